@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { until } from '../../../../test/support/app.ts'
-import { ask, engineOver, never, upstream as startUpstream } from '../../../../test/support/remote-engine.ts'
+import { answer, ask, engineOver, never, upstream as startUpstream } from '../../../../test/support/remote-engine.ts'
 import type { Answer, ScriptedUpstream } from '../../../../test/support/upstream.ts'
 import type { Engine } from '../../../contract/engine.ts'
 
@@ -124,4 +124,22 @@ test('a prepared request is checked again when its replica has changed since', a
   const run = prepared.run(never, () => undefined)
   await expect(run).rejects.toMatchObject({ code: 'context-length-exceeded', overflow: { contextLength: 2000 } })
   expect(upstream.seen).toEqual([])
+})
+
+test('many replicas are no reason for a warning of Node, which would be plain text in the log', async () => {
+  const warnings: Error[] = []
+  const onWarning = (warning: Error) => void warnings.push(warning)
+  process.on('warning', onWarning)
+  const server = await startUpstream(choices(1))
+  server.get = (_, response) => {
+    response.end(JSON.stringify({ data: [{ id: 'up' }] }))
+    return true
+  }
+  const engine = engineOver(Array.from({ length: 64 }, (_, index) => ({ url: `${server.url}?replica=${index}` })))
+  await engine.ensureReady(new AbortController().signal)
+  await answer(engine, ask('hi'), new AbortController().signal)
+  // Node warns in the next tick.
+  await new Promise(setImmediate)
+  process.off('warning', onWarning)
+  expect(warnings).toEqual([])
 })

@@ -86,6 +86,8 @@ export class Replicas {
       wait: (ms, stopped) => sleep(ms, undefined, { signal: stopped, ref: false }).catch(() => undefined),
     })
     this.#refreshing ??= setInterval(() => this.#discoveries.refresh(), refreshEveryMs).unref()
+    // Every probe listens to it.
+    setMaxListeners(0, signal)
     try {
       const probes = this.#options.endpoints.map((endpoint) => unlessAborted(this.#discoveries.probe(endpoint), signal))
       return (await Promise.any(probes)).discovery
