@@ -32,6 +32,7 @@ const errorLevels = {
   internal: 'error',
   'engine-failed': 'error',
   'upstream-failed': 'error',
+  'upstream-timeout': 'warn',
   'invalid-output': 'warn',
   'model-unavailable': 'warn',
   'store-unavailable': 'error',

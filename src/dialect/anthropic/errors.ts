@@ -43,6 +43,7 @@ const errorWords: Readonly<Record<ErrorCode, readonly [status: number, type: Err
   internal: [500, 'api_error'],
   'engine-failed': [500, 'api_error'],
   'upstream-failed': [502, 'api_error'],
+  'upstream-timeout': [504, 'timeout_error'],
   'invalid-output': [502, 'api_error'],
   'model-unavailable': [529, 'overloaded_error'],
   'store-unavailable': [529, 'overloaded_error'],

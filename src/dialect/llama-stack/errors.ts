@@ -30,6 +30,7 @@ const statuses: Readonly<Record<ErrorCode, number>> = {
   internal: 500,
   'engine-failed': 500,
   'upstream-failed': 502,
+  'upstream-timeout': 504,
   'invalid-output': 502,
   overloaded: 503,
   'model-unavailable': 503,

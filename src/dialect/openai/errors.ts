@@ -45,6 +45,7 @@ const errorWords: Readonly<Record<ErrorCode, readonly [status: number, type: Err
   internal: [500, 'server_error', 'internal_error'],
   'engine-failed': [500, 'server_error', 'engine_failed'],
   'upstream-failed': [502, 'server_error', 'upstream_failed'],
+  'upstream-timeout': [504, 'server_error', 'upstream_timeout'],
   'invalid-output': [502, 'server_error', 'invalid_output'],
   'model-unavailable': [503, 'server_error', 'model_unavailable'],
   'store-unavailable': [503, 'server_error', 'store_unavailable'],

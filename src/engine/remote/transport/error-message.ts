@@ -7,6 +7,8 @@ export type SaidError = {
   readonly isTooLong: boolean
   /** The field at fault, in OpenAI's names. */
   readonly param?: string
+  /** Its own word for the failure. */
+  readonly code?: string
 }
 
 /** Errors may quote a whole request. */
@@ -20,10 +22,12 @@ export function readError(error: unknown): SaidError {
   const { message, details } = innermost(error)
   const words = [asText(details?.code), asText(details?.type)]
   const param = asText(details?.param)
+  const code = asText(details?.code)
   return {
     message: shortened(message, maxLength),
     isTooLong: words.some((word) => word !== undefined && tooLong.has(word)),
     ...(param !== undefined && /^[\w.[\]-]{1,200}$/.test(param) && { param }),
+    ...(code !== undefined && { code }),
   }
 }
 

@@ -14,7 +14,14 @@ describe('error replies', () => {
     [413, '', { code: 'body-too-large' }],
     [401, '{"error":{"message":"Incorrect API key provided: sk-very-secret"}}', { code: 'model-unavailable' }],
     [403, 'forbidden', { code: 'model-unavailable' }],
-    [404, '{"detail":"Not Found"}', { code: 'model-unavailable' }],
+    [404, '{"detail":"Not Found"}', { code: 'unsupported-field', at: ['model'] }],
+    [404, '{"error":{"message":"there is no route POST /v1/models/x","code":"unknown_url"}}', { code: 'unsupported-field' }],
+    [404, '{"error":{"message":"The model `up` does not exist","code":"model_not_found"}}', { code: 'model-unavailable' }],
+    [405, '', { code: 'unsupported-field' }],
+    [501, '{"error":{"message":"This server does not support it"}}', { code: 'unsupported-field' }],
+    [408, 'Request Timeout', { code: 'upstream-timeout' }],
+    [504, html, { code: 'upstream-timeout' }],
+    [502, '{"error":{"message":"it is no JSON","code":"invalid_output"}}', { code: 'invalid-output' }],
     [301, '', { code: 'model-unavailable' }],
     [429, '{"error":"slow down"}', { code: 'queue-full' }],
     [500, html, { code: 'upstream-failed', message: 'the server behind this model failed: 502 Bad Gateway' }],
@@ -125,7 +132,9 @@ describe('error replies', () => {
     [{ type: 'insufficient_quota', code: 'insufficient_quota' }, 'queue-full'],
     [{ type: 'overloaded_error' }, 'model-unavailable'],
     [{ type: 'service_unavailable_error', code: 'server_is_overloaded' }, 'model-unavailable'],
+    [{ type: 'timeout_error' }, 'upstream-timeout'],
     [{ type: 'server_error', code: null }, 'upstream-failed'],
+    [{ type: 'server_error', code: 'invalid_output' }, 'invalid-output'],
   ])('the type of an error in a stream decides its code: %j', async (words, code) => {
     const server = await upstream(streamOf(`data: ${JSON.stringify({ error: { message: 'later', ...words } })}\n\n`))
     expect(await failure(engineOver([server]))).toMatchObject({ code })

@@ -32,25 +32,38 @@ type FailedReply = {
   /** The target of a redirect. */
   readonly location?: string | readonly string[] | undefined
   readonly host: string
+  /** It came in a reply that had begun. */
+  readonly isEvent?: true
 }
 
 /** A reply with an error status, in the upstream's own words where it has any. */
-export function statusFailed({ status, said: given, retryAfter, location, host }: FailedReply): UpstreamError {
+export function statusFailed({ status, said: given, retryAfter, location, host, isEvent }: FailedReply): UpstreamError {
   const isRedirect = status >= 300 && status < 400
-  const { message, isTooLong, param } = typeof given === 'string' ? errorIn(given) : given
+  const { message, isTooLong, param, code } = typeof given === 'string' ? errorIn(given) : given
   const said = isRedirect ? `it redirects to ${withoutQuery(location)}: set the model's url to that` : message
   const header = typeof retryAfter === 'string' ? retryAfter : retryAfter?.[0]
   const retryAfterMs = header === undefined ? undefined : parseRetryAfter(header, Date.now())
   const quoted = said === '' ? `status ${status}` : said
   const isRefusal = status === 400 || status === 413 || status === 422
   const overflow = isRefusal ? parseContextOverflow(said) : undefined
+  const lacksRoute = isRouteMissing(status, said, code)
   const details = {
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...(overflow !== undefined && { overflow }),
     ...(isRefusal && isTooLong && { isTooLong }),
     ...(isRefusal && param !== undefined && { param }),
+    ...(code !== undefined && { code }),
+    ...(isEvent && { isEvent }),
+    ...(lacksRoute && { lacksRoute }),
   }
-  return new UpstreamError({ type: 'status', status, ...details }, messageFor(status, quoted, host))
+  const words = lacksRoute ? `the server at ${host} does not offer this: ${quoted}` : messageFor(status, quoted, host)
+  return new UpstreamError({ type: 'status', status, ...details }, words)
+}
+
+/** A 404 that speaks of a model is about the model: only it may be missing. */
+function isRouteMissing(status: number, said: string, code: string | undefined): boolean {
+  if (status === 405 || status === 501) return true
+  return status === 404 && (code === 'unknown_url' || !/model|adapter|lora/i.test(`${said} ${code}`))
 }
 
 function messageFor(status: number, quoted: string, host: string): string {
@@ -58,7 +71,6 @@ function messageFor(status: number, quoted: string, host: string): string {
     case 400:
     case 413:
     case 422:
-    case 501:
       return quoted
     case 401:
     case 403:
@@ -66,6 +78,8 @@ function messageFor(status: number, quoted: string, host: string): string {
     case 404:
       return `the server at ${host} does not have what was asked for: ${quoted}`
     case 408:
+    case 504:
+      return `the server behind this model was too slow: ${quoted}`
     case 425:
     case 429:
       return `the server behind this model has no room: ${quoted}`

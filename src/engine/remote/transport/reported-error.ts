@@ -10,7 +10,8 @@ export function reportedError(error: unknown): UpstreamError {
   const code = Number(object?.code ?? object?.status ?? object?.status_code)
   const words = `${asText(object?.code)} ${asText(object?.type)}`
   const status = Number.isInteger(code) && code >= 400 && code < 600 ? code : statusOfWords(words)
-  return statusFailed({ status, said: readError(valueWithoutSecrets(error)), retryAfter: undefined, host: 'its address' })
+  const said = readError(valueWithoutSecrets(error))
+  return statusFailed({ status, said, retryAfter: undefined, host: 'its address', isEvent: true })
 }
 
 /** OpenAI's and Anthropic's error types. */
@@ -18,6 +19,7 @@ function statusOfWords(words: string): number {
   if (/rate_limit|insufficient_quota|too_?many_?requests/i.test(words)) return 429
   if (/overloaded|service_unavailable/i.test(words)) return 503
   if (/authentication|permission/i.test(words)) return 401
+  if (/timeout/i.test(words)) return 504
   if (/not_found/i.test(words)) return 404
   if (/too_large/i.test(words)) return 413
   return /invalid_(request|prompt|image)|bad_?request|context_length_exceeded/i.test(words) ? 400 : 500

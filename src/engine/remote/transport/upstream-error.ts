@@ -7,7 +7,8 @@ export type UpstreamFailure =
   | { readonly type: 'connection'; readonly isRefused: boolean }
   /**
    * `isTooLong`: the prompt is too long, by the upstream's code; `overflow`: with the numbers from its message. `param`: the field
-   * that it names.
+   * that it names; `code`: its own word for the failure. `isEvent`: it came in a reply that had begun. `lacksRoute`: the server
+   * does not offer what was asked for.
    */
   | {
       readonly type: 'status'
@@ -16,6 +17,9 @@ export type UpstreamFailure =
       readonly overflow?: ContextOverflow
       readonly isTooLong?: boolean
       readonly param?: string
+      readonly code?: string
+      readonly isEvent?: true
+      readonly lacksRoute?: true
     }
   /** The connection broke within the reply. */
   | { readonly type: 'truncated' }
@@ -77,8 +81,11 @@ function codeOf(failure: UpstreamFailure): ErrorCode {
   }
 }
 
-function codeOfStatus({ status, overflow, isTooLong }: FailedStatus): ErrorCode {
+function codeOfStatus({ status, code, overflow, isTooLong, lacksRoute }: FailedStatus): ErrorCode {
   if (overflow !== undefined || isTooLong === true) return 'context-length-exceeded'
+  if (code === 'invalid_output') return 'invalid-output'
+  if (lacksRoute === true) return 'unsupported-field'
+  if (status === 408 || status === 504) return 'upstream-timeout'
   if (status === 400 || status === 422) return 'invalid-request'
   if (status === 413) return 'body-too-large'
   if (isBusy(status)) return 'queue-full'
@@ -87,10 +94,11 @@ function codeOfStatus({ status, overflow, isTooLong }: FailedStatus): ErrorCode 
   return status === 503 || status === 529 ? 'model-unavailable' : 'upstream-failed'
 }
 
-function detailsOf({ status, retryAfterMs, overflow, param }: FailedStatus) {
+function detailsOf({ status, retryAfterMs, overflow, param, lacksRoute }: FailedStatus) {
   const canWait = isBusy(status) || status === 503 || status === 529
   return {
     ...(overflow !== undefined && { overflow }),
+    ...(lacksRoute === true && { at: ['model'] }),
     // The client may have used another of the names.
     ...(param !== undefined && (limitNames.has(param) ? { at: ['maxOutputTokens'] } : { param })),
     ...(retryAfterMs !== undefined && canWait && { retryAfterMs }),
@@ -100,5 +108,5 @@ function detailsOf({ status, retryAfterMs, overflow, param }: FailedStatus) {
 const limitNames = new Set(['max_tokens', 'max_completion_tokens'])
 
 function isBusy(status: number): boolean {
-  return status === 408 || status === 425 || status === 429
+  return status === 425 || status === 429
 }

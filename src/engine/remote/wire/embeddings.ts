@@ -64,8 +64,8 @@ export async function rankRemotely(
 
 /** A server without the route, or started without the ability: the model is at fault, not the server. */
 function notOffered(error: unknown, { profile }: UpstreamAccess['upstream'], what: string): never {
-  const isOffered = !(error instanceof UpstreamError) || error.failure.type !== 'status' || error.failure.status !== 501
-  if (isOffered) throw error
+  const isMissing = error instanceof UpstreamError && error.failure.type === 'status' && error.failure.lacksRoute === true
+  if (!isMissing) throw error
   const message = `the server behind this model (${profile.name}) ${what}: ${error.message}; or choose another model`
   throw new AppError('unsupported-field', message, { at: ['model'], cause: error })
 }
