@@ -217,7 +217,7 @@ describe('several replicas', () => {
 
   test('usage from before a break counts, also when the next continuation fails at once', async () => {
     const first = await breaksOffCounted()
-    const second = await upstream(refusing(500, 'boom'), { ownedBy: 'vllm' })
+    const second = await upstream(refusing(503, 'boom'), { ownedBy: 'vllm' })
     const third = await upstream(
       streamOf(chatChunk({ delta: { content: 'two' }, finish_reason: 'stop' }), usageChunk(30, 1), doneLine),
       { ownedBy: 'vllm' },

@@ -64,6 +64,54 @@ test('auxiliary successes offset auxiliary failures, never failed generations', 
   expect(breaker.state(1000)).toBe('closed')
 })
 
+test('trouble of long ago does not lengthen the wait', () => {
+  const breaker = new Breaker({ random })
+  let nowMs = 0
+  for (let count = 0; count < 6; count++) {
+    use(breaker, 'refused', nowMs)
+    nowMs = breaker.admitsAtMs(nowMs)
+  }
+  use(breaker, 'failed', nowMs + 30_001)
+  expect(breaker.admitsAtMs(nowMs + 30_001)).toBe(nowMs + 30_001 + 1000)
+})
+
+test('doubtful failures open nothing, unless they are blamed on the endpoint', () => {
+  const breaker = new Breaker({ random })
+  const passes = Array.from({ length: 9 }, () => enter(breaker, 0))
+  for (const pass of passes) breaker.leave(pass, 'doubtful', 0)
+  expect(breaker.state(0)).toBe('closed')
+  for (const pass of passes.slice(0, 3)) breaker.blame(pass, 10)
+  expect(breaker.state(10)).toBe('open')
+  breaker.blame(passes[4] ?? expect.unreachable(), 20)
+  expect(breaker.admitsAtMs(20)).toBe(1010)
+})
+
+test('a doubtful trial waits as long again, and twice as long once it is blamed', () => {
+  const breaker = new Breaker({ random })
+  use(breaker, 'refused', 0)
+  const trial = enter(breaker, 1000)
+  breaker.leave(trial, 'doubtful', 1000)
+  expect(breaker.admitsAtMs(1000)).toBe(2000)
+  breaker.blame(trial, 1500)
+  expect(breaker.admitsAtMs(1500)).toBe(3500)
+})
+
+test('a forced request closes an open breaker when its reply begins, and prolongs nothing when it fails', () => {
+  const breaker = new Breaker({ random })
+  use(breaker, 'refused', 0)
+  for (const result of ['refused', 'failed', 'doubtful', 'neutral'] as const) breaker.leave(breaker.force(), result, 10)
+  expect(breaker.admitsAtMs(10)).toBe(1000)
+  const first = breaker.force()
+  const second = breaker.force()
+  breaker.confirm(first)
+  expect(breaker.state(20)).toBe('closed')
+  // It began before the breaker closed.
+  breaker.leave(second, 'refused', 30)
+  expect(breaker.state(30)).toBe('closed')
+  breaker.leave(first, 'failed', 40)
+  expect(breaker.state(40)).toBe('open')
+})
+
 test('jitter takes at most half of the wait', () => {
   const breaker = new Breaker({ random: () => 0 })
   use(breaker, 'refused', 0)
@@ -123,8 +171,8 @@ test('a good check does not shorten the wait of a server that is up and fails re
 
 test('in any sequence there is at most one trial, and an open breaker admits nothing', () => {
   const step = fc.record({
-    type: fc.constantFrom('enter', 'leave', 'confirm', 'check'),
-    result: fc.constantFrom<BreakerResult>('ok', 'failed', 'refused', 'neutral'),
+    type: fc.constantFrom('enter', 'force', 'leave', 'confirm', 'check', 'blame'),
+    result: fc.constantFrom<BreakerResult>('ok', 'failed', 'refused', 'doubtful', 'neutral'),
     index: fc.nat(10),
     waitMs: fc.constantFrom(0, 1, 500, 1000, 40_000),
   })
@@ -132,6 +180,7 @@ test('in any sequence there is at most one trial, and an open breaker admits not
     fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
       const breaker = new Breaker({ random: () => 0.5 })
       const passes: BreakerPass[] = []
+      const left: BreakerPass[] = []
       let trials: BreakerPass[] = []
       let nowMs = 0
       for (const { type, result, index, waitMs } of steps) {
@@ -144,10 +193,13 @@ test('in any sequence there is at most one trial, and an open breaker admits not
           if (before === 'closed') expect(entered).toBeDefined()
           if (entered !== undefined) passes.push(entered)
           if (entered !== undefined && before === 'half-open') trials.push(entered)
-        } else if (type === 'check') breaker.onCheck(result === 'ok', nowMs)
+        } else if (type === 'force') passes.push(breaker.force())
+        else if (type === 'blame') for (const one of left.splice(index, 1)) breaker.blame(one, nowMs)
+        else if (type === 'check') breaker.onCheck(result === 'ok', nowMs)
         else if (pass !== undefined && type === 'confirm') breaker.confirm(pass)
         else if (pass !== undefined) {
           passes.splice(passes.indexOf(pass), 1)
+          if (result === 'doubtful') left.push(pass)
           breaker.leave(pass, result, nowMs)
           trials = trials.filter((trial) => trial !== pass)
         }

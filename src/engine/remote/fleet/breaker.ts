@@ -1,11 +1,14 @@
 /** `half-open`: the wait is over, and one trial request decides. */
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
-/** `refused`: nothing listens there, and one failure is enough. `neutral` says nothing about the endpoint. */
-export type BreakerResult = 'ok' | 'failed' | 'refused' | 'neutral'
+/**
+ * `refused`: nothing listens there, and one failure is enough. `doubtful`: a failure that may be the request's, until `blame`.
+ * `neutral` says nothing about the endpoint.
+ */
+export type BreakerResult = 'ok' | 'failed' | 'refused' | 'doubtful' | 'neutral'
 
-/** The right to one request, until `Breaker.leave`. `isAuxiliary`: not a generation. */
-export type BreakerPass = { epoch: number; readonly isAuxiliary: boolean }
+/** The right to one request, until `Breaker.leave`. `isAuxiliary`: not a generation. `isForced`: given by `force`. */
+export type BreakerPass = { epoch: number; readonly isAuxiliary: boolean; readonly isForced?: true }
 
 export type BreakerOptions = {
   /** From 0 to below 1. */
@@ -23,8 +26,9 @@ export class Breaker {
   readonly #options: Required<BreakerOptions>
   #failures = 0
   #failedChecks = 0
-  /** Openings since the last complete success: the exponent of the wait. */
+  /** Openings since the last complete success, each soon after the wait before it: the exponent of the wait. */
   #openings = 0
+  #lastWaitEndMs = Number.NEGATIVE_INFINITY
   #openUntilMs: number | undefined
   #trial: BreakerPass | undefined
   /** The last generation failed: successful auxiliary requests then prove nothing. */
@@ -63,22 +67,31 @@ export class Breaker {
   }
 
   /**
+   * A pass also while the breaker is not closed, for a request that has no other endpoint: it is not judged by the failures of
+   * others. Its success closes the breaker; its failure does not prolong the wait.
+   */
+  force(isAuxiliary = false): BreakerPass {
+    return { epoch: this.#epoch, isAuxiliary, isForced: true }
+  }
+
+  /**
    * The endpoint has begun to reply. A trial closes the breaker here, because its reply may take minutes; until it has ended
    * well, one failure opens the breaker again.
    */
   confirm(pass: BreakerPass): void {
-    if (pass !== this.#trial) return
+    if (!this.#isTrial(pass)) return
     this.#close()
     this.#failures = this.#options.failuresToOpen - 1
     pass.epoch = this.#epoch
   }
 
   leave(pass: BreakerPass, result: BreakerResult, nowMs: number): void {
-    const isTrial = pass === this.#trial
-    if (isTrial) this.#trial = undefined
+    const isTrial = this.#isTrial(pass)
+    if (pass === this.#trial) this.#trial = undefined
     // A server that shuts down completes old replies and refuses new requests: old passes must not close the breaker.
     if (pass.epoch !== this.#epoch) return
-    if (!pass.isAuxiliary && result !== 'neutral') this.#hasFailedGeneration = result !== 'ok'
+    if (isTrial && pass.isForced && result !== 'ok') return
+    if (!pass.isAuxiliary && result !== 'neutral' && result !== 'doubtful') this.#hasFailedGeneration = result !== 'ok'
     switch (result) {
       case 'ok':
         if (pass.isAuxiliary && this.#hasFailedGeneration) return
@@ -96,9 +109,24 @@ export class Breaker {
         this.#open(nowMs)
         this.#wasSeenDown = true
         return
+      case 'doubtful':
+        // Whoever failed it, the trial has not shown that the endpoint is back: the wait begins again, and is no longer.
+        if (isTrial) {
+          this.#wait(nowMs, this.#openings - 1)
+          pass.epoch = this.#epoch
+        }
+        return
       case 'neutral':
         return
     }
+  }
+
+  /** A doubtful failure was the endpoint's: another one has answered the same request. */
+  blame(pass: BreakerPass, nowMs: number): void {
+    if (pass.epoch !== this.#epoch) return
+    if (!pass.isAuxiliary) this.#hasFailedGeneration = true
+    this.#failures += 1
+    if (this.#openUntilMs !== undefined || this.#failures >= this.#options.failuresToOpen) this.#open(nowMs)
   }
 
   /**
@@ -122,14 +150,27 @@ export class Breaker {
     if (this.#openUntilMs !== undefined) this.#wasSeenDown = true
   }
 
+  /** Whether the pass shows if the endpoint is back. */
+  #isTrial(pass: BreakerPass): boolean {
+    if (this.#openUntilMs === undefined) return false
+    return pass === this.#trial || (pass.isForced === true && pass.epoch === this.#epoch)
+  }
+
   #open(nowMs: number): void {
-    const { openMs, maxOpenMs, random } = this.#options
-    const waitMs = Math.min(maxOpenMs, openMs * 2 ** Math.min(this.#openings, 30))
+    // Trouble of long ago says nothing about how long this one lasts.
+    if (nowMs - this.#lastWaitEndMs > this.#options.maxOpenMs) this.#openings = 0
+    this.#wait(nowMs, this.#openings)
     this.#openings += 1
-    this.#epoch += 1
     this.#wasSeenDown = false
+  }
+
+  #wait(nowMs: number, doublings: number): void {
+    const { openMs, maxOpenMs, random } = this.#options
+    const waitMs = Math.min(maxOpenMs, openMs * 2 ** Math.min(doublings, 30))
+    this.#epoch += 1
     // Jitter over the upper half: replicas that failed together are tried apart, but none at once.
     this.#openUntilMs = nowMs + waitMs * (0.5 + random() / 2)
+    this.#lastWaitEndMs = this.#openUntilMs
   }
 
   #close(): void {

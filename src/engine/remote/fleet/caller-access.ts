@@ -7,6 +7,7 @@ import type { Endpoint } from '../transport/client.ts'
 import { type Redactor, redactorOf } from '../transport/secrets.ts'
 import { toAppError, UpstreamError } from '../transport/upstream-error.ts'
 import { hostOf } from '../transport/upstream-url.ts'
+import { nameOf } from './failure-table.ts'
 
 type Place = { readonly endpoint: Endpoint; readonly upstream: Upstream }
 
@@ -38,19 +39,11 @@ export function callerAccess(keys: CallerKeys | undefined, { endpoint, upstream 
 
 function failureOfKey(error: UpstreamError, { url }: Endpoint): Error {
   const { failure } = error
-  if (failure.type !== 'status') return error
-  switch (failure.status) {
-    case 401:
-    case 403: {
-      const message = `the server at ${hostOf(url)} does not accept the key in ${field('callerKeys')}: send another one`
-      return new AppError('unauthorized', message, { at: ['callerKeys'] })
-    }
-    // The limit of this key: other callers have their own.
-    case 429:
-      return toAppError(error)
-    default:
-      return error
-  }
+  if (nameOf(failure, 'callers') !== 'callers-key') return error
+  // The limit of this key: other callers have their own.
+  if (failure.type === 'status' && failure.status === 429) return toAppError(error)
+  const message = `the server at ${hostOf(url)} does not accept the key in ${field('callerKeys')}: send another one`
+  return new AppError('unauthorized', message, { at: ['callerKeys'] })
 }
 
 function cleanError(error: AppError, redact: (text: string) => string): AppError {

@@ -96,6 +96,21 @@ test('an open breaker takes a replica out; when all are open, the pool says when
   expect(idOf(take(pool, 1, { nowMs: 800 }))).toBe('0')
 })
 
+test('a request that no replica has failed is never kept waiting by what others met', () => {
+  const pool = createPool([1, 1])
+  take(pool, 1, { affinityKeys: ['k'] }).release(refused, 0)
+  take(pool, 1).release(refused, 0)
+  expect(pool.acquire({ nowMs: 0, tokens: 1, affinityKeys: [] }).type).toBe('none')
+  const fresh = { affinityKeys: ['k'], failed: new Set<string>() }
+  expect(idOf(take(pool, 1, fresh))).toBe('0')
+  expect(idOf(take(pool, 1, { ...fresh, failed: new Set(['0']) }))).toBe('1')
+  expect(pool.acquire({ nowMs: 0, tokens: 1, ...fresh, failed: new Set(['0', '1']) }).type).toBe('none')
+  expect(pool.acquire({ nowMs: 0, tokens: 1, ...fresh, failed: new Set(['0']), unfit: new Set(['1']) }).type).toBe('none')
+  // Its conversation is at the other one by now.
+  take(pool, 1, fresh).release(ok, 0)
+  expect(pool.describe(0).map(({ breaker }) => breaker)).toEqual(['open', 'closed'])
+})
+
 test('only the first release counts', () => {
   const pool = createPool([1])
   const lease = take(pool, 10)

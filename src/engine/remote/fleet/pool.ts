@@ -21,6 +21,8 @@ export type RequestOutcome =
   /** 429, or 503 with Retry-After: healthy, but to be avoided for a while. */
   | { readonly type: 'busy'; readonly retryAfterMs: number }
   | { readonly type: 'failed'; readonly reason: string; readonly isRefused?: boolean }
+  /** A failure of the endpoint or of the request: `blame` says that it was the endpoint's. */
+  | { readonly type: 'doubtful'; readonly reason: string }
   /** Nothing: the client's fault, cancelled, or not sent. */
   | { readonly type: 'neutral' }
 
@@ -32,6 +34,8 @@ export type Lease<Endpoint> = {
   confirm(): void
   /** Must be called once; further calls do nothing. */
   release(outcome: RequestOutcome, nowMs: number): void
+  /** After a doubtful release: another endpoint has answered the same request. To be called once at most. */
+  blame(nowMs: number): void
 }
 
 /** No endpoint may be used before `retryAtMs`. */
@@ -47,6 +51,11 @@ export type AcquireRequest = {
   readonly avoid?: ReadonlySet<string>
   /** Endpoints to skip. Must not contain all of them. */
   readonly unfit?: ReadonlySet<string>
+  /**
+   * Endpoints that have failed this request. While no breaker admits it, it goes to another one nevertheless: what other requests
+   * met is no reason to refuse it. Absent: it waits.
+   */
+  readonly failed?: ReadonlySet<string>
   /** Not a generation: its success does not offset a failed generation. */
   readonly isAuxiliary?: boolean
 }
@@ -107,7 +116,8 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
     }))
   }
 
-  acquire({ nowMs, tokens, affinityKeys, avoid, unfit, isAuxiliary }: AcquireRequest): Lease<Endpoint> | NoLease {
+  acquire(request: AcquireRequest): Lease<Endpoint> | NoLease {
+    const { nowMs, affinityKeys, avoid, unfit, failed, isAuxiliary } = request
     const fit = this.#members.filter(({ endpoint }) => unfit?.has(endpoint.id) !== true)
     const usable = fit.filter(({ breaker }) => breaker.admitsAtMs(nowMs) <= nowMs)
     const isPreferred = ({ endpoint }: Member<Endpoint>) => avoid?.has(endpoint.id) !== true
@@ -119,12 +129,11 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
       soonestOf(usable.filter(isPreferred)) ??
       soonestOf(usable)
     const pass = member?.breaker.enter(nowMs, isAuxiliary)
-    if (member === undefined || pass === undefined) {
-      return { type: 'none', retryAtMs: Math.min(...fit.map(({ breaker }) => breaker.admitsAtMs(nowMs))) }
-    }
-    this.#turn = this.#members.indexOf(member) + 1
-    this.#remember(affinityKeys, member)
-    return leaseOf(member, pass, Math.max(1, Math.ceil(tokens)))
+    if (member !== undefined && pass !== undefined) return this.#leaseOf(member, pass, request)
+    const untried = failed === undefined ? [] : fit.filter(({ endpoint }) => !failed.has(endpoint.id))
+    const last = this.#pick(untried.filter(isPreferred), affinityKeys) ?? this.#pick(untried, affinityKeys)
+    if (last !== undefined) return this.#leaseOf(last, last.breaker.force(isAuxiliary), request)
+    return { type: 'none', retryAtMs: Math.min(...fit.map(({ breaker }) => breaker.admitsAtMs(nowMs))) }
   }
 
   /** The endpoints to check now. Each is returned once, until `reportCheck`. */
@@ -167,11 +176,19 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
     })
   }
 
-  #pick(free: readonly Member<Endpoint>[], affinityKeys: readonly string[], nowMs: number): Member<Endpoint> | undefined {
+  #leaseOf(member: Member<Endpoint>, pass: BreakerPass, { tokens, affinityKeys }: AcquireRequest): Lease<Endpoint> {
+    this.#turn = this.#members.indexOf(member) + 1
+    this.#remember(affinityKeys, member)
+    return leaseOf(member, pass, Math.max(1, Math.ceil(tokens)))
+  }
+
+  /** `nowMs`: conversations move away from replicas whose breaker is not closed then. */
+  #pick(free: readonly Member<Endpoint>[], affinityKeys: readonly string[], nowMs?: number): Member<Endpoint> | undefined {
     const leastLoad = Math.min(...free.map(loadOf))
     for (const key of affinityKeys) {
       const member = this.#endpointByPrefix.get(key)
-      if (member === undefined || !free.includes(member) || member.breaker.state(nowMs) !== 'closed') continue
+      if (member === undefined || !free.includes(member)) continue
+      if (nowMs !== undefined && member.breaker.state(nowMs) !== 'closed') continue
       if (loadOf(member) <= leastLoad + this.#options.spillOverTokens) return member
     }
     // Equals take turns.
@@ -219,6 +236,7 @@ function leaseOf<Endpoint>(member: Member<Endpoint>, pass: BreakerPass, tokens: 
       member.outstandingTokens -= tokens
       settle(member, pass, { outcome, nowMs })
     },
+    blame: (nowMs) => member.breaker.blame(pass, nowMs),
   }
 }
 
@@ -240,6 +258,10 @@ function settle(
     case 'failed':
       member.lastFailure = outcome.reason
       breaker.leave(pass, outcome.isRefused === true ? 'refused' : 'failed', nowMs)
+      return
+    case 'doubtful':
+      member.lastFailure = outcome.reason
+      breaker.leave(pass, 'doubtful', nowMs)
       return
     case 'neutral':
       breaker.leave(pass, 'neutral', nowMs)

@@ -26,6 +26,8 @@ export type AcquiredReplica = {
   confirm(): void
   /** Ends the right; to be called exactly once. */
   release(outcome: RequestOutcome): void
+  /** After a doubtful outcome: another replica has answered the same request. */
+  blame(): void
 }
 
 /** The state of one replica, and what it was found to be. */
@@ -145,7 +147,7 @@ export class Replicas {
   }
 
   #lease(
-    { avoid = noIds, unfit = noIds, tokens, affinityKeys, isAuxiliary = false }: Wanted,
+    { avoid = noIds, unfit = noIds, failed, tokens, affinityKeys, isAuxiliary = false }: Wanted,
     signal: AbortSignal,
   ): Lease<Endpoint> | NoLease {
     signal.throwIfAborted()
@@ -153,7 +155,8 @@ export class Replicas {
     const { unknownIds } = this.#discoveries
     // An unknown replica comes last: its probe may take long, and the health checks probe it anyway.
     const avoided = unknownIds.length === 0 ? avoid : new Set([...avoid, ...unknownIds])
-    return this.#pool.acquire({ nowMs: this.#options.now(), tokens, affinityKeys, isAuxiliary, avoid: avoided, unfit })
+    const request = { tokens, affinityKeys, isAuxiliary, avoid: avoided, unfit, ...(failed !== undefined && { failed }) }
+    return this.#pool.acquire({ nowMs: this.#options.now(), ...request })
   }
 
   #acquired(lease: Lease<Endpoint>, { upstream }: KnownReplica): AcquiredReplica {
@@ -162,18 +165,21 @@ export class Replicas {
       upstream,
       confirm: lease.confirm,
       release: (outcome) => lease.release(outcome, this.#options.now()),
+      blame: () => lease.blame(this.#options.now()),
     }
   }
 
   async #acquireLater(
     first: Lease<Endpoint> | NoLease,
-    wanted: Wanted,
+    given: Wanted,
     { untilMs, signal }: { readonly untilMs: number; readonly signal: AbortSignal },
   ): Promise<AcquiredReplica> {
+    let wanted = given
     for (let lease = first; ; lease = this.#lease(wanted, signal)) {
       if (lease.type === 'lease') {
         const known = await this.#probeLeased(lease, signal)
         if (known !== undefined) return this.#acquired(lease, known)
+        wanted = { ...wanted, failed: new Set([...(wanted.failed ?? []), lease.endpoint.id]) }
         continue
       }
       const waitMs = lease.retryAtMs - this.#options.now()

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 import type { UpstreamFailure } from '../transport/upstream-error.ts'
+import { rowOf } from './failure-table.ts'
 import { type Decision, decide, nextAttempt, type Progress, type RetryState, type Situation, untried } from './retry-rule.ts'
 
 const refused: UpstreamFailure = { type: 'connection', isRefused: true }
-const status = (code: number, retryAfterMs?: number): UpstreamFailure => {
+const status = (code: number, retryAfterMs?: number): Extract<UpstreamFailure, { type: 'status' }> => {
   return { type: 'status', status: code, ...(retryAfterMs !== undefined && { retryAfterMs }) }
 }
 const truncated: UpstreamFailure = { type: 'truncated' }
@@ -18,12 +19,21 @@ type Case = {
   readonly state?: Partial<RetryState>
   /** Replica `a` fails. */
   readonly usable?: readonly string[]
+  readonly lastedMs?: number
   readonly situation?: Partial<Situation>
 }
 
-function decideOn({ failure = refused, progress = nothing, state = {}, usable = [], situation = {} }: Case): Decision {
+function decideOn({
+  failure = refused,
+  progress = nothing,
+  state = {},
+  usable = [],
+  lastedMs = 0,
+  situation = {},
+}: Case): Decision {
   const replicas = ['a', 'b', 'c'].map((id) => ({ id, isKnown: true, isUsable: usable.includes(id) }))
-  const attempt = { type: 'failed', replicaId: 'a', failure, progress } as const
+  const retryAfterMs = failure.type === 'status' ? failure.retryAfterMs : undefined
+  const attempt = { type: 'failed', replicaId: 'a', row: rowOf(failure, 'ours'), retryAfterMs, lastedMs, progress } as const
   return decide({ ...untried, ...state }, attempt, { replicas, nowMs: 1000, random: () => 0.5, ...situation })
 }
 
@@ -33,16 +43,72 @@ function stateAfter(wanted: Case): RetryState {
   return decision.state
 }
 
+/** How often a request is tried that always fails alike. */
+function attemptsOf(wanted: Case): number {
+  let state = untried
+  for (let attempts = 1; attempts < 20; attempts++) {
+    const decision = decideOn({ usable: ['a'], ...wanted, state })
+    if (decision.type === 'give-up') return attempts
+    state = decision.state
+  }
+  return expect.unreachable('it should be given up')
+}
+
 const delayAfter = (wanted: Case) => {
   const decision = decideOn(wanted)
   return decision.type === 'give-up' ? 'give-up' : decision.delayMs
 }
 
 test.each([
-  ...[400, 401, 403, 404, 405, 409, 410, 413, 422, 499, 501, 505, 200, 302].map((code) => ({ code, type: 'give-up' })),
-  ...[408, 425, 429, 500, 502, 503, 504, 529].map((code) => ({ code, type: 'try-again' })),
-])('status $code: $type', ({ code, type }) => {
-  expect(decideOn({ failure: status(code) }).type).toBe(type)
+  ...[400, 401, 403, 404, 405, 409, 410, 413, 422, 499, 501, 505, 200, 302].map((code) => ({ code, attempts: 1 })),
+  ...[408, 425, 500, 502, 504, 520].map((code) => ({ code, attempts: 2 })),
+  ...[429, 503, 529].map((code) => ({ code, attempts: 4 })),
+])('status $code: attempts $attempts', ({ code, attempts }) => {
+  expect(attemptsOf({ failure: status(code) })).toBe(attempts)
+})
+
+test.each<[string, UpstreamFailure, number]>([
+  ['a refused connection', refused, 4],
+  ['a connection that breaks before an answer', { type: 'connection', isRefused: false }, 2],
+  ['a reply that breaks off', truncated, 2],
+  ['an error object, whatever status it names', { ...status(503), isEvent: true }, 2],
+  ['an error object that blames the request', { ...status(400), isEvent: true }, 1],
+  ['something that is not a reply', { type: 'malformed' }, 2],
+  ['a reply without a finish reason', { type: 'incomplete', saidDone: true }, 2],
+  ['a reply beyond all bounds', { type: 'excess' }, 1],
+  ["another Dragoman's invalid output", { ...status(502), code: 'invalid_output' }, 1],
+  ["another Dragoman's failure, which it has repeated", { ...status(502), code: 'upstream_failed' }, 1],
+])('%s: attempts %s', (_, failure, attempts) => {
+  expect(attemptsOf({ failure })).toBe(attempts)
+})
+
+test.each<[string, UpstreamFailure, number]>([
+  ['an error object', { ...status(500), isEvent: true }, 2],
+  ['a break', truncated, 2],
+  ['nonsense', { type: 'malformed' }, 2],
+])('%s after output is continued once, however far each attempt comes', (_, failure, attempts) => {
+  expect(attemptsOf({ failure, progress: advanced })).toBe(attempts)
+})
+
+test('doubtful failures of all kinds count together', () => {
+  const state = stateAfter({ failure: status(500) })
+  expect(decideOn({ failure: truncated, state, usable: ['a', 'b'] })).toEqual({ type: 'give-up' })
+})
+
+test('a replica that is down by now explains its earlier failures', () => {
+  const state = { ...stateAfter({ failure: truncated }), doubts: ['b'] }
+  expect(decideOn({ failure: truncated, state, usable: ['a', 'c'] }).type).toBe('try-again')
+  expect(decideOn({ failure: truncated, state, usable: ['a', 'b', 'c'] }).type).toBe('give-up')
+  const known = stateAfter({ failure: refused, state: stateAfter({ failure: truncated }) })
+  expect(decideOn({ failure: truncated, state: known }).type).toBe('try-again')
+})
+
+test('a break after long output is another one than the break before it', () => {
+  const state = stateAfter({ failure: truncated, progress: advanced })
+  expect(decideOn({ failure: truncated, progress: advanced, state, lastedMs: 9999 }).type).toBe('give-up')
+  expect(decideOn({ failure: truncated, progress: advanced, state, lastedMs: 10_000 }).type).toBe('try-again')
+  // A prompt that breaks the server after a long silence is the prompt's affair.
+  expect(decideOn({ failure: truncated, progress: begun, state, lastedMs: 60_000 }).type).toBe('give-up')
 })
 
 test.each([401, 403, 404])('status %i is tried on another replica, if one is usable', (code) => {
@@ -93,9 +159,10 @@ test('the deadline runs from the first failure', () => {
 
 test('a reply that advanced starts the count anew, up to eight times', () => {
   const state = { failures: 3, continuations: 7, deadlineMs: 1001, failed: new Set(['b', 'c']) }
-  const after = stateAfter({ progress: advanced, failure: truncated, state })
+  const after = stateAfter({ progress: advanced, failure: truncated, state, lastedMs: 10_000 })
   expect(after).toMatchObject({ failures: 1, continuations: 8, deadlineMs: 61_000, failed: new Set(['a']) })
-  expect(stateAfter({ progress: advanced, failure: truncated, state: after })).toMatchObject({ failures: 2, continuations: 8 })
+  const next = stateAfter({ progress: advanced, failure: truncated, state: after, lastedMs: 10_000 })
+  expect(next).toMatchObject({ failures: 2, continuations: 8 })
 })
 
 test('a replica that cannot do the request costs no attempt and no time, as long as another is known', () => {

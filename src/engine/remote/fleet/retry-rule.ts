@@ -1,5 +1,4 @@
-import type { UpstreamFailure } from '../transport/upstream-error.ts'
-import { isTransient } from './failure-outcome.ts'
+import type { FailureRow } from './failure-table.ts'
 
 /** What happened so far to a request that is tried on one replica after the other. */
 export type RetryState = {
@@ -7,6 +6,8 @@ export type RetryState = {
   readonly failures: number
   /** How often a reply that had advanced was resumed. */
   readonly continuations: number
+  /** The replicas of its doubtful failures, which may be the request's own: it gets two. */
+  readonly doubts: readonly string[]
   /** Runs from the first failure since the reply last advanced: a long reply is not limited. Same clock as `nowMs`. */
   readonly deadlineMs: number | undefined
   /** Replicas that failed the request since the reply last advanced. */
@@ -29,7 +30,15 @@ export type Progress = {
 export type FailedAttempt =
   /** Nothing was sent: the replica cannot do the request. */
   | { readonly type: 'unfit'; readonly replicaId: string }
-  | { readonly type: 'failed'; readonly replicaId: string; readonly failure: UpstreamFailure; readonly progress: Progress }
+  | {
+      readonly type: 'failed'
+      readonly replicaId: string
+      /** What the table says of the failure. */
+      readonly row: FailureRow
+      readonly retryAfterMs?: number | undefined
+      readonly lastedMs: number
+      readonly progress: Progress
+    }
 
 export type ReplicaStatus = {
   readonly id: string
@@ -52,10 +61,10 @@ export type Decision =
   | { readonly type: 'try-again'; readonly delayMs: number; readonly state: RetryState }
 
 const maxFailures = 4
-/** A server that sends nonsense, or half of a reply, rarely does better a third time. */
-const maxOddReplies = 2
 /** A reply that breaks again and again is what breaks the replicas; from then on, a break counts as any other failure. */
 const maxContinuations = 8
+/** Proxies end long replies, also those of a sound server: a break after so long is not the one before it. */
+const longAttemptMs = 10_000
 const retryForMs = 60_000
 const maxWaitMs = 15_000
 const firstDelayMs = 100
@@ -66,6 +75,7 @@ const giveUp: Decision = { type: 'give-up' }
 export const untried: RetryState = {
   failures: 0,
   continuations: 0,
+  doubts: [],
   deadlineMs: undefined,
   failed: new Set(),
   unfit: new Set(),
@@ -77,6 +87,7 @@ export function nextAttempt({ failed, unfit }: RetryState, replicaCount: number,
     // When all have failed, none is worse than another.
     avoid: failed.size < replicaCount ? failed : new Set<string>(),
     unfit,
+    failed,
     // Auxiliary requests do not wait for the one replica that could answer them.
     waitMs: isAuxiliary && unfit.size > 0 ? 0 : maxWaitMs,
   }
@@ -91,50 +102,55 @@ export function decide(state: RetryState, attempt: FailedAttempt, situation: Sit
       return hasOther ? { type: 'try-again', delayMs: 0, state: { ...state, unfit } } : giveUp
     }
     case 'failed':
-      return decideOnFailure(afterFailure(state, attempt, situation.nowMs), attempt, situation)
+      return decideOnFailure(afterFailure(state, attempt, situation), attempt, situation)
   }
 }
 
 type Failed = Extract<FailedAttempt, { type: 'failed' }>
 
-function afterFailure(state: RetryState, { replicaId, progress }: Failed, nowMs: number): RetryState {
+function afterFailure(state: RetryState, attempt: Failed, situation: Situation): RetryState {
+  const { replicaId, progress } = attempt
   const { continuations, unfit } = state
-  const deadlineMs = nowMs + retryForMs
+  const doubts = doubtsAfter(state, attempt, situation)
+  const deadlineMs = situation.nowMs + retryForMs
   if (progress.hasAdvanced && continuations < maxContinuations) {
-    return { failures: 1, continuations: continuations + 1, deadlineMs, failed: new Set([replicaId]), unfit }
+    return { failures: 1, continuations: continuations + 1, doubts, deadlineMs, failed: new Set([replicaId]), unfit }
   }
   const failed = new Set([...state.failed, replicaId])
-  return { failures: state.failures + 1, continuations, deadlineMs: state.deadlineMs ?? deadlineMs, failed, unfit }
+  const failures = state.failures + 1
+  return { failures, continuations, doubts, deadlineMs: state.deadlineMs ?? deadlineMs, failed, unfit }
+}
+
+/** A replica that is down by now explains its earlier failures. */
+function doubtsAfter({ doubts }: RetryState, attempt: Failed, { replicas }: Situation): readonly string[] {
+  const { replicaId, row, lastedMs, progress } = attempt
+  if (row.attempts !== 2) return doubts.filter((id) => id !== replicaId)
+  if (row.isBreak === true && progress.hasAdvanced && lastedMs >= longAttemptMs) return [replicaId]
+  const isUsable = (one: string) => replicas.some(({ id, isUsable }) => id === one && isUsable)
+  return [...doubts.filter((id) => id === replicaId || isUsable(id)), replicaId]
 }
 
 /** `state` includes the failure. */
-function decideOnFailure(state: RetryState, { failure, progress }: Failed, { replicas, nowMs, random }: Situation): Decision {
-  const { failures, deadlineMs, failed, unfit } = state
+function decideOnFailure(state: RetryState, attempt: Failed, { replicas, nowMs, random }: Situation): Decision {
+  const { row, progress } = attempt
+  const { failures, doubts, deadlineMs, failed, unfit } = state
   const hasAlternative = replicas.some(({ id, isUsable }) => isUsable && !failed.has(id) && !unfit.has(id))
-  const isOdd = failure.type === 'malformed' || failure.type === 'incomplete'
-  if (failures >= (isOdd ? maxOddReplies : maxFailures)) return giveUp
-  if (!isTransient(failure) && !(isReplicaSpecific(failure) && hasAlternative)) return giveUp
-  if (progress.hasBegun && !progress.canContinue) return giveUp
-  // Nothing is left to continue of a reply that the server declares complete.
-  if (failure.type === 'incomplete' && failure.saidDone && progress.hasBegun) return giveUp
-  const delayMs = delayOf(failure, { failures, hasAlternative, random })
+  if (failures >= maxFailures || row.attempts === 1 || (row.attempts === 2 && doubts.length >= 2)) return giveUp
+  if (row.elsewhereOnly === true && !hasAlternative) return giveUp
+  if (progress.hasBegun && !(progress.canContinue && row.continues)) return giveUp
+  const delayMs = delayOf(attempt, { failures, hasAlternative, random })
   if (deadlineMs !== undefined && nowMs + delayMs >= deadlineMs) return giveUp
   return { type: 'try-again', delayMs, state }
-}
-
-/** A wrong key or a missing model: another replica may accept the same request. */
-function isReplicaSpecific(failure: UpstreamFailure): boolean {
-  return failure.type === 'status' && [401, 403, 404].includes(failure.status)
 }
 
 type DelayOptions = { readonly failures: number; readonly hasAlternative: boolean; random(): number }
 
 /** Full jitter, so that requests that failed together do not retry together. */
-function delayOf(failure: UpstreamFailure, { failures, hasAlternative, random }: DelayOptions): number {
+function delayOf(attempt: Failed, { failures, hasAlternative, random }: DelayOptions): number {
   // The client is reading the reply: it goes on at once.
-  if (failure.type === 'truncated' && hasAlternative) return 0
+  if (attempt.row.isBreak === true && hasAlternative) return 0
   const jitterMs = Math.round(random() * Math.min(maxDelayMs, firstDelayMs * 2 ** (failures - 1)))
   // Retry-After does not bind another replica.
-  const retryAfterMs = failure.type === 'status' && !hasAlternative ? (failure.retryAfterMs ?? 0) : 0
+  const retryAfterMs = hasAlternative ? 0 : (attempt.retryAfterMs ?? 0)
   return retryAfterMs + jitterMs
 }

@@ -13,6 +13,7 @@ const closed = new AppError('model-unavailable', 'the model was unloaded')
 /** Two replicas, of which each attempt gets the next one, and what happened to them. */
 function fleet() {
   const released: [string, RequestOutcome['type']][] = []
+  const blamed: string[] = []
   const pauses: number[] = []
   const state = { isClosed: false, turn: 0 }
   const acquired = (): AcquiredReplica => {
@@ -22,6 +23,7 @@ function fleet() {
       upstream: { profile: profiles.openai, model: 'm' },
       confirm: () => undefined,
       release: ({ type }) => void released.push([id, type]),
+      blame: () => void blamed.push(id),
     }
   }
   const deps: RetryDeps = {
@@ -37,7 +39,7 @@ function fleet() {
     now: () => 0,
     random: () => 0.5,
   }
-  return { deps, released, pauses, state }
+  return { deps, released, blamed, pauses, state }
 }
 
 type Attempt = () => AttemptResult<string>
@@ -61,7 +63,7 @@ const throwing = (error: unknown) => () => {
 }
 
 test.each<[string, Attempt, RequestOutcome['type']]>([
-  ['fails', throwing(broken), 'failed'],
+  ['fails', throwing(broken), 'doubtful'],
   ['cannot do it', throwing(unable), 'neutral'],
 ])('when one replica %s another is tried, and each is released once', async (_, first, outcome) => {
   const { deps, released, pauses } = fleet()
@@ -81,9 +83,48 @@ test('a failure that may pass is waited for', async () => {
 })
 
 test('the last failure is reported', async () => {
-  const { deps, released } = fleet()
-  await expect(tryReplicas(deps, task([1, 2, 3, 4].map(() => throwing(broken))))).rejects.toBe(broken)
+  const { deps, released, blamed } = fleet()
+  const down = new UpstreamError({ type: 'status', status: 503 }, 'it is down')
+  await expect(tryReplicas(deps, task([1, 2, 3, 4].map(() => throwing(down))))).rejects.toBe(down)
   expect(released).toHaveLength(4)
+  expect(blamed).toEqual([])
+})
+
+test('a failure is blamed on its replica when another answers the same request, and on nobody when none does', async () => {
+  const { deps, blamed } = fleet()
+  await tryReplicas(deps, task([throwing(broken), answers]))
+  expect(blamed).toEqual(['a'])
+  await expect(tryReplicas(deps, task([throwing(broken), throwing(broken)]))).rejects.toBe(broken)
+  expect(blamed).toEqual(['a'])
+})
+
+test('a replica that answers the second time is not blamed', async () => {
+  const { deps, blamed, state } = fleet()
+  const again = () => {
+    state.turn = 0
+    throw broken
+  }
+  await tryReplicas(deps, task([again, answers]))
+  expect(blamed).toEqual([])
+})
+
+test('the first output of another replica is enough for a failure without output, and its end for one in mid-reply', async () => {
+  const { deps, blamed } = fleet()
+  let progress = noProgress
+  const failing = (hasBegun: boolean) => async (replica: AcquiredReplica) => {
+    progress = { ...noProgress, hasBegun, canContinue: true }
+    if (replica.endpoint.id === 'a') throw broken
+    replica.confirm()
+    expect(blamed).toEqual([])
+    progress = { ...progress, hasAdvanced: true }
+    replica.confirm()
+    expect(blamed).toEqual(hasBegun ? [] : ['a'])
+    return { type: 'answered', value: 'ok' } as const
+  }
+  await tryReplicas(deps, { ...task([]), attempt: failing(false), progress: () => progress })
+  blamed.length = 0
+  await tryReplicas(deps, { ...task([]), attempt: failing(true), progress: () => progress })
+  expect(blamed).toEqual(['a'])
 })
 
 test('a result without a request says nothing about the replica', async () => {

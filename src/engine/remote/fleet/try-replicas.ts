@@ -1,8 +1,8 @@
 import type { CallerKeys } from '../../../contract/caller-keys.ts'
 import { isCapabilityError } from '../servers/check-upstream.ts'
-import { UpstreamError } from '../transport/upstream-error.ts'
-import { callerAccess } from './caller-access.ts'
-import { outcomeOfFailure } from './failure-outcome.ts'
+import { UpstreamError, type UpstreamFailure } from '../transport/upstream-error.ts'
+import { type CallerAccess, callerAccess } from './caller-access.ts'
+import { type FailureRow, type KeyOwner, rowOf } from './failure-table.ts'
 import type { RequestOutcome } from './pool.ts'
 import type { AcquiredReplica, Replicas } from './replicas.ts'
 import { decide, type FailedAttempt, nextAttempt, type Progress, untried } from './retry-rule.ts'
@@ -33,7 +33,7 @@ export type ReplicaTask<T> = {
 }
 
 /** `not-sent`: the result was known without the replica, which says nothing about its health. */
-export type AttemptResult<T> = { readonly type: 'answered' | 'not-sent'; readonly value: T }
+export type AttemptResult<T> = { readonly type: 'answered'; readonly value: T } | { readonly type: 'not-sent'; readonly value: T }
 
 type AttemptEnd<T> = AttemptResult<T> | { readonly type: 'failed'; readonly error: unknown }
 
@@ -43,23 +43,29 @@ export const noProgress: Progress = { hasAdvanced: false, hasBegun: false, canCo
 export async function tryReplicas<T>({ replicas, now, random }: RetryDeps, task: ReplicaTask<T>): Promise<T> {
   const { tokens, affinityKeys, isAuxiliary, signal } = task
   let state = untried
+  const suspects: Suspect[] = []
   while (true) {
-    const { waitMs, avoid, unfit } = nextAttempt(state, replicas.count, isAuxiliary)
-    const acquiring = replicas.acquire({ tokens, affinityKeys, isAuxiliary, avoid, unfit }, waitMs, signal)
+    const { waitMs, ...wanted } = nextAttempt(state, replicas.count, isAuxiliary)
+    const acquiring = replicas.acquire({ tokens, affinityKeys, isAuxiliary, ...wanted }, waitMs, signal)
     const replica = acquiring instanceof Promise ? await acquiring : acquiring
     const own = callerAccess(task.callerKeys, replica)
+    const seen = own === undefined ? replica : { ...replica, endpoint: own.endpoint, hideKey: own.output }
+    const beganMs = now()
     let end: AttemptEnd<T>
     try {
-      end = await task.attempt(own === undefined ? replica : { ...replica, endpoint: own.endpoint, hideKey: own.output })
+      end = await task.attempt(suspects.length === 0 ? seen : { ...seen, confirm: confirming(replica, task, suspects) })
     } catch (error) {
       end = { type: 'failed', error: own === undefined ? error : own.clean(error) }
     }
-    replica.release(outcomeOf(end, replica, signal))
+    const row = rowOfEnd(end, keyOwner(replica, own), signal)
+    replica.release(outcomeOf(end, row))
+    if (end.type === 'answered') blame(suspects, replica, () => true)
     if (end.type !== 'failed') return end.value
     signal.throwIfAborted()
     replicas.throwIfClosed()
-    const failed = failedAttempt(end.error, replica, task)
+    const failed = failedAttempt(end.error, { replica, row, task, lastedMs: now() - beganMs })
     if (failed === undefined) throw end.error
+    if (failed.type === 'failed' && row?.breaker === 'compared') suspects.push({ replica, hadBegun: failed.progress.hasBegun })
     const decision = decide(state, failed, { replicas: replicas.statuses(), nowMs: now(), random })
     if (decision.type === 'give-up') throw end.error
     state = decision.state
@@ -67,22 +73,71 @@ export async function tryReplicas<T>({ replicas, now, random }: RetryDeps, task:
   }
 }
 
-function outcomeOf(end: AttemptEnd<unknown>, { endpoint }: AcquiredReplica, signal: AbortSignal): RequestOutcome {
-  switch (end.type) {
-    case 'answered':
-      return { type: 'ok' }
-    case 'not-sent':
-      return { type: 'neutral' }
-    case 'failed':
-      return end.error instanceof UpstreamError && !signal.aborted ? outcomeOfFailure(end.error, endpoint) : { type: 'neutral' }
+/** A replica with a doubtful failure of this request, and whether the reply had begun by then. */
+type Suspect = { readonly replica: AcquiredReplica; readonly hadBegun: boolean }
+
+/** Another replica does what these could not: the failures were theirs. */
+function blame(suspects: Suspect[], { endpoint }: AcquiredReplica, isShown: (suspect: Suspect) => boolean): void {
+  for (const suspect of suspects.splice(0)) {
+    if (!isShown(suspect)) suspects.push(suspect)
+    else if (suspect.replica.endpoint.id !== endpoint.id) suspect.replica.blame()
   }
 }
 
+/** With the first output, the reply of one replica shows that those that had none are at fault. */
+function confirming(replica: AcquiredReplica, task: ReplicaTask<unknown>, suspects: Suspect[]): () => void {
+  return () => {
+    replica.confirm()
+    if (task.progress(replica)?.hasAdvanced === true) blame(suspects, replica, ({ hadBegun }) => !hadBegun)
+  }
+}
+
+function keyOwner({ endpoint }: AcquiredReplica, own: CallerAccess | undefined): KeyOwner {
+  if (own !== undefined) return 'callers'
+  return endpoint.apiKey === undefined ? 'none' : 'ours'
+}
+
+/** Undefined where the end was no failure of the exchange: answered, cancelled, not sent, or ours. */
+function rowOfEnd(end: AttemptEnd<unknown>, key: KeyOwner, signal: AbortSignal): FailureRow | undefined {
+  if (end.type !== 'failed' || signal.aborted) return undefined
+  return end.error instanceof UpstreamError ? rowOf(end.error.failure, key) : undefined
+}
+
+function outcomeOf(end: AttemptEnd<unknown>, row: FailureRow | undefined): RequestOutcome {
+  if (end.type === 'answered') return { type: 'ok' }
+  if (end.type === 'not-sent' || row === undefined || !(end.error instanceof UpstreamError)) return { type: 'neutral' }
+  const { failure, message: reason } = end.error
+  switch (row.breaker) {
+    case 'opens':
+      return { type: 'failed', reason, isRefused: true }
+    case 'counts':
+      return { type: 'failed', reason }
+    case 'compared':
+      return { type: 'doubtful', reason }
+    case 'busy':
+      return { type: 'busy', retryAfterMs: retryAfterOf(failure) ?? 1000 }
+    case 'nothing':
+      return { type: 'neutral' }
+  }
+}
+
+type Ended = {
+  readonly replica: AcquiredReplica
+  readonly row: FailureRow | undefined
+  readonly task: ReplicaTask<unknown>
+  readonly lastedMs: number
+}
+
 /** Undefined when no replica is at fault: the error is the reader's, or ours. */
-function failedAttempt(error: unknown, replica: AcquiredReplica, task: ReplicaTask<unknown>): FailedAttempt | undefined {
+function failedAttempt(error: unknown, { replica, row, task, lastedMs }: Ended): FailedAttempt | undefined {
   const progress = task.progress(replica)
   const replicaId = replica.endpoint.id
   if (progress === undefined) return undefined
   if (isCapabilityError(error)) return { type: 'unfit', replicaId }
-  return error instanceof UpstreamError ? { type: 'failed', replicaId, failure: error.failure, progress } : undefined
+  if (row === undefined || !(error instanceof UpstreamError)) return undefined
+  return { type: 'failed', replicaId, row, retryAfterMs: retryAfterOf(error.failure), lastedMs, progress }
+}
+
+function retryAfterOf(failure: UpstreamFailure): number | undefined {
+  return failure.type === 'status' ? failure.retryAfterMs : undefined
 }

@@ -58,11 +58,11 @@ test('tokens are counted here, without a request', async () => {
 
 test('a working tokenizer does not offset failed generations', async () => {
   const vllm = await server('vllm', 300, (_, response) => {
-    response.writeHead(500)
+    response.writeHead(503)
     response.end('boom')
   })
   const engine = engineOver([vllm])
-  expect((await failure(engine)).code).toBe('upstream-failed')
+  expect((await failure(engine)).code).toBe('model-unavailable')
   const awayAt = vllm.seen.length
   expect(engine.capabilities.fleet?.replicas()).not.toMatchObject([{ state: 'healthy' }])
   await until(() => engine.capabilities.fleet?.replicas()[0]?.state === 'half-open')
