@@ -1,6 +1,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { Logger } from 'pino'
 import { AppError } from '../contract/errors.ts'
+import { Handover } from './handover.ts'
 import type { Hub } from './hub.ts'
 import { type Order, reportSchema } from './order.ts'
 import { nextRestart } from './restart-rule.ts'
@@ -26,6 +27,7 @@ export class Crew {
   readonly #options: CrewOptions
   readonly #places: readonly Place[]
   readonly #ended = new Map<Place, Promise<void>>()
+  readonly #handover = new Handover()
   #startConfig: object
   #isDraining = false
   #hasStarted = false
@@ -80,6 +82,7 @@ export class Crew {
   #launch(place: Place): Promise<string> {
     const { hub, log } = this.#options
     const worker = cluster.fork()
+    this.#handover.watch(worker)
     const startedMs = performance.now()
     place.worker = worker
     const port = hub.connect({ send: (message) => post(worker, message) })

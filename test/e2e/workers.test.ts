@@ -1,4 +1,5 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { get } from 'node:http'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startFlags } from '../../src/cli/v8-flags.ts'
@@ -125,7 +126,55 @@ describe('two processes on one port', () => {
   })
 })
 
-/** Resolves when the primary process has noticed it, too: a connection that it gave away just before is lost. */
+describe.runIf(process.platform === 'linux')('a connection that comes while its process ends', () => {
+  const descriptors = async (pid: number) => (await readdir(`/proc/${pid}/fd`)).length
+  /** A request on a connection of its own: its status, or the code of the error that ends it. */
+  const ask = ({ url }: WorkersServer) =>
+    new Promise<number | string>((resolve) => {
+      const sent = get(`${url}/health`, { agent: false }, (reply) =>
+        reply.resume().once('end', () => resolve(reply.statusCode ?? 0)),
+      )
+      sent.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+    })
+
+  test('is closed when it was given to a process that never took it', async () => {
+    const server = await startWorkers({ models })
+    try {
+      const [stopped] = await seatsOf(server)
+      const before = await descriptors(server.pid)
+      process.kill(stopped.pid, 'SIGSTOP')
+      // In turn: the first or the second of them comes to the process that does nothing.
+      const replies = [ask(server), ask(server), ask(server)]
+      await until(async () => (await descriptors(server.pid)) === before + 1)
+      process.kill(stopped.pid, 'SIGKILL')
+      expect((await Promise.all(replies)).toSorted()).toEqual([200, 200, 'ECONNRESET'])
+      await until(async () => (await descriptors(server.pid)) <= before)
+    } finally {
+      await server.stop()
+    }
+  })
+
+  test('is answered or closed, in a hundred requests around each of three kills', async () => {
+    const server = await startWorkers({ models })
+    try {
+      const before = await descriptors(server.pid)
+      for (let round = 0; round < 3; round++) {
+        const seats = await seatsOf(server)
+        const replies = Array.from({ length: 100 }, (_, index) => {
+          if (index === 50) process.kill(seats[round % 2]?.pid ?? 0, 'SIGKILL')
+          return ask(server)
+        })
+        expect(await Promise.all(replies)).toContain(200)
+      }
+      await seatsOf(server)
+      await until(async () => (await descriptors(server.pid)) <= before)
+    } finally {
+      await server.stop()
+    }
+  })
+})
+
+/** Resolves when the primary process has noticed it, too: a connection that it gave away just before is closed. */
 async function kill(server: WorkersServer, { pid }: Seat): Promise<void> {
   const ends = () => server.log.filter(({ msg }) => msg.startsWith('a worker ended (SIGKILL)')).length
   const before = ends()
