@@ -29,6 +29,8 @@ export class FileFolder implements FileStore {
   readonly #options: FileFolderOptions
   /** The bytes of uploads that are under way, by caller. */
   readonly #arriving = new Map<string, number>()
+  /** The end of the last upload that is kept, by caller: two at once would both find the last place. */
+  readonly #keeping = new Map<string, Promise<unknown>>()
 
   constructor(options: FileFolderOptions) {
     this.#options = options
@@ -53,22 +55,44 @@ export class FileFolder implements FileStore {
     try {
       const bytes = file.bytes instanceof Readable ? file.bytes : Readable.from(file.bytes)
       await pipeline(bytes, counter(count), createWriteStream(`${path}.part`, { mode: 0o600, flags: 'wx' }), { signal })
-      // Other uploads may have ended meanwhile.
-      if ((await this.#roomOf(owner)) + sizeBytes > this.#options.maxBytes) throw full(this.#options)
       const { filename, mediaType } = file
       const purpose = await file.purposeOf()
-      const stored = { id, filename, mediaType, sizeBytes, ...(purpose !== undefined && { purpose }), createdAtMs: Date.now() }
-      await rename(`${path}.part`, path)
-      await writeFile(`${path}.json.part`, JSON.stringify(stored), { mode: 0o600, flag: 'wx' })
-      await rename(`${path}.json.part`, `${path}.json`)
-      return stored
+      const stored = { id, filename, mediaType, sizeBytes, ...(purpose !== undefined && { purpose }) }
+      return await this.#afterOthers(owner, () => this.#keep(owner, path, stored))
     } catch (error) {
-      await Promise.all([`${path}.part`, path, `${path}.json.part`].map((name) => rm(name, { force: true })))
+      const names = [`${path}.part`, path, `${path}.json.part`, `${path}.json`]
+      await Promise.all(names.map((name) => rm(name, { force: true })))
       signal.throwIfAborted()
       throw error
     } finally {
       count(-sizeBytes)
     }
+  }
+
+  /** Runs after what the same caller keeps now. */
+  async #afterOthers<T>(owner: string, work: () => Promise<T>): Promise<T> {
+    const done = (this.#keeping.get(owner) ?? Promise.resolve()).then(work)
+    const settled = done.catch(() => undefined)
+    this.#keeping.set(owner, settled)
+    try {
+      return await done
+    } finally {
+      if (this.#keeping.get(owner) === settled) this.#keeping.delete(owner)
+    }
+  }
+
+  /** Keeps an upload that has arrived, if there is still room. */
+  async #keep(owner: string, path: string, arrived: Omit<StoredFile, 'createdAtMs'>): Promise<StoredFile> {
+    const { maxBytes, maxCount } = this.#options
+    if ((await this.#roomOf(owner)) + arrived.sizeBytes > maxBytes) throw full(this.#options)
+    const stored = { ...arrived, createdAtMs: Date.now() }
+    await rename(`${path}.part`, path)
+    await writeFile(`${path}.json.part`, JSON.stringify(stored), { mode: 0o600, flag: 'wx' })
+    await rename(`${path}.json.part`, `${path}.json`)
+    // Another process may have kept one meanwhile.
+    const files = await this.list(owner)
+    if (files.length > maxCount || sumOf(files) > maxBytes) throw full(this.#options)
+    return stored
   }
 
   async list(owner: string): Promise<readonly StoredFile[]> {
@@ -104,7 +128,7 @@ export class FileFolder implements FileStore {
     await this.#deleteAbandoned(owner)
     const files = await this.list(owner)
     if (files.length >= this.#options.maxCount) throw full(this.#options)
-    return files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
+    return sumOf(files)
   }
 
   async #deleteAbandoned(owner: string): Promise<void> {
@@ -122,6 +146,10 @@ export class FileFolder implements FileStore {
   #folderOf(owner: string): string {
     return join(this.#options.folder, hash('sha256', owner).slice(0, 32))
   }
+}
+
+function sumOf(files: readonly StoredFile[]): number {
+  return files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
 }
 
 function counter(count: (bytes: number) => void): Transform {
