@@ -89,10 +89,10 @@ const keepAliveTimeoutMs = 75_000
  * largest body at 2.3 Mbit/s.
  */
 const defaultRequestTimeoutMs = 120_000
-/** The limit for receiving the headers; Node's default. */
-const headersTimeoutMs = 60_000
+/** The limit for receiving the headers, which clients send at once. With the time between checks, a connection is free in 10 s. */
+const headersTimeoutMs = 7000
 /** How often Node checks for late requests. */
-const requestCheckMs = 30_000
+const requestCheckMs = 2000
 const defaultBodyLimitBytes = 32 * 1024 * 1024
 const defaultTotalBodyLimitBytes = 8 * defaultBodyLimitBytes
 /** How long replies may take to end after their requests were cancelled. */

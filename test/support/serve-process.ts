@@ -8,6 +8,8 @@ import { builtProgram } from './built-program.ts'
 
 export type ServeProcess = {
   readonly url: string
+  readonly pid: number
+  hasEnded(): boolean
   /** As when the machine takes the process away. */
   kill(): Promise<void>
 }
@@ -33,7 +35,7 @@ export async function createServeHome(storage: string, server: object = {}, { mo
     children.add(child)
     for await (const line of createInterface({ input: child.stdout })) {
       const url = /http:\/\/[\d.]+:\d+/.exec(line)?.[0]
-      if (url !== undefined) return { url, kill: () => end(child) }
+      if (url !== undefined) return { url, pid: child.pid ?? 0, hasEnded: () => hasEnded(child), kill: () => end(child) }
     }
     throw new Error('the server ended before it listened')
   }
@@ -45,8 +47,12 @@ export async function createServeHome(storage: string, server: object = {}, { mo
 }
 
 async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
+  if (hasEnded(child)) return
   const ended = once(child, 'exit')
   child.kill('SIGKILL')
   await ended
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null
 }

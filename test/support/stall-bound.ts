@@ -1,9 +1,14 @@
 import { cpus, loadavg } from 'node:os'
 
+/** How much longer things take by the clock on a machine that does other work: 1 on one that has processors to spare. */
+export function loadFactor(): number {
+  return Math.max(1, (loadavg()[0] ?? 0) / cpus().length)
+}
+
 /**
  * How long a server's event loop may be held up, by the clock: the goal is 100 ms. Machines differ by three times and do other work, and
  * what these tests are for (a pattern or a copy whose cost grows with the square) takes seconds.
  */
 export function longestStallMs(): number {
-  return 500 * Math.max(1, (loadavg()[0] ?? 0) / cpus().length)
+  return 500 * loadFactor()
 }
