@@ -1,6 +1,7 @@
 import type { ContentPart, FunctionTool, Message, OutputPart, TextPart } from '../../contract/request.ts'
 import type { Sealer } from '../../contract/sealer.ts'
 import { withoutBillingLine } from '../wire/billing-line.ts'
+import { callInput } from '../wire/call-input.ts'
 import { unseal } from '../wire/sealed.ts'
 import { decodeBlock, text } from './decode-blocks.ts'
 import type { AssistantBlock, CountWire, ResultBlock, SystemBlock, ToolResultBlock, UserBlock, WireMessage } from './schema.ts'
@@ -138,7 +139,7 @@ class Decoder implements DecodedMessages {
       case 'tool_use':
       case 'server_tool_use':
       case 'mcp_tool_use': {
-        const input = this.#sources.exactInputs.get(`${path}.input`) ?? JSON.stringify(block.input)
+        const input = this.#sources.exactInputs.get(`${path}.input`) ?? callInput(block.input)
         return { type: 'tool-call', id: block.id, name: block.name, input }
       }
       case 'thinking': {

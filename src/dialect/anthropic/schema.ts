@@ -48,7 +48,7 @@ export const toolUseBlock = looseObject({
   type: z.literal(['tool_use', 'server_tool_use', 'mcp_tool_use']),
   id: z.string(),
   name: nonEmptyText,
-  input: jsonObject,
+  input: jsonObject.nullish(),
 })
 /** A summary that takes the place of what was said before it. */
 export const compactionBlock = looseObject({ type: z.literal('compaction'), content: text })

@@ -52,6 +52,13 @@ export const callRows: readonly StrictnessRow[] = [
     note: 'Anthropic always has ids',
   },
   {
+    what: 'a call without `input`, or with null',
+    sample: turn({ ...called, input: null }),
+    outcome: 'healed',
+    becomes: becomes(asked, { role: 'assistant', parts: [{ ...call, input: '{}' }] }, asked),
+    note: 'an empty object',
+  },
+  {
     what: 'a call whose `input` is not an object',
     sample: turn({ ...called, input: '{}' }),
     outcome: 'refused',

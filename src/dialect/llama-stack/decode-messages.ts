@@ -1,4 +1,5 @@
-import type { JsonObject, Message, OutputPart, TextPart, ToolCallPart } from '../../contract/request.ts'
+import type { Message, OutputPart, TextPart, ToolCallPart } from '../../contract/request.ts'
+import { callInput } from '../wire/call-input.ts'
 import { decodeContent } from './decode-content.ts'
 import type { WireMessage, WireToolCall } from './schema.ts'
 
@@ -51,10 +52,5 @@ const blankLine: TextPart = { type: 'text', text: '\n\n' }
 
 /** The JSON of a call comes before its values, which may have lost precision. */
 function decodeCall({ call_id, tool_name, arguments: given, arguments_json: json }: WireToolCall): ToolCallPart {
-  return { type: 'tool-call', id: call_id, name: tool_name, input: json ?? inputOf(given) }
-}
-
-function inputOf(given: string | JsonObject | null | undefined): string {
-  if (typeof given === 'string') return given === '' ? '{}' : given
-  return JSON.stringify(given ?? {})
+  return { type: 'tool-call', id: call_id, name: tool_name, input: callInput(json ?? given) }
 }

@@ -57,6 +57,13 @@ const messages: readonly StrictnessRow[] = [
     note: '',
   },
   {
+    what: 'a call without `arguments`: null, absent, an empty text, or the text `null`',
+    sample: { messages: [{ ...called, tool_calls: [{ call_id: 'c1', tool_name: 'f', arguments: null }] }] },
+    outcome: 'healed',
+    becomes: becomes({ role: 'assistant', parts: [{ type: 'tool-call', id: 'c1', name: 'f', input: '{}' }] }),
+    note: '`{}`',
+  },
+  {
     what: 'a call whose `arguments` are an object',
     sample: { messages: [{ ...called, tool_calls: [{ call_id: 'c1', tool_name: 'f', arguments: {} }] }] },
     outcome: 'healed',

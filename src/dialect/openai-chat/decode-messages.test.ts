@@ -108,7 +108,7 @@ describe('decodeMessages', () => {
       { tool_calls: [{ id: 'c', type: 'custom', custom: { name: 'f', input: 'a "b"' } }] },
       [{ type: 'tool-call', id: 'c', name: 'f', kind: 'custom', input: 'a "b"' }],
     ],
-    ['tool calls without a type', { tool_calls: [{ id: 'c', function: { name: 'f', arguments: '' } }] }, [call('c', 'f', '')]],
+    ['tool calls without a type', { tool_calls: [{ id: 'c', function: { name: 'f', arguments: '' } }] }, [call('c', 'f', '{}')]],
     [
       'all optional fields null',
       { content: 'a', refusal: null, reasoning: null, tool_calls: null, function_call: null, audio: null, name: null },

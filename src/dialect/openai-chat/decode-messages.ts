@@ -4,6 +4,7 @@ import { refuseLargeJson } from '../openai/large-json.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { withoutBillingLine } from '../wire/billing-line.ts'
 import { CallIds } from '../wire/call-ids.ts'
+import { callInput } from '../wire/call-input.ts'
 import { JsonScanner } from '../wire/json-scanner.ts'
 import { preview } from '../wire/preview.ts'
 import { decodeMedia } from './decode-media.ts'
@@ -156,24 +157,24 @@ function decodeCall(id: string, call: WireFunctionCall, path: string): ToolCallP
     type: 'tool-call',
     id,
     name: call.name,
-    input: typeof call.arguments === 'string' ? requireSmall(call.arguments, path) : stringify(call.arguments, path),
+    input: inputOf(call.arguments, `${path}.arguments`),
   }
+}
+
+function inputOf(given: WireFunctionCall['arguments'], path: string): string {
+  if (typeof given === 'string') requireSmall(given, path)
+  else refuseLargeJson(given, path)
+  return callInput(given)
 }
 
 /** Templates parse arguments: what would take long as part of the body takes long as text too. */
-function requireSmall(text: string, path: string): string {
-  if (text.length <= maxUncountedChars) return text
+function requireSmall(text: string, param: string): void {
+  if (text.length <= maxUncountedChars) return
   try {
-    new JsonScanner(`${path}.arguments`).push(Buffer.from(text))
+    new JsonScanner(param).push(Buffer.from(text))
   } catch (error) {
-    throw new AppError('invalid-request', AppError.from(error).message, { param: `${path}.arguments`, cause: error })
+    throw new AppError('invalid-request', AppError.from(error).message, { param, cause: error })
   }
-  return text
-}
-
-function stringify(value: object, path: string): string {
-  refuseLargeJson(value, `${path}.arguments`)
-  return JSON.stringify(value)
 }
 
 function decodeContent(content: string | readonly WirePart[] | null | undefined, index: number): ContentPart[] {

@@ -37,7 +37,7 @@ const urlCitation = looseObject({
 const annotation = looseObject({ type: z.string(), url_citation: urlCitation.nullish() })
 
 /** A JSON string in OpenAI's API; some clients and servers send the object instead. */
-const callArguments = z.union([z.string(), jsonObject])
+const callArguments = z.union([z.string(), jsonObject]).nullish()
 
 export const functionCall = looseObject({ name: z.string(), arguments: callArguments })
 export const customCall = looseObject({ name: z.string(), input: z.string() })

@@ -61,6 +61,13 @@ export const callRows: readonly StrictnessRow[] = [
     note: 'its JSON',
   },
   {
+    what: 'no arguments: null, absent, an empty text, or the text `null`',
+    sample: { messages: [{ role: 'assistant', tool_calls: [{ id: 'c1', function: { name: 'f', arguments: null } }] }] },
+    outcome: 'healed',
+    becomes: becomes(calls),
+    note: '`{}`: clients send it back for tools without parameters',
+  },
+  {
     what: 'arguments that are no JSON',
     sample: { messages: [{ role: 'assistant', tool_calls: [{ id: 'c1', function: { name: 'f', arguments: 'x' } }] }] },
     outcome: 'tolerated',

@@ -46,7 +46,21 @@ const roles: readonly StrictnessRow[] = [
     sample: { messages: [{ role: 'system', content: 'hi' }] },
     outcome: 'tolerated',
     becomes: becomes({ ...asked, role: 'system' }),
-    note: "OpenAI answers them too; a model's template may refuse them",
+    note: 'OpenAI answers them too; a template that needs a user turn gets an empty one',
+  },
+  {
+    what: 'a conversation that the assistant opens, with an answer or a call',
+    sample: { messages: [{ role: 'assistant', content: 'hi' }, user] },
+    outcome: 'tolerated',
+    becomes: becomes({ role: 'assistant', parts: [{ type: 'text', text: 'hi' }] }, asked),
+    note: 'greetings and cut histories; a template that needs a user turn in front gets an empty one',
+  },
+  {
+    what: 'an empty message of the assistant',
+    sample: { messages: [user, { role: 'assistant', content: '' }, user] },
+    outcome: 'tolerated',
+    becomes: becomes(asked, { role: 'assistant', parts: [{ type: 'text', text: '' }] }, asked),
+    note: 'an interrupted request leaves it; it is left out for a template that refuses it',
   },
   {
     what: 'several and late system messages',

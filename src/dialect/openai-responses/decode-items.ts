@@ -1,6 +1,7 @@
 import { AppError } from '../../contract/errors.ts'
 import type { Message, OutputPart } from '../../contract/request.ts'
 import type { Sealer } from '../../contract/sealer.ts'
+import { callInput } from '../wire/call-input.ts'
 import { preview } from '../wire/preview.ts'
 import { unseal } from '../wire/sealed.ts'
 import { decodeContent, decodePart } from './decode-content.ts'
@@ -84,7 +85,7 @@ class Decoder {
         this.#addThought(item, path)
         break
       case 'function_call':
-        this.#addCall(item, item.arguments, path)
+        this.#addCall(item, callInput(item.arguments), path)
         break
       case 'custom_tool_call':
         this.#addCall({ ...item, kind: 'custom' }, item.input, path)

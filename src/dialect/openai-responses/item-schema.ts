@@ -66,7 +66,8 @@ export const functionCall = looseObject({
   call_id: nonEmptyText,
   name: nonEmptyText,
   namespace: text,
-  arguments: z.string(),
+  /** A JSON string in OpenAI's API. */
+  arguments: text,
   status: text,
 })
 export const functionOutput = looseObject({

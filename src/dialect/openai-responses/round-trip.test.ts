@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { GenerationEvent } from '../../contract/event.ts'
 import type { Annotation, OutputPart } from '../../contract/request.ts'
+import { callInput } from '../wire/call-input.ts'
 import { decode, promptOf, stored } from './__fixtures__/decode.ts'
 import { checked, finished, start } from './__fixtures__/encode.ts'
 import { createResponseEncoder } from './encoder.ts'
@@ -34,6 +35,8 @@ const annotation: fc.Arbitrary<Annotation> = fc.oneof(
   fc.record({ type: fc.constant('file-citation' as const), fileId: words, filename: words, index: fc.nat(9) }),
 )
 const id = fc.uuid()
+/** No arguments at all come back as an empty object. */
+const callArguments = fc.string().filter((input) => callInput(input) === input)
 const part: fc.Arbitrary<OutputPart> = fc.oneof(
   fc.record({ type: fc.constant('text' as const), text: words }),
   fc.record({
@@ -43,7 +46,7 @@ const part: fc.Arbitrary<OutputPart> = fc.oneof(
   }),
   fc.record({ type: fc.constant('refusal' as const), text: words }),
   fc.record({ type: fc.constant('reasoning' as const), text: words, opaque: words }, { requiredKeys: ['type', 'text'] }),
-  fc.record({ type: fc.constant('tool-call' as const), id, name: fc.constantFrom(...functions), input: fc.string() }),
+  fc.record({ type: fc.constant('tool-call' as const), id, name: fc.constantFrom(...functions), input: callArguments }),
   fc.record({
     type: fc.constant('tool-call' as const),
     id,

@@ -153,6 +153,13 @@ const parts: readonly StrictnessRow[] = [
 
 const callsAndResults: readonly StrictnessRow[] = [
   {
+    what: 'a call without arguments: null, absent, an empty text, or the text `null`',
+    sample: input({ ...called, arguments: null }),
+    outcome: 'healed',
+    becomes: becomes({ role: 'assistant', parts: [{ type: 'tool-call', id: 'c1', name: 'f', input: '{}' }] }),
+    note: '`{}`',
+  },
+  {
     what: 'an output without its call',
     sample: input(user, answered),
     outcome: 'refused',
