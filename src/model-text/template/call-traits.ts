@@ -2,6 +2,8 @@
 export type CallTraits = {
   /** Tool calls of earlier turns and their results are rendered. */
   readonly toolHistory: boolean
+  /** Results are rendered in turns of their own, although calls are not. */
+  readonly resultsAlone: boolean
   /** A user turn may follow a tool result, before the assistant has answered it. */
   readonly userAfterTool: boolean
   /** A user turn may follow a call that has no result. */
@@ -10,6 +12,8 @@ export type CallTraits = {
   readonly strayResults: boolean
   /** A system message at the start is rendered when calls and results follow. */
   readonly systemBeforeCalls: boolean
+  /** Whether a turn of the assistant that opens a conversation is dropped or moved, its text or its calls. */
+  readonly losesFirstReply: 'never' | 'beside-tools' | 'always'
   /** Several calls of one turn are rendered, followed by their results; otherwise each turn may have only one. */
   readonly callsTogether: boolean
   /** A turn's calls are rendered when it has text as well. */

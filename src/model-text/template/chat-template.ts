@@ -1,18 +1,21 @@
 import { listedTools } from '../../contract/callable-tools.ts'
 import { AppError, messageOf } from '../../contract/errors.ts'
-import type { JsonObject, Prompt, ReasoningOptions, ToolChoice } from '../../contract/request.ts'
+import type { FunctionTool, JsonObject, Prompt, ReasoningOptions, ToolChoice } from '../../contract/request.ts'
 import type { Limits } from '../../jinja/budget.ts'
 import { asForeign, plainText } from '../../jinja/foreign-text.ts'
 import { asForeignData } from '../../jinja/from-json.ts'
+import { JinjaError } from '../../jinja/jinja-error.ts'
 import { compileJinja, type JinjaTemplate } from '../../jinja/jinja-template.ts'
 import { strftime } from '../../jinja/strftime.ts'
 import { recogniseReasoning } from '../formats/recognise-reasoning.ts'
 import { recogniseToolFormat } from '../formats/recognise-tool-format.ts'
 import { findToolFormat } from '../formats/tool-formats.ts'
+import { historyVariants, openWithUser } from './adapt-history.ts'
 import { type ContinuedPrompt, continueLastMessage, endsInside } from './continue-message.ts'
 import { createToolDescriber } from './describe-tools.ts'
 import { normalizeMessages } from './normalize-messages.ts'
 import { reasoningVariables } from './reasoning-variables.ts'
+import { showTool } from './show-tools.ts'
 import { encodeMessages, encodeTools } from './template-messages.ts'
 import { type ProbeInput, probeTraits, type TemplateTraits } from './template-traits.ts'
 import { type Turn, toTurns } from './turn.ts'
@@ -59,6 +62,12 @@ type CompileOptions = {
 /** No template needs more for a conversation of three messages; an endless loop must not delay loading the model. */
 const probeLimits: Limits = { steps: 200_000, memory: 1 << 22 }
 
+/** What a tool's declaration may cost: some templates print schemas without end. */
+function toolLimits(tool: FunctionTool): Limits {
+  const { length } = JSON.stringify(tool)
+  return { steps: probeLimits.steps + 32 * length, memory: probeLimits.memory + 256 * length }
+}
+
 /**
  * Compiles a Jinja chat template as defined by Hugging Face `transformers` (`apply_chat_template`), and renders small
  * conversations to find out what it supports. Throws `template-failed` for a template that does not parse.
@@ -74,7 +83,20 @@ export function compileChatTemplate(
   const traits = probeTraits((input) => plainText(renderInput(input, probeLimits)), template.names)
   const tags = recogniseReasoning(source)
   const format = findToolFormat(formatName)
-  const describer = traits.tools || format === undefined ? undefined : createToolDescriber(format)
+  // What the template does not show is written for it, in the model's own format.
+  const isWritten = !traits.tools || traits.resultsAlone
+  const describer = isWritten && format !== undefined ? createToolDescriber(format, { keywords: traits.tools }) : undefined
+  const declareAlone = (tool: FunctionTool) => {
+    const messages = encodeMessages([{ role: 'user', content: [] }], traits)
+    const { functionsAsText } = traits
+    const input = { messages, tools: encodeTools([tool], traits), variables: {}, generationPrompt: true, functionsAsText }
+    try {
+      return renderInput(input, toolLimits(tool))
+    } catch {
+      // Whatever fails here, the template does not show the tool like this.
+      return undefined
+    }
+  }
   return {
     source,
     traits,
@@ -86,16 +108,19 @@ export function compileChatTemplate(
         ...foreignEffort(reasoningVariables(reasoning, traits.thinkingSwitch), reasoning),
         ...foreignMembers(prompt.templateVariables),
       }
-      const tools = encodeTools(declared, traits)
+      const shown = traits.anySchema || !traits.tools ? declared : declared.map((tool) => showTool(tool, declareAlone))
+      const tools = encodeTools(shown, traits)
       const { functionsAsText } = traits
       const renderMessages = (
         messages: readonly Turn[],
         { generationPrompt }: { readonly generationPrompt: boolean },
       ): string => {
-        const declare = (given: readonly Turn[]) => (declared.length > 0 && describer?.declare(given, declared)) || given
+        const declare = (given: readonly Turn[]) =>
+          (declared.length > 0 && !traits.tools && describer?.declare(given, declared)) || given
         const encode = (given: readonly Turn[]) => encodeMessages(normalizeMessages(declare(given), traits, describer), traits)
         const input = { tools: tools.length > 0 ? tools : traits.noTools, variables, generationPrompt, functionsAsText }
-        return renderOrRefuse(messages, (given) => renderInput({ ...input, messages: encode(given) }))
+        const opened = needsOpening(traits, tools) ? openWithUser(messages) : messages
+        return renderAny(historyVariants(opened), (given) => renderInput({ ...input, messages: encode(given) }))
       }
       const rendered = renderStart(prompt, {
         render: renderMessages,
@@ -153,25 +178,25 @@ function foreignEffort(variables: JsonObject, { effort }: ReasoningOptions): Jso
   return Object.fromEntries(entries)
 }
 
-/**
- * The template decides whether to print the reasoning of earlier turns. One that refuses reasoning next to other text
- * (gpt-oss) gets the conversation without it.
- */
-function renderOrRefuse(messages: readonly Turn[], render: (messages: readonly Turn[]) => string): string {
-  const reasoned = messages.some((message) => message.role === 'assistant' && message.reasoning !== undefined)
-  try {
-    return render(messages)
-  } catch (error) {
-    if (reasoned) return renderOrRefuse(messages.map(withoutReasoning), render)
-    const message = `the model's chat template cannot render this conversation: ${messageOf(error)}`
-    throw new AppError('template-failed', message, { at: ['prompt', 'messages'], cause: error })
-  }
+/** Whether a conversation that the assistant opens loses something, beside these tools. */
+function needsOpening({ losesFirstReply }: TemplateTraits, tools: readonly unknown[]): boolean {
+  return losesFirstReply === 'always' || (losesFirstReply === 'beside-tools' && tools.length > 0)
 }
 
-function withoutReasoning(message: Turn): Turn {
-  if (message.role !== 'assistant') return message
-  const { reasoning: _, ...rest } = message
-  return rest
+/** The first of these conversations that the template does not refuse. Throws its refusal of the first. */
+function renderAny(conversations: Iterable<readonly Turn[]>, render: (messages: readonly Turn[]) => string): string {
+  let refusal: unknown
+  for (const conversation of conversations) {
+    try {
+      return render(conversation)
+    } catch (error) {
+      refusal ??= error
+      // What costs too much costs it again.
+      if (error instanceof JinjaError && error.kind === 'budget') break
+    }
+  }
+  const message = `the model's chat template cannot render this conversation: ${messageOf(refusal)}`
+  throw new AppError('template-failed', message, { at: ['prompt', 'messages'], cause: refusal })
 }
 
 /** Refuses template variables that the request's own fields determine. */

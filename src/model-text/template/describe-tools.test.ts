@@ -71,6 +71,31 @@ describe('tools for a template that does not show them', () => {
   test('where arguments are written one by one, earlier calls are JSON, and their results have ids', () => {
     const prompt = render(gemma, [text('user', 'q'), calls('Oslo'), result('Oslo')], { tools: [], toolFormat: 'qwen3-coder' })
     expect(prompt).toContain('{"tool_calls":[{"id":"Oslo","name":"weather"')
-    expect(prompt).toContain('{"tool_result":{"tool_call_id":"Oslo","content":"rain in Oslo"}}')
+    expect(prompt).toContain('{"tool_result":{"tool_call_id":"Oslo","name":"weather","content":"rain in Oslo"}}')
+  })
+})
+
+describe('calls for a template that shows tools and results, but no calls', () => {
+  const source = `{% for t in tools or [] %}<{{ t.function.name }}>{% endfor %}${chatMl}`
+  const called = (...inputs: string[]) => {
+    const messages = [text('user', 'q'), assistant(...inputs.map((input, at) => call(`${at}`, 'weather', input))), result('0')]
+    return render(source, messages, { toolFormat: 'lfm2' }).replace(/^<weather><now>/, '')
+  }
+  const before = '[user]q[assistant]<|tool_call_start|>['
+  const after = ']<|tool_call_end|>[tool]rain in 0[assistant]'
+
+  test('are written as the model writes them, and results are turns of the tool', () => {
+    const inputs = ['{"city":"Köln \'s","days":3,"exact":true,"at":{"x":[1.50,null]}}', '{}']
+    const written = "weather(city=\"Köln 's\", days=3, exact=True, at={'x': [1.50, None]}), weather()"
+    expect(called(...inputs)).toBe(`${before}${written}${after}`)
+  })
+
+  test.each(['{"the city":"x"}', '[1]', '{"city'])('have arguments that cannot be keywords as they are: %s', (input) => {
+    expect(called(input)).toBe(`${before}weather(**${input})${after}`)
+  })
+
+  test('a question behind a result stays a turn of its own', () => {
+    const history = [text('user', 'q'), assistant(call('0', 'now', '{}')), result('0'), text('user', 'r')]
+    expect(render(source, history, { toolFormat: 'granite' })).toMatch(/\[tool\]rain in 0\[user\]r\[assistant\]$/)
   })
 })

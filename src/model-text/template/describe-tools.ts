@@ -1,5 +1,7 @@
 import type { ContentPart, FunctionTool, ToolCallPart } from '../../contract/request.ts'
 import { asForeign } from '../../jinja/foreign-text.ts'
+import { ForeignJson } from '../../jinja/from-json.ts'
+import { compileJinja } from '../../jinja/jinja-template.ts'
 import type { CallPiece } from '../formats/required-calls.ts'
 import type { ToolFormat } from '../formats/tool-format.ts'
 import type { Turn } from './turn.ts'
@@ -12,7 +14,12 @@ export type ToolDescriber = {
   writeCalls(calls: readonly ToolCallPart[]): string | undefined
 }
 
-export function createToolDescriber(format: ToolFormat): ToolDescriber {
+type Options = {
+  /** Calls in Python are written with keywords, as models write them, and not with one dictionary, as grammars do. */
+  readonly keywords?: boolean
+}
+
+export function createToolDescriber(format: ToolFormat, { keywords = false }: Options = {}): ToolDescriber {
   return {
     declare(messages, tools) {
       const content: ContentPart[] = [{ type: 'text', text: instructions(format, tools) }]
@@ -23,7 +30,7 @@ export function createToolDescriber(format: ToolFormat): ToolDescriber {
     },
     writeCalls(calls) {
       const [first] = calls.map(({ name }) => format.describeCalls([{ name }], { parallel: true }))
-      const texts = calls.map(({ name, input }, index) => fill(piecesOf(format, name), { input, position: index }))
+      const texts = calls.map(({ name, input }, index) => fill(piecesOf(format, name), { input, position: index, keywords }))
       if (first === undefined || texts.includes(undefined)) return undefined
       return `${first.prefix}${texts.join(first.separator ?? '')}${first.suffix}`
     },
@@ -95,13 +102,36 @@ function piecesOf(format: ToolFormat, name: string): readonly CallPiece[] {
   })
 }
 
-type Filling = { readonly input: string; readonly position: number }
+type Filling = { readonly input: string; readonly position: number; readonly keywords: boolean }
 
 /** A call's text; undefined unless one piece takes all of the arguments. */
-function fill(pieces: readonly CallPiece[], { input, position }: Filling): string | undefined {
+function fill(pieces: readonly CallPiece[], { input, position, keywords }: Filling): string | undefined {
   const slots = pieces.filter(({ type }) => type !== 'text' && type !== 'position')
   if (slots.length !== 1 || slots[0]?.type !== 'json') return undefined
+  const isPython = pieces.some((piece) => piece.type === 'text' && piece.text.endsWith('(**'))
+  const values = keywords && isPython ? writeKeywords(input) : undefined
   return pieces
-    .map((piece) => (piece.type === 'text' ? piece.text : piece.type === 'position' ? piece.first + position : asForeign(input)))
+    .map((piece) => {
+      if (piece.type === 'position') return piece.first + position
+      if (piece.type !== 'text') return values ?? asForeign(input)
+      return values === undefined ? piece.text : piece.text.replace(/\(\*\*$/, '(')
+    })
     .join('')
+}
+
+/** Python's own spelling of each value: `[…]` prints it, and its brackets are cut off. */
+const pythonKeywords = compileJinja(
+  "{% for name, value in input.items() %}{{ ', ' if not loop.first }}{{ name }}={{ ([value] | string)[1:-1] }}{% endfor %}",
+)
+
+/** Arguments as `city='Oslo', days=3`; undefined unless they are an object whose names can be keywords. */
+function writeKeywords(json: string): string | undefined {
+  try {
+    const data: unknown = JSON.parse(json)
+    const areNames = typeof data === 'object' && data !== null && Object.keys(data).every((name) => /^[A-Za-z_]\w*$/.test(name))
+    return areNames && !Array.isArray(data) ? pythonKeywords.render({ input: new ForeignJson(json) }) : undefined
+  } catch {
+    // Not JSON: it stays as it is.
+    return undefined
+  }
 }

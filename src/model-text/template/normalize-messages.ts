@@ -17,7 +17,9 @@ import { writeToolTurns, writeUnsupportedTurns } from './write-turns.ts'
 export function normalizeMessages(messages: readonly Turn[], traits: TemplateTraits, describer?: ToolDescriber): Turn[] {
   const renamed = messages.map((message): Turn => (message.role === 'developer' ? { ...message, role: 'system' } : message))
   const ordered = orderToolResults(renamed)
-  const written = traits.toolHistory ? writeUnsupportedTurns(ordered, traits, describer) : writeToolTurns(ordered, describer)
+  const written = traits.toolHistory
+    ? writeUnsupportedTurns(ordered, traits, describer)
+    : writeToolTurns(ordered, traits, describer)
   const merged = traits.repeatedAssistant ? written : mergeReplies(written)
   // Before calls are separated from their text, which joins the turn before it where turns must alternate.
   const folded = traits.systemAnywhere ? merged : foldSystemMessages(merged, traits)

@@ -29,9 +29,10 @@ export function orderToolResults(messages: readonly Turn[]): Turn[] {
     }
     flush()
     if (message.role === 'assistant') {
-      calls = message.toolCalls
+      // Parallel calls may stand in turns of their own.
+      calls = ordered.at(-1)?.role === 'assistant' ? [...calls, ...message.toolCalls] : message.toolCalls
       findCall = createCallFinder(calls)
-      for (const { id, name } of calls) names.set(id, name)
+      for (const { id, name } of message.toolCalls) names.set(id, name)
     }
     ordered.push(message)
   }

@@ -55,12 +55,24 @@ export function probeCalls(shows: Shows, turn: MakeTurn, reasoningFields: readon
   const stray = [turn('assistant', 'xASTx'), turn('user', 'xLTRx'), nameless]
   const behindSystem = [turn('system', 'xSYSx'), turn('user', user), calling(call), answer(call)]
   const toolHistory = any()
+  const resultOfText = [turn('assistant', 'xASTx'), nameless]
+  const resultsAlone = !toolHistory && showsHistory(resultOfText, ['xASTx', call.result])
+  const afterResultOfText = () => showsHistory([...resultOfText, turn('user', 'xLTRx')], ['xASTx', call.result, 'xLTRx'])
+  const greeting = [turn('assistant', 'xASTx'), turn('user', user)]
+  const opened = [calling(call), answer(call), ...greeting]
+  const loses = (messages: readonly TemplateMessage[], inOrder: readonly string[], tools: readonly unknown[] = []) =>
+    shows(messages, [], tools) && !shows(messages, inOrder, tools)
+  const losesBesideTools =
+    loses(greeting, ['xASTx', user], [declaredTool]) ||
+    (toolHistory && loses(opened, [call.args, call.result, 'xASTx', user], [declaredTool]))
   return {
     toolHistory,
-    userAfterTool: any({ later: 'xLTRx' }),
+    resultsAlone,
+    userAfterTool: resultsAlone ? afterResultOfText() : any({ later: 'xLTRx' }),
     userAfterCall: showsHistory([calling(call), turn('user', 'xLTRx')], [call.args, 'xLTRx']),
     strayResults: showsHistory([nameless], [call.result]) && showsHistory(stray, ['xASTx', 'xLTRx', call.result]),
     systemBeforeCalls: shows(behindSystem, ['xSYSx']) || shows(behindSystem, ['xSYSx'], [declaredTool]),
+    losesFirstReply: loses(greeting, ['xASTx', user]) ? 'always' : losesBesideTools ? 'beside-tools' : 'never',
     callsTogether:
       (showsHistory(together, [call.args, second.args]) && showsHistory(together, [call.result, second.result])) ||
       !showsHistory(apart, [call.args, call.result, second.args, second.result]),

@@ -16,13 +16,18 @@ export type Spelling = Pick<CallTraits, 'objectArguments' | 'anyArguments' | 'ni
   readonly typedContent: boolean
   /** What must have a description, even if empty: nothing, tools, or tools and their parameters. */
   readonly descriptions: 'optional' | 'tools' | 'parameters'
-  /** The field that the reasoning of an earlier turn is read from; undefined if the template never prints it. */
-  readonly reasoningField: ReasoningField | undefined
+  /** Where the reasoning of an earlier turn is read from; undefined if the template never prints it. */
+  readonly reasoningField: ReasoningField | 'content' | undefined
 }
 
 /** The fields that templates read an earlier turn's reasoning from. */
 export const reasoningFields = ['reasoning_content', 'reasoning', 'thinking'] as const
 export type ReasoningField = (typeof reasoningFields)[number]
+
+/** The part of a message's content that holds its reasoning, for templates that read it there (Ministral 3). */
+export function thinkingPart(text: string): JsonObject {
+  return { type: 'thinking', thinking: text }
+}
 
 /** Encodes turns, whose texts are foreign, in the form that this template expects. All else that a caller names becomes foreign. */
 export function encodeMessages(messages: readonly Turn[], spelling: Spelling): TemplateMessage[] {
@@ -34,16 +39,19 @@ function encodeMessage(message: Turn, spelling: Spelling): TemplateMessage {
   const spellId = (id: string) => asForeign(nineCharacterIds ? nineCharacterId(id) : id)
   const { name } = message
   const text = joinText(message.content)
+  const reasoning = message.role === 'assistant' ? message.reasoning : undefined
+  const thinking = reasoningField === 'content' && reasoning ? [thinkingPart(reasoning)] : []
+  const parts = thinking.length > 0 && text === '' ? [] : [{ type: 'text', text }]
   const base = {
     role: message.role,
-    content: typedContent ? [{ type: 'text', text }] : text,
+    content: typedContent || thinking.length > 0 ? [...thinking, ...parts] : text,
     ...(name !== undefined && { name: asForeign(name) }),
   }
   switch (message.role) {
     case 'assistant':
       return {
         ...base,
-        ...(message.reasoning !== undefined && { [reasoningField]: message.reasoning }),
+        ...(reasoning !== undefined && reasoningField !== 'content' && { [reasoningField]: reasoning }),
         ...(message.toolCalls.length > 0 && {
           tool_calls: message.toolCalls.map(({ id, name: called, input: json }) => ({
             id: spellId(id),

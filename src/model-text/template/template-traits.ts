@@ -2,7 +2,14 @@ import type { JsonObject } from '../../contract/request.ts'
 import type { CallTraits } from './call-traits.ts'
 import { probeCalls } from './probe-calls.ts'
 import { type ThinkingSwitch, thinkingSwitches } from './reasoning-variables.ts'
-import { encodeTools, type ReasoningField, reasoningFields, type Spelling, type TemplateMessage } from './template-messages.ts'
+import {
+  encodeTools,
+  type ReasoningField,
+  reasoningFields,
+  type Spelling,
+  type TemplateMessage,
+  thinkingPart,
+} from './template-messages.ts'
 
 /** What a chat template can express, found by rendering small conversations with it. */
 export type TemplateTraits = Spelling &
@@ -17,6 +24,8 @@ export type TemplateTraits = Spelling &
     readonly repeatedAssistant: boolean
     /** Declared tools are shown to the model. */
     readonly tools: boolean
+    /** Schemas of tools are shown whole, whatever they are: printed as JSON. */
+    readonly anySchema: boolean
     /** The value for "no tools": `null` for most templates, an empty list for a few. */
     readonly noTools: null | readonly unknown[]
     /** The variable `functions` must be JSON text, also without tools; otherwise it is a list, and absent without tools. */
@@ -42,6 +51,7 @@ const needle = {
   reply: 'xASTx',
   later: 'xLTRx',
   reasoning: 'xRSNx',
+  key: 'xKEYx',
 }
 
 /**
@@ -78,8 +88,27 @@ export function probeTraits(renderInput: (input: ProbeInput) => string, names: R
   const showsReasoning = (field: ReasoningField) =>
     calls.reasoningBesideCall.includes(field) ||
     shows([turn('user', needle.user), { ...turn('assistant', needle.reply), [field]: needle.reasoning }], [needle.reasoning])
+  // A template that prints content as JSON shows the parts' other keys as well.
+  const showsThinkingParts = () => {
+    const content = [
+      { ...thinkingPart(needle.reasoning), [needle.key]: '' },
+      { type: 'text', text: needle.reply },
+    ]
+    const turns = [turn('user', needle.user), { role: 'assistant', content }]
+    return shows(turns, [needle.user, needle.reasoning, needle.reply]) && !shows(turns, [needle.key])
+  }
   const asksWith = (descriptions: Spelling['descriptions']) =>
     attempt({ messages: [turn('user', needle.user)], tools: encodeTools([bareTool], { descriptions }) })
+  const showsAnySchema = () =>
+    oddSchemas.every((schema) => {
+      const tools = encodeTools([{ name: bareTool.name, parameters: schema }], { descriptions: 'parameters' })
+      const text = attempt({ messages: [turn('user', needle.user)], tools })
+      return (
+        JSON.stringify(schema)
+          .match(/x[A-Z]{3}x/g)
+          ?.every((word) => text?.includes(word)) ?? text !== undefined
+      )
+    })
   const thinks = (variables: JsonObject) => attempt({ messages: [turn('user', needle.user)], tools: noTools, variables })
   const system =
     shows([turn('system', needle.system), turn('user', needle.user)], [needle.system, needle.user]) &&
@@ -92,7 +121,7 @@ export function probeTraits(renderInput: (input: ProbeInput) => string, names: R
     thinkingSwitch: thinkingSwitches.find(
       ({ name, on, off }) => names.has(name) && thinks({ [name]: on }) !== thinks({ [name]: off }),
     )?.name,
-    reasoningField: reasoningFields.find(showsReasoning),
+    reasoningField: reasoningFields.find(showsReasoning) ?? (showsThinkingParts() ? 'content' : undefined),
     system,
     systemAnywhere:
       system &&
@@ -114,11 +143,20 @@ export function probeTraits(renderInput: (input: ProbeInput) => string, names: R
       [needle.user, needle.reply, needle.second, needle.later],
     ),
     descriptions: (['optional', 'tools', 'parameters'] as const).find((each) => asksWith(each) !== undefined) ?? 'optional',
+    anySchema: showsAnySchema(),
     tools: asksWith('parameters')?.includes(bareTool.name) === true,
   }
 }
 
 const bareTool = { name: 'xFNx', parameters: { type: 'object', properties: { xPRMx: { type: 'string' } } } }
+
+/** Schemas that templates refuse or print in part, unless they print any. */
+const oddSchemas: readonly JsonObject[] = [
+  { $ref: '#/$defs/xDEFx', $defs: { xDEFx: { type: ['xTYPx', 'null'], anyOf: [true, { not: { xKEYx: [] } }] } } },
+  { type: 'object', properties: { xONEx: true, xTWOx: { type: 'array', items: false }, xTREx: { type: ['string', 'xNULx'] } } },
+  { properties: null, required: null },
+  {},
+]
 
 function say(role: string, text: string, typed = false): TemplateMessage {
   return { role, content: typed ? [{ type: 'text', text }] : text }

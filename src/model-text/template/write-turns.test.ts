@@ -13,7 +13,7 @@ const calls: Turn = {
 const result = (toolCallId: string): Turn => ({ role: 'tool', toolCallId, name: 'f', content: [{ type: 'text', text: 'r' }] })
 
 test.each([
-  ['by the id that its call was written with', { userAfterCall: false }, { tool_call_id: 'b' }],
+  ['by the id that its call was written with', { userAfterCall: false }, { tool_call_id: 'b', name: 'f' }],
   ['by its name where the template shows the call', { userAfterCall: true }, { name: 'f' }],
 ])('a written result names its call %s', (_, traits, known) => {
   const written = writeUnsupportedTurns([user, calls, user, result('b')], { ...traits, strayResults: false }, undefined)

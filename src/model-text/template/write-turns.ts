@@ -8,12 +8,19 @@ import type { Turn } from './turn.ts'
 type Assistant = Extract<Turn, { role: 'assistant' }>
 type Result = Extract<Turn, { role: 'tool' }>
 
-/** Writes calls as assistant text and results as user turns: templates without tools would drop both silently. */
-export function writeToolTurns(messages: readonly Turn[], describer: ToolDescriber | undefined): Turn[] {
-  // A result refers to its call as the call was written: by id if ids are written, otherwise by name.
+/**
+ * Writes calls as assistant text, and results as user turns: templates without tools would drop both silently. One that shows tools, and
+ * results as they are, only lacks the calls.
+ */
+export function writeToolTurns(
+  messages: readonly Turn[],
+  { tools, resultsAlone }: Pick<TemplateTraits, 'tools' | 'resultsAlone'>,
+  describer: ToolDescriber | undefined,
+): Turn[] {
+  // A result refers to its call as the call was written: also by id if ids are written.
   const named = new Set<string>()
   return messages.map((message): Turn => {
-    if (message.role === 'tool') return writeResult(message, named.has(message.toolCallId))
+    if (message.role === 'tool') return tools && resultsAlone ? message : writeResult(message, named.has(message.toolCallId))
     if (message.role !== 'assistant' || message.toolCalls.length === 0) return message
     if (describer?.writeCalls(message.toolCalls) !== undefined) for (const { id } of message.toolCalls) named.add(id)
     return writeCalls(message, describer)
@@ -50,7 +57,11 @@ function writeCalls(message: Assistant, describer: ToolDescriber | undefined): T
 }
 
 function writeResult({ toolCallId, name, content }: Result, isNamed: boolean): Turn {
-  const call = isNamed && name !== undefined ? { name } : { tool_call_id: toolCallId }
-  const text = asForeign(JSON.stringify({ tool_result: { ...call, content: plainText(joinText(content)) } }))
+  const result = {
+    ...((!isNamed || name === undefined) && { tool_call_id: toolCallId }),
+    ...(name !== undefined && { name }),
+    content: plainText(joinText(content)),
+  }
+  const text = asForeign(JSON.stringify({ tool_result: result }))
   return { role: 'user', content: [{ type: 'text', text }] }
 }

@@ -15,6 +15,39 @@ export const callTraitTemplates: readonly TraitTemplates[] = [
     ],
   },
   {
+    trait: 'resultsAlone',
+    conversations: [...withCalls, 'a call behind text', 'a question after a result', 'a result of no call'],
+    templates: [
+      { value: false, source: template() },
+      { value: true, source: template({ calls: '' }) },
+      {
+        value: false,
+        source: template({ calls: '', turn: "{% if m.role != 'tool' %}<{{ m.role }}>{{ m.content }}{% endif %}" }),
+      },
+    ],
+  },
+  {
+    trait: 'losesFirstReply',
+    conversations: ['a greeting', 'a call at the start', 'a result at the start', 'three turns', 'a call and its result'],
+    withTool: true,
+    templates: [
+      { value: 'never', source: template() },
+      { value: 'never', source: template({ guard: refuse("loop.first and m.role != 'user'", 'user first') }) },
+      {
+        value: 'beside-tools',
+        source: template({
+          turn: "<{{ m.role if not (tools and loop.first) else 'user' }}>{{ m.content }}{% if not (tools and loop.first) %}{% for c in m.tool_calls or [] %}<{{ c.function.name }}>{{ c.function.arguments | tojson }}{% endfor %}{% endif %}",
+        }),
+      },
+      {
+        value: 'always',
+        source: template({
+          turn: "{% if not (loop.first and m.role == 'assistant') %}<{{ m.role }}>{{ m.content }}{% for c in m.tool_calls or [] %}<{{ c.function.name }}>{{ c.function.arguments | tojson }}{% endfor %}{% endif %}",
+        }),
+      },
+    ],
+  },
+  {
     trait: 'userAfterTool',
     conversations: [
       'a question after a result',

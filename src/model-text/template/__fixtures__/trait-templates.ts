@@ -45,6 +45,18 @@ export const traitTemplates: readonly TraitTemplates[] = [
       { value: 'reasoning_content', source: template() },
       { value: 'reasoning', source: template({ reasoning: '{% if m.reasoning %}<r>{{ m.reasoning }}</r>{% endif %}' }) },
       { value: 'thinking', source: template({ reasoning: '{% if m.thinking %}<r>{{ m.thinking }}</r>{% endif %}' }) },
+      {
+        value: 'content',
+        source: template({
+          reasoning: '',
+          content:
+            "{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}{{ '<r>' + p.thinking + '</r>' if p.type == 'thinking' else p.text }}{% endfor %}{% endif %}",
+        }),
+      },
+      {
+        value: undefined,
+        source: template({ reasoning: '', content: '{{ m.content if m.content is string else m.content | tojson }}' }),
+      },
       { value: undefined, source: template({ reasoning: '' }) },
     ],
   },
@@ -154,6 +166,21 @@ export const traitTemplates: readonly TraitTemplates[] = [
     templates: [
       { value: true, source: template() },
       { value: false, source: template({ tools: '' }) },
+    ],
+  },
+  {
+    trait: 'anySchema',
+    conversations: [...plain, 'a call and its result', 'two questions'],
+    withTool: true,
+    templates: [
+      { value: true, source: template() },
+      {
+        value: false,
+        source: template({
+          tools:
+            '{% for t in tools or [] %}<tool>{{ t.function.name }}{% for k, p in t.function.parameters.properties.items() %}<{{ k }}>{{ p.type }}{% endfor %}{% endfor %}',
+        }),
+      },
     ],
   },
   {

@@ -1,0 +1,89 @@
+import type { Turn } from './turn.ts'
+
+type Turns = readonly Turn[]
+type Assistant = Extract<Turn, { role: 'assistant' }>
+
+/** Each returns the same list where it has nothing to change. */
+const changes: readonly ((turns: Turns) => Turns)[] = [openWithUser, withoutEmptyReplies, withObjectArguments, withNamedResults]
+
+/**
+ * The conversation as it is, and then what it is changed to where the template refuses it: each change alone, all of them, and the
+ * same without the reasoning of earlier turns. No text of the caller is lost, but for that reasoning.
+ */
+export function* historyVariants(turns: Turns): Generator<Turns> {
+  const reasoned = turns.some((turn) => turn.role === 'assistant' && turn.reasoning !== undefined)
+  for (const given of reasoned ? [turns, turns.map(withoutReasoning)] : [turns]) {
+    yield given
+    const changed = changes.map((change) => change(given)).filter((each) => each !== given)
+    yield* changed
+    if (changed.length > 1) yield changes.reduce((all, change) => change(all), given)
+  }
+}
+
+/** An empty user turn, where the conversation does not open with one: behind the leading system messages. */
+export function openWithUser(turns: Turns): Turns {
+  const first = turns.findIndex(({ role }) => role !== 'system' && role !== 'developer')
+  const at = first === -1 ? turns.length : first
+  if (turns[at]?.role === 'user') return turns
+  return [...turns.slice(0, at), { role: 'user', content: [] }, ...turns.slice(at)]
+}
+
+/** Without the empty turns that interrupted requests leave behind. */
+function withoutEmptyReplies(turns: Turns): Turns {
+  const kept = turns.filter((turn) => turn.role !== 'assistant' || !isEmpty(turn))
+  return kept.length === turns.length ? turns : kept
+}
+
+function isEmpty({ content, toolCalls, reasoning = '' }: Assistant): boolean {
+  return toolCalls.length === 0 && reasoning === '' && content.every((part) => part.type === 'text' && part.text === '')
+}
+
+/** Arguments of calls that are not an object as one with the text inside. */
+function withObjectArguments(turns: Turns): Turns {
+  const isOther = ({ input }: { readonly input: string }) => !isObjectText(input)
+  if (!turns.some((turn) => turn.role === 'assistant' && turn.toolCalls.some(isOther))) return turns
+  return turns.map((turn) => {
+    if (turn.role !== 'assistant') return turn
+    const toolCalls = turn.toolCalls.map((call) =>
+      isOther(call) ? { ...call, input: JSON.stringify({ input: call.input }) } : call,
+    )
+    return { ...turn, toolCalls }
+  })
+}
+
+function isObjectText(text: string): boolean {
+  try {
+    const data: unknown = JSON.parse(text)
+    return typeof data === 'object' && data !== null && !Array.isArray(data)
+  } catch {
+    // Not JSON, so no object.
+    return false
+  }
+}
+
+/** Results of unknown calls get the name of the call at their position, or else of the last one. */
+function withNamedResults(turns: Turns): Turns {
+  const known = new Set<string>()
+  let calls: Assistant['toolCalls'] = []
+  let position = 0
+  const named = turns.map((turn): Turn => {
+    if (turn.role === 'assistant') {
+      calls = turn.toolCalls
+      for (const { id } of calls) known.add(id)
+    }
+    if (turn.role !== 'tool') {
+      position = 0
+      return turn
+    }
+    const call = calls[position] ?? calls.at(-1)
+    position += 1
+    return turn.name !== undefined || known.has(turn.toolCallId) || call === undefined ? turn : { ...turn, name: call.name }
+  })
+  return named.some((turn, index) => turn !== turns[index]) ? named : turns
+}
+
+function withoutReasoning(turn: Turn): Turn {
+  if (turn.role !== 'assistant') return turn
+  const { reasoning: _, ...rest } = turn
+  return rest
+}
