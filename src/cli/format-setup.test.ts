@@ -1,0 +1,36 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { agents } from './agents/agents.ts'
+import { formatSetup } from './format-setup.ts'
+
+const models = ['$(touch pwned)', '`touch pwned`', "'; touch pwned; '", '"; touch pwned; "', 'a\nEND\ntouch pwned', '$HOME', '\\']
+
+test.skipIf(process.platform === 'win32').each([...agents.keys()])(
+  'a shell that is given what is printed for %s runs it, and nothing in names',
+  (name) => {
+    const agent = agents.get(name)
+    if (agent === undefined) throw new Error(name)
+    const root = mkdtempSync(join(tmpdir(), 'dragoman-print-'))
+    onTestFinished(() => rmSync(root, { recursive: true }))
+    writeFileSync(join(root, agent.command), '#!/bin/sh\nprintf "%s\\0" "$@"\n')
+    chmodSync(join(root, agent.command), 0o755)
+    for (const [index, model] of models.entries()) {
+      for (const protocol of agent.protocols) {
+        const folder = join(root, `it's ${protocol} ${index}`)
+        const target = { url: 'http://127.0.0.1:1', model, protocol, apiKey: 'k', folder }
+        const setup = agent.setUp(target)
+        const script = formatSetup(agent, target, ['-p', model])
+        const env = { PATH: `${root}:${process.env.PATH}`, HOME: root }
+        const out = execFileSync('sh', { input: script, env, cwd: root, encoding: 'utf8' })
+        expect(out.split('\0').slice(0, -1)).toEqual([...setup.args, '-p', model])
+        for (const [path, content] of Object.entries(setup.files)) {
+          expect(readFileSync(join(folder, path), 'utf8')).toBe(`${content.trimEnd()}\n`)
+        }
+      }
+    }
+    expect(readdirSync(root)).not.toContain('pwned')
+  },
+)
