@@ -50,6 +50,11 @@ export function checkKeysRemain(before: ServerSettings, next: ServerSettings): v
   throw new AppError('invalid-request', message)
 }
 
+/** Whether servers with these settings accept the keys of the key file, if they need any: configured keys stand alone. */
+export function usesKeyFile(server: ServerSettings): boolean {
+  return !hasKeys(server)
+}
+
 function hasKeys({ apiKeys, adminKey }: ServerSettings): boolean {
   return apiKeys !== undefined || adminKey !== undefined
 }

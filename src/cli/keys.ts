@@ -13,8 +13,16 @@ export type NewKeyFlags = {
   readonly expires?: string | undefined
 }
 
+/** The file of the keys that Dragoman made, and whether a server with the same configuration accepts them. */
+export type KeyFile = { readonly file: ApiKeyFile; readonly isUsed: boolean }
+
+const usedNotice = 'Running servers that others can reach accept it at once, unless they have keys in their configuration.'
+const unusedNotice =
+  'Servers with this configuration refuse it: they accept only the keys in server.apiKeys and server.adminKey, or in ' +
+  'DRAGOMAN_API_KEY and DRAGOMAN_ADMIN_KEY. Add it there, or leave those out.'
+
 /** Makes a key. Standard output gets the key and nothing else, for `export DRAGOMAN_API_KEY="$(dragoman keys new)"`. */
-export async function newKey(file: ApiKeyFile, flags: NewKeyFlags): Promise<void> {
+export async function newKey({ file, isUsed }: KeyFile, flags: NewKeyFlags): Promise<void> {
   const { name, scope = ['inference'], models, rpm, tpm, expires } = flags
   const unknown = scope.find((one) => !isScope(one))
   if (unknown !== undefined) {
@@ -29,7 +37,7 @@ export async function newKey(file: ApiKeyFile, flags: NewKeyFlags): Promise<void
     ...(expires !== undefined && { expiresAt: readExpiry(expires, Date.now()) }),
   })
   console.log(key)
-  console.error('This key is shown only once; only its hash is stored. Running servers accept it at once.')
+  console.error(`This key is shown only once; only its hash is stored. ${isUsed ? usedNotice : unusedNotice}`)
 }
 
 /** Prints the keys as a table: their ids, never the keys. */

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 import { homedir } from 'node:os'
 import { Command } from 'commander'
-import type { ApiKeyFile } from '../app/api-key-file.ts'
 import { version } from '../app/version.ts'
 import type { ConfigFlags, LoadedConfig } from '../config/load.ts'
 import { resolvePath } from '../registry/sources.ts'
@@ -10,7 +9,7 @@ import { agents } from './agents/agents.ts'
 import { type CancelFlags, cancel } from './cancel.ts'
 import { commandName } from './command-name.ts'
 import { reportFailure, reportServeFailure } from './console.ts'
-import { deleteKey, listKeys, type NewKeyFlags, newKey } from './keys.ts'
+import { deleteKey, type KeyFile, listKeys, type NewKeyFlags, newKey } from './keys.ts'
 import { launch } from './launch.ts'
 import { list } from './list.ts'
 import { type LoadFlags, load as loadModel, ps, unload } from './load.ts'
@@ -154,7 +153,7 @@ const keys = program.command('keys').description('make, list and delete the API 
 keys
   .command('new')
   .alias('create')
-  .description('make a key and print it, this once; a running server accepts it at once')
+  .description('make a key and print it, this once')
   .option('--name <name>', 'what the key is for')
   .option('--scope <scope...>', 'inference, metrics, admin, or several (default inference)')
   .option('--models <name...>', 'ids or aliases of the models that it may use (default all)')
@@ -168,7 +167,7 @@ keys
   .command('list')
   .description('list the keys, by their ids')
   .option('-c, --config <file>', 'configuration file')
-  .action(async ({ config }: { config?: string }) => listKeys(await keyFile(config)))
+  .action(async ({ config }: { config?: string }) => listKeys((await keyFile(config)).file))
 
 keys
   .command('delete')
@@ -176,7 +175,7 @@ keys
   .description('delete a key; a running server refuses it at once')
   .argument('<key>', 'the id or the name of the key')
   .option('-c, --config <file>', 'configuration file')
-  .action(async (key: string, { config }: { config?: string }) => deleteKey(await keyFile(config), key))
+  .action(async (key: string, { config }: { config?: string }) => deleteKey((await keyFile(config)).file, key))
 
 program
   .command('config')
@@ -193,13 +192,10 @@ async function load({ config, host, port, workers, models, logLevel }: ConfigFla
   return loadConfig({ flags, env: process.env, cwd: process.cwd(), userHome: homedir() })
 }
 
-async function keyFile(config: string | undefined): Promise<ApiKeyFile> {
+async function keyFile(config: string | undefined): Promise<KeyFile> {
   const { home, server } = await load({ config })
-  if (server.apiKeys !== undefined) {
-    console.error('server.apiKeys, or DRAGOMAN_API_KEY, is set: a server with that setting accepts only those keys')
-  }
-  const { openKeyFile } = await import('../app/find-keys.ts')
-  return openKeyFile(home)
+  const { openKeyFile, usesKeyFile } = await import('../app/find-keys.ts')
+  return { file: openKeyFile(home), isUsed: usesKeyFile(server) }
 }
 
 function address({ server }: ServerFlags): { url: string; apiKey: string | undefined } {

@@ -116,6 +116,17 @@ describe('dragoman serve', () => {
     await server.ended
   })
 
+  test('a new key says which servers accept it', async () => {
+    expect((await cli.run(['keys', 'new'])).err).toMatch(
+      /others can reach accept it at once, unless they have keys in their config/,
+    )
+    for (const name of ['DRAGOMAN_API_KEY', 'DRAGOMAN_ADMIN_KEY']) {
+      const { err } = await cli.run(['keys', 'new'], { [name]: 'configured' })
+      expect(err).toMatch(/Servers with this configuration refuse it: .+ Add it there, or leave those out\.\n$/)
+      expect(err).not.toContain('at once')
+    }
+  })
+
   test.each<[string, (folder: string) => Promise<string>, RegExp]>([
     ['that does not exist', async (folder) => join(folder, 'none.gguf'), /none\.gguf: there is no such file$/],
     ['that is a folder', async (folder) => folder, /this is a folder; name a \.gguf file in it$/],
