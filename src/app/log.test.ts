@@ -25,6 +25,15 @@ test('an error is logged with its cause', () => {
   expect(lines[0]).toContain('inner')
 })
 
+test('a line has no character that a terminal obeys, and says the same', () => {
+  const { lines, log } = capture()
+  const model = 'm\u001b]0;x\u0007\u0085\u009b31m\u2028\u202e'
+  log.info({ model }, `model ${model}`)
+  expect(lines).toHaveLength(1)
+  expect(lines[0]).toMatch(/^[\x20-\x7e]+\n$/)
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ model, msg: `model ${model}` })
+})
+
 test('a silent log writes nothing', () => {
   const { lines, log } = capture('silent')
   log.fatal('x')

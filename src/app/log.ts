@@ -1,5 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { prettyDestination } from './pretty-log.ts'
+import { printableJson } from './printable.ts'
 
 export type LogOptions = {
   readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
@@ -13,7 +14,12 @@ const secretHeaders = ['authorization', 'x-api-key', 'cookie']
 export function createLog({ level, destination = standardError() }: LogOptions): Logger {
   const paths = ['headers', '*.headers', '*'].flatMap((parent) => secretHeaders.map((header) => `${parent}["${header}"]`))
   return pino(
-    { level, redact: { paths: [...secretHeaders.map((header) => `["${header}"]`), ...paths], censor: '[redacted]' } },
+    {
+      level,
+      // JSON escapes less than terminals obey.
+      hooks: { streamWrite: printableJson },
+      redact: { paths: [...secretHeaders.map((header) => `["${header}"]`), ...paths], censor: '[redacted]' },
+    },
     destination,
   )
 }

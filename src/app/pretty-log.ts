@@ -1,4 +1,5 @@
 import type { DestinationStream } from 'pino'
+import { printable } from './printable.ts'
 
 const levels = new Map([
   [10, 'trace'],
@@ -11,9 +12,9 @@ const levels = new Map([
 /** Fields that are formatted separately, or not shown on a terminal. */
 const silent = new Set(['level', 'time', 'pid', 'hostname', 'msg'])
 
-/** Writes each log entry as a short line for a terminal: `12:30:01 info  model is ready model=m`. */
+/** Writes each log entry as one short line for a terminal: `12:30:01 info  model is ready model=m`. */
 export function prettyDestination(stream: { write(text: string): unknown }): DestinationStream {
-  return { write: (line) => void stream.write(`${formatEntry(JSON.parse(line))}\n`) }
+  return { write: (line) => void stream.write(`${printable(formatEntry(JSON.parse(line)))}\n`) }
 }
 
 function formatEntry(entry: Record<string, unknown>): string {

@@ -59,3 +59,16 @@ test('an empty answer writes no line', () => {
   writer.end()
   expect(written).toEqual([])
 })
+
+test('a terminal obeys nothing that the model writes, and a file has it as it is', () => {
+  for (const [out, text] of [
+    ['terminal', 'a\\u001b[2J\n\tb'],
+    ['file', 'a\u001b[2J\n\tb'],
+  ] as const) {
+    const { written, writer } = setUp({ out, err: 'terminal' })
+    writer.reasoning('\u009b2J')
+    writer.text('a\u001b[2J\n\tb')
+    expect(written).toContain(`out ${JSON.stringify(text)}`)
+    expect(written[0]).toBe(`err ${JSON.stringify('\u001b[2m\\u009b2J\u001b[22m')}`)
+  }
+})

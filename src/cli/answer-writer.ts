@@ -1,3 +1,5 @@
+import { printableProse } from '../app/printable.ts'
+
 /** A stream to write to, such as standard output. */
 type Output = { write(text: string): unknown; readonly isTTY?: boolean }
 
@@ -12,7 +14,7 @@ type AnswerWriter = {
 }
 
 /**
- * Writes the text, and only the text, to `out`. Writes reasoning to `err` if that is a terminal, dimmed unless `NO_COLOR` is
+ * Writes the text, and only the text, to `out`; a terminal obeys nothing in it. Writes reasoning to `err` if that is a terminal, dimmed unless `NO_COLOR` is
  * set.
  */
 export function createAnswerWriter({ out, err }: { readonly out: Output; readonly err: Output }): AnswerWriter {
@@ -26,12 +28,12 @@ export function createAnswerWriter({ out, err }: { readonly out: Output; readonl
   return {
     text(piece) {
       begin(out)
-      out.write(piece)
+      out.write(out.isTTY === true ? printableProse(piece) : piece)
     },
     reasoning(piece) {
       if (err.isTTY !== true) return
       begin(err)
-      err.write(dim(piece))
+      err.write(dim(printableProse(piece)))
     },
     end() {
       line?.write('\n')

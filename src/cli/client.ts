@@ -1,3 +1,4 @@
+import { printable } from '../app/printable.ts'
 import { AppError, messageOf } from '../contract/errors.ts'
 import { networkReason } from '../contract/failure-reason.ts'
 import { commandName } from './command-name.ts'
@@ -80,7 +81,7 @@ export async function* chat(
   for await (const data of readEvents(response)) {
     if (data === '[DONE]') return
     const chunk = JSON.parse(data) as ChatChunk
-    if (chunk.error !== undefined) throw new AppError('engine-failed', chunk.error.message)
+    if (chunk.error !== undefined) throw new AppError('engine-failed', printable(chunk.error.message))
     const choice = chunk.choices?.[0]
     const { content, reasoning, reasoning_content } = choice?.delta ?? {}
     const thought = reasoning || reasoning_content
@@ -135,7 +136,8 @@ async function refusal({ url, apiKey }: ServerAddress, response: Response): Prom
     return new AppError('unauthorized', `the server at ${url} ${problem}: ${advice}`)
   }
   const body = (await response.json().catch(() => undefined)) as { error?: { message?: string } } | undefined
-  return new AppError('engine-failed', body?.error?.message ?? `the server answered ${response.status} ${response.statusText}`)
+  const message = body?.error?.message ?? `the server answered ${response.status} ${response.statusText}`
+  return new AppError('engine-failed', printable(message))
 }
 
 /** The `data` of each server-sent event; Dragoman sends one line per event. */

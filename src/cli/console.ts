@@ -1,7 +1,9 @@
+import { inspect } from 'node:util'
 import type { Logger } from 'pino'
 import type { StartObserver } from '../app/create-model.ts'
 import { createLog, type LogOptions } from '../app/log.ts'
 import { prettyDestination } from '../app/pretty-log.ts'
+import { printableLines } from '../app/printable.ts'
 import { AppError } from '../contract/errors.ts'
 import { createProgress, type Progress } from './progress.ts'
 
@@ -32,7 +34,8 @@ export function createConsole({ level }: Pick<LogOptions, 'level'>): CommandCons
 
 /** Tells the user why a command failed: a user error is one line, an internal error needs its stack. */
 export function reportFailure(error: unknown): void {
-  console.error(isExpected(error) ? `dragoman: ${error.message}` : error)
+  // Messages quote what callers, servers and files say.
+  console.error(printableLines(isExpected(error) ? `dragoman: ${error.message}` : inspect(error)))
 }
 
 /** As `reportFailure`; with a log, one entry of it: where standard error is not a terminal, its reader expects nothing but JSON. */

@@ -3,6 +3,7 @@ import { access, constants, mkdir, statfs } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { connectStore, describeStore } from '../app/configured-store.ts'
 import { installedLlamaPackage } from '../app/llama-package.ts'
+import { printableLines } from '../app/printable.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { messageOf } from '../contract/errors.ts'
 import { findBackend } from '../engine/llama/find-backend.ts'
@@ -30,7 +31,7 @@ export async function diagnose(options: DoctorOptions): Promise<number> {
   let failed = false
   for await (const finding of examine(options)) {
     failed ||= finding.result === 'fail'
-    console.log(formatFinding(finding))
+    console.log(printableLines(formatFinding(finding)))
   }
   return failed ? 1 : 0
 }

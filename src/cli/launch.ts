@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { printable, printableLines } from '../app/printable.ts'
 import { AppError } from '../contract/errors.ts'
 import { type Agent, type Protocol, protocols, type Setup } from './agents/agent.ts'
 import { agents } from './agents/agents.ts'
@@ -35,7 +36,7 @@ export async function launch({ name, args, server, model, protocol, print }: Lau
   }
   const card = chooseModel(await listModels(server), model)
   const warning = contextWarning(agent, card)
-  if (warning !== undefined) console.error(`dragoman: ${warning}`)
+  if (warning !== undefined) console.error(`dragoman: ${printable(warning)}`)
   const target = {
     url: new URL(server.url).origin,
     model: model ?? card.id,
@@ -44,7 +45,7 @@ export async function launch({ name, args, server, model, protocol, print }: Lau
   }
   if (print) {
     const shown = { ...target, apiKey: server.apiKey === undefined ? noKey : '***', folder: join(tmpdir(), folderPrefix) }
-    console.log(formatSetup(agent, shown, args))
+    console.log(printableLines(formatSetup(agent, shown, args)))
     return 0
   }
   return inFolder(async (folder) => {
@@ -89,7 +90,7 @@ export function chooseModel(cards: readonly ModelCard[], wanted: string | undefi
   const named = cards.find(({ id, aliases }) => id === (wanted ?? 'default') || aliases?.includes(wanted ?? 'default'))
   const card = named ?? (wanted === undefined ? cards[0] : undefined)
   if (card !== undefined) return card
-  const available = cards.map(({ id }) => id).join(', ')
+  const available = cards.map(({ id }) => printable(id)).join(', ')
   const missing =
     wanted === undefined ? 'the server has no models' : `the server has no model '${wanted}'; available: ${available}`
   throw new AppError('model-not-found', missing)

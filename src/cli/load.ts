@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
+import { printable } from '../app/printable.ts'
 import { AppError } from '../contract/errors.ts'
 import { callServer, type ServerAddress } from './client.ts'
 import { createProgress } from './progress.ts'
@@ -70,7 +71,7 @@ export async function load(server: ServerAddress, model: string, flags: LoadFlag
     ended.abort()
     await watching
     const size = reply.context_length === null ? '' : ` (context: ${reply.context_length} tokens)`
-    console.log(`${reply.model} ${reply.status === 'already_loaded' ? 'was loaded already' : 'is loaded'}${size}`)
+    console.log(`${printable(reply.model)} ${reply.status === 'already_loaded' ? 'was loaded already' : 'is loaded'}${size}`)
   } finally {
     ended.abort()
     await watching
@@ -84,7 +85,7 @@ export async function unload(
   { force = false }: { readonly force?: boolean },
 ): Promise<void> {
   const reply = await callServer(server, '/api/inference/unload', { model_path: model, force_cancel_active: force })
-  console.log(`${(reply as { model: string }).model} is unloaded`)
+  console.log(`${printable((reply as { model: string }).model)} is unloaded`)
 }
 
 const labels: Readonly<Record<string, string>> = {

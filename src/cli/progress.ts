@@ -1,3 +1,4 @@
+import { printable, printableLines } from '../app/printable.ts'
 import { formatBytes } from '../registry/format-bytes.ts'
 
 /** A terminal, or what stands for one; `columns` may change while it is open. */
@@ -41,7 +42,9 @@ export function createProgress(stream: ProgressStream, now: () => number = () =>
     if (shown !== undefined) stream.write(shown)
   }
   return {
-    update(name, doneBytes, totalBytes) {
+    update(given, doneBytes, totalBytes) {
+      // Files and models are named by others.
+      const name = printable(given)
       const nowMs = now()
       if (name !== label) speed = createSpeedometer()
       label = name
@@ -56,7 +59,7 @@ export function createProgress(stream: ProgressStream, now: () => number = () =>
       shown = formatProgress(facts, (stream.columns ?? assumedColumns) - 1)
       stream.write(shown)
     },
-    note: (line) => write(`${line}\n`),
+    note: (line) => write(`${printableLines(line)}\n`),
     write,
     end() {
       clear()

@@ -1,5 +1,6 @@
 import { type App, createApp } from '../app/create-app.ts'
 import { clientKey } from '../app/find-keys.ts'
+import { printable } from '../app/printable.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { AppError } from '../contract/errors.ts'
 import { createRegistry } from '../registry/registry.ts'
@@ -164,7 +165,7 @@ async function requireModel(server: ServerAddress, model: string): Promise<void>
     )
   }
   if (await hasModel(server, model)) return
-  const available = (await listModels(server)).map(({ id }) => id).join(', ')
+  const available = (await listModels(server)).map(({ id }) => printable(id)).join(', ')
   throw new AppError('model-not-found', `the server at ${server.url} has no model '${model}'; available: ${available}`)
 }
 
