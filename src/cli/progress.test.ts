@@ -17,6 +17,14 @@ test.each([
   expect(lines).toEqual([`${line}\n`])
 })
 
+test('without a terminal a line that says nothing new is written once', () => {
+  const lines: string[] = []
+  const progress = createProgress({ write: (text) => lines.push(text) }, () => 0)
+  for (let look = 0; look < 5; look++) progress.update('trying out m', 2000, 2000)
+  progress.update('loading n', 2000, 2000)
+  expect(lines).toHaveLength(2)
+})
+
 /** What is on the screen of a terminal after these writes: one row per line, wrapped at its width. */
 function screenOf(writes: readonly string[], columns: number): string[] {
   const rows: string[] = ['']

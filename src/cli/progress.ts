@@ -33,6 +33,7 @@ export function createProgress(stream: ProgressStream, now: () => number = () =>
   let shown: string | undefined
   let speed = createSpeedometer()
   let label: string | undefined
+  let written: string | undefined
   const clear = () => {
     if (shown !== undefined) stream.write('\r\u001B[2K')
   }
@@ -53,7 +54,13 @@ export function createProgress(stream: ProgressStream, now: () => number = () =>
       if (!isDone && nowMs - drawnMs < (interactive ? redrawMs : logMs)) return
       drawnMs = nowMs
       const facts = { label: name, doneBytes, totalBytes, bytesPerSecond: isDone ? undefined : speed.bytesPerSecond() }
-      if (!interactive) return void stream.write(`${formatProgress(facts, Number.POSITIVE_INFINITY)}\n`)
+      if (!interactive) {
+        const line = `${formatProgress(facts, Number.POSITIVE_INFINITY)}\n`
+        // A load stays at its end for a while: once is enough.
+        if (line !== written) stream.write(line)
+        written = line
+        return
+      }
       clear()
       // The last column stays empty: some terminals wrap when it is filled.
       shown = formatProgress(facts, (stream.columns ?? assumedColumns) - 1)

@@ -54,9 +54,9 @@ test.each([
   ['smollm2-135m-instruct', 16e9, /a toy of 135 million.*Qwen3 8B \(5\.0 GB\):\n {2}dragoman serve --model hf:\S+\.gguf$/],
   ['dragoman-tiny', 1e9, /a toy of 4 million.*Serve another one with --model\.$/],
 ])('%s is called a toy, and a better model for this machine is named', (id, memoryBytes, text) => {
-  expect(toyNotice(id, memoryBytes)).toMatch(text)
+  expect(toyNotice(id, { memoryBytes, cores: 64 })).toMatch(text)
 })
 
 test('other models are not called toys', () => {
-  expect(toyNotice('my-model', 16e9)).toBeUndefined()
+  expect(toyNotice('my-model', { memoryBytes: 16e9, cores: 64 })).toBeUndefined()
 })

@@ -24,10 +24,10 @@ export function keyNotice(key: string): string {
 }
 
 /** What the default model is for, and what fits this machine better; undefined for other models. */
-export function toyNotice(id: string, memoryBytes: number): string | undefined {
+export function toyNotice(id: string, machine: { memoryBytes: number; cores: number }): string | undefined {
   if (id !== defaultModel.id && id !== builtinModel.id) return undefined
   const what = id === defaultModel.id ? 'a toy of 135 million parameters' : 'a toy of 4 million parameters'
-  const better = suggestModel(memoryBytes)
+  const better = suggestModel(machine.memoryBytes, machine.cores)
   const advice =
     better === undefined
       ? 'Serve another one with --model.'

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { type App, createApp } from '../app/create-app.ts'
 import { clientKey } from '../app/find-keys.ts'
 import type { LoadedConfig } from '../config/load.ts'
@@ -30,7 +31,7 @@ export async function serve(config: LoadedConfig, source: ConfigSource): Promise
     const model = app.models.find(({ state }) => state.type === 'ready')
     if (model === undefined) return
     progress.note(tryItNotice(url, model, keyFacts(config, app)))
-    const toy = toyNotice(model.id, availableMemoryBytes())
+    const toy = toyNotice(model.id, { memoryBytes: availableMemoryBytes(), cores: availableParallelism() })
     if (toy !== undefined) progress.note(`${toy}\n`)
   })
   try {

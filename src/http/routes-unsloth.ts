@@ -88,7 +88,8 @@ export function addUnslothRoutes(app: FastifyInstance, deps: ServerDeps): void {
     }
   }
   app.get('/api/inference/status', reading, (request) => encodeStatus(visible(request)))
-  app.get('/api/inference/load-progress', reading, (request) => {
+  const polled = { config: { ...reading.config, isPolled: true } } as const
+  app.get('/api/inference/load-progress', polled, (request) => {
     const { loads, active } = visible(request)
     return encodeProgress(loads, active)
   })

@@ -55,6 +55,8 @@ declare module 'fastify' {
     encodeError?: EncodeError
     /** The same for a route of several protocols. */
     encodeErrorOf?: (request: FastifyRequest) => EncodeError
+    /** Programs ask again and again: only failures are logged at `info`. */
+    isPolled?: boolean
     /** The route is served until the last reply has ended. */
     servesWhileDraining?: boolean
     /** The body may be `multipart/form-data`, which the handler reads while it arrives. */

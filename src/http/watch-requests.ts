@@ -36,7 +36,8 @@ export function createRequestWatch(
       metrics.requestEnded(route, status)
       request.bodyShare?.close()
       inFlight.leave(raw)
-      const level = config.scope === 'public' ? 'debug' : 'info'
+      const isQuiet = config.scope === 'public' || (config.isPolled === true && status < 400)
+      const level = isQuiet ? 'debug' : 'info'
       if (!log.isLevelEnabled(level)) return
       request.log[level](
         {

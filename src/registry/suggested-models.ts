@@ -18,7 +18,12 @@ const suggestedModels: readonly SuggestedModel[] = [
   qwen3('32B', 19.8e9),
 ]
 
-/** The largest of these models that fits into a machine's memory; undefined when none does. */
-export function suggestModel(memoryBytes: number): SuggestedModel | undefined {
-  return suggestedModels.findLast(({ sizeBytes }) => fitsMemory(sizeBytes, memoryBytes))
+/** Each token reads the whole model, and a core reads about ten times this in a second. A GPU is not looked for: a server may have none. */
+const pleasantBytesPerCore = 0.7e9
+
+/** The largest of these models that fits into a machine's memory and answers at reading speed on its cores; undefined when none does. */
+export function suggestModel(memoryBytes: number, cores: number): SuggestedModel | undefined {
+  return suggestedModels.findLast(
+    ({ sizeBytes }) => fitsMemory(sizeBytes, memoryBytes) && sizeBytes <= cores * pleasantBytesPerCore,
+  )
 }
