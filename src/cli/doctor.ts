@@ -37,6 +37,8 @@ export async function diagnose(options: DoctorOptions): Promise<number> {
 }
 
 async function* examine({ server, loadConfig }: DoctorOptions): AsyncGenerator<Finding, void, void> {
+  // These wait for others: they run while the rest is examined.
+  const slow = [checkPip(), checkHuggingFace(huggingFaceAddress(process.env.HF_ENDPOINT)), checkServer(server)]
   yield checkNode()
   const config = await loadConfig().catch((error: unknown) => error)
   if (config instanceof Error) {
@@ -49,9 +51,7 @@ async function* examine({ server, loadConfig }: DoctorOptions): AsyncGenerator<F
     yield await checkHome(home)
     yield await checkStore(loaded)
   }
-  yield await checkPip()
-  yield await checkHuggingFace(huggingFaceAddress(process.env.HF_ENDPOINT))
-  yield await checkServer(server)
+  for (const finding of slow) yield await finding
 }
 
 function formatFinding({ name, result, detail, advice }: Finding): string {

@@ -67,10 +67,13 @@ export async function load(server: ServerAddress, model: string, flags: LoadFlag
       status: string
       model: string
       context_length: number | null
+      native_context_length?: number | null
     }
     ended.abort()
     await watching
-    const size = reply.context_length === null ? '' : ` (context: ${reply.context_length} tokens)`
+    const { context_length: used, native_context_length: trained } = reply
+    const beyond = used !== null && trained && used > trained ? `; it was trained for ${trained}, and may fail beyond them` : ''
+    const size = used === null ? '' : ` (context: ${used} tokens${beyond})`
     console.log(`${printable(reply.model)} ${reply.status === 'already_loaded' ? 'was loaded already' : 'is loaded'}${size}`)
   } finally {
     ended.abort()

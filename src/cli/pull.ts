@@ -2,9 +2,10 @@ import type { LoadedConfig } from '../config/load.ts'
 import type { ModelConfig } from '../config/schema.ts'
 import { AppError } from '../contract/errors.ts'
 import { ensureModelFile } from '../registry/fetch-model.ts'
-import { createRegistry } from '../registry/registry.ts'
 import { isSource, type Source } from '../registry/sources.ts'
+import { commandName } from './command-name.ts'
 import { createProgress } from './progress.ts'
+import { resolveName } from './resolve-name.ts'
 
 type WantedFile = { readonly source: readonly Source[]; readonly sha256?: string | undefined }
 
@@ -12,7 +13,7 @@ type WantedFile = { readonly source: readonly Source[]; readonly sha256?: string
 export async function pull(name: string, loadConfig: (models: readonly string[]) => Promise<LoadedConfig>): Promise<void> {
   const source = isSource(name)
   const config = await loadConfig(source ? [name] : [])
-  const model: ModelConfig = source ? (config.models[0] as ModelConfig) : createRegistry(config.models).resolve(name)
+  const model: ModelConfig = source ? (config.models[0] as ModelConfig) : resolveName(config.models, name)
   const files = filesOf(model)
   if (files.length === 0) throw new AppError('invalid-request', `model '${model.id}' has no file to fetch`)
   const progress = createProgress(process.stderr)
@@ -32,6 +33,9 @@ export async function pull(name: string, loadConfig: (models: readonly string[])
       progress.end()
       console.log(path)
     }
+    console.error(
+      `chat with it: ${commandName} run ${name}${source ? `\nserve it:     ${commandName} serve --model ${name}` : ''}`,
+    )
   } finally {
     progress.end()
   }

@@ -3,7 +3,6 @@ import { clientKey } from '../app/find-keys.ts'
 import { printable } from '../app/printable.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { AppError } from '../contract/errors.ts'
-import { createRegistry } from '../registry/registry.ts'
 import { isSource } from '../registry/sources.ts'
 import { createAnswerWriter } from './answer-writer.ts'
 import { chatHelp, readChatLine } from './chat-commands.ts'
@@ -11,6 +10,7 @@ import { type ChatMessage, chat, hasModel, isServing, listModels, type ServerAdd
 import { createConsole } from './console.ts'
 import { readPiped } from './read-piped.ts'
 import { ReplySpeed } from './reply-speed.ts'
+import { resolveName } from './resolve-name.ts'
 import { openTerminalInput } from './terminal-input.ts'
 
 type RunOptions = {
@@ -174,7 +174,7 @@ async function startOwnServer(name: string, loadConfig: RunOptions['loadConfig']
   const config = await loadConfig(source ? [name] : [])
   const model = source ? 'default' : name
   // Before anything is started, and before a prompt is shown.
-  if (!source) createRegistry(config.models).resolve(name)
+  if (!source) resolveName(config.models, name)
   const { log, progress, observer } = createConsole({ level: config.log.level })
   // Only the requested model is loaded, by the first request.
   const models = config.models.map((entry) => ({ ...entry, load: 'demand' as const }))

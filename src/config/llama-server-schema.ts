@@ -49,8 +49,8 @@ export const llamaServerModel = z
     contextLength: contextLength
       .default(8192)
       .describe(
-        'Tokens that one request may use, prompt and output together; at most what the model was trained for. Memory is ' +
-          'allocated for every slot.',
+        'Tokens that one request may use, prompt and output together. Beyond what the model was trained for its texts get worse. ' +
+          'Memory is allocated for every slot.',
       ),
     slots: count.default(4).describe('Requests that are generated at the same time.'),
     threads: count.exactOptional().describe("CPU threads; absent: llama-server's own choice."),

@@ -81,7 +81,16 @@ describe('precedence', () => {
 })
 
 test('origins of pages, extensions and desktop applications are accepted', async () => {
-  const allowedOrigins = ['http://localhost:3000', 'https://a.example', 'chrome-extension://abc', 'tauri://localhost', '*']
+  const allowedOrigins = [
+    'http://localhost:3000',
+    'https://a.example',
+    'chrome-extension://abc',
+    'tauri://localhost',
+    'http://localhost:*',
+    'https://*.a.example',
+    'chrome-extension://*',
+    '*',
+  ]
   expect((await fromFile(`server: { allowedOrigins: ${JSON.stringify(allowedOrigins)} }`)).server).toMatchObject({
     allowedOrigins,
   })
@@ -170,7 +179,7 @@ describe('errors', () => {
     ['models: [{ engine: llama, id: a, source: [x.gguf, y] }]', "1: models[0].source[1]: 'y' is not a model source"],
     [
       'models: [{ engine: lama, id: a }]',
-      "1: models[0].engine: Invalid discriminator value. Expected 'llama' | 'llama-server' | 'remote' | 'fake', got \"lama\"",
+      '1: models[0].engine: must be one of: llama, llama-server, remote, fake, got "lama"; did you mean \'llama\'?',
     ],
     [
       'models: [{ engine: llama, id: a, source: x.gguf, draft: { source: y.gguf }, speculation: { type: ngram } }]',

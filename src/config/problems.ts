@@ -27,6 +27,12 @@ function describeIssue(issue: z.core.$ZodIssue, parent: ConfigPath, root: unknow
     return issue.keys.map((key) => ({ path: [...path, key], message: unknownKey(key, known) }))
   }
   if (issue.code !== 'custom' && found === undefined) return [{ path, message: 'is missing' }]
+  if (issue.code === 'invalid_union' && 'options' in issue && Array.isArray(issue.options)) {
+    const options = issue.options.map(String)
+    const nearest = typeof found === 'string' ? nearestName(found, options) : undefined
+    const advice = nearest === undefined ? '' : `; did you mean '${nearest}'?`
+    return [{ path, message: `must be one of: ${options.join(', ')}${quote(found, path)}${advice}` }]
+  }
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
     // The branch that accepts this type of value is the intended one; report its issues.
     const meant = issue.errors.find((branch) => !branch.some(({ code, path: at }) => code === 'invalid_type' && at.length === 0))

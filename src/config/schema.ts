@@ -125,7 +125,9 @@ const origin = z
 
 /** Also accepts `chrome-extension://…` and `tauri://localhost`, for which `URL` has no origin. */
 function isOrigin(text: string): boolean {
-  if (/^https?:/.test(text)) return URL.canParse(text) && new URL(text).origin === text
+  // Such as http://localhost:* and https://*.example.com.
+  const example = text.replace(/:\*$/, ':1').replaceAll('*', 'x')
+  if (/^https?:/.test(text)) return URL.canParse(example) && new URL(example).origin === example
   return text === '*' || /^[a-z][a-z\d+.-]*:\/\/[^\s/A-Z]+$/.test(text)
 }
 
@@ -154,7 +156,10 @@ const server = z
     allowedOrigins: z
       .array(origin)
       .default([])
-      .describe('Origins of web pages that may use this server from a browser, such as https://chat.example.com; * allows all.'),
+      .describe(
+        'Origins of web pages that may use this server from a browser, such as https://chat.example.com or chrome-extension://*, in ' +
+          'which * is any text without a slash; * alone allows all.',
+      ),
     bodyLimitBytes: count.default(32 * 1024 * 1024).describe('The largest request body.'),
     totalBodyLimitBytes: count
       .default(256 * 1024 * 1024)

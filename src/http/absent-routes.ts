@@ -1,5 +1,9 @@
-/** Routes of Unsloth Studio, and of KoboldAI's API that tabbyAPI has, which are not served. The first that matches decides. */
+/** The base URL itself, routes of Unsloth Studio, and of KoboldAI's API that tabbyAPI has, which are not served. The first that matches decides. */
 const absent: readonly { readonly paths: RegExp; readonly why: string }[] = [
+  {
+    paths: /^\/v1$/,
+    why: 'it is the base URL of clients, which add a route such as /chat/completions; GET /v1/models lists the models',
+  },
   {
     paths: /^\/(api\/inference|v1)\/sandbox\//,
     why: 'no tools run on this server, so no tool leaves a file here: the client runs them, and sends their results, pictures included, in messages',

@@ -17,6 +17,20 @@ function corsHeaders(headers: Readonly<Record<string, unknown>>): Record<string,
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name === 'vary' || name.startsWith('access-control')))
 }
 
+test.each([
+  ['chrome-extension://*', 'chrome-extension://abc', true],
+  ['chrome-extension://*', 'https://chrome-extension', false],
+  ['http://localhost:*', 'http://localhost:5173', true],
+  ['http://localhost:*', 'http://localhost.evil.example:1', false],
+  ['https://*.example.com', 'https://chat.example.com', true],
+  ['https://*.example.com', 'https://chat.exampleXcom', false],
+  ['https://*.example.com', 'https://evil.example/x.example.com', false],
+])('with %s, a page of %s may ask: %s', (allowed, origin, expected) => {
+  const ask = () => createCrossOrigin([allowed]).check('POST', { origin, host: 'localhost:7411' })
+  if (expected) expect(ask).not.toThrow()
+  else expect(ask).toThrow('are not allowed')
+})
+
 describe('an allowed page', () => {
   const granted = { vary: 'origin', 'access-control-allow-origin': page, 'access-control-expose-headers': '*' }
 

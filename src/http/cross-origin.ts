@@ -21,7 +21,7 @@ export const preflightHeaders = {
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
- * Cross-origin pages: those in `allowedOrigins` (`*`: all) may read replies, by the CORS protocol of the Fetch standard, never with
+ * Cross-origin pages: those in `allowedOrigins` (`*`: all; within an origin, `*` is any text without a slash) may read replies, by the CORS protocol of the Fetch standard, never with
  * browser credentials (keys are sent by code). Requests of all others are refused, because those without a preflight, such as a POST
  * without a body, would otherwise be executed. They are detected like in Go's `http.CrossOriginProtection`; clients other than
  * browsers are not affected.
@@ -29,7 +29,9 @@ const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
 export function createCrossOrigin(allowedOrigins: readonly string[]): CrossOrigin {
   const origins = new Set(allowedOrigins)
   const allowsAll = origins.has('*')
-  const isAllowed = (origin: string | undefined): origin is string => origin !== undefined && (allowsAll || origins.has(origin))
+  const patterns = allowedOrigins.filter((each) => each.includes('*')).map(originPattern)
+  const isAllowed = (origin: string | undefined): origin is string =>
+    origin !== undefined && (allowsAll || origins.has(origin) || patterns.some((pattern) => pattern.test(origin)))
   const varies = origins.size > 0 && !allowsAll ? { vary: 'origin' } : {}
   return {
     replyHeaders({ origin }) {
@@ -51,6 +53,12 @@ export function createCrossOrigin(allowedOrigins: readonly string[]): CrossOrigi
       )
     },
   }
+}
+
+/** Such as `chrome-extension://*` or `http://localhost:*`. */
+function originPattern(text: string): RegExp {
+  const parts = text.split('*').map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
+  return new RegExp(`^${parts.join('[^/]*')}$`)
 }
 
 /** A page of this server's origin, or not a page. `sec-fetch-site` is reliable even where proxies rewrite `host`. */

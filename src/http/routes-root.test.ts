@@ -8,7 +8,7 @@ test('the address itself says what runs there, as text and as a page, without a 
   expect(text.body).toMatch(/^Dragoman 1\.2\.3 is running\.\n/)
   const page = await app.inject({ url: '/', headers: { accept: 'text/html,application/xhtml+xml' } })
   expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
-  expect(page.body).toContain('<a href="/v1/models">')
+  expect(page.body).toContain('<a href="v1/models">')
   expect(text.body + page.body).not.toContain('org/fake')
 })
 

@@ -10,8 +10,9 @@ export function addRootRoutes(app: FastifyInstance, { version }: { readonly vers
     ['/health', 'whether the server runs'],
   ] as const
   const text = [title, '', ...places.map(([path, what]) => `${path.padEnd(12)}${what}`), ''].join('\n')
+  // Relative: a proxy may serve this page below a prefix.
   const items = places.map(([path, what]) => {
-    const name = path === '/v1' ? `<code>${path}</code>` : `<a href="${path}">${path}</a>`
+    const name = path === '/v1' ? `<code>${path}</code>` : `<a href="${path.slice(1)}">${path}</a>`
     return `<li>${name}: ${what}</li>`
   })
   const page = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Dragoman</title><p>${title}</p><ul>${items.join('')}</ul></html>\n`
