@@ -1,10 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Server as Listener } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, fastify, LogController } from 'fastify'
-import type { Dialect, ErrorReply } from '../contract/dialect.ts'
+import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify'
 import { AppError } from '../contract/errors.ts'
-import type { Principal, Scope } from '../contract/principal.ts'
 import { createAnthropicMessages } from '../dialect/anthropic/dialect.ts'
 import { createResponsesService } from '../responses/service.ts'
 import { type AccessRules, createAccess } from './access.ts'
@@ -13,11 +11,10 @@ import { BodyRoom } from './body-room.ts'
 import { preflightHeaders } from './cross-origin.ts'
 import { withModel } from './default-model.ts'
 import type { ServerDeps } from './deps.ts'
-import { type EncodeError, sendError, shownTo } from './error-reply.ts'
-import type { GenerationFacts } from './generation-facts.ts'
+import { sendError, shownTo } from './error-reply.ts'
 import { readHosts, refuseHosts } from './hosts.ts'
 import { InFlightRequests } from './in-flight-requests.ts'
-import { addLimitHeaders, type EncodeLimits } from './limit-headers.ts'
+import { addLimitHeaders } from './limit-headers.ts'
 import { createPipelines } from './pipelined.ts'
 import { createBodyReader, orNoBody } from './read-body.ts'
 import { pickRequestId } from './request-id.ts'
@@ -46,43 +43,6 @@ import { disconnectStalledReader } from './stalled-reader.ts'
 import { createUnknownRoute } from './unknown-route.ts'
 import { Upgrades, upgradeOptions } from './upgrades.ts'
 import { createRequestWatch } from './watch-requests.ts'
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** The permission that the route requires. A route without it fails at start. */
-    scope?: Scope
-    /** The route's error envelope; default OpenAI's. */
-    encodeError?: EncodeError
-    /** The same for a route of several protocols. */
-    encodeErrorOf?: (request: FastifyRequest) => EncodeError
-    /** Programs ask again and again: only failures are logged at `info`. */
-    isPolled?: boolean
-    /** The route is served until the last reply has ended. */
-    servesWhileDraining?: boolean
-    /** The body may be `multipart/form-data`, which the handler reads while it arrives. */
-    takesUploads?: boolean
-    /** The route is served under any host name: probes of containers send that of a service. */
-    servesAnyHost?: boolean
-    /** A body that cannot be read counts as none. */
-    isBodyLenient?: boolean
-    /** The form of the headers about limits; default OpenAI's. */
-    encodeLimits?: (request: FastifyRequest) => EncodeLimits
-    /** The route only says why there is none: it is not listed as served. */
-    isRefusal?: boolean
-  }
-  interface FastifyRequest {
-    /** The generation's reply id and model, for the request's last log line. */
-    generation: GenerationFacts | undefined
-    /** What a request of a protocol that is not there is answered. */
-    absentReply: ErrorReply | undefined
-    /** Absent on public routes. */
-    principal: Principal | undefined
-  }
-  interface FastifyInstance {
-    /** All protocols of this server. */
-    readonly dialects: readonly Dialect[]
-  }
-}
 
 /** Longer than common clients' pools keep connections, so that clients close them, and we never close one under a request. */
 const keepAliveTimeoutMs = 75_000

@@ -1,0 +1,44 @@
+import type { FastifyRequest } from 'fastify'
+import type { Dialect, ErrorReply } from '../contract/dialect.ts'
+import type { Principal, Scope } from '../contract/principal.ts'
+import type { EncodeError } from './error-reply.ts'
+import type { GenerationFacts } from './generation-facts.ts'
+import type { EncodeLimits } from './limit-headers.ts'
+
+/** What the routes, the requests and the server itself carry beside Fastify's own. */
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The permission that the route requires. A route without it fails at start. */
+    scope?: Scope
+    /** The route's error envelope; default OpenAI's. */
+    encodeError?: EncodeError
+    /** The same for a route of several protocols. */
+    encodeErrorOf?: (request: FastifyRequest) => EncodeError
+    /** Programs ask again and again: only failures are logged at `info`. */
+    isPolled?: boolean
+    /** The route is served until the last reply has ended. */
+    servesWhileDraining?: boolean
+    /** The body may be `multipart/form-data`, which the handler reads while it arrives. */
+    takesUploads?: boolean
+    /** The route is served under any host name: probes of containers send that of a service. */
+    servesAnyHost?: boolean
+    /** A body that cannot be read counts as none. */
+    isBodyLenient?: boolean
+    /** The form of the headers about limits; default OpenAI's. */
+    encodeLimits?: (request: FastifyRequest) => EncodeLimits
+    /** The route only says why there is none: it is not listed as served. */
+    isRefusal?: boolean
+  }
+  interface FastifyRequest {
+    /** The generation's reply id and model, for the request's last log line. */
+    generation: GenerationFacts | undefined
+    /** What a request of a protocol that is not there is answered. */
+    absentReply: ErrorReply | undefined
+    /** Absent on public routes. */
+    principal: Principal | undefined
+  }
+  interface FastifyInstance {
+    /** All protocols of this server. */
+    readonly dialects: readonly Dialect[]
+  }
+}
