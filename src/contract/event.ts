@@ -71,6 +71,8 @@ export type StartEvent = {
   readonly structured?: 'full' | 'partial' | 'validated'
   /** The sampling preset in use; `unnamed` for one sent in a switch request. */
   readonly preset?: string
+  /** The model writes its reasoning apart from its text, here or in other replies. */
+  readonly reasons?: true
   /** Places of the request that the model does not see, such as names that its template does not print. */
   readonly ignored?: readonly CanonicalPath[]
   /** The first place that differs from the conversation's turn before: what follows it cannot come from a prompt cache. */

@@ -42,8 +42,3 @@ test('a request may have many stop sequences, of which empty ones are left out',
   ]
   expect(decoded.map((request) => request.stop)).toEqual(Array(3).fill(stop.slice(1)))
 })
-
-test('lists of tokens may end in a comma', () => {
-  const { sampling } = decodeChat({ ...chat, banned_tokens: '1, 2,' }, '1').request
-  expect([...(sampling.logitBias?.keys() ?? [])]).toEqual([1, 2])
-})

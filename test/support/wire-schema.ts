@@ -12,6 +12,7 @@ type JsonSchema = {
 
 const folder = new URL('../fixtures/wire-schemas/', import.meta.url)
 const text = { type: 'string' }
+const textOrNull = { type: ['string', 'null'] }
 const urlCitation = {
   type: 'object',
   properties: { url: text, title: text, start_index: { type: 'integer' }, end_index: { type: 'integer' } },
@@ -31,7 +32,7 @@ const tokenBytes = { bytes: { type: 'array', items: { type: 'integer' } } } as R
 const extensions: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>> = {
   'ChatCompletion.Choice': { stop_reason: text } as Record<string, JsonSchema>,
   'ChatCompletionChunk.Choice': { stop_reason: text } as Record<string, JsonSchema>,
-  ChatCompletionMessage: { reasoning_content: text, reasoning: text } as Record<string, JsonSchema>,
+  ChatCompletionMessage: { reasoning_content: textOrNull, reasoning: textOrNull } as Record<string, JsonSchema>,
   Model: {
     context_length: { type: 'integer' },
     state: text,
@@ -72,8 +73,8 @@ const extensions: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>
   } as Record<string, JsonSchema>,
   // OpenAI streams annotations in the form that its whole replies have; its types do not say so.
   'ChatCompletionChunk.Choice.Delta': {
-    reasoning_content: text,
-    reasoning: text,
+    reasoning_content: textOrNull,
+    reasoning: textOrNull,
     annotations: { type: 'array', minItems: 1, items: annotation },
   } as Record<string, JsonSchema>,
 }

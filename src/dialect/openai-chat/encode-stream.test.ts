@@ -116,7 +116,24 @@ describe('createChunkEncoder', () => {
       { type: 'reasoning-end', choice: 0 },
       text('a'),
     ])
-    expect(frames).toEqual([role(), chunkOf({ reasoning_content: 'h"m', reasoning: 'h"m' }), chunkOf({ content: 'a' })])
+    const none = { reasoning_content: null, reasoning: null }
+    expect(frames).toEqual([
+      chunkOf({ role: 'assistant', content: '', ...none }),
+      chunkOf({ reasoning_content: 'h"m', reasoning: 'h"m' }),
+      chunkOf({ content: 'a', ...none }),
+    ])
+  })
+
+  test('of a model that reasons, each delta has its fields, also where it does not', () => {
+    const { encode } = createChunkEncoder(({ model }) => ({ ...head, model }), { ...plainStyle, includeUsage: false })
+    const started = { type: 'start', model: 'm', warnings: [], reasons: true } as const
+    const call = { type: 'tool-call-start', choice: 0, id: 'call_a', name: 'f' } as const
+    const frames = [started, text('a'), call, finish()].flatMap((event) => encode(event).split('\n\n').slice(0, -1))
+    const deltas = frames
+      .map((frame) => parseFrame(frame) as { choices: { delta: object }[] })
+      .map(({ choices }) => choices[0]?.delta)
+    expect(deltas).toHaveLength(4)
+    for (const delta of deltas) expect(delta).toMatchObject({ reasoning_content: null, reasoning: null })
   })
 
   test('a refusal is sent apart from the text', () => {
@@ -208,7 +225,11 @@ describe('createChunkEncoder', () => {
     ['reasoning', { reasoning: 'hm' }],
   ] as const)('reasoning under the name %s only', (reasoningFields, delta) => {
     const events: GenerationEvent[] = [{ type: 'reasoning-delta', choice: 0, delta: 'hm' }]
-    expect(framesOf(events, false, { reasoningFields })).toEqual([role(), chunkOf(delta)])
+    const none = { [reasoningFields]: null }
+    expect(framesOf(events, false, { reasoningFields })).toEqual([
+      chunkOf({ role: 'assistant', content: '', ...none }),
+      chunkOf(delta),
+    ])
   })
 
   test('reasoning that is not shown still says that the model has begun', () => {

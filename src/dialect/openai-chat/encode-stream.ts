@@ -23,6 +23,11 @@ export function createChunkEncoder(
   const closing = includeUsage ? '],"usage":null}\n\n' : ']}\n\n'
   const plainEnd = `},"logprobs":null,"finish_reason":null}${closing}`
   const names = reasoningNames[style.reasoningFields]
+  /** The fields of reasoning in the other deltas of a model that reasons. */
+  let noReasoning = ''
+  const showNone = () => {
+    noReasoning = names.map((name) => `,"${name}":null`).join('')
+  }
   const choiceHeads: string[] = []
   const started: boolean[] = []
   const toolCalls: CallHead[][] = []
@@ -53,11 +58,11 @@ export function createChunkEncoder(
   function start(choice: number): string {
     if (started[choice] === true) return ''
     started[choice] = true
-    return `${chunkHead(choice)}"role":"assistant","content":""${plainEnd}`
+    return `${chunkHead(choice)}"role":"assistant","content":""${noReasoning}${plainEnd}`
   }
 
   function chunk(choice: number, delta: string): string {
-    return start(choice) + chunkHead(choice) + delta + endOf(choice, null)
+    return start(choice) + chunkHead(choice) + delta + noReasoning + endOf(choice, null)
   }
 
   function callsOf(choice: number): CallHead[] {
@@ -77,13 +82,16 @@ export function createChunkEncoder(
     switch (event.type) {
       case 'start':
         opening = `data: ${encodeOpening(headOf(event))},"choices":[`
+        if (event.reasons === true) showNone()
         return ''
       case 'text-delta':
         return chunk(event.choice, `"content":${toFrameJson(event.delta)}`)
       case 'reasoning-delta': {
         if (names.length === 0) return start(event.choice)
+        showNone()
         const delta = toFrameJson(event.delta)
-        return chunk(event.choice, names.map((name) => `"${name}":${delta}`).join(','))
+        const said = names.map((name) => `"${name}":${delta}`).join(',')
+        return start(event.choice) + chunkHead(event.choice) + said + endOf(event.choice, null)
       }
       case 'refusal-delta':
         return chunk(event.choice, `"refusal":${toFrameJson(event.delta)}`)
@@ -115,8 +123,12 @@ export function createChunkEncoder(
         return (
           start(event.choice) +
           chunkHead(event.choice) +
+          noReasoning.slice(1) +
           endOf(event.choice, encodeFinishReason(event.reason, legacyCalls), event.stopSequence)
         )
+      case 'reasoning-start':
+        showNone()
+        return start(event.choice)
       case 'prompt-read':
         // There is always a first choice; its chunk shows the client that the model has started.
         return start(0)
@@ -124,7 +136,6 @@ export function createChunkEncoder(
       case 'prompt-tokens':
       case 'text-start':
       case 'text-end':
-      case 'reasoning-start':
       case 'reasoning-end':
       case 'refusal-start':
       case 'refusal-end':

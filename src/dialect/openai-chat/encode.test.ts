@@ -28,6 +28,13 @@ function replyIn(style: Partial<ReplyStyle>, ...choices: readonly Choice[]): unk
 }
 
 describe('encodeResult', () => {
+  test('of a model that reasons, the fields of reasoning are there without any', () => {
+    const start = { type: 'start', model: 'm', warnings: [], reasons: true } as const
+    const encoded = JSON.parse(JSON.stringify(encodeResult({ start, choices: [plain], usage, timings: {} }, head, plainStyle)))
+    checkReply(encoded)
+    expect(encoded.choices[0].message).toMatchObject({ reasoning_content: null, reasoning: null })
+  })
+
   test('a plain answer has every key, the empty ones as null', () => {
     expect(reply(plain)).toEqual({
       id: 'chatcmpl-1',

@@ -1,4 +1,4 @@
-import type { FinishReason } from '../../contract/event.ts'
+import type { FinishReason, StartEvent } from '../../contract/event.ts'
 import { callsOf, reasoningOf, refusalOf, textOf } from '../../contract/parts.ts'
 import type { Annotation, ToolCallPart } from '../../contract/request.ts'
 import type { Choice, GenerationResult } from '../../contract/result.ts'
@@ -36,7 +36,10 @@ export function encodeFinishReason(reason: FinishReason, legacyCalls: boolean): 
   return legacyCalls && reason === 'tool-calls' ? 'function_call' : finishReasons[reason]
 }
 
-/** The reply's fields for reasoning. */
+/**
+ * The reply's fields for reasoning. Where a model that reasons says something else they are null, in each chunk: the official Python SDK
+ * raises for a field that is absent.
+ */
 export const reasoningNames: Readonly<Record<ReasoningFields, readonly string[]>> = {
   both: ['reasoning_content', 'reasoning'],
   reasoning_content: ['reasoning_content'],
@@ -45,7 +48,7 @@ export const reasoningNames: Readonly<Record<ReasoningFields, readonly string[]>
 }
 
 /** A complete reply: OpenAI's `chat.completion`. */
-export function encodeResult({ choices, usage }: GenerationResult, head: ReplyHead, style: ReplyStyle): unknown {
+export function encodeResult({ start, choices, usage }: GenerationResult, head: ReplyHead, style: ReplyStyle): unknown {
   return {
     id: head.id,
     object: 'chat.completion',
@@ -54,7 +57,7 @@ export function encodeResult({ choices, usage }: GenerationResult, head: ReplyHe
     system_fingerprint: head.systemFingerprint,
     choices: choices.map((choice, index) => ({
       index,
-      message: encodeMessage(choice, style),
+      message: encodeMessage(choice, style, start),
       logprobs: style.logprobs ? encodeLogprobs(choice.tokens) : null,
       finish_reason: encodeFinishReason(choice.finish.reason, style.legacyCalls),
       // vLLM's field; OpenAI does not report the stop sequence.
@@ -64,19 +67,19 @@ export function encodeResult({ choices, usage }: GenerationResult, head: ReplyHe
   }
 }
 
-function encodeMessage({ parts }: Choice, { reasoningFields, legacyCalls }: ReplyStyle): unknown {
+function encodeMessage({ parts }: Choice, { reasoningFields, legacyCalls }: ReplyStyle, { reasons }: StartEvent): unknown {
   const text = textOf(parts)
   const reasoning = reasoningOf(parts)
   const refusal = refusalOf(parts)
   const calls = callsOf(parts)
-  const names = reasoning === '' ? [] : reasoningNames[reasoningFields]
+  const names = reasoning === '' && reasons !== true ? [] : reasoningNames[reasoningFields]
   const annotations = parts.flatMap((part) => (part.type === 'text' ? (part.annotations ?? []).flatMap(encodeAnnotation) : []))
   return {
     role: 'assistant',
     content: text === '' && (calls.length > 0 || refusal !== '') ? null : text,
     refusal: refusal === '' ? null : refusal,
     ...(annotations.length > 0 && { annotations }),
-    ...Object.fromEntries(names.map((name) => [name, reasoning])),
+    ...Object.fromEntries(names.map((name) => [name, reasoning === '' ? null : reasoning])),
     ...(calls.length > 0 && (legacyCalls ? encodeLegacyCall(calls) : { tool_calls: calls.map(encodeToolCall) })),
   }
 }

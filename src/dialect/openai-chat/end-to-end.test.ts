@@ -19,8 +19,8 @@ const otherCall = '\n<tool_call>\n{"name": "get_weather", "arguments": {"city": 
 type Call = { id: string; type: string; function: { name: string; arguments: string } }
 type Message = {
   content: string | null
-  reasoning_content?: string
-  reasoning?: string
+  reasoning_content?: string | null
+  reasoning?: string | null
   tool_calls?: Call[]
   function_call?: Call['function']
 }
@@ -60,6 +60,7 @@ async function askStream(script: string | object, fields: object = {}): Promise<
     const { role: _, ...delta } = choice.delta
     for (const name of ['content', 'reasoning_content', 'reasoning'] as const) {
       if (typeof delta[name] === 'string') message[name] = (message[name] ?? '') + delta[name]
+      else if (delta[name] === null) message[name] ??= null
     }
     for (const { index, ...fragment } of delta.tool_calls ?? []) {
       message.tool_calls ??= []

@@ -46,9 +46,9 @@ describe('a field that would take long is refused by name', () => {
 })
 
 test('banned tokens are read from text, with any spaces', () => {
-  const { request } = decodeChat({ model: 'm', messages: hello, banned_tokens: ' 1 ,2,\n3 ' }, 'id')
+  const { request } = decodeChat({ model: 'm', messages: hello, banned_tokens: ' 1 ,2,,\n3, ' }, 'id')
   expect([...(request.sampling.logitBias?.keys() ?? [])]).toEqual([1, 2, 3])
-  for (const text of ['1,,2', 'a', '1.5', '1,', '1234567890']) {
+  for (const text of ['a', '1.5', '1 2', '1234567890']) {
     expect(() => decodeChat({ model: 'm', messages: hello, banned_tokens: text }, 'id')).toThrow('token ids with commas')
   }
 })
