@@ -37,6 +37,8 @@ export type PreparedGeneration = {
   readonly ignored?: readonly CanonicalPath[]
   /** The run reports prompt tokens as `promptTokens` asks; without it, such a request is refused. */
   readonly reportsPrompt?: true
+  /** `serverFields` are sent to a server that has all of them; without it, such a request is refused. */
+  readonly takesServerFields?: true
   /** The run enforces `minOutputTokens`; without it, such a request is refused. */
   readonly keepsMinimum?: true
   /** One of `callerKeys` is used at one of the model's servers at least; without it, they are reported as ignored. */

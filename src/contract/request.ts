@@ -266,6 +266,11 @@ export type GenerationRequest = {
   /** Absent: what is loaded, if anything is. */
   readonly adapter?: AdapterChoice
   readonly forwarded?: Forwarded
+  /**
+   * Fields that only one kind of server can honour, by the caller's names. Refused unless they reach one
+   * (`PreparedGeneration.takesServerFields`).
+   */
+  readonly serverFields?: JsonObject
   /** Keys for the servers that generate, which are used instead of the configured ones; other engines do not read them. */
   readonly callerKeys?: CallerKeys
 }

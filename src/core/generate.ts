@@ -277,7 +277,8 @@ function refuseOtherTools({ prompt }: GenerationRequest): void {
 }
 
 /** Refuses options that need the engine's support where it does not declare it. */
-function refuseUnhonoured(request: GenerationRequest, { reportsPrompt, keepsMinimum }: PreparedGeneration): void {
+function refuseUnhonoured(request: GenerationRequest, prepared: PreparedGeneration): void {
+  const { reportsPrompt, keepsMinimum, takesServerFields } = prepared
   const engine = `the engine of model '${request.model}'`
   if (request.promptTokens !== undefined && reportsPrompt !== true) {
     const message =
@@ -289,4 +290,12 @@ function refuseUnhonoured(request: GenerationRequest, { reportsPrompt, keepsMini
     const message = `${engine} cannot enforce a minimum of output tokens; leave ${field('minOutputTokens')} out`
     throw new AppError('unsupported-field', message, { at: ['minOutputTokens'] })
   }
+  const [name] = takesServerFields === true ? [] : Object.keys(request.serverFields ?? {})
+  if (name === undefined) return
+  const at = ['serverFields', name]
+  throw new AppError(
+    'unsupported-field',
+    `${engine} does not know ${field(...at)}, which would change the output; leave it out`,
+    { at },
+  )
 }

@@ -93,8 +93,8 @@ Every request field that Dragoman knows, and what it does with it. The server re
 - **informational**: accepted; no generated token depends on it.
 - **refused**: HTTP 400 with the field in \`param\`, unless the value shown means the same as leaving it out.
 
-Fields of other servers that would change the output are in the tables, as used or as refused. A field that is not listed is
-accepted, changes nothing and is named in the reply's \`x-dragoman-ignored\` header. So is an unknown field inside a
+The tables of OpenAI's protocols also have the fields of other servers that would change the output, as far as they are known, as used or as
+refused. A field that is not listed is accepted, changes nothing and is named in the reply's \`x-dragoman-ignored\` header. So is an unknown field inside a
 message, a content part, a tool, a tool call or another object: its path is named once, without indices, such as
 \`messages[].content[].cache_control\`. An explicit \`null\` means the same as leaving the field out. Two spellings of one field
 with different values are refused. The header also names \`messages[].name\` and \`reasoning_effort\` where the model's chat template does

@@ -4,6 +4,7 @@ import type { GenerationRequest } from '../../contract/request.ts'
 import { decodeCommon, decodeIncludeUsage } from '../openai/decode-common.ts'
 import { decodeForwarded } from '../openai/decode-forwarded.ts'
 import { type DecodedOutput, decodeOutput } from '../openai/decode-output.ts'
+import { decodeServerFields } from '../openai/server-fields.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { validate } from '../wire/validate.ts'
 import { checkNested } from './check-nested.ts'
@@ -53,6 +54,7 @@ export function decodeChat(body: unknown, requestId: string): DecodedChat {
       output: constraint,
       ...(logprobs !== undefined && { logprobs }),
       ...decodeForwarded(wire),
+      ...decodeServerFields(wire),
     },
     stream: wire.stream ?? false,
     includeUsage: decodeIncludeUsage(wire),

@@ -6,6 +6,7 @@ import {
   samplingExtensions,
   sharedOpenaiFields,
 } from '../openai/common-fields.ts'
+import { serverFields } from '../openai/server-fields.ts'
 import { cancelFields } from '../wire/cancel-keys.ts'
 import type { Field } from '../wire/field-table.ts'
 
@@ -27,7 +28,7 @@ const openaiFields: readonly Field[] = [
   { name: 'logprobs', treatment: 'used', note: 'true, or a number: as in tabbyAPI, above 1 it is also `top_logprobs`' },
   {
     name: 'max_completion_tokens',
-    aliases: ['max_tokens', 'max_length', 'max_new_tokens', 'n_predict'],
+    aliases: ['max_tokens', 'max_length', 'max_new_tokens', 'max_output_tokens', 'n_predict', 'num_predict'],
     treatment: 'used',
     note: 'at least 1; absent, or -1: until the model stops or the context is full',
   },
@@ -135,6 +136,7 @@ export const chatFields: readonly Field[] = [
   ...samplingExtensions,
   adapterField,
   minimumField,
+  ...serverFields,
   ...cancelFields,
   ...chatExtensions,
   ...mediaFields,

@@ -7,6 +7,7 @@ import { decodeCommon, decodeIncludeUsage, outputLimits } from '../openai/decode
 import { decodeForwarded } from '../openai/decode-forwarded.ts'
 import { decodeOutput } from '../openai/decode-output.ts'
 import { commonNames, nameOutput } from '../openai/field-names.ts'
+import { decodeServerFields } from '../openai/server-fields.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { nameField } from '../wire/field-names.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
@@ -55,6 +56,7 @@ export function decodeCompletion(body: unknown, requestId: string): DecodedCompl
     ...plainRequest,
     ...decodeCommon(wire, defaultMaxTokens),
     ...decodeForwarded({ user: wire.user }),
+    ...decodeServerFields(wire),
     ...(pickSpelling(wire, outputLimits) === undefined && { isMaxOutputAssumed: true as const }),
     output: output.constraint,
     ...(typeof logprobs === 'number' && { logprobs: { top: logprobs } }),

@@ -7,6 +7,7 @@ import {
   samplingExtensions,
   sharedOpenaiFields,
 } from '../openai/common-fields.ts'
+import { serverFields } from '../openai/server-fields.ts'
 import { cancelFields } from '../wire/cancel-keys.ts'
 import type { Field } from '../wire/field-table.ts'
 
@@ -31,7 +32,7 @@ const openaiFields: readonly Field[] = [
   { name: 'logprobs', treatment: 'used', note: '0 to 5 top log-probabilities per token' },
   {
     name: 'max_tokens',
-    aliases: ['max_completion_tokens', 'max_length', 'max_new_tokens', 'n_predict'],
+    aliases: ['max_completion_tokens', 'max_length', 'max_new_tokens', 'max_output_tokens', 'n_predict', 'num_predict'],
     treatment: 'used',
     note: `at least 1, with \`echo\` at least 0; -1: none; absent: ${defaultMaxTokens}, as in OpenAI's API`,
   },
@@ -63,6 +64,7 @@ export const completionFields: readonly Field[] = [
   ...samplingExtensions,
   adapterField,
   minimumField,
+  ...serverFields,
   ...cancelFields,
   ...refusedMedia,
   ...refusedExtensions,

@@ -28,6 +28,8 @@ export const completionRequestSchema = looseObject({
   max_length: maxTokens,
   max_new_tokens: maxTokens,
   n_predict: maxTokens,
+  max_output_tokens: maxTokens,
+  num_predict: maxTokens,
   logprobs: integerBetween(0, maxLogprobs).nullish(),
 })
 

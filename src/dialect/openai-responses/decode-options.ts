@@ -1,13 +1,13 @@
 import { AppError } from '../../contract/errors.ts'
 import type { GenerationRequest, JsonObject, ReasoningOptions } from '../../contract/request.ts'
-import { decodeAdapter, decodeLimit, decodeStop, outputLimits } from '../openai/decode-common.ts'
+import { decodeAdapter, decodeLimit, decodeStop, outputLimits, outputMinima } from '../openai/decode-common.ts'
 import { type DecodedOutput, decodeOutput } from '../openai/decode-output.ts'
 import { refuseLargeJson } from '../openai/large-json.ts'
 import { isSame, pickSpelled, pickSpelling } from '../openai/spelling.ts'
 import type { ResponseWire } from './schema.ts'
 
 /** The limit on the output, in this protocol's spelling and in others'. */
-export const responseLimits = ['max_output_tokens', ...outputLimits] as const
+export const responseLimits = ['max_output_tokens', ...outputLimits.filter((name) => name !== 'max_output_tokens')] as const
 
 /** The limit on thinking, in other servers' spellings; a negative one counts as absent. */
 export const budgets = ['reasoning_budget_tokens', 'reasoning_budget', 'thinking_budget', 'thinking_token_budget'] as const
@@ -90,7 +90,7 @@ export function decodeLimits(
   wire: ResponseWire,
 ): Pick<GenerationRequest, 'maxOutputTokens' | 'minOutputTokens' | 'stop' | 'ignoreEos' | 'adapter'> {
   const maximum = limitOf(wire)
-  const minimum = pickSpelled(wire, ['min_tokens', 'min_length'])
+  const minimum = pickSpelled(wire, outputMinima)
   if (minimum !== undefined && maximum !== undefined && minimum.value > maximum) {
     const { name, value } = minimum
     const message = `${name} ${value} is more than the limit on the output, which is ${maximum}: lower it, or raise max_output_tokens`

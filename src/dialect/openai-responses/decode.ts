@@ -5,6 +5,7 @@ import type { Sealer } from '../../contract/sealer.ts'
 import type { StoredItem } from '../../contract/store.ts'
 import { decodeForwarded } from '../openai/decode-forwarded.ts'
 import { decodeSampling } from '../openai/decode-sampling.ts'
+import { decodeServerFields } from '../openai/server-fields.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { validate } from '../wire/validate.ts'
 import { checkNested } from './check-nested.ts'
@@ -145,6 +146,7 @@ function decodeRequest(wire: ResponseWire, { id, tools, conversation }: Decoded)
     ...(logprobs !== undefined && { logprobs }),
     ...decodeLimits(wire),
     ...decodeForwarded(wire),
+    ...decodeServerFields(wire),
   }
   return { request, outputField }
 }

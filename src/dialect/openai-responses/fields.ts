@@ -8,6 +8,7 @@ import {
   samplingExtensions,
   sharedOpenaiFields,
 } from '../openai/common-fields.ts'
+import { serverFields } from '../openai/server-fields.ts'
 import { cancelFields } from '../wire/cancel-keys.ts'
 import type { Field } from '../wire/field-table.ts'
 
@@ -39,7 +40,7 @@ const openaiFields: readonly Field[] = [
   { name: 'instructions', treatment: 'used', note: 'the first system message; never taken from a previous response' },
   {
     name: 'max_output_tokens',
-    aliases: ['max_completion_tokens', 'max_tokens', 'max_length', 'max_new_tokens', 'n_predict'],
+    aliases: ['max_completion_tokens', 'max_tokens', 'max_length', 'max_new_tokens', 'n_predict', 'num_predict'],
     treatment: 'used',
     note: 'at least 1; absent, or -1: until the model stops or the context is full',
   },
@@ -153,6 +154,7 @@ export const responseFields: readonly Field[] = [
   ...samplingExtensions,
   adapterField,
   minimumField,
+  ...serverFields,
   ...cancelFields,
   ...extensions,
   ...refusedMedia,

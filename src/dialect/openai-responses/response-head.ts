@@ -1,4 +1,5 @@
 import type { JsonObject, Sampling } from '../../contract/request.ts'
+import { pickSpelling } from '../openai/spelling.ts'
 import { limitOf } from './decode-options.ts'
 import type { References } from './references.ts'
 import type { ResponseWire } from './schema.ts'
@@ -41,7 +42,7 @@ export function encodeHead(wire: ResponseWire, { id, createdAtMs, references }: 
     // There is one tier here.
     service_tier: 'default',
     store,
-    temperature: wire.temperature ?? 1,
+    temperature: pickSpelling(wire, ['temperature', 'temp']) ?? 1,
     text: encodeText(wire),
     tool_choice: wire.tool_choice ?? 'auto',
     tools: (wire.tools ?? []).map(encodeTool),

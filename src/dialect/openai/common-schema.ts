@@ -14,6 +14,7 @@ import {
   text,
   unlimitedOr,
 } from '../wire/wire-types.ts'
+import { serverShape } from './server-fields.ts'
 
 const maxTokens = unlimitedOr(1)
 /** OpenAI's limit. The engine decides how many it runs at once. */
@@ -30,6 +31,9 @@ const stop = z
     }),
   ])
   .nullish()
+
+// Clients send 64-bit seeds too; those that a JSON number cannot hold exactly arrive rounded.
+const seed = z.number({ error: 'an integer' }).refine(Number.isInteger, { error: 'an integer' }).nullish()
 
 const tokenId = z.int({ error: 'a token id' }).min(0, { error: 'a token id' }).max(999_999_999, { error: 'a token id' })
 /** Each of them costs time for every generated token. */
@@ -105,12 +109,13 @@ export const commonShape = {
   model: nonEmptyText,
 
   temperature: between(0, 2),
+  temp: between(0, 2),
   do_sample: flag,
   top_p: between(0, 1),
   top_k: integerFrom(-1),
   min_p: between(0, 1),
-  // Clients send 64-bit seeds too; those that a JSON number cannot hold exactly arrive rounded.
-  seed: z.number({ error: 'an integer' }).refine(Number.isInteger, { error: 'an integer' }).nullish(),
+  seed,
+  sampler_seed: seed,
   repetition_penalty: above(0),
   rep_pen: above(0),
   repeat_penalty: above(0),
@@ -140,13 +145,17 @@ export const commonShape = {
   n: integerBetween(1, maxChoices).nullish(),
   min_tokens: integerFrom(0),
   min_length: integerFrom(0),
+  min_new_tokens: integerFrom(0),
   max_tokens: maxTokens,
   max_completion_tokens: maxTokens,
   max_length: maxTokens,
   max_new_tokens: maxTokens,
   n_predict: maxTokens,
+  max_output_tokens: maxTokens,
+  num_predict: maxTokens,
   stop,
   stop_sequence: stop,
+  stopping_strings: stop,
   ignore_eos: flag,
   ban_eos_token: flag,
   use_adapter: z.union([z.boolean(), z.string()], { error: 'true, false or the name of an adapter' }).nullish(),
@@ -168,6 +177,10 @@ export const commonShape = {
 
   user: text,
   ...cancelShape,
+  ...serverShape,
+  stream_reasoning: flag,
+  max_tool_calls_per_message: anyNumber,
+  tool_call_timeout: anyNumber,
   adaptive_decay: anyNumber,
   mirostat_eta: anyNumber,
   mirostat_tau: anyNumber,

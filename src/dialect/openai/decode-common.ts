@@ -5,7 +5,18 @@ import { decodeSampling } from './decode-sampling.ts'
 import { pickSpelled, pickSpelling } from './spelling.ts'
 
 /** The spellings of the limit on the output. */
-export const outputLimits = ['max_completion_tokens', 'max_tokens', 'max_length', 'max_new_tokens', 'n_predict'] as const
+export const outputLimits = [
+  'max_completion_tokens',
+  'max_tokens',
+  'max_length',
+  'max_new_tokens',
+  'max_output_tokens',
+  'n_predict',
+  'num_predict',
+] as const
+/** Those of the minimum. */
+export const outputMinima = ['min_tokens', 'min_length', 'min_new_tokens'] as const
+export const stopSpellings = ['stop', 'stop_sequence', 'stopping_strings'] as const
 
 type Common = Pick<
   GenerationRequest,
@@ -39,7 +50,7 @@ export function decodeAdapter({ use_adapter: wanted }: Pick<CommonWire, 'use_ada
 }
 
 function decodeMinimum(wire: CommonWire, maxOutputTokens: number | undefined): number {
-  const minimum = pickSpelled(wire, ['min_tokens', 'min_length'])
+  const minimum = pickSpelled(wire, outputMinima)
   if (minimum === undefined) return 0
   const { name, value } = minimum
   if (maxOutputTokens === undefined || value <= maxOutputTokens) return value
@@ -70,8 +81,8 @@ export function decodeLimit(limit: number | undefined): number | undefined {
   return limit === undefined || limit < 0 ? undefined : limit
 }
 
-export function decodeStop(wire: Pick<CommonWire, 'stop' | 'stop_sequence'>): readonly string[] {
-  const stop = pickSpelling(wire, ['stop', 'stop_sequence'])
+export function decodeStop(wire: Pick<CommonWire, (typeof stopSpellings)[number]>): readonly string[] {
+  const stop = pickSpelling(wire, stopSpellings)
   const sequences = typeof stop === 'string' ? [stop] : (stop ?? [])
   // An empty one would end the output before its first character.
   return sequences.filter((sequence) => sequence !== '')

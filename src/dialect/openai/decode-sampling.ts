@@ -17,7 +17,16 @@ export const repetitionRanges = [
   'repeat_last_n',
 ] as const
 
-const plainFields = new Set(['temperature', 'do_sample', 'top_p', 'seed', 'presence_penalty', 'frequency_penalty'] as const)
+const plainFields = new Set([
+  'temperature',
+  'temp',
+  'do_sample',
+  'top_p',
+  'seed',
+  'sampler_seed',
+  'presence_penalty',
+  'frequency_penalty',
+] as const)
 /** Fields that few clients send. */
 const rareFields = new Set([
   'top_k',
@@ -50,11 +59,12 @@ export function decodeSampling(wire: PlainWire & RareWire): Sampling {
 }
 
 function decodePlain(wire: PlainWire): Sampling {
+  const seed = pickSpelling(wire, ['seed', 'sampler_seed'])
   return withoutUndefined({
     temperature: decodeTemperature(wire),
     topP: wire.top_p ?? undefined,
     // Engines take 32 bits; the shift keeps the low bits of any safe integer, also of a negative one.
-    seed: typeof wire.seed === 'number' && wire.seed !== anySeed ? wire.seed >>> 0 : undefined,
+    seed: seed !== undefined && seed !== anySeed ? seed >>> 0 : undefined,
     presencePenalty: wire.presence_penalty ?? undefined,
     frequencyPenalty: wire.frequency_penalty ?? undefined,
   })
@@ -73,9 +83,10 @@ function decodeRare(wire: RareWire): Sampling {
   })
 }
 
-function decodeTemperature({ do_sample, temperature }: PlainWire): number | undefined {
-  if (do_sample !== false) return temperature ?? undefined
-  if (typeof temperature === 'number' && temperature > 0) {
+function decodeTemperature(wire: PlainWire): number | undefined {
+  const temperature = pickSpelling(wire, ['temperature', 'temp'])
+  if (wire.do_sample !== false) return temperature
+  if (temperature !== undefined && temperature > 0) {
     throw new AppError(
       'invalid-request',
       `do_sample false is greedy and contradicts temperature ${temperature}: send one of them`,

@@ -1,16 +1,17 @@
 import type { CanonicalPath } from '../../contract/field.ts'
 import { type FieldNames, formatRest } from '../wire/field-names.ts'
-import { outputLimits } from './decode-common.ts'
+import { outputLimits, outputMinima, stopSpellings } from './decode-common.ts'
 import { repetitionRanges } from './decode-sampling.ts'
+import { serverFieldNames } from './server-fields.ts'
 
 /** The names of the canonical paths that OpenAI's generating protocols share. */
 export const commonNames = {
   model: ['model'],
-  'sampling.temperature': ['temperature', 'do_sample'],
+  'sampling.temperature': ['temperature', 'temp', 'do_sample'],
   'sampling.topP': ['top_p'],
   'sampling.topK': ['top_k'],
   'sampling.minP': ['min_p'],
-  'sampling.seed': ['seed'],
+  'sampling.seed': ['seed', 'sampler_seed'],
   'sampling.repetitionPenalty': ['repetition_penalty', 'rep_pen', 'repeat_penalty'],
   'sampling.repetitionRange': repetitionRanges,
   'sampling.presencePenalty': ['presence_penalty'],
@@ -26,12 +27,13 @@ export const commonNames = {
   'sampling.dry.sequenceBreakers': ['dry_sequence_breakers'],
   choices: ['n'],
   maxOutputTokens: outputLimits,
-  minOutputTokens: ['min_tokens', 'min_length'],
-  stop: ['stop', 'stop_sequence'],
+  minOutputTokens: outputMinima,
+  stop: stopSpellings,
   ignoreEos: ['ignore_eos', 'ban_eos_token'],
   adapter: ['use_adapter'],
   logprobs: ['logprobs'],
   promptTokens: ['echo'],
+  ...serverFieldNames,
 } as const satisfies FieldNames
 
 /** What the caller calls a place of `output`, which it made of one field: a schema, a pattern or a grammar is that field's value. */

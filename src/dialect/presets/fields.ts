@@ -7,7 +7,7 @@ export const presetFields: readonly Field[] = [
   sharedOpenaiFields.logitBias,
   {
     name: 'max_tokens',
-    aliases: ['max_completion_tokens', 'max_length', 'max_new_tokens', 'n_predict'],
+    aliases: ['max_completion_tokens', 'max_length', 'max_new_tokens', 'max_output_tokens', 'n_predict', 'num_predict'],
     treatment: 'used',
     note: 'at least 1',
   },

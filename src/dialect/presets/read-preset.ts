@@ -21,7 +21,7 @@ type Kind = 'default' | 'force' | 'additive'
 const fieldIndex = indexFields(presetFields)
 /** The same types and ranges as in a request. */
 const valuesSchema = looseObject(Object.fromEntries(Object.entries(commonShape).filter(([name]) => fieldIndex.has(name))))
-const listFields = ['stop', 'stop_sequence', 'dry_sequence_breakers', 'banned_tokens', 'custom_token_bans']
+const listFields = ['stop', 'stop_sequence', 'stopping_strings', 'dry_sequence_breakers', 'banned_tokens', 'custom_token_bans']
 
 /**
  * Reads a preset from its overrides by request field. Throws `invalid-request` or `unsupported-field` like a request with the same
@@ -78,7 +78,7 @@ function readValues(entries: readonly (readonly [string, unknown])[], at: string
       throw new AppError('invalid-request', message, { param: field })
     }
     const { sampling, maxOutputTokens, stop } = decodeCommon({ ...wire, model: '' } as CommonWire)
-    const { ignore_eos: ignoreEos = given.ban_eos_token, stop: sentStop = given.stop_sequence } = given
+    const { ignore_eos: ignoreEos = given.ban_eos_token, stop: sentStop = given.stop_sequence ?? given.stopping_strings } = given
     return {
       sampling,
       ...(maxOutputTokens !== undefined && { maxOutputTokens }),

@@ -1,12 +1,5 @@
 import type { CallerKeys } from '../../contract/caller-keys.ts'
-import type {
-  Engine,
-  EngineCapabilities,
-  EngineFacts,
-  EngineState,
-  PreparedGeneration,
-  RenderRequest,
-} from '../../contract/engine.ts'
+import type { Engine, EngineCapabilities, EngineFacts, EngineState, PreparedGeneration } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import { mergeSampling } from '../../contract/merge-sampling.ts'
 import { hasMedia } from '../../contract/parts.ts'
@@ -33,7 +26,7 @@ import type { GenerationDeps, ReplySink } from './generate-reply.ts'
 import { ignoredFields } from './ignored-fields.ts'
 import type { RemoteEngineOptions } from './options.ts'
 import { type OwnPrompt, OwnPrompts, type OwnRequest, refuseAsText, sentAsText } from './own-prompts.ts'
-import { refuseUnreadable, type SentRequest } from './servers/check-upstream.ts'
+import { refuseUnreadable } from './servers/check-upstream.ts'
 import type { Discovery, UpstreamAccess } from './servers/upstream.ts'
 import { createServices } from './services.ts'
 import { createTextCapabilities } from './text-capabilities.ts'
@@ -176,6 +169,7 @@ class RemoteEngine implements Engine {
       ...ignoredFields(given, { upstreams: session.replicas.upstreams, converter: this.#options.converter }),
       ...(outputFormat !== undefined && { outputFormat }),
       ...enforcementOf(checked.body, this.#options),
+      takesServerFields: true,
       ...(session.replicas.upstreams.some(({ profile }) => profile.takesOurGrammars) && { repeatsByGrammar: true }),
       ...(this.#usesKeys(session, request) && { usesCallerKeys: true }),
       run: (signal, emit, late) =>

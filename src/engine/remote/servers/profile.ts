@@ -86,6 +86,8 @@ export type Profile = {
   readonly parallelToolCalls: boolean
   /** Takes OpenAI's fields about the caller, its tier and its cache. */
   readonly forwards?: true
+  /** Fields that callers may know of this kind, and that are sent as they are. */
+  readonly ownFields?: readonly string[]
   /** Takes `verbosity`. */
   readonly verbosity?: true
   /** `chat_template_kwargs` reach the template. */

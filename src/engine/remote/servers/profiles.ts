@@ -3,6 +3,24 @@ import type { Profile, ProfileName } from './profile.ts'
 /** The sampling fields of OpenAI's chat and completions. */
 const openaiFields = { seed: 'seed', presencePenalty: 'presence_penalty', frequencyPenalty: 'frequency_penalty' } as const
 
+/** Fields that change the output, and that other kinds do not have. */
+const vllmFields = [
+  'add_special_tokens',
+  'media_io_kwargs',
+  'mm_processor_kwargs',
+  'repetition_detection',
+  'spaces_between_special_tokens',
+  'vllm_xargs',
+]
+const sglangFields = [
+  'custom_logit_processor',
+  'custom_params',
+  'max_dynamic_patch',
+  'min_dynamic_patch',
+  'session_params',
+  'use_audio_in_video',
+]
+
 /** What most servers decode. */
 const commonImages = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
 const commonAudio = ['audio/wav', 'audio/mpeg']
@@ -42,6 +60,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   vllm: {
     ...plain,
     name: 'vllm',
+    ownFields: vllmFields,
     decodes: manyTypes,
     showsTokens: { skip_special_tokens: false },
     temperatureLast: false,
@@ -61,6 +80,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   sglang: {
     ...plain,
     name: 'sglang',
+    ownFields: sglangFields,
     decodes: manyTypes,
     showsTokens: { skip_special_tokens: false },
     temperatureLast: false,
@@ -127,6 +147,8 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   dragoman: {
     ...plain,
     name: 'dragoman',
+    // It passes them on, or refuses them.
+    ownFields: [...vllmFields, ...sglangFields],
     // It converts by itself.
     decodes: {},
     forwards: true,

@@ -67,7 +67,7 @@ const overResponses: Omit<Profile, keyof Identity> = {
   responses: { readsThoughts: true },
 }
 
-const { fields, temperatureLast, regex, gbnf } = profiles.dragoman
+const { fields, temperatureLast, regex, gbnf, ownFields } = profiles.dragoman
 
 /** What kinds of servers take in Responses besides. */
 const responsesOf: Partial<Record<ProfileName, Partial<Profile>>> = {
@@ -78,6 +78,7 @@ const responsesOf: Partial<Record<ProfileName, Partial<Profile>>> = {
     ...(temperatureLast !== undefined && { temperatureLast }),
     ...(regex && { regex }),
     ...(gbnf && { gbnf }),
+    ...(ownFields && { ownFields }),
     logitBias: true,
     templateVariables: true,
     reads: { image: true, audio: false, video: false, file: false },

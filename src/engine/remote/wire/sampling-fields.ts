@@ -1,6 +1,6 @@
 import { AppError } from '../../../contract/errors.ts'
 import { type CanonicalPath, field } from '../../../contract/field.ts'
-import type { GenerationRequest, Sampling } from '../../../contract/request.ts'
+import type { GenerationRequest, JsonObject, Sampling } from '../../../contract/request.ts'
 import type { SentRequest } from '../servers/check-upstream.ts'
 import type { Profile } from '../servers/profile.ts'
 
@@ -31,6 +31,7 @@ export function sharedFields(request: SentRequest, profile: Profile): Record<str
   if (stop.length > 0 && !profile.stopsHere) fields[profile.stop] = stop
   if (choices > 1 && profile.choices) fields.n = choices
   set('lora', lora)
+  if (request.serverFields !== undefined) Object.assign(fields, ownFields(request.serverFields, profile))
   return Object.assign(fields, profile.forwards === true && forwardedFields(request), profile.extras)
 }
 
@@ -57,6 +58,13 @@ const extensions: readonly Extension[] = [
   { name: 'repetitionRange', at: ['sampling', 'repetitionRange'], read: ({ sampling }) => sampling.repetitionRange, off: -1 },
   { name: 'ignoreEos', at: ['ignoreEos'], read: ({ ignoreEos }) => ignoreEos, off: false },
 ]
+
+/** Fields of one kind of server, as the caller sent them. */
+function ownFields(fields: JsonObject, profile: Profile): JsonObject {
+  const unknown = Object.keys(fields).find((name) => profile.ownFields?.includes(name) !== true)
+  if (unknown !== undefined) throw unsupported(profile, ['serverFields', unknown])
+  return fields
+}
 
 function forwardedFields({ forwarded = {} }: GenerationRequest): Record<string, unknown> {
   return {

@@ -1,0 +1,56 @@
+import type { JsonObject } from '../../contract/request.ts'
+import type { Field } from '../wire/field-table.ts'
+import { jsonObject } from '../wire/first-fault.ts'
+import { flag, integerFrom, text } from '../wire/wire-types.ts'
+import { refuseLargeJson } from './large-json.ts'
+import { isSame } from './spelling.ts'
+
+const off = { object: {}, text: '', flag: false } as const
+const object = jsonObject.nullish()
+const vllm = 'of kind `vllm`'
+const sglang = 'of kind `sglang`'
+
+/** Fields that change the output, and that nothing but a server of one kind can honour: with the values that mean nothing. */
+const known = {
+  add_special_tokens: { schema: flag, servers: vllm, off: undefined },
+  custom_logit_processor: { schema: text, servers: sglang, off: off.text },
+  custom_params: { schema: object, servers: sglang, off: off.object },
+  max_dynamic_patch: { schema: integerFrom(1), servers: sglang, off: undefined },
+  media_io_kwargs: { schema: object, servers: vllm, off: off.object },
+  min_dynamic_patch: { schema: integerFrom(1), servers: sglang, off: undefined },
+  mm_processor_kwargs: { schema: object, servers: vllm, off: off.object },
+  repetition_detection: { schema: object, servers: vllm, off: off.object },
+  session_params: { schema: object, servers: sglang, off: off.object },
+  spaces_between_special_tokens: { schema: flag, servers: vllm, off: true },
+  use_audio_in_video: { schema: flag, servers: sglang, off: off.flag },
+  vllm_xargs: { schema: object, servers: vllm, off: off.object },
+} as const
+
+type Name = keyof typeof known
+const names = Object.keys(known) as Name[]
+
+/** Their schemas. */
+export const serverShape = Object.fromEntries(names.map((name) => [name, known[name].schema])) as {
+  readonly [N in Name]: (typeof known)[N]['schema']
+}
+
+/** Their rows. */
+export const serverFields: readonly Field[] = names.map((name) => ({
+  name,
+  treatment: 'used',
+  note: `passed on to servers ${known[name].servers} and \`dragoman\`; refused elsewhere`,
+}))
+
+/** The caller's names, by their canonical paths. */
+export const serverFieldNames = Object.fromEntries(names.map((name) => [`serverFields.${name}`, [name] as const]))
+
+/** What is sent to the server as it is; an empty object for most requests. */
+export function decodeServerFields(wire: object): { readonly serverFields?: JsonObject } {
+  const given = names.flatMap((name): (readonly [string, unknown])[] => {
+    const value: unknown = Reflect.get(wire, name)
+    if (value === undefined || value === null || isSame(value, known[name].off)) return []
+    refuseLargeJson(value, name)
+    return [[name, value]]
+  })
+  return given.length === 0 ? {} : { serverFields: Object.fromEntries(given) }
+}

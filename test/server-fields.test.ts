@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type RunningApp, startApp } from './support/app.ts'
+import { fine } from './support/remote-engine.ts'
+import { type ScriptedUpstream, startUpstream } from './support/upstream.ts'
+
+const kinds = ['vllm', 'sglang', 'dragoman', 'openai', 'llama-server', 'ollama'] as const
+const vllm = {
+  repetition_detection: { max_pattern_size: 8, min_count: 3 },
+  vllm_xargs: { a: 1 },
+  mm_processor_kwargs: { num_crops: 4 },
+  media_io_kwargs: { video: { num_frames: 2 } },
+  spaces_between_special_tokens: false,
+  add_special_tokens: true,
+}
+const sglang = {
+  custom_logit_processor: '{"callable":"x"}',
+  custom_params: { a: 1 },
+  session_params: { id: 's' },
+  min_dynamic_patch: 1,
+  max_dynamic_patch: 2,
+  use_audio_in_video: true,
+}
+/** The same as nothing. */
+const off = {
+  vllm_xargs: {},
+  custom_logit_processor: '',
+  use_audio_in_video: false,
+  spaces_between_special_tokens: true,
+  custom_params: null,
+}
+
+let upstream: ScriptedUpstream
+let app: RunningApp
+
+beforeAll(async () => {
+  upstream = await startUpstream(fine)
+  const remote = kinds.map((server) => {
+    return {
+      id: server,
+      engine: 'remote' as const,
+      endpoints: [{ url: upstream.url }],
+      upstreamModel: 'up',
+      probe: false,
+      server,
+    }
+  })
+  app = await startApp({
+    builtinModel: false,
+    models: [...remote, { id: 'fake', engine: 'fake' as const, script: 'from-request' }],
+  })
+})
+
+afterAll(async () => {
+  await app.close()
+  await upstream.close()
+})
+
+async function ask(path: string, body: object) {
+  const headers = { 'content-type': 'application/json' }
+  const response = await fetch(app.url + path, { method: 'POST', headers, body: JSON.stringify(body) })
+  const { error } = (await response.json()) as { readonly error?: { readonly param: string } }
+  return { status: response.status, param: error?.param, ignored: response.headers.get('x-dragoman-ignored') }
+}
+
+describe.each([
+  ['/v1/chat/completions', { messages: [{ role: 'user', content: 'hi' }] }],
+  ['/v1/completions', { prompt: 'hi' }],
+  ['/v1/responses', { input: 'hi' }],
+])('fields of one kind of server at %s', (path, asked) => {
+  test.each([
+    ['vllm', vllm, sglang],
+    ['sglang', sglang, vllm],
+  ])('%s gets its own, and is not sent those of others', async (model, own, others) => {
+    expect(await ask(path, { model, ...asked, ...own })).toEqual({ status: 200, param: undefined, ignored: null })
+    expect(upstream.seen.at(-1)?.body).toMatchObject(own)
+    for (const [name, value] of Object.entries(others)) {
+      expect(await ask(path, { model, ...asked, [name]: value })).toMatchObject({ status: 400, param: name })
+    }
+  })
+
+  test('another Dragoman gets all of them', async () => {
+    expect(await ask(path, { model: 'dragoman', ...asked, ...vllm, ...sglang })).toMatchObject({ status: 200 })
+    expect(upstream.seen.at(-1)?.body).toMatchObject({ ...vllm, ...sglang })
+  })
+
+  test.each(['openai', 'llama-server', 'ollama', 'fake'])('%s refuses them by name, unless they mean nothing', async (model) => {
+    for (const [name, value] of Object.entries({ ...vllm, ...sglang })) {
+      expect(await ask(path, { model, ...asked, [name]: value })).toMatchObject({ status: 400, param: name })
+    }
+    expect(await ask(path, { model, ...asked, ...off })).toEqual({ status: 200, param: undefined, ignored: null })
+  })
+})
