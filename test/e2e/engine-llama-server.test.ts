@@ -128,6 +128,21 @@ describe.skipIf(llamaServerBinary === undefined)(`a real llama-server${llamaServ
     },
   )
 
+  test('tools are taken with schemas that it would refuse', async () => {
+    const engine = await createEngine({ modelPath: 'models/dragoman-tiny.gguf' })
+    onTestFinished(() => engine.close())
+    const odd = [true, false, null, { items: true }, { items: null }, { enum: [] }, { type: 'any' }, { $ref: '#/none' }]
+    const more = [{ anyOf: [true] }, { properties: null, required: null }, { minLength: null }, { minItems: 5000, type: 'array' }]
+    const tools = [...odd, ...more].map((v, index) => ({
+      name: `t${index}`,
+      parameters: { type: 'object', properties: { v, w: { properties: { v } } } },
+    }))
+    for (const toolChoice of [{ type: 'auto' }, { type: 'required' }] as const) {
+      const { choices } = await answer(engine, ask('hi', { toolChoice, maxOutputTokens: 4 }, tools))
+      expect(choices).toHaveLength(1)
+    }
+  })
+
   test('what it has loaded is known', async () => {
     const engine = await createEngine({ contextLength: 1024, slots: 2 })
     onTestFinished(() => engine.close())

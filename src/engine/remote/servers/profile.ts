@@ -76,6 +76,8 @@ export type Profile = {
   readonly gbnf?: ConstraintField
   /** Gets constraints as our grammars: its own compiler may crash on a client's schema. */
   readonly takesOurGrammars?: true
+  /** Refuses a request with a tool whose schema it does not understand. */
+  readonly refusesUnknownSchemas?: true
   /** How constraints are written. */
   readonly outputStyle: 'openai' | 'json-object' | 'tgi' | 'responses' | 'messages'
   readonly jsonObject: boolean

@@ -119,6 +119,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     suffix: false,
     gbnf: ['grammar'],
     takesOurGrammars: true,
+    refusesUnknownSchemas: true,
     leastTop: 1,
     ranksByLogits: true,
     toolChoice: 'no-names',

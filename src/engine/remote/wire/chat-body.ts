@@ -12,6 +12,7 @@ import { prefixMessages } from './response-prefix.ts'
 import { sharedFields, streamOptions, topLogprobs, unsupported } from './sampling-fields.ts'
 import { shownPrompt } from './shown-prompt.ts'
 import { refuseNames } from './speaker-names.ts'
+import { wireSchema } from './wire-schema.ts'
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
@@ -56,7 +57,7 @@ export function chatBody(
 function callBody(request: GenerationRequest, prompt: ChatPrompt, upstream: Upstream, grammar?: CompiledGrammar): UpstreamBody {
   const { profile } = upstream
   const { path, body } = chatBody({ ...request, toolChoice: { type: 'none' }, output: { type: 'text' } }, prompt, upstream)
-  const tools = callableTools(prompt.tools, request.toolChoice).map(toWireTool)
+  const tools = callableTools(prompt.tools, request.toolChoice).map((tool) => toWireTool(tool, profile))
   const variables = body.chat_template_kwargs as Readonly<Record<string, unknown>> | undefined
   const constraint = grammar === undefined || profile.gbnf === undefined ? {} : constraintField(profile.gbnf, grammar.grammar)
   return { path, body: { ...body, chat_template_kwargs: { ...variables, tools }, ...constraint } }
@@ -102,16 +103,18 @@ function toolFields(
       : only !== undefined && names !== undefined && profile.toolChoice === 'full'
         ? { type: 'function', function: { name: only.name } }
         : 'required'
-  return { tools: tools.map(toWireTool), tool_choice: choice, ...parallel }
+  return { tools: tools.map((tool) => toWireTool(tool, profile)), tool_choice: choice, ...parallel }
 }
 
-function toWireTool({ name, description, parameters, strict }: FunctionTool): Record<string, unknown> {
+function toWireTool({ name, description, parameters, strict }: FunctionTool, profile: Profile): Record<string, unknown> {
   return {
     type: 'function',
     function: {
       name,
       ...(description !== undefined && { description }),
-      parameters: parameters ?? { type: 'object', properties: {} },
+      parameters: wireSchema(parameters ?? { type: 'object', properties: {} }, {
+        isStrict: profile.refusesUnknownSchemas === true,
+      }),
       ...(strict === true && { strict }),
     },
   }

@@ -10,6 +10,7 @@ import { outputFields } from './output-fields.ts'
 import { prefixMessages } from './response-prefix.ts'
 import { sharedFields, unsupported } from './sampling-fields.ts'
 import { shownPrompt } from './shown-prompt.ts'
+import { wireSchema } from './wire-schema.ts'
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
@@ -89,7 +90,7 @@ function toWireTool({ name, description, parameters, strict }: FunctionTool): Re
   return {
     name,
     ...(description !== undefined && { description }),
-    input_schema: { type: 'object', ...parameters },
+    input_schema: { type: 'object', ...wireSchema(parameters ?? {}, { isStrict: false }) },
     ...(strict === true && { strict }),
   }
 }

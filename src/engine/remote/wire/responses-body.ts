@@ -9,6 +9,7 @@ import { outputFields } from './output-fields.ts'
 import { toItems } from './responses-items.ts'
 import { sharedFields, unsupported } from './sampling-fields.ts'
 import { shownPrompt } from './shown-prompt.ts'
+import { wireSchema } from './wire-schema.ts'
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
@@ -112,7 +113,7 @@ function toWireTool({ name, description, parameters, strict = false }: FunctionT
     type: 'function',
     name,
     ...(description !== undefined && { description }),
-    parameters: parameters ?? { type: 'object', properties: {} },
+    parameters: wireSchema(parameters ?? { type: 'object', properties: {} }, { isStrict: false }),
     strict,
   }
 }
