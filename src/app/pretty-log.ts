@@ -9,18 +9,48 @@ const levels = new Map([
   [50, 'error'],
   [60, 'fatal'],
 ])
+/** What an operator must not overlook; as parameters of the terminal's sequences. */
+const colours: Readonly<Record<string, string>> = { warn: '33', error: '31', fatal: '31' }
 /** Fields that are formatted separately, or not shown on a terminal. */
 const silent = new Set(['level', 'time', 'pid', 'hostname', 'msg'])
+/** Entries of many fields have these on a terminal, which are its width; the JSON log has all. */
+const brief: Readonly<Record<string, readonly string[]>> = {
+  'model is ready': ['model', 'contextLength'],
+  'abilities of the server': ['model', 'server', 'kind', 'version'],
+  'request ended': [
+    'method',
+    'route',
+    'path',
+    'status',
+    'durationMs',
+    'model',
+    'inputTokens',
+    'outputTokens',
+    'finishReason',
+    'key',
+  ],
+}
+/** Standard output says it, and is the same terminal. */
+const saidElsewhere = /^Server listening at /
 
-/** Writes each log entry as one short line for a terminal: `12:30:01 info  model is ready model=m`. */
+/** Writes log entries as short lines for a terminal, `12:30:01 info  model is ready model=m`, coloured unless `NO_COLOR` is set. */
 export function prettyDestination(stream: { write(text: string): unknown }): DestinationStream {
-  return { write: (line) => void stream.write(`${printable(formatEntry(JSON.parse(line)))}\n`) }
+  const isPlain = (process.env.NO_COLOR ?? '') !== ''
+  const paint = (text: string, colour = '') => (isPlain || colour === '' ? text : `\u001B[${colour}m${text}\u001B[39m`)
+  return {
+    write(line) {
+      const entry: Record<string, unknown> = JSON.parse(line)
+      const message = String(entry.msg ?? '')
+      if (saidElsewhere.test(message)) return
+      const time = new Date(Number(entry.time)).toTimeString().slice(0, 8)
+      const level = levels.get(Number(entry.level)) ?? String(entry.level)
+      stream.write(`${time} ${paint(level.padEnd(5), colours[level])} ${printable(`${message}${factsOf(entry, message)}`)}\n`)
+    },
+  }
 }
 
-function formatEntry(entry: Record<string, unknown>): string {
-  const time = new Date(Number(entry.time)).toTimeString().slice(0, 8)
-  const level = levels.get(Number(entry.level)) ?? String(entry.level)
-  const facts = Object.entries(entry).filter(([key]) => !silent.has(key))
-  const words = facts.map(([key, value]) => ` ${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
-  return `${time} ${level.padEnd(5)} ${String(entry.msg ?? '')}${words.join('')}`
+function factsOf(entry: Record<string, unknown>, message: string): string {
+  const shown = Object.hasOwn(brief, message) ? brief[message] : undefined
+  const keys = shown?.filter((key) => entry[key] !== undefined) ?? Object.keys(entry).filter((key) => !silent.has(key))
+  return keys.map((key) => ` ${key}=${typeof entry[key] === 'string' ? entry[key] : JSON.stringify(entry[key])}`).join('')
 }

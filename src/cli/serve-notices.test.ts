@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type KeyFacts, keyNotice, toyNotice, tryItNotice } from './serve-notices.ts'
+import { type KeyFacts, keyNotice, modelTable, toyNotice, tryItNotice } from './serve-notices.ts'
 
 const model = {
   id: 'm',
@@ -59,4 +59,11 @@ test.each([
 
 test('other models are not called toys', () => {
   expect(toyNotice('my-model', { memoryBytes: 16e9, cores: 64 })).toBeUndefined()
+})
+
+test('the table of models has the state, the context and the other names of each', () => {
+  const other = { ...model, id: 'other', aliases: [], state: { type: 'stopped' }, contextLength: 4096 } as const
+  expect(modelTable([model, other])).toBe(
+    ['', 'MODEL  STATE    CONTEXT  ALSO CALLED', 'm      ready    -        default', 'other  stopped  4096'].join('\n'),
+  )
 })

@@ -5,6 +5,7 @@ import { defaultModel } from '../registry/default-model.ts'
 import { formatBytes } from '../registry/format-bytes.ts'
 import { suggestModel } from '../registry/suggested-models.ts'
 import { commandName } from './command-name.ts'
+import { formatTable } from './table.ts'
 
 /** How clients get a key of this server: made by this start, made earlier, or from the configuration. */
 export type KeyFacts = { readonly createdKey: string | undefined; readonly source: 'none' | 'file' | 'config' }
@@ -21,6 +22,14 @@ export function keyNotice(key: string): string {
     `  ${key}`,
     `Clients send it as \`Authorization: Bearer …\`. If it is lost, \`${commandName} keys new\` makes another.`,
   ].join('\n')
+}
+
+/** What is served, once all that is loaded at start is there or has failed. */
+export function modelTable(models: readonly ModelSummary[]): string {
+  const rows = models.map(({ id, aliases, state, contextLength }) => {
+    return [id, state.type, contextLength === undefined ? '-' : `${contextLength}`, aliases.join(', ')]
+  })
+  return `\n${formatTable(['MODEL', 'STATE', 'CONTEXT', 'ALSO CALLED'], rows)}`
 }
 
 /** What the default model is for, and what fits this machine better; undefined for other models. */

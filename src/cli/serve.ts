@@ -5,7 +5,7 @@ import type { LoadedConfig } from '../config/load.ts'
 import { availableMemoryBytes } from '../registry/memory.ts'
 import { type ConfigSource, openReloader } from './config-reloader.ts'
 import { createConsole } from './console.ts'
-import { fetchNotice, type KeyFacts, keyNotice, toyNotice, tryItNotice } from './serve-notices.ts'
+import { fetchNotice, type KeyFacts, keyNotice, modelTable, toyNotice, tryItNotice } from './serve-notices.ts'
 import { stopSignal } from './stop-signal.ts'
 import { tuneV8 } from './v8-flags.ts'
 
@@ -27,6 +27,7 @@ export async function serve(config: LoadedConfig, source: ConfigSource): Promise
   console.log(`listening on ${url}`)
   const settled = app.whenSettled().then(() => {
     progress.end()
+    if (app.models.length > 1) progress.note(modelTable(app.models))
     // A model that is loaded on demand is not ready yet.
     const model = app.models.find(({ state }) => state.type === 'ready')
     if (model === undefined) return
