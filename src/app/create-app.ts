@@ -173,7 +173,7 @@ export async function createApp(
     // What one process loads, the others would not have.
     ...(siblings === undefined && { lifecycle }),
     cancellations,
-    sealer: await createSealer({ home, log }),
+    sealerOf: await createSealer({ home, log }),
     ...(store !== undefined && { store }),
     ...(files !== undefined && { files }),
     ...(siblings !== undefined && { siblings }),

@@ -3,7 +3,7 @@ import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { messageOf } from '../contract/errors.ts'
-import type { Sealer } from '../contract/sealer.ts'
+import type { SealerOf } from '../contract/sealer.ts'
 
 const algorithm = 'aes-256-gcm'
 const keyBytes = 32
@@ -21,9 +21,9 @@ type SealerOptions = {
 
 /**
  * Seals with a key in the data folder, which is made once, or with a key of the environment variable DRAGOMAN_SEAL_KEY, for several
- * machines. AES-256-GCM; a seal is `dg1.` and base64url of nonce, tag and text.
+ * machines. AES-256-GCM with the owner as associated data; a seal is `dg1.` and base64url of nonce, tag and text.
  */
-export async function createSealer({ home, log, env = process.env }: SealerOptions): Promise<Sealer> {
+export async function createSealer({ home, log, env = process.env }: SealerOptions): Promise<SealerOf> {
   const given = env.DRAGOMAN_SEAL_KEY
   if (given !== undefined && given !== '') return sealWith(createHash('sha256').update(given).digest())
   const path = join(home, 'seal-key')
@@ -65,11 +65,12 @@ async function readKey(path: string): Promise<Buffer | undefined> {
   throw new Error(`it holds ${key.length} bytes instead of ${keyBytes}: delete it`)
 }
 
-function sealWith(key: Buffer): Sealer {
-  return {
+function sealWith(key: Buffer): SealerOf {
+  return (owner) => ({
     seal(text) {
       const nonce = randomBytes(nonceBytes)
       const cipher = createCipheriv(algorithm, key, nonce)
+      cipher.setAAD(Buffer.from(owner))
       const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
       return prefix + Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url')
     },
@@ -78,13 +79,14 @@ function sealWith(key: Buffer): Sealer {
       const bytes = Buffer.from(sealed.slice(prefix.length), 'base64url')
       if (bytes.length < nonceBytes + tagBytes) return undefined
       const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes })
+      decipher.setAAD(Buffer.from(owner))
       decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes))
       try {
         return Buffer.concat([decipher.update(bytes.subarray(nonceBytes + tagBytes)), decipher.final()]).toString('utf8')
       } catch {
-        // Another key, or a changed text.
+        // Another key, another owner, or a changed text.
         return undefined
       }
     },
-  }
+  })
 }

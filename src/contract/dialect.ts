@@ -18,6 +18,8 @@ export type DecodeContext = {
   readonly id: string
   /** The id of the HTTP request, for errors inside a stream. */
   readonly requestId?: string
+  /** The id of the caller's principal, for what only this caller may send back. */
+  readonly owner?: string
 }
 
 /** A validated call, and how to encode its reply. */

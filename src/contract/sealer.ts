@@ -1,8 +1,12 @@
 /**
- * Seals what a model thought, so that it comes back unchanged or not at all. Every process with the same key can open it.
+ * Seals what a model thought for one caller, so that it comes back from this caller unchanged or not at all. Every process with the same
+ * key can open it.
  */
 export type Sealer = {
   seal(text: string): string
-  /** Undefined for what was not sealed with this key, or was changed. */
+  /** Undefined for what was not sealed with this key for this caller, or was changed. */
   open(sealed: string): string | undefined
 }
+
+/** The sealer of a caller, by the id of its principal, as the store knows what it owns. */
+export type SealerOf = (owner: string) => Sealer

@@ -5,7 +5,7 @@ import type { FileStore } from '../contract/file-store.ts'
 import type { Lifecycle } from '../contract/lifecycle.ts'
 import type { ApiKey, ModelViewer } from '../contract/principal.ts'
 import type { KeyQuota, LimitState } from '../contract/quota.ts'
-import type { Sealer } from '../contract/sealer.ts'
+import type { SealerOf } from '../contract/sealer.ts'
 import type { ServedModel } from '../contract/served-model.ts'
 import type { Siblings } from '../contract/siblings.ts'
 import type { Store } from '../contract/store.ts'
@@ -63,7 +63,7 @@ export type ServerDeps = GenerateDeps & {
   readonly lifecycle?: Lifecycle
   readonly cancellations: Cancellations
   /** Seals reasoning that clients keep and send back. */
-  readonly sealer: Sealer
+  readonly sealerOf: SealerOf
   /** Keeps responses and conversations; absent: nothing is kept. */
   readonly store?: Store
   /** Keeps what callers upload; absent: uploads are off. */

@@ -20,7 +20,7 @@ export function addAnthropicRoutes(app: FastifyInstance, deps: ServerDeps, messa
     route,
     createCallHandler(deps, (body, { exactBody, principal }) => {
       const { model, ignored, nameOf, ...request } = decodeCount(withModel(body, deps, principal), {
-        sealer: deps.sealer,
+        sealer: deps.sealerOf(principal.id),
         exactBody,
       })
       const run = async (caller: CallerContext) => {

@@ -33,7 +33,8 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect, { model
     const { caller, handle, detach } = openRun(deps, { request, reply }, { id, body: request.body, isRepeatable: true })
     let call: DecodedCall | undefined
     try {
-      const decoding = dialect.decode({ headers: request.headers, ...takeInput(request) }, { id, requestId: request.id })
+      const context = { id, requestId: request.id, owner: caller.principal.id }
+      const decoding = dialect.decode({ headers: request.headers, ...takeInput(request) }, context)
       call = decoding instanceof Promise ? await decoding : decoding
       if (call.policy.onHangUp === 'go-on') detach()
       if (hasLargeBody(request)) await nextTurn()

@@ -34,7 +34,7 @@ export async function acceptResponse(
   given: unknown,
   { caller, recall, sentKeys, generates = true }: AcceptOptions & { readonly caller: Caller },
 ): Promise<ResponseRun> {
-  const { store, sealer, wallClock } = service
+  const { store, sealerOf, wallClock } = service
   const body = service.withModel(given, caller.principal)
   const refs = readReferences(body)
   if (store === undefined) refuseWithoutStore(body, refs)
@@ -45,7 +45,7 @@ export async function acceptResponse(
     const references = await findReferences(refs, { owner, store, nowMs: createdAtMs, ...(recall !== undefined && { recall }) })
     const { history, items } = references
     const stored = store === undefined ? withoutStoring(body) : body
-    const decoding = decodeResponse(stored, { id: caller.id, createdAtMs, sealer, history, items })
+    const decoding = decodeResponse(stored, { id: caller.id, createdAtMs, sealer: sealerOf(owner), history, items })
     const decoded = withCallerKeys(decoding, sentKeys)
     const model = service.resolveModel(decoded.request.model, caller.principal)
     const context = { model, ...(decoded.background && { lane: 'background' as const }), ...caller }

@@ -30,7 +30,7 @@ export async function compact(deps: ResponsesDeps, request: GenerationRequest, c
       `the conversation was not compacted: the model ${problem}; try again, or shorten the input`,
     )
   }
-  return { item: createCompaction(summary, deps.sealer), usage }
+  return { item: createCompaction(summary, deps.sealerOf(context.principal.id)), usage }
 }
 
 /** The compaction of a conversation that is longer than its request allows; undefined for others, and where no turn can go. */

@@ -1,6 +1,6 @@
 import type { AppError } from '../contract/errors.ts'
 import type { ModelViewer, Principal } from '../contract/principal.ts'
-import type { Sealer } from '../contract/sealer.ts'
+import type { SealerOf } from '../contract/sealer.ts'
 import type { ServedModel } from '../contract/served-model.ts'
 import type { Siblings } from '../contract/siblings.ts'
 import type { Store } from '../contract/store.ts'
@@ -14,7 +14,7 @@ export type ResponsesDeps = GenerateDeps & {
   /** A body with the caller's default model, if it names none. */
   withModel(body: unknown, viewer: ModelViewer): unknown
   readonly cancellations: Cancellations
-  readonly sealer: Sealer
+  readonly sealerOf: SealerOf
   /** The other processes of this server; absent: there is one. */
   readonly siblings?: Pick<Siblings, 'lock' | 'cancels'>
   /** Absent: nothing is stored, and requests that need it are refused. */

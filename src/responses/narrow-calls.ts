@@ -45,8 +45,9 @@ export async function acceptCompact(service: ResponsesService, given: unknown, c
 }
 
 async function findContext(service: ResponsesService, body: unknown, { principal }: Caller): Promise<ResponseContext> {
-  const { store, sealer } = service
+  const { store, sealerOf } = service
+  const owner = principal.id
   const createdAtMs = service.wallClock()
-  const found = await findReferences(readReferences(body), { owner: principal.id, store, nowMs: createdAtMs })
-  return { id: createResponseId(), createdAtMs, sealer, history: found.history, items: found.items }
+  const found = await findReferences(readReferences(body), { owner, store, nowMs: createdAtMs })
+  return { id: createResponseId(), createdAtMs, sealer: sealerOf(owner), history: found.history, items: found.items }
 }

@@ -46,7 +46,7 @@ export function chatClient(): ConversationClient {
 
 /** A client of Anthropic's Messages. */
 export function messagesClient(): ConversationClient {
-  const dialect = createAnthropicMessages({ sealer })
+  const dialect = createAnthropicMessages({ sealerOf: () => sealer })
   const messages: unknown[] = []
   const decode = () =>
     decodeNow(dialect, {

@@ -57,7 +57,7 @@ export function createTestServer({ engine, slots = 4, maxQueued = 4, ...override
     now: () => performance.now(),
     presets: new PresetSwitch(new Map()),
     cancellations: new Cancellations({ onCancel: metrics.requestCancelled, onStopped: createStopLog(log) }),
-    sealer: plainSealer,
+    sealerOf: () => plainSealer,
     auth: { apiKeys: [] },
     hosts: { hostname: 'workshop', allowedHosts: [] },
     log,

@@ -1,15 +1,16 @@
 import type { Dialect } from '../../contract/dialect.ts'
 import { randomHex } from '../../contract/random-hex.ts'
-import type { Sealer } from '../../contract/sealer.ts'
+import type { SealerOf } from '../../contract/sealer.ts'
 import { decodeMessage } from './decode.ts'
 import { encodeMessage } from './encode.ts'
 import { createMessageEncoder } from './encode-stream.ts'
 import { encodeAnthropicError } from './errors.ts'
 
 /** Anthropic's `POST /v1/messages`. */
-export function createAnthropicMessages({ sealer }: { readonly sealer: Sealer }): Dialect {
+export function createAnthropicMessages({ sealerOf }: { readonly sealerOf: SealerOf }): Dialect {
   return {
-    decode({ body, exactBody }, { id, requestId }) {
+    decode({ body, exactBody }, { id, requestId, owner = '' }) {
+      const sealer = sealerOf(owner)
       const { request, stream, thinking, ignored, nameOf } = decodeMessage(body, { id, sealer, exactBody })
       const style = { id, thinking, sealer, ...(requestId !== undefined && { requestId }) }
       return {
