@@ -119,6 +119,11 @@ describe('a reply of Messages', () => {
     expect((await answerTo(reply, { stop: ['END'] })).choices[0]?.finish).toEqual({ reason: 'stop', stopSequence: 'END' })
   })
 
+  test('arguments that open with an empty object are kept', async () => {
+    const { choices } = await answerTo(messageOf(callBlock(0, 'c1', 'f', '{}', '{"a":', '1}'), callBlock(1, 'c2', 'g', '{}')))
+    expect(choices[0]?.parts).toEqual([call('c1', 'f', '{"a":1}'), call('c2', 'g', '{}')])
+  })
+
   test('events and blocks of unknown types are skipped', async () => {
     const search = blockOf(0, { type: 'server_tool_use', id: 's', name: 'web_search', input: {} }, [
       { type: 'input_json_delta', partial_json: '{"q":1}' },

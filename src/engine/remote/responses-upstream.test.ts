@@ -161,6 +161,11 @@ describe('a reply of Responses', () => {
     ])
   })
 
+  test('arguments that open with an empty object are kept', async () => {
+    const result = await answerTo(responseOf(callItem(0, 'c1', 'f', '{}', '{"a":', '1}'), callItem(1, 'c2', 'g', '{}')))
+    expect(callsIn(result).map(({ input }) => input)).toEqual(['{"a":1}', '{}'])
+  })
+
   test.skipIf(!existsSync(recordings))('the recorded call of a custom tool is a call with its input', async () => {
     const name = 'responses-openai-custom-tool.1'
     const lines = readFileSync(new URL(`${name}.chunks.txt`, recordings), 'utf8')

@@ -44,7 +44,7 @@ export class CallArguments {
 
   /** The object is closed: only white space should follow. */
   get isComplete(): boolean {
-    return this.#state === 'complete'
+    return this.#state === 'complete' || emptyObject.test(this.#held)
   }
 
   /** Adds a piece; returns the arguments that are certain by now. */
@@ -56,9 +56,9 @@ export class CallArguments {
     }
     if (!this.#isObject) {
       this.#held += piece
-      if (!this.#held.trimStart().startsWith('{')) return ''
-      this.#isObject = true
-      this.#feed.push(this.#held.trimStart())
+      const object = withoutEmptyOpening(this.#held)
+      if (!object.startsWith('{') || mayBeEmpty(object)) return ''
+      this.#begin(object)
     } else this.#feed.push(piece)
     this.#step(this.#reading.next())
     return this.#take()
@@ -66,10 +66,21 @@ export class CallArguments {
 
   /** Ends the arguments. If `truncated`, they stay as they are. */
   end(truncated: boolean): ArgumentsEnd {
+    const object = withoutEmptyOpening(this.#held)
+    if (!this.#isObject && object.startsWith('{')) {
+      this.#begin(object)
+      this.#step(this.#reading.next())
+    }
     if (!this.#isObject) return truncated ? { delta: this.#held.trim(), outcome: {} } : endHeld(this.#held, this.#tool)
     if (this.#state === 'reading') this.#endReading(truncated)
     const delta = this.#take()
     return { delta, outcome: this.#outcome() }
+  }
+
+  #begin(object: string): void {
+    this.#isObject = true
+    this.#held = ''
+    this.#feed.push(object)
   }
 
   #endReading(truncated: boolean): void {
@@ -126,6 +137,18 @@ export class CallArguments {
     this.#written += out
     return out
   }
+}
+
+const emptyObject = /^\s*\{\s*\}\s*$/
+
+/** Some proxies open each call with an empty object, and then send the arguments. */
+function withoutEmptyOpening(text: string): string {
+  return text.replace(/^\s*(?:\{\s*\}\s*(?=\{))*/, '')
+}
+
+/** Whether it may still turn out to be such an opening; no proxy writes it with so much white space. */
+function mayBeEmpty(object: string): boolean {
+  return object.length < 64 && /^\{\s*(?:\}\s*)?$/.test(object)
 }
 
 /** Arguments that do not begin as an object: nothing, an object inside a string, or the text of the only parameter. */
