@@ -165,6 +165,8 @@ describe('what the sender of a chat calls a place of it', () => {
   })
 
   test.each<[object, CanonicalPath, string]>([
+    [{ logprobs: true, top_logprobs: 6 }, ['logprobs', 'top'], 'top_logprobs'],
+    [{ logprobs: 6 }, ['logprobs', 'top'], 'logprobs'],
     [
       { tools: undefined, tool_choice: undefined, functions: [{ name: 'f' }] },
       ['prompt', 'tools', 0, 'name'],

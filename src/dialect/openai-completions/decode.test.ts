@@ -153,6 +153,7 @@ describe('a place of the first request has the name that its caller knows', () =
     [{ suffix: 'z' }, ['prompt', 'suffix'], 'suffix'],
     [{ echo: true, logprobs: 1 }, ['promptTokens'], 'echo'],
     [{ logprobs: 1 }, ['logprobs'], 'logprobs'],
+    [{ logprobs: 5 }, ['logprobs', 'top'], 'logprobs'],
     [{ max_length: 5 }, ['maxOutputTokens'], 'max_length'],
     [{ min_length: 5 }, ['minOutputTokens'], 'min_length'],
     [{ min_tokens: 5 }, ['minOutputTokens'], 'min_tokens'],

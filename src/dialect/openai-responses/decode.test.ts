@@ -209,6 +209,7 @@ describe('names in errors', () => {
     [['output', 'schema', 'type'], 'text.format.schema.type'],
     [['sampling', 'topP'], 'top_p'],
     [['reasoning', 'effort'], 'reasoning.effort'],
+    [['logprobs', 'top'], 'top_logprobs'],
     [['model'], 'model'],
   ])('%j is %s', (path, name) => {
     expect(decode(fields).nameOf(path)).toBe(name)

@@ -32,6 +32,7 @@ export const commonNames = {
   ignoreEos: ['ignore_eos', 'ban_eos_token'],
   adapter: ['use_adapter'],
   logprobs: ['logprobs'],
+  'logprobs.top': ['top_logprobs', 'logprobs'],
   promptTokens: ['echo'],
   ...serverFieldNames,
 } as const satisfies FieldNames
