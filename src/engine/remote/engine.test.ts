@@ -108,6 +108,45 @@ describe('replies', () => {
   })
 
   test.each([
+    ['vllm', 'chat'],
+    ['sglang', 'chat'],
+    ['dragoman', 'chat'],
+    ['dragoman', 'completions'],
+  ] as const)('a minimum of tokens is sent to %s in %s', async (kind, protocol) => {
+    const server = await upstream(fine)
+    const options = protocol === 'completions' ? { prompt: { type: 'text', text: 'hi' } as const } : {}
+    await answer(engineOver([server], { profile: kind, upstreamModel: 'up' }), ask('hi', { minOutputTokens: 3, ...options }))
+    expect(server.seen[0]?.body).toMatchObject({ min_tokens: 3 })
+  })
+
+  test('a minimum of tokens is refused where no server keeps one', async () => {
+    const error = await failure(engineOver([await upstream(fine)]), ask('hi', { minOutputTokens: 3 }))
+    expect(error).toMatchObject({ code: 'unsupported-field', at: ['minOutputTokens'] })
+  })
+
+  const opening = (...pieces: string[]) =>
+    streamOf(
+      chatChunk({ delta: { tool_calls: [{ index: 0, id: 'c', function: { name: 'get_weather', arguments: '{}' } }] } }),
+      ...pieces.map((part) => chatChunk({ delta: { tool_calls: [{ index: 0, function: { arguments: part } }] } })),
+      chatChunk({ delta: {}, finish_reason: 'tool_calls' }),
+      doneLine,
+    )
+  const whole = (given: unknown) => {
+    const message = { tool_calls: [{ id: 'c', function: { name: 'get_weather', arguments: given } }] }
+    return refusing(200, JSON.stringify({ choices: [{ message, finish_reason: 'tool_calls' }] }))
+  }
+  test.each([
+    ['in pieces', opening('{"city":', '"Oslo"}'), { city: 'Oslo' }],
+    ['in one piece', opening('{"city":"Oslo"}'), { city: 'Oslo' }],
+    ['in a whole reply', whole('{}{"city":"Oslo"}'), { city: 'Oslo' }],
+    ['as nothing more', opening(), {}],
+    ['as an object', whole({}), {}],
+  ])('arguments that a server opens with an empty object are kept, %s', async (_, reply, input) => {
+    const calls = callsIn(await answer(engineOver([await upstream(reply)]), ask('hi', {}, [weather])))
+    expect(calls.map((call) => JSON.parse(call.input))).toEqual([input])
+  })
+
+  test.each([
     ["Hermes' tags", '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>'],
     ["Llama's tag", '<|python_tag|>{"name": "get_weather", "parameters": {"city": "Oslo"}}<|eom_id|>'],
     ['bare JSON', '{"name": "get_weather", "parameters": {"city": "Oslo"}}<|eot_id|>'],

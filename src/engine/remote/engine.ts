@@ -168,6 +168,8 @@ class RemoteEngine implements Engine {
       ...(inputTokens !== undefined && { inputTokens }),
       ...ignoredFields(given, { upstreams: session.replicas.upstreams, converter: this.#options.converter }),
       ...(outputFormat !== undefined && { outputFormat }),
+      // It is in the request as it is sent, or the check has refused it.
+      keepsMinimum: true,
       ...enforcementOf(checked.body, this.#options),
       takesServerFields: true,
       ...(session.replicas.upstreams.some(({ profile }) => profile.takesOurGrammars) && { repeatsByGrammar: true }),

@@ -42,6 +42,7 @@ export type Profile = {
     readonly repetitionPenalty?: string
     readonly repetitionRange?: string
     readonly ignoreEos?: string
+    readonly minOutputTokens?: string
     /** With llama.cpp's field names. */
     readonly xtc?: true
     readonly dry?: true

@@ -16,6 +16,7 @@ const rows: readonly [string, (profile: Profile) => boolean | string][] = [
   ['its range', ({ fields }) => fields.repetitionRange !== undefined],
   ['XTC, DRY', ({ fields }) => fields.xtc === true && fields.dry === true],
   ['`ignore_eos`', ({ fields }) => fields.ignoreEos !== undefined],
+  ['a minimum of tokens', ({ fields }) => fields.minOutputTokens !== undefined],
   ['`seed`', ({ fields }) => fields.seed !== undefined],
   ['presence and frequency penalty', ({ fields }) => fields.frequencyPenalty !== undefined],
   ['`logit_bias`', ({ logitBias }) => logitBias],

@@ -89,6 +89,8 @@ describe('the request to a server', () => {
     [['sampling', 'repetitionPenalty'], 'ollama', { sampling: { repetitionPenalty: 1.2 } }, {}],
     [['sampling', 'repetitionRange'], 'vllm', { sampling: { repetitionRange: 64 } }, {}],
     [['ignoreEos'], 'openai', { ignoreEos: true }, {}],
+    [['minOutputTokens'], 'openai', { minOutputTokens: 3 }, {}],
+    [['minOutputTokens'], 'llama-server', { minOutputTokens: 3 }, {}],
     [['sampling', 'logitBias'], 'ollama', { sampling: { logitBias: new Map([[5, 1]]) } }, {}],
     [['sampling', 'xtc', 'probability'], 'vllm', { sampling: { xtc: { probability: 0.5, threshold: 0.1 } } }, {}],
     [['sampling', 'dry', 'multiplier'], 'sglang', { sampling: { dry: { multiplier: 1 } } }, {}],
@@ -218,6 +220,11 @@ describe('a continued reply', () => {
     const rest = continued(request, { text: 'one, ', outputTokens: 3 }, upstream)
     expect(rest).toMatchObject({ maxOutputTokens: 7, prompt: { start: 'last-message' } })
     expect(rest?.prompt).toMatchObject({ messages: [{}, { role: 'assistant', parts: [text('one, ')] }] })
+  })
+
+  test('has what is left of the minimum, too', () => {
+    expect(continued({ ...request, minOutputTokens: 5 }, { text: 'a', outputTokens: 3 }, upstream)?.minOutputTokens).toBe(2)
+    expect(continued({ ...request, minOutputTokens: 5 }, { text: 'a', outputTokens: 6 }, upstream)?.minOutputTokens).toBe(0)
   })
 
   test('extends a message that was continued already', () => {

@@ -71,10 +71,13 @@ export function continued(
   { text, outputTokens }: { readonly text: string; readonly outputTokens: number },
   { profile }: Upstream,
 ): GenerationRequest | undefined {
-  const { maxOutputTokens } = request
+  const { maxOutputTokens, minOutputTokens } = request
   const left = maxOutputTokens === undefined ? undefined : maxOutputTokens - outputTokens
   if (left !== undefined && left < 1) return undefined
-  const limit = left === undefined ? {} : { maxOutputTokens: left }
+  const limit = {
+    ...(left !== undefined && { maxOutputTokens: left }),
+    ...(minOutputTokens !== undefined && { minOutputTokens: Math.max(0, minOutputTokens - outputTokens) }),
+  }
   const { prompt } = request
   if (prompt.type === 'text') return { ...request, ...limit, prompt: { ...prompt, text: prompt.text + text } }
   if (prompt.type !== 'chat' || profile.continuation === undefined) return undefined

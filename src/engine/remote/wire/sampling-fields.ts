@@ -57,6 +57,7 @@ const extensions: readonly Extension[] = [
   },
   { name: 'repetitionRange', at: ['sampling', 'repetitionRange'], read: ({ sampling }) => sampling.repetitionRange, off: -1 },
   { name: 'ignoreEos', at: ['ignoreEos'], read: ({ ignoreEos }) => ignoreEos, off: false },
+  { name: 'minOutputTokens', at: ['minOutputTokens'], read: ({ minOutputTokens }) => minOutputTokens, off: 0 },
 ]
 
 /** Fields of one kind of server, as the caller sent them. */
