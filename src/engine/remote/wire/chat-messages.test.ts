@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { assistant, audio, bytes, call, image, reasoning, refusal, text } from '../../../../test/support/parts.ts'
 import type { ContentPart, MediaPart, Message, OutputPart, ToolCallPart } from '../../../contract/request.ts'
 import { decodeChat } from '../../../dialect/openai-chat/decode.ts'
+import { callInput } from '../../../dialect/wire/call-input.ts'
 import { toWireMessages } from './chat-messages.ts'
 
 /** Messages as a server that knows all roles is sent them. */
@@ -49,9 +50,13 @@ const texts = fc.array(textPart, { minLength: 1, maxLength: 4 })
 const name = { name: words }
 /** An empty one would get another. */
 const callId = words.filter((id) => id !== '')
-/** No call is without arguments on the wire: servers refuse what is not JSON, so that none becomes `{}`. */
+/** No call is without arguments on the wire: servers refuse what is not JSON, so that none, and the text `null`, become `{}`. */
 const callPart: fc.Arbitrary<ToolCallPart> = fc
-  .tuple(callId, words, fc.oneof(fc.json(), fc.string({ unit: 'binary', minLength: 1 })))
+  .tuple(
+    callId,
+    words,
+    fc.oneof(fc.json(), words).filter((input) => callInput(input) === input),
+  )
   .map(([id, called, input]) => call(id, called, input))
 
 /** An assistant's turn in the one order that chat has: reasoning, content, calls. */
