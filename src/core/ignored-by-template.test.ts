@@ -18,6 +18,19 @@ test.each<[string, string | undefined, ReturnType<typeof ask>, unknown]>([
   ['no name', plain, ask({}), []],
   ['an effort that is not used', plain, ask({ reasoning: { effort: 'high' } }), [['reasoning', 'effort']]],
   ['an effort that is used', `${plain}{{ reasoning_effort }}`, ask({ reasoning: { effort: 'high' } }), []],
+  [
+    'an effort that switches thinking on',
+    `${plain}{{ '<think>' if enable_thinking }}`,
+    ask({ reasoning: { effort: 'high' } }),
+    [],
+  ],
+  ['one with a switch of another name', `${plain}{% if thinking %}<think>{% endif %}`, ask({ reasoning: { effort: 'low' } }), []],
+  [
+    'a switch that is a part of a message',
+    `${plain}{% if m.thinking is defined %}{{ m.thinking }}{% endif %}`,
+    ask({ reasoning: { effort: 'low' } }),
+    [['reasoning', 'effort']],
+  ],
   ['an effort that switches thinking off', plain, ask({ reasoning: { effort: 'none' } }), []],
   ['a template that is not known', undefined, ask({ reasoning: { effort: 'high' } }, true), []],
 ])('%s', (_, chatTemplate, request, expected) => {

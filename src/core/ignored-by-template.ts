@@ -3,6 +3,9 @@ import type { CanonicalPath } from '../contract/field.ts'
 import type { GenerationRequest } from '../contract/request.ts'
 
 const effortNames = /\b(reasoning_effort|thinking_effort|reasoning_strength)\b/
+/** An effort switches thinking on. */
+const switchNames =
+  /(?<!\.)\b(enable_thinking|thinking_mode)\b(?!\s*=[^=])|\b(if|elif|not|and|or)\s+thinking\s*(-?%\}|(is|and|or)\b)/
 /** What has a name that a template reads, such as `message.name` or `tool['name']`. */
 const namedThings = /(\w+)\s*(?:\.\s*name\b|\[\s*['"]name['"]\s*\]|\.\s*get\(\s*['"]name['"])/g
 /** Names of these are not those of messages. */
@@ -19,7 +22,8 @@ export function ignoredByTemplate(
   // Facts are gathered when they are read, and most requests have neither.
   const chatTemplate = named === -1 && effort === undefined ? undefined : engine.facts.chatTemplate
   if (chatTemplate === undefined) return []
-  const ignoresEffort = effort !== undefined && effort !== 'none' && !effortNames.test(chatTemplate)
+  const ignoresEffort =
+    effort !== undefined && effort !== 'none' && ![effortNames, switchNames].some((names) => names.test(chatTemplate))
   return [
     ...(named !== -1 && !showsNames(chatTemplate) ? [['prompt', 'messages', named, 'name']] : []),
     ...(ignoresEffort ? [['reasoning', 'effort']] : []),

@@ -98,7 +98,7 @@ refused. A field that is not listed is accepted, changes nothing and is named in
 message, a content part, a tool, a tool call or another object: its path is named once, without indices, such as
 \`messages[].content[].cache_control\`. An explicit \`null\` means the same as leaving the field out. Two spellings of one field
 with different values are refused. The header also names \`messages[].name\` and \`reasoning_effort\` where the model's chat template does
-not use them.
+not use them; an effort switches thinking on where there is a switch.
 
 Of a constrained output, the header \`x-dragoman-structured\` says how the constraint is enforced: \`full\`, by a grammar while it is generated;
 \`validated\`, by a check of the finished text; \`partial\`, as far as the engine does. A text that fails the check is HTTP 502

@@ -20,7 +20,11 @@ const promptFields: readonly Field[] = [
     treatment: 'used',
     note: '`enabled` with `budget_tokens`, `adaptive` (the template decides), `disabled`; absent is `disabled`; `display: omitted` leaves the text out',
   },
-  { name: 'output_config', treatment: 'used', note: '`effort` is passed to the chat template; `format` is a JSON Schema' },
+  {
+    name: 'output_config',
+    treatment: 'used',
+    note: '`effort` is passed to the chat template, and switches adaptive thinking on; `format` is a JSON Schema',
+  },
   { name: 'output_format', treatment: 'used', note: 'the old name of `output_config.format`' },
   { name: 'cache_control', treatment: 'informational', note: 'equal prefixes are reused without it' },
   {

@@ -49,7 +49,7 @@ const openaiFields: readonly Field[] = [
   {
     name: 'reasoning_effort',
     treatment: 'used',
-    note: 'any string; passed to the chat template; `none` switches thinking off; takes precedence over `reasoning` and `thinking`',
+    note: 'any string; passed to the chat template; `none` switches thinking off, any other on; takes precedence over `reasoning` and `thinking`',
   },
   { name: 'safety_identifier', treatment: 'used', note: `identifies the client's end user; ${passedOn}` },
   sharedOpenaiFields.seed,

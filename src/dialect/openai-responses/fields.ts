@@ -65,7 +65,7 @@ const openaiFields: readonly Field[] = [
   {
     name: 'reasoning',
     treatment: 'used',
-    note: '`effort`: any string, passed to the chat template, `none` switches thinking off; `summary`, `generate_summary`: the thoughts are shown as a summary; `context`: whether the model sees those of earlier turns',
+    note: '`effort`: any string, passed to the chat template, `none` switches thinking off, any other on; `summary`, `generate_summary`: the thoughts are shown as a summary; `context`: whether the model sees those of earlier turns',
   },
   { name: 'safety_identifier', treatment: 'used', note: `identifies the client's end user; ${passedOn}` },
   {

@@ -20,8 +20,9 @@ export function reasoningVariables(
   { enabled, effort, budgetTokens, preserve }: ReasoningOptions,
   thinkingSwitch: ThinkingSwitch | undefined,
 ): JsonObject {
-  const wanted = enabled ?? (effort === 'none' ? false : undefined)
   const tuned = effort === undefined || effort === 'none' ? undefined : effort
+  // Some templates think only when they are told to: an effort tells them.
+  const wanted = enabled ?? (effort === 'none' ? false : tuned !== undefined && budgetTokens !== 0 ? true : undefined)
   return {
     ...(wanted !== undefined && switchVariables(wanted, thinkingSwitch)),
     ...(budgetTokens !== undefined && { thinking_budget: wanted === false ? 0 : budgetTokens }),

@@ -111,6 +111,15 @@ describe('the request to a server', () => {
     ['openai', { enabled: true, budgetTokens: 100 }, { reasoning_effort: undefined }],
     ['openai', { enabled: false }, { reasoning_effort: undefined }],
     ['openai', { effort: 'low' }, { reasoning_effort: 'low' }],
+    [
+      'vllm',
+      { effort: 'low' },
+      {
+        reasoning_effort: 'low',
+        chat_template_kwargs: expect.objectContaining({ enable_thinking: true, reasoning_effort: 'low' }),
+      },
+    ],
+    ['llama-server', { effort: 'low' }, { chat_template_kwargs: expect.objectContaining({ enable_thinking: true }) }],
     ['openai', { preserve: true }, { reasoning_effort: undefined }],
     ['vllm', { preserve: true }, { chat_template_kwargs: { preserve_thinking: true, clear_thinking: false } }],
   ])('of reasoning options that are a wish, %s gets what it knows of %j', (kind, options, fields) => {
