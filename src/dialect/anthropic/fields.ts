@@ -46,7 +46,11 @@ export const messageFields: readonly Field[] = [
     treatment: 'used',
     note: 'required, at least 1, or -1 for no limit; what exceeds the context gives way to it',
   },
-  { name: 'stop_sequences', treatment: 'used', note: 'the one that ended the reply is its `stop_sequence`' },
+  {
+    name: 'stop_sequences',
+    treatment: 'used',
+    note: 'the one that ended the reply is its `stop_sequence`; those in reasoning do not count',
+  },
   { name: 'stream', treatment: 'used', note: 'server-sent events' },
   { name: 'temperature', treatment: 'used', note: '0 to 2; above 1 is an extension' },
   { name: 'top_p', treatment: 'used', note: '0 to 1' },

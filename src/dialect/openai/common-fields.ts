@@ -21,7 +21,7 @@ export const sharedOpenaiFields = {
     name: 'stop',
     aliases: ['stop_sequence', 'stopping_strings'],
     treatment: 'used',
-    note: 'a string or up to 1,024 strings; the output ends before the first stop sequence',
+    note: 'a string or up to 1,024 strings; the output ends before the first stop sequence in the answer; those in reasoning do not count',
   },
   stream: { name: 'stream', treatment: 'used', note: 'server-sent events' },
   streamOptions: {

@@ -3,7 +3,7 @@ import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent, FinishReason, GeneratedToken, PromptToken } from '../../contract/event.ts'
 import type { OutputFormat } from '../../contract/output-format.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
-import { StopSequences } from '../../model-text/parse/stop-sequences.ts'
+import { AnswerStops } from '../../model-text/parse/answer-stops.ts'
 import { watchReasoning } from '../reasoning-watch.ts'
 import { TokenTally } from '../token-tally.ts'
 import type { ScriptedReply } from './script.ts'
@@ -49,7 +49,7 @@ export async function* play(plan: Plan, caller: AbortSignal): AsyncGenerator<Eng
     yield { type: 'prompt-tokens', choice: 0, promptTokens: plan.promptTokens.slice(from, from + promptTokensPerTurn) }
   }
   for (let choice = 0; choice < request.choices; choice++) {
-    const stops = new StopSequences(request.stop)
+    const stops = new AnswerStops(request.stop, plan.outputFormat)
     const watch = watchReasoning(plan.outputFormat)
     const tally = request.logprobs === undefined ? undefined : new TokenTally<GeneratedToken>()
     let sent = 0

@@ -156,14 +156,15 @@ class RemoteEngine implements Engine {
     const sent = own === undefined ? asked : sentAsText(asked, own)
     const ask: Parameters<typeof findFront>[1]['ask'] = (call) => this.#ask(signal, call, asked.callerKeys)
     const format = { chatTemplate: discovery.chatTemplate, toolFormat: this.#options.toolFormat }
-    const request = hasFront ? { ...sent, front: await findFront(asked, { own, ask, ...format }) } : sent
+    const fronted = hasFront ? { ...sent, front: await findFront(asked, { own, ask, ...format }) } : sent
+    const outputFormat = own === undefined ? this.#formatOf(fronted, discovery) : own.outputFormat
+    const request = fronted.stop.length === 0 || outputFormat === undefined ? fronted : { outputFormat, ...fronted }
     const inputTokens = fitsSurely(request, session.replicas.upstreams)
       ? undefined
       : await countInput(request, (call) => this.#ask(signal, call, request.callerKeys), signal)
     const counted = { request, model: id, inputTokens }
     // Before a slot is taken: what no replica can do is refused at once.
     const checked = await checkRequest(counted, session)
-    const outputFormat = own === undefined ? this.#formatOf(request, discovery) : own.outputFormat
     return {
       ...(inputTokens !== undefined && { inputTokens }),
       ...ignoredFields(given, { upstreams: session.replicas.upstreams, converter: this.#options.converter }),

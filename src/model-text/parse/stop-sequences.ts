@@ -1,5 +1,5 @@
 /** The text that one more piece makes certain, and the stop sequence that it completed, if any. */
-type StopStep = { readonly text: string; readonly stopSequence?: string }
+export type StopStep = { readonly text: string; readonly stopSequence?: string }
 
 /**
  * Ends a stream of text before the first stop sequence to be completed, also when it spans pieces. Text that may still become

@@ -1,6 +1,6 @@
 import type { Token } from 'node-llama-cpp'
 import type { GeneratedToken } from '../../../contract/event.ts'
-import { StopSequences } from '../../../model-text/parse/stop-sequences.ts'
+import { AnswerStops } from '../../../model-text/parse/answer-stops.ts'
 import { watchReasoning } from '../../reasoning-watch.ts'
 import { TokenTally } from '../../token-tally.ts'
 import type { Report } from '../channel/ipc.ts'
@@ -54,7 +54,7 @@ export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report:
   const output: Token[] = []
   // The bytes of an incomplete character at the end of the output are dropped.
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-  const stops = new StopSequences(command.stop)
+  const stops = new AnswerStops(command.stop, plan.format)
   const tally = topLogprobs === undefined ? undefined : new TokenTally<GeneratedToken>()
   const watch = watchReasoning(plan.format)
   const constrained = plan.grammar === undefined ? undefined : openConstrainedOutput(loaded, plan.grammar)

@@ -1,5 +1,6 @@
 import { AppError } from '../../../contract/errors.ts'
 import type { MediaKind } from '../../../contract/media.ts'
+import type { OutputFormat } from '../../../contract/output-format.ts'
 import type { GenerationRequest } from '../../../contract/request.ts'
 import { checkContextFit } from '../../context-fit.ts'
 import type { AnswerFront } from '../../front/reasoning-grammar.ts'
@@ -10,6 +11,8 @@ import type { Upstream } from './upstream.ts'
 export type SentRequest = GenerationRequest & {
   /** The texts that end the turn of a rendered conversation. */
   readonly turnEnds?: readonly string[]
+  /** How the reply is read, where stop sequences are looked for in it. */
+  readonly outputFormat?: OutputFormat
   /** llama-server's field: the scale of each adapter. */
   readonly lora?: readonly { readonly id: number; readonly scale: number }[]
   /** What the model may write before a constrained answer to a conversation; absent: unknown. */

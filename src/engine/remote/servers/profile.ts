@@ -1,4 +1,5 @@
 import type { MediaKind } from '../../../contract/media.ts'
+import type { GenerationRequest } from '../../../contract/request.ts'
 import type { RequestHead } from '../transport/client.ts'
 
 /** The kinds of servers. `openai` is anything that speaks just OpenAI's protocol. */
@@ -114,6 +115,8 @@ export type Profile = {
    * tokens in each chunk.
    */
   readonly stopsHere: boolean
+  /** Looks for stop sequences in reasoning as well, and ends the answer before it begins: those of chats are found here. */
+  readonly stopsThoughts?: true
   /** Can report usage in each chunk. */
   readonly runningUsage: boolean
   /** Fields of a request whose output has special tokens that are read here. */
@@ -130,6 +133,11 @@ export type Profile = {
   readonly messages?: MessagesTraits
   /** The route of health checks, below the server's root or its OpenAI base. */
   readonly health: { readonly path: string; readonly fromRoot: boolean }
+}
+
+/** Whether the stop sequences of a request are found here, and not sent. */
+export function findsStops({ prompt }: Pick<GenerationRequest, 'prompt'>, { stopsHere, stopsThoughts }: Profile): boolean {
+  return stopsHere || (stopsThoughts === true && prompt.type === 'chat')
 }
 
 /** How servers with Responses differ. */

@@ -31,7 +31,8 @@ const rows: readonly [string, (profile: Profile) => boolean | string][] = [
   ['continues a partial reply', ({ continuation }) => continuation !== undefined],
   [
     'reports the stop sequence',
-    ({ stopField, stopsHere, protocol }) => (stopsHere ? 'found by us' : stopField !== undefined || protocol === 'messages'),
+    ({ stopField, stopsHere, stopsThoughts, protocol }) =>
+      stopsHere || stopsThoughts === true ? 'found by us' : stopField !== undefined || protocol === 'messages',
   ],
   ['running usage', ({ runningUsage, stopsHere }) => runningUsage || stopsHere],
   ["OpenAI's fields about the caller", ({ forwards }) => forwards === true],

@@ -61,6 +61,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     ...plain,
     name: 'vllm',
     ownFields: vllmFields,
+    stopsThoughts: true,
     decodes: manyTypes,
     showsTokens: { skip_special_tokens: false },
     temperatureLast: false,
@@ -88,6 +89,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     ...plain,
     name: 'sglang',
     ownFields: sglangFields,
+    stopsThoughts: true,
     decodes: manyTypes,
     showsTokens: { skip_special_tokens: false },
     temperatureLast: false,
@@ -149,6 +151,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   ollama: {
     ...plain,
     name: 'ollama',
+    stopsThoughts: true,
     decodes: { image: ['image/png', 'image/jpeg'], audio: commonAudio },
     ignoresDetail: true,
     maxTokens: 'max_tokens',
@@ -191,6 +194,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   tgi: {
     ...plain,
     name: 'tgi',
+    stopsThoughts: true,
     // Its chat accepts a presence penalty, a bias and `n`, and ignores them.
     fields: { seed: 'seed', frequencyPenalty: 'frequency_penalty' },
     maxTokens: 'max_tokens',

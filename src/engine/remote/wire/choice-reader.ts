@@ -4,10 +4,10 @@ import { field } from '../../../contract/field.ts'
 import { isTruncated } from '../../../contract/is-truncated.ts'
 import { randomHex } from '../../../contract/random-hex.ts'
 import type { FunctionTool } from '../../../contract/request.ts'
-import { StopSequences } from '../../../model-text/parse/stop-sequences.ts'
+import { AnswerStops } from '../../../model-text/parse/answer-stops.ts'
 import { TokenTally } from '../../token-tally.ts'
 import type { SentRequest } from '../servers/check-upstream.ts'
-import type { Profile } from '../servers/profile.ts'
+import { findsStops, type Profile } from '../servers/profile.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 import type { WireChoice } from '../transport/wire-chunk.ts'
 import { CallStream } from './call-stream.ts'
@@ -38,7 +38,7 @@ export class ChoiceReader {
   readonly #choice: number
   /** Made with its first piece. */
   #calls: CallStream | undefined
-  readonly #stops: StopSequences | undefined
+  readonly #stops: AnswerStops | undefined
   readonly #tally: TokenTally<GeneratedToken> | undefined
   readonly #limit: OutputLimit | undefined
   #inReasoning = false
@@ -58,10 +58,10 @@ export class ChoiceReader {
   constructor(context: ChoiceContext) {
     this.#context = context
     this.#choice = context.choice
-    const { stop, turnEnds = [], logprobs, maxOutputTokens } = context.request
+    const { stop, turnEnds = [], logprobs, maxOutputTokens, outputFormat } = context.request
     // Also where the server looks for them: it may drop the field, and a reply that is continued elsewhere may have one across the break.
     const stopsHere = stop.length > 0 || turnEnds.length > 0
-    this.#stops = stopsHere ? new StopSequences([...stop, ...turnEnds]) : undefined
+    this.#stops = stopsHere ? new AnswerStops(stop, outputFormat, turnEnds) : undefined
     this.#tally = stopsHere && logprobs !== undefined ? new TokenTally<GeneratedToken>() : undefined
     this.#limit = maxOutputTokens === undefined ? undefined : new OutputLimit(maxOutputTokens)
   }
@@ -138,6 +138,7 @@ export class ChoiceReader {
       onPiece(undefined)
       if (!this.#inReasoning) events.push(...this.#closeBlock(), { type: 'reasoning-start', choice })
       this.#inReasoning = true
+      this.#stops?.reasoningCame()
       events.push({ type: 'reasoning-delta', choice, delta: wire.reasoning, ...withTokens(take()) })
     }
     if (wire.opaque !== undefined) events.push(...this.#endReasoning(wire.opaque))
@@ -178,15 +179,16 @@ export class ChoiceReader {
     throw new UpstreamError({ type: 'excess' }, message)
   }
 
-  #readText(text: string, { stopsHere }: Profile, tokens: readonly GeneratedToken[]): readonly EngineEvent[] {
+  #readText(text: string, profile: Profile, tokens: readonly GeneratedToken[]): readonly EngineEvent[] {
     const [stops, tally] = [this.#stops, this.#tally]
     if (text === '' && tokens.length === 0) return []
     if (stops === undefined) return [this.#rawText(text, tokens)]
     const pushed = stops.push(text)
+    const isHere = findsStops(this.#context.request, profile)
     for (const [index, token] of tokens.entries()) {
       // A server that looks for stop sequences itself reports tokens before their text; the others report them together.
       const isLast = index === tokens.length - 1
-      tally?.add(token, stopsHere ? (isLast ? text.length : 0) : token.text.length)
+      tally?.add(token, isHere ? (isLast ? text.length : 0) : token.text.length)
     }
     const sent = tally?.send(pushed.text.length) ?? []
     if (pushed.stopSequence === undefined)

@@ -2,7 +2,7 @@ import { AppError } from '../../../contract/errors.ts'
 import { type CanonicalPath, field } from '../../../contract/field.ts'
 import type { GenerationRequest, JsonObject, Sampling } from '../../../contract/request.ts'
 import type { SentRequest } from '../servers/check-upstream.ts'
-import type { Profile } from '../servers/profile.ts'
+import { findsStops, type Profile } from '../servers/profile.ts'
 
 /**
  * The fields that all protocols share, in the server's names. Throws `unsupported-field` for what would change the output
@@ -28,7 +28,7 @@ export function sharedFields(request: SentRequest, profile: Profile): Record<str
   Object.assign(fields, orderField(sampling, profile), biasField(sampling.logitBias, profile))
   Object.assign(fields, xtcFields(sampling.xtc, profile), dryFields(sampling.dry, profile))
   set(profile.maxTokens, maxOutputTokens)
-  if (stop.length > 0 && !profile.stopsHere) fields[profile.stop] = stop
+  if (stop.length > 0 && !findsStops(request, profile)) fields[profile.stop] = stop
   if (choices > 1 && profile.choices) fields.n = choices
   set('lora', lora)
   if (request.serverFields !== undefined) Object.assign(fields, ownFields(request.serverFields, profile))
