@@ -1,27 +1,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAI } from '@ai-sdk/openai'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { generateObject, generateText, jsonSchema, stepCountIs, streamObject, streamText, tool } from 'ai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../support/app.ts'
-
-/** The model calls the tool, answers with what it finds in the result, and writes what a schema asks for. */
-const script = [
-  { result: '(\\w+) degrees', reply: { raw: 'It has $1 degrees.' } },
-  { match: 'weather', reply: { raw: 'I look. <tool_call>{"name": "weather", "arguments": {"city": "Oslo"}}</tool_call>' } },
-  {
-    match: 'ponder',
-    reply: { raw: '<think>Where?</think><tool_call>{"name": "weather", "arguments": {"city": "Rome"}}</tool_call>' },
-  },
-  { match: 'think', reply: { raw: '<think>Two words.</think>Good morning.' } },
-  { match: 'breaks', reply: { raw: 'a b c', failAfter: 2 } },
-  { reply: { raw: 'Good morning.' } },
-]
-const chatTemplate = fileURLToPath(new URL('../../src/dialect/openai-chat/__fixtures__/hermes.jinja', import.meta.url))
+import { scriptedAnswers, scriptedTemplate } from '../support/client-script.ts'
 
 globalThis.AI_SDK_LOG_WARNINGS = false
 
@@ -30,11 +16,11 @@ let app: RunningApp
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'dragoman-ai-sdk-'))
   const file = join(folder, 'script.json')
-  await writeFile(file, JSON.stringify(script))
+  await writeFile(file, JSON.stringify(scriptedAnswers))
   app = await startApp({
     storage: join(folder, 'store.db'),
     models: [
-      { id: 'scripted', engine: 'fake', script: file, chatTemplate },
+      { id: 'scripted', engine: 'fake', script: file, chatTemplate: scriptedTemplate },
       { id: 'tiny', engine: 'llama', source: 'builtin:dragoman-tiny.gguf' },
     ],
   })
