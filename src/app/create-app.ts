@@ -86,13 +86,7 @@ export async function createApp(
 ): Promise<App> {
   const { server: settings, home } = config
   let createdKey: string | undefined
-  const live = await LiveConfig.open(config, {
-    log,
-    onKey: (key) => {
-      createdKey = key
-      onKey(key)
-    },
-  })
+  const live = LiveConfig.open(config, log)
   // The configuration may have lost it since.
   if (preset !== undefined && (preset.type !== 'named' || live.presets.names.includes(preset.name))) live.presets.choose(preset)
   const store = await openConfiguredStore(config, log)
@@ -200,6 +194,9 @@ export async function createApp(
     },
     async listen() {
       const url = await listen(server.app.listen({ host: settings.host, port: settings.port }), settings)
+      // Of several processes, the primary makes it.
+      if (siblings === undefined) createdKey = await live.ensureKey()
+      if (createdKey !== undefined) onKey(createdKey)
       models.load()
       isListening = true
       return url
@@ -210,7 +207,7 @@ export async function createApp(
     whenReady: () => models.whenReady(),
     whenSettled: () => models.whenSettled(),
     async reconfigure(next) {
-      await live.change(next, (before) => {
+      live.change(next, (before) => {
         const create = (model: LoadedModel) => createModel(model, { ...factory, limits: next.limits })
         void models.change((all) => replaceModels(all, { before, after: next, create }))
       })

@@ -13,12 +13,12 @@ export type FoundKeys = {
   readonly findKey?: FindKey
   /** Writes into the key file when its keys were used. */
   readonly writeUses?: () => Promise<void>
-  /** Present when this start created it. */
-  readonly createdKey?: string
+  /** Makes the first key of the key file, and returns it only then. For a server that listens: one that cannot start leaves no key. */
+  readonly ensureKey?: () => Promise<string | undefined>
 }
 
 /** Keys are optional on loopback; a server that others can reach never runs without one. */
-export async function findKeys({ server, home }: Pick<LoadedConfig, 'server' | 'home'>): Promise<FoundKeys> {
+export function findKeys({ server, home }: Pick<LoadedConfig, 'server' | 'home'>): FoundKeys {
   const { keyLimits } = server
   const configured = [
     ...(server.apiKeys ?? []).map((key) => readKey(key, keyLimits)),
@@ -27,15 +27,14 @@ export async function findKeys({ server, home }: Pick<LoadedConfig, 'server' | '
   if (configured.length > 0) return { apiKeys: configured }
   if (isLoopback(server.host)) return { apiKeys: [] }
   const file = openKeyFile(home)
-  // The operator's only key: nobody else can have given it one, so that it may do everything.
-  const createdKey = await file.ensureKey()
   const findKey: FindKey = (hash) => {
     const stored = file.find(hash)
     if (stored === undefined) return undefined
     file.noteUse(hash)
     return toApiKey(stored, keyLimits)
   }
-  return { apiKeys: [], findKey, writeUses: () => file.writeUses(), ...(createdKey !== undefined && { createdKey }) }
+  // The operator's only key: nobody else can have given it one, so that it may do everything.
+  return { apiKeys: [], findKey, writeUses: () => file.writeUses(), ensureKey: () => file.ensureKey() }
 }
 
 /**

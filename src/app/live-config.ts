@@ -10,12 +10,6 @@ import { TemplateFolder } from '../registry/template-folder.ts'
 import { checkKeysRemain } from './find-keys.ts'
 import { ServerKeys } from './server-keys.ts'
 
-type LiveConfigOptions = {
-  readonly log: Logger
-  /** Called with a key that had to be made. */
-  onKey(key: string): void
-}
-
 /** The configuration of a running server, and all that follows its changes, except its models. */
 export class LiveConfig {
   readonly presets: PresetSwitch
@@ -26,11 +20,11 @@ export class LiveConfig {
   readonly #keys: ServerKeys
   #current: LoadedConfig
 
-  private constructor(config: LoadedConfig, { log, onKey }: LiveConfigOptions) {
+  private constructor(config: LoadedConfig, log: Logger) {
     this.#log = log
     this.#started = config
     this.#current = config
-    this.#keys = new ServerKeys({ log, onKey })
+    this.#keys = new ServerKeys(log)
     this.presets = createPresets(config)
     const folder = () => (this.#current.templates === undefined ? undefined : new TemplateFolder(this.#current.templates))
     this.templates = {
@@ -40,10 +34,9 @@ export class LiveConfig {
   }
 
   /** Throws `invalid-request` for a preset with values that a request could not have. */
-  static async open(config: LoadedConfig, options: LiveConfigOptions): Promise<LiveConfig> {
-    const live = new LiveConfig(config, options)
-    const useKeys = await live.#keys.find(config)
-    useKeys()
+  static open(config: LoadedConfig, log: Logger): LiveConfig {
+    const live = new LiveConfig(config, log)
+    live.#keys.use(config)
     live.#warnOfOpenOrigins()
     return live
   }
@@ -54,6 +47,11 @@ export class LiveConfig {
 
   get requiresKey(): boolean {
     return this.#keys.areRequired
+  }
+
+  /** Makes the key of a server that needs one and has none. Returns it only this once. */
+  ensureKey(): Promise<string | undefined> {
+    return this.#keys.ensureKey()
   }
 
   get access(): AccessRules {
@@ -69,15 +67,14 @@ export class LiveConfig {
    * Takes another configuration, whose models `replaceModels` takes. Warns of settings that need a restart. Throws, without a change, when
    * a preset is invalid, the last configured key is gone, or `replaceModels` throws.
    */
-  async change(next: LoadedConfig, replaceModels: (before: LoadedConfig) => void): Promise<void> {
+  change(next: LoadedConfig, replaceModels: (before: LoadedConfig) => void): void {
     const before = this.#current
     checkKeysRemain(before.server, next.server)
     const presets = createPresets(next)
-    // The server still listens where it did, which decides whether it needs keys.
-    const useKeys = await this.#keys.find({ ...next, server: { ...next.server, host: this.#started.server.host } })
     replaceModels(before)
     this.#current = next
-    useKeys()
+    // The server still listens where it did, which decides whether it needs keys.
+    this.#keys.use({ ...next, server: { ...next.server, host: this.#started.server.host } })
     this.presets.adopt(presets, { isOtherFirst: before.sampling.preset !== next.sampling.preset })
     if (before.log.level !== next.log.level) this.#log.level = next.log.level
     const settings = settingsForRestart(this.#started, next)

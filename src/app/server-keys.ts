@@ -4,20 +4,14 @@ import type { AccessRules } from '../http/access.ts'
 import { type FoundKeys, findKeys } from './find-keys.ts'
 import { startWritingUses } from './write-uses.ts'
 
-type ServerKeysOptions = {
-  readonly log: Logger
-  /** Called with a key that had to be made. */
-  onKey(key: string): void
-}
-
 /** The keys that a server accepts, and the record of their use. */
 export class ServerKeys {
-  readonly #options: ServerKeysOptions
+  readonly #log: Logger
   #found: FoundKeys = { apiKeys: [] }
   #uses: ReturnType<typeof startWritingUses> | undefined
 
-  constructor(options: ServerKeysOptions) {
-    this.#options = options
+  constructor(log: Logger) {
+    this.#log = log
   }
 
   get areRequired(): boolean {
@@ -30,15 +24,17 @@ export class ServerKeys {
     return { apiKeys, ...(findKey !== undefined && { findKey }) }
   }
 
-  /** Finds those of a configuration. Resolves with what makes them the keys of the server. */
-  async find(config: Pick<LoadedConfig, 'server' | 'home'>): Promise<() => void> {
-    const found = await findKeys(config)
-    if (found.createdKey !== undefined) this.#options.onKey(found.createdKey)
-    return () => {
-      void this.#uses?.stop()
-      this.#found = found
-      this.#uses = found.writeUses && startWritingUses(found.writeUses, this.#options.log)
-    }
+  /** Takes those of a configuration. */
+  use(config: Pick<LoadedConfig, 'server' | 'home'>): void {
+    void this.#uses?.stop()
+    this.#found = findKeys(config)
+    const { writeUses } = this.#found
+    this.#uses = writeUses && startWritingUses(writeUses, this.#log)
+  }
+
+  /** Makes the key of a server that needs one and has none. Returns it only this once. */
+  async ensureKey(): Promise<string | undefined> {
+    return this.#found.ensureKey?.()
   }
 
   async close(): Promise<void> {

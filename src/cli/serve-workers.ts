@@ -18,9 +18,6 @@ import { startFlags } from './v8-flags.ts'
 /** As `serve`, with several processes that answer requests; this one accepts their connections, and counts what they share. */
 export async function serveWorkers(config: LoadedConfig, source: ConfigSource): Promise<void> {
   const { log, progress } = createConsole({ level: config.log.level })
-  // Before they start, so that one of them does not keep it to itself.
-  const { createdKey } = await findKeys(config)
-  if (createdKey !== undefined) progress.note(keyNotice(createdKey))
   const hub = new Hub(new MinuteCounter())
   // From sources (tests, development) a worker is TypeScript; built, it is JavaScript.
   const extension = extname(fileURLToPath(import.meta.url))
@@ -47,7 +44,11 @@ export async function serveWorkers(config: LoadedConfig, source: ConfigSource): 
   const stopped = stopSignal(reloader)
   await reloader?.watch()
   try {
-    const started = crew.start().then((url) => console.log(`listening on ${url}`))
+    const started = crew.start().then(async (url) => {
+      const createdKey = await findKeys(config).ensureKey?.()
+      if (createdKey !== undefined) progress.note(keyNotice(createdKey))
+      console.log(`listening on ${url}`)
+    })
     const signal = await Promise.race([stopped, started.then(() => stopped)])
     log.info({ signal }, 'draining')
     await crew.drain()

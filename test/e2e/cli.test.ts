@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { builtinModel } from '../../src/registry/builtin-model.ts'
@@ -114,6 +116,27 @@ describe('dragoman serve', () => {
     })
     server.child.kill('SIGTERM')
     await server.ended
+  })
+
+  test('a server that cannot listen leaves no key behind', async () => {
+    const taken = createServer().listen(0, '0.0.0.0')
+    await once(taken, 'listening')
+    const { port } = taken.address() as AddressInfo
+    const home = join(cli.home, 'fresh')
+    try {
+      for (const [host, at] of [
+        ['999.1.1.1', 0],
+        ['0.0.0.0', port],
+      ])
+        for (const workers of ['1', '2']) {
+          const args = ['serve', '--config', cli.config, '--host', `${host}`, '--port', `${at}`, '--workers', workers]
+          const { code, err } = await cli.run(args, { DRAGOMAN_HOME: home })
+          expect([code, err.includes('sk-dragoman')]).toEqual([1, false])
+          expect((await cli.run(['keys', 'list'], { DRAGOMAN_HOME: home })).out).toMatch(/^ID .+\n$/)
+        }
+    } finally {
+      taken.close()
+    }
   })
 
   test('a new key says which servers accept it', async () => {

@@ -300,7 +300,9 @@ describe('a server of several processes needs a key', () => {
   test('also when its file no longer says that others can reach it', async () => {
     const server = await startWorkers({ models, server: { host: '0.0.0.0' } })
     try {
-      const key = server.log.map(({ msg }) => /sk-dragoman-\w+/.exec(msg)?.[0]).find((found) => found !== undefined) ?? ''
+      const keyOf = () => server.log.map(({ msg }) => /sk-dragoman-\w+/.exec(msg)?.[0]).find((found) => found !== undefined)
+      await until(() => keyOf() !== undefined)
+      const key = keyOf() ?? ''
       await writeFile(server.file, JSON.stringify({ models, storage: 'off', server: { workers: 2 } }))
       server.signal('SIGHUP')
       await until(() => server.log.some(({ msg }) => msg.includes('server.host')))
