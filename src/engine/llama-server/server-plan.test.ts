@@ -17,7 +17,7 @@ const argumentAfter = (name: string, plan: Partial<ServerPlan>) => {
 
 test('it listens on loopback only, and each slot has the whole context length', () => {
   expect(argumentsOf({}).join(' ')).toBe(
-    '--host 127.0.0.1 --port 1 --alias x --model /m.gguf --ctx-size 4000 --parallel 4 --flash-attn auto --jinja --slots --metrics --no-webui',
+    '--host 127.0.0.1 --port 1 --alias x --model /m.gguf --ctx-size 4000 --parallel 4 --flash-attn auto --jinja --slots --metrics --no-webui --batch-size 512',
   )
 })
 
@@ -46,4 +46,18 @@ test.each<[name: string, value: string, plan: Partial<ServerPlan>]>([
 ])('%s %s', (name, value, plan) => {
   expect(argumentAfter(name, plan)).toBe(value)
   expect(argumentAfter(name, {})).not.toBe(value)
+})
+
+test.each<[size: string | undefined, where: string, plan: Partial<ServerPlan>]>([
+  ['512', 'on the CPU', { gpuLayers: 0 }],
+  ['512', 'where nothing says that there is a GPU', {}],
+  ['512', 'where the server looks for one', { gpuLayers: 'auto' }],
+  [undefined, 'on a GPU', { gpuLayers: 'max' }],
+  [undefined, 'on a GPU in part', { gpuLayers: 12 }],
+  ['4096', "with the operator's own", { extraArguments: ['--batch-size', '4096'] }],
+  [undefined, "with the operator's own, in another spelling", { extraArguments: ['--batch_size=4096'] }],
+  [undefined, "with the operator's own short one", { extraArguments: ['-b', '64'] }],
+  [undefined, "with the operator's smaller batches, which cannot be larger than these", { extraArguments: ['-ub', '2048'] }],
+])('batches have the size %s %s', (size, _, plan) => {
+  expect(argumentAfter('--batch-size', plan)).toBe(size)
 })
