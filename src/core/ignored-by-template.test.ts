@@ -1,13 +1,18 @@
 import { expect, test } from 'vitest'
-import { type GenerationRequest, plainChat, plainRequest } from '../contract/request.ts'
+import { type GenerationRequest, type JsonObject, plainChat, plainRequest } from '../contract/request.ts'
 import { ignoredByTemplate } from './ignored-by-template.ts'
 
 const plain =
   '{% for m in messages %}{{ m.role }}: {{ m.content }}{% endfor %}{% for t in tools %}{{ tool.name }}{{ function["name"] }}{% endfor %}'
 const named = { role: 'user', content: [], name: 'ann' } as const
-const ask = (fields: Partial<Pick<GenerationRequest, 'reasoning'>>, name = false) => ({
+const ask = (fields: Partial<Pick<GenerationRequest, 'reasoning'>>, name = false, templateVariables: JsonObject = {}) => ({
   ...plainRequest,
-  prompt: { type: 'chat', ...plainChat, messages: [{ role: 'user', content: [] }, ...(name ? [named] : [])] } as const,
+  prompt: {
+    type: 'chat',
+    ...plainChat,
+    messages: [{ role: 'user', content: [] }, ...(name ? [named] : [])],
+    templateVariables,
+  } as const,
   ...fields,
 })
 
@@ -32,6 +37,25 @@ test.each<[string, string | undefined, ReturnType<typeof ask>, unknown]>([
     [['reasoning', 'effort']],
   ],
   ['an effort that switches thinking off', plain, ask({ reasoning: { effort: 'none' } }), []],
+  ['a switch of thinking that is not used', plain, ask({ reasoning: { enabled: true } }), [['reasoning', 'enabled']]],
+  ['a switch that turns nothing off', plain, ask({ reasoning: { enabled: false } }), [['reasoning', 'enabled']]],
+  ['thinking that nobody mentioned', plain, ask({ reasoning: { enabled: false, isWish: true } }), []],
+  ['a switch that is used', `${plain}{% if enable_thinking %}{% endif %}`, ask({ reasoning: { enabled: true } }), []],
+  ['a switch by another name', `${plain}{% if not thinking %}{% endif %}`, ask({ reasoning: { enabled: false } }), []],
+  [
+    'a switch that has the name of a part of messages',
+    `${plain}{{ m.thinking }}<thinking>`,
+    ask({ reasoning: { enabled: true } }),
+    [['reasoning', 'enabled']],
+  ],
+  ['earlier thoughts that are not shown', plain, ask({ reasoning: { preserve: true } }), [['reasoning', 'preserve']]],
+  ['earlier thoughts that are', `${plain}{{ clear_thinking }}`, ask({ reasoning: { preserve: true } }), []],
+  [
+    'variables that are not used',
+    `${plain}{{ date }}`,
+    ask({}, false, { verbosity: 'low', date: 'today' }),
+    [['prompt', 'templateVariables', 'verbosity']],
+  ],
   ['a template that is not known', undefined, ask({ reasoning: { effort: 'high' } }, true), []],
 ])('%s', (_, chatTemplate, request, expected) => {
   expect(ignoredByTemplate(request, { facts: chatTemplate === undefined ? {} : { chatTemplate } })).toEqual(expected)

@@ -6,6 +6,9 @@ const effortNames = /\b(reasoning_effort|thinking_effort|reasoning_strength)\b/
 /** An effort switches thinking on. */
 const switchNames =
   /(?<!\.)\b(enable_thinking|thinking_mode)\b(?!\s*=[^=])|\b(if|elif|not|and|or)\s+thinking\s*(-?%\}|(is|and|or)\b)/
+/** What switches thinking besides; in doubt, a word that is no member of a message is a variable. */
+const otherSwitchNames = /(?<![\w.'"</])thinking(_budget)?\b/
+const preserveNames = /\b(preserve_thinking|clear_thinking|keep_past_thinking|truncate_history_thinking)\b/
 /** What has a name that a template reads, such as `message.name` or `tool['name']`. */
 const namedThings = /(\w+)\s*(?:\.\s*name\b|\[\s*['"]name['"]\s*\]|\.\s*get\(\s*['"]name['"])/g
 /** Names of these are not those of messages. */
@@ -17,17 +20,28 @@ export function ignoredByTemplate(
   engine: { readonly facts: Pick<EngineFacts, 'chatTemplate'> },
 ): readonly CanonicalPath[] {
   if (prompt.type !== 'chat') return []
-  const { effort } = reasoning
+  const { effort, preserve } = reasoning
+  const isSwitched = asksToThink(reasoning)
+  const variables = Object.keys(prompt.templateVariables)
   const named = prompt.messages.findIndex(({ name }) => name !== undefined)
-  // Facts are gathered when they are read, and most requests have neither.
-  const chatTemplate = named === -1 && effort === undefined ? undefined : engine.facts.chatTemplate
+  const isAsked = named !== -1 || effort !== undefined || preserve !== undefined || isSwitched || variables.length > 0
+  // Facts are gathered when they are read, and most requests have nothing of it.
+  const chatTemplate = isAsked ? engine.facts.chatTemplate : undefined
   if (chatTemplate === undefined) return []
-  const ignoresEffort =
-    effort !== undefined && effort !== 'none' && ![effortNames, switchNames].some((names) => names.test(chatTemplate))
+  const reads = (...names: readonly RegExp[]) => names.some((one) => one.test(chatTemplate))
+  const ignoresEffort = effort !== undefined && effort !== 'none' && !reads(effortNames, switchNames)
   return [
     ...(named !== -1 && !showsNames(chatTemplate) ? [['prompt', 'messages', named, 'name']] : []),
     ...(ignoresEffort ? [['reasoning', 'effort']] : []),
+    ...(isSwitched && !reads(switchNames, otherSwitchNames, effortNames) ? [['reasoning', 'enabled']] : []),
+    ...(preserve !== undefined && !reads(preserveNames) ? [['reasoning', 'preserve']] : []),
+    ...variables.filter((name) => !chatTemplate.includes(name)).map((name) => ['prompt', 'templateVariables', name]),
   ]
+}
+
+/** Whether a caller turned thinking on or off, not by an effort. Off is also what a protocol means by saying nothing. */
+function asksToThink({ enabled, effort, isWish }: GenerationRequest['reasoning']): boolean {
+  return enabled !== undefined && effort === undefined && !(enabled === false && isWish === true)
 }
 
 /** In doubt, they are shown. */

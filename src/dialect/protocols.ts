@@ -97,8 +97,9 @@ The tables of OpenAI's protocols also have the fields of other servers that woul
 refused. A field that is not listed is accepted, changes nothing and is named in the reply's \`x-dragoman-ignored\` header. So is an unknown field inside a
 message, a content part, a tool, a tool call or another object: its path is named once, without indices, such as
 \`messages[].content[].cache_control\`. An explicit \`null\` means the same as leaving the field out. Two spellings of one field
-with different values are refused. The header also names \`messages[].name\` and \`reasoning_effort\` where the model's chat template does
-not use them; an effort switches thinking on where there is a switch.
+with different values are refused. The header also names \`messages[].name\`, \`reasoning_effort\`, the switches of thinking
+(\`enable_thinking\`, \`thinking\`, \`preserve_thinking\`), \`verbosity\` and the variables of \`template_vars\` where the model's chat template, as
+far as it is known, or the server behind the model has no use for them; an effort switches thinking on where there is a switch.
 
 Of a constrained output, the header \`x-dragoman-structured\` says how the constraint is enforced: \`full\`, by a grammar while it is generated;
 \`validated\`, by a check of the finished text; \`partial\`, as far as the engine does. A text that fails the check is HTTP 502

@@ -46,7 +46,7 @@ describe('POST /v1/messages', () => {
     const thinking = { type: 'enabled', budget_tokens: 1024 }
     const response = await ask('/v1/messages', { ...body, max_tokens: 2000, thinking })
     requireMessage(await response.json())
-    expect(response.headers.get('x-dragoman-ignored')).toBe('thinking.budget_tokens')
+    expect(response.headers.get('x-dragoman-ignored')).toBe('thinking.budget_tokens, thinking')
   })
 
   test('a stream has the text of the whole reply', async () => {

@@ -150,6 +150,7 @@ const names: FieldNames = {
   'reasoning.enabled': ['thinking'],
   'reasoning.effort': ['output_config.effort'],
   'reasoning.budgetTokens': ['thinking.budget_tokens'],
+  'reasoning.preserve': ['context_management'],
   output: ['output_config.format', 'output_format'],
   'output.schema': ['output_config.format.schema', 'output_format.schema'],
   maxOutputTokens: ['max_tokens'],

@@ -10,7 +10,7 @@ type Fleet = { readonly upstreams: readonly Upstream[]; readonly converter: Medi
 
 /** The places of a request that no server honours, and that it allows to ignore. */
 export function ignoredFields(request: GenerationRequest, fleet: Fleet): Pick<PreparedGeneration, 'ignored'> {
-  const ignored = [...ignoredBudget(request, fleet), ...ignoredDetails(request, fleet)]
+  const ignored = [...ignoredBudget(request, fleet), ...ignoredWishes(request, fleet), ...ignoredDetails(request, fleet)]
   return ignored.length === 0 ? {} : { ignored }
 }
 
@@ -18,6 +18,18 @@ export function ignoredFields(request: GenerationRequest, fleet: Fleet): Pick<Pr
 function ignoredBudget({ reasoning }: GenerationRequest, { upstreams }: Fleet): readonly CanonicalPath[] {
   if (reasoning.isWish !== true || (reasoning.budgetTokens ?? 0) === 0) return []
   return upstreams.some(({ profile }) => profile.protocol === 'messages') ? [] : [['reasoning', 'budgetTokens']]
+}
+
+/** Wishes about thinking that no server takes. */
+function ignoredWishes({ reasoning }: GenerationRequest, { upstreams }: Fleet): readonly CanonicalPath[] {
+  const { isWish, enabled, effort, preserve } = reasoning
+  if (isWish !== true) return []
+  const takesVariables = upstreams.some(({ profile }) => profile.templateVariables || profile.protocol === 'completions')
+  const isSwitched = takesVariables || upstreams.some(({ profile }) => profile.protocol === 'messages')
+  return [
+    ...(enabled === true && effort === undefined && !isSwitched ? [['reasoning', 'enabled']] : []),
+    ...(preserve !== undefined && !takesVariables ? [['reasoning', 'preserve']] : []),
+  ]
 }
 
 /** `detail: low` of large images, where a server has no such field, and no sharp makes them small here. */
