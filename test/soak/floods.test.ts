@@ -138,7 +138,7 @@ const floods: readonly (readonly [string, () => Promise<void>])[] = [
     () =>
       flood(
         onSocket(tiny, (at) => frame('x', at === 0 ? textFrame : 0, false)),
-        'fragments',
+        tooMany,
       ),
   ],
   ['pipelined requests for a public route', () => pipelined(requests, get('/health'))],
