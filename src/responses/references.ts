@@ -1,5 +1,6 @@
 import { AppError } from '../contract/errors.ts'
 import type { Store, StoredItem } from '../contract/store.ts'
+import { unlessLong } from '../contract/turn.ts'
 import type { References } from '../dialect/openai-responses/references.ts'
 import { isOver, settled } from './settled.ts'
 
@@ -36,9 +37,12 @@ export async function findReferences(refs: References, finder: Finder): Promise<
       : conversationId !== undefined
         ? await findConversation(conversationId, finder)
         : []
+  const items = itemIds.length === 0 ? [] : await findItems(itemIds, finder)
+  // The decoding that follows takes long where the input has thousands of items.
+  await unlessLong()
   return {
     history,
-    items: itemIds.length === 0 ? [] : await findItems(itemIds, finder),
+    items,
     ...(previousId !== undefined && { previousId }),
     ...(conversationId !== undefined && { conversationId }),
   }

@@ -5,6 +5,7 @@ import type { FinishReason, GenerationEvent, Usage } from '../contract/event.ts'
 import { mergeSampling } from '../contract/merge-sampling.ts'
 import type { JsonObject, Sampling } from '../contract/request.ts'
 import type { ResponseStatus, StoredItem } from '../contract/store.ts'
+import { unlessLong } from '../contract/turn.ts'
 import { finishOfCancelled } from '../core/cut-short.ts'
 import type { DecodedResponse } from '../dialect/openai-responses/decode.ts'
 import { createResponseEncoder, type ResponseEncoder, type ResponseEvent } from '../dialect/openai-responses/encoder.ts'
@@ -102,6 +103,7 @@ export class ResponseRun {
   async run({ observe, emit }: RunListener): Promise<void> {
     const { decoded, context, generates } = this.parts
     const { isCompactionTriggered: isTriggered } = decoded
+    await unlessLong()
     const { long, compaction, cancelled } = await this.#compact()
     const onEvent = (given: GenerationEvent) => {
       const event = withUsage(given, compaction?.usage)

@@ -97,7 +97,49 @@ const bodies: readonly (readonly [name: string, path: string, body: () => string
     200,
   ],
   ['banned tokens as text', chats, () => chat(`"banned_tokens":"${'1,'.repeat(2 * mega)}1"`), 400],
-  ['many choices', chats, () => chat(`"guided_choice":[${times(900_000, '"a"')}]`), 400],
+  ['many choices', chats, () => chat(`"guided_choice":[${times(900_000, '"a"')}]`), 413],
+  ['as many choices as allowed', chats, () => chat(`"guided_choice":[${times(190_000, (i) => `"c${i}"`)}]`), 400],
+  ['as many nested lists as allowed', chats, () => chat(`"more":[${times(2000, '['.repeat(120) + ']'.repeat(120))}]`), 200],
+  [
+    'many items of Responses',
+    '/v1/responses',
+    () => `{"model":"scripted","store":false,"max_output_tokens":1,"input":[${times(19_000, '{"role":"user","content":"x"}')}]}`,
+    200,
+  ],
+  [
+    'many calls of Responses',
+    '/v1/responses',
+    () =>
+      `{"model":"scripted","store":false,"max_output_tokens":1,"input":[${times(6000, (i) => `{"type":"function_call","call_id":"c${i}","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c${i}","output":"x"}`)}]}`,
+    200,
+  ],
+  [
+    'as many stop sequences as allowed',
+    '/v1/messages',
+    () =>
+      `{"model":"scripted","max_tokens":4000,"stop_sequences":[${times(1024, (i) => `"s${i}"`)}],"messages":[{"role":"user","content":"${'a '.repeat(4000)}"}]}`,
+    200,
+  ],
+  [
+    'more stop sequences than allowed',
+    '/v1/messages',
+    () =>
+      `{"model":"scripted","max_tokens":1,"stop_sequences":[${times(190_000, (i) => `"s${i}"`)}],"messages":[{"role":"user","content":"x"}]}`,
+    400,
+  ],
+  [
+    'many blocks of Messages',
+    '/v1/messages',
+    () =>
+      `{"model":"scripted","max_tokens":1,"messages":[{"role":"user","content":[${times(29_000, '{"type":"text","text":"x"}')}]}]}`,
+    200,
+  ],
+  [
+    'more prompts of a batch than allowed',
+    '/v1/inference/batch-completion',
+    () => `{"model_id":"scripted","content_batch":[${times(190_000, '"x"')}]}`,
+    400,
+  ],
   ['a large schema as text', chats, () => chat(`"json_schema":"[${'1,'.repeat(8 * mega)}1]"`), 400],
   ['words', chats, () => say('a '.repeat(15 * mega)), 200],
   ['words for a template', chats, () => say('a '.repeat(2 * mega), 'templated'), 200],

@@ -36,10 +36,11 @@ export function readEntries({ input: wire }: Pick<ResponseWire, 'input'>, { hist
   const input: StoredItem[] = []
   const given = typeof wire === 'string' ? [messageOf(wire)] : (wire ?? [])
   const normal = normalizeInput(wire)
+  const known = new Map(items.map((item) => [item.id, item]))
   for (const [index, item] of given.entries()) {
     const path = typeof wire === 'string' ? 'input' : `input[${index}]`
     const isReference = item.type === 'item_reference'
-    const stored = isReference ? findItem(items, item.id, path) : normal[index]
+    const stored = isReference ? findItem(known, item.id, path) : normal[index]
     if (stored !== undefined) input.push(stored)
     entries.push(isReference && stored !== undefined ? entryOf(stored, path) : { item, path, isOwn: true, label: path })
   }
@@ -65,8 +66,8 @@ function withoutCompacted(entries: readonly Entry[]): readonly Entry[] {
   return entries.filter((entry, index) => index >= last || isInstruction(entry))
 }
 
-function findItem(items: readonly StoredItem[], id: unknown, path: string): StoredItem {
-  const found = items.find((item) => item.id === id)
+function findItem(items: ReadonlyMap<unknown, StoredItem>, id: unknown, path: string): StoredItem {
+  const found = items.get(id)
   if (found !== undefined) return found
   const param = `${path}.id`
   throw new AppError('invalid-request', `${param} ${preview(id)} is not a stored item: send the item itself`, { param })

@@ -44,12 +44,14 @@ export const metadata = dictionary(metadataKey, metadataValue, {
 const conversation = z.union([nonEmptyText, conversationObject]).nullish()
 export const input = z.union([z.string(), list(wireItem, { error: 'an array of items' })]).nullish()
 
+const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value)
+
 /** What a body refers to; its other fields are checked later. */
 export const referencesSchema = looseObject({
   model: nonEmptyText,
   previous_response_id: nonEmptyText.nullish(),
   conversation,
-  input: z.union([z.string(), list(looseObject({}), { error: 'an array of items' })]).nullish(),
+  input: z.union([z.string(), list(looseObject({}), { error: 'an array of items', accepts: isObject })]).nullish(),
   store: flag,
   background: flag,
   stream: flag,
@@ -75,7 +77,7 @@ export const responseSchema = looseObject({
 
   text: textObject.nullish(),
   reasoning: reasoningObject.nullish(),
-  include: list(z.string()).nullish(),
+  include: list(z.string(), { max: { count: 256, error: 'an array of at most 256 names' } }).nullish(),
   max_output_tokens: unlimitedOr(1),
   top_logprobs: integerBetween(0, maxTopLogprobs).nullish(),
   truncation: z.enum(['auto', 'disabled']).nullish(),

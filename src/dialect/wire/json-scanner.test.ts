@@ -9,13 +9,15 @@ function scan(text: string, pieceBytes = 65_536): void {
 }
 
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
-const { values, fields, depth, digits } = jsonLimits
+const { values, texts, containers, fields, depth, digits } = jsonLimits
 
 describe('JSON is counted while it arrives', () => {
   test.each([
     ['numbers', `[${'1,'.repeat(values + 1)}1]`, 'body-too-large', 'more than 1000000 values'],
-    ['lists', `[${'[1],'.repeat(values / 2 + 1)}1]`, 'body-too-large', 'more than 1000000 values'],
-    ['objects', `[${'{},'.repeat(values / 2 + 1)}1]`, 'body-too-large', 'more than 1000000 values'],
+    ['texts', `[${'"a",'.repeat(texts + 1)}1]`, 'body-too-large', 'more than 200000 texts'],
+    ['lists', `[${'[1],'.repeat(containers + 1)}1]`, 'body-too-large', 'more than 250000 lists and objects'],
+    ['objects', `[${'{},'.repeat(containers + 1)}1]`, 'body-too-large', 'more than 250000 lists and objects'],
+    ['nested lists', `[${`${nested(depth - 2)},`.repeat(containers / 100)}1]`, 'body-too-large', 'more than 250000 lists'],
     ['fields', `[${'{"a":1},'.repeat(fields + 1)}1]`, 'body-too-large', 'more than 60000 named fields'],
     [
       'digits',
@@ -32,6 +34,8 @@ describe('JSON is counted while it arrives', () => {
 
   test.each([
     ['the deepest nesting', nested(depth)],
+    ['as many texts as allowed', `[${'"a",'.repeat(texts - 1)}"a"]`],
+    ['as many lists as allowed', `[${'[],'.repeat(containers - 2)}[]]`],
     ['as many numbers as allowed', `[${'1,'.repeat(values - 1)}1]`],
     ['as many ids of tokens, on lines of their own', `[${'\n  123456,'.repeat(values - 1)}1]`],
     ['texts and white space of any length', `[${' \t\r\n'.repeat(digits / 2)}"${'1'.repeat(digits * 2)}"]`],

@@ -6,6 +6,10 @@ export const jsonLimits = {
   depth: 128,
   /** Numbers, texts, lists and objects. Parsing costs time by values rather than by bytes: a million take some 50 ms. */
   values: 1_000_000,
+  /** Texts, names of fields included: short ones that differ cost ten times as much as a number. */
+  texts: 200_000,
+  /** Lists and objects, each of which costs four times as much as a number, and more when they are nested. */
+  containers: 250_000,
   /** Named fields of objects, each of which costs ten times as much as a number. */
   fields: 60_000,
   /** Bytes that are neither in a text nor white space. A million ids of tokens take seven; long fractions cost as much as fields. */
@@ -31,6 +35,8 @@ export class JsonScanner {
   #offset = 0
   #depth = 0
   #values = 0
+  #texts = 0
+  #containers = 0
   #fields = 0
   #digits = 0
   #inString = false
@@ -57,6 +63,7 @@ export class JsonScanner {
           digits -= 1
           break
         case quote:
+          if (++this.#texts > jsonLimits.texts) throw this.#tooMany('texts', 'texts')
           index = this.#skipString(piece, index + 1) - 1
           break
         case comma:
@@ -68,6 +75,7 @@ export class JsonScanner {
         case openBrace:
         case openBracket:
           if (++this.#depth > jsonLimits.depth) throw this.#tooDeep(this.#offset + index)
+          if (++this.#containers > jsonLimits.containers) throw this.#tooMany('containers', 'lists and objects')
           if (++this.#values > jsonLimits.values) throw this.#tooMany('values', 'values (numbers, texts, lists and objects)')
           break
         case closeBrace:
@@ -104,7 +112,7 @@ export class JsonScanner {
     }
   }
 
-  #tooMany(limit: 'values' | 'fields' | 'digits', what: string): AppError {
+  #tooMany(limit: Exclude<keyof typeof jsonLimits, 'depth'>, what: string): AppError {
     return new AppError('body-too-large', `${this.#subject} has more than ${jsonLimits[limit]} ${what}: split the request`)
   }
 
