@@ -5,6 +5,11 @@ export function loadFactor(): number {
   return Math.max(1, (loadavg()[0] ?? 0) / cpus().length)
 }
 
+/** The CPU time within which a server answers `/health`, whatever else it does. With busy neighbours, which share its caches, all takes twice as long. */
+export function mostHealthMs(): number {
+  return loadFactor() > 1 ? 200 : 100
+}
+
 /**
  * How long a server's event loop may be held up, by the clock: the goal is 100 ms. Machines differ by three times and do other work, and
  * what these tests are for (a pattern or a copy whose cost grows with the square) takes seconds.
