@@ -21,6 +21,8 @@ export function literal(text: string): Expression {
 
 export function chars(set: CharSet): Expression {
   const sole = soleChar(set)
+  // No token has it.
+  if (sole === '\0') return never
   if (sole !== undefined) return literal(sole)
   return set.length === 0 ? never : { type: 'chars', set }
 }

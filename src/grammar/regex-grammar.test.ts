@@ -24,6 +24,12 @@ describe('the grammar of a regular expression', () => {
     for (let count = 0; count < 20; count++) expect(matcher.generate(random, 20)).toMatch(new RegExp(`^(?:${pattern})$`, 'u'))
   })
 
+  test.each(['\u0000', '\\0', 'a\\x00b', '[\\0]+'])('%j, which no token has, is refused', (pattern) => {
+    const error = { kind: 'invalid-regex', param: 'regex' }
+    expect(() => regexToGbnf(pattern, { param: 'regex' })).toThrow(expect.objectContaining(error))
+    expect(createMatcher(regexToGbnf(`(${pattern}|b)?`).grammar).matches('b')).toBe(true)
+  })
+
   test.each(['(a)\\1', '\\bword', 'a(?=b)', '(?<!a)b'])('%s is refused', (pattern) => {
     expect(() => regexToGbnf(pattern, { param: 'regex' })).toThrow(
       expect.objectContaining({ kind: 'unsupported-regex', param: 'regex' }),
