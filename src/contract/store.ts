@@ -57,6 +57,8 @@ export type StoredEvent = { readonly sequence: number; readonly json: string }
 
 export type ItemPage = { readonly items: readonly StoredItem[]; readonly hasMore: boolean }
 
+export type ResponsePage = { readonly responses: readonly StoredResponse[]; readonly hasMore: boolean }
+
 /** A page of items: those after the item `after` in this order. Calls reject with `not-found` where there is no such item. */
 export type PageRequest = { readonly after?: string; readonly limit: number; readonly order: 'asc' | 'desc' }
 
@@ -68,6 +70,8 @@ export interface ResponseStore {
    */
   save(response: StoredResponse): Promise<void>
   find(owner: string, id: string): Promise<StoredResponse | undefined>
+  /** A page of all of them, by the time at which they were created. Rejects with `not-found` where there is no response `after`. */
+  list(owner: string, page: PageRequest): Promise<ResponsePage>
   /** False: there was none. Later responses that continue it have lost their history. */
   delete(owner: string, id: string): Promise<boolean>
   /** Input and output of the response and of all that it continues, oldest first. Undefined when one of them is not there. */

@@ -204,11 +204,11 @@ describe('a request for a socket', () => {
     expect(await refusalOf(port, { host: 'evil.example' })).toBe(403)
   })
 
-  test('is a plain error without an upgrade, and elsewhere', async () => {
+  test('is a list of responses without an upgrade, and a plain reply elsewhere', async () => {
     const { listen, app } = openTestServer()
     const port = await listen()
     const reply = await app.inject('/v1/responses')
-    expect([reply.statusCode, reply.headers.allow]).toEqual([405, 'POST'])
+    expect([reply.statusCode, reply.json()]).toMatchObject([200, { object: 'list', data: [] }])
     const socket = new WebSocket(`ws://127.0.0.1:${port}/v1/models`)
     const [, response] = await once(socket, 'unexpected-response')
     expect(response.statusCode).toBe(200)

@@ -2,11 +2,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../contract/errors.ts'
 import { encodeOpenaiError } from '../dialect/openai/errors.ts'
 import { encodeItemPage } from '../dialect/openai-responses/items.ts'
-import { readPageQuery, readRetrieveQuery } from '../dialect/openai-responses/queries.ts'
+import { readListQuery, readPageQuery, readRetrieveQuery } from '../dialect/openai-responses/queries.ts'
 import { followResponse } from '../responses/follow.ts'
 import { acceptCompact, acceptCount, type NarrowCall } from '../responses/narrow-calls.ts'
 import type { ResponsesService } from '../responses/service.ts'
-import { cancelResponse, deleteResponse, getResponse, listInputItems } from '../responses/stored-responses.ts'
+import { cancelResponse, deleteResponse, getResponse, listInputItems, listResponses } from '../responses/stored-responses.ts'
 import { callerOf } from './caller.ts'
 import type { ServerDeps } from './deps.ts'
 import { jsonReply } from './json-reply.ts'
@@ -28,14 +28,15 @@ type Parts = { readonly service: ResponsesService; readonly upgrades: Upgrades; 
 export function addResponsesRoutes(app: FastifyInstance, deps: ServerDeps, { service, upgrades, sockets }: Parts): void {
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
   app.post('/v1/responses', { config }, createResponseHandler(deps, service))
-  app.get('/v1/responses', { config }, (request, reply) => {
+  // OpenAI has no list; llama-stack's clients have.
+  app.get('/v1/responses', { config }, async (request, reply) => {
     if (!upgrades.has(request)) {
-      reply.header('allow', 'POST')
-      throw new AppError('method-not-allowed', 'GET opens a WebSocket here: ask for an upgrade, or send the request with POST')
+      return jsonReply(reply, await listResponses(service, callerOf(request).id, readListQuery(request.query)))
     }
     // A header that cannot be read is refused before the upgrade.
     const sentKeys = readSentKeys(request)
     upgrades.accept(request, reply, (socket) => sockets.serve(socket, request, sentKeys))
+    return reply
   })
   app.get<WithId>('/v1/responses/:id', { config }, async (request, reply) => {
     const { id } = request.params

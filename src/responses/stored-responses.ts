@@ -62,6 +62,23 @@ export async function deleteResponse(service: ResponsesService, owner: string, i
   if (!(await storeOf(service).responses.delete(owner, id))) throw responseNotFound(id)
 }
 
+/** A page of the caller's stored responses, each as it is now. Without a store there are none. */
+export async function listResponses(service: ResponsesService, owner: string, page: PageRequest) {
+  const { store, background, wallClock } = service
+  const { responses, hasMore } = (await store?.responses.list(owner, page)) ?? { responses: [], hasMore: false }
+  const nowMs = wallClock()
+  const data = responses.map(
+    (stored) => background.find(owner, stored.id)?.run.snapshot() ?? encodeStored(settled(stored, nowMs)),
+  )
+  return {
+    object: 'list' as const,
+    data,
+    first_id: responses[0]?.id ?? '',
+    last_id: responses.at(-1)?.id ?? '',
+    has_more: hasMore,
+  }
+}
+
 /** What the response was given. Rejects with `not-found`. */
 export async function listInputItems(
   service: ResponsesService,

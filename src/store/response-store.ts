@@ -1,6 +1,6 @@
 import { AppError } from '../contract/errors.ts'
-import type { ResponseStore, StoredItem, StoredResponse } from '../contract/store.ts'
-import { listInput, readHistory } from './history.ts'
+import type { PageRequest, ResponsePage, ResponseStore, StoredItem, StoredResponse } from '../contract/store.ts'
+import { listInput, missingAfter, readHistory } from './history.ts'
 import { decodeItems, decodeObject, encodeItems, type ItemText, sizeOf } from './item-text.ts'
 import type { Lifetimes } from './lifetimes.ts'
 import type { Owned } from './owned.ts'
@@ -15,6 +15,7 @@ export function createResponseStore(of: (owner: string) => Owned, lifetimes: Lif
   return {
     save: (response) => save(of(response.owner), response, lifetimes),
     find: (owner, id) => of(owner).read((own) => find(own, owner, id)),
+    list: (owner, page) => of(owner).read((own) => list(own, owner, page)),
     delete: (owner, id) => of(owner).deleteResponse(id),
     history: (owner, id) => readHistory(of(owner), id),
     listInput: (owner, id, page) => of(owner).read((own) => listInput(own, id, page)),
@@ -130,6 +131,32 @@ async function find(own: Owned, owner: string, id: string): Promise<StoredRespon
     ...(row.conversation_id !== null && { conversationId: row.conversation_id }),
     ...(row.lease_until !== null && { leaseUntilMs: row.lease_until }),
   }
+}
+
+async function list(own: Owned, owner: string, { after, limit, order }: PageRequest): Promise<ResponsePage> {
+  let query = own.responses().select('responses.id')
+  if (after !== undefined) {
+    const from = await own.responses().select('created_at').where('responses.id', '=', after).executeTakeFirst()
+    if (from === undefined) throw missingAfter(after)
+    const isLater = order === 'asc' ? '>' : '<'
+    query = query.where(({ and, eb, or }) =>
+      or([
+        eb('created_at', isLater, from.created_at),
+        and([eb('created_at', '=', from.created_at), eb('responses.id', isLater, after)]),
+      ]),
+    )
+  }
+  const rows = await query
+    .orderBy('created_at', order)
+    .orderBy('responses.id', order)
+    .limit(limit + 1)
+    .execute()
+  const responses: StoredResponse[] = []
+  for (const { id } of rows.slice(0, limit)) {
+    const found = await find(own, owner, id)
+    if (found !== undefined) responses.push(found)
+  }
+  return { responses, hasMore: rows.length > limit }
 }
 
 /** An item can be in several responses and conversations; the copies are equal. */

@@ -14,6 +14,7 @@ export function describeOwners(open: OpenStore): void {
     const nothing = [undefined, false, []]
     const responseCalls: Omit<Calls<ResponseStore>, 'save' | 'addEvents' | 'renew'> = {
       find: (ids) => opened.store.responses.find('bob', ids.response),
+      list: async () => (await opened.store.responses.list('bob', page)).responses,
       delete: (ids) => opened.store.responses.delete('bob', ids.response),
       history: (ids) => opened.store.responses.history('bob', ids.response),
       listInput: (ids) => opened.store.responses.listInput('bob', ids.response, page),

@@ -58,6 +58,25 @@ export function describeResponses(open: OpenStore): void {
       expect(await opened.store.responses.find('ann', saved.id)).toEqual(saved)
     })
 
+    test('responses are listed by their age, page by page, also those of one moment', async () => {
+      const owner = `lister ${Math.random()}`
+      const saved = [1, 2, 2, 2, 3].map((createdAtMs) =>
+        response({ owner, createdAtMs: Date.now() + createdAtMs, output: items(1) }),
+      )
+      for (const one of saved) await opened.store.responses.save(one)
+      const first = await opened.store.responses.list(owner, { limit: 2, order: 'asc' })
+      const last = first.responses.at(-1)?.id ?? ''
+      const rest = await opened.store.responses.list(owner, { limit: 3, order: 'asc', after: last })
+      expect([first.hasMore, rest.hasMore]).toEqual([true, false])
+      const all = [...first.responses, ...rest.responses]
+      expect(new Set(all.map(({ id }) => id))).toEqual(new Set(saved.map(({ id }) => id)))
+      expect(all[0]).toEqual(saved[0])
+      const newest = await opened.store.responses.list(owner, { limit: 9, order: 'desc' })
+      expect(newest.responses).toEqual(all.toReversed())
+      const lost = opened.store.responses.list(owner, { limit: 9, order: 'desc', after: 'resp_none' })
+      await expect(lost).rejects.toMatchObject({ code: 'not-found' })
+    })
+
     test('a deleted response is gone, with its items and events', async () => {
       const saved = response({ status: 'in_progress', input: items(2) })
       await opened.store.responses.save(saved)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { AppError } from '../../contract/errors.ts'
 import type { PageRequest } from '../../contract/store.ts'
 import { looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
@@ -22,6 +23,13 @@ const pageSchema = looseObject({
 export function readPageQuery(query: unknown): PageRequest {
   const { after, limit = 20, order = 'desc' } = validate(pageSchema, query)
   return { limit, order, ...(typeof after === 'string' && { after }) }
+}
+
+/** The same for a list of responses; those of one model cannot be asked for. Throws `invalid-request` or `unsupported-field`. */
+export function readListQuery(query: unknown): PageRequest {
+  const { model } = validate(looseObject({ model: z.string().optional() }), query)
+  if (model === undefined) return readPageQuery(query)
+  throw new AppError('unsupported-field', 'model is not supported in a list of responses: leave it out', { param: 'model' })
 }
 
 const retrieveSchema = looseObject({
