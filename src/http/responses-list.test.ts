@@ -4,7 +4,7 @@ import { openResponsesServer } from '../../test/support/responses-server.ts'
 import { openTestServer } from '../../test/support/test-server.ts'
 import { hashApiKey } from '../app/api-key-file.ts'
 
-const keys = ['a', 'b'].map((key) => ({ hash: hashApiKey(key), scopes: ['inference'] as const }))
+const keys = ['a', 'b'].map((key) => ({ hash: hashApiKey(key), scopes: new Set(['inference'] as const) }))
 
 test('the official client of llama-stack pages through the responses that are stored for its key', async () => {
   const { create, listen } = await openResponsesServer()
