@@ -248,6 +248,8 @@ export type GenerationRequest = {
    * `top` most likely tokens. Refused unless the engine supports it (`PreparedGeneration.reportsPrompt`).
    */
   readonly promptTokens?: { readonly logprobs?: { readonly top: number } }
+  /** The reply begins with the number of its input tokens: where the server would tell it at the end only, it is counted before. */
+  readonly tellsInputFirst?: true
   /** Absent: until the model stops or the context is full. 0, only with `promptTokens`: read the prompt only. */
   readonly maxOutputTokens?: number
   /** `maxOutputTokens` is a default, of the protocol or of a preset: it gives way to a preset's, and to what the context has room for. */

@@ -2,8 +2,10 @@ import type Anthropic from '@anthropic-ai/sdk'
 import { describe, expect, test } from 'vitest'
 import { engineOver, fine, upstream } from '../../test/support/remote-engine.ts'
 import { openTestServer } from '../../test/support/test-server.ts'
+import { type Answer, chatChunk, doneLine, streamOf, usageChunk } from '../../test/support/upstream.ts'
 import { createWireCheck } from '../../test/support/wire-schema.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'
+import type { ProfileName } from '../engine/remote/servers/profile.ts'
 
 const headers = { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' }
 const body = { model: 'default', max_tokens: 50, messages: [{ role: 'user', content: 'one two three' }] }
@@ -68,6 +70,40 @@ describe('POST /v1/messages', () => {
     )
     expect(whole.content).toMatchObject([{ type: 'text', text: texts.join('') }])
     expect(events.at(-1)).toEqual({ type: 'message_stop' })
+  })
+
+  const counted = { usage: { prompt_tokens: 9, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 4 } } }
+  const timed = { timings: { prompt_n: 5, cache_n: 4, predicted_n: 1 } }
+  const late = streamOf(chatChunk({ delta: { content: 'ok' }, finish_reason: 'stop' }), usageChunk(9, 1), doneLine)
+  const early = (more: object) =>
+    streamOf(
+      chatChunk({ delta: { content: 'o' } }, { ...more }),
+      chatChunk({ delta: { content: 'k' }, finish_reason: 'stop' }),
+      doneLine,
+    )
+  const tokenizing: Answer = (request, response) => {
+    if (request.path === '/apply-template') response.end('{"prompt":"<s>one two"}')
+    else if (request.path === '/tokenize') response.end('{"tokens":[1,2,3,4,5,6,7,8,9]}')
+    else return late(request, response)
+    return undefined
+  }
+  test.each<[string, ProfileName, Answer, object]>([
+    ['counts as it goes', 'vllm', early(counted), { input_tokens: 5, cache_read_input_tokens: 4 }],
+    ['counts as it goes', 'sglang', early(counted), { input_tokens: 5, cache_read_input_tokens: 4 }],
+    ['reports timings', 'llama-server', early(timed), { input_tokens: 5, cache_read_input_tokens: 4 }],
+    ['has a tokenizer', 'dragoman', tokenizing, { input_tokens: 9, cache_read_input_tokens: 0 }],
+    ['tells it at the end only', 'openai', late, { input_tokens: 0, cache_read_input_tokens: 0 }],
+  ])('a stream begins with the tokens of its prompt where the server %s (%s)', async (_, profile, reply, usage) => {
+    const ask = await open({ engine: engineOver([await upstream(reply)], { profile, upstreamModel: 'up' }) })
+    const [first] = (await (await ask('/v1/messages', { ...body, stream: true })).text()).split('\n\n')
+    expect(JSON.parse(first?.replace(/^event: message_start\ndata: /, '') ?? '')).toMatchObject({ message: { usage } })
+  })
+
+  test('the tokens of a prompt are not counted for a whole reply, which ends with them', async () => {
+    const server = await upstream(tokenizing)
+    const ask = await open({ engine: engineOver([server], { profile: 'dragoman', upstreamModel: 'up' }) })
+    expect(await (await ask('/v1/messages', body)).json()).toMatchObject({ usage: { input_tokens: 9 } })
+    expect(server.seen.map(({ path }) => path)).toEqual(['/v1/chat/completions'])
   })
 
   test('a limit above the context is shortened, and the end is said', async () => {

@@ -57,6 +57,7 @@ export function decodeMessage(body: unknown, { id, ...sources }: DecodeSources &
       ...(wire.max_tokens > 0 && { maxOutputTokens: wire.max_tokens }),
       mayShortenOutput: true,
       stop: wire.stop_sequences ?? [],
+      ...(wire.stream === true && { tellsInputFirst: true }),
     },
     stream: wire.stream ?? false,
     thinking: readDisplay(wire),

@@ -3,15 +3,32 @@ import type { Usage } from '../../contract/event.ts'
 import { hasMedia } from '../../contract/parts.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import { estimateTokens } from './estimate-tokens.ts'
+import type { Profile } from './servers/profile.ts'
 import type { Upstream, UpstreamAccess } from './servers/upstream.ts'
 import { UpstreamError } from './transport/upstream-error.ts'
 import { countRemotely } from './wire/tokenizer.ts'
 
 /**
+ * Whether the prompt of a request is to be counted before it is sent: it may be too long for a replica, or its caller is told the count
+ * first, and a replica that can count would tell it at the end.
+ */
+export function needsCount(request: GenerationRequest, upstreams: readonly Upstream[]): boolean {
+  if (!fitsSurely(request, upstreams)) return true
+  return (
+    request.tellsInputFirst === true && upstreams.some(({ profile }) => profile.tokenizer !== undefined && tellsLate(profile))
+  )
+}
+
+/** llama-server has the count beside its timings. */
+function tellsLate({ protocol, runningUsage, extras }: Profile): boolean {
+  return protocol !== 'messages' && !runningUsage && !('timings_per_token' in extras)
+}
+
+/**
  * Whether a request fits every upstream without being counted. A token is at least a byte; counting costs a round trip. Media are counted
  * wherever a server can: an image is anything from 16 to 4,096 tokens.
  */
-export function fitsSurely(request: GenerationRequest, upstreams: readonly Upstream[]): boolean {
+function fitsSurely(request: GenerationRequest, upstreams: readonly Upstream[]): boolean {
   const { prompt, maxOutputTokens = 1 } = request
   if (upstreams.some(({ profile }) => profile.countsMedia === true) && hasMedia(prompt)) return false
   const mostTokens = estimateTokens({ prompt, maxOutputTokens })

@@ -14,7 +14,7 @@ import { adaptMedia } from './adapt-media.ts'
 import { findFront, needsFront } from './answer-front.ts'
 import { atEdge, failAtEdge } from './at-edge.ts'
 import { checkRequest, enforcementOf } from './check-request.ts'
-import { countInput, fitsSurely } from './count-tokens.ts'
+import { countInput, needsCount } from './count-tokens.ts'
 import { factsOf } from './facts.ts'
 import { callerAccess } from './fleet/caller-access.ts'
 import { type AcquiredReplica, Replicas } from './fleet/replicas.ts'
@@ -159,9 +159,9 @@ class RemoteEngine implements Engine {
     const fronted = hasFront ? { ...sent, front: await findFront(asked, { own, ask, ...format }) } : sent
     const outputFormat = own === undefined ? this.#formatOf(fronted, discovery) : own.outputFormat
     const request = fronted.stop.length === 0 || outputFormat === undefined ? fronted : { outputFormat, ...fronted }
-    const inputTokens = fitsSurely(request, session.replicas.upstreams)
-      ? undefined
-      : await countInput(request, (call) => this.#ask(signal, call, request.callerKeys), signal)
+    const inputTokens = needsCount(request, session.replicas.upstreams)
+      ? await countInput(request, (call) => this.#ask(signal, call, request.callerKeys), signal)
+      : undefined
     const counted = { request, model: id, inputTokens }
     // Before a slot is taken: what no replica can do is refused at once.
     const checked = await checkRequest(counted, session)

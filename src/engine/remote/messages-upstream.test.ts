@@ -74,6 +74,7 @@ describe('a reply of Messages', () => {
     for await (const event of eventsOf(engine, ask('hi', {}, tools))) types.push(event.type)
     expect(types).toEqual([
       'start',
+      'prompt-read',
       'tool-call-start',
       'tool-call-delta',
       'tool-call-end',

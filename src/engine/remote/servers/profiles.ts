@@ -108,6 +108,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     templateVariables: true,
     continuation: 'fields',
     stopField: 'matched_stop',
+    runningUsage: true,
     health: { path: '/health', fromRoot: true },
   },
   'llama-server': {

@@ -4,6 +4,8 @@ import type { Annotation } from '../../../contract/request.ts'
 export type WireChunk = {
   readonly choices: readonly WireChoice[]
   readonly usage: WireUsage | undefined
+  /** The prompt's tokens, told before the output. */
+  readonly prompt?: Pick<WireUsage, 'inputTokens' | 'cachedTokens'>
   /** llama-server's running counts. */
   readonly timings: { readonly inputTokens: number; readonly cachedTokens: number; readonly outputTokens: number } | undefined
 }

@@ -34,7 +34,7 @@ export class MessagesReply {
     switch (event.type) {
       case 'message_start':
         this.#count(asObject(event.message)?.usage)
-        return nothing
+        return { ...nothing, prompt: this.#readPrompt() }
       case 'content_block_start':
         return chunkOf(this.#begin(index, asObject(event.content_block)))
       case 'content_block_delta':
@@ -125,15 +125,19 @@ export class MessagesReply {
   }
 
   /** Cached tokens are counted apart by this protocol, as if they were not part of the input. */
-  #readUsage(): WireUsage | undefined {
-    const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens } = this.#usage
-    const outputTokens = asCount(output_tokens)
-    if (outputTokens === undefined) return undefined
+  #readPrompt(): Pick<WireUsage, 'inputTokens' | 'cachedTokens'> {
+    const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens } = this.#usage
     const cachedTokens = asCount(cache_read_input_tokens) ?? 0
+    const inputTokens = (asCount(input_tokens) ?? 0) + (asCount(cache_creation_input_tokens) ?? 0) + cachedTokens
+    return { inputTokens, cachedTokens }
+  }
+
+  #readUsage(): WireUsage | undefined {
+    const outputTokens = asCount(this.#usage.output_tokens)
+    if (outputTokens === undefined) return undefined
     return {
-      inputTokens: (asCount(input_tokens) ?? 0) + (asCount(cache_creation_input_tokens) ?? 0) + cachedTokens,
+      ...this.#readPrompt(),
       outputTokens,
-      cachedTokens,
       reasoningTokens: asCount(asObject(this.#usage.output_tokens_details)?.thinking_tokens) ?? 0,
     }
   }

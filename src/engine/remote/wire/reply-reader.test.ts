@@ -282,3 +282,30 @@ describe('what Dragoman says is what Dragoman reads', () => {
     expect(read).toMatchObject({ choices: [{ parts, finish: { reason: 'tool-calls' } }], usage })
   })
 })
+
+describe('the tokens of the prompt', () => {
+  const counted = { usage: { prompt_tokens: 9, completion_tokens: 0 } }
+  const promptReads = async (...pieces: string[]) => {
+    const server = await upstream(
+      streamOf(...pieces, chatChunk({ delta: {}, finish_reason: 'stop' }), usageChunk(9, 2), doneLine),
+    )
+    const seen: [string, number?][] = []
+    for await (const event of eventsOf(engineOver([server]), ask('hi')))
+      seen.push(event.type === 'prompt-read' ? [event.type, event.inputTokens] : [event.type])
+    return seen.slice(1, 3)
+  }
+
+  test('are told once, with the first output, where the server has counted them by then', async () => {
+    const told = await promptReads(
+      chatChunk({ delta: { role: 'assistant', content: '' } }, counted),
+      chatChunk({ delta: { content: 'a' } }, counted),
+      chatChunk({ delta: { content: 'b' } }, counted),
+    )
+    expect(told).toEqual([['prompt-read', 9], ['text-start']])
+  })
+
+  test('are told with the usage where the server counts them at the end', async () => {
+    const told = await promptReads(chatChunk({ delta: { content: 'a' } }), chatChunk({ delta: { content: 'b' } }, counted))
+    expect(told).toEqual([['text-start'], ['text-delta']])
+  })
+})

@@ -26,6 +26,8 @@ export class ReplyReader {
   readonly #choices: ChoiceReader[] = []
   #usage: WireChunk['usage']
   #timings: WireChunk['timings']
+  #prompt: WireChunk['prompt']
+  #hasTold = false
   /** What attempts that broke off had counted. */
   #before: { readonly inputTokens: number | undefined; readonly outputTokens: number } | undefined
   #text = ''
@@ -99,13 +101,23 @@ export class ReplyReader {
     const before = this.#choices.length === 1 ? this.outputTokens : 0
     this.#usage = chunk.usage ?? this.#usage
     this.#timings = chunk.timings ?? this.#timings
+    this.#prompt = chunk.prompt ?? this.#prompt
     const [first] = chunk.choices
     if (first === undefined) return []
     // A count of several choices does not show which of them is at its limit.
     const counts = this.#choices.length === 1 && (chunk.usage ?? chunk.timings) !== undefined
     const count = counts ? { before, after: this.outputTokens } : undefined
     const read = (choice: WireChoice) => this.#choices[choice.index]?.read(choice, this.#profile, count) ?? []
-    return chunk.choices.length === 1 ? read(first) : chunk.choices.flatMap(read)
+    const events = chunk.choices.length === 1 ? read(first) : chunk.choices.flatMap(read)
+    return this.#hasTold || events.length === 0 ? events : [...this.#promptRead(), ...events]
+  }
+
+  /** Once, before all output, where the server has told it by then. */
+  #promptRead(): readonly EngineEvent[] {
+    this.#hasTold = true
+    const { inputTokens = 0, cachedTokens = 0 } = this.#prompt ?? this.#usage ?? this.#timings ?? {}
+    if (inputTokens === 0) return []
+    return [{ type: 'prompt-read', inputTokens, cachedInputTokens: Math.min(cachedTokens, inputTokens) }]
   }
 
   /**
