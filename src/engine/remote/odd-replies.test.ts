@@ -1,6 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { textsOf } from '../../../test/support/parts.ts'
-import { answer, ask, engineOver, eventsOf, failure, fine, refusing, upstream } from '../../../test/support/remote-engine.ts'
+import {
+  answer,
+  ask,
+  engineOver,
+  eventsOf,
+  failure,
+  fine,
+  knownEngine,
+  refusing,
+  upstream,
+} from '../../../test/support/remote-engine.ts'
 import { type Answer, chatChunk, doneLine, streamOf, usageChunk } from '../../../test/support/upstream.ts'
 
 const whole = (reply: unknown) => refusing(200, JSON.stringify(reply))
@@ -78,6 +88,29 @@ describe('a reply that is none', () => {
       new AbortController().signal,
     )
     await expect(embedding).rejects.toMatchObject({ code: 'upstream-failed' })
+  })
+})
+
+describe('another Dragoman that has repeated the request already', () => {
+  const said = (code: string) => JSON.stringify({ error: { message: 'no call was made', type: 'server_error', code } })
+  test.each<[string, Answer, string]>([
+    ['invalid output', refusing(502, said('invalid_output')), 'invalid-output'],
+    ['invalid output, in a stream', streamOf(`data: ${said('invalid_output')}\n\n`), 'invalid-output'],
+    ['a failure of its servers', refusing(502, said('upstream_failed')), 'upstream-failed'],
+    ['a failure of its servers, in a stream', streamOf(`data: ${said('upstream_failed')}\n\n`), 'upstream-failed'],
+  ])('is asked once, says %s, and stays healthy', async (_, reply, code) => {
+    const server = await upstream(reply, { ownedBy: 'dragoman' })
+    const engine = engineOver([server])
+    for (let turn = 0; turn < 5; turn++) expect(await failure(engine)).toMatchObject({ code })
+    expect(server.seen.filter(({ path }) => path.endsWith('/completions'))).toHaveLength(5)
+    expect(engine.capabilities.fleet?.replicas()).toMatchObject([{ state: 'healthy' }])
+  })
+
+  test('is not asked again, but a sound one is', async () => {
+    const failing = await upstream(refusing(502, said('upstream_failed')), { ownedBy: 'dragoman' })
+    const sound = await upstream(fine, { ownedBy: 'dragoman' })
+    const engine = await knownEngine([failing, sound])
+    for (let turn = 0; turn < 4; turn++) expect(textsOf(await answer(engine, ask(`hi ${turn}`)))).toEqual(['ok'])
   })
 })
 
