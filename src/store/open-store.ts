@@ -55,5 +55,11 @@ export async function openStore({ database, maxBytes, ...lifetimeOptions }: Stor
 async function openDialect(database: DatabaseLocation): Promise<Dialect> {
   if (database.type === 'postgres') return createPostgresDialect(database.url)
   const { path, libraries = sqliteLibraries } = database
-  return createSqliteDialect(await SqliteClient.open({ path, libraries }))
+  const writes = await SqliteClient.open({ path, libraries })
+  try {
+    return createSqliteDialect({ writes, reads: await SqliteClient.open({ path, libraries, onlyReads: true }) })
+  } catch (error) {
+    await writes.close()
+    throw error
+  }
 }

@@ -10,13 +10,15 @@ import {
   type TransactionSettings,
 } from 'kysely'
 import type { SqliteClient } from './sqlite-client.ts'
-import type { SqliteQuery } from './sqlite-messages.ts'
 
-/** SQLite in a thread, for Kysely. */
-export function createSqliteDialect(client: SqliteClient): Dialect {
+/** The file, opened twice: in WAL mode, what reads waits for none that writes, in whichever process. */
+export type SqliteClients = { readonly reads: SqliteClient; readonly writes: SqliteClient }
+
+/** SQLite in threads, for Kysely. */
+export function createSqliteDialect(clients: SqliteClients): Dialect {
   return {
     createAdapter: () => new TransactionalAdapter(),
-    createDriver: () => new ClientDriver(client),
+    createDriver: () => new ClientDriver(clients),
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   }
@@ -29,39 +31,50 @@ class TransactionalAdapter extends SqliteAdapter {
   }
 }
 
-/** The file has one connection; who needs it waits for the one before. */
-class ClientDriver implements Driver {
-  readonly #client: SqliteClient
-  readonly #connection: ClientConnection
+/** A client that one connection uses at a time; who needs it waits for the one before. */
+class Lane {
+  readonly client: SqliteClient
   #free: Promise<void> = Promise.resolve()
-  #release: () => void = () => undefined
 
   constructor(client: SqliteClient) {
-    this.#client = client
-    this.#connection = new ClientConnection(client)
+    this.client = client
+  }
+
+  /** Resolves with what frees it. */
+  async take(): Promise<() => void> {
+    const before = this.#free
+    let free: () => void = () => undefined
+    this.#free = new Promise((resolve) => {
+      free = resolve
+    })
+    await before
+    return free
+  }
+}
+
+type Lanes = { readonly reads: Lane; readonly writes: Lane }
+
+class ClientDriver implements Driver {
+  readonly #lanes: Lanes
+
+  constructor({ reads, writes }: SqliteClients) {
+    this.#lanes = { reads: new Lane(reads), writes: new Lane(writes) }
   }
 
   async init(): Promise<void> {
-    // The client is open already.
+    // The clients are open already.
   }
 
   async acquireConnection(): Promise<ClientConnection> {
-    const free = this.#free
-    let release: () => void = () => undefined
-    this.#free = new Promise((resolve) => {
-      release = resolve
-    })
-    await free
-    this.#release = release
-    return this.#connection
+    return new ClientConnection(this.#lanes)
   }
 
   async releaseConnection(): Promise<void> {
-    this.#release()
+    // Each query, or transaction, has freed its lane.
   }
 
   async beginTransaction(connection: ClientConnection, { accessMode }: TransactionSettings): Promise<void> {
-    connection.begin(accessMode === 'read only' ? 'begin' : 'begin immediate')
+    connection.begin(accessMode === 'read only' ? 'reads' : 'writes')
   }
 
   async commitTransaction(connection: ClientConnection): Promise<void> {
@@ -69,41 +82,69 @@ class ClientDriver implements Driver {
   }
 
   async rollbackTransaction(connection: ClientConnection): Promise<void> {
-    // After some failures, SQLite has rolled back already; the caller rejects with that failure.
-    await connection.end('rollback').catch(() => undefined)
+    await connection.end('rollback')
   }
 
-  destroy(): Promise<void> {
-    return this.#client.close()
+  async destroy(): Promise<void> {
+    const { reads, writes } = this.#lanes
+    // The last one to close tidies the file up.
+    await reads.client.close()
+    await writes.client.close()
   }
 }
 
-/** A transaction begins with its first query, which saves a message to the thread and back. */
-class ClientConnection implements DatabaseConnection {
-  readonly #client: SqliteClient
-  #begin: SqliteQuery['begin']
+/** `begin immediate` locks the file at once; a lock that is needed only later might not be granted. */
+const begins = { reads: 'begin', writes: 'begin immediate' } as const
 
-  constructor(client: SqliteClient) {
-    this.#client = client
+/** A query, or a transaction, which begins with its first query: that saves a message to the thread and back. */
+class ClientConnection implements DatabaseConnection {
+  readonly #lanes: Lanes
+  /** The lane of the transaction. */
+  #name: keyof Lanes | undefined
+  #free: (() => void) | undefined
+
+  constructor(lanes: Lanes) {
+    this.#lanes = lanes
   }
 
-  /** `begin immediate` locks the file at once; a lock that is needed only later might not be granted. */
-  begin(begin: NonNullable<SqliteQuery['begin']>): void {
-    this.#begin = begin
+  begin(name: keyof Lanes): void {
+    this.#name = name
   }
 
   async end(sql: 'commit' | 'rollback'): Promise<void> {
-    const hasBegun = this.#begin === undefined
-    this.#begin = undefined
-    if (hasBegun) await this.#client.query({ sql, parameters: [] })
+    const free = this.#free
+    try {
+      if (free !== undefined && this.#name !== undefined) await this.#lanes[this.#name].client.query({ sql, parameters: [] })
+    } catch (error) {
+      // What cannot be committed is rolled back next; and after some failures, SQLite has rolled back already.
+      if (sql === 'commit') throw error
+    }
+    this.#name = undefined
+    this.#free = undefined
+    free?.()
   }
 
-  async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
-    const begin = this.#begin
-    this.#begin = undefined
-    const rows = await this.#client.query({ sql, parameters, ...(begin !== undefined && { begin }) })
+  async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    const rows = this.#name === undefined ? await this.#runAlone(query) : await this.#runWithin(this.#name, query)
     // Kysely derives the type of a row from the query.
     return { rows: rows as Row[] }
+  }
+
+  async #runWithin(name: keyof Lanes, { sql, parameters }: CompiledQuery) {
+    const lane = this.#lanes[name]
+    if (this.#free !== undefined) return lane.client.query({ sql, parameters })
+    this.#free = await lane.take()
+    return lane.client.query({ sql, parameters, begin: begins[name] })
+  }
+
+  async #runAlone({ sql, parameters, query }: CompiledQuery) {
+    const lane = this.#lanes[query.kind === 'SelectQueryNode' ? 'reads' : 'writes']
+    const free = await lane.take()
+    try {
+      return await lane.client.query({ sql, parameters })
+    } finally {
+      free()
+    }
   }
 
   // biome-ignore lint/correctness/useYield: it never has a row

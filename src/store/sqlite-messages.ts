@@ -1,7 +1,12 @@
 import type { SqliteLibrary, SqliteRow } from './sqlite-driver.ts'
 
 /** What the thread is started with. */
-export type SqliteSettings = { readonly path: string; readonly libraries: readonly SqliteLibrary[] }
+export type SqliteSettings = {
+  readonly path: string
+  readonly libraries: readonly SqliteLibrary[]
+  /** The file is there, and is not changed. */
+  readonly onlyReads?: boolean
+}
 
 /** A query, which may begin a transaction before it runs. */
 export type SqliteQuery = {

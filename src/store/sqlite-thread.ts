@@ -6,8 +6,10 @@ import { messageOf } from '../contract/errors.ts'
 import { openSqliteFile, type SqliteFile, type SqliteRow } from './sqlite-driver.ts'
 import type { SqliteAnswer, SqliteCall, SqliteQuery, SqliteSettings } from './sqlite-messages.ts'
 
-/** How long a call waits for other processes. */
-const busyTimeoutMs = 10_000
+/** How long a call waits for other processes, whose changes take milliseconds. */
+const busyTimeoutMs = 5000
+/** The same once one has waited in vain, until the file is free again: the calls behind it fail at once. */
+const lockedTimeoutMs = 20
 /** What the log of changes shrinks to after a large one. */
 const journalSizeLimit = 64 * 1024 * 1024
 
@@ -20,12 +22,12 @@ const pragmas = [
   `journal_size_limit = ${journalSizeLimit}`,
 ]
 
-async function open({ path, libraries }: SqliteSettings): Promise<SqliteFile> {
+async function open({ path, libraries, onlyReads = false }: SqliteSettings): Promise<SqliteFile> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   // Created here for its mode, which SQLite gives to the files beside it too.
   closeSync(openSync(path, 'a', 0o600))
   const file = await openSqliteFile(path, libraries)
-  for (const pragma of pragmas) retryWhileBusy(() => file.query(`pragma ${pragma}`, []))
+  for (const pragma of [...pragmas, `query_only = ${onlyReads}`]) retryWhileBusy(() => file.query(`pragma ${pragma}`, []))
   return file
 }
 
@@ -37,15 +39,34 @@ function retryWhileBusy(work: () => void): void {
       work()
       return
     } catch (error) {
-      if (!/locked|busy/.test(messageOf(error)) || performance.now() > deadlineMs) throw error
+      if (!isBusy(error) || performance.now() > deadlineMs) throw error
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)
     }
   }
 }
 
+function isBusy(error: unknown): boolean {
+  return /locked|busy/.test(messageOf(error))
+}
+
+let isLocked = false
+
 function run(file: SqliteFile, { sql, parameters, begin }: SqliteQuery): SqliteRow[] {
-  if (begin !== undefined) file.query(begin, [])
-  return file.query(sql, parameters)
+  try {
+    if (begin !== undefined) file.query(begin, [])
+    const rows = file.query(sql, parameters)
+    if (isLocked) setLocked(file, false)
+    return rows
+  } catch (error) {
+    if (!isBusy(error)) throw error
+    if (!isLocked) setLocked(file, true)
+    throw new Error('another process keeps the file of the store locked', { cause: error })
+  }
+}
+
+function setLocked(file: SqliteFile, now: boolean): void {
+  isLocked = now
+  file.query(`pragma busy_timeout = ${now ? lockedTimeoutMs : busyTimeoutMs}`, [])
 }
 
 function answer(work: () => SqliteAnswer): void {
