@@ -15,7 +15,11 @@ const usage: EngineEvent = {
   timings: {},
 }
 const raw = (choice: number, text: string): EngineEvent => ({ type: 'raw-text', choice, text })
-const finish = (choice: number, reason: 'stop' | 'length' = 'stop'): EngineEvent => ({ type: 'finish', choice, reason })
+const finish = (choice: number, reason: 'stop' | 'length' | 'end-of-message' = 'stop'): EngineEvent => ({
+  type: 'finish',
+  choice,
+  reason,
+})
 
 const refusal = (delta: string): readonly EngineEvent[] => [
   { type: 'refusal-start', choice: 0 },
@@ -80,6 +84,11 @@ describe('validating output of a partial grammar', () => {
   test('an invalid text ends in an error instead of a finish', async () => {
     const { events } = await play({ steps: [raw(0, '"bad"'), finish(0), usage] })
     expect(events.filter(({ type }) => type === 'finish')).toEqual([])
+    expect(events.at(-1)).toMatchObject({ type: 'error', error: { code: 'invalid-output' } })
+  })
+
+  test('a text that ends a message, and not the turn, is validated, too', async () => {
+    const { events } = await play({ steps: [raw(0, '"bad"'), finish(0, 'end-of-message'), usage] })
     expect(events.at(-1)).toMatchObject({ type: 'error', error: { code: 'invalid-output' } })
   })
 

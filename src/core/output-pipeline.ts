@@ -45,7 +45,8 @@ export function createOutputPipeline(options: OutputPipelineOptions): Emit<Engin
     const { choice, reason } = event
     const truncated = isTruncated(event)
     // Other reasons report the truncation themselves, and a call is not text.
-    if (reason === 'stop' && parser.calls(choice) === 0) await check?.validate(choice, truncated)
+    const isText = (reason === 'stop' || reason === 'end-of-message') && parser.calls(choice) === 0
+    if (isText) await check?.validate(choice, truncated)
     await callCheck?.validate(choice, truncated)
     await emit(finished(event))
   }
