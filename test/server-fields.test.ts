@@ -11,6 +11,8 @@ const vllm = {
   media_io_kwargs: { video: { num_frames: 2 } },
   spaces_between_special_tokens: false,
   add_special_tokens: true,
+  allowed_token_ids: [1, 2],
+  bad_words: ['a'],
 }
 const sglang = {
   custom_logit_processor: '{"callable":"x"}',
@@ -19,11 +21,15 @@ const sglang = {
   min_dynamic_patch: 1,
   max_dynamic_patch: 2,
   use_audio_in_video: true,
+  stop_regex: ['a+'],
 }
+const both = { stop_token_ids: [7] }
 /** The same as nothing. */
 const off = {
   vllm_xargs: {},
   custom_logit_processor: '',
+  stop_regex: '',
+  stop_token_ids: [],
   use_audio_in_video: false,
   spaces_between_special_tokens: true,
   custom_params: null,
@@ -71,8 +77,8 @@ describe.each([
     ['vllm', vllm, sglang],
     ['sglang', sglang, vllm],
   ])('%s gets its own, and is not sent those of others', async (model, own, others) => {
-    expect(await ask(path, { model, ...asked, ...own })).toEqual({ status: 200, param: undefined, ignored: null })
-    expect(upstream.seen.at(-1)?.body).toMatchObject(own)
+    expect(await ask(path, { model, ...asked, ...own, ...both })).toEqual({ status: 200, param: undefined, ignored: null })
+    expect(upstream.seen.at(-1)?.body).toMatchObject({ ...own, ...both })
     for (const [name, value] of Object.entries(others)) {
       expect(await ask(path, { model, ...asked, [name]: value })).toMatchObject({ status: 400, param: name })
     }
@@ -84,7 +90,7 @@ describe.each([
   })
 
   test.each(['openai', 'llama-server', 'ollama', 'fake'])('%s refuses them by name, unless they mean nothing', async (model) => {
-    for (const [name, value] of Object.entries({ ...vllm, ...sglang })) {
+    for (const [name, value] of Object.entries({ ...vllm, ...sglang, ...both })) {
       expect(await ask(path, { model, ...asked, [name]: value })).toMatchObject({ status: 400, param: name })
     }
     expect(await ask(path, { model, ...asked, ...off })).toEqual({ status: 200, param: undefined, ignored: null })

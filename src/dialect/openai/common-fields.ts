@@ -139,11 +139,11 @@ export const adapterField: Field = {
 export const refusedExtensions: readonly Field[] = [
   { name: 'adaptive_decay', treatment: 'informational', note: 'a setting of adaptive sampling, which is refused' },
   { name: 'adaptive_target', treatment: 'refused', accepts: [1], note: 'no adaptive sampling' },
-  { name: 'allowed_tokens', aliases: ['allowed_token_ids'], treatment: 'refused', accepts: [[], ''], note: 'not available' },
+  { name: 'allowed_tokens', treatment: 'refused', accepts: [[], ''], note: 'not available' },
   { name: 'audio_data', treatment: 'refused', accepts: ['', []], note: 'send a part of type `input_audio`' },
   {
-    name: 'bad_words',
-    aliases: ['bad_words_ids', 'bad_words_list'],
+    name: 'bad_words_ids',
+    aliases: ['bad_words_list'],
     treatment: 'refused',
     accepts: [[]],
     note: 'use `banned_tokens`',
@@ -218,8 +218,6 @@ export const refusedExtensions: readonly Field[] = [
   { name: 'skip_special_tokens', treatment: 'refused', accepts: [true], note: 'special tokens are never in the output' },
   { name: 'smoothing_curve', treatment: 'informational', note: 'a setting of smoothing, which is refused' },
   { name: 'smoothing_factor', treatment: 'refused', accepts: [0], note: 'not available' },
-  { name: 'stop_regex', treatment: 'refused', accepts: ['', []], note: 'use `stop`' },
-  { name: 'stop_token_ids', treatment: 'refused', accepts: [[]], note: 'use `stop`' },
   { name: 't_max_predict_ms', treatment: 'refused', accepts: [0, -1], note: 'use `max_tokens`' },
   { name: 'stream_reasoning', treatment: 'informational', note: 'reasoning is streamed as text is' },
   { name: 'system', treatment: 'refused', accepts: [''], note: 'send a message of the system' },

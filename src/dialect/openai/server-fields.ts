@@ -1,19 +1,25 @@
+import { z } from 'zod'
 import type { JsonObject } from '../../contract/request.ts'
 import type { Field } from '../wire/field-table.ts'
-import { jsonObject } from '../wire/first-fault.ts'
+import { jsonObject, list } from '../wire/first-fault.ts'
 import { flag, integerFrom, text } from '../wire/wire-types.ts'
 import { refuseLargeJson } from './large-json.ts'
 import { isSame } from './spelling.ts'
 
-const off = { object: {}, text: '', flag: false } as const
+const off = { object: {}, flag: false, list: [] } as const
 const object = jsonObject.nullish()
+const tokenIds = list(z.int({ error: 'a token id' }), { error: 'an array of token ids' }).nullish()
+const texts = list(z.string(), { error: 'an array of strings' })
 const vllm = 'of kind `vllm`'
 const sglang = 'of kind `sglang`'
+const both = 'of kinds `vllm` and `sglang`'
 
 /** Fields that change the output, and that nothing but a server of one kind can honour: with the values that mean nothing. */
 const known = {
   add_special_tokens: { schema: flag, servers: vllm, off: undefined },
-  custom_logit_processor: { schema: text, servers: sglang, off: off.text },
+  allowed_token_ids: { schema: tokenIds, servers: vllm, off: off.list },
+  bad_words: { schema: texts.nullish(), servers: vllm, off: off.list },
+  custom_logit_processor: { schema: text, servers: sglang, off: undefined },
   custom_params: { schema: object, servers: sglang, off: off.object },
   max_dynamic_patch: { schema: integerFrom(1), servers: sglang, off: undefined },
   media_io_kwargs: { schema: object, servers: vllm, off: off.object },
@@ -22,6 +28,8 @@ const known = {
   repetition_detection: { schema: object, servers: vllm, off: off.object },
   session_params: { schema: object, servers: sglang, off: off.object },
   spaces_between_special_tokens: { schema: flag, servers: vllm, off: true },
+  stop_regex: { schema: z.union([z.string(), texts]).nullish(), servers: sglang, off: off.list },
+  stop_token_ids: { schema: tokenIds, servers: both, off: off.list },
   use_audio_in_video: { schema: flag, servers: sglang, off: off.flag },
   vllm_xargs: { schema: object, servers: vllm, off: off.object },
 } as const
@@ -48,7 +56,7 @@ export const serverFieldNames = Object.fromEntries(names.map((name) => [`serverF
 export function decodeServerFields(wire: object): { readonly serverFields?: JsonObject } {
   const given = names.flatMap((name): (readonly [string, unknown])[] => {
     const value: unknown = Reflect.get(wire, name)
-    if (value === undefined || value === null || isSame(value, known[name].off)) return []
+    if (value === undefined || value === null || value === '' || isSame(value, known[name].off)) return []
     refuseLargeJson(value, name)
     return [[name, value]]
   })

@@ -6,10 +6,13 @@ const openaiFields = { seed: 'seed', presencePenalty: 'presence_penalty', freque
 /** Fields that change the output, and that other kinds do not have. */
 const vllmFields = [
   'add_special_tokens',
+  'allowed_token_ids',
+  'bad_words',
   'media_io_kwargs',
   'mm_processor_kwargs',
   'repetition_detection',
   'spaces_between_special_tokens',
+  'stop_token_ids',
   'vllm_xargs',
 ]
 const sglangFields = [
@@ -18,6 +21,8 @@ const sglangFields = [
   'max_dynamic_patch',
   'min_dynamic_patch',
   'session_params',
+  'stop_regex',
+  'stop_token_ids',
   'use_audio_in_video',
 ]
 
