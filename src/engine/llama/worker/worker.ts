@@ -5,6 +5,7 @@ import { type Command, commandSchema, type Report } from '../channel/ipc.ts'
 import { computeAndForget } from './context.ts'
 import { decode } from './decode.ts'
 import { handleRequest } from './handle-request.ts'
+import { LoadErrors } from './load-errors.ts'
 import { loadModel, type WorkerModel } from './model.ts'
 import { readTemplatePart } from './model-template.ts'
 import { Outbox } from './outbox.ts'
@@ -33,11 +34,14 @@ const outbox = new Outbox<Report>((reports) => process.send?.(reports))
 const report = (message: Report): void => outbox.add(message)
 
 async function load({ options }: Extract<Command, { type: 'load' }>): Promise<void> {
+  const errors = new LoadErrors()
   try {
     const model = await loadModel(options, {
       onProgress: (progress) => report({ type: 'loading', progress }),
-      onLog: (level, message) =>
-        report({ type: 'log', level: level === 'error' || level === 'fatal' ? 'error' : 'debug', message }),
+      onLog: (level, message) => {
+        errors.note(level, message)
+        report({ type: 'log', level: level === 'error' || level === 'fatal' ? 'error' : 'debug', message })
+      },
       onWarning: (message) => report({ type: 'log', level: 'warn', message }),
     })
     // Each of the other slots may generate a token in the same batch.
@@ -60,7 +64,7 @@ async function load({ options }: Extract<Command, { type: 'load' }>): Promise<vo
       ...(model.embedder.pooling === 'rank' && { ranks: true as const }),
     })
   } catch (error) {
-    report({ type: 'load-failed', message: messageOf(error) })
+    report({ type: 'load-failed', message: errors.explain(error) })
   }
 }
 

@@ -1,0 +1,31 @@
+import { LlamaLogLevel } from 'node-llama-cpp'
+import { messageOf } from '../../../contract/errors.ts'
+
+/** llama.cpp's own summary, which the thrown error has, too. */
+const summary = /^failed to (?:load model|initialize the context|create context)\b/i
+
+/** What llama.cpp logs as errors while it loads a model: its exceptions say only that it failed. */
+export class LoadErrors {
+  readonly #reasons = new Set<string>()
+
+  note(level: LlamaLogLevel, message: string): void {
+    if (level !== LlamaLogLevel.error && level !== LlamaLogLevel.fatal) return
+    // The name of its function, and what each reason begins with.
+    const reason = message
+      .replace(/^[\w:~]+: /, '')
+      .replace(/^error loading model: /, '')
+      .trim()
+    if (reason !== '' && !summary.test(reason)) this.#reasons.add(reason)
+  }
+
+  /** The error with the last reason that was logged, where it does not name it. */
+  explain(error: unknown): string {
+    const message = messageOf(error)
+    const reason = [...this.#reasons].at(-1)
+    if (reason === undefined || message.includes(reason)) return message
+    const hint = /^unknown model architecture/.test(reason)
+      ? '; this version of llama.cpp does not know it: serve the model with a newer llama-server (engine: llama-server)'
+      : ''
+    return `${message}: ${reason}${hint}`
+  }
+}
