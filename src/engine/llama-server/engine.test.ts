@@ -101,7 +101,7 @@ describe('LlamaServerEngine', () => {
       },
     ]
     expect(await run()).toEqual([text('a')])
-    expect(engine.facts).toEqual({ contextLength: 100, modalities: { image: false, audio: false, video: false } })
+    expect(engine.facts).toEqual({ contextLength: 100, sampling: {}, modalities: { image: false, audio: false, video: false } })
     expect(engine.state).toEqual({ type: 'ready' })
   })
 

@@ -4,6 +4,7 @@ import { type Emit, type OnLateTokens, WatchedEmit } from '../../contract/emit.t
 import type { Engine, EngineCapabilities, EngineFacts, EngineState, PreparedGeneration } from '../../contract/engine.ts'
 import { AppError, type ErrorCode } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
+import { mergeSampling } from '../../contract/merge-sampling.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import { ActiveRuns } from '../active-runs.ts'
 import { Replay } from '../replay.ts'
@@ -106,7 +107,9 @@ export class LlamaServerEngine implements Engine {
     const loaded = this.#supervisor.loaded
     if (loaded === undefined) return {}
     const { readsImages: image, readsAudio: audio, readsVideo: video, version: _, ...facts } = loaded.facts
-    return { ...this.#running?.upstream.facts, ...facts, modalities: { image, audio, video } }
+    const upstream = this.#running?.upstream.facts
+    const sampling = mergeSampling(facts.sampling ?? {}, upstream?.sampling ?? {})
+    return { ...upstream, ...facts, sampling, modalities: { image, audio, video } }
   }
 
   async ensureReady(signal: AbortSignal): Promise<void> {

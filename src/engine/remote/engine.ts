@@ -94,8 +94,12 @@ class RemoteEngine implements Engine {
   }
 
   get facts(): EngineFacts {
-    const { contextLength, adapters } = this.#options
-    return { ...factsOf(this.#session?.replicas, contextLength), ...(adapters !== undefined && { adapters }) }
+    const { contextLength, adapters, sampling } = this.#options
+    return {
+      ...factsOf(this.#session?.replicas, contextLength),
+      ...(adapters !== undefined && { adapters }),
+      ...(sampling !== undefined && { sampling }),
+    }
   }
 
   get tokensAfterCancel(): number {
