@@ -1,4 +1,7 @@
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { startApp, until } from '../../test/support/app.ts'
 import { openHub } from '../../test/support/hub.ts'
 import { type LoadingApp, startLoadingApp } from '../../test/support/loading-app.ts'
@@ -23,7 +26,7 @@ describe('a load from a repository', () => {
       call('/unload', { model_path: 'owner/some', load_request_id: id }, key === undefined ? {} : { key })
     expect((await cancel('two')).body).toMatchObject({ status: 'cancelled', cancelled: 0 })
     expect((await cancel('one', 'other')).body).toMatchObject({ cancelled: 0 })
-    expect((await cancel('one')).body).toMatchObject({ cancelled: 1 })
+    expect((await call('/unload', { load_request_id: 'one' })).body).toEqual({ status: 'cancelled', model: null, cancelled: 1 })
     expect((await loading).status).toBe(499)
     expect((await call('/status')).body).toMatchObject({ loading: [], active_model: 'echo' })
   })
@@ -82,7 +85,42 @@ test('a model is found without loading it', async () => {
   expect((await call('/validate', { model_path: 'o/r', gguf_variant: 'Q4_K_M' })).body).toMatchObject({ gguf_variant: 'Q4_K_M' })
   const wrong = await call('/validate', { model_path: 'o/r', gguf_variant: 'Q2_K' })
   expect(wrong.body).toMatchObject({ detail: "gguf_variant 'Q2_K' is not there; there are: Q4_K_M, Q8_0" })
+  expect((await call('/validate', { model_path: 'o/r' })).body).toMatchObject({ valid: true })
   expect(await states()).toEqual(['echo: ready', 'tiny: stopped'])
+})
+
+describe('a model that is not there is not valid', () => {
+  test('in a repository', async () => {
+    const hub = await openHub()
+    expect((await call('/validate', { model_path: 'hf:o/r/none.gguf' })).status).toBe(404)
+    expect((await call('/validate', { model_path: 'hf:o/r/x-Q8_0.gguf' })).body).toMatchObject({ valid: true })
+    expect(hub.seen.every(({ url }) => url.startsWith('/api/models/'))).toBe(true)
+  })
+
+  test('on a hub that nobody reaches', async () => {
+    vi.stubEnv('HF_ENDPOINT', 'http://127.0.0.1:9')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    expect((await call('/validate', { model_path: 'nope/none' })).status).toBe(503)
+  })
+
+  test('on this machine, whose other files are not told apart from those that are not there', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'dragoman-private-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    await writeFile(join(folder, 'token'), 'hf_secret_secret_secret')
+    await mkdir(join(folder, 'empty'))
+    const answers = await Promise.all(
+      ['none', 'token', 'empty', 'token/x'].flatMap((name) =>
+        ['/validate', '/load'].map(async (route) => {
+          const path = join(folder, name)
+          const { status, body } = await call(route, { model_path: path })
+          return JSON.stringify([status, body]).replaceAll(path, 'PATH')
+        }),
+      ),
+    )
+    expect(new Set(answers).size).toBe(1)
+    expect(answers[0]).toMatch(/^\[404,.*there is no GGUF model at/)
+    expect(answers.join()).not.toContain('hf_secret')
+  })
 })
 
 test('every protocol is mounted beside these routes', async () => {

@@ -65,14 +65,14 @@ export function addUnslothRoutes(app: FastifyInstance, deps: ServerDeps): void {
   })
   app.post('/api/inference/unload', changing, (request, reply) => {
     const { request: wanted, ignored } = decodeUnload(takeRequiredBody(request).body)
-    const { name, loadRequestId, endsRequests } = wanted
     return answer({ request, reply, ignored }, async ({ principal }) => {
-      if (loadRequestId === undefined) {
+      if (wanted.loadRequestId === undefined) {
+        const { name, endsRequests } = wanted
         return { status: 'unloaded', model: await lifecycle.unload(name, { endsRequests, principal }) }
       }
       // Scoped to its key, also for administrators: only who started a load has its id.
-      const cancel = { cancelId: loadKey(loadRequestId), replyIds: [], by: principal.id, isAdmin: false }
-      return { status: 'cancelled', model: name, cancelled: await cancelEverywhere(deps, cancel) }
+      const cancel = { cancelId: loadKey(wanted.loadRequestId), replyIds: [], by: principal.id, isAdmin: false }
+      return { status: 'cancelled', model: wanted.name ?? null, cancelled: await cancelEverywhere(deps, cancel) }
     })
   })
   /** The models that the caller may use. */

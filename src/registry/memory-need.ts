@@ -5,6 +5,7 @@ import { estimateMemory, type MemorySettings } from './estimate-memory.ts'
 import { formatBytes } from './format-bytes.ts'
 import { type GgufFacts, readGgufFacts } from './gguf-facts.ts'
 import { readFileHeader } from './read-file-header.ts'
+import { partsOf } from './split-model.ts'
 
 export type LoadPlan = Omit<MemorySettings, 'contextLength'> & {
   readonly modelPath: string
@@ -103,11 +104,8 @@ async function readFacts(path: string): Promise<GgufFacts | undefined> {
 
 /** The size of a file, or of all parts of a split one, of which the first is named. */
 async function weightsOf(path: string): Promise<number> {
-  const split = /^(.*-)00001(-of-(\d{5})\.gguf)$/.exec(path)
-  if (split === null) return sizeOf(path)
-  const [, begin = '', end = '', count = '1'] = split
-  const parts = Array.from({ length: Number(count) }, (_, index) => `${begin}${`${index + 1}`.padStart(5, '0')}${end}`)
-  // llama.cpp says which part is missing.
+  const { parts } = partsOf(path)
+  // That of a missing part is not known here.
   return sum(await Promise.all(parts.map((part) => sizeOf(part).catch(() => 0))))
 }
 

@@ -31,7 +31,7 @@ const cutWithinHeader = [4, 7, 8, 16, 23, 24, 30, 60, 1000, 15_000]
 async function check(bytes: Buffer): Promise<string> {
   const file = join(folder, 'm.gguf')
   await writeFile(file, bytes)
-  return requireGguf(file).then(
+  return requireGguf(file, { quotes: true }).then(
     () => 'whole',
     (error: Error) => error.message,
   )

@@ -10,17 +10,31 @@ const shownChars = 40
 const knownVersions: readonly number[] = [2, 3]
 
 /**
- * Throws `model-unavailable` unless the file begins like a GGUF file and is as long as its header says. The message quotes a
- * readable beginning, which often shows what was served instead, such as an HTML page or a Git LFS pointer.
+ * Throws `model-unavailable` unless the file begins like a GGUF file and is as long as its header says. `quotes`: the message quotes a
+ * readable beginning, which often shows what was served instead, such as an HTML page; not of a file of this machine, which may be any.
  */
-export async function requireGguf(file: string): Promise<void> {
+export async function requireGguf(file: string, { quotes = false }: { readonly quotes?: boolean } = {}): Promise<void> {
   const handle = await open(file)
   try {
     const { size } = await handle.stat()
     const begin = (await readFirstBytes(handle, shownChars)).toString('latin1')
     if (begin.startsWith('GGUF')) return await requireWhole(handle, size)
-    const shown = readableText.test(begin) ? `; it begins with ${JSON.stringify(begin)}` : ''
+    const shown = begin.startsWith('version https://git-lfs.')
+      ? ' but a pointer of Git LFS: fetch the file itself (git lfs pull)'
+      : quotes && readableText.test(begin)
+        ? `; it begins with ${JSON.stringify(begin)}`
+        : ''
     throw new AppError('model-unavailable', size === 0 ? 'the file is empty' : `this is not a GGUF file${shown}`)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Whether a file has the first bytes of a GGUF file. Rejects when it cannot be read. */
+export async function beginsLikeGguf(file: string): Promise<boolean> {
+  const handle = await open(file)
+  try {
+    return (await readFirstBytes(handle, 4)).toString('latin1') === 'GGUF'
   } finally {
     await handle.close()
   }

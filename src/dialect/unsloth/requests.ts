@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { AppError } from '../../contract/errors.ts'
 import type { NameOf } from '../../contract/field.ts'
 import { cacheTypes, type LoadRequest, type LoadSettings, type ModelWanted } from '../../contract/lifecycle.ts'
 import { checkFields, type Field, indexFields } from '../wire/field-table.ts'
@@ -29,7 +30,7 @@ const loadSchema = form({
   load_in_4bit: flag,
 })
 const validateSchema = form(wanted)
-const unloadSchema = form({ model_path: nonEmptyText, load_request_id: loadRequestId, force_cancel_active: flag })
+const unloadSchema = form({ model_path: nonEmptyText.nullish(), load_request_id: loadRequestId, force_cancel_active: flag })
 
 type Decoded<T> = { readonly request: T; readonly ignored: readonly string[] }
 type WireWanted = Pick<z.output<typeof validateSchema>, keyof typeof wanted>
@@ -53,13 +54,20 @@ export function decodeValidate(body: unknown): Decoded<ModelWanted> {
   return { request: readWanted(wire), ignored }
 }
 
-/** `POST /api/inference/unload`: a model, or one load. */
-export function decodeUnload(
-  body: unknown,
-): Decoded<{ readonly name: string; readonly loadRequestId: string | undefined; readonly endsRequests: boolean }> {
+type Unload =
+  | { readonly name: string; readonly loadRequestId: undefined; readonly endsRequests: boolean }
+  | { readonly name: string | undefined; readonly loadRequestId: string }
+
+/** `POST /api/inference/unload`: a model, or one load, which needs no model beside its id. */
+export function decodeUnload(body: unknown): Decoded<Unload> {
   const { wire, ignored } = read(unloadSchema, unloadFields, body)
-  const { model_path: name, load_request_id, force_cancel_active } = wire
-  return { request: { name, loadRequestId: load_request_id ?? undefined, endsRequests: force_cancel_active === true }, ignored }
+  const { model_path: name, load_request_id: loadRequestId, force_cancel_active } = wire
+  if (isSet(loadRequestId)) return { request: { name: name ?? undefined, loadRequestId }, ignored }
+  if (!isSet(name)) {
+    const message = 'model_path is missing: name the model to unload, or send the load_request_id of the load to cancel'
+    throw new AppError('invalid-request', message, { param: 'model_path' })
+  }
+  return { request: { name, loadRequestId: undefined, endsRequests: force_cancel_active === true }, ignored }
 }
 
 const names: Readonly<Record<string, string>> = {

@@ -1,0 +1,73 @@
+import type { LoadedModel } from '../config/models.ts'
+import { AppError } from '../contract/errors.ts'
+import { field } from '../contract/field.ts'
+import type { FoundModel } from '../contract/lifecycle.ts'
+import { chooseFile } from '../registry/choose-file.ts'
+import type { RepositoryFile } from '../registry/hugging-face.ts'
+import { availableMemoryBytes } from '../registry/memory.ts'
+import { reachFile } from '../registry/reach-file.ts'
+import type { Source } from '../registry/sources.ts'
+import { listFiles } from './list-files.ts'
+import { describeConfig, type ManagedModel } from './model-report.ts'
+
+type Repository = Extract<Source, { type: 'hf-repository' }>
+
+type LookUpOptions = {
+  readonly models: { all(): readonly ManagedModel[] }
+  readonly env?: Readonly<Record<string, string | undefined>>
+  /** Gives access to the repository; absent: that of the environment. */
+  readonly token: string | undefined
+  readonly signal: AbortSignal
+}
+
+/**
+ * What is known of a model, when its file is where its source says; nothing is fetched. Rejects with `model-not-found` for a file that a repository
+ * does not have, with `model-unavailable` where the answer is no file, or there is none.
+ */
+export async function lookUp(
+  config: LoadedModel,
+  { models, env = process.env, token, signal }: LookUpOptions,
+): Promise<FoundModel> {
+  if (config.engine !== 'llama' && config.engine !== 'llama-server') return describeConfig(config)
+  const isLoaded = models.all().some(({ id, engine }) => id === config.id && engine.state.type === 'ready')
+  if (isLoaded) return describeConfig(config)
+  let failure: unknown
+  for (const source of config.source) {
+    try {
+      await look(source, { signal, listFiles: (repository) => listFiles(repository, { env, token, signal }) })
+      return describeConfig(config)
+    } catch (error) {
+      signal.throwIfAborted()
+      failure = error
+    }
+  }
+  throw failure
+}
+
+type Looking = {
+  readonly signal: AbortSignal
+  listFiles(repository: Repository): Promise<readonly RepositoryFile[]>
+}
+
+async function look(source: Source, { signal, listFiles }: Looking): Promise<void> {
+  switch (source.type) {
+    // A wheel is unpacked by its installer only. A path was looked up when it was found.
+    case 'path':
+    case 'wheel':
+      return
+    case 'hf-repository':
+      chooseFile(await listFiles(source), availableMemoryBytes())
+      return
+    case 'hf': {
+      const { file, ...rest } = source
+      const files = await listFiles({ ...rest, type: 'hf-repository' })
+      if (!files.some(({ path }) => path === file)) {
+        const message = `${field('name')}: the repository ${source.owner}/${source.repo} has no file ${file}`
+        throw new AppError('model-not-found', message, { at: ['name'] })
+      }
+      return
+    }
+    case 'url':
+      return reachFile(source.url, signal)
+  }
+}

@@ -1,0 +1,13 @@
+import { createWatchdog, requestFile } from './file-request.ts'
+
+const responseTimeoutMs = 10_000
+
+/** Rejects with `model-unavailable` unless a server offers this file; its bytes are left. */
+export async function reachFile(url: string, signal: AbortSignal): Promise<void> {
+  const watchdog = createWatchdog(signal)
+  try {
+    await requestFile({ url, responseTimeoutMs }, watchdog)
+  } finally {
+    watchdog.end()
+  }
+}
