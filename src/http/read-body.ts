@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { AppError } from '../contract/errors.ts'
+import { JoinedPieces } from '../contract/joined-pieces.ts'
 import { JsonScanner } from '../dialect/wire/json-scanner.ts'
 import type { BodyRoom, BodyShare } from './body-room.ts'
 import { type JsonBody, parseJsonBody, parseLargeJsonBody } from './json-body.ts'
@@ -36,10 +37,13 @@ export function createBodyReader({ limitBytes, room, hashes = false }: BodyReade
     // Until the reply is closed: the texts live on in the request that is decoded from the body.
     const share = room.open()
     request.bodyShare = share
-    let pieces: Buffer[] = []
     let sizeBytes = 0
-    // Piece by piece: a large body in one call would stall other requests.
     const hash = hashes ? createHash('sha256') : undefined
+    // Piece by piece: a large body in one call would stall other requests.
+    let pieces = new JoinedPieces((piece) => {
+      hash?.update(piece)
+      scanner.push(piece)
+    })
     const stop = () => {
       payload.off('data', onData)
       payload.off('end', onEnd)
@@ -47,17 +51,15 @@ export function createBodyReader({ limitBytes, room, hashes = false }: BodyReade
     }
     const fail = (error: Error) => {
       stop()
-      pieces = []
+      pieces = new JoinedPieces()
       done(error)
     }
     const onData = (piece: Buffer) => {
       if (sizeBytes + piece.length > limitBytes) return fail(tooLarge(limitBytes))
       if (!share.grow(piece.length)) return fail(noRoom())
       sizeBytes += piece.length
-      pieces.push(piece)
-      hash?.update(piece)
       try {
-        scanner.push(piece)
+        pieces.push(piece)
       } catch (error) {
         fail(AppError.from(error))
       }
@@ -71,8 +73,13 @@ export function createBodyReader({ limitBytes, room, hashes = false }: BodyReade
         )
       }
       if (sizeBytes === 0) return done(null)
-      const body = pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces, sizeBytes)
-      pieces = []
+      let body: Buffer
+      try {
+        body = pieces.end()
+      } catch (error) {
+        return fail(AppError.from(error))
+      }
+      pieces = new JoinedPieces()
       request.bodyHash = hash?.digest('base64')
       if (sizeBytes > largeBodyBytes) {
         parseLargeJsonBody(body).then(accept, done)

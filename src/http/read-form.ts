@@ -1,3 +1,4 @@
+import { JoinedPieces } from '../contract/joined-pieces.ts'
 import type { FormPart } from '../contract/services.ts'
 import type { BodyShare } from './body-room.ts'
 import { type FormBody, parseForm } from './parse-form.ts'
@@ -26,11 +27,11 @@ export async function readForm({ headers, body, limitBytes, share }: FormInput):
   await parseForm({ headers, body, limits, onPiece }, (parser) => {
     parser.on('field', (name, value) => parts.push(() => ({ name, value })))
     parser.on('file', (name, stream, filename, _, mediaType) => {
-      const pieces: Buffer[] = []
+      const pieces = new JoinedPieces()
       stream.on('data', (piece: Buffer) => pieces.push(piece))
       // The parser reports it too.
       stream.on('error', () => undefined)
-      parts.push(() => ({ name, filename: filename ?? 'file', mediaType, bytes: Buffer.concat(pieces) }))
+      parts.push(() => ({ name, filename: filename ?? 'file', mediaType, bytes: pieces.end() }))
     })
   })
   return parts.map((part) => part())

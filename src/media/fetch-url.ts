@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import { Agent, request } from 'undici'
 import type { AppError } from '../contract/errors.ts'
+import { JoinedPieces } from '../contract/joined-pieces.ts'
 import { linkedSignal } from '../contract/linked-signal.ts'
 import type { MediaItem } from '../contract/media.ts'
 import { createGuardedConnect, ForbiddenAddress, type Guard } from './guarded-connect.ts'
@@ -93,7 +94,7 @@ async function follow(start: URL, { item, signal, agent }: Hop, options: FetchOp
 type Collecting = Pick<FetchOptions, 'maxBytes' | 'grow'> & { readonly item: MediaItem; readonly expected: number }
 
 async function collect(body: Readable, { item, maxBytes, grow, expected }: Collecting): Promise<Buffer> {
-  const pieces: Buffer[] = []
+  const pieces = new JoinedPieces()
   let size = 0
   try {
     if (expected > maxBytes) throw tooLarge(item, maxBytes)
@@ -107,7 +108,7 @@ async function collect(body: Readable, { item, maxBytes, grow, expected }: Colle
     body.on('error', () => undefined).destroy()
     throw error
   }
-  return Buffer.concat(pieces, size)
+  return pieces.end()
 }
 
 /** The URL of a hop. Throws for other schemes, for credentials, and for hosts that the configuration does not allow. */

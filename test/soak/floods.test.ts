@@ -80,6 +80,10 @@ const onSocket = (count: number, make: (index: number) => Buffer) =>
   ])
 /** The code of the close frame: 1008. */
 const tooMany = '\u0003\u00f0'
+const inBytes = (path: string, type: string) => {
+  const head = `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: ${type}\r\ntransfer-encoding: chunked\r\n\r\n`
+  return flood(`${head}${'1\r\n \r\n'.repeat(4 * tiny)}0\r\n\r\n`, 'x-request-id')
+}
 const pipelined = (count: number, text: string) => flood(text.repeat(count), 'x-request-id', count)
 
 const floods: readonly (readonly [string, () => Promise<void>])[] = [
@@ -139,6 +143,8 @@ const floods: readonly (readonly [string, () => Promise<void>])[] = [
         tooMany,
       ),
   ],
+  ['a body in pieces of one byte', () => inBytes('/v1/chat/completions', 'application/json')],
+  ['a form in pieces of one byte', () => inBytes('/v1/audio/transcriptions', 'multipart/form-data; boundary=b')],
   ['pipelined requests for a public route', () => pipelined(requests, get('/health'))],
   ['pipelined requests for the models', () => pipelined(requests, get('/v1/models'))],
   ['pipelined requests for nothing', () => pipelined(requests / 2, get('/x'))],
