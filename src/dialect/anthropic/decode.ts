@@ -78,14 +78,17 @@ function decodePrompt(wire: CountWire, { sealer, exactBody }: DecodeSources) {
   const tools = decodeTools(wire)
   const conversation = decodeMessages(wire, { sealer, exactInputs: findExactInputs(exactBody), tools: tools.tools })
   const nested = checkNested(wire)
-  const last = conversation.messages.at(-1)
+  const { messages } = conversation
+  const last = messages.at(-1)
+  const isEmpty =
+    messages.length > 1 && last?.role === 'assistant' && last.parts.every((part) => part.type === 'text' && part.text === '')
   const prompt: ChatPrompt = {
     type: 'chat',
     ...plainChat,
-    messages: conversation.messages,
+    // A last message of the assistant's is the beginning of its answer; Anthropic lets it be empty.
+    messages: isEmpty ? messages.slice(0, -1) : messages,
     tools: tools.tools,
-    // A last message of the assistant's is the beginning of its answer.
-    start: last?.role === 'assistant' ? 'last-message' : 'new-turn',
+    start: last?.role === 'assistant' && !isEmpty ? 'last-message' : 'new-turn',
   }
   const nameOf = (path: CanonicalPath) => nameMessageField(wire, { path, paths: conversation.paths, tools: tools.indices })
   return {

@@ -33,6 +33,13 @@ const roles: readonly StrictnessRow[] = [
     becomes: { prompt: { start: 'last-message' } },
     note: 'the reply goes on from it',
   },
+  {
+    what: 'an empty last message of the assistant',
+    sample: { messages: [user, { role: 'assistant', content: '' }] },
+    outcome: 'healed',
+    becomes: { prompt: { start: 'new-turn', messages: [{ role: 'user' }] } },
+    note: 'left out',
+  },
 ]
 
 const assistantBlocks: readonly StrictnessRow[] = [

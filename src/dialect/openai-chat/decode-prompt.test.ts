@@ -11,6 +11,8 @@ function promptOf(fields: object): Extract<Prompt, { type: 'chat' }> {
   return prompt
 }
 
+const thought = (content: string | null) => ({ role: 'assistant', content, reasoning_content: 'Hm.' })
+
 describe('where the answer begins', () => {
   test.each<[string, object, string]>([
     ['in a turn of its own', {}, 'new-turn'],
@@ -22,6 +24,8 @@ describe('where the answer begins', () => {
       { messages: [user, assistant], continue_final_message: true, add_generation_prompt: false },
       'last-message',
     ],
+    ['in reasoning without a text', { messages: [user, thought(null)], continue_final_message: true }, 'last-message'],
+    ['in reasoning with an empty text', { messages: [user, { ...thought(''), prefix: true }] }, 'last-message'],
     ['in a message with a prefix mark', { messages: [user, { ...assistant, prefix: true }] }, 'last-message'],
     ['in a partial message', { messages: [user, { ...assistant, partial: true }] }, 'last-message'],
     ['not in a message marked otherwise', { messages: [user, { ...assistant, prefix: false }] }, 'new-turn'],
@@ -33,6 +37,7 @@ describe('where the answer begins', () => {
     [{ continue_final_message: true }, 'continue_final_message'],
     [{ messages: [user, assistant], continue_final_message: true, add_generation_prompt: true }, 'continue_final_message'],
     [{ messages: [user, { role: 'assistant', content: null }], continue_final_message: true }, 'continue_final_message'],
+    [{ messages: [user, { ...thought(null), reasoning_content: '' }], continue_final_message: true }, 'continue_final_message'],
     [
       {
         messages: [user, { ...assistant, tool_calls: [{ id: 'c', function: { name: 'f', arguments: '{}' } }] }],

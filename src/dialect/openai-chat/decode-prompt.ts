@@ -66,9 +66,9 @@ function decodeStart(wire: ChatWire, messages: readonly Message[]): ChatPrompt['
   if (last?.role !== 'assistant') {
     throw invalid(param, `${param} true requires an assistant message at the end, got the role '${last?.role}'`)
   }
-  const end = last.parts.at(-1)
-  if (end?.type !== 'text' || end.text === '') {
-    throw invalid(param, `${param} true requires a last message that ends in text`)
+  const end = last.parts.findLast((part) => part.type !== 'text' || part.text !== '')
+  if ((end?.type !== 'text' && end?.type !== 'reasoning') || end.text === '') {
+    throw invalid(param, `${param} true requires a last message that ends in text, or has only reasoning`)
   }
   return 'last-message'
 }

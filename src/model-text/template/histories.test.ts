@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { readLlamaTemplates } from '../../../test/support/llama-templates.ts'
 import { assistant, call, reasoning, text } from '../../../test/support/parts.ts'
 import { type Message, plainChat } from '../../contract/request.ts'
+import { recogniseReasoning } from '../formats/recognise-reasoning.ts'
 import { ferry, type History, histories, thoughtfulLoop } from './__fixtures__/histories.ts'
 import { oddSchemas } from './__fixtures__/odd-schemas.ts'
 import { follows, refuse, template } from './__fixtures__/trait-conversations.ts'
@@ -77,6 +78,18 @@ describe.skipIf(templates.length === 0)('a template of llama.cpp', () => {
     expect((rendered.match(/Tho\d/g) ?? []).join()).toMatch(expected)
     if (name.includes('Ministral')) expect(rendered).toContain('[THINK]Tho1[/THINK]')
   })
+})
+
+test.skipIf(templates.length === 0)('reasoning alone is continued where a model reasons, and refused elsewhere', () => {
+  const messages: Message[] = [{ role: 'user', content: [text('Usr1')] }, assistant(reasoning('Tho1'))]
+  for (const [name, source] of templates) {
+    const continueIt = () => {
+      const prompt = { type: 'chat', ...plainChat, messages, start: 'last-message' } as const
+      return compile(name, source).render(prompt, { reasoning: { enabled: true } })
+    }
+    if (recogniseReasoning(source) === undefined) expect(continueIt, name).toThrow('has only reasoning')
+    else expect(continueIt(), name).toMatchObject({ text: expect.stringMatching(/Usr1[\s\S]*Tho1$/), startsInReasoning: true })
+  }
 })
 
 describe('what a template refuses', () => {

@@ -14,7 +14,7 @@ test.each<[ReasoningOptions, boolean | undefined]>([
   [{ budgetTokens: 100 }, undefined],
   [{}, undefined],
 ])('%j switches thinking: %s', (options, wanted) => {
-  expect(reasoningVariables(options, 'enable_thinking')['enable_thinking']).toBe(wanted)
+  expect(reasoningVariables(options, 'enable_thinking').enable_thinking).toBe(wanted)
 })
 
 describe('in the templates of llama.cpp that do not think by default', () => {
