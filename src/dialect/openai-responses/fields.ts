@@ -35,7 +35,7 @@ const openaiFields: readonly Field[] = [
   {
     name: 'input',
     treatment: 'used',
-    note: 'a text or items, also `additional_tools`; items of tools that OpenAI runs, and unknown ones, are ignored and listed; [media](media.md) as data or other URLs and by file id',
+    note: 'a text or items, also `additional_tools`; items of tools that OpenAI runs are ignored and listed, also unknown ones without `role` and `content`, and an input of which nothing is left is refused; [media](media.md) as data or other URLs and by file id',
   },
   { name: 'instructions', treatment: 'used', note: 'the first system message; never taken from a previous response' },
   {
