@@ -8,8 +8,12 @@ import { isSame } from './spelling.ts'
 
 const off = { object: {}, flag: false, list: [] } as const
 const object = jsonObject.nullish()
-const tokenIds = list(z.int({ error: 'a token id' }), { error: 'an array of token ids' }).nullish()
-const texts = list(z.string(), { error: 'an array of strings' })
+const most = (count: number, what: string) => ({
+  error: `an array of ${what}`,
+  max: { count, error: `at most ${count} ${what}` },
+})
+const tokenIds = list(z.int({ error: 'a token id' }), most(10_000, 'token ids')).nullish()
+const texts = list(z.string(), most(1000, 'strings'))
 const vllm = 'of kind `vllm`'
 const sglang = 'of kind `sglang`'
 const both = 'of kinds `vllm` and `sglang`'
