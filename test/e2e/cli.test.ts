@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
-import { type AddressInfo, createServer } from 'node:net'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { builtinModel } from '../../src/registry/builtin-model.ts'
@@ -11,6 +11,7 @@ import { nowhere, useCommandLine } from '../support/command-line.ts'
 import { encodeGguf } from '../support/gguf-writer.ts'
 import { listenOnLoopback } from '../support/loopback.ts'
 import { dataOf, openChat } from '../support/raw-client.ts'
+import { upgradeRequest } from '../support/web-socket-frames.ts'
 
 const cli = useCommandLine()
 
@@ -51,6 +52,20 @@ describe('dragoman serve', () => {
     expect(stream.text().endsWith('data: [DONE]\n\n')).toBe(true)
     expect(dataOf(stream.text()).some((event) => event.error !== undefined)).toBe(false)
     expect(await server.ended).toBe(0)
+  })
+
+  test('SIGTERM does not wait for a WebSocket whose client does not answer the close frame', async () => {
+    const server = await cli.serve()
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+    socket.on('error', () => undefined)
+    socket.write(upgradeRequest())
+    expect(String((await once(socket, 'data'))[0])).toContain('101 Switching Protocols')
+    const startedMs = performance.now()
+    server.child.kill('SIGTERM')
+    expect(await server.ended).toBe(0)
+    // The grace time for requests that run is 30 s.
+    expect(performance.now() - startedMs).toBeLessThan(15_000)
+    socket.destroy()
   })
 
   test('reachable from elsewhere it makes a key, shows it once, and asks for it', async () => {
