@@ -88,12 +88,12 @@ describe('the stream of a chat completion', () => {
       chat(
         { type: 'tool-call-start', choice, id: 'c1', name: 'f' },
         { type: 'tool-call-delta', choice, id: 'c1', delta: '{oops' },
-        { type: 'tool-call-end', choice, id: 'c1', state: 'unparseable', raw: 'f({oops' },
+        { type: 'tool-call-end', choice, id: 'c1', state: 'unparseable', raw: '{oops' },
         { type: 'tool-call-start', choice, id: 'c2', name: 'g' },
         { type: 'tool-call-end', choice, id: 'c2' },
       ).slice(3),
     ).toMatchObject([
-      calls('f({oops', 'failed'),
+      calls('f({oops)', 'failed'),
       calls('', 'started'),
       { event: { delta: { tool_call: { tool_name: 'g' }, parse_status: 'succeeded' } } },
     ])
@@ -107,7 +107,7 @@ describe('the stream of a chat completion', () => {
         finish('length'),
         usage,
       ).slice(2),
-    ).toEqual([calls('{"a": "lon', 'in_progress'), calls('{"a": "lon', 'failed'), ends('out_of_tokens')])
+    ).toEqual([calls('{"a": "lon', 'in_progress'), calls('f({"a": "lon)', 'failed'), ends('out_of_tokens')])
   })
 
   test('a call ends where text begins, before a server says so', () => {
@@ -128,7 +128,7 @@ describe('the stream of a chat completion', () => {
         { type: 'tool-call-end', choice, id: 'c1' },
         finish('length'),
       ).slice(3),
-    ).toEqual([calls('{"a', 'failed')])
+    ).toEqual([calls('f({"a)', 'failed')])
   })
 
   test.each(finishReasons)('after %s, the last chunk has the stop reason of whole replies', (reason) => {

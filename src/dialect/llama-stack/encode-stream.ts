@@ -16,11 +16,11 @@ export function createChatEncoder(): StreamEncoder {
   function endCall({ raw, state }: Pick<Extract<GenerationEvent, { type: 'tool-call-end' }>, 'raw' | 'state'> = {}): string {
     if (call === undefined) return ''
     const made = encodeCall(call)
-    const { input } = call
+    const { name, input } = call
     call = undefined
     // What a limit truncated does not parse either.
     const hasFailed = state === 'unparseable' || typeof made.arguments === 'string'
-    if (hasFailed) return progress(callDelta(raw ?? input, 'failed'))
+    if (hasFailed) return progress(callDelta(`${name}(${raw ?? input})`, 'failed'))
     return progress(callDelta(made, 'succeeded'))
   }
 
