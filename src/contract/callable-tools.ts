@@ -1,4 +1,4 @@
-import type { FunctionTool, Tool, ToolChoice } from './request.ts'
+import type { FunctionTool, JsonObject, Tool, ToolChoice } from './request.ts'
 
 /** The declared functions, without other kinds of tools. */
 export function functionTools(tools: readonly Tool[]): readonly FunctionTool[] {
@@ -22,6 +22,12 @@ export function callableTools(tools: readonly Tool[], toolChoice: ToolChoice): r
 /** The functions with the schema that their arguments have to satisfy as `parameters`. */
 export function enforcedTools(tools: readonly FunctionTool[]): readonly FunctionTool[] {
   return tools.map(({ enforced, ...tool }) => (enforced === undefined ? tool : { ...tool, parameters: enforced }))
+}
+
+/** The schema of a tool's arguments, which are an object whatever the tool declares: one without members where it declares nothing. */
+export function argumentsSchema({ parameters = {} }: { readonly parameters?: JsonObject | undefined }): JsonObject {
+  if (parameters.type === 'object') return parameters
+  return { ...(Object.keys(parameters).length === 0 && { properties: {} }), ...parameters, type: 'object' }
 }
 
 export function isFunctionTool(tool: Tool): tool is FunctionTool {

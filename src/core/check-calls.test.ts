@@ -48,6 +48,13 @@ async function play(
 }
 
 describe('calls to strict tools', () => {
+  test('have an object, whatever the tool declares', async () => {
+    const tools: readonly Tool[] = [{ name: 'f', strict: true, parameters: {} }]
+    const ends = async (json: string) => (await play([raw(call('f', json)), finish(), usage], { tools })).at(-1)
+    expect(await ends('"text"')).toMatchObject({ type: 'error', error: { code: 'invalid-output' } })
+    expect(await ends('{}')).toMatchObject({ type: 'usage' })
+  })
+
   test.each<[string, readonly EngineEvent[]]>([
     ['are valid', [raw(call('f', '{"n": 1}')), finish(), usage]],
     ['are to tools that are not strict', [raw(call('g', '{"n": "x"}')), finish(), usage]],

@@ -1,4 +1,4 @@
-import { callableTools } from '../contract/callable-tools.ts'
+import { argumentsSchema, callableTools } from '../contract/callable-tools.ts'
 import type { PreparedGeneration } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import type { GenerationEvent } from '../contract/event.ts'
@@ -82,9 +82,9 @@ export async function createCallCheck(
 
 /** What is wrong with the arguments of a call, in words. */
 async function problemOf(tool: FunctionTool, json: string, validator: Validator): Promise<string | undefined> {
-  const { name, parameters = { type: 'object' }, enforced } = tool
+  const { name, enforced } = tool
   if (enforced === undefined) {
-    const problem = await validator.check(parameters, json)
+    const problem = await validator.check(argumentsSchema(tool), json)
     if (problem === undefined) return undefined
     return `strict tool '${name}' with arguments that do not satisfy its parameters: ${problem}. Try again, or simplify the schema`
   }

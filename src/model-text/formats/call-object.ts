@@ -15,7 +15,8 @@ import {
   type TextFeed,
 } from '../scan/text-feed.ts'
 import { type CallReader, type CallWriter, declaredArguments } from './call-writer.ts'
-import { readArguments } from './read-arguments.ts'
+import { readItems, readSeparatorOf } from './list-items.ts'
+import { acceptNoArguments, objectIsNext, readArguments, writeEmptyCall } from './read-arguments.ts'
 import { endMarks } from './turn-marks.ts'
 
 type CallObjectOptions = {
@@ -45,14 +46,16 @@ export function* readCallObject(writer: CallWriter, options: CallObjectOptions =
   let held: string | undefined
   let opened = false
   let first = true
+  let isClosed = false
   while (true) {
     yield* space(feed)
     if (!first && !(yield* accept(feed, ','))) {
-      yield* accept(feed, '}')
+      isClosed = yield* accept(feed, '}')
       break
     }
     yield* space(feed)
-    if (yield* accept(feed, '}')) break
+    isClosed = yield* accept(feed, '}')
+    if (isClosed) break
     first = false
     const key = yield* readWord(feed)
     if (key === undefined) break
@@ -69,13 +72,15 @@ export function* readCallObject(writer: CallWriter, options: CallObjectOptions =
       if (tool === undefined) return false
     } else if (argumentKeys.has(key) && !opened) {
       if (tool !== undefined && next === '{') {
+        if (!(yield* objectIsNext(feed))) return false
         if (options.deferred === true) writer.openDeferred(tool, id)
         else writer.open(tool, id)
         opened = true
         if (!(yield* readArguments(writer, tool, options))) break
       } else {
         if (options.bare === true && next !== '{' && next !== '"' && next !== 'n') return false
-        held = yield* readHeld(feed)
+        // Nothing stands for no arguments.
+        held = next === '}' || next === ',' ? 'null' : yield* readHeld(feed)
         if (held === undefined) return false
       }
     } else if (idKeys.has(key)) {
@@ -91,7 +96,8 @@ export function* readCallObject(writer: CallWriter, options: CallObjectOptions =
     writer.close()
     return true
   }
-  const given = tool === undefined ? undefined : (held ?? (options.bare === true || feed.truncated ? undefined : '{}'))
+  const isBegun = !isClosed && feed.at === feed.text.length
+  const given = tool === undefined ? undefined : (held ?? (options.bare === true || isBegun ? undefined : '{}'))
   if (tool === undefined || given === undefined) return false
   return writeHeld(writer, tool, { json: given, id, isCertain: options.bare !== true })
 }
@@ -105,8 +111,12 @@ export function* readNamedObject(writer: CallWriter, options: CallObjectOptions 
   const tool = name === undefined ? undefined : writer.tool(name)
   yield* space(feed)
   if (tool === undefined || !(yield* accept(feed, ':'))) return false
-  yield* space(feed)
-  if ((yield* peek(feed)) !== '{') return false
+  if (yield* acceptNoArguments(feed, tool, { ends: ['}'] })) {
+    writeEmptyCall(writer, tool)
+    yield* acceptAfterSpace(feed, ['}'])
+    return true
+  }
+  if (!(yield* objectIsNext(feed))) return false
   writer.open(tool)
   yield* readArguments(writer, tool, options)
   writer.close()
@@ -134,15 +144,16 @@ export function readCallList(options: {
     const { feed } = writer
     const bracketed = (yield* acceptAfterSpace(feed, ['['])) !== undefined
     yield* space(feed)
-    if (!(yield* one(writer, { bare, ends }))) return false
-    while (true) {
-      feed.hold()
-      yield* acceptAfterSpace(feed, [',', ';'])
-      yield* space(feed)
-      if ((yield* peek(feed)) === '{' && (yield* one(writer, { bare, ends }))) continue
-      feed.rewind()
-      break
-    }
+    const isMade = yield* readItems(writer, {
+      readCall: () => one(writer, { bare, ends }),
+      *readSeparator() {
+        return (yield* readSeparatorOf(feed, ',;', false)) && (yield* peek(feed)) === '{'
+      },
+      isCall: (text) =>
+        /^\{.*["'](?:name|tool_name|function_name)["']\s*:/s.test(text) && /["'](?:arguments|parameters|args)["']\s*:/.test(text),
+      bracketed,
+    })
+    if (!isMade) return false
     if (bracketed || writer.blockIsOpen) yield* acceptAfterSpace(feed, [']'])
     if (closers.length > 0) {
       const isClosed = (yield* acceptAfterSpace(feed, closers)) !== undefined
@@ -183,6 +194,7 @@ function asObject(json: string, tool: FunctionTool): string | undefined {
   const text: string = JSON.parse(json).trim()
   if (text === '' || text.startsWith('{')) return text === '' ? '{}' : text
   const property = soleStringProperty(declaredArguments(tool))
+  if (property === undefined && text === 'null') return '{}'
   return property === undefined ? undefined : JSON.stringify({ [property]: text })
 }
 

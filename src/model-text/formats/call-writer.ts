@@ -51,6 +51,9 @@ export class CallWriter {
   allAreCallable = true
   /** A reader has read calls of a block, and not the end of the block. */
   blockIsOpen = false
+  /** Takes text that stands between calls. */
+  onText: (text: string) => void = ignoreText
+  #skipped = ''
 
   constructor(feed: TextFeed, sink: ChoiceSink, options: WriterOptions) {
     this.feed = feed
@@ -68,6 +71,24 @@ export class CallWriter {
     this.allAreCallable = false
     this.feed.limitAttempt()
     return { name }
+  }
+
+  /** A call that the model only began is not made. In an attempt it is read, so that reasoning ends in front of it. */
+  unfinished(): boolean {
+    this.allAreCallable = false
+    return this.#attempt !== undefined
+  }
+
+  /** What a list has in the place of a call is text, if the list has calls at all. */
+  skip(text: string): void {
+    this.#skipped += text
+  }
+
+  /** Emits the text that was skipped, or forgets it. */
+  endList(hasCalls: boolean): void {
+    const text = this.#skipped
+    this.#skipped = ''
+    if (hasCalls && text !== '') this.#emit(() => this.onText(text))
   }
 
   /** The tools that may be called. */
@@ -207,6 +228,7 @@ export class CallWriter {
     const { parallel, dropsOthers } = this.#options
     call.muted = (this.calls > 0 && !parallel) || (dropsOthers && !this.#isCallable(call.tool))
     if (call.muted) return
+    this.endList(true)
     this.calls += 1
     const { id } = call
     const ownId = id === undefined || id === '' || this.#ids.has(id) ? this.#options.makeCallId() : id
@@ -234,6 +256,10 @@ export class CallWriter {
     this.#attempt.steps.push(step)
     if (this.allAreCallable && this.feed.attemptedChars > maxHeldChars) this.commit()
   }
+}
+
+function ignoreText(): void {
+  // No list of this format is read.
 }
 
 /** Reads one call, or a block of several, after its tag. False, with no call opened, when it is not a call. */

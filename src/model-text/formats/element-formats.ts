@@ -1,12 +1,13 @@
 import type { FunctionTool, JsonObject } from '../../contract/request.ts'
 import { isTextOnly } from '../scan/coerce-bare.ts'
 import { allowedTypes, propertyOf } from '../scan/schema-types.ts'
-import { accept, type Reading, space, type TextFeed, until } from '../scan/text-feed.ts'
+import { accept, acceptAfterSpace, peek, type Reading, space, type TextFeed, until } from '../scan/text-feed.ts'
 import { readBlockOf } from './call-block.ts'
 import { type CallReader, declaredArguments } from './call-writer.ts'
 import { type ArgumentHead, type ElementStyle, readElements } from './elements.ts'
 import { text } from './json-calls.ts'
 import { hermes } from './json-formats.ts'
+import { acceptNoArguments, writeEmptyCall } from './read-arguments.ts'
 import type { CallPiece, RequiredCalls } from './required-calls.ts'
 import { argumentPairs, readInlineFunction, readInlineTaggedCall, readPairs } from './tagged-calls.ts'
 import type { ToolFormat, Trigger } from './tool-format.ts'
@@ -161,6 +162,12 @@ export function invocations(options: {
     const head = yield* readAttributes(feed)
     const tool = head && writer.tool(head.key)
     if (tool === undefined) return false
+    if (yield* acceptNoArguments(feed, tool, { ends: style.callEnds })) {
+      writeEmptyCall(writer, tool)
+      yield* acceptAfterSpace(feed, style.callEnds)
+      return true
+    }
+    if ((yield* peek(feed)) === '' && !feed.truncated) return writer.unfinished()
     writer.open(tool)
     yield* readElements(writer, tool, style)
     return true
@@ -194,12 +201,16 @@ export function invocations(options: {
 /** MiniMax M2. */
 export const minimaxM2: ToolFormat = invocations({ blocks: ['minimax:tool_call'], namespace: '' })
 
-/** DeepSeek V3.2 and V4. */
-export const deepseekDsml: ToolFormat = invocations({
-  blocks: ['｜DSML｜tool_calls', '｜DSML｜function_calls'],
-  namespace: '｜DSML｜',
-  typed: true,
-})
+/** DeepSeek V3.2 and V4. Where its special tokens are lost, they write ordinary pipes. */
+export const deepseekDsml: ToolFormat = {
+  ...dsml('｜'),
+  triggers: (tools) => [...dsml('｜').triggers(tools), ...dsml('|').triggers(tools)],
+}
+
+function dsml(pipe: string): ToolFormat {
+  const namespace = `${pipe}DSML${pipe}`
+  return invocations({ blocks: [`${namespace}tool_calls`, `${namespace}function_calls`], namespace, typed: true })
+}
 
 /** The body of a call message of Glimmer. */
 export const atemCalls = invocations({ blocks: ['atem:function_calls'], namespace: 'atem:' })

@@ -162,7 +162,7 @@ class ElementValue {
 function* readRaw(writer: CallWriter, context: ElementContext, value: ElementValue): Reading<boolean> {
   const { feed } = writer
   const { style } = context
-  const stops = [style.valueEnd, style.head, ...style.callEnds]
+  const stops = [style.valueEnd, style.head, ...style.callEnds, ...style.wrapperEnds.filter(isClosing)]
   while (yield* passTo(feed, stops, (text) => value.push(text))) {
     const stop = (yield* upcoming(feed, stops)) as string
     if (feed.position >= context.contentTo && (yield* endsValue(feed, context, stop))) {
@@ -186,7 +186,7 @@ function* endsValue(feed: TextFeed, context: ElementContext, stop: string): Read
   }
   if (stop !== style.head) {
     if (yield* followedBy(feed, [...style.wrapperEnds, ...turnEnds], stop.length)) return true
-    return !(yield* goesOn(feed, context))
+    return !(yield* goesOn(feed, context, stop))
   }
   // The model forgot the closing tag if this is the head of a declared argument.
   feed.hold()
@@ -197,11 +197,18 @@ function* endsValue(feed: TextFeed, context: ElementContext, stop: string): Read
   return head !== undefined && (names.length === 0 || names.includes(head.key))
 }
 
-/** Whether the closing tag of the value comes before anything that begins or ends another call. */
-function* goesOn(feed: TextFeed, context: ElementContext): Reading<boolean> {
+/** A tag that ends what is around calls. */
+function isClosing(tag: string): boolean {
+  return /^<\/|^<\|close\||_end｜>$/.test(tag)
+}
+
+/** Whether the closing tag of the value comes after this stop, and before anything that begins another call. */
+function* goesOn(feed: TextFeed, context: ElementContext, stop: string): Reading<boolean> {
   const { style } = context
   feed.hold()
-  const isFound = (yield* until(feed, [style.valueEnd, ...style.wrapperEnds])) !== undefined
+  feed.at += stop.length
+  const begins = style.wrapperEnds.filter((tag) => !isClosing(tag))
+  const isFound = (yield* until(feed, [style.valueEnd, ...begins])) !== undefined
   const isEnd = isFound && (yield* upcoming(feed, [style.valueEnd])) !== undefined
   if (isEnd) context.contentTo = feed.position
   feed.rewind()

@@ -1,7 +1,7 @@
 import { acceptAfterSpace, peek, space, until } from '../scan/text-feed.ts'
 import type { CallReader } from './call-writer.ts'
 import { jsonCalls } from './json-calls.ts'
-import { readArguments } from './read-arguments.ts'
+import { objectIsNext, readArguments } from './read-arguments.ts'
 import type { ToolFormat } from './tool-format.ts'
 import { endMarks } from './turn-marks.ts'
 
@@ -16,8 +16,10 @@ function braceCalls(options: { readonly open: string; readonly close: string; re
     const tool = toolName === undefined ? undefined : writer.tool(toolName.trim())
     if (tool === undefined) return false
     yield* space(feed)
+    const hasArguments = (yield* peek(feed)) === '{'
+    if (hasArguments && !(yield* objectIsNext(feed))) return false
     writer.open(tool)
-    if ((yield* peek(feed)) === '{') yield* readArguments(writer, tool, { rawQuote: quote, ends })
+    if (hasArguments) yield* readArguments(writer, tool, { rawQuote: quote, ends })
     else writer.arguments('{}')
     writer.close()
     yield* acceptAfterSpace(feed, [close])

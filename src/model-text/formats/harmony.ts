@@ -1,23 +1,29 @@
-import { accept, peek, space } from '../scan/text-feed.ts'
+import { accept, space } from '../scan/text-feed.ts'
 import type { CallReader } from './call-writer.ts'
 import { atemCalls } from './element-formats.ts'
 import { jsonCalls } from './json-calls.ts'
-import { readArguments } from './read-arguments.ts'
+import { acceptNoArguments, objectIsNext, readArguments, writeEmptyCall } from './read-arguments.ts'
 import type { MessageKind, ToolFormat } from './tool-format.ts'
 import { endMarks } from './turn-marks.ts'
 
+const endTags = ['<|call|>', '<|end|>', '<|return|>', '<|eom|>', '<|eot|>']
+
 /** Tags that end a message, and the tag that begins one. */
 const messageEnds = endMarks([
-  ...['<|call|>', '<|end|>', '<|return|>', '<|eom|>', '<|eot|>'].map((tag) => ({ tag, before: ['<|start|>'] })),
+  ...endTags.map((tag) => ({ tag, before: ['<|start|>'] })),
   { tag: '<|start|>', before: ['assistant'] },
 ])
 
 const readJsonBody = (toolName: string): CallReader =>
   function* (writer) {
     const { feed } = writer
-    yield* space(feed)
     const tool = writer.tool(toolName)
-    if (tool === undefined || (yield* peek(feed)) !== '{') return false
+    if (tool === undefined) return false
+    if (yield* acceptNoArguments(feed, tool, { ends: [...endTags, '<|start|>'], atEnd: true })) {
+      writeEmptyCall(writer, tool)
+      return true
+    }
+    if (!(yield* objectIsNext(feed))) return false
     writer.open(tool)
     yield* readArguments(writer, tool, { ends: messageEnds })
     writer.close()
@@ -70,8 +76,7 @@ export const glimmer: ToolFormat = {
       function* (writer) {
         const { feed } = writer
         yield* space(feed)
-        if ((yield* peek(feed)) === '{') return yield* readJsonBody(toolName)(writer)
-        yield* accept(feed, '<atem:function_calls>')
+        if (!(yield* accept(feed, '<atem:function_calls>'))) return yield* readJsonBody(toolName)(writer)
         return yield* atemCalls.read(writer)
       },
   },

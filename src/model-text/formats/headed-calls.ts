@@ -2,9 +2,9 @@ import type { FunctionTool } from '../../contract/request.ts'
 import type { EndMarks } from '../scan/end-marks.ts'
 import { jsonReader, readObject } from '../scan/json-value.ts'
 import { propertyNames, requiredNames } from '../scan/schema-types.ts'
-import { accept, acceptAfterSpace, collectText, followedBy, peek, type Reading, space, until } from '../scan/text-feed.ts'
+import { accept, acceptAfterSpace, collectText, peek, type Reading, space, until } from '../scan/text-feed.ts'
 import { type CallReader, type CallWriter, declaredArguments } from './call-writer.ts'
-import { passOnTo, readArguments } from './read-arguments.ts'
+import { acceptNoArguments, objectIsNext, passOnTo, readArguments } from './read-arguments.ts'
 import { endMarks, turnEnds } from './turn-marks.ts'
 
 type CallHead = { readonly name: string | undefined; readonly id?: string }
@@ -65,13 +65,14 @@ function* readHeadedCall(writer: CallWriter, style: HeadedStyle, ends: EndMarks)
   const tool = head.name === undefined ? yield* inferTool(writer) : writer.tool(head.name)
   if (tool === undefined) return false
   const fence = yield* acceptAfterSpace(feed, ['```json', '```'])
+  const after = [...(fence === undefined ? [] : ['```']), ...style.end, ...style.begin, ...style.blockEnd, ...turnEnds]
+  const isEmpty = yield* acceptNoArguments(feed, tool, { ends: after })
   yield* space(feed)
   const next = yield* peek(feed)
-  if (next === '') return false
+  if (next === '' || (next === '{' && !(yield* objectIsNext(feed)))) return false
   writer.open(tool, head.id)
-  if (next === '{') yield* readArguments(writer, tool, { ends })
-  // A call without JSON has no arguments.
-  else if (yield* followedBy(feed, style.end)) writer.arguments('{}')
+  if (isEmpty) writer.arguments('{}')
+  else if (next === '{') yield* readArguments(writer, tool, { ends })
   else yield* passOnTo(writer, [...style.end, ...style.begin, ...style.blockEnd, ...turnEnds])
   writer.close()
   if (fence !== undefined) yield* acceptAfterSpace(feed, ['```'])

@@ -1,11 +1,12 @@
 import type { FunctionTool } from '../../contract/request.ts'
-import { acceptAfterSpace, peek, type Reading, space, until } from '../scan/text-feed.ts'
+import { acceptAfterSpace, type Reading, space, until } from '../scan/text-feed.ts'
 import type { CallReader, CallWriter } from './call-writer.ts'
 import { spellingsOf } from './find-tool.ts'
 import { type HeadedStyle, readHeadedCalls } from './headed-calls.ts'
-import { argumentsSchema, jsonCalls, text } from './json-calls.ts'
-import { readArguments } from './read-arguments.ts'
+import { jsonCalls, text, writtenArguments } from './json-calls.ts'
+import { acceptNoArguments, objectIsNext, readArguments, writeEmptyCall } from './read-arguments.ts'
 import type { ToolFormat, Trigger } from './tool-format.ts'
+import { turnEnds } from './turn-marks.ts'
 
 const deepseekStyle: HeadedStyle = {
   begin: ['<｜tool▁call▁begin｜>'],
@@ -127,7 +128,7 @@ export const kimiK2: ToolFormat = {
         text(`<|tool_call_begin|>functions.${tool.name}:`),
         { type: 'position', first: 0 },
         text('<|tool_call_argument_begin|>'),
-        { type: 'json', schema: argumentsSchema(tool) },
+        { type: 'json', schema: writtenArguments(tool) },
         text('<|tool_call_end|>'),
       ],
     })),
@@ -183,7 +184,7 @@ export const solar: ToolFormat = {
         text('<|tool_call:begin|>call'),
         { type: 'position', first: 10_000 },
         text(`<|tool_call:name|>${tool.name}<|tool_call:args|>`),
-        { type: 'json', schema: argumentsSchema(tool) },
+        { type: 'json', schema: writtenArguments(tool) },
         text('<|tool_call:end|>'),
       ],
     })),
@@ -198,11 +199,11 @@ export const functionaryV32: ToolFormat = {
         tag: `>>>${name}\n`,
         position: 'anywhere',
         endsReasoning: 'parsed',
-        read: readRecipient(name),
+        read: readRecipient(name, inMessage),
       }),
     ),
     { tag: '>>>', position: 'anywhere', endsReasoning: 'parsed', read: readNameLine },
-    ...nameTriggers(tools, { position: 'start' }),
+    ...nameTriggers(tools, { position: 'start', options: inMessage }),
   ],
   droppedTags: [
     { tag: '>>>all\n', position: 'anywhere' },
@@ -215,8 +216,11 @@ export const functionaryV32: ToolFormat = {
 
 function* readNameLine(writer: CallWriter): Reading<boolean> {
   const name = yield* until(writer.feed, ['\n'], 512)
-  return name !== undefined && (yield* readRecipient(name)(writer))
+  return name !== undefined && (yield* readRecipient(name, inMessage)(writer))
 }
+
+/** A message may have nothing but its recipient. */
+const inMessage: RecipientOptions = { ends: ['>>>', ...turnEnds] }
 
 /** GLM 4 before 4.5: the name on a line of its own, and JSON. */
 export const glm4: ToolFormat = {
@@ -227,17 +231,29 @@ export const glm4: ToolFormat = {
 }
 
 /** The names of tools, each on a line of its own. */
-function nameTriggers(tools: readonly FunctionTool[], { position }: Pick<Trigger, 'position'>): readonly Trigger[] {
+function nameTriggers(
+  tools: readonly FunctionTool[],
+  { position, options }: Pick<Trigger, 'position'> & { readonly options?: RecipientOptions },
+): readonly Trigger[] {
   const names = tools.flatMap(({ name }) => spellingsOf(name))
-  return names.map((name) => ({ tag: `${name}\n`, position, read: readRecipient(name) }))
+  return names.map((name) => ({ tag: `${name}\n`, position, read: readRecipient(name, options) }))
 }
 
+/** What may follow a call without arguments; absent: it has some. */
+type RecipientOptions = { readonly ends: readonly string[] }
+
 /** A reader for JSON after the name of a tool. */
-function readRecipient(name: string): CallReader {
+function readRecipient(name: string, options?: RecipientOptions): CallReader {
   return function* (writer) {
+    const { feed } = writer
     const tool = writer.tool(name)
-    yield* space(writer.feed)
-    if (tool === undefined || (yield* peek(writer.feed)) !== '{') return false
+    if (tool === undefined) return false
+    if (options !== undefined && (yield* acceptNoArguments(feed, tool, { ...options, atEnd: true }))) {
+      writeEmptyCall(writer, tool)
+      return true
+    }
+    yield* space(feed)
+    if (!(yield* objectIsNext(feed))) return false
     writer.open(tool)
     yield* readArguments(writer, tool)
     writer.close()
@@ -263,8 +279,12 @@ function* readAction(writer: CallWriter): Reading<boolean> {
   const tool = name === undefined ? undefined : writer.tool(name)
   if (tool === undefined || (yield* acceptAfterSpace(feed, ['Action Input:'])) === undefined) return false
   const fence = yield* acceptAfterSpace(feed, ['```json', '```', '`'])
-  yield* space(feed)
-  if ((yield* peek(feed)) !== '{') return false
+  if (yield* acceptNoArguments(feed, tool, { ends: ['Observation:', 'Thought:', 'Action:', '`', ...turnEnds], atEnd: true })) {
+    writeEmptyCall(writer, tool)
+    if (fence !== undefined) yield* acceptAfterSpace(feed, [fence === '`' ? '`' : '```'])
+    return true
+  }
+  if (!(yield* objectIsNext(feed))) return false
   writer.open(tool)
   yield* readArguments(writer, tool)
   writer.close()

@@ -1,3 +1,4 @@
+import { argumentsSchema } from '../../contract/callable-tools.ts'
 import type { FunctionTool, JsonObject } from '../../contract/request.ts'
 import type { CallPiece, RequiredCalls } from './required-calls.ts'
 
@@ -19,7 +20,7 @@ export function jsonCalls(
     ...(parallel && { separator }),
     calls: tools.map((tool) => ({
       name: tool.name,
-      pieces: [text(piece.before(tool.name)), { type: 'json', schema: argumentsSchema(tool) }, text(piece.after)],
+      pieces: [text(piece.before(tool.name)), { type: 'json', schema: writtenArguments(tool) }, text(piece.after)],
     })),
   }
 }
@@ -36,9 +37,11 @@ export function objectCalls(
   })
 }
 
-/** The schema of a tool's arguments; an empty object where none is declared. */
-export function argumentsSchema(tool: FunctionTool): JsonObject {
-  return tool.parameters ?? { type: 'object', properties: {} }
+/** What a grammar allows as arguments: none for a tool that declares nothing, which could otherwise go on and on. */
+export function writtenArguments({ parameters }: Pick<FunctionTool, 'parameters'>): JsonObject {
+  const schema = argumentsSchema({ parameters })
+  const isEmpty = parameters === undefined || Object.keys(parameters).length === 0
+  return isEmpty ? { ...schema, additionalProperties: false } : schema
 }
 
 /** A piece of fixed text. */

@@ -3,8 +3,10 @@ import { readCallList, readNamedObject } from './call-object.ts'
 import type { CallReader, CallWriter } from './call-writer.ts'
 import { jsonCalls, objectCalls } from './json-calls.ts'
 import { readPythonCalls } from './python-calls.ts'
+import { readOrCode } from './python-code.ts'
 import { readBareFunction, readTaggedCall } from './tagged-calls.ts'
 import type { TagPosition, ToolFormat, Trigger } from './tool-format.ts'
+import { turnEnds } from './turn-marks.ts'
 
 const readBareList = readCallList({ close: [], bare: true })
 
@@ -30,6 +32,8 @@ export function bareJson(position: TagPosition): readonly Trigger[] {
 }
 
 const taggedTriggers: readonly Trigger[] = [
+  // Qwen 2.5 Coder repeats the tag of its list of tools.
+  { tag: '<tools>', position: 'anywhere', read: readCallList({ close: ['</tools>'], isBlock: true }) },
   { tag: '<tool_call>', position: 'anywhere', endsReasoning: 'constrained', read: readTaggedCall },
   { tag: '<function', position: 'anywhere', read: readBareFunction },
 ]
@@ -222,7 +226,6 @@ export const apertus: ToolFormat = {
 }
 
 const readPython = readPythonCalls()
-const readTaggedPython = readPythonCalls({ close: ['<|python_end|>'] })
 
 /** Llama 3: a JSON object with `parameters`, or after `<|python_tag|>`, which also calls built-in tools as Python does. */
 export const llama3: ToolFormat = {
@@ -266,9 +269,12 @@ function* readPythonTag(writer: CallWriter): Reading<boolean> {
   yield* space(feed)
   const next = yield* peek(feed)
   if (next === '{') return yield* readBareList(writer)
-  if (next === '[') return yield* readListOfEither(writer)
-  return yield* readPython(writer)
+  return yield* readOrCode(writer, { read: next === '[' ? readListOfEither : readPython, ends: turnEnds })
 }
+
+const pythonEnd = '<|python_end|>'
+const readTaggedPython: CallReader = (writer) =>
+  readOrCode(writer, { read: readPythonCalls({ close: [pythonEnd] }), ends: [pythonEnd, ...turnEnds] })
 
 /** Functionary 3.1: `<function=NAME>{…}</function>`. */
 export const functionaryV31: ToolFormat = {

@@ -1,4 +1,4 @@
-import { accept, type Reading, type TextFeed, until } from '../scan/text-feed.ts'
+import { accept, peek, type Reading, type TextFeed, until } from '../scan/text-feed.ts'
 import type { CallReader } from './call-writer.ts'
 import { elementCalls } from './element-formats.ts'
 import { type ArgumentHead, type ElementStyle, readElements } from './elements.ts'
@@ -22,6 +22,7 @@ const readCall: CallReader = function* (writer) {
   const tool = name === undefined ? undefined : writer.tool(name)
   if (tool === undefined) return false
   yield* accept(feed, sep)
+  if ((yield* peek(feed)) === '' && !feed.truncated) return writer.unfinished()
   writer.open(tool)
   yield* readElements(writer, tool, style)
   return true

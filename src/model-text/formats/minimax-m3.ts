@@ -7,7 +7,9 @@ import {
   acceptAfterSpace,
   collectText,
   followedBy,
+  peek,
   type Reading,
+  space,
   type TextFeed,
   until,
   upcoming,
@@ -35,6 +37,13 @@ const readBlock: CallReader = function* (writer) {
   return true
 }
 
+/** A call whose block began with one of another tool. */
+const readLoneInvoke: CallReader = function* (writer) {
+  if (!(yield* readInvoke(writer))) return false
+  yield* acceptAfterSpace(writer.feed, [`${tagPrefix}</tool_call>`])
+  return true
+}
+
 function* readInvoke(writer: CallWriter): Reading<boolean> {
   const { feed } = writer
   const head = yield* until(feed, ['>'], 512)
@@ -42,6 +51,7 @@ function* readInvoke(writer: CallWriter): Reading<boolean> {
   const tool = name === undefined ? undefined : writer.tool(name)
   if (tool === undefined) return false
   feed.at += 1
+  if ((yield* peek(feed)) === '' && !feed.truncated) return writer.unfinished()
   writer.open(tool)
   yield* readMembers(writer, tool)
   writer.close()
@@ -55,7 +65,7 @@ function* readMembers(writer: CallWriter, tool: FunctionTool): Reading<void> {
   const ends = [`${tagPrefix}</invoke>`, `${tagPrefix}<invoke`, `${tagPrefix}</tool_call>`]
   let separator = '{'
   while (!(yield* followedBy(feed, ends))) {
-    const member = yield* readMember(feed, declared, 0)
+    const member = yield* readMember(feed, declared, { depth: 0, outer: ends, onForgotten: () => writer.repaired() })
     if (member === undefined) {
       if (feed.truncated && feed.ended && feed.at === feed.text.length) writer.passOn()
       else yield* passOnTo(writer, [...ends, ...turnEnds])
@@ -71,11 +81,14 @@ function* readMembers(writer: CallWriter, tool: FunctionTool): Reading<void> {
   yield* acceptAfterSpace(feed, [`${tagPrefix}</invoke>`])
 }
 
+/** Where an element stands; a tag of `outer` ends it, too: the model has forgotten its closing tag. */
+type MemberPlace = { readonly depth: number; readonly outer: readonly string[]; onForgotten(): void }
+
 /** Reads one element: its name, and its content as JSON. Undefined when there is none, or the text ends inside it. */
 function* readMember(
   feed: TextFeed,
   declared: Declared,
-  depth: number,
+  { depth, outer, onForgotten }: MemberPlace,
 ): Reading<{ readonly key: string; readonly json: string } | undefined> {
   if (depth > maxDepth || (yield* acceptAfterSpace(feed, [`${tagPrefix}<`])) === undefined) return undefined
   const key = yield* until(feed, ['>'], 512)
@@ -89,14 +102,22 @@ function* readMember(
   if (text.trim() === '' && (yield* upcoming(feed, [end, `${tagPrefix}<`])) !== end) {
     const members: { readonly key: string; readonly json: string }[] = []
     while ((yield* acceptAfterSpace(feed, [end])) === undefined) {
-      const member = yield* readMember(feed, own, depth + 1)
+      yield* space(feed)
+      if ((yield* upcoming(feed, outer)) !== undefined) {
+        onForgotten()
+        break
+      }
+      const member = yield* readMember(feed, own, { depth: depth + 1, outer, onForgotten })
       if (member === undefined) return undefined
       members.push(member)
     }
     return { key, json: writeMembers(members, own) }
   }
-  if (!(yield* accept(feed, end))) return undefined
-  return { key, json: text === '' && allowedTypes(own)?.has('array') === true ? '[]' : coerceBare(text, own) }
+  const isClosed = yield* accept(feed, end)
+  if (!isClosed && (yield* upcoming(feed, outer)) === undefined) return undefined
+  if (!isClosed) onForgotten()
+  const content = isClosed ? text : text.replace(/\n$/, '')
+  return { key, json: content === '' && allowedTypes(own)?.has('array') === true ? '[]' : coerceBare(content, own) }
 }
 
 function writeMembers(members: readonly { readonly key: string; readonly json: string }[], declared: Declared): string {
@@ -108,7 +129,10 @@ function writeMembers(members: readonly { readonly key: string; readonly json: s
 
 /** MiniMax M3: an element for each argument, nested for objects and arrays; every tag has a prefix. */
 export const minimaxM3: ToolFormat = {
-  triggers: () => [{ tag: `${tagPrefix}<tool_call>`, position: 'anywhere', endsReasoning: 'parsed', read: readBlock }],
+  triggers: () => [
+    { tag: `${tagPrefix}<tool_call>`, position: 'anywhere', endsReasoning: 'parsed', read: readBlock },
+    { tag: `${tagPrefix}<invoke`, position: 'anywhere', endsReasoning: 'parsed', read: readLoneInvoke },
+  ],
   visibleTokens: [tagPrefix, '<tool_call>', '</tool_call>'],
   describeCalls: elementCalls({
     prefix: `${tagPrefix}<tool_call>\n`,

@@ -3,9 +3,9 @@ import { readCallList, readCallObject } from './call-object.ts'
 import type { CallWriter } from './call-writer.ts'
 import { jsonCalls } from './json-calls.ts'
 import { bareJson } from './json-formats.ts'
-import { readArguments } from './read-arguments.ts'
+import { acceptNoArguments, objectIsNext, readArguments, writeEmptyCall } from './read-arguments.ts'
 import type { ToolFormat } from './tool-format.ts'
-import { endMarks } from './turn-marks.ts'
+import { endMarks, turnEnds } from './turn-marks.ts'
 
 /** Mistral's calls have no tag at their end. */
 const mistralEnd = { tag: '[TOOL_CALLS]', before: ['[', '{'] }
@@ -65,9 +65,13 @@ function* readMistralNamed(writer: CallWriter): Reading<boolean> {
   if (tool === undefined) return false
   let id: string | undefined
   if (yield* accept(feed, '[CALL_ID]')) id = yield* until(feed, ['[ARGS]', '{'], 128)
-  yield* accept(feed, '[ARGS]')
+  const isMarked = yield* accept(feed, '[ARGS]')
+  if (isMarked && (yield* acceptNoArguments(feed, tool, { ends: ['[TOOL_CALLS]', '</s>', ...turnEnds], atEnd: true }))) {
+    writeEmptyCall(writer, tool, id?.trim())
+    return true
+  }
   yield* space(feed)
-  if ((yield* peek(feed)) !== '{') return false
+  if (!(yield* objectIsNext(feed))) return false
   writer.open(tool, id?.trim())
   const names = writer.tools.map((each) => each.name)
   yield* readArguments(writer, tool, { ends: endMarks([{ ...mistralEnd, before: [...mistralEnd.before, ...names] }]) })

@@ -15,7 +15,8 @@ import {
   type TextFeed,
 } from '../scan/text-feed.ts'
 import { type CallReader, type CallWriter, declaredArguments } from './call-writer.ts'
-import { passOnRest, readArguments } from './read-arguments.ts'
+import { readItems, readSeparatorOf } from './list-items.ts'
+import { acceptNoArguments, passOnRest, readArguments, writeEmptyCall } from './read-arguments.ts'
 import { endMarks, turnEndMarks } from './turn-marks.ts'
 
 /** Reads `[f(a=1), g()]`, or calls without the brackets, up to one of the tags in `close`, if any. */
@@ -27,19 +28,22 @@ export function readPythonCalls(options: { readonly close?: readonly string[]; r
     const bracketed = (yield* acceptAfterSpace(feed, ['['])) !== undefined
     if (!bracketed && bracket === 'needed') return false
     yield* space(feed)
-    if (!(yield* readItem(writer, ends))) return false
-    while (true) {
-      feed.hold()
-      const comma = yield* acceptAfterSpace(feed, [',', ';'])
-      yield* space(feed)
-      if ((comma !== undefined || !bracketed) && (yield* readItem(writer, ends))) continue
-      feed.rewind()
-      break
-    }
+    const isMade = yield* readItems(writer, {
+      readCall: () => readItem(writer, ends),
+      readSeparator: () => readSeparatorOf(feed, ',;', bracketed),
+      isCall: isExpression,
+      bracketed,
+    })
+    if (!isMade) return false
     if (bracketed) yield* acceptAfterSpace(feed, [']'])
     if (close.length > 0) yield* acceptAfterSpace(feed, close)
     return true
   }
+}
+
+/** Whether a text is a name and brackets. */
+export function isExpression(text: string): boolean {
+  return /^[a-z_][\w.:/-]*\(/i.test(text)
 }
 
 /** One call, or a quoted string that contains one. */
@@ -70,6 +74,11 @@ export function* readCallExpression(
     writer.open(tool)
     if (isObject && (yield* readArguments(writer, tool, { feed, ends }))) yield* acceptAfterSpace(feed, [')'])
     writer.close()
+    return true
+  }
+  if (propertyNames(declaredArguments(tool)).length === 0 && (yield* acceptNoArguments(feed, tool, { ends: [')'] }))) {
+    writeEmptyCall(writer, tool)
+    yield* acceptAfterSpace(feed, [')'])
     return true
   }
   writer.open(tool)

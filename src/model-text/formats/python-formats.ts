@@ -3,9 +3,10 @@ import { acceptAfterSpace, peek, type Reading, space } from '../scan/text-feed.t
 import { readCallList } from './call-object.ts'
 import type { CallWriter } from './call-writer.ts'
 import { spellingsOf } from './find-tool.ts'
-import { argumentsSchema, text } from './json-calls.ts'
+import { text, writtenArguments } from './json-calls.ts'
 import { bareJson } from './json-formats.ts'
-import { readCallExpression, readPythonCalls } from './python-calls.ts'
+import { readItems } from './list-items.ts'
+import { isExpression, readCallExpression, readPythonCalls } from './python-calls.ts'
 import type { RequiredCalls } from './required-calls.ts'
 import type { ToolFormat, Trigger } from './tool-format.ts'
 import { endMarks } from './turn-marks.ts'
@@ -78,13 +79,16 @@ const olmoEnds = endMarks([{ tag: '</function_calls>', before: [] }])
 function* readOlmo(writer: CallWriter): Reading<boolean> {
   const { feed } = writer
   yield* space(feed)
-  if (!(yield* readCallExpression(writer, { ends: olmoEnds }))) return false
-  while (true) {
-    feed.hold()
-    yield* space(feed)
-    if (!/\w/.test(yield* peek(feed)) || !(yield* readCallExpression(writer, { ends: olmoEnds }))) break
-  }
-  feed.rewind()
+  const isMade = yield* readItems(writer, {
+    readCall: () => readCallExpression(writer, { ends: olmoEnds }),
+    *readSeparator() {
+      yield* space(feed)
+      return /\w/.test(yield* peek(feed))
+    },
+    isCall: isExpression,
+    bracketed: true,
+  })
+  if (!isMade) return false
   yield* acceptAfterSpace(feed, ['</function_calls>'])
   return true
 }
@@ -101,7 +105,7 @@ function pythonCalls(
     ...(parallel && { separator }),
     calls: tools.map((tool) => ({
       name: tool.name,
-      pieces: [text(`${tool.name}(**`), { type: 'json', schema: argumentsSchema(tool) }, text(')')],
+      pieces: [text(`${tool.name}(**`), { type: 'json', schema: writtenArguments(tool) }, text(')')],
     })),
   }
 }

@@ -2,7 +2,8 @@ import type { FunctionTool } from '../../contract/request.ts'
 import type { EndMarks } from '../scan/end-marks.ts'
 import { jsonReader, missingClosers, readObject } from '../scan/json-value.ts'
 import { passTo } from '../scan/pass-to.ts'
-import { maxHeldChars, peek, type Reading, type TextFeed } from '../scan/text-feed.ts'
+import { requiredNames } from '../scan/schema-types.ts'
+import { followedBy, maxHeldChars, peek, type Reading, space, type TextFeed, upcoming } from '../scan/text-feed.ts'
 import { type CallWriter, declaredArguments } from './call-writer.ts'
 import { turnEndMarks } from './turn-marks.ts'
 
@@ -46,6 +47,43 @@ export function* readArguments(writer: CallWriter, tool: FunctionTool, options: 
   }
   writer.endArguments()
   return isEnded
+}
+
+/** Whether an object is next. One that the model began, and ended its text, is none: such a call is not made. */
+export function* objectIsNext(feed: TextFeed): Reading<boolean> {
+  yield* space(feed)
+  if ((yield* peek(feed)) !== '{') return false
+  return !(yield* followedBy(feed, [], 1)) || feed.truncated
+}
+
+/**
+ * Consumes what stands for no arguments, also nothing at all, in front of one of these tags. `atEnd`: or at the end of the text, for
+ * calls without a tag at their end, where the tool needs no arguments.
+ */
+export function* acceptNoArguments(
+  feed: TextFeed,
+  tool: FunctionTool,
+  { ends, atEnd = false }: { readonly ends: readonly string[]; readonly atEnd?: boolean },
+): Reading<boolean> {
+  const before = yield* space(feed)
+  const word = yield* upcoming(feed, nothing)
+  const length = word?.length ?? 0
+  const isNext = yield* followedBy(feed, ends, length)
+  const isEnd = feed.ended && feed.text.slice(feed.at + length).trim() === ''
+  const mayEnd = atEnd && !feed.truncated && requiredNames(declaredArguments(tool)).length === 0
+  const isEmpty = isNext && (!isEnd || mayEnd)
+  feed.at += isEmpty ? length : -before.length
+  return isEmpty
+}
+
+/** Words that stand for no arguments. */
+const nothing = ['null', 'None', '""', "''"]
+
+/** Writes a call without arguments. */
+export function writeEmptyCall(writer: CallWriter, tool: FunctionTool, id?: string): void {
+  writer.open(tool, id)
+  writer.arguments('{}')
+  writer.close()
 }
 
 /** Passes on arguments that cannot be read, up to their last closing bracket or an end mark; false where the text ends first. */

@@ -2,7 +2,7 @@ import { accept, acceptAfterSpace, peek, type Reading, space, type TextFeed, unt
 import { readCallList } from './call-object.ts'
 import type { CallReader, CallWriter } from './call-writer.ts'
 import { type ArgumentHead, type ElementStyle, readElements } from './elements.ts'
-import { readArguments } from './read-arguments.ts'
+import { acceptNoArguments, objectIsNext, readArguments, writeEmptyCall } from './read-arguments.ts'
 import { endMarks } from './turn-marks.ts'
 
 const wrapperEnds = ['</tool_call>', '</seed:tool_call>', '<tool_call>', '<seed:tool_call>', '<function=', '<function name=']
@@ -82,8 +82,14 @@ export function* readPairs(writer: CallWriter, { name, style }: { name: string; 
   const { feed } = writer
   const tool = writer.tool(name)
   if (tool === undefined) return false
+  if (yield* acceptNoArguments(feed, tool, { ends: style.callEnds })) {
+    writeEmptyCall(writer, tool)
+    yield* acceptAfterSpace(feed, style.callEnds)
+    return true
+  }
   yield* space(feed)
   if ((yield* peek(feed)) === '{') {
+    if (!(yield* objectIsNext(feed))) return false
     writer.open(tool)
     const ends = style.callEnds.map((tag) => ({ tag, before: style.wrapperEnds }))
     yield* readArguments(writer, tool, { ends: endMarks([...ends, ...style.wrapperEnds.map((tag) => ({ tag, before: [] }))]) })
@@ -105,8 +111,16 @@ function* readFunction(writer: CallWriter, style: ElementStyle): Reading<boolean
   const head = yield* readParameterHead(feed)
   const tool = head && writer.tool(head.key)
   if (tool === undefined) return false
+  const isEmpty = yield* acceptNoArguments(feed, tool, { ends: ['</function>', '</tool_call>', '</seed:tool_call>'] })
   yield* space(feed)
   const next = yield* peek(feed)
+  if (next === '' ? !feed.truncated : next === '{' && !(yield* objectIsNext(feed))) return writer.unfinished()
+  if (isEmpty) {
+    writeEmptyCall(writer, tool)
+    yield* acceptAfterSpace(feed, ['</function>'])
+    yield* acceptAfterSpace(feed, ['</tool_call>', '</seed:tool_call>'])
+    return true
+  }
   writer.open(tool)
   if (next === '{') {
     yield* readArguments(writer, tool, { ends: functionEnds })

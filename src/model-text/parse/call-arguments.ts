@@ -166,6 +166,7 @@ function endHeld(held: string, tool: FunctionTool): ArgumentsEnd {
   } else {
     const property = soleStringProperty(declaredArguments(tool))
     const isText = text !== undefined || /^[^[{"]/.test(raw)
+    if (property === undefined && text === 'null') return repaired('{}')
     if (property !== undefined && isText) return repaired(JSON.stringify({ [property]: text ?? raw }))
   }
   return { delta: raw, outcome: { state: 'unparseable' } }

@@ -28,6 +28,10 @@ export class TaggedParser {
     this.#calls = calls
     this.#rules = rules
     this.#answer = new AnswerWriter(sink, { holdsSpace: rules.reasoning !== undefined })
+    calls.onText = (text) => {
+      if (calls.calls > 0) this.#answer.callEnded()
+      this.#answer.write(text)
+    }
     this.#dropper = new TagDropper(calls.feed, this.#answer, rules.answerTags)
     this.#reasoning = new ReasoningReader({
       calls,

@@ -40,6 +40,7 @@ export class ThoughtCalls {
     const isRead = (yield* read(calls)) || calls.calls > before
     feed.release()
     calls.close()
+    calls.endList(isRead)
     if (isRead && !(yield* this.#isClosed())) {
       const isCallable = calls.allAreCallable
       if (isCallable) calls.commit()

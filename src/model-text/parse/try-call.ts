@@ -17,6 +17,7 @@ export function* tryCall(
   if (!keep) feed.at += tag.length
   const before = writer.calls
   const isRead = yield* readCalls(writer)
+  writer.endList(isRead)
   const isOpened = isRead || writer.calls > before
   // The reader was waiting for more of the call when the text was truncated. Without a tag it may have been text.
   const isTagged = !keep && position === 'anywhere'

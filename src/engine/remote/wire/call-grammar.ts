@@ -2,6 +2,7 @@ import { callableTools, enforcedTools } from '../../../contract/callable-tools.t
 import { field } from '../../../contract/field.ts'
 import type { FunctionTool, GenerationRequest, JsonObject } from '../../../contract/request.ts'
 import type { GrammarRequest } from '../../../grammar/compile-output.ts'
+import { writtenArguments } from '../../../model-text/formats/json-calls.ts'
 import type { Profile } from '../servers/profile.ts'
 
 /**
@@ -35,7 +36,7 @@ function callSchema({ name, parameters }: FunctionTool, anyArguments: boolean): 
   const isOpen = anyArguments || parameters === undefined || JSON.stringify(parameters).includes('"$ref"')
   return {
     type: 'object',
-    properties: { name: { const: name }, arguments: isOpen ? { type: 'object' } : parameters },
+    properties: { name: { const: name }, arguments: isOpen ? { type: 'object' } : writtenArguments({ parameters }) },
     required: ['name', 'arguments'],
     additionalProperties: false,
   }

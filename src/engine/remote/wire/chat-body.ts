@@ -1,4 +1,4 @@
-import { callableTools, functionTools } from '../../../contract/callable-tools.ts'
+import { argumentsSchema, callableTools, functionTools } from '../../../contract/callable-tools.ts'
 import type { FunctionTool, GenerationRequest, Message, Prompt } from '../../../contract/request.ts'
 import type { CompiledGrammar } from '../../../grammar/grammar-builder.ts'
 import { reasoningVariables } from '../../../model-text/template/reasoning-variables.ts'
@@ -112,9 +112,7 @@ function toWireTool({ name, description, parameters, strict }: FunctionTool, pro
     function: {
       name,
       ...(description !== undefined && { description }),
-      parameters: wireSchema(parameters ?? { type: 'object', properties: {} }, {
-        isStrict: profile.refusesUnknownSchemas === true,
-      }),
+      parameters: wireSchema(argumentsSchema({ parameters }), { isStrict: profile.refusesUnknownSchemas === true }),
       ...(strict === true && { strict }),
     },
   }

@@ -1,4 +1,4 @@
-import { callableTools, functionTools } from '../../../contract/callable-tools.ts'
+import { argumentsSchema, callableTools, functionTools } from '../../../contract/callable-tools.ts'
 import type { FunctionTool, GenerationRequest, Message, Prompt } from '../../../contract/request.ts'
 import type { Profile } from '../servers/profile.ts'
 import type { Upstream } from '../servers/upstream.ts'
@@ -90,7 +90,9 @@ function toWireTool({ name, description, parameters, strict }: FunctionTool): Re
   return {
     name,
     ...(description !== undefined && { description }),
-    input_schema: { type: 'object', ...wireSchema(parameters ?? {}, { isStrict: false }) },
+    input_schema: wireSchema(parameters === undefined ? { type: 'object' } : argumentsSchema({ parameters }), {
+      isStrict: false,
+    }),
     ...(strict === true && { strict }),
   }
 }

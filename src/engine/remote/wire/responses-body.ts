@@ -1,4 +1,4 @@
-import { callableTools, functionTools } from '../../../contract/callable-tools.ts'
+import { argumentsSchema, callableTools, functionTools } from '../../../contract/callable-tools.ts'
 import type { FunctionTool, GenerationRequest, Message, Prompt } from '../../../contract/request.ts'
 import type { CompiledGrammar } from '../../../grammar/grammar-builder.ts'
 import { reasoningVariables } from '../../../model-text/template/reasoning-variables.ts'
@@ -113,7 +113,7 @@ function toWireTool({ name, description, parameters, strict = false }: FunctionT
     type: 'function',
     name,
     ...(description !== undefined && { description }),
-    parameters: wireSchema(parameters ?? { type: 'object', properties: {} }, { isStrict: false }),
+    parameters: wireSchema(argumentsSchema({ parameters }), { isStrict: false }),
     strict,
   }
 }

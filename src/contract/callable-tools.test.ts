@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+import { argumentsSchema } from './callable-tools.ts'
+import type { JsonObject } from './request.ts'
+
+test.each<[JsonObject | undefined, JsonObject]>([
+  [undefined, { type: 'object', properties: {} }],
+  [{}, { type: 'object', properties: {} }],
+  [{ type: 'object' }, { type: 'object' }],
+  [{ properties: { n: {} } }, { type: 'object', properties: { n: {} } }],
+  [{ type: ['object', 'null'] }, { type: 'object' }],
+  [{ type: 'string' }, { type: 'object' }],
+  [
+    { $ref: '#/$defs/a', $defs: { a: {} } },
+    { type: 'object', $ref: '#/$defs/a', $defs: { a: {} } },
+  ],
+])('the arguments of a tool with the parameters %j are an object', (parameters, schema) => {
+  expect(argumentsSchema({ parameters })).toEqual(schema)
+})
