@@ -24,12 +24,15 @@ type LlamaServerParts = {
  */
 const withoutSeparators: ReadonlySet<string | undefined> = new Set(['mlp', 'ldp', 'ldpv2'])
 
+/** What says how the server thinks by default. */
+const reasoningArgument = /^(?:-rea|--reasoning|--chat[-_]template[-_]kwargs)(?:=|$)/
+
 /** An engine that runs a configured llama-server as a child process. Nothing is started yet. */
 export function createLlamaServer(
   config: LlamaServerModelConfig,
   { log, converter, fetchFile, reserve }: LlamaServerParts,
 ): Engine {
-  const { id, slots, toolFormat, defaults, adapters = [] } = config
+  const { id, slots, toolFormat, defaults, adapters = [], args } = config
   let separatesMedia = false
   return new LlamaServerEngine({
     id,
@@ -48,6 +51,7 @@ export function createLlamaServer(
         endpoints: [{ url, apiKey, weight: 1 }],
         profile: 'llama-server',
         isOwnServer: true,
+        followsTemplate: !args.some((argument) => reasoningArgument.test(argument)),
         upstreamModel: model,
         connections: slots,
         adapters: adapters.map(({ name, scale }) => ({ name, scale })),

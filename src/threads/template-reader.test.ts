@@ -15,23 +15,32 @@ describe('TemplateReader', () => {
     ['no switch', '{{ messages[0].content }}', undefined],
     ['a template that does not parse', '{% if enable_thinking %}', undefined],
   ])('%s', async (_, template, expected) => {
-    expect(await reader.findSwitch(template)).toBe(expected)
+    expect((await reader.readThinking(template)).thinkingSwitch).toBe(expected)
+  })
+
+  test.each([
+    [switched, true],
+    ['{{ messages[0].content }}{% if enable_thinking is not false %}<think>{% endif %}', false],
+    ['{{ messages[0].content }}', false],
+  ])('thinking is off without its switch in %j: %s', async (template, isOff) => {
+    expect((await reader.readThinking(template)).isOffByDefault).toBe(isOff)
   })
 
   test('hostile templates block nothing here, and leave the thread for the next', { timeout: 60_000 }, async () => {
     const hostile = hostileTemplates.filter((_, index) => index % 12 === 0)
     const { result, tookMs, stallMs } = await withLongestStall(() =>
-      Promise.all(hostile.map((source) => reader.findSwitch(`${source}{{ enable_thinking }}`))),
+      Promise.all(hostile.map((source) => reader.readThinking(`${source}{{ enable_thinking }}`))),
     )
-    expect(result).toEqual(hostile.map(() => undefined))
+    expect(result.map(({ thinkingSwitch }) => thinkingSwitch)).toEqual(hostile.map(() => undefined))
     expect(stallMs).toBeLessThan(tookMs / 2)
-    expect(await reader.findSwitch(`${switched}.`)).toBe('enable_thinking')
+    expect((await reader.readThinking(`${switched}.`)).thinkingSwitch).toBe('enable_thinking')
   })
 
   test('a template that takes too long has no switch', async () => {
     const hasty = new TemplateReader({ timeoutMs: 1 })
     try {
-      expect(await hasty.findSwitch(`{% for i in range(99999) %}{{ enable_thinking }}{% endfor %}`)).toBeUndefined()
+      const { thinkingSwitch } = await hasty.readThinking(`{% for i in range(99999) %}{{ enable_thinking }}{% endfor %}`)
+      expect(thinkingSwitch).toBeUndefined()
     } finally {
       await hasty.close()
     }

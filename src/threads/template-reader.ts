@@ -5,24 +5,28 @@ import type { ThreadReply } from './thread-reply.ts'
 
 /** The limits of a probe end it after a second at most; a busy machine needs longer. */
 const defaultTimeoutMs = 10_000
+/** The variable that switches a template's thinking, and whether it is off without it. */
+export type TemplateThinking = { readonly thinkingSwitch: ThinkingSwitch | undefined; readonly isOffByDefault: boolean }
+
+const none: TemplateThinking = { thinkingSwitch: undefined, isOffByDefault: false }
 /** Replicas mostly have one template, which each probe reads again. */
 const remembered = 8
 
 /** Finds out about chat templates of other servers, in threads: they may be hostile, and rendering them takes up to a second. */
 export class TemplateReader {
-  readonly #threads: ThreadPool<string, ThreadReply<ThinkingSwitch | undefined>>
-  readonly #known = new Map<string, Promise<ThinkingSwitch | undefined>>()
+  readonly #threads: ThreadPool<string, ThreadReply<TemplateThinking>>
+  readonly #known = new Map<string, Promise<TemplateThinking>>()
 
   constructor({ timeoutMs = defaultTimeoutMs }: { readonly timeoutMs?: number } = {}) {
     this.#threads = new ThreadPool({ module: threadModule('template-thread', import.meta.url), timeoutMs })
   }
 
-  /** The variable that switches a template's thinking; undefined when there is none, or when the template cannot be read. */
-  findSwitch(template: string): Promise<ThinkingSwitch | undefined> {
-    if (!thinkingSwitches.some(({ name }) => template.includes(name))) return Promise.resolve(undefined)
+  /** Nothing is known of a template that cannot be read. */
+  readThinking(template: string): Promise<TemplateThinking> {
+    if (!thinkingSwitches.some(({ name }) => template.includes(name))) return Promise.resolve(none)
     const known = this.#known.get(template)
     if (known !== undefined) return known
-    const found = this.#threads.request(template).then((reply) => (reply?.type === 'done' ? reply.result : undefined))
+    const found = this.#threads.request(template).then((reply) => (reply?.type === 'done' ? reply.result : none))
     for (const oldest of [...this.#known.keys()].slice(0, Math.max(0, this.#known.size + 1 - remembered)))
       this.#known.delete(oldest)
     this.#known.set(template, found)

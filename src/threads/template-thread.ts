@@ -1,4 +1,7 @@
 import { compileChatTemplate } from '../model-text/template/chat-template.ts'
 import { serveRequests } from './thread-reply.ts'
 
-serveRequests((template: string) => compileChatTemplate(template, {}).traits.thinkingSwitch)
+serveRequests((template: string) => {
+  const { thinkingSwitch, isOffByDefault } = compileChatTemplate(template, {}).traits
+  return { thinkingSwitch, isOffByDefault }
+})

@@ -103,8 +103,16 @@ beforeAll(async () => {
       ...(llamaServerBinary === undefined ? [] : [{ id: `llama-server/${name}`, ...ownServer }]),
     ]
   })
+  const own = [
+    { id: 'llama/own', engine: 'llama', ...local },
+    ...(llamaServerBinary === undefined
+      ? []
+      : [{ id: 'llama-server/own', ...local, engine: 'llama-server', binary: llamaServerBinary } as const]),
+  ] as const
   const endpoints = [{ url: upstream.url }]
-  app = await startApp({ models: [...models, { id: 'vllm', engine: 'remote', endpoints, server: 'vllm', upstreamModel: 'up' }] })
+  app = await startApp({
+    models: [...models, ...own, { id: 'vllm', engine: 'remote', endpoints, server: 'vllm', upstreamModel: 'up' }],
+  })
 }, 120_000)
 afterAll(async () => {
   await app?.close()
@@ -179,6 +187,27 @@ async function answerAsVllm({ body }: { readonly body: Record<string, unknown> }
   response.write(chatChunk({ delta: {}, finish_reason: calls ? 'tool_calls' : 'stop' }))
   response.end(doneLine)
 }
+
+describe.skipIf(llamaServerBinary === undefined)(`one file on two engines${llamaServerHint}`, () => {
+  test.each([
+    ['nothing', {}, false],
+    ['that it should think', { enable_thinking: true }, true],
+    ['that it should not', { enable_thinking: false }, false],
+  ])('gets one prompt, where the request says %s', async (_, fields, thinks) => {
+    const prompts = ['llama/own', 'llama-server/own'].map(async (model) => {
+      const messages = [{ role: 'user', content: 'AB' }]
+      const response = await fetch(`${app.url}/apply-template`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ model, messages, ...fields }),
+      })
+      return ((await response.json()) as { prompt: string }).prompt
+    })
+    const [first, second] = await Promise.all(prompts)
+    expect(second).toBe(first)
+    expect(first?.trimEnd().endsWith('<think>')).toBe(thinks)
+  })
+})
 
 describe.skipIf(templates === undefined)(`constraints with and without thinking${llamaServerHint}`, () => {
   const rows = engines.flatMap((engine) => styles.map((style) => ({ engine, ...style })))

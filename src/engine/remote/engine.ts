@@ -265,7 +265,7 @@ class RemoteEngine implements Engine {
   #open(): Session {
     const { readTemplate, addsBos, toolFormat } = this.#options
     const { id, connections, profile, protocol, upstreamModel, contextLength, log, probesAbilities = false } = this.#options
-    const { now = () => performance.now(), random = Math.random } = this.#options
+    const { now = () => performance.now(), random = Math.random, followsTemplate = false } = this.#options
     const endpoints = this.#options.endpoints.map((endpoint) => ({ id: endpoint.url, ...endpoint }))
     const client = new UpstreamClient({ connections, endpoints })
     this.#state.current = { type: 'starting' }
@@ -274,7 +274,7 @@ class RemoteEngine implements Engine {
         this.#state.current = { type: 'ready' }
     }
     const templates = new TemplateReader()
-    const probe = { profile, protocol, upstreamModel, id, contextLength, templates }
+    const probe = { profile, protocol, upstreamModel, id, contextLength, templates, followsTemplate }
     return {
       client,
       replicas: new Replicas({ endpoints, probe, client, log, probesAbilities, onDiscovered, now, random }),

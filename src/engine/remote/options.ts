@@ -40,6 +40,8 @@ export type RemoteEngineOptions = {
   readonly probesAbilities?: boolean
   /** The server is a child of this process: it is known to enforce the grammars that it gets, and nothing lies on the way to it. */
   readonly isOwnServer?: true
+  /** Servers that think unless they are told not to are told so where their template's default is off. */
+  readonly followsTemplate?: boolean
   readonly log: Logger
   now?(): number
   random?(): number

@@ -32,6 +32,8 @@ export type TemplateTraits = Spelling &
     readonly functionsAsText: boolean
     /** The variable that switches thinking on and off; undefined when the template has none. */
     readonly thinkingSwitch: ThinkingSwitch | undefined
+    /** Without that variable it renders as with thinking switched off. */
+    readonly isOffByDefault: boolean
   }
 
 /** The values that a template is rendered with. */
@@ -110,6 +112,9 @@ export function probeTraits(renderInput: (input: ProbeInput) => string, names: R
       )
     })
   const thinks = (variables: JsonObject) => attempt({ messages: [turn('user', needle.user)], tools: noTools, variables })
+  const found = thinkingSwitches.find(
+    ({ name, on, off }) => names.has(name) && thinks({ [name]: on }) !== thinks({ [name]: off }),
+  )
   const system =
     shows([turn('system', needle.system), turn('user', needle.user)], [needle.system, needle.user]) &&
     (calls.systemBeforeCalls || !calls.toolHistory)
@@ -118,9 +123,8 @@ export function probeTraits(renderInput: (input: ProbeInput) => string, names: R
     typedContent,
     noTools,
     functionsAsText,
-    thinkingSwitch: thinkingSwitches.find(
-      ({ name, on, off }) => names.has(name) && thinks({ [name]: on }) !== thinks({ [name]: off }),
-    )?.name,
+    thinkingSwitch: found?.name,
+    isOffByDefault: found !== undefined && thinks({}) === thinks({ [found.name]: found.off }),
     reasoningField: reasoningFields.find(showsReasoning) ?? (showsThinkingParts() ? 'content' : undefined),
     system,
     systemAnywhere:

@@ -55,8 +55,17 @@ describe('the trait thinkingSwitch', () => {
   })
 })
 
+test.each([
+  ['{% if enable_thinking %}<think>{% endif %}', true],
+  ['{% if enable_thinking is not false %}<think>{% endif %}', false],
+  ['<think>', false],
+])('the trait isOffByDefault of a prompt that ends in %s is %s', (end, isOff) => {
+  const { traits } = compileChatTemplate(`{% for m in messages %}{{ m.content }}{% endfor %}${end}`, {})
+  expect(traits.isOffByDefault).toBe(isOff)
+})
+
 test('every trait has such cases', () => {
-  const covered = new Set<string>([...traitTemplates.map(({ trait }) => trait), 'thinkingSwitch'])
+  const covered = new Set<string>([...traitTemplates.map(({ trait }) => trait), 'thinkingSwitch', 'isOffByDefault'])
   const { traits } = compileChatTemplate('{% for m in messages %}{{ m.content }}{% endfor %}', {})
   expect(Object.keys(traits).filter((trait) => !covered.has(trait))).toEqual([])
 })

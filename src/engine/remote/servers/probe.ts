@@ -20,7 +20,9 @@ export type ProbeOptions = {
   /** The most tokens of one request, where configured. */
   readonly contextLength: number | undefined
   /** Reads the server's chat template. */
-  readonly templates: Pick<TemplateReader, 'findSwitch'>
+  readonly templates: Pick<TemplateReader, 'readThinking'>
+  /** It thinks unless it is told not to, whatever its template does by default; that default is to apply. */
+  readonly followsTemplate?: boolean
 }
 
 /** Finds out what a server is. Rejects when it cannot be reached, is not ready, or does not have the model. */
@@ -44,6 +46,7 @@ export async function probeServer(
   const profile = options.profile ?? recogniseServer(entry)
   const props = describesItself(profile) ? asObject(await ask(propsPath(profile, entry))) : undefined
   const chatTemplate = asText(props?.chat_template)
+  const thinking = chatTemplate === undefined ? undefined : await options.templates.readThinking(chatTemplate)
   return {
     profile,
     protocol: options.protocol ?? protocolOf(profile),
@@ -52,7 +55,8 @@ export async function probeServer(
     contextLength: options.contextLength ?? findContextLength(entry, props),
     outputLength: [entry?.max_tokens, entry?.max_completion_tokens].find(isLength),
     chatTemplate: chatTemplate === '' ? undefined : chatTemplate,
-    thinkingSwitch: chatTemplate === undefined ? undefined : await options.templates.findSwitch(chatTemplate),
+    thinkingSwitch: thinking?.thinkingSwitch,
+    isThinkingOff: options.followsTemplate === true && thinking?.isOffByDefault === true,
     abilities: {},
     modalities: readModalities(props?.modalities) ?? readCapabilities(entry?.capabilities),
   }

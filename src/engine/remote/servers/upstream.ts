@@ -18,6 +18,8 @@ export type Discovery = {
   readonly outputLength: number | undefined
   readonly chatTemplate: string | undefined
   readonly thinkingSwitch: ThinkingSwitch | undefined
+  /** A request that says nothing of thinking is to switch it off. */
+  readonly isThinkingOff?: boolean
   /** Observed abilities; they override the profile's. */
   readonly abilities: Abilities
   /** Undefined when the server does not report them. */
@@ -31,6 +33,8 @@ export type Upstream = {
   readonly model: string
   /** The template variable that turns thinking on and off, where known. */
   readonly thinkingSwitch?: ThinkingSwitch
+  /** A request that says nothing of thinking is to switch it off. */
+  readonly isThinkingOff?: boolean
   /** The most tokens of one request; absent when the server does not report it. */
   readonly contextLength?: number
   /** The most tokens of one output; absent when the server does not report it. */
@@ -62,11 +66,12 @@ export function profileOf({ profile, protocol, abilities }: Pick<Discovery, 'pro
 
 /** What a server can do, by what a probe found out about it. */
 export function upstreamOf(discovery: Discovery): Upstream {
-  const { model, thinkingSwitch, contextLength, outputLength, modalities } = discovery
+  const { model, thinkingSwitch, isThinkingOff, contextLength, outputLength, modalities } = discovery
   return {
     profile: profileOf(discovery),
     model,
     ...(thinkingSwitch !== undefined && { thinkingSwitch }),
+    ...(isThinkingOff === true && { isThinkingOff }),
     ...(contextLength !== undefined && { contextLength }),
     ...(outputLength !== undefined && { outputLength }),
     ...(modalities !== undefined && { modalities }),

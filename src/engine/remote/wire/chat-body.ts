@@ -121,7 +121,7 @@ function toWireTool({ name, description, parameters, strict }: FunctionTool, pro
 function reasoningFields(
   { reasoning }: GenerationRequest,
   { templateVariables }: ChatPrompt,
-  { profile, thinkingSwitch }: Upstream,
+  { profile, thinkingSwitch, isThinkingOff }: Upstream,
 ): Record<string, unknown> {
   const effort = reasoning.effort === undefined ? {} : { reasoning_effort: reasoning.effort }
   const { budgetTokens = 0, isWish } = reasoning
@@ -139,7 +139,9 @@ function reasoningFields(
   // A budget of nothing is no thinking.
   const wanted = reasoning.budgetTokens === 0 ? { ...reasoning, enabled: false, budgetTokens: undefined } : reasoning
   const { budgetTokens: _, ...rest } = wanted
-  const variables = { ...reasoningVariables(rest, thinkingSwitch), ...templateVariables }
+  const isOpen = rest.enabled === undefined && rest.effort === undefined && budgetTokens === 0
+  const said = isThinkingOff === true && isOpen ? { ...rest, enabled: false } : rest
+  const variables = { ...reasoningVariables(said, thinkingSwitch), ...templateVariables }
   return { ...effort, ...(Object.keys(variables).length > 0 && { chat_template_kwargs: variables }) }
 }
 
