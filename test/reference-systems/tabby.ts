@@ -6,7 +6,9 @@ const chat = { messages: [{ role: 'user', content: 'hello' }] }
 export const tabbyTable: ReferenceTable = {
   title: 'tabbyAPI',
   introduction:
-    'Its request fields are in [protocols.md](protocols.md): chat completions, completions, and the routes named after it.',
+    'Its request fields are in [protocols.md](protocols.md): chat completions, completions, and the routes named after it. A field that is\n' +
+    'refused there refuses the whole request, also where a client sends it by default: SillyTavern sends `add_bos_token`, `num_ctx` and\n' +
+    '`adaptive_target` with every message.',
   rows: [
     {
       what: 'POST /v1/chat/completions, /v1/completions, /v1/embeddings',
