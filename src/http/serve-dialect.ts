@@ -73,7 +73,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect, { model
   /** Not in the handler, which would keep the body. */
   function takeInput(request: FastifyRequest): ReturnType<typeof takeRequiredBody> {
     const input = takeRequiredBody(request)
-    return { ...input, body: withModel(input.body, { ...deps, field: modelField }, callerOf(request)) }
+    return { ...input, body: withModel(input.body, { field: modelField, ...deps }, callerOf(request)) }
   }
 
   /** Throws only before anything is sent; a later failure is the stream's last event. */

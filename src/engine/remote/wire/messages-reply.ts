@@ -34,7 +34,7 @@ export class MessagesReply {
     switch (event.type) {
       case 'message_start':
         this.#count(asObject(event.message)?.usage)
-        return { ...nothing, prompt: this.#readPrompt() }
+        return { prompt: this.#readPrompt(), ...nothing }
       case 'content_block_start':
         return chunkOf(this.#begin(index, asObject(event.content_block)))
       case 'content_block_delta':
@@ -136,9 +136,9 @@ export class MessagesReply {
     const outputTokens = asCount(this.#usage.output_tokens)
     if (outputTokens === undefined) return undefined
     return {
-      ...this.#readPrompt(),
       outputTokens,
       reasoningTokens: asCount(asObject(this.#usage.output_tokens_details)?.thinking_tokens) ?? 0,
+      ...this.#readPrompt(),
     }
   }
 }
