@@ -163,7 +163,7 @@ export const parserDifferences: Readonly<Record<string, Readonly<Partial<Record<
   'smg JsonParser': {
     'after-call': [26],
     position: [24],
-    repair: [9, 10, 27, 32],
+    repair: [9, 27, 32],
     unparseable: [5, 7, 25],
   },
   'smg LlamaParser': {
@@ -215,7 +215,6 @@ export const parserDifferences: Readonly<Record<string, Readonly<Partial<Record<
     unparseable: [5],
   },
   'vllm GraniteToolParser': {
-    repair: [4],
     unparseable: [5],
   },
   'vllm KimiK2ReasoningParser': {
