@@ -66,8 +66,9 @@ function addLoading(app: FastifyInstance, deps: ServerDeps, { lifecycle, loaded 
     await streamLoad({ ...wanted, settings }, request, reply)
   })
   app.post('/v1/model/unload', changing, async (request) => {
-    const name = loaded.model ?? lifecycle.active()?.id
-    if (name === undefined) throw new AppError('model-unavailable', 'no model is loaded')
+    // What the configuration loads is not a loader's to unload without its name.
+    const name = loaded.model ?? lifecycle.chosen()
+    if (name === undefined) throw new AppError('model-unavailable', 'no model was loaded by a request')
     delete loaded.model
     await lifecycle.unload(name, { endsRequests: true, principal: callerOf(request) })
     return {}

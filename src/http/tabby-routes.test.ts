@@ -52,6 +52,13 @@ test('a load is a stream of events, and an unload frees the model', async () => 
   expect((await call('/v1/model/unload', {})).status).toBe(503)
 })
 
+test('what no request has loaded is not unloaded without its name', async () => {
+  await call('/v1/chat/completions', { model: 'echo', messages: [{ role: 'user', content: 'hi' }] })
+  expect(JSON.parse((await call('/v1/model?model=echo')).text)).toMatchObject({ state: 'ready' })
+  expect((await call('/v1/model/unload', {})).status).toBe(503)
+  expect(JSON.parse((await call('/v1/model?model=echo')).text)).toMatchObject({ state: 'ready' })
+})
+
 test('a model that embeds is loaded with one reply', async () => {
   const reply = await call('/v1/model/embedding/load', { embedding_model_name: 'echo' })
   expect(JSON.parse(reply.text)).toEqual({ model_type: 'embedding_model', module: 1, modules: 1, status: 'finished' })

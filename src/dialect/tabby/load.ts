@@ -13,6 +13,9 @@ import { embeddingLoadFields, modelLoadFields } from './fields.ts'
 /** The longest context of any model. */
 const maxChunk = 1_048_576
 
+/** tabbyAPI takes it under two names. */
+const draftForm = form({ draft_model_name: nonEmptyText.nullish() }).nullish()
+
 const schema = form({
   model_name: nonEmptyText.nullish(),
   name: nonEmptyText.nullish(),
@@ -21,7 +24,8 @@ const schema = form({
   chunk_size: integerBetween(1, maxChunk).nullish(),
   cache_mode: text,
   prompt_template: nonEmptyText.nullish(),
-  draft_model: form({ draft_model_name: nonEmptyText.nullish() }).nullish(),
+  draft_model: draftForm,
+  draft: draftForm,
   skip_queue: flag,
 })
 const embeddingSchema = form({ embedding_model_name: nonEmptyText.nullish(), name: nonEmptyText.nullish() })
@@ -36,7 +40,7 @@ export function decodeModelLoad(body: unknown): DecodedLoad {
   const wire = validate(schema, body)
   const name = pickSpelling(wire, ['model_name', 'name'])
   if (name === undefined) throw missing('model_name')
-  const { draft_model: draft, ...rest } = wire
+  const { draft_model, draft = draft_model, ...rest } = wire
   const draftFields = Object.entries(draft ?? {}).map(([key, value]) => [`draft_model.${key}`, value] as const)
   return {
     request: { name, settings: readSettings(wire), reloads: false, endsRequests: wire.skip_queue === true },
@@ -112,8 +116,9 @@ function readSettings({
   chunk_size,
   cache_mode,
   draft_model,
+  draft: drafting = draft_model,
 }: z.output<typeof schema>): LoadSettings {
-  const draft = draft_model?.draft_model_name
+  const draft = drafting?.draft_model_name
   return {
     ...(typeof max_seq_len === 'number' && max_seq_len > 0 && { contextLength: max_seq_len }),
     ...(typeof max_batch_size === 'number' && { slots: max_batch_size }),

@@ -58,6 +58,13 @@ export const tabbyLoadStrictness: StrictnessTable = {
       note: '',
     },
     {
+      what: 'a `draft` for a `draft_model`',
+      sample: { draft: { draft_model_name: 'd' } },
+      outcome: 'tolerated',
+      becomes: { settings: { draftModel: 'd' } },
+      note: 'tabbyAPI takes both names',
+    },
+    {
       what: 'a `draft_model` with an unknown field',
       sample: { draft_model: { draft_model_name: 'd', mood: 'good' } },
       outcome: 'tolerated',
