@@ -53,6 +53,16 @@ export function spendScan(length: number): void {
   if (length >= scannedPerStep) spend(Math.floor(length / scannedPerStep))
 }
 
+/** Pays for the search of one text in another: at worst each place is compared with most of what is sought. */
+export function spendSearch(length: number, soughtLength: number): void {
+  spendScan(length * Math.max(1, soughtLength >> 1))
+}
+
+/** Pays for a text whose characters are looked at one by one. */
+export function spendCharacters(length: number): void {
+  spend(length >> 1)
+}
+
 /** Pays for a text that is about to be built. */
 export function spendText(length: number): void {
   checkLength(length)

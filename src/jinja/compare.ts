@@ -1,4 +1,4 @@
-import { spend } from './budget.ts'
+import { spend, spendScan, spendSearch } from './budget.ts'
 import { asNumber, refuseUndefined } from './coerce.ts'
 import { plainText } from './foreign-text.ts'
 import { isIterable, itemsOf, iterate } from './iterate.ts'
@@ -10,6 +10,7 @@ import { type Dict, hashKey, isA, typeName, type Value } from './value.ts'
 
 export function areEqual(a: Value, b: Value): boolean {
   spend(1)
+  if (typeof a === 'string' && typeof b === 'string' && a.length === b.length) spendScan(a.length)
   if (a === b) return true
   if (a === null || b === null) return false
   if (typeof a === 'string' || typeof b === 'string') return isSameText(a, b)
@@ -84,7 +85,10 @@ export function orderOf(a: Value, b: Value, operator = '<'): number {
 
 function contains(container: Value, item: Value): boolean {
   if (typeof container === 'string') {
-    if (typeof item === 'string') return plainText(container).includes(plainText(item))
+    if (typeof item === 'string') {
+      spendSearch(container.length, item.length)
+      return plainText(container).includes(plainText(item))
+    }
     throw runtimeError(`'in <string>' requires string as left operand, not ${typeName(item)}`)
   }
   if (isA(container, 'dict')) return container.entries.has(hashKey(item))

@@ -175,7 +175,10 @@ function listMutators(list: Value[]): Methods {
     },
     sort: (call) => {
       const [reverse = false] = bindArguments(call, { name: 'sort', parameters: ['reverse'] })
-      list.sort((a, b) => orderOf(a, b))
+      list.sort((a, b) => {
+        spend(2)
+        return orderOf(a, b)
+      })
       return done(isTrue(reverse) && list.reverse())
     },
   }

@@ -1,7 +1,7 @@
 import { bindArguments } from './arguments.ts'
 import { escapeHtml } from './arithmetic.ts'
 import { getAttribute, getItem, ownAttribute } from './attributes.ts'
-import { spendItems, spendText } from './budget.ts'
+import { spendCharacters, spendItems, spendText } from './budget.ts'
 import { asInteger, isTrue, refuseUndefined } from './coerce.ts'
 import { pairsOf } from './container-methods.ts'
 import type { Filter } from './environment.ts'
@@ -72,6 +72,7 @@ export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>(
     int: (input, call) => {
       const [otherwise = 0, base = 10] = bindArguments(call, { name: 'int', parameters: ['default', 'base'] })
       refuseUndefined(input)
+      if (typeof input === 'string') spendCharacters(input.length * 4)
       return orElse(toInteger(input, asInteger(base)), () => otherwise)
     },
     items: (input) => {
@@ -98,13 +99,16 @@ export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>(
       const bare = dropBetween(dropBetween(plainText(text), '<!--', '-->'), '<', '>')
       return derivedFrom([text], joinTexts(splitText(bare, undefined), ' '))
     },
-    title: (input) =>
-      convertWords(toText(input), (text) =>
+    title: (input) => {
+      const given = toText(input)
+      spendCharacters(given.length * 8)
+      return convertWords(given, (text) =>
         text
           .split(/([-\s({[<]+)/)
           .map(capitalize)
           .join(''),
-      ),
+      )
+    },
     tojson: (input, call, { rules }) => {
       const parameters = ['ensure_ascii', 'indent', 'separators', 'sort_keys'] as const
       const [ensureAscii = false, indentBy = null, separators = null, sortKeys = false] = bindArguments(call, {
@@ -154,7 +158,11 @@ export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>(
         )
         .join('&')
     },
-    wordcount: (input) => countWords(plainText(toText(input))),
+    wordcount: (input) => {
+      const text = plainText(toText(input))
+      spendCharacters(text.length)
+      return countWords(text)
+    },
     wordwrap: (input, call) => {
       const parameters = ['width', 'break_long_words', 'wrapstring', 'break_on_hyphens'] as const
       const [width = 79, breakLong = true, joint = null, onHyphens = true] = bindArguments(call, { name: 'wordwrap', parameters })

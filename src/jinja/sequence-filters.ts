@@ -97,6 +97,7 @@ export const sequenceFilters = {
     const [attribute = null, start = 0] = bindArguments(call, { name: 'sum', parameters: ['attribute', 'start'] })
     let total = start
     for (const item of iterate(input)) {
+      spend(1)
       total = calculate('+', total, attribute === null ? item : attributeOf(item, attribute, { environment }))
     }
     return total
@@ -131,6 +132,7 @@ function attributeOf(item: Value, path: Value, { environment, otherwise }: Attri
 
 function fold(value: Value, caseSensitive: boolean): Value {
   if (typeof value !== 'string' || caseSensitive) return value
+  spend(2)
   spendText(value.length)
   return plainText(value).toLowerCase()
 }
@@ -144,9 +146,11 @@ function sortKeyed(items: readonly Keyed[], { caseSensitive, reverse }: SortOpti
   const order = (a: Keyed, b: Keyed): number => {
     for (const [index, part] of a.key.entries()) {
       const other = b.key[index] ?? null
-      if (typeof part === 'string' && typeof other === 'string' ? compareTexts(part, other) !== 0 : !areEqual(part, other)) {
-        return orderOf(part, other)
-      }
+      spend(2)
+      if (typeof part === 'string' && typeof other === 'string') {
+        const difference = compareTexts(part, other)
+        if (difference !== 0) return difference
+      } else if (!areEqual(part, other)) return orderOf(part, other)
     }
     return 0
   }

@@ -1,5 +1,5 @@
 import { bindArguments, type Call } from './arguments.ts'
-import { spendItems, spendRead, spendText } from './budget.ts'
+import { spendCharacters, spendItems, spendRead, spendSearch, spendText } from './budget.ts'
 import { asInteger, asNumber, isTrue, refuseUndefined } from './coerce.ts'
 import { convertText, convertWords, plainText } from './foreign-text.ts'
 import { collect } from './iterate.ts'
@@ -55,16 +55,24 @@ export const stringMethods: ReadonlyMap<string, Method> = new Map<string, Method
     },
     startswith: (text, call) => affix('startswith', text, call),
     strip: (text, call) => stripMethod('strip', text, call),
-    swapcase: (text) => convertText(text, swapCase),
-    title: (text) => convertWords(text, titleCase),
+    swapcase: paying((text) => convertText(text, swapCase), 4),
+    title: paying((text) => convertWords(text, titleCase), 8),
     upper: (text) => convertText(text, (plain) => plain.toUpperCase()),
     zfill: (text, call) => zeroFill(text, call),
   } satisfies Record<string, Method>),
 )
 
+/** A method that looks at the characters one by one; `times` is how dear that is. */
+function paying(method: (text: string) => Value, times: number): Method {
+  return (text) => {
+    spendCharacters(text.length * times)
+    return method(text)
+  }
+}
+
 /** A method that only reads the characters. */
 function reading(method: (text: string) => boolean): Method {
-  return (text) => method(plainText(text))
+  return paying((text) => method(plainText(text)), 1)
 }
 
 /** `text.split(separator)`, whatever the origin of either. */
@@ -73,6 +81,7 @@ function splitPlain(text: string, separator: string): string[] {
   const parts: string[] = []
   let from = 0
   spendRead(text.length)
+  spendSearch(text.length, by.length)
   for (let at = all.indexOf(by); at !== -1; at = all.indexOf(by, from)) {
     spendItems(1)
     parts.push(text.slice(from, at))
@@ -112,6 +121,7 @@ export function splitText(text: string, separator: string | undefined, limit = -
 }
 
 function splitSpace(text: string, limit: number): string[] {
+  spendCharacters(text.length)
   const parts: string[] = []
   let rest = trimText(text, { start: true })
   while (rest !== '') {
@@ -178,16 +188,14 @@ function affix(name: 'startswith' | 'endswith', text: string, call: Call): boole
   if (section.isOutside) return false
   const part = plainText(section.part)
   const options = isA(wanted, 'tuple') ? wanted.items : [wanted]
-  return options
-    .map(textOf)
-    .map(plainText)
-    .some((option) => (name === 'startswith' ? part.startsWith(option) : part.endsWith(option)))
+  const texts = options.map(textOf).map(plainText)
+  for (const { length } of texts) spendRead(length + 8)
+  return texts.some((each) => (name === 'startswith' ? part.startsWith(each) : part.endsWith(each)))
 }
 
 function removeAffix(name: 'removeprefix' | 'removesuffix', text: string, call: Call): string {
   const [wanted = ''] = bindArguments(call, { name, parameters: ['prefix'], required: 1 })
-  const cut = plainText(textOf(wanted))
-  const all = plainText(text)
+  const [cut, all] = [plainText(textOf(wanted)), plainText(text)]
   if (name === 'removeprefix') return all.startsWith(cut) ? text.slice(cut.length) : text
   return cut !== '' && all.endsWith(cut) ? text.slice(0, -cut.length) : text
 }
@@ -196,6 +204,7 @@ function partition(name: 'partition' | 'rpartition', text: string, call: Call): 
   const [separator = ''] = bindArguments(call, { name, parameters: ['sep'], required: 1 })
   const by = textOf(separator)
   if (by === '') throw runtimeError('empty separator')
+  spendSearch(text.length, by.length)
   const [all, sought] = [plainText(text), plainText(by)]
   const at = name === 'partition' ? all.indexOf(sought) : all.lastIndexOf(sought)
   if (at === -1) return name === 'partition' ? tuple(text, '', '') : tuple('', '', text)
@@ -207,6 +216,7 @@ function search(name: 'find' | 'index' | 'rfind' | 'rindex', text: string, call:
   const { part, from, isOutside } = sliceFor(text, start, end)
   if (isOutside) return -1
   const [all, sought] = [plainText(part), plainText(textOf(wanted))]
+  spendSearch(all.length, sought.length)
   const at = name.startsWith('r') ? all.lastIndexOf(sought) : all.indexOf(sought)
   return at === -1 ? -1 : from + countCharacters(part.slice(0, at))
 }
@@ -269,6 +279,7 @@ function zeroFill(text: string, call: Call): string {
 function expandTabs(text: string, call: Call): string {
   const [size = 8] = bindArguments(call, { name: 'expandtabs', parameters: ['tabsize'] })
   const width = asNumber(size)?.number ?? 8
+  spendCharacters(text.length)
   let column = 0
   return text.replace(/\t|[\r\n]|[^\t\r\n]+/g, (part) => {
     if (part === '\t') {
