@@ -144,6 +144,7 @@ export type OutputConstraint =
       readonly strict: boolean
     }
   | { readonly type: 'regex'; readonly pattern: string }
+  /** In GBNF, or in Lark's language. */
   | { readonly type: 'gbnf'; readonly grammar: string }
 
 /**

@@ -1,4 +1,4 @@
-import { checkGbnf } from './check-gbnf.ts'
+import { givenGrammar } from './given-grammar.ts'
 import { type CompiledGrammar, createGrammarBuilder, type GrammarBuilder } from './grammar-builder.ts'
 import type { Schema } from './schema-document.ts'
 
@@ -17,8 +17,7 @@ export type GrammarRequest = {
 /** The grammar of an output; a caller's own is checked. Throws a `GrammarError`. */
 export function compileOutput({ output, param }: GrammarRequest): CompiledGrammar {
   if (output.type === 'gbnf') {
-    checkGbnf(output.grammar, { param })
-    return { grammar: output.grammar, enforcement: 'full', unenforced: [] }
+    return { grammar: givenGrammar(output.grammar, { param }), enforcement: 'full', unenforced: [] }
   }
   const builder = createGrammarBuilder()
   return builder.build(addOutput(builder, output, param))

@@ -1,5 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import { type GenerationRequest, type OutputConstraint, plainRequest, type Sampling } from '../../contract/request.ts'
+import { decodeGrammar } from '../wire/decode-grammar.ts'
 import { preview } from '../wire/preview.ts'
 import type { CommonWire } from './schema.ts'
 
@@ -49,17 +50,15 @@ function decodeOutput(format: CommonWire['response_format']): OutputConstraint {
     case 'json_schema':
       return { type: 'json-schema', schema: format.json_schema, strict: false }
     case 'grammar':
-      return decodeGrammar(format.bnf)
+      return decodeBnf(format.bnf)
   }
 }
 
-function decodeGrammar(bnf: string | object): OutputConstraint {
+function decodeBnf(bnf: string | object): OutputConstraint {
   const param = 'response_format.bnf'
   if (typeof bnf === 'object') {
-    const message = `${param} ${preview(bnf)} is not supported as an object: send a grammar in GBNF, as a string`
+    const message = `${param} ${preview(bnf)} is not supported as an object: send a grammar in GBNF or Lark, as a string`
     throw new AppError('unsupported-field', message, { param })
   }
-  if (bnf.includes('::=')) return { type: 'gbnf', grammar: bnf }
-  const message = `${param} has no rule with '::=': expected a grammar in GBNF, such as 'root ::= "yes" | "no"'`
-  throw new AppError('invalid-request', message, { param })
+  return decodeGrammar(bnf, param)
 }

@@ -47,7 +47,7 @@ export const constraintFields: readonly Field[] = [
   },
   { name: 'json_schema', aliases: ['guided_json'], treatment: 'used', note: 'an object, or its JSON as a string' },
   { name: 'regex_pattern', aliases: ['regex', 'guided_regex'], treatment: 'used', note: 'the complete output matches it' },
-  { name: 'grammar_string', aliases: ['grammar', 'guided_grammar'], treatment: 'used', note: 'GBNF; Lark is refused' },
+  { name: 'grammar_string', aliases: ['grammar', 'guided_grammar'], treatment: 'used', note: 'GBNF, or Lark' },
   { name: 'guided_choice', treatment: 'used', note: 'the output is one of these strings' },
   {
     name: 'structured_outputs',

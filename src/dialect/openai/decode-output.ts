@@ -1,5 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import type { JsonObject, OutputConstraint } from '../../contract/request.ts'
+import { decodeGrammar } from '../wire/decode-grammar.ts'
 import { preview } from '../wire/preview.ts'
 import type { CommonWire } from './common-schema.ts'
 import { refuseLargeJson } from './large-json.ts'
@@ -54,7 +55,7 @@ function decodeFormats({ response_format, structured_outputs }: OutputWire): Dec
   if (isGiven(json)) found.push({ constraint: schemaOf(json, `${path}.json`), param: `${path}.json` })
   if (json_object === true) found.push({ constraint: { type: 'json-object' }, param: `${path}.json_object` })
   if (isGiven(regex)) found.push({ constraint: { type: 'regex', pattern: regex }, param: `${path}.regex` })
-  if (isGiven(grammar)) found.push({ constraint: grammarOf(grammar, `${path}.grammar`), param: `${path}.grammar` })
+  if (isGiven(grammar)) found.push({ constraint: decodeGrammar(grammar, `${path}.grammar`), param: `${path}.grammar` })
   if (isGiven(choice)) found.push({ constraint: choiceOf(choice), param: `${path}.choice` })
   return found
 }
@@ -69,7 +70,7 @@ function decodeExtensions(wire: OutputWire): DecodedOutput[] {
   }
   const grammar = pickSpelled(wire, ['grammar_string', 'grammar', 'guided_grammar'])
   if (grammar !== undefined && grammar.value !== '') {
-    found.push({ constraint: grammarOf(grammar.value, grammar.name), param: grammar.name })
+    found.push({ constraint: decodeGrammar(grammar.value, grammar.name), param: grammar.name })
   }
   if (isGiven(wire.guided_choice)) found.push({ constraint: choiceOf(wire.guided_choice), param: 'guided_choice' })
   return found
@@ -90,7 +91,7 @@ function decodeFormat(format: ResponseFormat): DecodedOutput {
     case 'regex':
       return { constraint: { type: 'regex', pattern: format.pattern }, param: `${path}.pattern` }
     case 'grammar':
-      return { constraint: grammarOf(format.grammar, `${path}.grammar`), param: `${path}.grammar` }
+      return { constraint: decodeGrammar(format.grammar, `${path}.grammar`), param: `${path}.grammar` }
   }
 }
 
@@ -128,12 +129,6 @@ function parseSchema(text: string, param: string): JsonObject | boolean {
 function badSchema(text: string, param: string, cause?: unknown): AppError {
   const message = `${param}: expected a JSON Schema, or its JSON as a string, got ${preview(text)}`
   return new AppError('invalid-request', message, { param, cause })
-}
-
-function grammarOf(grammar: string, param: string): OutputConstraint {
-  if (grammar.includes('::=')) return { type: 'gbnf', grammar }
-  const message = `${param} has no rule with '::=': expected a grammar in GBNF, such as 'root ::= "yes" | "no"'`
-  throw new AppError('invalid-request', message, { param })
 }
 
 function choiceOf(texts: readonly string[]): OutputConstraint {

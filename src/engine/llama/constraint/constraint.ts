@@ -2,8 +2,8 @@ import { callableTools } from '../../../contract/callable-tools.ts'
 import { AppError } from '../../../contract/errors.ts'
 import { field } from '../../../contract/field.ts'
 import type { FunctionTool, OutputConstraint, ToolChoice } from '../../../contract/request.ts'
-import { checkGbnf } from '../../../grammar/check-gbnf.ts'
 import { addOutput, type OutputStructure } from '../../../grammar/compile-output.ts'
+import { givenGrammar } from '../../../grammar/given-grammar.ts'
 import { type CompiledGrammar, createGrammarBuilder, type GrammarBuilder } from '../../../grammar/grammar-builder.ts'
 import { createGrammarCache } from '../../../grammar/grammar-cache.ts'
 import { findToolFormat } from '../../../model-text/formats/tool-formats.ts'
@@ -51,8 +51,11 @@ function compile(wanted: Wanted, context: ConstraintContext): Constraint | undef
     case 'text':
       return autoCalls(wanted, context)
     case 'gbnf':
-      checkGbnf(output.grammar, { param: field('output') })
-      return { gbnf: output.grammar, structured: 'full', header: textHeader(context.format) }
+      return {
+        gbnf: givenGrammar(output.grammar, { param: field('output') }),
+        structured: 'full',
+        header: textHeader(context.format),
+      }
     case 'json-object':
     case 'json-schema':
     case 'regex': {

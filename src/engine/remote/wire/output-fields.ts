@@ -46,7 +46,7 @@ export function outputFields({ output }: Wanted, profile: Profile, compiled?: Co
     case 'gbnf':
       if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, compiled)
       if (gbnf === undefined) return refuse('grammars')
-      return { fields: constraintField(gbnf, output.grammar), structured: 'full' }
+      return { fields: constraintField(gbnf, compiled?.grammar ?? output.grammar), structured: 'full' }
     case 'regex': {
       if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, compiled)
       if (regex === undefined) return refuse('regular expressions')

@@ -1,0 +1,13 @@
+import { checkGbnf } from './check-gbnf.ts'
+import { larkToGbnf } from './lark-grammar.ts'
+
+/**
+ * A caller's grammar as GBNF. One without `::=` is read in Lark's language, whose rules have `:` there. Throws a `GrammarError` for what is
+ * neither.
+ */
+export function givenGrammar(text: string, { param }: { readonly param?: string } = {}): string {
+  const named = param === undefined ? {} : { param }
+  if (!text.includes('::=')) return larkToGbnf(text, named)
+  checkGbnf(text, named)
+  return text
+}
