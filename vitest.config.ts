@@ -42,7 +42,13 @@ export default defineConfig({
       },
       {
         plugins: [testWhatIsBuilt],
-        test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], ...alone, ...built, sequence: { groupOrder: 1 } },
+        test: {
+          name: 'e2e',
+          include: ['test/e2e/**/*.test.ts', 'test/cases/**/*.test.ts'],
+          ...alone,
+          ...built,
+          sequence: { groupOrder: 1 },
+        },
       },
       {
         plugins: [testWhatIsBuilt],

@@ -1,6 +1,6 @@
 /** A metadata value with the type it has in the file. Only the types our models need. */
 export type GgufValue =
-  | { readonly type: 'uint32' | 'float32'; readonly value: number }
+  | { readonly type: 'uint16' | 'uint32' | 'int32' | 'float32'; readonly value: number }
   | { readonly type: 'bool'; readonly value: boolean }
   | { readonly type: 'string'; readonly value: string }
   | { readonly type: 'strings'; readonly value: readonly string[] }
@@ -15,7 +15,7 @@ export type GgufTensor = {
 
 const alignmentBytes = 32
 const version = 3
-const typeIds = { uint32: 4, int32: 5, float32: 6, bool: 7, string: 8, array: 9 } as const
+const typeIds = { uint16: 2, uint32: 4, int32: 5, float32: 6, bool: 7, string: 8, array: 9 } as const
 const ggmlTypeF32 = 0
 
 /**
@@ -42,8 +42,12 @@ export function encodeGguf(metadata: ReadonlyMap<string, GgufValue>, tensors: re
 
 function encodeValue(value: GgufValue): Buffer {
   switch (value.type) {
+    case 'uint16':
+      return Buffer.concat([uint32(typeIds.uint16), numbers([value.value], 'writeUInt16LE', 2)])
     case 'uint32':
       return Buffer.concat([uint32(typeIds.uint32), uint32(value.value)])
+    case 'int32':
+      return Buffer.concat([uint32(typeIds.int32), numbers([value.value], 'writeInt32LE')])
     case 'float32':
       return Buffer.concat([uint32(typeIds.float32), numbers([value.value], 'writeFloatLE')])
     case 'bool':
@@ -80,9 +84,9 @@ function uint64(value: number): Buffer {
   return bytes
 }
 
-function numbers(values: ArrayLike<number>, write: 'writeFloatLE' | 'writeInt32LE'): Buffer {
-  const bytes = Buffer.alloc(values.length * 4)
-  for (let index = 0; index < values.length; index++) bytes[write](values[index] ?? 0, index * 4)
+function numbers(values: ArrayLike<number>, write: 'writeFloatLE' | 'writeInt32LE' | 'writeUInt16LE', size = 4): Buffer {
+  const bytes = Buffer.alloc(values.length * size)
+  for (let index = 0; index < values.length; index++) bytes[write](values[index] ?? 0, index * size)
   return bytes
 }
 
