@@ -1,10 +1,9 @@
-import { isFunctionTool } from '../contract/callable-tools.ts'
 import type { RequestContext } from '../contract/context.ts'
 import type { Emit } from '../contract/emit.ts'
 import type { PreparedGeneration } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import type { EngineEvent, GenerationEvent, StartEvent } from '../contract/event.ts'
-import { type CanonicalPath, field } from '../contract/field.ts'
+import type { CanonicalPath } from '../contract/field.ts'
 import type { MediaReader } from '../contract/media.ts'
 import type { GenerationRecord } from '../contract/record.ts'
 import type { GenerationRequest } from '../contract/request.ts'
@@ -23,6 +22,7 @@ import { Loading } from './loading.ts'
 import { createOutputPipeline, elapsed } from './output-pipeline.ts'
 import type { Turn } from './prefix-memory.ts'
 import { prepareFitting } from './prepare-fitting.ts'
+import { refuseOtherTools, refuseUnhonoured } from './refuse-unhonoured.ts'
 import { refuseUnread } from './refuse-unread.ts'
 import { needsCallsHeld, runWithRequiredCalls } from './required-calls.ts'
 import { seal } from './seal.ts'
@@ -266,36 +266,4 @@ function startEvent(model: string, { prepared, isValidated, preset, divergedAt, 
 /** Keys for servers, where no server takes one of them. */
 function ignoredKeys({ callerKeys }: GenerationRequest, { usesCallerKeys }: PreparedGeneration): readonly CanonicalPath[] {
   return callerKeys === undefined || usesCallerKeys === true ? [] : [['callerKeys']]
-}
-
-/** No engine runs other tools than functions, and custom tools are functions by now. */
-function refuseOtherTools({ prompt }: GenerationRequest): void {
-  const index = prompt.type === 'chat' ? prompt.tools.findIndex((tool) => !isFunctionTool(tool)) : -1
-  if (index === -1 || prompt.type !== 'chat') return
-  const message = `${field('prompt', 'tools', index)} is a tool of type '${prompt.tools[index]?.type}', which is not supported; declare a function or a custom tool`
-  throw new AppError('unsupported-field', message, { at: ['prompt', 'tools', index] })
-}
-
-/** Refuses options that need the engine's support where it does not declare it. */
-function refuseUnhonoured(request: GenerationRequest, prepared: PreparedGeneration): void {
-  const { reportsPrompt, keepsMinimum, takesServerFields } = prepared
-  const engine = `the engine of model '${request.model}'`
-  if (request.promptTokens !== undefined && reportsPrompt !== true) {
-    const message =
-      `${engine} does not report prompt tokens; leave out ${field('promptTokens')}, or send the prompt as text, without ` +
-      `${field('logprobs')} and with at least one token to generate`
-    throw new AppError('unsupported-field', message, { at: ['promptTokens'] })
-  }
-  if (request.minOutputTokens !== undefined && keepsMinimum !== true) {
-    const message = `${engine} cannot enforce a minimum of output tokens; leave ${field('minOutputTokens')} out`
-    throw new AppError('unsupported-field', message, { at: ['minOutputTokens'] })
-  }
-  const [name] = takesServerFields === true ? [] : Object.keys(request.serverFields ?? {})
-  if (name === undefined) return
-  const at = ['serverFields', name]
-  throw new AppError(
-    'unsupported-field',
-    `${engine} does not know ${field(...at)}, which would change the output; leave it out`,
-    { at },
-  )
 }
