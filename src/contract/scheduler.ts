@@ -51,9 +51,10 @@ export interface Scheduler {
   readonly load: SchedulerLoad
   /**
    * Throws `queue-full` or `rate-limit-exceeded`, before any work for the request. `free`: it asks about the model, such as for its
-   * tokens, and counts against no limit of its caller.
+   * tokens, and counts against no limit of its caller. `part`: it runs a part of a request beside its other ticket, which has had a
+   * slot, and on which the limits of its caller are counted.
    */
-  enter(request: SchedulerRequest, use?: 'free'): Ticket
+  enter(request: SchedulerRequest, use?: 'free' | 'part'): Ticket
 }
 
 /** A request's entry in a model's queue, from its arrival to its end. */

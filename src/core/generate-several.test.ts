@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { contextOf } from '../../test/support/context.ts'
+import { anyone, type ContextOptions, contextOf } from '../../test/support/context.ts'
 import { iterate } from '../../test/support/iterate.ts'
 import { textsOf } from '../../test/support/parts.ts'
 import { stubEngine } from '../../test/support/stub-engine.ts'
@@ -72,7 +72,7 @@ describe('several requests of one call', () => {
     expect(result.timings).toEqual({ queueMs: 0, loadMs: 15, prefillMs: 9, decodeMs: 12, firstTokenMs: 5 })
   })
 
-  test('requests of one call use one ticket one after the other', async () => {
+  test('requests of one call use one ticket, and one slot one after the other', async () => {
     const { run, load, running } = createEcho()
     const requests = Array.from({ length: 20 }, (_, index) => request(`${index}`))
     await foldEvents(run(request('first'), ...requests))
@@ -117,5 +117,169 @@ describe('several requests of one call', () => {
       if (event.type === 'text-delta') break
     }
     expect([running.now, load().busy, load().queued]).toEqual([0, 0, 0])
+  })
+})
+
+/** An engine whose runs wait, each with its prompt as its name, until they are ended; those of `bad` prompts cannot be prepared. */
+function createHeld(options: ContextOptions) {
+  const running = new Map<string, () => void>()
+  const started: string[] = []
+  const engine = stubEngine({
+    prepare: async ({ prompt }) => {
+      const name = prompt.type === 'text' ? prompt.text : ''
+      if (name === 'bad') throw new AppError('context-length-exceeded', 'too long')
+      const run: PreparedGeneration['run'] = async (signal, emit) => {
+        started.push(name)
+        const ended = new Promise<void>((resolve, reject) => {
+          running.set(name, resolve)
+          signal.addEventListener('abort', () => reject(signal.reason))
+        })
+        try {
+          await emit({ type: 'text-delta', choice: 0, delta: name })
+          await ended
+          await emit({ type: 'finish', choice: 0, reason: 'stop' })
+          const usage = { inputTokens: 1, cachedInputTokens: 0, outputTokens: 1, reasoningTokens: 0 }
+          await emit({ type: 'usage', usage, timings: {} })
+        } finally {
+          running.delete(name)
+        }
+      }
+      return { inputTokens: 1, run }
+    },
+  })
+  const context = contextOf(engine, options)
+  const { scheduler } = context.model
+  const names = () => [...running.keys()]
+  const untilRunning = async (...wanted: readonly string[]) => {
+    while (!wanted.every((name) => running.has(name))) await immediate()
+    // Whatever else would begin has had the time to.
+    for (let turn = 0; turn < 5; turn++) await immediate()
+  }
+  const end = (name: string) => running.get(name)?.()
+  const endAll = async (whole: Promise<unknown>) => {
+    let isOver = false
+    const over = whole.finally(() => {
+      isOver = true
+    })
+    while (!isOver) {
+      for (const name of names()) end(name)
+      await immediate()
+    }
+    await over
+  }
+  return { context, scheduler, started, names, untilRunning, end, endAll }
+}
+
+const immediate = () => new Promise<void>((resolve) => setImmediate(resolve))
+const numbered = (count: number) => Array.from({ length: count }, (_, index) => `${index}`)
+
+function batchOf([first = '', ...rest]: readonly string[]): [GenerationRequest, ...GenerationRequest[]] {
+  return [request(first), ...rest.map((text) => request(text))]
+}
+
+describe('several requests of one call on several slots', () => {
+  const deps = { now: () => 0 }
+
+  test('run side by side, and the reply has their answers in order, whichever ends first', async () => {
+    const { context, scheduler, names, untilRunning, end } = createHeld({ slots: 64, maxQueued: 0 })
+    const result = foldEvents(generate(deps, batchOf(numbered(16)), context))
+    await untilRunning(...numbered(16))
+    expect(scheduler.load).toMatchObject({ busy: 16, queued: 0 })
+    for (const name of names().reverse()) {
+      end(name)
+      await immediate()
+    }
+    expect(textsOf(await result)).toEqual(numbered(16))
+    expect((await result).usage).toMatchObject({ inputTokens: 16, outputTokens: 16 })
+    expect(scheduler.load).toMatchObject({ busy: 0, queued: 0 })
+  })
+
+  test('run on no more slots than there are, each as soon as one is free', async () => {
+    const { context, started, names, untilRunning, end, endAll } = createHeld({ slots: 3, maxQueued: 0 })
+    const result = foldEvents(generate(deps, batchOf(numbered(9)), context))
+    await untilRunning('0', '1', '2')
+    expect(names()).toEqual(['0', '1', '2'])
+    // One that runs beside the ticket of the request, and the one on it.
+    for (const [over, next] of [
+      ['1', '3'],
+      ['0', '4'],
+    ] as const) {
+      end(over)
+      await untilRunning(next)
+      expect(names()).toHaveLength(3)
+    }
+    await endAll(result)
+    expect(started).toEqual(numbered(9))
+  })
+
+  test('give the first slot that is free to another caller, however many are left', async () => {
+    const { context, names, untilRunning, end, endAll } = createHeld({ slots: 4, maxQueued: 1 })
+    const batch = foldEvents(generate(deps, batchOf(numbered(100)), context))
+    await untilRunning('0', '1', '2', '3')
+    const principal = { ...anyone, id: 'another' }
+    const another = foldEvents(generate(deps, [request('another')], { ...context, id: 'another', principal }))
+    await immediate()
+    expect(names()).toEqual(['0', '1', '2', '3'])
+    end('2')
+    await untilRunning('another')
+    expect(names()).toEqual(['0', '1', '3', 'another'])
+    await endAll(Promise.all([batch, another]))
+  })
+
+  test('leave a slot to each request that has entered and is not ready to run', async () => {
+    const { context, scheduler, names, untilRunning, endAll } = createHeld({ slots: 3, maxQueued: 0 })
+    const ticket = scheduler.enter({ ...context, principal: { ...anyone, id: 'another' } })
+    const batch = foldEvents(generate(deps, batchOf(numbered(5)), context))
+    await untilRunning('0', '1')
+    expect(names()).toEqual(['0', '1'])
+    expect(ticket.slot({}, context.signal)).toBeUndefined()
+    ticket.leave()
+    await endAll(batch)
+  })
+
+  test('end together when one fails, whose index is told, and free their slots', async () => {
+    const { context, scheduler, names } = createHeld({ slots: 8, maxQueued: 0 })
+    const failed: number[] = []
+    const noting = { ...deps, onFailed: (index: number) => void failed.push(index) }
+    const batch = foldEvents(generate(noting, batchOf([...numbered(3), 'bad', '4', '5']), context))
+    await expect(batch).rejects.toMatchObject({ code: 'context-length-exceeded' })
+    expect(failed).toEqual([3])
+    expect(names()).toEqual([])
+    expect(scheduler.load).toMatchObject({ busy: 0, queued: 0 })
+  })
+
+  test.each([1, 4, 64])('all end with a cancel, on %i slots, and with the output so far where that is kept', async (slots) => {
+    for (const keepsOutput of [undefined, 'cancelled'] as const) {
+      const controller = new AbortController()
+      const { context, scheduler, names, untilRunning } = createHeld({ slots, maxQueued: 0, signal: controller.signal })
+      const batch = foldEvents(generate(deps, batchOf(numbered(16)), context))
+      const noted = batch.catch((error: unknown) => error)
+      const running = numbered(Math.min(slots, 16))
+      await untilRunning(...running)
+      controller.abort(new AppError('cancelled', 'stop', keepsOutput === undefined ? {} : { keepsOutput }))
+      if (keepsOutput === undefined) expect(await noted).toMatchObject({ code: 'cancelled' })
+      else {
+        const { choices } = await batch
+        expect(choices.map(({ finish }) => finish.reason)).toEqual(Array(16).fill('cancelled'))
+        expect(textsOf(await batch).filter((text) => text !== '')).toEqual(running)
+      }
+      expect(names()).toEqual([])
+      expect(scheduler.load).toMatchObject({ busy: 0, queued: 0 })
+    }
+  })
+
+  test('have one reader, which gets no event while it is busy with another', async () => {
+    const { context, endAll } = createHeld({ slots: 8, maxQueued: 0 })
+    let isBusy = false
+    const types: string[] = []
+    const batch = generate(deps, batchOf(numbered(8)), context).run(async ({ type }) => {
+      expect(isBusy).toBe(false)
+      isBusy = true
+      types.push(type)
+      await immediate()
+      isBusy = false
+    })
+    await endAll(batch)
+    expect([types[0], types.at(-1), types.filter((type) => type === 'finish').length]).toEqual(['start', 'usage', 8])
   })
 })

@@ -15,7 +15,7 @@ import { costOf } from './cost.ts'
 import { withFunctions } from './custom-tools/with-functions.ts'
 import { CutShort, finishOfCancelled, OpenChoices } from './cut-short.ts'
 import { Delivery } from './delivery.ts'
-import { generateInTurn } from './generate-in-turn.ts'
+import { generateSeveral } from './generate-several.ts'
 import { ignoredByTemplate } from './ignored-by-template.ts'
 import { inLane } from './lane.ts'
 import { Loading } from './loading.ts'
@@ -47,6 +47,8 @@ export type GenerateDeps = {
   readonly prefixes?: { note(turn: Turn): CanonicalPath | undefined }
   /** Called once per generation, when it has ended. */
   record?(record: GenerationRecord): void
+  /** Called with the index of the request, of several, whose failure ended all. */
+  onFailed?(index: number): void
 }
 
 /** A generation that can be run once. */
@@ -61,8 +63,8 @@ export type Generation = {
 type Requests = readonly [GenerationRequest, ...GenerationRequest[]]
 
 /**
- * Requests in, sealed events out. Several requests run one after the other on one ticket, with consecutive choice numbers and
- * summed usage.
+ * Requests in, sealed events out. Several requests have one ticket, consecutive choice numbers and summed usage, and run side by side on
+ * slots that nobody else wants.
  */
 export function generate(deps: GenerateDeps, requests: Requests, context: RequestContext): Generation {
   const { model } = context
@@ -90,13 +92,14 @@ export function generate(deps: GenerateDeps, requests: Requests, context: Reques
 type Run = { readonly context: RequestContext; readonly emit: Emit<GenerationEvent> }
 
 /** Runs requests; their reader gets the last events when the slot is free. */
-async function runToEnd(deps: GenerateDeps, requests: Requests, { context, emit }: Run): Promise<void> {
+async function runToEnd(deps: GenerateDeps, requests: Requests, { context: given, emit }: Run): Promise<void> {
+  const context = inLane(given, requests[0])
   const delivery = new Delivery(emit, context.signal)
   let ticket: Ticket | undefined
   const enter = () => {
     // A request that was cancelled before it came needs no place in the queue, which may be full.
     context.signal.throwIfAborted()
-    ticket ??= context.model.scheduler.enter(inLane(context, requests[0]))
+    ticket ??= context.model.scheduler.enter(context)
     return ticket
   }
   try {
@@ -104,10 +107,16 @@ async function runToEnd(deps: GenerateDeps, requests: Requests, { context, emit 
     const preset = (request: GenerationRequest) => ({ owner, ...(deps.presets?.apply(request) ?? request) })
     const first = preset(requests[0])
     const rest = requests.slice(1).map(preset)
-    const runOne = (request: GenerationRequest, inner: Emit<GenerationEvent>) =>
-      runOrCutShort(deps, request, { context, enter, emit: inner, later: request === first ? rest : [] })
-    if (rest.length === 0) await runOne(first, delivery.take)
-    else await generateInTurn([first, ...rest], runOne, delivery.take)
+    if (rest.length === 0) await runOrCutShort(deps, first, { context, enter, emit: delivery.take, later: [] })
+    else
+      await generateSeveral([first, ...rest], {
+        context,
+        enter,
+        emit: delivery.take,
+        runOne: (request, { signal, ...around }) =>
+          runOrCutShort(deps, request, { ...around, context: { ...context, signal }, later: request === first ? rest : [] }),
+        ...(deps.onFailed !== undefined && { onFailed: deps.onFailed }),
+      })
   } finally {
     ticket?.leave()
     context.onWorkEnded?.()

@@ -16,10 +16,16 @@ function token(logprob?: number): PromptToken {
 }
 
 /** An engine that scores each word as the number it spells; `long` does not fit. */
-function open(engine: Partial<Engine> = {}, tells: Pick<PreparedGeneration, 'reportsPrompt'> = { reportsPrompt: true }) {
+function open(
+  engine: Partial<Engine> = {},
+  tells: Pick<PreparedGeneration, 'reportsPrompt'> = { reportsPrompt: true },
+  slots = 1,
+) {
   const asked: GenerationRequest[] = []
+  let most = 0
   async function* run(text: string): AsyncGenerator<EngineEvent> {
-    expect(load().busy).toBe(1)
+    expect(load().busy).toBeGreaterThan(0)
+    most = Math.max(most, load().busy)
     yield { type: 'prompt-tokens', choice: 0, promptTokens: [token()] }
     yield { type: 'prompt-tokens', choice: 0, promptTokens: text.split(' ').map((word) => token(Number(word))) }
     yield { type: 'finish', choice: 0, reason: 'length' }
@@ -35,9 +41,9 @@ function open(engine: Partial<Engine> = {}, tells: Pick<PreparedGeneration, 'rep
     },
     ...engine,
   })
-  const context = contextOf(full, { slots: 1, maxQueued: 0 })
+  const context = contextOf(full, { slots, maxQueued: 0 })
   const load = () => context.model.scheduler.load
-  return { context, load, asked }
+  return { context, load, asked, mostBusy: () => most }
 }
 
 test('without a ranking head, the score is the sum of the log-probabilities, and nothing is generated', async () => {
@@ -73,13 +79,20 @@ test('of a text that is longer than the limit, only its first tokens are read', 
   expect(asked).toHaveLength(2)
 })
 
-test('a text that does not fit is named, with both numbers', async () => {
-  const { context } = open()
-  const scored = score(deps, { texts: ['-1', 'long'] }, context)
+test('texts are scored side by side, and their scores come in order', async () => {
+  const { context, mostBusy } = open({}, { reportsPrompt: true }, 4)
+  const scored = await score(deps, { texts: ['-1', '-2', '-3', '-4', '-5'] }, context)
+  expect(scored.scores).toEqual([-1, -2, -3, -4, -5])
+  expect(mostBusy()).toBe(4)
+})
+
+test.each([1, 8])('a text that does not fit is named, with both numbers, on %i slots', async (slots) => {
+  const { context } = open({}, { reportsPrompt: true }, slots)
+  const scored = score(deps, { texts: ['-1', '-2', '-3', 'long', '-5'] }, context)
   await expect(scored).rejects.toMatchObject({
     code: 'context-length-exceeded',
-    at: ['texts', 1],
-    message: expect.stringMatching(/ 4 .*texts\[1\] has 9/),
+    at: ['texts', 3],
+    message: expect.stringMatching(/ 4 .*texts\[3\] has 9/),
   })
 })
 

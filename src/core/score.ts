@@ -38,17 +38,12 @@ export async function score(
   const [first, ...rest] = texts.map((text) => scoreRequest(text, model.id))
   if (first === undefined)
     return { scores: [], method: 'log-likelihood', scoredTokens: [], inputTokens: 0, model: model.id, truncated }
-  /** The text being scored. */
-  let index = 0
-  const generation = generate(deps, [first, ...rest], context)
+  let failed = 0
+  const onFailed = (index: number) => {
+    failed = index
+  }
   try {
-    const { choices, usage } = await foldEvents({
-      run: (emit) =>
-        generation.run((event) => {
-          if (event.type === 'finish') index += 1
-          return emit(event)
-        }),
-    })
+    const { choices, usage } = await foldEvents(generate({ ...deps, onFailed }, [first, ...rest], context))
     const logprobs = choices.map(logprobsOf)
     return {
       scores: logprobs.map((values) => values.reduce((sum, value) => sum + value, 0)),
@@ -59,7 +54,7 @@ export async function score(
       truncated,
     }
   } catch (error) {
-    throw nameText(error, index)
+    throw nameText(error, failed)
   }
 }
 

@@ -92,6 +92,22 @@ describe('a request of a key with limits', () => {
     expect(left()).toEqual([1, 70])
   })
 
+  test('that runs in parts has one reservation, which is settled with what all of them used', async () => {
+    const { scheduler, left } = open({ slots: 3 })
+    const { signal } = new AbortController()
+    const ticket = scheduler.enter(request(signal))
+    await ticket.slot(cost, signal)
+    const part = scheduler.enter(request(signal), 'part')
+    expect(part.slot(cost, signal)).toBeUndefined()
+    expect(scheduler.load.busy).toBe(2)
+    ticket.charge(7)
+    part.charge(8)
+    part.leave()
+    expect(left()).toEqual([1, 70])
+    ticket.leave()
+    expect(left()).toEqual([1, 85])
+  })
+
   test('that only asks about the model is free, also when nothing is left', async () => {
     const { scheduler, left } = open({ slots: 4 })
     for (let count = 0; count < 2; count += 1) await scheduler.enter(request()).slot(cost, never)

@@ -6,8 +6,11 @@ import type { Quotas, Reservation } from './quotas.ts'
  * are reserved. What it was charged is settled when it leaves, however its request ended.
  */
 export function limitScheduler(scheduler: Scheduler, quotas: Quotas): Scheduler {
-  /** Of requests that were counted. One request may enter several times, such as to shorten a conversation before it answers. */
-  const counted = new WeakSet<AbortSignal>()
+  /**
+   * What the last tickets of requests that were counted have used. One request may enter several times, such as to shorten a conversation
+   * before it answers.
+   */
+  const counted = new WeakMap<AbortSignal, { tokens: number }>()
   return {
     get load() {
       return scheduler.load
@@ -15,10 +18,16 @@ export function limitScheduler(scheduler: Scheduler, quotas: Quotas): Scheduler 
     enter(request, use) {
       const { quota } = request.principal
       if (quota === undefined || use === 'free') return scheduler.enter(request, use)
-      const isCounted = counted.has(request.signal)
+      const whole = counted.get(request.signal)
+      const isCounted = whole !== undefined
       const ticket = scheduler.enter(request, use)
       let reservation: Reservation | undefined
-      let used = 0
+      const used = (use === 'part' ? whole : undefined) ?? { tokens: 0 }
+      const charge = (tokens: number) => {
+        used.tokens += tokens
+        ticket.charge(tokens)
+      }
+      if (use === 'part') return { ...ticket, charge }
       return {
         release: () => ticket.release(),
         async ready(signal) {
@@ -27,16 +36,13 @@ export function limitScheduler(scheduler: Scheduler, quotas: Quotas): Scheduler 
         },
         async slot(cost, signal) {
           reservation ??= await quotas.admit(quota, cost, { isCounted })
-          counted.add(request.signal)
+          counted.set(request.signal, used)
           await ticket.slot(cost, signal)
         },
-        charge(tokens) {
-          used += tokens
-          ticket.charge(tokens)
-        },
+        charge,
         leave() {
           ticket.leave()
-          if (reservation !== undefined) void quotas.settle(quota, reservation, used)
+          if (reservation !== undefined) void quotas.settle(quota, reservation, used.tokens)
           reservation = undefined
         },
       }

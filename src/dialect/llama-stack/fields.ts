@@ -79,14 +79,22 @@ const batchCommonFields: readonly Field[] = [
 
 /** The fields of `POST /v1/inference/batch-chat-completion` and `POST /v1/batch-inference/chat-completion`. */
 export const batchChatFields: readonly Field[] = [
-  { name: 'messages_batch', treatment: 'used', note: 'up to 128 conversations; the reply has their answers in order' },
+  {
+    name: 'messages_batch',
+    treatment: 'used',
+    note: 'up to 128 conversations, which run side by side, on slots that nobody else waits for; the reply has their answers in order',
+  },
   ...batchCommonFields,
   ...toolFields,
 ]
 
 /** The fields of `POST /v1/inference/batch-completion` and `POST /v1/batch-inference/completion`. */
 export const batchCompletionFields: readonly Field[] = [
-  { name: 'content_batch', treatment: 'used', note: 'up to 128 texts; the reply has their continuations in order' },
+  {
+    name: 'content_batch',
+    treatment: 'used',
+    note: 'up to 128 texts, which run side by side, on slots that nobody else waits for; the reply has their continuations in order',
+  },
   ...batchCommonFields,
 ]
 

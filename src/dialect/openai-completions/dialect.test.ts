@@ -42,7 +42,7 @@ describe('POST /v1/completions', () => {
     })
   })
 
-  test('several prompts are streamed one after the other, with one end', async () => {
+  test('several prompts are streamed as one, with one end', async () => {
     const { text } = await complete({ prompt: ['one two', 'three'], stream: true, stream_options: { include_usage: true } })
     const chunks = [...text.matchAll(/^data: (\{.*)$/gm)].map(([, json]) => JSON.parse(json ?? ''))
     for (const chunk of chunks) check(chunk)

@@ -1,0 +1,156 @@
+import { setMaxListeners } from 'node:events'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { RequestContext } from '../contract/context.ts'
+import type { Emit } from '../contract/emit.ts'
+import type { GenerationEvent, Timings, Usage } from '../contract/event.ts'
+import { linkedSignal } from '../contract/linked-signal.ts'
+import type { GenerationRequest } from '../contract/request.ts'
+import type { Ticket } from '../contract/scheduler.ts'
+import { costOf } from './cost.ts'
+import { estimatePrompt } from './estimate-tokens.ts'
+
+type Totals = { readonly usage: Usage; readonly timings: Timings }
+type Around = {
+  readonly signal: AbortSignal
+  readonly emit: Emit<GenerationEvent>
+  /** The ticket on which the request runs. */
+  enter(): Ticket
+}
+type Several = Pick<Around, 'emit' | 'enter'> & {
+  readonly context: RequestContext
+  runOne(request: GenerationRequest, around: Around): Promise<void>
+  /** Called with the index of the request whose failure ends all. */
+  onFailed?(index: number): void
+}
+
+const noTotals: Totals = {
+  usage: { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 },
+  timings: {},
+}
+
+/**
+ * Runs requests as one stream: one start, consecutive choice numbers, and the summed usage at the end. They run one after the other on
+ * the ticket of `enter`, and from the start of the first on also on slots that nobody else could want. The first failure ends all.
+ */
+export async function generateSeveral(
+  requests: readonly GenerationRequest[],
+  { context, emit, enter, runOne, onFailed }: Several,
+): Promise<void> {
+  const { scheduler } = context.model
+  const group = linkedSignal(context.signal)
+  // Each request that runs listens.
+  setMaxListeners(0, group.signal)
+  const send = oneByOne(emit)
+  const beside: Promise<void>[] = []
+  let totals = noTotals
+  let choices = 0
+  let next = 0
+  let hasStarted = false
+  let failure: { readonly index: number; readonly error: unknown } | undefined
+
+  function take() {
+    const index = next
+    const request = requests[index] as GenerationRequest
+    const firstChoice = choices
+    next += 1
+    choices += request.choices
+    const inner: Emit<GenerationEvent> = (event) => {
+      switch (event.type) {
+        case 'error':
+          throw event.error
+        case 'usage':
+          totals = addTotals(totals, event)
+          return undefined
+        case 'start': {
+          if (index > 0) return undefined
+          // The count of the first prompt would look like that of all.
+          const { inputTokens: _, ...start } = event
+          const pending = send(start)
+          hasStarted = true
+          runBeside()
+          return pending
+        }
+        case 'prompt-read':
+          return index === 0 ? send(event) : undefined
+        default:
+          return send({ ...event, choice: event.choice + firstChoice })
+      }
+    }
+    const run = async (enterOne: () => Ticket) => {
+      try {
+        // Thousands of short prompts must not hold up other work.
+        if (index > 0) await nextTurn()
+        await runOne(request, { signal: group.signal, emit: inner, enter: enterOne })
+      } catch (error) {
+        failure ??= { index, error }
+        group.abort(error)
+      }
+    }
+    return { request, run }
+  }
+
+  /** Takes the slots that are free, apart from one for each request that has entered and may ask for it. */
+  function runBeside(): void {
+    const isOpen = () => hasStarted && next < requests.length && !group.signal.aborted
+    const isFree = ({ slots, busy, queued } = scheduler.load) => busy + queued < slots
+    while (isOpen() && isFree()) beside.push(runOnFreeSlot())
+  }
+
+  async function runOnFreeSlot(): Promise<void> {
+    const ticket = scheduler.enter(context, 'part')
+    const { request, run } = take()
+    // Before the request is prepared: one that is not running could lose its place to another caller.
+    const known = { inputTokens: estimatePrompt(request.prompt) }
+    const granted = ticket.slot(costOf(request, known, { later: [], principal: context.principal }), group.signal)
+    granted?.catch(() => undefined)
+    await run(() => ({ ...ticket, slot: () => granted }))
+    ticket.leave()
+    runBeside()
+  }
+
+  while (next < requests.length && failure === undefined) {
+    await take().run(enter)
+    runBeside()
+  }
+  await Promise.all(beside)
+  group.unlink()
+  if (failure !== undefined) {
+    onFailed?.(failure.index)
+    throw failure.error
+  }
+  await emit({ type: 'usage', ...totals })
+}
+
+/** A reader for several emitters: while it is busy with an event, the others wait for it. */
+function oneByOne<Event>(emit: Emit<Event>): Emit<Event> {
+  let last: Promise<void> | undefined
+  return (event) => {
+    const reading = last === undefined ? emit(event) : last.then(() => emit(event))
+    if (reading === undefined) return undefined
+    const current = reading.finally(() => {
+      if (last === current) last = undefined
+    })
+    last = current
+    return current
+  }
+}
+
+function addTotals(before: Totals, { usage, timings }: Totals): Totals {
+  return {
+    usage: {
+      inputTokens: before.usage.inputTokens + usage.inputTokens,
+      cachedInputTokens: before.usage.cachedInputTokens + usage.cachedInputTokens,
+      outputTokens: before.usage.outputTokens + usage.outputTokens,
+      reasoningTokens: before.usage.reasoningTokens + usage.reasoningTokens,
+    },
+    timings: addTimings(before.timings, timings),
+  }
+}
+
+function addTimings(before: Timings, more: Timings): Timings {
+  const keys = new Set([...Object.keys(before), ...Object.keys(more)]) as Set<keyof Timings>
+  const sums = [...keys].map((key) => [key, (before[key] ?? 0) + (more[key] ?? 0)] as const)
+  const { firstTokenMs = more.firstTokenMs } = before
+  if (firstTokenMs === undefined) return Object.fromEntries(sums)
+  return { ...Object.fromEntries(sums), firstTokenMs: Math.min(firstTokenMs, more.firstTokenMs ?? firstTokenMs) }
+}
