@@ -1,6 +1,9 @@
 import { describe, expect, test, vi } from 'vitest'
-import { stubEngine } from '../../test/support/stub-engine.ts'
+import { anyone, contextOf } from '../../test/support/context.ts'
+import { playingEngine, shortUsage, stubEngine } from '../../test/support/stub-engine.ts'
 import type { KeyQuota } from '../contract/quota.ts'
+import { plainRequest } from '../contract/request.ts'
+import { generate } from '../core/generate.ts'
 import { FairScheduler } from '../core/schedule/fair-scheduler.ts'
 import { limitScheduler } from './limit-scheduler.ts'
 import { Quotas } from './quotas.ts'
@@ -116,6 +119,18 @@ describe('a request of a key with limits', () => {
     ticket.leave()
     expect(left()).toEqual([0, 40])
   })
+})
+
+test.each([1, 3, 64])('the prompts of one call are one request, and each is charged once, on %i slots', async (slots) => {
+  const engine = playingEngine([{ type: 'finish', choice: 0, reason: 'stop' }, shortUsage])
+  const wide: KeyQuota = { ...quota, tokensPerMinute: 1000 }
+  const quotas = new Quotas()
+  const scheduler = limitScheduler(new FairScheduler({ slots, maxQueued: 0, engine }), quotas)
+  const prompt = { ...plainRequest, id: 'r', model: 'm', maxOutputTokens: 5, prompt: { type: 'text', text: 'a' } } as const
+  const principal = { ...anyone, quota: wide }
+  const context = contextOf(engine, { model: { id: 'm', engine, scheduler }, principal })
+  await generate({ now: () => 0 }, [prompt, ...Array(15).fill(prompt)], context).run(() => undefined)
+  await vi.waitFor(() => expect(quotas.states(wide).map(({ remaining }) => remaining)).toEqual([1, 1000 - 16 * 2]))
 })
 
 test('a caller without limits is not counted', async () => {
