@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { TemplateChoice } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import type { Lifecycle, LoadRequest } from '../contract/lifecycle.ts'
 import { encodeOpenaiError } from '../dialect/openai/errors.ts'
@@ -54,6 +55,8 @@ export function addTabbyRoutes(app: FastifyInstance, deps: ServerDeps): void {
 }
 
 type Loaded = { model?: string; embedding?: string }
+type NamedTemplate = Extract<TemplateChoice, { type: 'named' }>
+type TabbyLoad = { readonly wanted: LoadRequest; readonly choice?: NamedTemplate | undefined }
 type Loading = { readonly lifecycle: Lifecycle; readonly loaded: Loaded }
 
 function addLoading(app: FastifyInstance, deps: ServerDeps, { lifecycle, loaded }: Loading): void {
@@ -62,8 +65,9 @@ function addLoading(app: FastifyInstance, deps: ServerDeps, { lifecycle, loaded 
   app.post('/v1/model/load', changing, async (request, reply) => {
     const { request: wanted, template, ignored } = decodeModelLoad(takeRequiredBody(request).body)
     nameIgnored(reply, ignored)
-    const settings = { ...wanted.settings, ...(await readTemplate(template)) }
-    await streamLoad({ ...wanted, settings }, request, reply)
+    const choice = await readTemplate(template)
+    const settings = { ...wanted.settings, ...(choice !== undefined && { chatTemplate: choice.source }) }
+    await streamLoad({ wanted: { ...wanted, settings }, choice }, request, reply)
   })
   app.post('/v1/model/unload', changing, async (request) => {
     // What the configuration loads is not a loader's to unload without its name.
@@ -110,7 +114,7 @@ function addLoading(app: FastifyInstance, deps: ServerDeps, { lifecycle, loaded 
   })
 
   /** The events of a load. What can be known before it begins is refused with its status. */
-  async function streamLoad(wanted: LoadRequest, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  async function streamLoad({ wanted, choice }: TabbyLoad, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { caller, handle } = openRun(deps, { request, reply }, { id: `load-${randomUUID()}` })
     const frames = createLoadFrames()
     const writer = openEventStream(deps, reply, { heartbeat: ': \n\n' })
@@ -120,6 +124,9 @@ function addLoading(app: FastifyInstance, deps: ServerDeps, { lifecycle, loaded 
         onProgress: (progress) => writer.write(frames.progress(progress)),
       })
       loaded.model = model.id
+      // The model has this text already; here it gets its name, which cards show.
+      const { templates } = deps.resolveModel(model.id, caller.principal).engine.capabilities
+      if (choice !== undefined) await templates?.use(choice, caller.signal)
       writer.write(frames.end(isNew))
     } catch (thrown) {
       const error = AppError.from(thrown).inWordsOf(nameTabbyField)
@@ -133,10 +140,10 @@ function addLoading(app: FastifyInstance, deps: ServerDeps, { lifecycle, loaded 
     reply.hijack()
   }
 
-  async function readTemplate(name: string | undefined): Promise<{ readonly chatTemplate?: string }> {
-    if (name === undefined || name === 'model') return {}
-    const chatTemplate = await deps.templates?.read(name)
-    if (chatTemplate !== undefined) return { chatTemplate }
+  async function readTemplate(name: string | undefined): Promise<NamedTemplate | undefined> {
+    if (name === undefined || name === 'model') return undefined
+    const source = await deps.templates?.read(name)
+    if (source !== undefined) return { type: 'named', name, source }
     const all = ['model', ...((await deps.templates?.list()) ?? [])].join(', ')
     const message = `there is no template '${name.slice(0, 100)}'; choose one of: ${all}`
     throw new AppError('invalid-request', message, { param: 'prompt_template' })

@@ -1,18 +1,29 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../../test/support/app.ts'
 
 let app: RunningApp
+let templates: string
 beforeAll(async () => {
+  templates = await mkdtemp(join(tmpdir(), 'dragoman-tabby-'))
+  await writeFile(join(templates, 'loud.jinja'), '{{ messages[0].content | upper }}')
   app = await startApp({
     builtinModel: false,
     models: [
       { engine: 'fake', id: 'echo', script: 'from-request', load: 'demand' },
+      { engine: 'fake', id: 'other', script: 'from-request', load: 'demand' },
       { engine: 'llama', id: 'gone', source: '/nowhere/gone.gguf', load: 'demand' },
     ],
+    templates,
     server: { adminKey: 'admin', apiKeys: ['user'] },
   })
 })
-afterAll(() => app.close())
+afterAll(async () => {
+  await app.close()
+  await rm(templates, { recursive: true, force: true })
+})
 
 async function call(path: string, body?: object, headers: Record<string, string> = { authorization: 'Bearer admin' }) {
   const response = await fetch(`${app.url}${path}`, {
@@ -32,9 +43,9 @@ test('the permission of a key is shown, in whichever header it is', async () => 
 
 test('the models are listed, and those that embed', async () => {
   const list = async (path: string) => JSON.parse((await call(path)).text).data.map(({ id }: { id: string }) => id)
-  expect(await list('/v1/model/list')).toEqual(['echo', 'gone'])
-  expect(await list('/v1/model/draft/list')).toEqual(['echo', 'gone'])
-  expect(await list('/v1/model/embedding/list')).toEqual(['echo', 'gone'])
+  expect(await list('/v1/model/list')).toEqual(['echo', 'other', 'gone'])
+  expect(await list('/v1/model/draft/list')).toEqual(['echo', 'other', 'gone'])
+  expect(await list('/v1/model/embedding/list')).toEqual(['echo', 'other', 'gone'])
 })
 
 test('a load is a stream of events, and an unload frees the model', async () => {
@@ -56,7 +67,17 @@ test('what no request has loaded is not unloaded without its name', async () => 
   await call('/v1/chat/completions', { model: 'echo', messages: [{ role: 'user', content: 'hi' }] })
   expect(JSON.parse((await call('/v1/model?model=echo')).text)).toMatchObject({ state: 'ready' })
   expect((await call('/v1/model/unload', {})).status).toBe(503)
+  await call('/v1/model/load', { model_name: 'other' })
+  expect((await call('/v1/model/unload', {})).status).toBe(200)
+  expect((await call('/v1/model/unload', {})).status).toBe(503)
   expect(JSON.parse((await call('/v1/model?model=echo')).text)).toMatchObject({ state: 'ready' })
+})
+
+test('the template that a load chooses is the one that cards name', async () => {
+  await call('/v1/model/load', { model_name: 'other', prompt_template: 'loud' })
+  expect(JSON.parse((await call('/v1/model?model=other')).text)).toMatchObject({ parameters: { prompt_template: 'loud' } })
+  expect(JSON.parse((await call('/v1/templates?model=other')).text)).toMatchObject({ selected: 'loud' })
+  expect((await call('/v1/model/unload', {})).status).toBe(200)
 })
 
 test('a model that embeds is loaded with one reply', async () => {
