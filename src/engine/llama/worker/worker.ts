@@ -1,5 +1,5 @@
 import { ChurnMap } from '../../../contract/churn.ts'
-import { AppError, messageOf } from '../../../contract/errors.ts'
+import { AppError } from '../../../contract/errors.ts'
 import { readFileSampling } from '../channel/file-sampling.ts'
 import { type Command, commandSchema, type Report } from '../channel/ipc.ts'
 import { computeAndForget } from './context.ts'
