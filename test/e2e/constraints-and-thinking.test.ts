@@ -121,7 +121,9 @@ afterAll(async () => {
 })
 
 async function ask(model: string, { stream, ...fields }: { readonly stream: boolean; readonly [name: string]: unknown }) {
-  const given = { model, stream, messages: [{ role: 'user', content: 'Give JSON.' }], temperature: 0, seed: 1, max_tokens: 200 }
+  // A model this small follows what it was trained on: asked for JSON, it thinks on and on, and calls nothing.
+  const content = 'tools' in fields ? 'Use the tool.' : 'Give JSON.'
+  const given = { model, stream, messages: [{ role: 'user', content }], temperature: 0, seed: 1, max_tokens: 200 }
   const response = await fetch(`${app.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
