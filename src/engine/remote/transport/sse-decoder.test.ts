@@ -142,6 +142,11 @@ test('splitting a stream differently gives the same events', () => {
   )
 })
 
+test('one byte order mark is dropped, also in pieces', () => {
+  const bytes = Buffer.from('\ufeff\ufeffdata: x\n\ndata: y\n\n')
+  for (const cut of [0, 1, 2, 3, 4]) expect(decode([bytes.subarray(0, cut), bytes.subarray(cut)])).toMatchObject(datas('y'))
+})
+
 test('invalid UTF-8 becomes replacement characters', () => {
   const events = decode([Buffer.from([...Buffer.from('data: a'), 0xff, 0xe4, 0xb8, ...Buffer.from('b\n\n')])])
   expect(events).toMatchObject(datas('a\ufffd\ufffdb'))

@@ -70,16 +70,19 @@ export class SseDecoder {
 
   /** Also drops a byte order mark. */
   #decode(bytes: Uint8Array): string {
+    const text = this.#read(bytes)
+    if (this.#hasBegun || text === '') return text
+    this.#hasBegun = true
+    return text.startsWith('\ufeff') ? text.slice(1) : text
+  }
+
+  #read(bytes: Uint8Array): string {
     const last = bytes.at(-1)
     if (last === undefined) return ''
-    const isFirst = !this.#hasBegun
-    this.#hasBegun = true
     if (this.#text === undefined) {
-      if (last < 0x80) {
-        const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
-        return isFirst && text.startsWith('\ufeff') ? text.slice(1) : text
-      }
-      this.#text = new TextDecoder('utf-8', { ignoreBOM: !isFirst })
+      if (last < 0x80) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+      // Node 26 drops two marks where the first comes in pieces.
+      this.#text = new TextDecoder('utf-8', { ignoreBOM: true })
     }
     return this.#text.decode(bytes, { stream: true })
   }
