@@ -69,6 +69,6 @@ test('a terminal obeys nothing that the model writes, and a file has it as it is
     writer.reasoning('\u009b2J')
     writer.text('a\u001b[2J\n\tb')
     expect(written).toContain(`out ${JSON.stringify(text)}`)
-    expect(written[0]).toBe(`err ${JSON.stringify('\u001b[2m\\u009b2J\u001b[22m')}`)
+    expect(JSON.parse(written[0]?.slice('err '.length) ?? '')).toContain('\\u009b2J')
   }
 })
