@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { builtinModel } from '../../src/registry/builtin-model.ts'
 import { type RunningApp, startApp, until } from '../support/app.ts'
+import { hostileConstraints } from '../support/hostile-constraints.ts'
 
 let app: RunningApp
 beforeAll(async () => {
@@ -19,26 +20,6 @@ function post(body: object, signal?: AbortSignal): Promise<Response> {
     ...(signal !== undefined && { signal }),
   })
 }
-
-const bySchema = (schema: unknown) => ({ response_format: { type: 'json_schema', json_schema: { name: 'x', schema } } })
-const values = (count: number) => Array.from({ length: count }, (_, index) => `value ${(index * 7919) % 1_000_003}`)
-const rivals = Array.from({ length: 400 }, (_, index) => ({
-  type: 'object',
-  properties: { kind: { const: `kind-${index}` }, [`field${index}`]: { type: 'integer', minimum: index, maximum: 1_000_003 } },
-  required: ['kind'],
-}))
-
-/** Constraints of a few bytes that take a backtracking or exponential sampler years, and large ones. */
-const hostile: readonly (readonly [string, object])[] = [
-  ['nested repetitions', { regex_pattern: '(\\w+\\s?)+' }],
-  ['optional parts', { regex_pattern: '(a?){400}a{400}' }],
-  ['repeated wildcards', { regex_pattern: '.*.*.*' }],
-  ['a long ambiguous pattern', { regex_pattern: '(a|b|ab|c*)*'.repeat(250) }],
-  ['a grammar that doubles its ways', { grammar: 'root ::= s\ns ::= [a-z ] s "a" | [a-z ] s "b" | [a-z ]' }],
-  ['many values', bySchema({ enum: values(40_000) })],
-  ['a choice of many', { guided_choice: values(3000) }],
-  ['rival branches', bySchema({ properties: { a: { oneOf: rivals }, b: { oneOf: rivals.slice(1) } } })],
-]
 
 /** Reads a stream until it is told to stop; returns the longest pause since the last look. */
 function watchStream(): { longestMs(): number; end(): Promise<void>; readonly tokens: number } {
@@ -86,7 +67,7 @@ describe('hostile constraints', { timeout: 60_000 }, () => {
       await post({ regex_pattern: '[a-z ]{200}', max_tokens: 100 })
       const usual = stream.longestMs()
       const gaps: [string, number, number][] = []
-      for (const [name, body] of hostile) {
+      for (const [name, body] of hostileConstraints) {
         const response = await post(body)
         await response.text()
         gaps.push([name, response.status, stream.longestMs()])
@@ -100,7 +81,7 @@ describe('hostile constraints', { timeout: 60_000 }, () => {
     }
   })
 
-  test.each(hostile)('a client that disconnects frees the slot: %s', async (_, body) => {
+  test.each(hostileConstraints)('a client that disconnects frees the slot: %s', async (_, body) => {
     const leaving = new AbortController()
     const left = post({ ...body, model: 'narrow', max_tokens: 2000, ignore_eos: true }, leaving.signal).then(
       (response) => response.text(),

@@ -18,15 +18,21 @@ type Options = {
   readonly models?: readonly object[]
   /** Of Node. */
   readonly flags?: readonly string[]
+  /** A folder of chat templates to switch to. */
+  readonly templates?: string
 }
 
 const scripted = { id: 'scripted', engine: 'fake', script: 'from-request', aliases: ['default'] }
 
 /** A data folder whose server can be started again and again, on the scripted engine unless told. `server` are its settings. Remove it. */
-export async function createServeHome(storage: string, server: object = {}, { models = [scripted], flags = [] }: Options = {}) {
+export async function createServeHome(
+  storage: string,
+  server: object = {},
+  { models = [scripted], flags = [], templates }: Options = {},
+) {
   const home = await mkdtemp(join(tmpdir(), 'dragoman-serve-'))
   const file = join(home, 'dragoman.yaml')
-  await writeFile(file, JSON.stringify({ server: { port: 0, ...server }, log: { level: 'error' }, storage, models }))
+  await writeFile(file, JSON.stringify({ server: { port: 0, ...server }, log: { level: 'error' }, storage, models, templates }))
   const children = new Set<ChildProcess>()
   const start = async (): Promise<ServeProcess> => {
     const args = [...flags, builtProgram, 'serve', '--config', file]
