@@ -27,7 +27,8 @@ export async function serve(config: LoadedConfig, source: ConfigSource): Promise
   console.log(`listening on ${url}`)
   const settled = app.whenSettled().then(() => {
     progress.end()
-    if (app.models.length > 1) progress.note(modelTable(app.models))
+    // A log has an entry for each of them.
+    if (app.models.length > 1 && process.stderr.isTTY === true) progress.note(modelTable(app.models))
     // A model that is loaded on demand is not ready yet.
     const model = app.models.find(({ state }) => state.type === 'ready')
     if (model === undefined) return
