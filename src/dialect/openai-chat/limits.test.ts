@@ -13,6 +13,8 @@ describe('a field that would take long is refused by name', () => {
     ['logit_bias', { logit_bias: numbered(50_001) }, 'logit_bias', 'at most 50000 token ids'],
     ['banned tokens', { banned_tokens: Array(50_001).fill(1) }, 'banned_tokens', 'at most 50000 token ids'],
     ['banned tokens as text', { banned_tokens: '1,'.repeat(2_000_000) }, 'banned_tokens', 'at most 50000 token ids'],
+    ['banned tokens that are blanks', { banned_tokens: `${' '.repeat(540_000)}x` }, 'banned_tokens', 'token ids with commas'],
+    ['a grammar of empty lines', { grammar_string: '\n'.repeat(1_000_000) }, 'grammar_string', 'has no rule'],
     ['template variables', { template_vars: { a: Array(50_001).fill(1) } }, 'template_vars', 'more than 50000 values'],
     ['a schema', { json_schema: { enum: Array(50_001).fill(1) } }, 'json_schema', 'more than 50000 values'],
     ['a schema as text', { json_schema: `[${'1,'.repeat(600_000)}1]` }, 'json_schema', 'at most 1048576 characters'],

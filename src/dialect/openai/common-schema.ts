@@ -54,7 +54,7 @@ const tokenList = z
 
 /** Numbers between commas, which may have nothing between them. One regular expression for the whole text would overflow its stack. */
 function isTokenList(text: string): boolean {
-  return text.split(',').every((item) => /^\s*\d{0,9}\s*$/.test(item))
+  return text.split(',').every((item) => /^\d{0,9}$/.test(item.trim()))
 }
 
 /** A regular expression, a grammar or a schema as text: far more than any engine compiles. */

@@ -1,8 +1,8 @@
 import { AppError } from '../../contract/errors.ts'
 import type { OutputConstraint } from '../../contract/request.ts'
 
-/** The name of a rule and its colon, as Lark writes them. */
-const larkRule = /^\s*[?!]?\w+(?:\.-?\d+)?\s*:/m
+/** The name of a rule and its colon, as Lark writes them on one line: over line breaks, the time would be quadratic. */
+const larkRule = /^[ \t]*[?!]?\w+(?:\.-?\d+)?[ \t]*:/m
 
 /** A caller's grammar, which the engine's side reads in either language. Throws `invalid-request` for a text without a rule. */
 export function decodeGrammar(grammar: string, param: string): OutputConstraint {
