@@ -15,12 +15,19 @@ const calls = [
   { name: 'exec_command', arguments: { cmd: command } },
 ]
 
+function callOf(name: string, args: object): string {
+  return `<tool_call>${JSON.stringify({ name, arguments: args })}</tool_call>`
+}
+
 /** The model calls the tool that the user names, answers with what it finds in the result, and can be slow. */
 const script = [
   { result: 'the word is (\\w+)', reply: { raw: 'The secret word is $1.' } },
+  { result: '(a tool that is not run here)', reply: { raw: 'The search failed: $1.' } },
+  { result: 'WebSearch', reply: { raw: callOf('WebSearch', { query: 'the secret word' }) } },
+  { match: 'with WebSearch\\b', reply: { raw: callOf('ToolSearch', { query: 'select:WebSearch', max_results: 1 }) } },
   ...calls.map((call) => ({
     match: `with ${call.name}\\b`,
-    reply: { raw: `I look. <tool_call>${JSON.stringify(call)}</tool_call>` },
+    reply: { raw: `I look. ${callOf(call.name, call.arguments)}` },
   })),
   { match: 'slowly', reply: { chunks: ['One ', 'two.'], delayMs: 3_600_000 } },
   { reply: { raw: 'I do not know.' } },
@@ -100,6 +107,17 @@ for (const { name, protocol } of runs) {
     },
   )
 }
+
+testAgent('claude', 'shows the model why its web search is refused, and prints the answer', async () => {
+  const agent = ['-p', 'Find the secret word with WebSearch', '--allowedTools', 'WebSearch']
+  const run = await host.start('claude', { launch: [], agent, files: {} })
+  const code = await run.ended
+  expect(run.out(), run.err()).toContain('The search failed: a tool that is not run here.')
+  expect(code).toBe(0)
+  const failed = host.takeLog().filter(({ msg, status = 0 }) => msg === 'request ended' && status >= 400)
+  // It asks once more without what only some models take.
+  expect(new Set(failed.map(({ route, status }) => `${route} ${status}`))).toEqual(new Set([`${routes.messages} 400`]))
+})
 
 testAgent('codex', 'over a WebSocket prepares its request, and continues it by sending only what is new', async () => {
   const prompt = headless.codex.args('Find the secret word with exec_command')
