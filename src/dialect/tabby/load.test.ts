@@ -93,6 +93,19 @@ test('a draft model is named in an object, whose unknown fields are ignored by n
   expect(ignored).toEqual(['draft_model.mood'])
 })
 
+test('the two names of a draft model are one field', () => {
+  const named = (draft: string) => ({ draft_model_name: draft })
+  for (const fields of [
+    { draft: named('d') },
+    { draft_model: named('d'), draft: null },
+    { draft_model: named('d'), draft: named('d') },
+  ]) {
+    expect(decodeModelLoad({ model_name: 'm', ...fields }).request.settings).toEqual({ draftModel: 'd' })
+  }
+  const both = { model_name: 'm', draft_model: named('d'), draft: named('e') }
+  expect(() => decodeModelLoad(both)).toThrow(expect.objectContaining({ code: 'invalid-request', param: 'draft' }))
+})
+
 test.each([
   ['FP16', 'f16', 'f16'],
   ['q8', 'q8_0', 'q8_0'],

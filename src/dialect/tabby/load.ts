@@ -40,10 +40,16 @@ export function decodeModelLoad(body: unknown): DecodedLoad {
   const wire = validate(schema, body)
   const name = pickSpelling(wire, ['model_name', 'name'])
   if (name === undefined) throw missing('model_name')
-  const { draft_model, draft = draft_model, ...rest } = wire
+  const { draft_model: _, draft: __, ...rest } = wire
+  const draft = pickSpelling(wire, ['draft_model', 'draft'])
   const draftFields = Object.entries(draft ?? {}).map(([key, value]) => [`draft_model.${key}`, value] as const)
   return {
-    request: { name, settings: readSettings(wire), reloads: false, endsRequests: wire.skip_queue === true },
+    request: {
+      name,
+      settings: readSettings(wire, draft?.draft_model_name),
+      reloads: false,
+      endsRequests: wire.skip_queue === true,
+    },
     template: wire.prompt_template ?? undefined,
     ignored: checkFields(index, { ...rest, ...Object.fromEntries(draftFields) }),
   }
@@ -110,15 +116,10 @@ export function createLoadFrames() {
   }
 }
 
-function readSettings({
-  max_seq_len,
-  max_batch_size,
-  chunk_size,
-  cache_mode,
-  draft_model,
-  draft: drafting = draft_model,
-}: z.output<typeof schema>): LoadSettings {
-  const draft = drafting?.draft_model_name
+function readSettings(
+  { max_seq_len, max_batch_size, chunk_size, cache_mode }: z.output<typeof schema>,
+  draft: string | null | undefined,
+): LoadSettings {
   return {
     ...(typeof max_seq_len === 'number' && max_seq_len > 0 && { contextLength: max_seq_len }),
     ...(typeof max_batch_size === 'number' && { slots: max_batch_size }),
