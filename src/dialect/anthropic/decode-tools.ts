@@ -27,8 +27,8 @@ const refusedTools = ['code_execution_', 'mcp_toolset']
 const searchTools = 'tool_search_tool_'
 
 /**
- * Throws for a tool without a schema, a name that is declared twice, one that is not run here, unless it stands beside others by habit, and
- * a choice of a tool that is not declared.
+ * Throws for a tool without a schema, a name that is declared twice, a tool that is not run here, unless it stands beside others by habit,
+ * and a choice of a tool that is not declared.
  */
 export function decodeTools({ tools: wire, tool_choice, messages }: ToolsWire): DecodedTools {
   const isSearchedElsewhere = (wire ?? []).some(({ type }) => type?.startsWith(searchTools))
@@ -37,18 +37,19 @@ export function decodeTools({ tools: wire, tool_choice, messages }: ToolsWire): 
   const ignored: string[] = []
   const indices: number[] = []
   const names = new Set<string>()
-  let hosted: AppError | undefined
+  let hosted: readonly [type: string, path: string] | undefined
   for (const [index, tool] of (wire ?? []).entries()) {
-    const made = decodeTool(tool, `tools[${index}]`, referenced)
+    const path = `tools[${index}]`
+    const { type } = tool
+    if (isHosted(type)) {
+      if (refusedTools.some((prefix) => type.startsWith(prefix))) throw notRunHere(type, path)
+      hosted ??= [type, path]
+      ignored.push(leftOut(type, path))
+      continue
+    }
+    const made = decodeTool(tool, path, referenced)
     if (made === undefined) {
-      const { type } = tool
-      const path = `tools[${index}]`
-      if (!isHosted(type)) ignored.push(path)
-      else {
-        hosted ??= notRunHere(type, path)
-        if (refusedTools.some((prefix) => type.startsWith(prefix))) throw notRunHere(type, path)
-        ignored.push(leftOut(type, path))
-      }
+      ignored.push(path)
       continue
     }
     if (names.has(made.name)) {
@@ -59,7 +60,7 @@ export function decodeTools({ tools: wire, tool_choice, messages }: ToolsWire): 
     tools.push(made)
     indices.push(index)
   }
-  if (hosted !== undefined && tools.length === 0) throw hosted
+  if (hosted !== undefined && tools.length === 0) throw notRunHere(...hosted)
   return {
     tools,
     toolChoice: decodeChoice(tool_choice, names),
@@ -69,20 +70,19 @@ export function decodeTools({ tools: wire, tool_choice, messages }: ToolsWire): 
   }
 }
 
-/** Whether a type is one of Anthropic's; not all of them run there. */
+/** Whether a type is of a tool that Anthropic's servers run, or that comes later than this code. */
 function isHosted(type: WireTool['type']): type is string {
-  return typeof type === 'string' && type !== 'custom'
+  return typeof type === 'string' && type !== 'custom' && clientTool(type, undefined) === undefined
 }
 
-/** Undefined for a tool that is ignored: one that is not known, or a deferred one that is not `referenced`. */
+/** Undefined for a deferred tool that is not `referenced`. */
 function decodeTool(tool: WireTool, path: string, referenced: ReadonlySet<string> | undefined): FunctionTool | undefined {
   const { type, name, description, input_schema: schema, strict } = tool
-  const isDeferred = tool.defer_loading === true && referenced !== undefined && ({ isDeferred: true } as const)
-  if (isDeferred !== false && !referenced?.has(name ?? '')) return undefined
-  if (isHosted(type)) {
-    const known = clientTool(type, name ?? undefined)
-    return known === undefined ? undefined : { ...known, ...isDeferred }
-  }
+  const isDeferred = tool.defer_loading === true && referenced !== undefined
+  if (isDeferred && !referenced.has(name ?? '')) return undefined
+  const deferral = isDeferred && ({ isDeferred: true } as const)
+  const known = clientTool(type ?? 'custom', name ?? undefined)
+  if (known !== undefined) return { ...known, ...deferral }
   if (typeof name !== 'string') throw invalid(`${path}.name`, `${path}.name is missing: expected a non-empty string`)
   if (!schema) throw invalid(`${path}.input_schema`, `${path}.input_schema is missing: expected a JSON Schema`)
   return {
@@ -90,7 +90,7 @@ function decodeTool(tool: WireTool, path: string, referenced: ReadonlySet<string
     ...(typeof description === 'string' && { description }),
     parameters: schema,
     ...(typeof strict === 'boolean' && { strict }),
-    ...isDeferred,
+    ...deferral,
   }
 }
 

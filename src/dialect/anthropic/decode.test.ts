@@ -263,13 +263,15 @@ describe('tools', () => {
       { type: 'bash_20250124', name: 'bash' },
       { type: 'web_search_20250305', name: 'web_search', max_uses: 3 },
       { ...f, name: 'late', defer_loading: true },
+      { type: 'memory_20250818', name: 'memory', defer_loading: true },
     ]
     const decoded = decode({ tools })
     expect(promptOf({ tools }).tools).toMatchObject([
       { name: 'f', description: 'Does.', parameters: { type: 'object' } },
       { name: 'bash', parameters: { properties: { command: { type: 'string' } } } },
     ])
-    expect(decoded.ignored).toEqual(['tools[2].web_search_20250305', 'tools[3]'])
+    expect(decoded.ignored).toEqual(['tools[2].web_search_20250305', 'tools[3]', 'tools[4]'])
+    expect(decode({ tools: tools.slice(4) }).ignored).toEqual(['tools[0]'])
     // An error about the second tool that is shown names its place in the request.
     expect(decode({ tools: [tools[2], f] }).nameOf(['prompt', 'tools', 0, 'parameters', 'type'])).toBe(
       'tools[1].input_schema.type',
