@@ -1,10 +1,7 @@
 import { z } from 'zod'
 import { cancelShape } from '../wire/cancel-keys.ts'
 import { jsonObject, list, looseObject } from '../wire/first-fault.ts'
-import { above, between, flag, integerFrom, limitFrom, nonEmptyText, text, typeOtherThan } from '../wire/wire-types.ts'
-
-/** Each is searched for in every piece of text. */
-const maxStops = 1024
+import { above, between, flag, integerFrom, limitFrom, nonEmptyText, stopList, text, typeOtherThan } from '../wire/wire-types.ts'
 
 const base64Source = looseObject({ type: z.literal('base64'), media_type: z.string(), data: z.string() })
 const urlSource = looseObject({ type: z.literal('url'), url: z.string() })
@@ -150,10 +147,7 @@ export const messageSchema = looseObject({
   ...promptShape,
   max_tokens: limitFrom(1),
   metadata: metadata.nullish(),
-  stop_sequences: list(nonEmptyText, {
-    error: 'an array of non-empty strings',
-    max: { count: maxStops, error: `an array of at most ${maxStops} strings` },
-  }).nullish(),
+  stop_sequences: stopList(nonEmptyText, 'an array of non-empty strings').nullish(),
   stream: flag,
   temperature: between(0, 2),
   top_k: integerFrom(0),

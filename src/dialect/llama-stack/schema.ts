@@ -1,7 +1,17 @@
 import { z } from 'zod'
 import { cancelShape } from '../wire/cancel-keys.ts'
 import { dictionary, jsonObject, list, looseObject } from '../wire/first-fault.ts'
-import { above, between, flag, integerBetween, integerFrom, nonEmptyText, text, unlimitedOr } from '../wire/wire-types.ts'
+import {
+  above,
+  between,
+  flag,
+  integerBetween,
+  integerFrom,
+  nonEmptyText,
+  stopList,
+  text,
+  unlimitedOr,
+} from '../wire/wire-types.ts'
 
 export const textItem = looseObject({ type: z.literal('text'), text: z.string() })
 export const imageUrl = looseObject({ uri: z.string() })
@@ -48,15 +58,11 @@ export const strategies = {
     top_k: z.int({ error: 'an integer of at least 1' }).min(1, { error: 'an integer of at least 1' }),
   }),
 }
-const maxStops = 1024
 export const samplingParams = looseObject({
   strategy: z.discriminatedUnion('type', [strategies.greedy, strategies.top_p, strategies.top_k]).nullish(),
   max_tokens: unlimitedOr(0),
   repetition_penalty: above(0),
-  stop: list(nonEmptyText, {
-    error: 'an array of non-empty strings',
-    max: { count: maxStops, error: `an array of at most ${maxStops} strings` },
-  }).nullish(),
+  stop: stopList(nonEmptyText, 'an array of non-empty strings').nullish(),
 })
 
 export const responseFormats = {

@@ -6,8 +6,8 @@ import { refuseLargeJson } from '../openai/large-json.ts'
 import { isSame, pickSpelled, pickSpelling } from '../openai/spelling.ts'
 import type { ResponseWire } from './schema.ts'
 
-/** The limit on the output, in this protocol's spelling and in others'. */
-export const responseLimits = ['max_output_tokens', ...outputLimits.filter((name) => name !== 'max_output_tokens')] as const
+/** The limit on the output, its spelling in this protocol first. */
+export const responseLimits = ['max_output_tokens', ...outputLimits] as const
 
 /** The limit on thinking, in other servers' spellings; a negative one counts as absent. */
 export const budgets = ['reasoning_budget_tokens', 'reasoning_budget', 'thinking_budget', 'thinking_token_budget'] as const

@@ -11,6 +11,7 @@ import {
   integerFrom,
   nonEmptyText,
   numberBetween,
+  stopList,
   text,
   unlimitedOr,
 } from '../wire/wire-types.ts'
@@ -19,18 +20,8 @@ import { serverShape } from './server-fields.ts'
 const maxTokens = unlimitedOr(1)
 /** OpenAI's limit. The engine decides how many it runs at once. */
 const maxChoices = 128
-/** Each is searched for in every piece of text. */
-const maxStops = 1024
 /** Empty ones are left out. */
-const stop = z
-  .union([
-    z.string(),
-    list(z.string(), {
-      error: 'an array of strings',
-      max: { count: maxStops, error: `an array of at most ${maxStops} strings` },
-    }),
-  ])
-  .nullish()
+const stop = z.union([z.string(), stopList(z.string(), 'an array of strings')]).nullish()
 
 // Clients send 64-bit seeds too; those that a JSON number cannot hold exactly arrive rounded.
 const seed = z.number({ error: 'an integer' }).refine(Number.isInteger, { error: 'an integer' }).nullish()

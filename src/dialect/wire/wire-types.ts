@@ -51,8 +51,16 @@ export function limitFrom(min: number) {
   return limit.refine((count) => count < 0 || count >= min, { error })
 }
 
+/** The same for a field that may be absent. */
 export function unlimitedOr(min: number) {
   return limitFrom(min).nullish()
+}
+
+/** Each is searched for in every piece of text. */
+const maxStops = 1024
+
+export function stopList(sequence: z.ZodString, error: string) {
+  return list(sequence, { error, max: { count: maxStops, error: `an array of at most ${maxStops} strings` } })
 }
 
 export const anyNumber = z.number().nullish()
