@@ -85,7 +85,7 @@ export class ResponseRun {
   /** Input and output with all that came before: what a response that continues this one sees. */
   get history(): readonly StoredItem[] {
     const { references, decoded } = this.parts
-    return [...references.history, ...decoded.input, ...this.encoder.output]
+    return [...references.history, ...decoded.input(), ...this.encoder.output]
   }
 
   /** Begins as a background response. Rejects when it cannot be stored. */
@@ -190,7 +190,7 @@ export class ResponseRun {
       createdAtMs,
       status: this.status,
       json,
-      input: decoded.input,
+      input: decoded.input(),
       output: this.encoder.output,
       ...(previousId !== undefined && { previousId }),
       ...(conversationId !== undefined && { conversationId }),

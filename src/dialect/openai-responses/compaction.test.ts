@@ -69,7 +69,7 @@ test('a trigger asks for a compaction, and is not a message', () => {
   const decoded = decode({ input: [{ role: 'user', content: 'hi' }, { type: 'compaction_trigger' }] })
   expect(decoded.isCompactionTriggered).toBe(true)
   expect(promptOf(decoded).messages).toEqual([{ role: 'user', content: [text('hi')] }])
-  expect(decoded.input).toHaveLength(1)
+  expect(decoded.input()).toHaveLength(1)
   expect(decoded.ignored).toEqual([])
 })
 

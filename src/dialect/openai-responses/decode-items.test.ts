@@ -169,7 +169,7 @@ describe('the input', () => {
   ])('%j does not reach the model, which is listed, and is kept', (item) => {
     const decoded = decode({ input: [hi, item] })
     expect(decoded.ignored).toEqual(['input[1]'])
-    expect(decoded.input[1]?.json).toMatchObject(item)
+    expect(decoded.input()[1]?.json).toMatchObject(item)
   })
 
   test.each([
@@ -252,7 +252,7 @@ describe('a history', () => {
 
   test('follows the instructions of this call, and is not part of its input', () => {
     const decoded = decode({ instructions: 'Be brief.', input: 'go on' }, { history })
-    expect(decoded.input).toHaveLength(1)
+    expect(decoded.input()).toHaveLength(1)
     expect(messagesOf({ instructions: 'Be brief.', input: 'go on' }, { history })[0]?.role).toBe('system')
   })
 
@@ -268,7 +268,7 @@ describe('a reference', () => {
   test('is replaced by its item', () => {
     const items = [said('msg_2', 'assistant', 'ho')]
     expect(messagesOf({ input }, { items })).toEqual([assistant(text('ho')), user('hi')])
-    expect(decode({ input }, { items }).input[0]).toEqual(items[0])
+    expect(decode({ input }, { items }).input()[0]).toEqual(items[0])
   })
 
   test('to an item that is not there is refused by name', () => {
@@ -285,7 +285,7 @@ describe('the items that a response lists', () => {
       { type: 'reasoning', content: [{ type: 'reasoning_text', text: 'a' }] },
       { role: 'user', content: [{ type: 'input_image', image_url: png }] },
     ]
-    const items = decode({ input }).input
+    const items = decode({ input }).input()
     expect(items.map(({ json }) => json)).toMatchObject([
       {
         type: 'message',

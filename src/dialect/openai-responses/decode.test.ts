@@ -267,7 +267,7 @@ describe('without its oldest turns', () => {
       'assistant',
       'tool',
     ])
-    expect(shorter.decoded.input).toHaveLength(input.length)
+    expect(shorter.decoded.input()).toHaveLength(input.length)
     expect(shorter.decoded.withoutOldest(1)).toBeUndefined()
     expect(decode({ input }, { history }).withoutOldest(6)).toBeUndefined()
   })

@@ -53,7 +53,7 @@ export type DecodedResponse = {
   readonly background: boolean
   readonly store: boolean
   /** This call's own items, as responses list them; references are resolved. */
-  readonly input: readonly StoredItem[]
+  readonly input: () => readonly StoredItem[]
   /** Fields, tools and items that have no effect. */
   readonly ignored: readonly string[]
   readonly nameOf: NameOf

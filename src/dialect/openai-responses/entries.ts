@@ -19,8 +19,8 @@ export type Entry = {
 
 export type Entries = {
   readonly entries: readonly Entry[]
-  /** This call's own items, as responses list them; references are resolved. */
-  readonly input: readonly StoredItem[]
+  /** This call's own items, as responses list them; references are resolved. They are made when they are first read: many calls need none. */
+  readonly input: () => readonly StoredItem[]
 }
 
 type Known = {
@@ -33,18 +33,21 @@ type Known = {
 /** The conversation of a request. Throws for a reference to an item that is not there. */
 export function readEntries({ input: wire }: Pick<ResponseWire, 'input'>, { history, items, source }: Known): Entries {
   const entries = history.map((stored): Entry => ({ ...entryOf(stored, source), isOwn: false, label: stored.id }))
-  const input: StoredItem[] = []
   const given = typeof wire === 'string' ? [messageOf(wire)] : (wire ?? [])
-  const normal = normalizeInput(wire)
-  const known = new Map(items.map((item) => [item.id, item]))
+  const known = new Map<unknown, StoredItem>(items.map((item) => [item.id, item]))
   for (const [index, item] of given.entries()) {
     const path = typeof wire === 'string' ? 'input' : `input[${index}]`
     const isReference = item.type === 'item_reference'
-    const stored = isReference ? findItem(known, item.id, path) : normal[index]
-    if (stored !== undefined) input.push(stored)
-    entries.push(isReference && stored !== undefined ? entryOf(stored, path) : { item, path, isOwn: true, label: path })
+    entries.push(isReference ? entryOf(findItem(known, item.id, path), path) : { item, path, isOwn: true, label: path })
   }
-  return { entries: withoutCompacted(entries), input }
+  let input: readonly StoredItem[] | undefined
+  return {
+    entries: withoutCompacted(entries),
+    input() {
+      input ??= normalizeInput(wire).flatMap((own, index) => own ?? known.get(given[index]?.id) ?? [])
+      return input
+    },
+  }
 }
 
 function messageOf(content: string): WireItem {

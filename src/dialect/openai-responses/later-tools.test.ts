@@ -15,7 +15,7 @@ describe('tools in the input', () => {
     expect(promptOf(decoded).tools).toMatchObject([{ name: 'f' }, { name: 'mcp__docs__read', description: 'Documents.' }])
     expect(promptOf(decoded).messages).toEqual([{ role: 'user', content: [text('hi')] }])
     expect(decoded.ignored).toEqual(['input[0].tools[2].web_search'])
-    expect(decoded.input[0]?.json).toMatchObject(more)
+    expect(decoded.input()[0]?.json).toMatchObject(more)
   })
 
   test('may repeat what is declared, can be chosen, and have names in errors', () => {
