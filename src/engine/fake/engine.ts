@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Emit, emitAll } from '../../contract/emit.ts'
 import type { Engine, RenderRequest, TemplateChoice, Tokenizer } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
@@ -104,6 +105,7 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
       if (template !== undefined) refuseLongRender(request.prompt)
       // The prompt is not used, but a conversation that the template refuses must be refused.
       const rendered = request.prompt.type === 'chat' ? template?.render(request.prompt, request) : undefined
+      if (rendered !== undefined) await nextTurn()
       const outputFormat = requestFormat(format, request.prompt, rendered?.startsInReasoning ?? false)
       const reply = script(request.prompt)
       const promptTokens = fakePromptTokens(request)
@@ -219,9 +221,9 @@ function refuseLongRender(prompt: GenerationRequest['prompt']): void {
   if (prompt.type !== 'chat') return
   const sizes = { messages: prompt.messages.length, tools: prompt.tools.length, chars: totalChars(textsOf(prompt)) }
   for (const [what, limit] of [
-    ['messages', 5000],
+    ['messages', 3000],
     ['tools', 500],
-    ['chars', 4_000_000],
+    ['chars', 2_000_000],
   ] as const) {
     if (sizes[what] <= limit) continue
     const message = `the fake engine renders conversations of at most ${limit} ${what}, and this one has ${sizes[what]}: shorten it`

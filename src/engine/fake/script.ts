@@ -50,8 +50,11 @@ const fileSchema = z
  * with descriptions of its media.
  */
 export const scriptFromRequest: Script = (prompt) => {
-  const fields = parseObject(lastUserText(prompt, textOf))
-  if (fields === undefined) return toReply({ raw: lastUserText(prompt, seenText), delayMs: 0, finish: 'stop' })
+  const text = lastUserText(prompt, textOf)
+  const fields = parseObject(text)
+  if (fields === undefined) {
+    return toReply({ raw: prompt.type === 'chat' ? lastUserText(prompt, seenText) : text, delayMs: 0, finish: 'stop' })
+  }
   const parsed = replySchema.safeParse(fields)
   if (parsed.success) return toReply(parsed.data)
   const { param, message } = firstIssue(parsed.error)
@@ -95,7 +98,7 @@ export function textsOf(prompt: Prompt): readonly string[] {
     case 'infill':
       return [prompt.prefix, prompt.suffix]
     case 'tokens':
-      return prompt.tokens.map(String)
+      return [prompt.tokens.join(' ')]
     case 'chat':
       return prompt.messages.map((message) => seenText(message.role === 'assistant' ? message.parts : message.content))
   }
