@@ -153,7 +153,7 @@ describe('bodies that would hold up everybody else', () => {
     ['values', '1,'.repeat(1_000_001), 413, 'body_too_large', /more than 1000000 values/],
     ['lists', '[1],'.repeat(250_001), 413, 'body_too_large', /more than 250000 lists/],
     ['texts', '"a",'.repeat(200_001), 413, 'body_too_large', /more than 200000 texts/],
-    ['fields', '{"a":1},'.repeat(60_001), 413, 'body_too_large', /more than 60000 named fields/],
+    ['fields', '{"a":1},'.repeat(60_001), 413, 'body_too_large', /more than 45000 named fields/],
     ['levels', '['.repeat(200), 400, 'invalid_json', /128 levels deep/],
   ])('one of too many %s is refused before it is parsed', async (_, prompt, status, code, message) => {
     const { listen } = openTestServer()

@@ -65,28 +65,28 @@ const bodies: readonly (readonly [name: string, path: string, body: () => string
     200,
   ],
   ['wide template variables', chats, () => chat(`"template_vars":{${times(2 * mega, (i) => `"k${i}":1`)}}`), 413],
-  ['as many fields as allowed', chats, () => chat(`"template_vars":{${times(59_000, (i) => `"k${i}":1`)}}`), 400],
+  ['as many fields as allowed', chats, () => chat(`"template_vars":{${times(44_000, (i) => `"k${i}":1`)}}`), 200],
   ['as many variables as allowed', chats, () => chat(`"template_vars":{"extra":[${times(49_000, '1')}]}`, 'templated'), 200],
   ['a wide logit_bias', chats, () => chat(`"logit_bias":{${times(2 * mega, (i) => `"${i}":1`)}}`), 413],
-  ['as many biases as allowed', chats, () => chat(`"logit_bias":{${times(50_000, (i) => `"${i}":1`)}}`), 200],
+  ['as many biases as allowed', chats, () => chat(`"logit_bias":{${times(40_000, (i) => `"${i}":1`)}}`), 200],
   ['unknown fields', chats, () => chat(times(2 * mega, (i) => `"k${i}":1`)), 413],
-  ['fewer unknown fields', chats, () => chat(times(59_000, (i) => `"k${i}":1`)), 400],
+  ['fewer unknown fields', chats, () => chat(times(44_000, (i) => `"k${i}":1`)), 400],
   [
     'unknown fields of messages',
     chats,
-    () => `{"model":"scripted","max_tokens":1,"messages":[${times(19_000, (i) => `{"role":"user","content":"x","k${i}":1}`)}]}`,
+    () => `{"model":"scripted","max_tokens":1,"messages":[${times(14_500, (i) => `{"role":"user","content":"x","k${i}":1}`)}]}`,
     200,
   ],
   [
     'many messages',
     chats,
-    () => `{"model":"templated","max_tokens":1,"messages":[${times(5000, '{"role":"user","content":"x"}')}]}`,
+    () => `{"model":"templated","max_tokens":1,"messages":[${times(3000, '{"role":"user","content":"x"}')}]}`,
     200,
   ],
   [
     'more messages than are rendered',
     chats,
-    () => `{"model":"templated","messages":[${times(29_000, '{"role":"user","content":"x"}')}]}`,
+    () => `{"model":"templated","messages":[${times(22_000, '{"role":"user","content":"x"}')}]}`,
     400,
   ],
   [
@@ -106,7 +106,14 @@ const bodies: readonly (readonly [name: string, path: string, body: () => string
   [
     'many items of Responses',
     '/v1/responses',
-    () => `{"model":"scripted","store":false,"max_output_tokens":1,"input":[${times(19_000, '{"role":"user","content":"x"}')}]}`,
+    () => `{"model":"scripted","store":false,"max_output_tokens":1,"input":[${times(14_500, '{"role":"user","content":"x"}')}]}`,
+    200,
+  ],
+  [
+    'unknown fields of items',
+    '/v1/responses',
+    () =>
+      `{"model":"scripted","store":false,"max_output_tokens":1,"input":[${times(14_500, (i) => `{"role":"user","content":"x","k${i}":1}`)}]}`,
     200,
   ],
   [
@@ -134,7 +141,7 @@ const bodies: readonly (readonly [name: string, path: string, body: () => string
     'many blocks of Messages',
     '/v1/messages',
     () =>
-      `{"model":"scripted","max_tokens":1,"messages":[{"role":"user","content":[${times(29_000, '{"type":"text","text":"x"}')}]}]}`,
+      `{"model":"scripted","max_tokens":1,"messages":[{"role":"user","content":[${times(22_000, '{"type":"text","text":"x"}')}]}]}`,
     200,
   ],
   [
@@ -145,7 +152,7 @@ const bodies: readonly (readonly [name: string, path: string, body: () => string
   ],
   ['a large schema as text', chats, () => chat(`"json_schema":"[${'1,'.repeat(8 * mega)}1]"`), 400],
   ['words', chats, () => say('a '.repeat(15 * mega)), 200],
-  ['words for a template', chats, () => say('a '.repeat(2 * mega), 'templated'), 200],
+  ['words for a template', chats, () => say('a '.repeat(mega - 10), 'templated'), 200],
   ['more words than are rendered', chats, () => say('a '.repeat(15 * mega), 'templated'), 400],
   ['escapes', chats, () => say('\\n\\"'.repeat(7 * mega)), 200],
   ['escapes of characters', chats, () => say('\\u4e2d'.repeat(5 * mega)), 200],

@@ -28,7 +28,7 @@ const seed = z.number({ error: 'an integer' }).refine(Number.isInteger, { error:
 
 const tokenId = z.int({ error: 'a token id' }).min(0, { error: 'a token id' }).max(999_999_999, { error: 'a token id' })
 /** Each of them costs time for every generated token. */
-const maxBiases = 50_000
+const maxBiases = 40_000
 const tooManyBiases = { count: maxBiases, error: `at most ${maxBiases} token ids` }
 /** Nine digits, a comma and a space for each. */
 const maxTokenListChars = 11 * maxBiases
