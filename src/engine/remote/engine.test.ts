@@ -147,6 +147,24 @@ describe('replies', () => {
   })
 
   test.each([
+    ['one after the other', [['{"a":', '1}'], ['{"b":', '2}']], [0, 0, 1, 1], [{ a: 1 }, { b: 2 }]],
+    ['in turn', [['{"a":', '1}'], ['{"b":', '2}']], [0, 1, 0, 1], [{ a: 1 }, { b: 2 }]],
+    ['of the second alone', [[], ['{"b":2}']], [1], [{}, { b: 2 }]],
+    ['of none', [[], []], [], [{}, {}]],
+  ])('the arguments of calls that all open with an empty object are kept, %s', async (_, pieces, order, inputs) => {
+    const call = (index: number, piece: object) => chatChunk({ delta: { tool_calls: [{ index, ...piece }] } })
+    const rest = pieces.map((all) => [...all])
+    const reply = streamOf(
+      ...[0, 1].map((index) => call(index, { id: `c${index}`, function: { name: 'get_weather', arguments: '{}' } })),
+      ...order.map((index) => call(index, { function: { arguments: rest[index]?.shift() } })),
+      chatChunk({ delta: {}, finish_reason: 'tool_calls' }),
+      doneLine,
+    )
+    const calls = callsIn(await answer(engineOver([await upstream(reply)]), ask('hi', {}, [weather])))
+    expect(calls.map(({ id, input }) => [id, JSON.parse(input)])).toEqual(inputs.map((input, index) => [`c${index}`, input]))
+  })
+
+  test.each([
     ["Hermes' tags", '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>'],
     ["Llama's tag", '<|python_tag|>{"name": "get_weather", "parameters": {"city": "Oslo"}}<|eom_id|>'],
     ['bare JSON', '{"name": "get_weather", "parameters": {"city": "Oslo"}}<|eot_id|>'],

@@ -44,7 +44,12 @@ export class CallArguments {
 
   /** The object is closed: only white space should follow. */
   get isComplete(): boolean {
-    return this.#state === 'complete' || emptyObject.test(this.#held)
+    return this.#state === 'complete' || this.isOpening
+  }
+
+  /** An empty object so far, which may only open the arguments. */
+  get isOpening(): boolean {
+    return isEmptyObject(this.#held)
   }
 
   /** Adds a piece; returns the arguments that are certain by now. */
@@ -139,7 +144,9 @@ export class CallArguments {
   }
 }
 
-const emptyObject = /^\s*\{\s*\}\s*$/
+export function isEmptyObject(json: string): boolean {
+  return /^\s*\{\s*\}\s*$/.test(json)
+}
 
 /** Some proxies open each call with an empty object, and then send the arguments. */
 function withoutEmptyOpening(text: string): string {

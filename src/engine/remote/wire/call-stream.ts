@@ -1,7 +1,7 @@
 import type { EngineEvent, GeneratedToken } from '../../../contract/event.ts'
 import type { FunctionTool } from '../../../contract/request.ts'
 import { findTool } from '../../../model-text/formats/find-tool.ts'
-import { CallArguments } from '../../../model-text/parse/call-arguments.ts'
+import { CallArguments, isEmptyObject } from '../../../model-text/parse/call-arguments.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 import type { WireCall } from '../transport/wire-chunk.ts'
 
@@ -69,7 +69,10 @@ export class CallStream {
       throw excess(`more than ${maxOpen} open calls, or ${maxCalls} in all`)
     const { index, id } = piece
     const open: OpenCall = { index, id, name: '', found: undefined, held: '', made: undefined, tokens: [], muted: false }
-    const ended = this.#open.filter(({ made }) => made === undefined || made.arguments.isComplete)
+    // Where calls open with an empty object, the arguments of the calls before may still come.
+    const opens = isEmptyObject(piece.arguments)
+    const isEnded = (read: CallArguments) => read.isComplete && !(opens && read.isOpening)
+    const ended = this.#open.filter(({ made }) => made === undefined || isEnded(made.arguments))
     const events = ended.flatMap((call) => this.#endCall(call, false))
     this.#open = [...this.#open.filter((call) => !ended.includes(call)), open]
     return [...events, ...this.#add(open, piece, tokens)]
