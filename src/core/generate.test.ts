@@ -113,6 +113,28 @@ describe('an answer parsed by its output format', () => {
       usage: { reasoningTokens: 2 },
     })
   })
+
+  test.each([
+    [{ outputTokens: 9, reasoningTokens: 0 }, 3],
+    [{ outputTokens: 2, reasoningTokens: 0 }, 2],
+    [{ outputTokens: 9, reasoningTokens: 5 }, 5],
+  ])(
+    'the tokens of reasoning that the engine divides from the text are its own, or the pieces: %j',
+    async (counts, reasoningTokens) => {
+      const thought: EngineEvent[] = ['so', ' it', ' is'].map((delta) => ({ type: 'reasoning-delta', choice: 0, delta }))
+      const counted = { ...usage, usage: { ...usage.usage, ...counts } }
+      const events: EngineEvent[] = [
+        { type: 'reasoning-start', choice: 0 },
+        ...thought,
+        { type: 'reasoning-end', choice: 0 },
+        raw('Yes.'),
+        finish,
+        counted,
+      ]
+      const { generation } = start(createEngine(events, { outputFormat }).engine, { asked })
+      expect((await foldEvents(generation)).usage).toMatchObject({ reasoningTokens })
+    },
+  )
 })
 
 describe('generate', () => {

@@ -1,7 +1,7 @@
 import { functionTools } from '../contract/callable-tools.ts'
 import { type Emit, inTurn } from '../contract/emit.ts'
 import type { PreparedGeneration } from '../contract/engine.ts'
-import type { EngineEvent, GenerationEvent, Timings } from '../contract/event.ts'
+import type { EngineEvent, GenerationEvent, Timings, Usage } from '../contract/event.ts'
 import { isTruncated } from '../contract/is-truncated.ts'
 import type { GenerationRequest } from '../contract/request.ts'
 import { createOutputParser } from '../model-text/parse/output-parser.ts'
@@ -30,6 +30,8 @@ export function createOutputPipeline(options: OutputPipelineOptions): Emit<Engin
   const parser = createOutputParser({ format: prepared.outputFormat, tools, toolChoice, parallelToolCalls, output })
   const lastArguments = request.stop.length > 0 && tools.length > 0 ? new LastCallArguments() : undefined
   let firstTokenMs: number | undefined
+  /** Of reasoning that the engine divides from the text itself. */
+  let reasoningPieces = 0
   const forward: Emit<GenerationEvent> = (event) => {
     check?.observe(event)
     callCheck?.observe(event)
@@ -83,6 +85,7 @@ export function createOutputPipeline(options: OutputPipelineOptions): Emit<Engin
       case 'text-delta':
       case 'reasoning-delta':
       case 'refusal-delta':
+        if (event.type === 'reasoning-delta') reasoningPieces += 1
         firstTokenMs ??= elapsed(startedMs, now())
         return forward(event)
       case 'tool-call-delta':
@@ -90,9 +93,7 @@ export function createOutputPipeline(options: OutputPipelineOptions): Emit<Engin
       case 'annotation':
         return forward(event)
       case 'usage': {
-        // The engine's count is exact; ours counts pieces of text.
-        const counts = event.usage.reasoningTokens > 0 || parser.reasoningTokens === 0
-        const usage = counts ? event.usage : { ...event.usage, reasoningTokens: parser.reasoningTokens }
+        const usage = withReasoning(event.usage, reasoningPieces + parser.reasoningTokens)
         const { queueMs, loadMs } = timings
         const firstToken = firstTokenMs === undefined ? undefined : { firstTokenMs }
         const { servedBy } = event
@@ -109,6 +110,12 @@ export function createOutputPipeline(options: OutputPipelineOptions): Emit<Engin
         return emit(event)
     }
   }
+}
+
+/** The engine's count is exact; without one, a piece is taken for a token. */
+function withReasoning(usage: Usage, pieces: number): Usage {
+  if (usage.reasoningTokens > 0 || pieces === 0) return usage
+  return { ...usage, reasoningTokens: Math.min(pieces, usage.outputTokens) }
 }
 
 /** Milliseconds between two times, whole. */

@@ -147,8 +147,24 @@ describe('replies', () => {
   })
 
   test.each([
-    ['one after the other', [['{"a":', '1}'], ['{"b":', '2}']], [0, 0, 1, 1], [{ a: 1 }, { b: 2 }]],
-    ['in turn', [['{"a":', '1}'], ['{"b":', '2}']], [0, 1, 0, 1], [{ a: 1 }, { b: 2 }]],
+    [
+      'one after the other',
+      [
+        ['{"a":', '1}'],
+        ['{"b":', '2}'],
+      ],
+      [0, 0, 1, 1],
+      [{ a: 1 }, { b: 2 }],
+    ],
+    [
+      'in turn',
+      [
+        ['{"a":', '1}'],
+        ['{"b":', '2}'],
+      ],
+      [0, 1, 0, 1],
+      [{ a: 1 }, { b: 2 }],
+    ],
     ['of the second alone', [[], ['{"b":2}']], [1], [{}, { b: 2 }]],
     ['of none', [[], []], [], [{}, {}]],
   ])('the arguments of calls that all open with an empty object are kept, %s', async (_, pieces, order, inputs) => {
