@@ -2,6 +2,14 @@ import type { Profile, ProfileName } from './profile.ts'
 
 /** The sampling fields of OpenAI's chat and completions. */
 const openaiFields = { seed: 'seed', presencePenalty: 'presence_penalty', frequencyPenalty: 'frequency_penalty' } as const
+/** With those of most servers of open models. */
+const openFields = {
+  ...openaiFields,
+  topK: 'top_k',
+  minP: 'min_p',
+  repetitionPenalty: 'repetition_penalty',
+  ignoreEos: 'ignore_eos',
+} as const
 
 /** Fields that change the output, and that other kinds do not have. */
 const vllmFields = [
@@ -72,14 +80,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     temperatureLast: false,
     refusesEqualChoices: true,
     suffix: false,
-    fields: {
-      ...openaiFields,
-      topK: 'top_k',
-      minP: 'min_p',
-      repetitionPenalty: 'repetition_penalty',
-      ignoreEos: 'ignore_eos',
-      minOutputTokens: 'min_tokens',
-    },
+    fields: { ...openFields, minOutputTokens: 'min_tokens' },
     maxTokens: 'max_tokens',
     regex: ['structured_outputs', 'regex'],
     gbnf: ['structured_outputs', 'grammar'],
@@ -99,14 +100,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     showsTokens: { skip_special_tokens: false },
     temperatureLast: false,
     suffix: false,
-    fields: {
-      ...openaiFields,
-      topK: 'top_k',
-      minP: 'min_p',
-      repetitionPenalty: 'repetition_penalty',
-      ignoreEos: 'ignore_eos',
-      minOutputTokens: 'min_tokens',
-    },
+    fields: { ...openFields, minOutputTokens: 'min_tokens' },
     maxTokens: 'max_tokens',
     regex: ['regex'],
     gbnf: ['ebnf'],
@@ -229,13 +223,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   fireworks: {
     ...plain,
     name: 'fireworks',
-    fields: {
-      ...openaiFields,
-      topK: 'top_k',
-      minP: 'min_p',
-      repetitionPenalty: 'repetition_penalty',
-      ignoreEos: 'ignore_eos',
-    },
+    fields: openFields,
     maxTokens: 'max_tokens',
     contextAsLimit: true,
     suffix: false,
