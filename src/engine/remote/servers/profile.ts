@@ -115,8 +115,8 @@ export type Profile = {
    * tokens in each chunk.
    */
   readonly stopsHere: boolean
-  /** Looks for stop sequences in reasoning as well, and ends the answer before it begins: those of chats are found here. */
-  readonly stopsThoughts?: true
+  /** Known to look for stop sequences in answers only. Others might end the reasoning at one: those of chats are found here. */
+  readonly stopsAnswers?: true
   /** Can report usage in each chunk. */
   readonly runningUsage: boolean
   /** Fields of a request whose output has special tokens that are read here. */
@@ -136,8 +136,8 @@ export type Profile = {
 }
 
 /** Whether the stop sequences of a request are found here, and not sent. */
-export function findsStops({ prompt }: Pick<GenerationRequest, 'prompt'>, { stopsHere, stopsThoughts }: Profile): boolean {
-  return stopsHere || (stopsThoughts === true && prompt.type === 'chat')
+export function findsStops({ prompt }: Pick<GenerationRequest, 'prompt'>, { stopsHere, stopsAnswers }: Profile): boolean {
+  return stopsHere || (stopsAnswers !== true && prompt.type === 'chat')
 }
 
 /** How servers with Responses differ. */

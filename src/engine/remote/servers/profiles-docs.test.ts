@@ -29,11 +29,7 @@ const rows: readonly [string, (profile: Profile) => boolean | string][] = [
   ['template variables, thinking', ({ templateVariables }) => (templateVariables ? true : 'effort only')],
   ['fill in the middle (`suffix`)', ({ suffix }) => suffix],
   ['continues a partial reply', ({ continuation }) => continuation !== undefined],
-  [
-    'reports the stop sequence',
-    ({ stopField, stopsHere, stopsThoughts, protocol }) =>
-      stopsHere || stopsThoughts === true ? 'found by us' : stopField !== undefined || protocol === 'messages',
-  ],
+  ['reports the stop sequence', ({ stopsHere, stopsAnswers }) => (stopsHere || stopsAnswers !== true ? 'found by us' : true)],
   ['running usage', ({ runningUsage, stopsHere }) => runningUsage || stopsHere],
   ["OpenAI's fields about the caller", ({ forwards }) => forwards === true],
   ['role `developer`', ({ developerRole }) => (developerRole === true ? true : 'as `system`')],

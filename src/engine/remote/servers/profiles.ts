@@ -74,7 +74,6 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     ...plain,
     name: 'vllm',
     ownFields: vllmFields,
-    stopsThoughts: true,
     decodes: manyTypes,
     showsTokens: { skip_special_tokens: false },
     temperatureLast: false,
@@ -95,7 +94,6 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     ...plain,
     name: 'sglang',
     ownFields: sglangFields,
-    stopsThoughts: true,
     decodes: manyTypes,
     showsTokens: { skip_special_tokens: false },
     temperatureLast: false,
@@ -151,7 +149,6 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   ollama: {
     ...plain,
     name: 'ollama',
-    stopsThoughts: true,
     decodes: { image: ['image/png', 'image/jpeg'], audio: commonAudio },
     ignoresDetail: true,
     maxTokens: 'max_tokens',
@@ -165,6 +162,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   dragoman: {
     ...plain,
     name: 'dragoman',
+    stopsAnswers: true,
     // It passes them on, or refuses them.
     ownFields: [...vllmFields, ...sglangFields],
     // It converts by itself.
@@ -190,11 +188,10 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     tokenizer: 'llama-server',
     health: { path: '/health', fromRoot: true },
   },
-  anthropic: { ...plain, name: 'anthropic' },
+  anthropic: { ...plain, name: 'anthropic', stopsAnswers: true },
   tgi: {
     ...plain,
     name: 'tgi',
-    stopsThoughts: true,
     // Its chat accepts a presence penalty, a bias and `n`, and ignores them.
     fields: { seed: 'seed', frequencyPenalty: 'frequency_penalty' },
     maxTokens: 'max_tokens',

@@ -2,7 +2,7 @@ import type { MessagesTraits, Profile, ProfileName, Protocol } from './profile.t
 import { profiles } from './profiles.ts'
 
 /** What is the same for a server in all its protocols. */
-type Identity = Pick<Profile, 'name' | 'health' | 'ranksByLogits' | 'developerRole' | 'stopsThoughts'>
+type Identity = Pick<Profile, 'name' | 'health' | 'ranksByLogits' | 'developerRole' | 'stopsAnswers'>
 
 /** The version of the API that clients of Messages must name. */
 const anthropicVersion = { 'anthropic-version': '2023-06-01' }
@@ -128,12 +128,12 @@ export function profileIn(kind: ProfileName, protocol: Protocol): Profile {
   }
 }
 
-function identityOf({ name, health, ranksByLogits, developerRole, stopsThoughts, stopsHere }: Profile): Identity {
+function identityOf({ name, health, ranksByLogits, developerRole, stopsAnswers }: Profile): Identity {
   return {
     name,
     health,
     ...(ranksByLogits && { ranksByLogits }),
     ...(developerRole && { developerRole }),
-    ...((stopsThoughts || stopsHere) && { stopsThoughts: true }),
+    ...(stopsAnswers && { stopsAnswers }),
   }
 }
