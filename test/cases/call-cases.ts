@@ -76,6 +76,17 @@ const callNames: readonly OurCase[] = [
     tools: weather,
     expect: callsNothing('city'),
   },
+  ...[
+    '<|channel|>commentary to=python <|constrain|>code<|message|>print("B")<|call|>',
+    '<|channel|>analysis<|message|>compute<|end|><|start|>assistant to=container.exec<|channel|>commentary<|message|>print("B")<|call|>',
+    '<|channel|>analysis to=browser.search code<|message|>print("B")',
+  ].map((raw, index) => ({
+    name: `name-trained-with-harmony-${index + 1}`,
+    about: 'a message to a tool that the model was trained with is shown in a request without tools',
+    model: { format: 'harmony' },
+    raw,
+    expect: callsNothing('print("B")'),
+  })),
 ]
 
 /** Text of a model that calls `get_time`, which has no parameters. */

@@ -54,7 +54,7 @@ export const harmony: ToolFormat = {
 function readHarmonyHeader(header: string): MessageKind {
   const recipients = [...header.matchAll(/to=([^\s<]+)/g)].map((match) => match[1] as string)
   const recipient = recipients.findLast((name) => name !== 'assistant' && name !== 'user')
-  if (recipient !== undefined) return { type: 'call', name: recipient, isBuiltIn: !recipient.startsWith('functions.') }
+  if (recipient !== undefined) return { type: 'call', name: recipient }
   const channel = [...header.matchAll(/<\|channel\|>\s*(\w+)/g)].at(-1)?.[1]
   return { type: channel === 'analysis' ? 'reasoning' : 'text' }
 }

@@ -64,10 +64,5 @@ export type MessageSyntax = {
   readonly readCall: (toolName: string) => CallReader
 }
 
-/**
- * What the body of a message is. A call of a tool that may not be called is text; one that may be of a tool that the model was trained
- * with (`isBuiltIn`) is dropped where the request has no tools.
- */
-export type MessageKind =
-  | { readonly type: 'text' | 'reasoning' }
-  | { readonly type: 'call'; readonly name: string; readonly isBuiltIn?: boolean }
+/** What the body of a message is. A call of a tool that may not be called is text. */
+export type MessageKind = { readonly type: 'text' | 'reasoning' } | { readonly type: 'call'; readonly name: string }

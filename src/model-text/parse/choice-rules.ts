@@ -34,8 +34,6 @@ export type MessageRules = SharedRules & {
   readonly syntax: MessageSyntax
   /** False: reasoning is text, with the delimiters around it. */
   readonly splitReasoning: boolean
-  /** The request has tools, whether they may be called or not. */
-  readonly hasTools: boolean
 }
 
 /** A tag that counts in an answer. */
@@ -88,7 +86,6 @@ function planRules(format: OutputFormat, request: RulesRequest): ChoiceRules {
       type: 'messages',
       syntax: calls.messages,
       splitReasoning,
-      hasTools: tools.length > 0,
       ...shared,
       startsInReasoning: startsInReasoning && splitReasoning,
     }

@@ -42,7 +42,7 @@ export class MessageParser {
 
   *#readMessage(header: string): Reading<void> {
     const feed = this.#feed
-    const { syntax, splitReasoning, callRequired, hasTools } = this.#rules
+    const { syntax, splitReasoning, callRequired } = this.#rules
     const { body, ends, readHeader, readCall } = syntax
     const kind = readHeader(header)
     if (kind.type === 'call') {
@@ -55,20 +55,19 @@ export class MessageParser {
       }
     }
     feed.at += header.length + body.length
-    if (kind.type === 'call' && kind.isBuiltIn === true && !hasTools) return yield* this.#readBody('dropped')
     const isText = kind.type === 'call' || (kind.type === 'reasoning' && !splitReasoning)
     if (isText) this.#sink.text(header + body)
     yield* this.#readBody(isText ? 'text' : kind.type, { keepEnd: isText && kind.type === 'reasoning' })
   }
 
   /** Reads the body of a message, up to its end delimiter, which is consumed, or the header of the next message. */
-  *#readBody(type: 'text' | 'reasoning' | 'dropped', { keepEnd = false } = {}): Reading<void> {
+  *#readBody(type: 'text' | 'reasoning', { keepEnd = false } = {}): Reading<void> {
     const feed = this.#feed
     const { syntax } = this.#rules
     const delimiters = [...syntax.ends, syntax.start]
     let previous = ''
     const write = (text: string) => {
-      if (type !== 'dropped') this.#sink[type](text)
+      this.#sink[type](text)
       previous = text.at(-1) ?? previous
       feed.at += text.length
     }

@@ -45,10 +45,20 @@ type VllmCase = {
   tool_names?: string[]
 }
 
+/** By number, what llama.cpp drops and we show: messages to tools that the model was trained with. */
+const shownMessages = new Map([
+  [131, `<|start|>assistant to=container.exec<|channel|>commentary<|message|>python3 -c 'print("hello")'`],
+  [132, '<|start|>assistant<|channel|>commentary to=python <|constrain|>code<|message|>print("hello")'],
+])
+
 describe.skipIf(!available)('chat-parse.jsonl', { timeout: 60_000 }, () => {
   test.each(
-    read<ChatParse>('chat-parse.jsonl').map((vector, index) => ({ name: `${index} ${basename(vector.template)}`, vector })),
-  )('$name', ({ vector }) => {
+    read<ChatParse>('chat-parse.jsonl').map((vector, index) => ({
+      name: `${index} ${basename(vector.template)}`,
+      index,
+      vector,
+    })),
+  )('$name', ({ index, vector }) => {
     const format = formatOf(basename(vector.template), vector.generation_prompt)
     const tools = vector.tools.map((tool): FunctionTool => ({ name: tool.name, parameters: JSON.parse(tool.parameters_json) }))
     const output: OutputConstraint =
@@ -68,7 +78,7 @@ describe.skipIf(!available)('chat-parse.jsonl', { timeout: 60_000 }, () => {
       // What the prompt already holds of a continued message is no output.
       const held = vector.continue_final_message === 0 ? { text: '', reasoning: '' } : heldBy(vector)
       expect({ text: held.text + result.text, reasoning: held.reasoning + result.reasoning }).toEqual({
-        text: content,
+        text: shownMessages.get(index) ?? content,
         reasoning,
       })
       expect(result.calls.map(({ name, arguments: text }) => ({ name, arguments: JSON.parse(text) }))).toEqual(
