@@ -90,6 +90,7 @@ const unusualSchemas = [
   { properties: { x7: { type: 'object', additionalProperties: true, properties: { y: false } } } },
   { properties: { x7: { $ref: '#/$defs/a' } }, $defs: { a: { type: 'string' } } },
   { properties: { x7: { type: 'array', items: true } }, required: null },
+  { type: ['object', 'null'], properties: { x7: { type: 'string' } } },
 ].map((schema) => ({ type: 'object', ...schema }))
 
 const schemas: readonly OurCase[] = [

@@ -56,6 +56,15 @@ describe('tools', () => {
     expect(requestOf({ tools: [] })).toEqual(requestOf({}))
   })
 
+  test.each<{ type: unknown }>([{ type: ['object'] }, { type: ['null', 'object'] }, { type: null }])(
+    'parameters of $type may be an object',
+    ({ type }) => {
+      const parameters = { type, properties: { a: {} } }
+      const { prompt } = requestOf({ tools: [{ type: 'function', function: { name: 'g', parameters } }] })
+      expect(prompt.type === 'chat' && prompt.tools).toEqual([{ name: 'g', parameters }])
+    },
+  )
+
   test.each<[unknown, string]>([
     [{}, 'tools'],
     [['f'], 'tools[0]'],
@@ -66,6 +75,10 @@ describe('tools', () => {
     [[{ type: 'function', function: { name: 'x'.repeat(65) } }], 'tools[0].function.name'],
     [[f, { type: 'function', function: { name: 'g', parameters: [] } }], 'tools[1].function.parameters'],
     [[f, { type: 'function', function: { name: 'g', parameters: { type: 'string' } } }], 'tools[1].function.parameters.type'],
+    [
+      [{ type: 'function', function: { name: 'g', parameters: { type: ['array', 'null'] } } }],
+      'tools[0].function.parameters.type',
+    ],
     [[f, g, f], 'tools[2].function.name'],
     [[{ type: 'custom' }], 'tools[0].custom'],
     [[{ type: 'custom', custom: { name: '' } }], 'tools[0].custom.name'],
