@@ -48,6 +48,12 @@ test.each<[string, string | undefined, ReturnType<typeof ask>, unknown]>([
     ask({ reasoning: { enabled: true } }),
     [['reasoning', 'enabled']],
   ],
+  [
+    'a switch that only a comment names',
+    `${plain}{# interleaved thinking, enable_thinking #}`,
+    ask({ reasoning: { enabled: false } }),
+    [['reasoning', 'enabled']],
+  ],
   ['earlier thoughts that are not shown', plain, ask({ reasoning: { preserve: true } }), [['reasoning', 'preserve']]],
   ['earlier thoughts that are', `${plain}{{ clear_thinking }}`, ask({ reasoning: { preserve: true } }), []],
   [

@@ -26,7 +26,7 @@ export function ignoredByTemplate(
   const named = prompt.messages.findIndex(({ name }) => name !== undefined)
   const isAsked = named !== -1 || effort !== undefined || preserve !== undefined || isSwitched || variables.length > 0
   // Facts are gathered when they are read, and most requests have nothing of it.
-  const chatTemplate = isAsked ? engine.facts.chatTemplate : undefined
+  const chatTemplate = isAsked ? engine.facts.chatTemplate?.replace(/\{#.*?#\}/gs, '') : undefined
   if (chatTemplate === undefined) return []
   const reads = (...names: readonly RegExp[]) => names.some((one) => one.test(chatTemplate))
   const ignoresEffort = effort !== undefined && effort !== 'none' && !reads(effortNames, switchNames)
