@@ -23,6 +23,8 @@ test.each<[source: string, steps: number, variables: Record<string, unknown>]>([
   ['t.find(u)', 500_000, { t: long, u: `${'a'.repeat(999)}b` }],
   ["t.replace(u, '')", 500_000, { t: long, u: `b${'a'.repeat(999)}` }],
   ['t.partition(u)', 500_000, { t: long, u: `${'a'.repeat(999)}b` }],
+  ["m | map(attribute='a.b') | list", 20_000, { m: texts.map((text) => ({ a: { b: text } })) }],
+  ['d | xmlattr', 30_000, { d: entries }],
   ['t | sum', 3_000, { t: Array.from({ length: 3000 }, () => 1) }],
   ['t.split()', 40_000, { t: long }],
   ['t.swapcase()', 100_000, { t: long }],

@@ -19,6 +19,9 @@ function evaluatePlain(expression: Expression, scope: Scope, environment: Enviro
   return plain(evaluate(expression, scope, environment))
 }
 
+/** What a call costs before it does anything: its arguments are gathered and bound. */
+const callSteps = 12
+
 /** The value of an expression. Throws a `JinjaError` where Python would raise. */
 export function evaluate(expression: Expression, scope: Scope, environment: Environment): Value {
   spend(1)
@@ -52,10 +55,12 @@ export function evaluate(expression: Expression, scope: Scope, environment: Envi
       return getSlice(of, { start: bound(start), stop: bound(stop), step: bound(step) })
     }
     case 'call': {
+      spend(callSteps)
       const callee = evaluate(expression.callee, scope, environment)
       return callValue(callee, evaluateArguments(expression.args, scope, environment))
     }
     case 'filter': {
+      spend(callSteps)
       const input = evaluate(expression.input, scope, environment)
       return applyFilter(expression.name, input, { call: evaluateArguments(expression.args, scope, environment), environment })
     }

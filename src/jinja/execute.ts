@@ -178,7 +178,9 @@ function* keepOnly(items: Iterator<Value>, { target, filter, frame }: KeepOption
 }
 
 function makeMacro(macro: MacroSyntax, frame: Frame): Value {
+  spend(20)
   return macroValue(macro.name, (call) => {
+    spend(30 + 10 * macro.parameters.length)
     const output: string[] = []
     const inner = { ...frame, scope: new Scope(frame.scope), output }
     nest(() => {

@@ -1,7 +1,7 @@
 import { bindArguments } from './arguments.ts'
 import { escapeHtml } from './arithmetic.ts'
 import { getAttribute, getItem, ownAttribute } from './attributes.ts'
-import { spendCharacters, spendItems, spendText } from './budget.ts'
+import { spend, spendCharacters, spendItems, spendText } from './budget.ts'
 import { asInteger, isTrue, refuseUndefined } from './coerce.ts'
 import { pairsOf } from './container-methods.ts'
 import type { Filter } from './environment.ts'
@@ -177,6 +177,7 @@ export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>(
       const [autospace = true] = bindArguments(call, { name: 'xmlattr', parameters: ['autospace'] })
       if (!isA(input, 'dict')) throw runtimeError(`'${typeName(input)}' object has no attribute 'items'`)
       const parts = Array.from(pairsOf(input)).flatMap((pair) => {
+        spend(40)
         const [key, value] = [getItem(pair, 0, rules), getItem(pair, 1, rules)]
         if (value === null || isA(value, 'undefined')) return []
         if (/[\s/>=]/.test(plainText(toText(key)))) throw runtimeError(`Invalid character in attribute name: ${toRepr(key)}`)

@@ -1,4 +1,5 @@
 import { bindArguments } from './arguments.ts'
+import { spend } from './budget.ts'
 import { asInteger } from './coerce.ts'
 import { makeDict } from './container-methods.ts'
 import { derivedFrom, plainText } from './foreign-text.ts'
@@ -31,6 +32,7 @@ export function createGlobals(now: () => Date): ReadonlyMap<string, Value> {
     [
       'strftime_now',
       callable('strftime_now', (positional, named) => {
+        spend(40)
         const [format = ''] = bindArguments({ positional, named }, { name: 'strftime_now', parameters: ['format'], required: 1 })
         const text = toText(format)
         return derivedFrom([text], strftime(now(), plainText(text)))

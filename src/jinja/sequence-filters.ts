@@ -112,6 +112,9 @@ export const sequenceFilters = {
   },
 } satisfies Record<string, Filter>
 
+/** What an attribute that a filter reads costs, beside an expression that reads one. */
+const attributeSteps = 12
+
 type AttributeOptions = { readonly environment: Environment; readonly otherwise?: Value | undefined }
 
 /** Resolves a path such as `a.b.0`, the `attribute` argument of filters. */
@@ -124,6 +127,7 @@ function attributeOf(item: Value, path: Value, { environment, otherwise }: Attri
       : [path]
   let value = item
   for (const part of parts) {
+    spend(attributeSteps)
     value = getItem(value, part, environment.rules)
     if (otherwise !== undefined && isA(value, 'undefined')) value = otherwise
   }
