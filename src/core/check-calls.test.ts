@@ -104,6 +104,12 @@ describe('calls to strict tools', () => {
     expect(events.flatMap((event) => (event.type === 'tool-call-delta' ? event.delta : [])).join('')).not.toContain('}')
   })
 
+  test('are not validated where a limit truncated them behind complete arguments', async () => {
+    const events = await play([raw('<tool_call>{"name": "f", "arguments": {"n": 1.5}'), finish(0, 'length'), usage])
+    expect(events.find(({ type }) => type === 'finish')).toMatchObject({ reason: 'length' })
+    expect(events.at(-1)?.type).toBe('usage')
+  })
+
   test('are refused before the generation where their schema is not supported', async () => {
     const parameters = { type: 'object', properties: { n: { nullable: true } } }
     const tools = [{ name: 'f', strict: true, parameters }]

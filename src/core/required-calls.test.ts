@@ -82,8 +82,10 @@ describe('a required call', () => {
   })
 
   test('is asked for again for the choices that lack one', async () => {
-    const { events, asked } = await play([[...calls(0), ...says('No', 1), ...calls(2)], calls(0)], { choices: 3 })
+    const { events, asked } = await play([[...calls(0), ...says('No', 1), ...calls(2)], calls(0)], { choices: 3, seed: 7 })
     expect(asked.map(({ choices }) => choices)).toEqual([3, 1])
+    // The choices of the first try had 7, 8 and 9.
+    expect(asked.map(({ sampling }) => sampling.seed)).toEqual([7, 10])
     const finished = events.flatMap((event) => (event.type === 'finish' ? [[event.choice, event.reason]] : []))
     expect(finished).toEqual([0, 2, 1].map((choice) => [choice, 'tool-calls']))
   })
@@ -109,6 +111,18 @@ describe('a required call', () => {
     const { events, asked } = await play([says('I', 0, 'length'), calls()], { repeatsByGrammar: true })
     expect(asked[1]?.toolChoice).toMatchObject({ type: 'required', isRepeated: true })
     expect(events.at(-2)).toMatchObject({ type: 'finish', reason: 'tool-calls' })
+  })
+
+  test('is not missed in a truncated reasoning without text, also where a grammar would make it the second time', async () => {
+    const reasoning: EngineEvent[] = [
+      { type: 'reasoning-start', choice: 0 },
+      { type: 'reasoning-delta', choice: 0, delta: 'Let me' },
+      { type: 'reasoning-end', choice: 0 },
+      { type: 'finish', choice: 0, reason: 'length' },
+    ]
+    const { events, asked } = await play([reasoning, calls()], { repeatsByGrammar: true })
+    expect(asked).toHaveLength(1)
+    expect(events.at(-2)).toMatchObject({ type: 'finish', reason: 'length' })
   })
 
   test('is not missed in a refusal', async () => {

@@ -295,6 +295,22 @@ describe('the grammar of a schema', () => {
   })
 })
 
+describe('a least number of members, where others than the declared ones may come', () => {
+  const ofLeast = (minProperties: number) => object({ a: texts }, { required: ['a'], minProperties, additionalProperties: true })
+
+  test('is enforced for one more than the required ones', () => {
+    const compiled = compileJsonSchema(ofLeast(2))
+    expect(compiled).toMatchObject({ enforcement: 'full', unenforced: [] })
+    const matcher = createMatcher(compiled.grammar)
+    expect(matcher.matches('{"a": "", "b": 1}')).toBe(true)
+    expect(matcher.matches('{"a": ""}')).toBe(false)
+  })
+
+  test('is a gap for more: nothing keeps the others distinct', () => {
+    expect(compileJsonSchema(ofLeast(3)).unenforced).toEqual([{ keyword: 'minProperties', path: '#' }])
+  })
+})
+
 describe('members in the order of the schema', () => {
   const schema = object({ a: texts, b: { type: 'null' }, c: { type: 'boolean' } }, { required: ['a'] })
   test.each<[string, boolean]>([

@@ -161,6 +161,10 @@ describe('decodeMessages', () => {
     ])
   })
 
+  test('an empty tool_call_id in a message of another role is left out', () => {
+    expect(messagesOf({ role: 'user', content: 'a', tool_call_id: '' })).toEqual([{ role: 'user', content: [text('a')] }])
+  })
+
   test('a tool that returned nothing has an empty result, and one of an unknown call is kept', () => {
     expect(messagesOf({ role: 'tool', tool_call_id: 'call_9', content: null })).toEqual([
       { role: 'tool', content: [], toolCallId: 'call_9' },

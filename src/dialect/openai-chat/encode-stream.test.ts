@@ -194,6 +194,12 @@ describe('createChunkEncoder', () => {
     ])
   })
 
+  test('of two calls with one id, each fragment goes to the later one', () => {
+    const opened: GenerationEvent = { type: 'tool-call-start', choice: 0, id: 'call_a', name: 'f' }
+    const frames = framesOf([opened, opened, { type: 'tool-call-delta', choice: 0, id: 'call_a', delta: '{}' }])
+    expect(frames.at(-1)).toEqual(chunkOf({ tool_calls: [{ index: 1, function: { arguments: '{}' } }] }))
+  })
+
   test('tool calls are counted for each choice', () => {
     const frames = framesOf([
       { type: 'tool-call-start', choice: 0, id: 'call_a', name: 'f' },

@@ -48,6 +48,21 @@ describe('a value', () => {
     expect(read(text, { strict: true }).isComplete).toBe(false)
   })
 
+  test.each([
+    [false, 1],
+    [true, 0],
+  ])('a trailing comma is a repair in JSON only: Python is %s', (python, repairs) => {
+    let count = 0
+    const json = collectText()
+    const repaired = () => {
+      count += 1
+    }
+    expect(
+      readNow(readValue(jsonReader(completeFeed('[1, 2,]'), { out: json.out, strict: false, python, repaired }), undefined)),
+    ).toBe(true)
+    expect({ json: json.text, count }).toEqual({ json: '[1, 2]', count: repairs })
+  })
+
   test('endless brackets do not throw', () => {
     expect(() => read('['.repeat(100_000))).not.toThrow()
     expect(() => read('{"a":'.repeat(100_000))).not.toThrow()
