@@ -3,8 +3,7 @@ import type { Dialect } from '../contract/dialect.ts'
 import type { EngineState, ServerReport } from '../contract/engine.ts'
 import type { FileStore } from '../contract/file-store.ts'
 import type { Lifecycle } from '../contract/lifecycle.ts'
-import type { ApiKey, ModelViewer } from '../contract/principal.ts'
-import type { KeyQuota, LimitState } from '../contract/quota.ts'
+import type { ModelViewer } from '../contract/principal.ts'
 import type { SealerOf } from '../contract/sealer.ts'
 import type { ServedModel } from '../contract/served-model.ts'
 import type { Siblings } from '../contract/siblings.ts'
@@ -13,8 +12,8 @@ import type { Cancellations } from '../core/cancellations.ts'
 import type { GenerateDeps } from '../core/generate.ts'
 import type { PresetSwitch } from '../core/preset-switch.ts'
 import type { ReasoningFields } from '../dialect/openai-chat/encode.ts'
-import type { FindKey } from './auth.ts'
-import type { HostPolicy } from './hosts.ts'
+import type { AccessRules } from './access.ts'
+import type { LimitReader } from './limit-headers.ts'
 import type { Metrics } from './metrics.ts'
 import type { Retries } from './retries.ts'
 
@@ -51,50 +50,45 @@ interface TemplateStore {
 }
 
 /** The dependencies of the HTTP layer, from the composition root. */
-export type ServerDeps = GenerateDeps & {
-  /** Throws `model-not-found`, listing the models that the caller may use. */
-  resolveModel(name: string, viewer: ModelViewer): ServedModel
-  readonly models: ModelDirectory
-  /** Additional protocols, each with its path. */
-  readonly dialects?: readonly { readonly path: string; readonly dialect: Dialect }[]
-  readonly presets: PresetSwitch
-  readonly templates?: TemplateStore
-  /** Loads and unloads models; absent: there are no routes for it. */
-  readonly lifecycle?: Lifecycle
-  readonly cancellations: Cancellations
-  /** Seals reasoning that clients keep and send back. */
-  readonly sealerOf: SealerOf
-  /** Keeps responses and conversations; absent: nothing is kept. */
-  readonly store?: Store
-  /** Keeps what callers upload; absent: uploads are off. */
-  readonly files?: FileStore
-  /** The other processes of this server; absent: there is one. */
-  readonly siblings?: Siblings
-  /** The keys of the configuration, and those that commands make and delete. */
-  readonly auth: { readonly apiKeys: readonly ApiKey[]; readonly findKey?: FindKey }
-  /** What is left of the limits of a key; absent: no key has limits. */
-  readLimits?(quota: KeyQuota): readonly LimitState[]
-  readonly hosts: HostPolicy
-  /** Origins whose pages may use this server from a browser; `*` allows all, absent none. */
-  readonly allowedOrigins?: readonly string[]
-  /** The silence after which a stream that begins now sends a heartbeat; default 10 s. */
-  heartbeatMs?(): number
-  /** How long a client may read nothing before it is disconnected; default 30 minutes. */
-  readonly stalledReaderMs?: number
-  /** How long a request may take to arrive completely; default 2 minutes. */
-  readonly requestTimeoutMs?: number
-  /** The maximum body size; default 32 MiB. */
-  readonly bodyLimitBytes?: number
-  /** The maximum size of the bodies of all requests in flight; default 256 MiB. */
-  readonly totalBodyLimitBytes?: number
-  /** The field names of reasoning in chat replies; default both. */
-  readonly reasoningFields?: ReasoningFields
-  /** Recognises repeated requests; absent: a repetition is a request of its own. */
-  readonly retries?: Retries
-  readonly log: Logger
-  readonly metrics: Metrics
-  readonly version: string
-}
+export type ServerDeps = GenerateDeps &
+  AccessRules &
+  LimitReader & {
+    /** Throws `model-not-found`, listing the models that the caller may use. */
+    resolveModel(name: string, viewer: ModelViewer): ServedModel
+    readonly models: ModelDirectory
+    /** Additional protocols, each with its path. */
+    readonly dialects?: readonly { readonly path: string; readonly dialect: Dialect }[]
+    readonly presets: PresetSwitch
+    readonly templates?: TemplateStore
+    /** Loads and unloads models; absent: there are no routes for it. */
+    readonly lifecycle?: Lifecycle
+    readonly cancellations: Cancellations
+    /** Seals reasoning that clients keep and send back. */
+    readonly sealerOf: SealerOf
+    /** Keeps responses and conversations; absent: nothing is kept. */
+    readonly store?: Store
+    /** Keeps what callers upload; absent: uploads are off. */
+    readonly files?: FileStore
+    /** The other processes of this server; absent: there is one. */
+    readonly siblings?: Siblings
+    /** The silence after which a stream that begins now sends a heartbeat; default 10 s. */
+    heartbeatMs?(): number
+    /** How long a client may read nothing before it is disconnected; default 30 minutes. */
+    readonly stalledReaderMs?: number
+    /** How long a request may take to arrive completely; default 2 minutes. */
+    readonly requestTimeoutMs?: number
+    /** The maximum body size; default 32 MiB. */
+    readonly bodyLimitBytes?: number
+    /** The maximum size of the bodies of all requests in flight; default 256 MiB. */
+    readonly totalBodyLimitBytes?: number
+    /** The field names of reasoning in chat replies; default both. */
+    readonly reasoningFields?: ReasoningFields
+    /** Recognises repeated requests; absent: a repetition is a request of its own. */
+    readonly retries?: Retries
+    readonly log: Logger
+    readonly metrics: Metrics
+    readonly version: string
+  }
 
 /** OpenAI's `system_fingerprint`: it changes when the same seed may give another text. */
 export function systemFingerprint({ version }: Pick<ServerDeps, 'version'>): string {

@@ -1,7 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyReply } from 'fastify'
-import type { ServerDeps } from './deps.ts'
-import { addLimitHeaders } from './limit-headers.ts'
+import { addLimitHeaders, type LimitReader } from './limit-headers.ts'
 import { loadComment } from './load-place.ts'
 import { placeComment } from './queue-place.ts'
 import { SseWriter } from './sse.ts'
@@ -16,6 +15,12 @@ const streamHeaders = {
   'x-accel-buffering': 'no',
 }
 
+type StreamDeps = LimitReader & {
+  heartbeatMs?(): number
+  readonly stalledReaderMs?: number
+  readonly now: () => number
+}
+
 type EventStreamOptions = {
   readonly heartbeat: string
   /** Called once, just before the headers are sent. */
@@ -23,11 +28,7 @@ type EventStreamOptions = {
 }
 
 /** The writer of a reply that is a stream of server-sent events. End it. */
-export function openEventStream(
-  deps: Pick<ServerDeps, 'heartbeatMs' | 'stalledReaderMs' | 'now' | 'readLimits'>,
-  reply: FastifyReply,
-  { heartbeat, addHeaders }: EventStreamOptions,
-): SseWriter {
+export function openEventStream(deps: StreamDeps, reply: FastifyReply, { heartbeat, addHeaders }: EventStreamOptions): SseWriter {
   const { heartbeatMs, stalledReaderMs, now } = deps
   const { recording } = reply.request
   const writer = new SseWriter({

@@ -2,11 +2,10 @@ import { once } from 'node:events'
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import type { ServiceHead, ServiceSink } from '../contract/services.ts'
-import type { ServerDeps } from './deps.ts'
-import { addLimitHeaders } from './limit-headers.ts'
+import { addLimitHeaders, type LimitReader } from './limit-headers.ts'
 import { defaultStalledReaderMs, disconnectStalledReader } from './stalled-reader.ts'
 
-type Deps = Pick<ServerDeps, 'stalledReaderMs' | 'readLimits'>
+type Deps = LimitReader & { readonly stalledReaderMs?: number }
 
 /** A reply whose bytes are those of another server, sent as they arrive. End or break it once it has begun. */
 export class PassedReply implements ServiceSink {

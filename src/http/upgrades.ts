@@ -5,13 +5,15 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { AppError } from '../contract/errors.ts'
 import { readAsPlainRequest } from './plain-request.ts'
-import { upgradedStatus } from './watch-requests.ts'
 
 /** For Node's HTTP server, which asks since some version of Node 24: requests to upgrade to something else are plain ones. */
 export const upgradeOptions = { shouldUpgradeCallback: isWebSocket }
 
 /** How long a client may take to answer a close frame. The types of ws lack it. */
 const closing = { closeTimeout: 1000 }
+
+/** The status of a connection that became a WebSocket. */
+export const upgradedStatus = 101
 
 type Pending = { readonly socket: Duplex; readonly head: Buffer }
 

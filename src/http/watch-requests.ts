@@ -4,10 +4,10 @@ import { answerClientError } from './client-error.ts'
 import type { ServerDeps } from './deps.ts'
 import { factFields } from './generation-facts.ts'
 import type { InFlightRequests } from './in-flight-requests.ts'
+import { upgradedStatus } from './upgrades.ts'
 
 /** The recorded status when the client disconnects before the reply is complete, as in nginx. */
 const clientClosedStatus = 499
-export const upgradedStatus = 101
 
 /** Counts and logs every request once, when it has ended, with the status that was sent. */
 export function createRequestWatch(
