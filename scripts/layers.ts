@@ -66,7 +66,24 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   registry: ['contract'],
   config: ['contract', 'registry', 'media', 'model-text/formats'],
   lifecycle: ['contract', 'config', 'jinja', 'registry'],
-  http: ['contract', 'core', 'core/schedule', 'dialect/*', 'responses'],
+  'http/body': ['contract', 'dialect/wire'],
+  'http/access': ['contract'],
+  'http/reply': ['contract', 'core', 'dialect/openai', 'dialect/wire', 'http/body'],
+  'http/run': ['contract', 'core', 'dialect/*', 'http/access', 'http/body', 'http/reply'],
+  'http/responses': ['contract', 'dialect/*', 'responses', 'http/access', 'http/body', 'http/reply', 'http/run'],
+  'http/routes': [
+    'contract',
+    'core',
+    'dialect/*',
+    'responses',
+    'http/access',
+    'http/body',
+    'http/reply',
+    'http/responses',
+    'http/run',
+  ],
+  'http/unknown': ['contract'],
+  http: ['contract', 'dialect/*', 'responses', 'http/*'],
   app: [
     'contract',
     'core',
@@ -76,6 +93,8 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
     'registry',
     'config',
     'http',
+    'http/access',
+    'http/run',
     'lifecycle',
     'media',
     'media/convert',
@@ -85,7 +104,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
     'threads',
     'workers',
   ],
-  cli: ['contract', 'app', 'config', 'engine/llama', 'registry', 'http', 'quota', 'workers'],
+  cli: ['contract', 'app', 'config', 'engine/llama', 'registry', 'http', 'http/access', 'http/run', 'quota', 'workers'],
 }
 
 /** Folders that run anywhere: no `node:` module, no package. */

@@ -3,7 +3,7 @@ import type { LoadedConfig } from '../config/load.ts'
 import { AppError } from '../contract/errors.ts'
 import { type ApiKey, allScopes } from '../contract/principal.ts'
 import type { KeyLimits } from '../contract/quota.ts'
-import type { FindKey } from '../http/auth.ts'
+import type { FindKey } from '../http/access/auth.ts'
 import { ApiKeyFile, hashApiKey, type StoredKey } from './api-key-file.ts'
 import { isLoopback } from './loopback.ts'
 

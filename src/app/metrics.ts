@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { Lane } from '../contract/scheduler.ts'
-import type { Metrics } from '../http/metrics.ts'
+import type { Metrics } from '../http/run/metrics.ts'
 import { createTallyCounter, createTallyHistogram } from './tallies.ts'
 
 /** The current load of a model, and the tokens it has wasted. */

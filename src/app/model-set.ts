@@ -1,7 +1,7 @@
 import { AppError, messageOf } from '../contract/errors.ts'
 import type { ModelViewer } from '../contract/principal.ts'
 import { loadModel } from '../contract/served-model.ts'
-import type { ModelSummary } from '../http/deps.ts'
+import type { ModelSummary } from '../http/run/deps.ts'
 import { builtinModel } from '../registry/builtin-model.ts'
 import { createRegistry } from '../registry/registry.ts'
 import type { RegisteredModel, StartObserver } from './create-model.ts'

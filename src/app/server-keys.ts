@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { LoadedConfig } from '../config/load.ts'
-import type { AccessRules } from '../http/access.ts'
+import type { AccessRules } from '../http/access/access.ts'
 import { type FoundKeys, findKeys } from './find-keys.ts'
 import { startWritingUses } from './write-uses.ts'
 

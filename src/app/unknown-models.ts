@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { ApiKey } from '../contract/principal.ts'
-import type { ModelDirectory } from '../http/deps.ts'
+import type { ModelDirectory } from '../http/run/deps.ts'
 
 /** Warns of names in the keys of the configuration that no model has: they allow nothing, and may be mistyped. */
 export function warnOfUnknownModels(apiKeys: readonly ApiKey[], { list }: Pick<ModelDirectory, 'list'>, log: Logger): void {

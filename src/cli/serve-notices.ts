@@ -1,5 +1,5 @@
 import type { LoadedConfig } from '../config/load.ts'
-import type { ModelSummary } from '../http/deps.ts'
+import type { ModelSummary } from '../http/run/deps.ts'
 import { builtinModel } from '../registry/builtin-model.ts'
 import { defaultModel } from '../registry/default-model.ts'
 import { formatBytes } from '../registry/format-bytes.ts'

@@ -57,7 +57,7 @@ export type ErrorReply = {
   readonly body: unknown
 }
 
-/** One public wire protocol, without I/O; `http/serve-dialect.ts` does that. */
+/** One public wire protocol, without I/O; `http/run/serve-dialect.ts` does that. */
 export interface Dialect {
   /** Throws or rejects with an `AppError` with `param` for an invalid body. */
   decode(input: CallInput, context: DecodeContext): DecodedCall | Promise<DecodedCall>

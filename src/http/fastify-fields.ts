@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 import type { Dialect, ErrorReply } from '../contract/dialect.ts'
 import type { Principal, Scope } from '../contract/principal.ts'
-import type { EncodeError } from './error-reply.ts'
-import type { GenerationFacts } from './generation-facts.ts'
-import type { EncodeLimits } from './limit-headers.ts'
+import type { EncodeError } from './reply/error-reply.ts'
+import type { GenerationFacts } from './reply/generation-facts.ts'
+import type { EncodeLimits } from './reply/limit-headers.ts'
 
 /** What the routes, the requests and the server itself carry beside Fastify's own. */
 declare module 'fastify' {

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { answerClientError } from './client-error.ts'
-import type { ServerDeps } from './deps.ts'
-import { factFields } from './generation-facts.ts'
 import type { InFlightRequests } from './in-flight-requests.ts'
-import { upgradedStatus } from './upgrades.ts'
+import { factFields } from './reply/generation-facts.ts'
+import { upgradedStatus } from './responses/upgrades.ts'
+import type { ServerDeps } from './run/deps.ts'
 
 /** The recorded status when the client disconnects before the reply is complete, as in nginx. */
 const clientClosedStatus = 499

@@ -11,7 +11,7 @@ import { Cancellations } from '../../src/core/cancellations.ts'
 import { PresetSwitch } from '../../src/core/preset-switch.ts'
 import { FairScheduler } from '../../src/core/schedule/fair-scheduler.ts'
 import { createFakeEngine } from '../../src/engine/fake/engine.ts'
-import type { ModelSummary, ServerDeps } from '../../src/http/deps.ts'
+import type { ModelSummary, ServerDeps } from '../../src/http/run/deps.ts'
 import { createServer } from '../../src/http/server.ts'
 import { plainSealer } from './plain-sealer.ts'
 

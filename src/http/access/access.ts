@@ -1,0 +1,23 @@
+import type { ApiKey } from '../../contract/principal.ts'
+import { createAuthenticator, type FindKey } from './auth.ts'
+import { createCrossOrigin } from './cross-origin.ts'
+import { createHostCheck, type HostPolicy } from './hosts.ts'
+
+/** Who may send requests, to which host names, and from which pages. */
+export type AccessRules = {
+  /** The keys of the configuration, and those that commands make and delete. */
+  readonly auth: { readonly apiKeys: readonly ApiKey[]; readonly findKey?: FindKey }
+  readonly hosts: HostPolicy
+  /** Origins whose pages may use this server from a browser; `*` allows all, absent none. */
+  readonly allowedOrigins?: readonly string[]
+}
+
+/** The checks of these rules. Where keys are required, any host name will do: a page that rebinds its own has no key. */
+export function createAccess({ auth, hosts, allowedOrigins = [] }: AccessRules) {
+  const needsKey = auth.apiKeys.length > 0 || auth.findKey !== undefined
+  return {
+    checkHost: needsKey ? () => undefined : createHostCheck(hosts),
+    crossOrigin: createCrossOrigin(allowedOrigins),
+    authenticate: createAuthenticator(auth.apiKeys, auth.findKey),
+  }
+}

@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest'
+import { hashApiKey } from '../../app/api-key-file.ts'
+import { type ApiKey, allScopes } from '../../contract/principal.ts'
+import { authorize, createAuthenticator } from './auth.ts'
+
+const key = 'sk-dragoman-key'
+const other = 'sk-dragoman-other'
+
+describe('reading keys from headers', () => {
+  test.each([
+    [{ authorization: 'Bearer a' }, ['a']],
+    [{ authorization: 'bearer   a ' }, ['a']],
+    [{ 'x-api-key': 'b' }, ['b']],
+    [{ authorization: 'Bearer a', 'x-api-key': 'b' }, ['a', 'b']],
+    [{ authorization: 'Basic YTpi' }, []],
+    [{ authorization: 'Bearer' }, []],
+    [{ authorization: 'Bearer a b' }, []],
+    [{ 'x-api-key': '' }, []],
+    [{}, []],
+  ])('%j holds %j', (headers, keys) => {
+    const isAccepted = (key: string) => {
+      try {
+        return createAuthenticator([{ hash: hashApiKey(key), scopes: allScopes }])(headers).id !== ''
+      } catch {
+        return false
+      }
+    }
+    expect(['a', 'b', 'a b', ''].filter(isAccepted)).toEqual(keys)
+  })
+})
+
+describe('authentication', () => {
+  const authenticate = createAuthenticator([
+    { hash: hashApiKey(other), scopes: allScopes },
+    { hash: hashApiKey(key).toUpperCase(), scopes: allScopes },
+  ])
+
+  test('a key is accepted in either header, also beside a placeholder', () => {
+    const id = `key-${hashApiKey(key).slice(0, 8).toUpperCase()}`
+    expect(authenticate({ authorization: `Bearer ${key}` }).id).toBe(id)
+    expect(authenticate({ 'x-api-key': key }).id).toBe(id)
+    expect(authenticate({ authorization: 'Bearer unused', 'x-api-key': key }).id).toBe(id)
+  })
+
+  test.each([
+    [{}, 'no API key was sent'],
+    [{ authorization: 'Bearer wrong' }, 'the API key is not valid'],
+    [{ authorization: `Bearer ${hashApiKey(key)}` }, 'the API key is not valid'],
+  ])('%j is refused, and the message says how to send a key', (headers, problem) => {
+    expect(() => authenticate(headers)).toThrow(
+      expect.objectContaining({
+        code: 'unauthorized',
+        message: expect.stringMatching(`${problem}.*authorization: Bearer KEY.*x-api-key`),
+      }),
+    )
+  })
+
+  test('without keys, every caller has all scopes', () => {
+    const anyone = createAuthenticator([])({})
+    expect(() => authorize(anyone, 'admin')).not.toThrow()
+  })
+
+  test('an invalid hash throws at start', () => {
+    expect(() => createAuthenticator([{ hash: 'sk-dragoman-plain', scopes: allScopes }])).toThrow(/64 hexadecimal digits/)
+  })
+})
+
+test('keys that are made while the server runs have their own scopes', () => {
+  const made = new Map<string, ApiKey>()
+  const authenticate = createAuthenticator([], (hash) => made.get(hash))
+  const headers = { authorization: `Bearer ${key}` }
+  expect(() => authenticate(headers)).toThrow('the API key is not valid')
+  made.set(hashApiKey(key), { hash: hashApiKey(key), scopes: new Set(['inference']) })
+  expect([...authenticate(headers).scopes]).toEqual(['inference'])
+  made.clear()
+  expect(() => authenticate(headers)).toThrow('the API key is not valid')
+  expect(() => authenticate({})).toThrow('no API key was sent')
+})
+
+test('a key works until it expires, and the refusal then says so', () => {
+  let nowMs = 999
+  const apiKey = { hash: hashApiKey(key), scopes: allScopes, expiresAtMs: 1000 }
+  const configured = createAuthenticator([apiKey], undefined, () => nowMs)
+  const made = createAuthenticator(
+    [],
+    () => apiKey,
+    () => nowMs,
+  )
+  for (const authenticate of [configured, made]) {
+    nowMs = 999
+    expect(() => authenticate({ 'x-api-key': key })).not.toThrow()
+    nowMs = 1000
+    expect(() => authenticate({ 'x-api-key': key })).toThrow('the API key has expired')
+  }
+})
+
+test('a key has its own name and scopes', () => {
+  const keys = [{ hash: hashApiKey(key), name: 'monitoring', scopes: new Set(['metrics'] as const) }]
+  const principal = createAuthenticator(keys)({ 'x-api-key': key })
+  expect(principal.id).toBe('monitoring')
+  expect(() => authorize(principal, 'metrics')).not.toThrow()
+  expect(() => authorize(principal, 'inference')).toThrow(/lacks the scope 'inference'/)
+})
+
+test('the scope admin includes the others', () => {
+  const principal = { id: 'k', scopes: new Set(['admin'] as const) }
+  for (const scope of ['inference', 'metrics', 'admin'] as const) expect(() => authorize(principal, scope)).not.toThrow()
+})
+
+test('a missing scope is forbidden by name', () => {
+  const principal = { id: 'k', scopes: new Set(['inference'] as const) }
+  expect(() => authorize(principal, 'inference')).not.toThrow()
+  expect(() => authorize(principal, 'admin')).toThrow(
+    expect.objectContaining({ code: 'forbidden', message: expect.stringContaining("'admin'") }),
+  )
+})

@@ -1,0 +1,71 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import { AppError } from '../../contract/errors.ts'
+import { type ApiKey, allScopes, type Principal, type Scope } from '../../contract/principal.ts'
+
+/** Finds a key by its hash (hexadecimal SHA-256), among keys that may be made and deleted while the server runs. */
+export type FindKey = (hash: string) => ApiKey | undefined
+
+/**
+ * Identifies the principal of a request. Without keys and `findKey`, every caller gets all scopes; the composition root allows that on
+ * loopback only. `wallClock` is milliseconds of the epoch. Throws `unauthorized`.
+ */
+export function createAuthenticator(
+  apiKeys: readonly ApiKey[],
+  findKey?: FindKey,
+  wallClock = Date.now,
+): (headers: IncomingHttpHeaders) => Principal {
+  if (apiKeys.length === 0 && findKey === undefined) {
+    const anyone: Principal = { id: 'anyone', scopes: allScopes }
+    return () => anyone
+  }
+  const known = apiKeys.map((apiKey) => {
+    if (!/^[\da-f]{64}$/i.test(apiKey.hash)) throw new Error('an API key hash must be 64 hexadecimal digits (SHA-256)')
+    return { hash: Buffer.from(apiKey.hash, 'hex'), apiKey }
+  })
+  return (headers) => {
+    const keys = readKeys(headers)
+    let found: ApiKey | undefined
+    let isExpired = false
+    const take = (apiKey: ApiKey) => {
+      if (apiKey.expiresAtMs === undefined || wallClock() < apiKey.expiresAtMs) found = apiKey
+      else isExpired = true
+    }
+    for (const key of keys) {
+      const hash = createHash('sha256').update(key).digest()
+      // Compares all hashes, so that timing reveals nothing.
+      for (const candidate of known) if (timingSafeEqual(hash, candidate.hash)) take(candidate.apiKey)
+      const made = findKey?.(hash.toString('hex'))
+      if (made !== undefined) take(made)
+    }
+    if (found !== undefined) return toPrincipal(found)
+    const expired = isExpired ? 'the API key has expired' : 'the API key is not valid'
+    const problem = keys.length === 0 ? 'no API key was sent' : expired
+    throw new AppError('unauthorized', `${problem}; send a key in the header 'authorization: Bearer KEY' or 'x-api-key: KEY'`)
+  }
+}
+
+function toPrincipal({ hash, name, scopes, models, limits }: ApiKey): Principal {
+  return {
+    id: name ?? `key-${hash.slice(0, 8)}`,
+    scopes,
+    ...(models !== undefined && { models }),
+    // Two keys of one name have their own limits.
+    ...(limits !== undefined && { quota: { account: hash, ...limits } }),
+  }
+}
+
+/** Throws `forbidden` when the principal lacks the scope, which `admin` includes. */
+export function authorize(principal: Principal, scope: Scope): void {
+  if (principal.scopes.has(scope) || principal.scopes.has('admin')) return
+  const message = `this API key lacks the scope '${scope}', which this request requires; send a key that has it in server.apiKeys`
+  throw new AppError('forbidden', message)
+}
+
+/** All keys of a request; SDKs that send two headers often put a placeholder in one of them. */
+function readKeys(headers: IncomingHttpHeaders): readonly string[] {
+  const bearer = /^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1]
+  // tabbyAPI's clients send the second.
+  const plain = [headers['x-api-key'], headers['x-admin-key']].flat()
+  return [bearer, ...plain].filter((key) => key !== undefined && key !== '') as string[]
+}

@@ -1,0 +1,56 @@
+import type { FinishReason, GenerationEvent, Timings, Usage } from '../../contract/event.ts'
+import { formatPath } from '../../contract/field.ts'
+import { encodeOddCalls, type OddCall } from './reply-headers.ts'
+
+/** What the log says about a generation when its request has ended. */
+export type GenerationFacts = {
+  readonly generationId: string
+  /** The name in the request. */
+  requestedModel?: string
+  model?: string
+  /** Of each choice that ended. */
+  finishReasons?: FinishReason[]
+  usage?: Usage
+  timings?: Timings
+  /** Calls whose arguments were repaired or could not be parsed. */
+  oddCalls?: OddCall[]
+  /** Where the conversation differs from its turn before, as a canonical path. */
+  divergedAt?: string
+  /** The replica of a remote model. */
+  servedBy?: string
+}
+
+/** Adds what an event says. */
+export function noteEvent(facts: GenerationFacts, event: GenerationEvent): void {
+  if (event.type === 'start') {
+    if (event.divergedAt !== undefined) facts.divergedAt = formatPath(event.divergedAt)
+  } else if (event.type === 'finish') {
+    facts.finishReasons ??= []
+    facts.finishReasons.push(event.reason)
+  } else if (event.type === 'tool-call-end' && event.state !== undefined) {
+    facts.oddCalls ??= []
+    facts.oddCalls.push({ id: event.id, state: event.state })
+  } else if (event.type === 'usage') {
+    facts.usage = event.usage
+    facts.timings = event.timings
+    if (event.servedBy !== undefined) facts.servedBy = event.servedBy
+  }
+}
+
+/** The facts as fields of a log entry. */
+export function factFields({ finishReasons, usage, timings, requestedModel, model, oddCalls, ...rest }: GenerationFacts): object {
+  // Assigned, not spread, which takes more time than the rest of the log's line.
+  const fields: Record<string, unknown> = rest
+  if (requestedModel !== undefined && requestedModel !== model) fields.requestedModel = requestedModel.slice(0, 200)
+  if (model !== undefined) fields.model = model
+  if (finishReasons !== undefined) fields.finishReason = [...new Set(finishReasons)].join(',')
+  if (oddCalls !== undefined) fields.calls = encodeOddCalls(oddCalls)
+  if (usage !== undefined) {
+    fields.inputTokens = usage.inputTokens
+    fields.cachedInputTokens = usage.cachedInputTokens
+    fields.outputTokens = usage.outputTokens
+  }
+  if (timings?.firstTokenMs !== undefined) fields.ttftMs = timings.firstTokenMs
+  if (timings?.queueMs !== undefined) fields.queueMs = timings.queueMs
+  return fields
+}

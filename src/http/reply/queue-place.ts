@@ -1,0 +1,32 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { OnQueued, QueuePlace } from '../../contract/scheduler.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Where the request waits now; undefined unless it has had to wait. */
+    queuePlace: (() => QueuePlace | undefined) | undefined
+  }
+}
+
+/** Reports the place of a request that has to wait: in headers, whatever its reply is, and for the heartbeats of a stream. */
+export function reportPlace(request: FastifyRequest, reply: FastifyReply): OnQueued {
+  return (placeOf) => {
+    request.queuePlace = placeOf
+    const place = placeOf()
+    // Of several waits, such as between two prompts, the first.
+    if (place === undefined || reply.sent || reply.hasHeader(positionHeader)) return
+    reply.header(positionHeader, place.position)
+    if (place.estimatedWaitMs !== undefined) reply.header(waitHeader, place.estimatedWaitMs)
+  }
+}
+
+const positionHeader = 'x-dragoman-queue-position'
+const waitHeader = 'x-dragoman-estimated-wait-ms'
+
+/** A comment of an event stream with the place of a request that waits now; clients skip comments. Empty for others. */
+export function placeComment({ queuePlace }: FastifyRequest): string {
+  const place = queuePlace?.()
+  if (place === undefined) return ''
+  const { position, estimatedWaitMs } = place
+  return `: queue-position=${position}${estimatedWaitMs === undefined ? '' : ` estimated-wait-ms=${estimatedWaitMs}`}\n`
+}

@@ -1,0 +1,55 @@
+import type { Timings } from '../../contract/event.ts'
+import type { ToolCallState } from '../../contract/request.ts'
+
+/** Proxies reject much longer headers. */
+const maxIgnoredChars = 1024
+
+const timingNames: Readonly<Record<keyof Timings, string>> = {
+  queueMs: 'queue',
+  loadMs: 'load',
+  templateMs: 'template',
+  prefillMs: 'prefill',
+  firstTokenMs: 'ttft',
+  decodeMs: 'decode',
+}
+
+const timingEntries = Object.entries(timingNames) as readonly [keyof Timings, string][]
+
+/** The value of `x-dragoman-ignored` or `x-dragoman-prefix`: field names and paths, percent-encoded where necessary; a final `...` means more. */
+export function encodeFields(fields: readonly string[]): string {
+  let value = ''
+  for (const field of fields) {
+    // Avoids encoding megabytes of a name that is too long anyway.
+    const next = (value === '' ? '' : ', ') + encodeToken(field.slice(0, maxIgnoredChars + 1))
+    if (value.length + next.length > maxIgnoredChars) return value === '' ? '...' : `${value}, ...`
+    value += next
+  }
+  return value
+}
+
+/** A call whose arguments were repaired, or could not be parsed. */
+export type OddCall = { readonly id: string; readonly state: Exclude<ToolCallState, 'ok'> }
+
+const maxOddCalls = 16
+
+/** The value of `x-dragoman-calls`, such as `call_1;state=repaired`; a final `...` means more. */
+export function encodeOddCalls(calls: readonly OddCall[]): string {
+  const shown = calls.slice(0, maxOddCalls).map(({ id, state }) => `${encodeToken(id.slice(0, 64))};state=${state}`)
+  return [...shown, ...(calls.length > maxOddCalls ? ['...'] : [])].join(', ')
+}
+
+/** The value of `server-timing`: the durations that the engine measured. */
+export function encodeServerTiming(timings: Timings): string {
+  let value = ''
+  for (const [key, name] of timingEntries) {
+    const durationMs = timings[key]
+    if (durationMs !== undefined) value += `${value === '' ? '' : ', '}${name};dur=${durationMs}`
+  }
+  return value
+}
+
+function encodeToken(text: string): string {
+  return text.replace(/[^!#$&'*+\-.[\]^_`|~\w]/gu, (char) =>
+    Buffer.from(char).toString('hex').toUpperCase().replace(/../g, '%$&'),
+  )
+}

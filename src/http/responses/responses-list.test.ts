@@ -1,0 +1,45 @@
+import LlamaStackClient from 'llama-stack-client'
+import { expect, test } from 'vitest'
+import { openResponsesServer } from '../../../test/support/responses-server.ts'
+import { openTestServer } from '../../../test/support/test-server.ts'
+import { hashApiKey } from '../../app/api-key-file.ts'
+
+const keys = ['a', 'b'].map((key) => ({ hash: hashApiKey(key), scopes: new Set(['inference'] as const) }))
+
+test('the official client of llama-stack pages through the responses that are stored for its key', async () => {
+  const { create, listen } = await openResponsesServer()
+  const made = [await create({ input: 'one' }), await create({ input: 'two' }), await create({ input: 'three' })]
+  await create({ input: 'not kept', store: false })
+  const client = new LlamaStackClient({ baseURL: `http://127.0.0.1:${await listen()}`, maxRetries: 0 })
+  const found = []
+  for await (const response of client.responses.list({ limit: 2, order: 'asc' })) found.push(response)
+  expect(new Set(found.map(({ id }) => id))).toEqual(new Set(made.map(({ id }) => id)))
+  expect(found[0]).toMatchObject({ object: 'response', status: 'completed', output: [{ type: 'message' }] })
+})
+
+test('each caller sees its own', async () => {
+  const { create, call } = await openResponsesServer({ auth: { apiKeys: keys } })
+  const { id } = await create({ input: 'hi' }, 'a')
+  expect((await call('GET', '/v1/responses', undefined, 'a')).body).toMatchObject({
+    data: [{ id }],
+    first_id: id,
+    has_more: false,
+  })
+  expect((await call('GET', '/v1/responses', undefined, 'b')).body).toMatchObject({ data: [], has_more: false })
+})
+
+test('a background response is listed as it is now, and a filter that is not there is refused', async () => {
+  const { create, call, watched } = await openResponsesServer()
+  const input = JSON.stringify({ chunks: ['a', 'b'], delayMs: 3_600_000 })
+  const { id } = await create({ input, background: true })
+  await watched.started()
+  expect((await call('GET', '/v1/responses')).body).toMatchObject({ data: [{ id, status: 'in_progress' }] })
+  await call('POST', `/v1/responses/${id}/cancel`)
+  const refused = await call('GET', '/v1/responses?model=m')
+  expect([refused.status, refused.body]).toMatchObject([400, { error: { param: 'model' } }])
+})
+
+test('without a store the list is empty', async () => {
+  const reply = await openTestServer().app.inject('/v1/responses')
+  expect([reply.statusCode, reply.json().data]).toEqual([200, []])
+})

@@ -1,0 +1,94 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { AppError } from '../../contract/errors.ts'
+import type { GenerationEvent, StartEvent } from '../../contract/event.ts'
+import { settledStart } from '../../contract/is-truncated.ts'
+import { acceptResponse, createResponseId } from '../../responses/accept.ts'
+import type { ResponseRun } from '../../responses/response-run.ts'
+import type { ResponsesService } from '../../responses/service.ts'
+import { hasLargeBody, takeRequiredBody } from '../body/take-body.ts'
+import { factFields, type GenerationFacts, noteEvent } from '../reply/generation-facts.ts'
+import { jsonReply } from '../reply/json-reply.ts'
+import { encodeFields, encodeOddCalls, encodeServerTiming } from '../reply/reply-headers.ts'
+import type { ServerDeps } from '../run/deps.ts'
+import { openRun } from '../run/open-run.ts'
+import { replay } from '../run/replay.ts'
+import { readSentKeys } from './sent-keys.ts'
+import { addResponseHeaders, logResponseFailure, streamFollowed, streamRun, unseenFields } from './stream-response.ts'
+
+/** The handler of `POST /v1/responses`. */
+export function createResponseHandler(deps: ServerDeps, service: ResponsesService) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const repeated = deps.retries?.find(request)
+    if (repeated !== undefined) return replay(deps, repeated, { request, reply })
+    const id = createResponseId()
+    const { caller, handle, detach } = openRun(deps, { request, reply }, { id, body: request.body, isRepeatable: true })
+    let run: ResponseRun | undefined
+    let isDetached = false
+    try {
+      run = await acceptResponse(service, takeRequiredBody(request).body, { caller, sentKeys: readSentKeys(request) })
+      if (hasLargeBody(request)) await nextTurn()
+      const { decoded, context } = run.parts
+      handle.servedBy(context.model.id)
+      const facts: GenerationFacts = { generationId: id, requestedModel: decoded.request.model, model: context.model.id }
+      request.generation = facts
+      const ignored = encodeFields(decoded.ignored)
+      if (ignored !== '') reply.header('x-dragoman-ignored', ignored)
+      if (!decoded.background) {
+        if (!decoded.stream) return await answerWhole(run, { request, reply, facts })
+        await streamRun(deps, run, { request, reply, facts })
+        reply.hijack()
+        return
+      }
+      detach()
+      const live = await service.background.start(run, noteInto(facts, request))
+      isDetached = true
+      void live.ended.then(() => {
+        handle.close()
+        const fields = { requestId: request.id, key: caller.principal.id, ...unseenFields(live.run), ...factFields(facts) }
+        request.log.info({ ...fields, durationMs: Math.round(deps.now() - caller.receivedAtMs) }, 'background response ended')
+      })
+      if (!decoded.stream) return jsonReply(reply, run.snapshot())
+      await streamFollowed(deps, { request, reply }, (emit, signal) => live.log.follow(-1, emit, signal))
+      reply.hijack()
+      return
+    } catch (thrown) {
+      const error = run === undefined ? thrown : AppError.from(thrown).inWordsOf(run.parts.decoded.nameOf)
+      request.recording?.fail(error)
+      throw error
+    } finally {
+      if (!isDetached) {
+        handle.close()
+        run?.close()
+      }
+    }
+  }
+}
+
+type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly facts: GenerationFacts }
+
+/** A failed response is an error, as in other protocols: clients of whole replies do not look at its status. */
+async function answerWhole(run: ResponseRun, { reply, facts }: Exchange): Promise<unknown> {
+  let start: StartEvent | undefined
+  let failure: AppError | undefined
+  const observe = (event: GenerationEvent) => {
+    noteEvent(facts, event)
+    if (event.type === 'start') start = event
+    if (event.type === 'finish' && start !== undefined) start = settledStart(start, [event])
+    if (event.type === 'error') failure = event.error
+  }
+  await run.run({ observe, emit: () => undefined })
+  if (failure !== undefined) throw failure
+  addResponseHeaders(run, start, reply)
+  const serverTiming = facts.timings === undefined ? '' : encodeServerTiming(facts.timings)
+  if (serverTiming !== '') reply.header('server-timing', serverTiming)
+  if (facts.oddCalls !== undefined) reply.header('x-dragoman-calls', encodeOddCalls(facts.oddCalls))
+  return jsonReply(reply, run.snapshot())
+}
+
+function noteInto(facts: GenerationFacts, request: FastifyRequest) {
+  return (event: GenerationEvent) => {
+    noteEvent(facts, event)
+    if (event.type === 'error') logResponseFailure(request, event.error)
+  }
+}

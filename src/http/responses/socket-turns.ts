@@ -1,0 +1,66 @@
+import type { FastifyRequest } from 'fastify'
+import { ChurnSet } from '../../contract/churn.ts'
+import { readCancelKeys } from '../../dialect/wire/cancel-keys.ts'
+import { createResponseId } from '../../responses/accept.ts'
+import type { ResponseRun } from '../../responses/response-run.ts'
+import type { Turn } from '../../responses/session.ts'
+import { callerOf } from '../access/caller.ts'
+import { factFields, type GenerationFacts, noteEvent } from '../reply/generation-facts.ts'
+import type { ServerDeps } from '../run/deps.ts'
+import { clientIdsOf, stoppedBy } from '../run/open-run.ts'
+import { logResponseFailure, unseenFields } from './stream-response.ts'
+
+/** The responses of one socket: each is registered in cancellations and has its line in the log, like a request. */
+export function createTurns(deps: ServerDeps, request: FastifyRequest) {
+  const { cancellations, now } = deps
+  const principal = callerOf(request)
+  const running = new ChurnSet<{ cancel(reason: 'client-gone'): boolean }>()
+
+  function open(body: unknown): Turn {
+    const id = createResponseId()
+    const keys = readCancelKeys({ headers: request.headers, body })
+    const handle = cancellations.open({ id, owner: principal.id, ...keys })
+    running.add(handle)
+    const receivedAtMs = now()
+    const facts: GenerationFacts = { generationId: id }
+    let isOk = true
+    let run: ResponseRun | undefined
+    return {
+      caller: { id, principal, receivedAtMs, ...stoppedBy(handle), ...clientIdsOf(request, keys) },
+      accepted(accepted) {
+        run = accepted
+        const { decoded, context } = run.parts
+        handle.servedBy(context.model.id)
+        facts.requestedModel = decoded.request.model
+        facts.model = context.model.id
+      },
+      observe(event) {
+        noteEvent(facts, event)
+        if (event.type !== 'error') return
+        isOk = false
+        logResponseFailure(request, event.error)
+      },
+      failed() {
+        isOk = false
+      },
+      close() {
+        handle.close()
+        running.delete(handle)
+        const fields = {
+          requestId: request.id,
+          key: principal.id,
+          ...(run !== undefined && unseenFields(run)),
+          ...factFields(facts),
+        }
+        request.log.info({ ...fields, isOk, durationMs: Math.round(now() - receivedAtMs) }, 'response on a socket ended')
+      },
+    }
+  }
+
+  /** Stops what runs when the client has gone. */
+  function cancelAll(): void {
+    for (const handle of running) handle.cancel('client-gone')
+  }
+
+  return { open, cancelAll }
+}

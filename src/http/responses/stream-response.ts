@@ -1,0 +1,107 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Emit } from '../../contract/emit.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { StartEvent } from '../../contract/event.ts'
+import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
+import { type ResponseEvent, toSse } from '../../dialect/openai-responses/encoder.ts'
+import { encodeErrorEvent } from '../../dialect/openai-responses/error-event.ts'
+import type { ResponseRun, RunListener } from '../../responses/response-run.ts'
+import { shownTo } from '../reply/error-reply.ts'
+import { openEventStream } from '../reply/event-stream.ts'
+import { logFailure, wireCodeOf } from '../reply/failure-log.ts'
+import { type GenerationFacts, noteEvent } from '../reply/generation-facts.ts'
+import { encodeFields } from '../reply/reply-headers.ts'
+import { addStartHeaders } from '../reply/start-headers.ts'
+import type { ServerDeps } from '../run/deps.ts'
+
+/** A comment; clients skip it. */
+const heartbeat = ': \n\n'
+
+type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply }
+
+/** Runs a response and streams its events. Rejects only before anything is sent; a later failure is the stream's last event. */
+export async function streamRun(
+  deps: ServerDeps,
+  run: ResponseRun,
+  { request, reply, facts }: Exchange & { readonly facts: GenerationFacts },
+): Promise<void> {
+  let start: StartEvent | undefined
+  let isHeld = false
+  const writer = openEventStream(deps, reply, { heartbeat, addHeaders: () => addResponseHeaders(run, start, reply) })
+  const listener: RunListener = {
+    observe: (event) => {
+      noteEvent(facts, event)
+      if (event.type === 'start') start = event
+      if (event.type === 'error') {
+        request.recording?.forget()
+        logResponseFailure(request, event.error)
+      }
+      isHeld = event.type === 'start'
+    },
+    emit: (events) => {
+      const text = events.map(toSse).join('')
+      if (isHeld) {
+        // A failure before the next event still gets its HTTP status.
+        writer.hold(text)
+        return undefined
+      }
+      writer.write(text)
+      return writer.waitForReader()
+    },
+  }
+  try {
+    await run.run(listener)
+  } catch (thrown) {
+    if (!writer.started) throw thrown
+    // A heartbeat was sent before.
+    await run.fail(thrown, listener)
+  } finally {
+    writer.end()
+  }
+}
+
+/** Streams events that come from elsewhere, until they end or the reader leaves. Rejects only before anything is sent. */
+export async function streamFollowed(
+  deps: ServerDeps,
+  { request, reply }: Exchange,
+  follow: (emit: Emit<ResponseEvent>, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const gone = new AbortController()
+  reply.raw.once('close', () => gone.abort())
+  const writer = openEventStream(deps, reply, { heartbeat })
+  let last = -1
+  try {
+    await follow((event) => {
+      last = event.sequence_number
+      writer.write(toSse(event))
+      return writer.waitForReader()
+    }, gone.signal)
+    writer.start()
+  } catch (thrown) {
+    if (!writer.started) throw thrown
+    const error = AppError.from(thrown)
+    logResponseFailure(request, error)
+    writer.write(toSse(encodeErrorEvent(shownTo(request.principal, error), last + 1)))
+  } finally {
+    writer.end()
+  }
+}
+
+/** Adds the headers about a generation that has started, and about what it does not see. */
+export function addResponseHeaders({ parts, dropped }: ResponseRun, start: StartEvent | undefined, reply: FastifyReply): void {
+  if (start !== undefined) addStartHeaders(start, parts.decoded, reply)
+  if (dropped.length > 0) reply.header('x-dragoman-dropped', encodeFields(dropped))
+}
+
+/** What headers would say, for the log of responses that have none. */
+export function unseenFields({ parts, dropped }: ResponseRun): { readonly ignored?: string; readonly dropped?: string } {
+  const { ignored } = parts.decoded
+  return {
+    ...(ignored.length > 0 && { ignored: encodeFields(ignored) }),
+    ...(dropped.length > 0 && { dropped: encodeFields(dropped) }),
+  }
+}
+
+export function logResponseFailure(request: FastifyRequest, error: AppError): void {
+  logFailure(request, error, { what: 'response failed', code: wireCodeOf(encodeOpenaiError(error).body, error) })
+}

@@ -1,0 +1,103 @@
+import { type IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { AppError } from '../../contract/errors.ts'
+import { readAsPlainRequest } from './plain-request.ts'
+
+/** For Node's HTTP server, which asks since some version of Node 24: requests to upgrade to something else are plain ones. */
+export const upgradeOptions = { shouldUpgradeCallback: isWebSocket }
+
+/** How long a client may take to answer a close frame. The types of ws lack it. */
+const closing = { closeTimeout: 1000 }
+
+/** The status of a connection that became a WebSocket. */
+export const upgradedStatus = 101
+
+type Pending = { readonly socket: Duplex; readonly head: Buffer }
+
+/**
+ * The WebSockets of a server. A request to upgrade passes all hooks like any other request; its route then accepts it. Requests to upgrade
+ * to something else, such as HTTP/2, are served without.
+ */
+export class Upgrades {
+  readonly #server: WebSocketServer
+  readonly #pending = new WeakMap<IncomingMessage, Pending>()
+
+  constructor(app: FastifyInstance, { maxMessageBytes }: { readonly maxMessageBytes: number }) {
+    this.#server = new WebSocketServer({
+      noServer: true,
+      maxPayload: maxMessageBytes,
+      // Compression would cost memory for each socket, and a small message could become a large one.
+      perMessageDeflate: false,
+      // One for each ping, as it would send them, would be without a bound.
+      autoPong: false,
+      ...closing,
+    })
+    app.server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+      const response = openReply(request, socket)
+      if (response === undefined) {
+        socket.destroy()
+        return
+      }
+      // Only in older versions of Node, which do not ask.
+      if (!isWebSocket(request)) {
+        response.detachSocket(socket)
+        readAsPlainRequest(app.server, request, { socket, head })
+        return
+      }
+      socket.on('error', destroy)
+      this.#pending.set(request, { socket, head })
+      // Only refusals are written with it. A client that keeps its side open would hold the connection forever.
+      response.once('finish', () => socket.destroySoon())
+      app.routing(request, response)
+    })
+  }
+
+  /** Whether a request asks for a WebSocket. */
+  has(request: FastifyRequest): boolean {
+    return this.#pending.has(request.raw)
+  }
+
+  /** Upgrades a request. Its reply is not used any more, but is closed with the socket. Throws `invalid-request`. */
+  accept(request: FastifyRequest, reply: FastifyReply, onOpen: (socket: WebSocket) => void): void {
+    const pending = this.#pending.get(request.raw)
+    if (pending === undefined) throw new Error('the request does not ask for a WebSocket')
+    refuseBody(request.raw)
+    reply.hijack()
+    const { socket, head } = pending
+    this.#server.handleUpgrade(request.raw, socket, head, (upgraded) => {
+      socket.off('error', destroy)
+      reply.raw.statusCode = upgradedStatus
+      onOpen(upgraded)
+    })
+  }
+}
+
+/** Undefined while an earlier reply has the socket: a client may send requests without waiting for replies. */
+function openReply(request: IncomingMessage, socket: Socket): ServerResponse | undefined {
+  const response = new ServerResponse(request)
+  response.shouldKeepAlive = false
+  try {
+    response.assignSocket(socket)
+    return response
+  } catch {
+    // Node has no other way to ask.
+    return undefined
+  }
+}
+
+/** What is sent after the head would be read as messages; a proxy may have read it as a body. */
+function refuseBody({ headers }: IncomingMessage): void {
+  if (Number(headers['content-length'] ?? 0) === 0 && headers['transfer-encoding'] === undefined) return
+  throw new AppError('invalid-request', 'a request for a WebSocket has no body: send it without')
+}
+
+function isWebSocket({ method, headers }: IncomingMessage): boolean {
+  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
+}
+
+function destroy(this: Duplex): void {
+  this.destroy()
+}

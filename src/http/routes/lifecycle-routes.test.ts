@@ -1,0 +1,188 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { startApp, until } from '../../../test/support/app.ts'
+import { openHub } from '../../../test/support/hub.ts'
+import { type LoadingApp, startLoadingApp } from '../../../test/support/loading-app.ts'
+
+let app: LoadingApp
+beforeEach(async () => {
+  app = await startLoadingApp()
+})
+afterEach(() => app.close())
+
+const send: LoadingApp['send'] = (...call) => app.send(...call)
+const call: LoadingApp['call'] = (...args) => app.call(...args)
+const states = () => app.states()
+
+describe('a load from a repository', () => {
+  test('C45: is cancelled by its own id, of its own key', async () => {
+    const hub = await openHub()
+    hub.hold()
+    const loading = call('/load', { model_path: 'owner/some', load_request_id: 'one' })
+    await until(async () => (await call('/load-progress')).body.phase === 'downloading')
+    const cancel = (id: string, key?: string) =>
+      call('/unload', { model_path: 'owner/some', load_request_id: id }, key === undefined ? {} : { key })
+    expect((await cancel('two')).body).toMatchObject({ status: 'cancelled', cancelled: 0 })
+    expect((await cancel('one', 'other')).body).toMatchObject({ cancelled: 0 })
+    expect((await call('/unload', { load_request_id: 'one' })).body).toEqual({ status: 'cancelled', model: null, cancelled: 1 })
+    expect((await loading).status).toBe(499)
+    expect((await call('/status')).body).toMatchObject({ loading: [], active_model: 'echo' })
+  })
+
+  test('C44: is cancelled by unloading its model, and by a client that leaves', async () => {
+    const hub = await openHub()
+    hub.hold()
+    const loading = call('/load', { model_path: 'owner/some' })
+    await until(async () => (await call('/load-progress')).body.phase === 'downloading')
+    expect((await call('/unload', { model_path: 'owner/some' }, { key: 'other' })).status).toBe(409)
+    expect((await call('/unload', { model_path: 'Owner/Some' })).status).toBe(200)
+    expect((await loading).status).toBe(499)
+    const client = new AbortController()
+    const left = call('/load', { model_path: 'owner/some' }, { signal: client.signal })
+    left.catch(() => undefined)
+    await until(async () => (await call('/load-progress')).body.phase === 'downloading')
+    client.abort()
+    await until(async () => (await call('/load-progress')).body.phase !== 'downloading')
+    expect(await states()).toEqual(['echo: ready', 'tiny: stopped'])
+  })
+})
+
+describe('what is refused', () => {
+  test.each<[object, number, string | null]>([
+    [{}, 400, 'model_path'],
+    [{ model_path: 'unknown' }, 404, 'model_path'],
+    [{ model_path: './tiny.gguf' }, 404, 'model_path'],
+    [{ model_path: '/nowhere/x.gguf' }, 404, 'model_path'],
+    [{ model_path: '../../etc/passwd' }, 404, 'model_path'],
+    [{ model_path: 'http://example.com/x.gguf' }, 400, 'model_path'],
+    [{ model_path: 'tiny', gguf_variant: 'Q8_0' }, 400, 'gguf_variant'],
+    [{ model_path: 'tiny', trust_remote_code: true }, 400, 'trust_remote_code'],
+    [{ model_path: 'tiny', gpu_ids: [0] }, 400, 'gpu_ids'],
+    [{ model_path: 'tiny', llama_extra_args: ['--host', '0.0.0.0'] }, 400, 'llama_extra_args'],
+    [{ model_path: 'tiny', cache_type_kv: 'q3_0' }, 400, 'cache_type_kv'],
+    [{ model_path: 'tiny', max_seq_length: -1 }, 400, 'max_seq_length'],
+    [{ model_path: 'tiny', chat_template_override: '{{ nope(' }, 400, 'chat_template_override'],
+    [{ model_path: 'echo', speculative_type: 'ngram-mod' }, 400, 'speculative_type'],
+    [{ model_path: 'echo', gpu_layers: 1 }, 400, 'gpu_layers'],
+  ])('%j gets %i', async (body, status, param) => {
+    const reply = await call('/load', body)
+    expect(reply).toMatchObject({ status, body: { detail: expect.any(String), error: { param } } })
+  })
+
+  test('a key without the scope', async () => {
+    for (const path of ['/load', '/unload', '/validate']) {
+      expect((await call(path, { model_path: 'tiny' }, { key: 'user' })).status).toBe(403)
+    }
+    expect((await call('/status', undefined, { key: 'user' })).status).toBe(200)
+  })
+})
+
+test('a model is found without loading it', async () => {
+  await openHub()
+  expect((await call('/validate', { model_path: 'tiny' })).body).toMatchObject({ valid: true, identifier: 'tiny', is_gguf: true })
+  expect((await call('/validate', { model_path: 'o/r', gguf_variant: 'Q4_K_M' })).body).toMatchObject({ gguf_variant: 'Q4_K_M' })
+  const wrong = await call('/validate', { model_path: 'o/r', gguf_variant: 'Q2_K' })
+  expect(wrong.body).toMatchObject({ detail: "gguf_variant 'Q2_K' is not there; there are: Q4_K_M, Q8_0" })
+  expect((await call('/validate', { model_path: 'o/r' })).body).toMatchObject({ valid: true })
+  expect(await states()).toEqual(['echo: ready', 'tiny: stopped'])
+})
+
+describe('a model that is not there is not valid', () => {
+  test('in a repository', async () => {
+    const hub = await openHub()
+    expect((await call('/validate', { model_path: 'hf:o/r/none.gguf' })).status).toBe(404)
+    expect((await call('/validate', { model_path: 'hf:o/r/x-Q8_0.gguf' })).body).toMatchObject({ valid: true })
+    expect(hub.seen.every(({ url }) => url.startsWith('/api/models/'))).toBe(true)
+  })
+
+  test('on a hub that nobody reaches', async () => {
+    vi.stubEnv('HF_ENDPOINT', 'http://127.0.0.1:9')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    expect((await call('/validate', { model_path: 'nope/none' })).status).toBe(503)
+  })
+
+  test('on this machine, whose other files are not told apart from those that are not there', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'dragoman-private-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    await writeFile(join(folder, 'token'), 'hf_secret_secret_secret')
+    await mkdir(join(folder, 'empty'))
+    const answers = await Promise.all(
+      ['none', 'token', 'empty', 'token/x'].flatMap((name) =>
+        ['/validate', '/load'].map(async (route) => {
+          const path = join(folder, name)
+          const { status, body } = await call(route, { model_path: path })
+          return JSON.stringify([status, body]).replaceAll(path, 'PATH')
+        }),
+      ),
+    )
+    expect(new Set(answers).size).toBe(1)
+    expect(answers[0]).toMatch(/^\[404,.*there is no GGUF model at/)
+    expect(answers.join()).not.toContain('hf_secret')
+  })
+})
+
+test('every protocol is mounted beside these routes', async () => {
+  const messages = [{ role: 'user', content: 'hello' }]
+  const bodies = {
+    '/chat/completions': { messages },
+    '/completions': { prompt: 'hello' },
+    '/messages': { messages, max_tokens: 10 },
+    '/responses': { input: 'hello' },
+    '/embeddings': { input: 'hello' },
+  }
+  for (const [path, body] of Object.entries(bodies)) {
+    expect((await call(path, { model: 'echo', ...body }, { key: 'user' })).status, path).toBe(200)
+  }
+  expect((await call('/models')).body).toMatchObject({ object: 'list' })
+  expect((await call('/nothing')).status).toBe(404)
+})
+
+test('each key sees what it generates', async () => {
+  const content = '{"chunks":["a","b"],"delayMs":60000}'
+  const client = new AbortController()
+  const { signal } = client
+  const body = { messages: [{ role: 'user', content }], session_id: 'talk', stream: true }
+  const chat = send('/v1/chat/completions', body, { key: 'user', signal })
+  chat.catch(() => undefined)
+  const active = async (key: string) => (await call('/active-generations', undefined, { key })).body
+  await until(async () => (await active('user')).count === 1)
+  expect(await active('user')).toMatchObject({
+    thread_ids: ['talk'],
+    active: [{ thread_id: 'talk', kind: 'chat', id: expect.stringMatching(/^chatcmpl-/), model: 'echo' }],
+  })
+  expect(await active('other')).toMatchObject({ count: 0, thread_ids: [], active: [] })
+  client.abort()
+  await until(async () => (await active('user')).count === 0)
+})
+
+test('the legacy route is for a model that its key may use', async () => {
+  const own = await startApp({
+    builtinModel: false,
+    models: ['a', 'b'].map((id) => ({ engine: 'fake', id, script: 'from-request' })),
+    server: { apiKeys: [{ key: 'of-b', name: 'of-b', models: ['b'] }] },
+  })
+  onTestFinished(() => own.close())
+  const ask = (more: object = {}) =>
+    fetch(`${own.url}/api/inference/generate/stream`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer of-b', 'content-type': 'application/json' },
+      body: JSON.stringify({ messages: [{ role: 'user', content: 'hello' }], ...more }),
+    })
+  expect(await (await ask()).text()).toContain('hello')
+  expect((await ask({ model: 'b' })).status).toBe(200)
+  expect((await ask({ model: 'a' })).status).toBe(404)
+})
+
+test('the legacy route streams the text of the active model', async () => {
+  const response = await send('/api/inference/generate/stream', { messages: [{ role: 'user', content: 'hello there' }] })
+  const text = await response.text()
+  expect(text).toContain('data: {"content":"hello')
+  expect(text.endsWith('data: [DONE]\n\n')).toBe(true)
+  const refused = await send('/api/inference/generate/stream', {
+    messages: [{ role: 'user', content: 'x' }],
+    max_new_tokens: 5000,
+  })
+  expect(await refused.json()).toMatchObject({ error: { param: 'max_new_tokens' } })
+})

@@ -1,0 +1,114 @@
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { AppError } from '../../contract/errors.ts'
+import type { FileStore, StoredFile } from '../../contract/file-store.ts'
+import { encodeAnthropicError, requestIdHeader } from '../../dialect/anthropic/errors.ts'
+import { encodeAnthropicFile, encodeAnthropicFiles, encodeDeletedAnthropicFile } from '../../dialect/anthropic/files.ts'
+import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
+import { encodeDeletedFile, encodeFile, encodeFileList, readPurpose } from '../../dialect/openai/files.ts'
+import { callerOf } from '../access/caller.ts'
+import { takeForm } from '../body/parse-form.ts'
+import { readUpload } from '../body/read-upload.ts'
+import type { EncodeError } from '../reply/error-reply.ts'
+import { encodeFields } from '../reply/reply-headers.ts'
+import type { ServerDeps } from '../run/deps.ts'
+import { withRun } from '../run/serve-call.ts'
+
+type Query = Readonly<Record<string, unknown>>
+type WithId = { readonly Params: { readonly id: string } }
+
+/** How a protocol shows files. */
+type FileForm = {
+  purposeOf(fields: ReadonlyMap<string, string>): string | undefined
+  one(file: StoredFile): unknown
+  list(files: readonly StoredFile[], query: Query): unknown
+  deleted(id: string): unknown
+  readonly known: readonly string[]
+  readonly encodeError: EncodeError
+}
+
+const openai: FileForm = {
+  purposeOf: readPurpose,
+  one: encodeFile,
+  list: encodeFileList,
+  deleted: encodeDeletedFile,
+  known: ['purpose'],
+  encodeError: encodeOpenaiError,
+}
+const anthropic: FileForm = {
+  purposeOf: () => undefined,
+  one: encodeAnthropicFile,
+  list: encodeAnthropicFiles,
+  deleted: encodeDeletedAnthropicFile,
+  known: [],
+  encodeError: encodeAnthropicError,
+}
+
+/** The files that callers upload for their requests, in OpenAI's form or, with `anthropic-version`, in Anthropic's. */
+export function addFileRoutes(app: FastifyInstance, deps: ServerDeps & { readonly files: FileStore }): void {
+  const { files } = deps
+  const encodeErrorOf = (request: FastifyRequest) => formOf(request).encodeError
+  const config = { scope: 'inference', encodeErrorOf } as const
+
+  app.post('/v1/files', { config: { ...config, takesUploads: true } }, (request, reply) =>
+    inForm(request, reply, (form) =>
+      withRun(deps, request, reply, async ({ principal, signal }) => {
+        const file = await readUpload({ ...takeForm(request), signal }, ({ allFields, ...upload }) => {
+          const purposeOf = async () => checkFields(await allFields(), form, reply)
+          return files.add(principal.id, { ...upload, purposeOf }, signal)
+        })
+        return form.one(file)
+      }),
+    ),
+  )
+  app.get<{ Querystring: Query }>('/v1/files', { config }, (request, reply) =>
+    inForm(request, reply, async ({ list }) => list(await files.list(callerOf(request).id), request.query)),
+  )
+  app.get<WithId>('/v1/files/:id', { config }, (request, reply) =>
+    inForm(request, reply, async ({ one }) => one(await files.get(callerOf(request).id, request.params.id))),
+  )
+  app.get<WithId>('/v1/files/:id/content', { config }, (request, reply) =>
+    inForm(request, reply, async () => {
+      const { id: owner } = callerOf(request)
+      const { sizeBytes } = await files.get(owner, request.params.id)
+      // Never as a page: what a caller uploaded must not run in a browser.
+      reply.headers({
+        'content-type': 'application/octet-stream',
+        'content-length': sizeBytes,
+        'content-disposition': 'attachment',
+        'x-content-type-options': 'nosniff',
+      })
+      return reply.send(Readable.from(await files.content(owner, request.params.id)))
+    }),
+  )
+  app.delete<WithId>('/v1/files/:id', { config }, (request, reply) =>
+    inForm(request, reply, async ({ deleted }) => {
+      await files.delete(callerOf(request).id, request.params.id)
+      return deleted(request.params.id)
+    }),
+  )
+}
+
+/** The purpose, when all fields have arrived. Throws for a field that would be ignored to the caller's harm. */
+function checkFields(fields: ReadonlyMap<string, string>, form: FileForm, reply: FastifyReply): string | undefined {
+  const expiry = [...fields.keys()].find((name) => name.startsWith('expires_after'))
+  if (expiry !== undefined) {
+    throw new AppError('unsupported-field', `${expiry} is not supported: files are kept until they are deleted`, {
+      param: expiry,
+    })
+  }
+  const ignored = encodeFields([...fields.keys()].filter((name) => !form.known.includes(name)))
+  if (ignored !== '') reply.header('x-dragoman-ignored', ignored)
+  return form.purposeOf(fields)
+}
+
+/** With `anthropic-version`, Anthropic's. */
+function formOf({ headers }: FastifyRequest): FileForm {
+  return headers['anthropic-version'] === undefined ? openai : anthropic
+}
+
+function inForm(request: FastifyRequest, reply: FastifyReply, make: (form: FileForm) => Promise<unknown>): Promise<unknown> {
+  const form = formOf(request)
+  if (form === anthropic) reply.header(requestIdHeader, request.id)
+  return make(form)
+}

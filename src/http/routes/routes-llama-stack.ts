@@ -1,0 +1,64 @@
+import type { FastifyInstance } from 'fastify'
+import { stackDialects } from '../../dialect/llama-stack/dialects.ts'
+import { decodeEmbeddings, encodeEmbeddings } from '../../dialect/llama-stack/embeddings.ts'
+import { encodeStackError } from '../../dialect/llama-stack/errors.ts'
+import { encodeProvider, encodeRoutes } from '../../dialect/llama-stack/models.ts'
+import { callerOf } from '../access/caller.ts'
+import type { ServedRoute } from '../access/route-guard.ts'
+import { hidePaths } from '../reply/hide-paths.ts'
+import type { ModelSummary, ServerDeps } from '../run/deps.ts'
+import { createEmbedHandler } from '../run/embed-call.ts'
+import { createDialectHandler } from '../run/serve-dialect.ts'
+import { withSecondPrefix } from './second-prefix.ts'
+
+/** The paths of each generating dialect; clients of different ages use different ones. */
+export const stackRoutes = [
+  { dialect: stackDialects.chat, paths: ['/v1/inference/chat-completion'] },
+  { dialect: stackDialects.completion, paths: ['/v1/inference/completion'] },
+  {
+    dialect: stackDialects.batchChat,
+    paths: ['/v1/inference/batch-chat-completion', '/v1/batch-inference/chat-completion'],
+  },
+  {
+    dialect: stackDialects.batchCompletion,
+    paths: ['/v1/inference/batch-completion', '/v1/batch-inference/completion'],
+  },
+] as const
+
+type StackDeps = ServerDeps & { readonly servedRoutes: () => readonly ServedRoute[] }
+
+/** llama-stack's routes, apart from the models, which it shares with other protocols. */
+export function addLlamaStackRoutes(app: FastifyInstance, deps: StackDeps): void {
+  const { models, version, servedRoutes } = deps
+  const config = { scope: 'inference', encodeError: encodeStackError } as const
+  const open = { scope: 'public', encodeError: encodeStackError } as const
+
+  for (const { dialect, paths } of stackRoutes) {
+    for (const path of paths) app.post(path, { config }, createDialectHandler(deps, dialect, { modelField: 'model_id' }))
+  }
+  app.post(
+    '/v1/inference/embeddings',
+    { config },
+    createEmbedHandler(deps, (body) => ({ ...decodeEmbeddings(body), encode: encodeEmbeddings }), { modelField: 'model_id' }),
+  )
+  app.get('/v1/providers', { config }, (request) => ({ data: models.list(callerOf(request)).map(describeProvider) }))
+  // A wildcard, because ids may have slashes.
+  app.get<{ Params: { '*': string } }>('/v1/providers/*', { config }, (request) =>
+    describeProvider(models.get(request.params['*'], callerOf(request))),
+  )
+  app.get('/v1/inspect/routes', { config }, () => encodeRoutes(servedRoutes().flatMap(withSecond)))
+  app.get('/v1/health', { config: open }, () => ({ status: 'OK' }))
+  app.get('/v1/version', { config: open }, () => ({ version }))
+}
+
+/** Reasons of failures name files of this server. */
+function describeProvider(model: ModelSummary) {
+  const { state } = model
+  return encodeProvider(state.type === 'failed' ? { ...model, state: { ...state, reason: hidePaths(state.reason) } } : model)
+}
+
+/** OpenAI's routes with both of their prefixes. */
+function withSecond({ path, methods }: ServedRoute): readonly ServedRoute[] {
+  const second = withSecondPrefix(path)
+  return [{ path, methods }, ...(second === undefined ? [] : [{ path: second, methods }])]
+}

@@ -1,0 +1,36 @@
+import type { FastifyInstance } from 'fastify'
+import type { ModelViewer } from '../../contract/principal.ts'
+import { withTicket } from '../../core/with-ticket.ts'
+import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
+import { encodeModelCard, encodeProps, type ModelFacts } from '../../dialect/openai/model-card.ts'
+import { callerOf } from '../access/caller.ts'
+import { type ServerDeps, systemFingerprint } from '../run/deps.ts'
+import { type ModelQuery, modelOfQuery } from '../run/model-query.ts'
+import { withRun } from '../run/serve-call.ts'
+import { nameInUse } from './routes-templates.ts'
+
+/** Model details, as tabbyAPI's card and llama-server's properties, of `?model=` or the default model. */
+export function addModelRoutes(app: FastifyInstance, deps: ServerDeps): void {
+  const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
+
+  app.get<ModelQuery>('/v1/model', { config }, (request) => {
+    const name = modelOfQuery(request, deps)
+    return encodeModelCard(deps.models.get(name, callerOf(request)), factsOf(deps, name, callerOf(request)))
+  })
+
+  app.get<ModelQuery>('/props', { config }, async (request, reply) => {
+    const name = modelOfQuery(request, deps)
+    const model = deps.resolveModel(name, callerOf(request))
+    // Some properties are only known once the model is loaded; llama-server has no reply before that either.
+    await withRun(deps, request, reply, (caller) =>
+      withTicket({ ...caller, model }, async ({ ticket }) => ticket.ready(caller.signal), 'free'),
+    )
+    return encodeProps(deps.models.get(name, callerOf(request)), factsOf(deps, name, callerOf(request)), systemFingerprint(deps))
+  })
+}
+
+function factsOf(deps: ServerDeps, name: string, viewer: ModelViewer): ModelFacts {
+  const { engine, scheduler } = deps.resolveModel(name, viewer)
+  const templateName = nameInUse(engine.facts)
+  return { slots: scheduler.load.slots, ...engine.facts, ...(templateName !== undefined && { templateName }) }
+}

@@ -1,0 +1,84 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { AppError } from '../../contract/errors.ts'
+import { encodeAnthropicError, requestIdHeader } from '../../dialect/anthropic/errors.ts'
+import { encodeAnthropicLimits } from '../../dialect/anthropic/limit-headers.ts'
+import { encodeAnthropicModel, encodeAnthropicModels, readPage } from '../../dialect/anthropic/models.ts'
+import { encodeStackError } from '../../dialect/llama-stack/errors.ts'
+import { encodeStackModel, encodeStackModels } from '../../dialect/llama-stack/models.ts'
+import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
+import { encodeOpenaiLimits } from '../../dialect/openai/limit-headers.ts'
+import { encodeModelDetail, encodeModelList } from '../../dialect/openai/models.ts'
+import { callerOf } from '../access/caller.ts'
+import type { EncodeError } from '../reply/error-reply.ts'
+import type { EncodeLimits } from '../reply/limit-headers.ts'
+import type { ModelSummary, ServerDeps } from '../run/deps.ts'
+import { hasSecondPrefix } from './second-prefix.ts'
+
+type Query = Readonly<Record<string, unknown>>
+
+/** How a protocol shows models. */
+type ModelForm = {
+  list(models: readonly ModelSummary[], query: Query): unknown
+  one(model: ModelSummary): unknown
+  readonly encodeError: EncodeError
+  readonly encodeLimits: EncodeLimits
+  /** The header of its replies that has the id of the request. */
+  readonly requestIdHeader?: string
+}
+
+const openai: ModelForm = {
+  list: encodeModelList,
+  one: encodeModelDetail,
+  encodeError: encodeOpenaiError,
+  encodeLimits: encodeOpenaiLimits,
+}
+const anthropic: ModelForm = {
+  list: (models, query) => encodeAnthropicModels(models, readPage(query)),
+  one: encodeAnthropicModel,
+  encodeError: encodeAnthropicError,
+  encodeLimits: encodeAnthropicLimits,
+  requestIdHeader,
+}
+const llamaStack: ModelForm = {
+  list: encodeStackModels,
+  one: encodeStackModel,
+  encodeError: encodeStackError,
+  encodeLimits: encodeOpenaiLimits,
+}
+
+/** The models, in the form of the protocol that the client speaks. */
+export function addModelListRoutes(app: FastifyInstance, { models }: Pick<ServerDeps, 'models'>): void {
+  const encodeLimits = (request: FastifyRequest) => formOf(request).encodeLimits
+  const encodeErrorOf = (request: FastifyRequest) => formOf(request).encodeError
+  const config = { scope: 'inference', encodeErrorOf, encodeLimits } as const
+  app.get<{ Querystring: Query }>('/v1/models', { config }, (request, reply) =>
+    inForm(request, reply, ({ list }) => list(models.list(callerOf(request)), request.query)),
+  )
+  // A wildcard, because ids may have slashes.
+  app.get<{ Params: { '*': string } }>('/v1/models/*', { config }, (request, reply) =>
+    inForm(request, reply, ({ one }) => one(models.get(request.params['*'], callerOf(request)))),
+  )
+  // llama-stack's register and unregister.
+  const refusal = { config: { ...config, isRefusal: true } } as const
+  app.post('/v1/models', refusal, (request, reply) => inForm(request, reply, () => refuseChange(reply)))
+  app.delete('/v1/models/*', refusal, (request, reply) => inForm(request, reply, () => refuseChange(reply)))
+}
+
+/** OpenAI's form, unless a header shows a client of another protocol. The second prefix is OpenAI's always. */
+function formOf({ headers, originalUrl }: FastifyRequest): ModelForm {
+  if (hasSecondPrefix(originalUrl)) return openai
+  if (headers['anthropic-version'] !== undefined) return anthropic
+  const isStack = headers['x-llamastack-client-version'] !== undefined || /LlamaStackClient\//.test(headers['user-agent'] ?? '')
+  return isStack ? llamaStack : openai
+}
+
+function refuseChange(reply: FastifyReply): never {
+  reply.header('allow', 'GET, HEAD')
+  throw new AppError('method-not-allowed', 'models cannot be registered or removed here: change `models` in the configuration')
+}
+
+function inForm(request: FastifyRequest, reply: FastifyReply, make: (form: ModelForm) => unknown): unknown {
+  const form = formOf(request)
+  if (form.requestIdHeader !== undefined) reply.header(form.requestIdHeader, request.id)
+  return make(form)
+}

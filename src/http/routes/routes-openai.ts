@@ -1,0 +1,67 @@
+import type { FastifyInstance } from 'fastify'
+import type { RequestContext } from '../../contract/context.ts'
+import type { Dialect } from '../../contract/dialect.ts'
+import { rank } from '../../core/rank.ts'
+import { score } from '../../core/score.ts'
+import { withProviderData } from '../../dialect/llama-stack/provider-data.ts'
+import { createOpenaiChat } from '../../dialect/openai-chat/dialect.ts'
+import { createOpenaiCompletions } from '../../dialect/openai-completions/dialect.ts'
+import { decodeEmbeddings } from '../../dialect/openai-embeddings/decode.ts'
+import { encodeEmbeddings } from '../../dialect/openai-embeddings/encode.ts'
+import { decodeRerank, decodeScoreEvaluation, type ScoringCall } from '../../dialect/scoring/scoring.ts'
+import { withModel } from '../run/default-model.ts'
+import { type ServerDeps, systemFingerprint } from '../run/deps.ts'
+import { createEmbedHandler } from '../run/embed-call.ts'
+import type { CallerContext } from '../run/open-run.ts'
+import { createCallHandler } from '../run/serve-call.ts'
+import { createDialectHandler } from '../run/serve-dialect.ts'
+
+type OpenaiDialects = { readonly chat: Dialect; readonly completions: Dialect }
+
+export function createOpenaiDialects(deps: ServerDeps): OpenaiDialects {
+  const fingerprint = systemFingerprint(deps)
+  return {
+    chat: withProviderData(createOpenaiChat({ reasoningFields: deps.reasoningFields ?? 'both', systemFingerprint: fingerprint })),
+    completions: withProviderData(createOpenaiCompletions({ systemFingerprint: fingerprint })),
+  }
+}
+
+/** OpenAI's routes under `/v1`. */
+export function addOpenaiRoutes(app: FastifyInstance, deps: ServerDeps, { chat, completions }: OpenaiDialects): void {
+  const config = { scope: 'inference', encodeError: chat.encodeError } as const
+  app.post('/v1/chat/completions', { config }, createDialectHandler(deps, chat))
+  app.post('/v1/completions', { config }, createDialectHandler(deps, completions))
+  app.post(
+    '/v1/embeddings',
+    { config },
+    createEmbedHandler(deps, (body) => {
+      const { format, ...call } = decodeEmbeddings(body)
+      return { ...call, encode: (result) => encodeEmbeddings(result, format) }
+    }),
+  )
+  app.post(
+    '/v1/rerank',
+    { config },
+    createScoring(deps, decodeRerank, (request, context) => rank(request, context)),
+  )
+  app.post(
+    '/v1/score/evaluation',
+    { config },
+    createScoring(deps, decodeScoreEvaluation, (request, context) => score(deps, request, context)),
+  )
+}
+
+type Scorer<Result, Request> = (request: Request, context: RequestContext) => Promise<Result & { readonly model: string }>
+
+function createScoring<Result, Request>(
+  deps: ServerDeps,
+  decode: (body: unknown) => ScoringCall<Result, Request>,
+  score: Scorer<Result, Request>,
+) {
+  return createCallHandler(deps, (body, { principal }) => {
+    const { model, request, nameOf, ignored, encode } = decode(withModel(body, deps, principal))
+    const run = async (caller: CallerContext) =>
+      encode(await score(request, { ...caller, model: deps.resolveModel(model, caller.principal) }))
+    return { ignored, nameOf, run }
+  })
+}

@@ -1,0 +1,81 @@
+import type { FastifyInstance } from 'fastify'
+import type { Engine, EngineFacts, TemplateChoice } from '../../contract/engine.ts'
+import { AppError } from '../../contract/errors.ts'
+import { loadModel } from '../../contract/served-model.ts'
+import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
+import { decodeTemplateSwitch, decodeTemplateUnload, encodeTemplates } from '../../dialect/templates/requests.ts'
+import { callerOf } from '../access/caller.ts'
+import { defaultModelName } from '../run/default-model.ts'
+import type { ServerDeps } from '../run/deps.ts'
+import { type ModelQuery, modelOfQuery } from '../run/model-query.ts'
+import type { CallerContext } from '../run/open-run.ts'
+import { createBodilessCallHandler, createCallHandler, withRun } from '../run/serve-call.ts'
+
+/** The name of the model's own template, from its file or its configuration. */
+const ownName = 'model'
+
+/** tabbyAPI's routes for chat templates: those in the configured folder, and each model's own. */
+export function addTemplateRoutes(app: FastifyInstance, deps: ServerDeps): void {
+  const reading = { config: { scope: 'inference', encodeError: encodeOpenaiError } } as const
+  const changing = { config: { scope: 'admin', encodeError: encodeOpenaiError } } as const
+
+  for (const url of ['/v1/templates', '/v1/template/list']) {
+    app.get<ModelQuery>(url, reading, async (request, reply) => {
+      const model = deps.resolveModel(modelOfQuery(request, deps), callerOf(request))
+      // Whether the model has its own template is only known once it is loaded.
+      await withRun(deps, request, reply, ({ signal }) => loadModel(model, signal))
+      return list(model.engine)
+    })
+  }
+  app.post(
+    '/v1/template/switch',
+    changing,
+    createCallHandler(deps, (body) => {
+      const { template, model, ignored } = decodeTemplateSwitch(body)
+      return { ignored, run: (caller) => use(model, caller, () => find(template)) }
+    }),
+  )
+  app.post(
+    '/v1/template/unload',
+    changing,
+    createBodilessCallHandler(deps, (body) => {
+      const { model, ignored } = decodeTemplateUnload(body)
+      return { ignored, run: (caller) => use(model, caller, async () => ({ type: 'none' })) }
+    }),
+  )
+
+  // Bypasses the model's queue, so that operators get through when it is full.
+  async function use(name: string | undefined, { principal, signal }: CallerContext, choose: () => Promise<TemplateChoice>) {
+    const model = deps.resolveModel(name ?? defaultModelName(deps, principal), principal)
+    const { id, engine } = model
+    const { templates } = engine.capabilities
+    if (templates === undefined) {
+      const message = `the server of model '${id}' renders conversations itself; its chat template cannot be switched here`
+      throw new AppError('invalid-request', message, { at: ['model'] })
+    }
+    const choice = await choose()
+    await loadModel(model, signal)
+    await templates.use(choice, signal)
+    return list(engine)
+  }
+
+  async function find(name: string): Promise<TemplateChoice> {
+    if (name === ownName) return { type: 'own' }
+    const source = await deps.templates?.read(name)
+    if (source !== undefined) return { type: 'named', name, source }
+    const names = [ownName, ...((await deps.templates?.list()) ?? [])]
+    const message = `there is no template '${name.slice(0, 100)}'; choose one of: ${names.join(', ')}`
+    throw new AppError('invalid-request', message, { param: 'prompt_template_name' })
+  }
+
+  async function list({ facts }: Pick<Engine, 'facts'>) {
+    // The own template hides a file of that name.
+    const others = ((await deps.templates?.list()) ?? []).filter((name) => name !== ownName)
+    return encodeTemplates([...(facts.hasOwnTemplate === true ? [ownName] : []), ...others], nameInUse(facts))
+  }
+}
+
+/** The name of the template in use. */
+export function nameInUse({ chatTemplate, chatTemplateName }: EngineFacts): string | undefined {
+  return chatTemplate === undefined ? undefined : (chatTemplateName ?? ownName)
+}

@@ -1,0 +1,75 @@
+import type { FastifyInstance } from 'fastify'
+import type { DetokenizeRequest, TokenizeRequest } from '../../contract/engine.ts'
+import { detokenize, render, tokenize } from '../../core/use-tokenizer.ts'
+import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
+import { decodeChat } from '../../dialect/openai-chat/decode.ts'
+import {
+  decodeDetokenize,
+  decodeTokenDecode,
+  decodeTokenEncode,
+  decodeTokenize,
+  type TokenCall,
+} from '../../dialect/tokens/decode.ts'
+import { conversationOf } from '../run/conversation.ts'
+import { defaultModelName, withModel } from '../run/default-model.ts'
+import type { ServerDeps } from '../run/deps.ts'
+import type { CallerContext } from '../run/open-run.ts'
+import { createCallHandler } from '../run/serve-call.ts'
+
+/** tabbyAPI's and llama-server's routes for a model's tokenizer and chat template. */
+export function addTokenRoutes(app: FastifyInstance, deps: ServerDeps): void {
+  const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
+  const answerTokens = (decode: (body: unknown) => TokenCall<TokenizeRequest>, encode: (tokens: readonly number[]) => unknown) =>
+    createCallHandler(deps, (body, { principal }) => {
+      const { request, model = defaultModelName(deps, principal), ignored, nameOf } = decode(body)
+      const run = async (caller: CallerContext) =>
+        encode(await tokenize(deps, request, { ...caller, model: deps.resolveModel(model, caller.principal) }))
+      return { ignored, nameOf, run }
+    })
+  const answerText = (decode: (body: unknown) => TokenCall<DetokenizeRequest>, encode: (text: string) => unknown) =>
+    createCallHandler(deps, (body, { principal }) => {
+      const { request, model = defaultModelName(deps, principal), ignored, nameOf } = decode(body)
+      const run = async (caller: CallerContext) =>
+        encode(await detokenize(request, { ...caller, model: deps.resolveModel(model, caller.principal) }))
+      return { ignored, nameOf, run }
+    })
+
+  app.post(
+    '/v1/token/encode',
+    { config },
+    answerTokens(
+      (body) => decodeTokenEncode(body, readChat),
+      (tokens) => ({ tokens, length: tokens.length }),
+    ),
+  )
+  app.post(
+    '/v1/token/decode',
+    { config },
+    answerText(decodeTokenDecode, (text) => ({ text })),
+  )
+  app.post(
+    '/tokenize',
+    { config },
+    answerTokens(decodeTokenize, (tokens) => ({ tokens })),
+  )
+  app.post(
+    '/detokenize',
+    { config },
+    answerText(decodeDetokenize, (content) => ({ content })),
+  )
+  app.post(
+    '/apply-template',
+    { config },
+    createCallHandler(deps, (body, { principal }) => {
+      const { request, ignored, nameOf } = decodeChat(withModel(body, deps, principal), '')
+      const { model } = request
+      const conversation = conversationOf(request)
+      const run = async (caller: CallerContext) => ({
+        prompt: await render(deps, conversation, { ...caller, model: deps.resolveModel(model, caller.principal) }),
+      })
+      return { ignored, nameOf, run }
+    }),
+  )
+}
+
+const readChat = (body: unknown) => decodeChat(body, '')

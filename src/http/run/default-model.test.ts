@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import type { Lifecycle } from '../../contract/lifecycle.ts'
+import { defaultModelName, withModel } from './default-model.ts'
+import type { ModelDirectory, ModelSummary } from './deps.ts'
+
+const model = (id: string, aliases: readonly string[] = []) => ({ id, aliases }) as unknown as ModelSummary
+const directory = (...all: ModelSummary[]): ModelDirectory => ({
+  list: ({ models }) => all.filter(({ id }) => models === undefined || models.includes(id)),
+  get: () => model('unused'),
+})
+const chose = (id: string) => ({ chosen: () => id }) as unknown as Lifecycle
+
+test('without a model, a request is for the one loaded last, else `default`, else the first', () => {
+  const models = directory(model('a'), model('b', ['default']), model('c'))
+  expect(defaultModelName({ models, lifecycle: chose('c') }, {})).toBe('c')
+  expect(defaultModelName({ models }, {})).toBe('default')
+  expect(defaultModelName({ models: directory(model('a'), model('b')) }, {})).toBe('a')
+})
+
+test('it is one that the caller may use', () => {
+  const models = directory(model('a'), model('b'))
+  expect(defaultModelName({ models, lifecycle: chose('a') }, { models: ['b'] })).toBe('b')
+})
+
+test('a body keeps the model that it names, and one that is no object stays as it is', () => {
+  const deps = { models: directory(model('a')) }
+  expect(withModel({ model: '', x: 1 }, deps, {})).toEqual({ model: '', x: 1 })
+  expect(withModel({ model: null, x: 1 }, deps, {})).toEqual({ model: 'a', x: 1 })
+  expect([[], 'text', null].map((body) => withModel(body, deps, {}))).toEqual([[], 'text', null])
+})

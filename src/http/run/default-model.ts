@@ -1,0 +1,27 @@
+import type { ModelViewer } from '../../contract/principal.ts'
+import type { ServerDeps } from './deps.ts'
+
+/**
+ * The model for requests that name none, of those that the caller may use: the one that an operator loaded last, while it is loaded; else
+ * the one called `default`, else the first.
+ */
+export function defaultModelName({ models, lifecycle }: Pick<ServerDeps, 'models' | 'lifecycle'>, viewer: ModelViewer): string {
+  const all = models.list(viewer)
+  const chosen = lifecycle?.chosen()
+  if (chosen !== undefined && all.some(({ id }) => id === chosen)) return chosen
+  const named = all.some(({ id, aliases }) => id === 'default' || aliases.includes('default'))
+  return named ? 'default' : (all[0]?.id ?? 'default')
+}
+
+type Wanted = Pick<ServerDeps, 'models' | 'lifecycle'> & {
+  /** The field that names the model. */
+  readonly field?: string
+}
+
+/** A body with the default model, if it names none. What is no object stays as it is: its decoder refuses it. */
+export function withModel(body: unknown, { field = 'model', ...deps }: Wanted, viewer: ModelViewer): unknown {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
+  // Old clients of llama-stack write `model`.
+  const model: unknown = Reflect.get(body, field) ?? Reflect.get(body, 'model')
+  return model === undefined || model === null ? { ...body, [field]: defaultModelName(deps, viewer) } : body
+}

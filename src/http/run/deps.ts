@@ -1,0 +1,96 @@
+import type { Logger } from 'pino'
+import type { Dialect } from '../../contract/dialect.ts'
+import type { EngineState, ServerReport } from '../../contract/engine.ts'
+import type { FileStore } from '../../contract/file-store.ts'
+import type { Lifecycle } from '../../contract/lifecycle.ts'
+import type { ModelViewer } from '../../contract/principal.ts'
+import type { SealerOf } from '../../contract/sealer.ts'
+import type { ServedModel } from '../../contract/served-model.ts'
+import type { Siblings } from '../../contract/siblings.ts'
+import type { Store } from '../../contract/store.ts'
+import type { Cancellations } from '../../core/cancellations.ts'
+import type { GenerateDeps } from '../../core/generate.ts'
+import type { PresetSwitch } from '../../core/preset-switch.ts'
+import type { ReasoningFields } from '../../dialect/openai-chat/encode.ts'
+import type { AccessRules } from '../access/access.ts'
+import type { LimitReader } from '../reply/limit-headers.ts'
+import type { Metrics } from './metrics.ts'
+import type { Retries } from './retries.ts'
+
+/** A model as clients and operators see it. */
+export type ModelSummary = {
+  readonly id: string
+  readonly aliases: readonly string[]
+  readonly createdAtMs: number
+  readonly contextLength?: number
+  readonly state: EngineState
+  /** The replicas of a remote model. */
+  readonly servers?: readonly ServerReport[]
+  readonly loadsAtStart: boolean
+  /** Its first load, which began with the server, has not ended yet. */
+  readonly isAwaited: boolean
+  /** `yes`: the server is ready only while this model is; `no`: whether it is does not matter; `any`: one of these must be. */
+  readonly isRequired: 'yes' | 'no' | 'any'
+  /** The id of the model that answers in its place while it has failed. */
+  readonly standIn?: string
+}
+
+/** The models of this server, as far as a caller may use them. */
+export interface ModelDirectory {
+  list(viewer: ModelViewer): readonly ModelSummary[]
+  /** Throws `model-not-found`, listing the models that the caller may use. */
+  get(nameOrAlias: string, viewer: ModelViewer): ModelSummary
+}
+
+/** The chat templates that models can be switched to. */
+interface TemplateStore {
+  list(): Promise<readonly string[]>
+  /** The source of a template; undefined for an unknown name. */
+  read(name: string): Promise<string | undefined>
+}
+
+/** The dependencies of the HTTP layer, from the composition root. */
+export type ServerDeps = GenerateDeps &
+  AccessRules &
+  LimitReader & {
+    /** Throws `model-not-found`, listing the models that the caller may use. */
+    resolveModel(name: string, viewer: ModelViewer): ServedModel
+    readonly models: ModelDirectory
+    /** Additional protocols, each with its path. */
+    readonly dialects?: readonly { readonly path: string; readonly dialect: Dialect }[]
+    readonly presets: PresetSwitch
+    readonly templates?: TemplateStore
+    /** Loads and unloads models; absent: there are no routes for it. */
+    readonly lifecycle?: Lifecycle
+    readonly cancellations: Cancellations
+    /** Seals reasoning that clients keep and send back. */
+    readonly sealerOf: SealerOf
+    /** Keeps responses and conversations; absent: nothing is kept. */
+    readonly store?: Store
+    /** Keeps what callers upload; absent: uploads are off. */
+    readonly files?: FileStore
+    /** The other processes of this server; absent: there is one. */
+    readonly siblings?: Siblings
+    /** The silence after which a stream that begins now sends a heartbeat; default 10 s. */
+    heartbeatMs?(): number
+    /** How long a client may read nothing before it is disconnected; default 30 minutes. */
+    readonly stalledReaderMs?: number
+    /** How long a request may take to arrive completely; default 2 minutes. */
+    readonly requestTimeoutMs?: number
+    /** The maximum body size; default 32 MiB. */
+    readonly bodyLimitBytes?: number
+    /** The maximum size of the bodies of all requests in flight; default 256 MiB. */
+    readonly totalBodyLimitBytes?: number
+    /** The field names of reasoning in chat replies; default both. */
+    readonly reasoningFields?: ReasoningFields
+    /** Recognises repeated requests; absent: a repetition is a request of its own. */
+    readonly retries?: Retries
+    readonly log: Logger
+    readonly metrics: Metrics
+    readonly version: string
+  }
+
+/** OpenAI's `system_fingerprint`: it changes when the same seed may give another text. */
+export function systemFingerprint({ version }: Pick<ServerDeps, 'version'>): string {
+  return `dragoman-${version}`
+}

@@ -1,0 +1,41 @@
+import type { EmbedRequest, EmbedResult } from '../../contract/embed.ts'
+import type { NameOf } from '../../contract/field.ts'
+import { embed } from '../../core/embed.ts'
+import { nameWithKeys, providerDataHeader, readProviderData } from '../../dialect/llama-stack/provider-data.ts'
+import { withModel } from './default-model.ts'
+import type { ModelSummary, ServerDeps } from './deps.ts'
+import { createCallHandler } from './serve-call.ts'
+
+/** A call for embeddings in canonical form, and how to encode its reply. */
+type EmbedCall = {
+  readonly request: EmbedRequest
+  readonly ignored: readonly string[]
+  readonly nameOf: NameOf
+  encode(result: EmbedResult): unknown
+}
+
+/** The handler of calls for embeddings, in any protocol, with keys that the caller brings for the servers behind a model. */
+export function createEmbedHandler(
+  deps: ServerDeps,
+  decode: (body: unknown) => EmbedCall,
+  { modelField = 'model' }: { readonly modelField?: string } = {},
+) {
+  return createCallHandler(deps, (body, { headers, principal }) => {
+    const { request, ignored, nameOf, encode } = decode(withModel(body, { field: modelField, ...deps }, principal))
+    const { callerKeys, ignored: ignoredData } = readProviderData(headers)
+    const unused = callerKeys !== undefined && !hasServers(deps.models.list(principal), request.model) ? [providerDataHeader] : []
+    return {
+      ignored: [...ignored, ...ignoredData, ...unused],
+      nameOf: nameWithKeys(nameOf),
+      run: async (caller) => {
+        const model = deps.resolveModel(request.model, principal)
+        return encode(await embed({ ...request, ...(callerKeys !== undefined && { callerKeys }) }, { model, ...caller }))
+      },
+    }
+  })
+}
+
+/** Whether other servers run the model; not for a model that is not there, which fails later. */
+function hasServers(models: readonly ModelSummary[], name: string): boolean {
+  return models.some(({ id, aliases, servers }) => servers !== undefined && (id === name || aliases.includes(name)))
+}

@@ -1,0 +1,84 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { CancelKeys, RequestContext, TraceContext } from '../../contract/context.ts'
+import type { RunHandle } from '../../core/cancellations.ts'
+import { readCancelKeys } from '../../dialect/wire/cancel-keys.ts'
+import { callerOf } from '../access/caller.ts'
+import { reportLoad } from '../reply/load-place.ts'
+import { reportPlace } from '../reply/queue-place.ts'
+import { whenClosed } from '../reply/when-closed.ts'
+import type { ServerDeps } from './deps.ts'
+
+/** A request context before the model is known. */
+export type CallerContext = Omit<RequestContext, 'model'>
+
+/** A registered request. */
+type OpenRun = {
+  readonly caller: CallerContext
+  readonly handle: RunHandle
+  /** Keeps the request running when its client disconnects. */
+  detach(): void
+}
+
+type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply }
+
+/**
+ * Registers a request, which is cancelled when its client disconnects, and by the keys of its headers and of `body`. Call `handle.close`
+ * when it has ended.
+ */
+export function openRun(
+  { cancellations, now, retries }: Pick<ServerDeps, 'cancellations' | 'now' | 'retries'>,
+  { request, reply }: Exchange,
+  { id, body, isRepeatable = false }: { readonly id: string; readonly body?: unknown; readonly isRepeatable?: boolean },
+): OpenRun {
+  const { raw } = reply
+  const principal = callerOf(request)
+  const keys = readCancelKeys({ headers: request.headers, body })
+  const handle = cancellations.open({ id, owner: principal.id, ...keys })
+  const recording = isRepeatable ? retries?.record(request, reply, handle) : undefined
+  let isDetached = false
+  whenClosed(raw, () => {
+    if (recording !== undefined && !isDetached) recording.left(raw.writableFinished)
+    else if (!isDetached && !raw.writableFinished) handle.cancel('client-gone')
+  })
+  return {
+    caller: {
+      id,
+      principal,
+      receivedAtMs: now(),
+      onQueued: reportPlace(request, reply),
+      onLoading: reportLoad(request, reply),
+      ...stoppedBy(handle),
+      ...clientIdsOf(request, keys),
+    },
+    handle,
+    detach: () => {
+      isDetached = true
+      recording?.forget()
+    },
+  }
+}
+
+/** What of a context ends its request, and observes what is done for it then. */
+export function stoppedBy(handle: RunHandle): Pick<CallerContext, 'signal' | 'onLateTokens' | 'onWorkEnded' | 'onLimit'> {
+  return {
+    signal: handle.signal,
+    onLateTokens: (count) => handle.addLateTokens(count),
+    onWorkEnded: () => handle.workEnded(),
+    onLimit: (error) => handle.expire(error),
+  }
+}
+
+/** What the client calls its trace and its session. */
+export function clientIdsOf(
+  request: FastifyRequest,
+  { sessionId: session }: CancelKeys,
+): Pick<CallerContext, 'trace' | 'session'> {
+  const trace = readTrace(request)
+  return { ...(trace !== undefined && { trace }), ...(session !== undefined && { session }) }
+}
+
+/** W3C trace context, if well formed. */
+function readTrace({ headers: { traceparent, tracestate } }: FastifyRequest): TraceContext | undefined {
+  if (typeof traceparent !== 'string' || !/^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}/.test(traceparent)) return undefined
+  return { traceparent, ...(typeof tracestate === 'string' && { tracestate }) }
+}

@@ -1,0 +1,50 @@
+import { randomUUID } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { AppError } from '../../contract/errors.ts'
+import { formatPath } from '../../contract/field.ts'
+import type { ServiceBody, ServiceKind, ServiceSink } from '../../contract/services.ts'
+import { callService } from '../../core/call-service.ts'
+import { nameWithKeys, readProviderData } from '../../dialect/llama-stack/provider-data.ts'
+import { encodeFields } from '../reply/reply-headers.ts'
+import type { ServerDeps } from './deps.ts'
+import { openRun } from './open-run.ts'
+import { findServiceModel } from './service-model.ts'
+
+/** What a request for a service says. */
+export type ServiceRequest = {
+  readonly kind: ServiceKind
+  /** Absent: any model that has the service. */
+  readonly model: string | undefined
+  readonly body: ServiceBody
+  /** The fields by which it can be cancelled. */
+  readonly cancelFields: object
+  readonly ignored?: readonly string[]
+}
+
+type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply }
+
+/** Passes a request on; its reply goes to `sink`. Resolves with the model's id. */
+export async function runService(
+  deps: ServerDeps,
+  { request, reply }: Exchange,
+  { kind, model: name, body, cancelFields, ignored = [] }: ServiceRequest,
+  sink: ServiceSink,
+): Promise<string> {
+  const { callerKeys, ignored: ignoredData } = readProviderData(request.headers)
+  const header = encodeFields([...ignored, ...ignoredData])
+  if (header !== '') reply.header('x-dragoman-ignored', header)
+  const id = `call-${randomUUID()}`
+  const { caller, handle } = openRun(deps, { request, reply }, { id, body: cancelFields })
+  try {
+    const { model, services } = findServiceModel(deps, { kind, name, viewer: caller.principal })
+    handle.servedBy(model.id)
+    request.generation = { generationId: id, model: model.id, ...(name !== undefined && { requestedModel: name }) }
+    const call = { kind, body, ...(callerKeys !== undefined && { callerKeys }) }
+    await callService({ now: deps.now, services }, call, { model, ...caller }, sink)
+    return model.id
+  } catch (error) {
+    throw AppError.from(error).inWordsOf(nameWithKeys(formatPath))
+  } finally {
+    handle.close()
+  }
+}

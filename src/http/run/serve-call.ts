@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { CallInput } from '../../contract/dialect.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { NameOf } from '../../contract/field.ts'
+import type { Principal } from '../../contract/principal.ts'
+import { callerOf } from '../access/caller.ts'
+import { takeBody } from '../body/take-body.ts'
+import { jsonReply } from '../reply/json-reply.ts'
+import { encodeFields } from '../reply/reply-headers.ts'
+import type { ServerDeps } from './deps.ts'
+import { type CallerContext, openRun } from './open-run.ts'
+
+/** A decoded call that is answered with one JSON value. */
+export type Call = {
+  readonly ignored: readonly string[]
+  /** The caller's names for paths in the canonical request. */
+  readonly nameOf?: NameOf
+  /** The context's signal is aborted when the caller disconnects or the call is cancelled. */
+  run(context: CallerContext): Promise<unknown>
+}
+
+/** Throws `AppError` for an invalid body. */
+type DecodeCall = (body: unknown, input: Pick<CallInput, 'exactBody' | 'headers'> & { readonly principal: Principal }) => Call
+
+/** The handler of calls with a body and a JSON reply. */
+export function createCallHandler(deps: ServerDeps, decode: DecodeCall) {
+  return createBodilessCallHandler(deps, (body, input) => {
+    if (body === undefined) throw new AppError('invalid-json', 'the request has no body; send a JSON object')
+    return decode(body, input)
+  })
+}
+
+/** The same for calls without a required body; `decode` gets undefined without one. */
+export function createBodilessCallHandler(deps: ServerDeps, decode: DecodeCall) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const { body, exactBody } = takeBody(request)
+    const input = { headers: request.headers, principal: callerOf(request), ...(exactBody !== undefined && { exactBody }) }
+    const { ignored, nameOf, run } = decode(body, input)
+    const header = encodeFields(ignored)
+    if (header !== '') reply.header('x-dragoman-ignored', header)
+    try {
+      return jsonReply(reply, await withRun(deps, request, reply, run))
+    } catch (error) {
+      throw nameOf === undefined ? error : AppError.from(error).inWordsOf(nameOf)
+    }
+  }
+}
+
+/** Runs work for a caller, which is cancelled when the caller disconnects. */
+export async function withRun<T>(
+  deps: ServerDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  work: (caller: CallerContext) => Promise<T>,
+): Promise<T> {
+  const { caller, handle } = openRun(deps, { request, reply }, { id: `call-${randomUUID()}` })
+  try {
+    return await work(caller)
+  } finally {
+    handle.close()
+  }
+}

@@ -1,0 +1,130 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { DecodedCall, Dialect } from '../../contract/dialect.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { StartEvent } from '../../contract/event.ts'
+import { foldEvents } from '../../contract/result.ts'
+import { type Generation, generate } from '../../core/generate.ts'
+import { callerOf } from '../access/caller.ts'
+import { hasLargeBody, takeRequiredBody } from '../body/take-body.ts'
+import { shownTo } from '../reply/error-reply.ts'
+import { openEventStream } from '../reply/event-stream.ts'
+import { logFailure, wireCodeOf } from '../reply/failure-log.ts'
+import { type GenerationFacts, noteEvent } from '../reply/generation-facts.ts'
+import { jsonReply } from '../reply/json-reply.ts'
+import { encodeFields, encodeOddCalls, encodeServerTiming } from '../reply/reply-headers.ts'
+import { addStartHeaders } from '../reply/start-headers.ts'
+import { withModel } from './default-model.ts'
+import type { ServerDeps } from './deps.ts'
+import { openRun } from './open-run.ts'
+import { replay } from './replay.ts'
+
+type HandlerOptions = {
+  /** The field of a body that names the model; without it, a request is for the default model. */
+  readonly modelField?: string
+}
+
+/** The handler of generation requests, for all dialects and engines. */
+export function createDialectHandler(deps: ServerDeps, dialect: Dialect, { modelField = 'model' }: HandlerOptions = {}) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const repeated = deps.retries?.find(request)
+    if (repeated !== undefined) return replay(deps, repeated, { request, reply })
+    const id = dialect.createId()
+    const { caller, handle, detach } = openRun(deps, { request, reply }, { id, body: request.body, isRepeatable: true })
+    let call: DecodedCall | undefined
+    try {
+      const context = { id, requestId: request.id, owner: caller.principal.id }
+      const decoding = dialect.decode({ headers: request.headers, ...takeInput(request) }, context)
+      call = decoding instanceof Promise ? await decoding : decoding
+      if (call.policy.onHangUp === 'go-on') detach()
+      if (hasLargeBody(request)) await nextTurn()
+      const ignored = encodeFields(call.ignored)
+      const facts: GenerationFacts = { generationId: id, requestedModel: call.requests[0].model }
+      request.generation = facts
+      if (ignored !== '') reply.header('x-dragoman-ignored', ignored)
+      const model = deps.resolveModel(call.requests[0].model, caller.principal)
+      handle.servedBy(model.id)
+      facts.model = model.id
+      const generation = noted(generate(deps, call.requests, { model, ...caller }), facts)
+      if (call.stream) {
+        await stream({ generation, call, request, reply })
+        // Even without a byte sent: then the client has disconnected.
+        reply.hijack()
+        return
+      }
+      const result = await foldEvents(generation)
+      addStartHeaders(result.start, call, reply)
+      const serverTiming = encodeServerTiming(result.timings)
+      if (serverTiming !== '') reply.header('server-timing', serverTiming)
+      if (facts.oddCalls !== undefined) reply.header('x-dragoman-calls', encodeOddCalls(facts.oddCalls))
+      return jsonReply(reply, call.encodeResult(result))
+    } catch (thrown) {
+      const error = call === undefined ? AppError.from(thrown) : AppError.from(thrown).inWordsOf(call.nameOf)
+      request.recording?.fail(error)
+      if (!reply.sent) throw error
+      // The error itself could not be encoded; the stream has ended.
+      logFailure(request, error, { what: 'stream failed', code: wireCodeOf(dialect.encodeError(error).body, error) })
+      return
+    } finally {
+      handle.close()
+    }
+  }
+
+  /** Not in the handler, which would keep the body. */
+  function takeInput(request: FastifyRequest): ReturnType<typeof takeRequiredBody> {
+    const input = takeRequiredBody(request)
+    return { ...input, body: withModel(input.body, { field: modelField, ...deps }, callerOf(request)) }
+  }
+
+  /** Throws only before anything is sent; a later failure is the stream's last event. */
+  async function stream({ generation, call, request, reply }: StreamArgs): Promise<void> {
+    const encoder = call.createStreamEncoder()
+    let start: StartEvent | undefined
+    const writer = openEventStream(deps, reply, {
+      heartbeat: dialect.heartbeat,
+      addHeaders: () => {
+        if (start !== undefined) addStartHeaders(start, call, reply)
+      },
+    })
+    try {
+      await generation.run((event) => {
+        if (event.type === 'error') throw event.error
+        if (event.type === 'start') {
+          start = event
+          // A failure before the next event still gets its HTTP status.
+          writer.hold(encoder.encode(event))
+          return undefined
+        }
+        writer.write(encoder.encode(event))
+        return writer.waitForReader()
+      })
+      writer.start()
+    } catch (thrown) {
+      if (!writer.started) throw thrown
+      request.recording?.forget()
+      const error = AppError.from(thrown).inWordsOf(call.nameOf)
+      logFailure(request, error, { what: 'stream failed', code: wireCodeOf(dialect.encodeError(error).body, error) })
+      writer.write(encoder.encode({ type: 'error', error: shownTo(request.principal, error) }))
+    } finally {
+      writer.end()
+    }
+  }
+}
+
+/** The same generation, whose events are also noted for the log. */
+function noted({ run }: Generation, facts: GenerationFacts): Generation {
+  return {
+    run: (emit) =>
+      run((event) => {
+        noteEvent(facts, event)
+        return emit(event)
+      }),
+  }
+}
+
+type StreamArgs = {
+  readonly generation: Generation
+  readonly call: DecodedCall
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}

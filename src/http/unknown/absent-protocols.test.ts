@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'vitest'
+import { openTestServer } from '../../../test/support/test-server.ts'
+
+describe('a protocol that is not there says so in its own envelope', () => {
+  const served = /Dragoman does not speak .* it serves POST \/v1\/chat\/completions/
+  test.each<['GET' | 'POST', string, number, object]>([
+    ['POST', '/api/chat', 404, { error: expect.stringMatching(served) }],
+    ['GET', '/api/tags', 404, { error: expect.stringMatching(served) }],
+    ['POST', '/v1beta/models/gemini-pro:generateContent', 404, { error: { status: 'NOT_FOUND' } }],
+    ['GET', '/v1/batches', 400, { error: { code: 'unsupported_protocol', detail: expect.stringMatching(served) } }],
+    ['POST', '/v1/openai/v1/moderations', 400, { error: { code: 'unsupported_protocol' } }],
+    ['POST', '/v1/agents', 501, { error: { detail: expect.stringMatching(served) } }],
+    ['GET', '/v1/scoring-functions', 501, { error: { detail: expect.stringMatching(served) } }],
+    ['POST', '/v1alpha/inference/rerank', 501, { error: { detail: expect.stringMatching(served) } }],
+    ['POST', '/v1beta/datasets', 501, { error: { detail: expect.stringMatching(served) } }],
+  ])('%s %s', async (method, url, status, body) => {
+    const { app, logLines } = openTestServer()
+    const reply = await app.inject({ method, url })
+    expect([reply.statusCode, reply.json()]).toMatchObject([status, body])
+    expect(logLines.map((line) => JSON.parse(line))).toContainEqual(
+      expect.objectContaining({ msg: 'request ended', path: url.split('?')[0], status }),
+    )
+  })
+
+  test('a header asks clients not to repeat a request that is not implemented', async () => {
+    const reply = await openTestServer().app.inject({ method: 'POST', url: '/v1/inference/rerank' })
+    expect([reply.statusCode, reply.headers['x-should-retry']]).toEqual([501, 'false'])
+  })
+
+  test('a protocol of the caller stays its own', async () => {
+    const { app } = openTestServer()
+    expect((await app.inject({ method: 'POST', url: '/v1/message' })).json().error.code).toBe('unknown_url')
+  })
+})
+
+describe('a path with another prefix is told the right one', () => {
+  test.each([
+    ['POST', '/chat/completions', '/v1/chat/completions'],
+    ['POST', '/v1/v1/chat/completions', '/v1/chat/completions'],
+    ['POST', '/openai/v1/embeddings', '/v1/embeddings'],
+    ['GET', '/models', '/v1/models'],
+    ['GET', '/api/v1/models/', '/v1/models'],
+    ['POST', '/v1/tokenize', '/tokenize'],
+    ['POST', '/v1/v1/messages', '/v1/messages'],
+    ['POST', '/responses', '/v1/responses'],
+  ] as const)('%s %s', async (method, url, route) => {
+    const reply = await openTestServer().app.inject({ method, url })
+    expect([reply.statusCode, reply.json().error.code]).toEqual([404, 'unknown_url'])
+    expect(reply.json().error.message).toContain(`did you mean ${route}?`)
+  })
+
+  test.each(['/nothing', '/v1', '/v1/nothing'])('nothing is suggested for %s', async (url) => {
+    expect((await openTestServer().app.inject(url)).json().error.message).not.toContain('did you mean')
+  })
+})

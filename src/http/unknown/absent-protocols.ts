@@ -1,0 +1,62 @@
+import type { ErrorReply } from '../../contract/dialect.ts'
+
+/** A protocol that clients try, and that this server does not speak. */
+type AbsentProtocol = {
+  readonly name: string
+  readonly paths: RegExp
+  /** The message in the protocol's own envelope. Not 404 where clients take that for a model that does not exist. */
+  encode(message: string): ErrorReply
+}
+
+const absent: readonly AbsentProtocol[] = [
+  {
+    name: "Ollama's own protocol",
+    paths: /^\/api\/(chat|generate|tags|show|ps|version|embed|embeddings|pull|push|create|copy|delete|blobs)(\/|$)/,
+    encode: (message) => ({ status: 404, body: { error: message } }),
+  },
+  {
+    // Also llama-stack's, whose clients read `detail`.
+    name: "OpenAI's batches, vector stores and moderations",
+    paths: /^\/v1\/(batches|vector_stores|moderations)(\/|$)/,
+    encode: (message) => ({
+      status: 400,
+      body: { error: { message, type: 'invalid_request_error', param: null, code: 'unsupported_protocol', detail: message } },
+    }),
+  },
+  {
+    name: "llama-stack's APIs besides inference",
+    paths:
+      /^\/v1(alpha|beta)?\/(admin|agents|benchmarks|connectors|datasetio|datasets|eval|inference\/rerank|post-training|prompts|safety|scoring|scoring-functions|shields|synthetic-data-generation|telemetry|tool-runtime|toolgroups|tools|vector-dbs|vector-io)(\/|$)/,
+    // Its clients repeat a request after such a status, unless a header forbids it.
+    encode: (message) => ({ status: 501, headers: { 'x-should-retry': 'false' }, body: { error: { detail: message } } }),
+  },
+  {
+    name: "Gemini's protocol",
+    paths: /^\/v1(alpha|beta)?\/models\/[^/]+:\w+$|^\/v1(alpha|beta)(\/|$)/,
+    encode: (message) => ({ status: 404, body: { error: { code: 404, message, status: 'NOT_FOUND' } } }),
+  },
+]
+
+/** The reply to a request of a protocol that this server does not speak; undefined for other paths. */
+export function replyOfAbsentProtocol(path: string, served: readonly string[]): ErrorReply | undefined {
+  const protocol = absent.find(({ paths }) => paths.test(path))
+  return protocol?.encode(
+    `Dragoman does not speak ${protocol.name} (${path}); it serves ${served.join(', ')}; see docs/protocols.md`,
+  )
+}
+
+/** The route that a path means with another prefix, such as `/chat/completions` without `/v1`. */
+export function nearestRoute(path: string, routes: Iterable<string>): string | undefined {
+  const wanted = withoutPrefix(path)
+  if (wanted === '') return undefined
+  for (const route of routes) if (route !== path && withoutPrefix(route) === wanted) return route
+  return undefined
+}
+
+/** What bases of URLs add in front: versions, and names of proxies. */
+function withoutPrefix(path: string): string {
+  return path
+    .toLowerCase()
+    .replace(/\/+$/, '')
+    .replace(/^(\/(api|openai|llm|proxy|v\d+))+(?=\/)/, '')
+}

@@ -1,0 +1,33 @@
+import type { FastifyRequest } from 'fastify'
+import { AppError } from '../../contract/errors.ts'
+import { whyLifecycleIsAbsent } from './absent-lifecycle.ts'
+import { nearestRoute, replyOfAbsentProtocol } from './absent-protocols.ts'
+import { whyRouteIsAbsent } from './absent-routes.ts'
+
+type Known = {
+  /** The routes that generate, for clients of other protocols. */
+  readonly served: readonly string[]
+  /** The server is one process of several. */
+  readonly isOneOfSeveral: boolean
+  paths(): readonly string[]
+}
+
+/** What a request is answered whose route is not there; a protocol that is not spoken has its own form (`absentReply`). */
+export function createUnknownRoute({ served, isOneOfSeveral, paths }: Known) {
+  return (request: FastifyRequest): AppError => {
+    // Without a second prefix.
+    const path = pathOf(request.url)
+    request.absentReply = replyOfAbsentProtocol(path, served)
+    const sent = `there is no route ${request.method} ${pathOf(request.originalUrl)}`
+    const reason = isOneOfSeveral ? whyLifecycleIsAbsent(path) : undefined
+    if (reason !== undefined) return new AppError('route-not-found', `${sent} ${reason}`)
+    const instead = whyRouteIsAbsent(path)
+    if (instead !== undefined) return new AppError('route-not-found', `${sent}: ${instead}`)
+    const nearest = nearestRoute(path, paths())
+    return new AppError('route-not-found', nearest === undefined ? sent : `${sent}; did you mean ${nearest}?`)
+  }
+}
+
+function pathOf(url: string): string {
+  return url.split('?', 1)[0] ?? ''
+}
