@@ -5,7 +5,7 @@ import { dirname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const modelText = ['model-text', 'model-text/formats', 'model-text/parse', 'model-text/template']
-const forEngines = ['contract', 'engine', 'threads', ...modelText]
+const forEngines = ['contract', 'engine/shared', 'threads', ...modelText]
 const forDialects = ['contract', 'dialect/wire', 'dialect/openai']
 
 /**
@@ -41,8 +41,8 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   'dialect/tokens': ['contract', 'dialect/wire'],
   'dialect/unsloth': forDialects,
   dialect: ['dialect/*'],
-  engine: ['contract'],
-  'engine/supervise': ['contract', 'engine'],
+  'engine/shared': ['contract'],
+  'engine/supervise': ['contract', 'engine/shared'],
   'engine/fake': forEngines,
   // What comes before a constrained answer.
   'engine/front': ['contract', 'grammar', 'model-text', 'model-text/formats'],
@@ -50,12 +50,19 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   'engine/llama/channel': ['contract', 'grammar'],
   'engine/llama/constraint': [...forEngines, 'grammar', 'engine/front', 'engine/llama/channel'],
   'engine/llama/worker': [...forEngines, 'grammar', 'engine/front', 'engine/llama/channel'],
-  'engine/llama-server': ['contract', 'engine', 'engine/supervise'],
+  'engine/llama-server': ['contract', 'engine/shared', 'engine/supervise'],
   'engine/remote': [...forEngines, 'engine/front', 'engine/remote/*'],
-  'engine/remote/transport': ['contract', 'engine'],
-  'engine/remote/servers': ['contract', 'engine', 'engine/front', 'threads', 'model-text/template', 'engine/remote/transport'],
+  'engine/remote/transport': ['contract', 'engine/shared'],
+  'engine/remote/servers': [
+    'contract',
+    'engine/shared',
+    'engine/front',
+    'threads',
+    'model-text/template',
+    'engine/remote/transport',
+  ],
   'engine/remote/wire': [...forEngines, 'grammar', 'engine/front', 'engine/remote/transport', 'engine/remote/servers'],
-  'engine/remote/fleet': ['contract', 'engine', 'engine/remote/transport', 'engine/remote/servers'],
+  'engine/remote/fleet': ['contract', 'engine/shared', 'engine/remote/transport', 'engine/remote/servers'],
   store: ['contract', 'threads'],
   responses: ['contract', 'core', 'dialect/openai-responses'],
   media: ['contract'],

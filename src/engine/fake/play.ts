@@ -4,8 +4,8 @@ import type { EngineEvent, FinishReason, GeneratedToken, PromptToken } from '../
 import type { OutputFormat } from '../../contract/output-format.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import { AnswerStops } from '../../model-text/parse/answer-stops.ts'
-import { watchReasoning } from '../reasoning-watch.ts'
-import { TokenTally } from '../token-tally.ts'
+import { watchReasoning } from '../shared/reasoning-watch.ts'
+import { TokenTally } from '../shared/token-tally.ts'
 import type { ScriptedReply } from './script.ts'
 
 /** The number of chunks before other work of the process runs. */

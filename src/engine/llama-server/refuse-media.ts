@@ -1,5 +1,5 @@
 import type { GenerationRequest } from '../../contract/request.ts'
-import { refuseMedia } from '../refuse-media.ts'
+import { refuseMedia } from '../shared/refuse-media.ts'
 
 /** The media that the model reads. */
 export type Senses = {

@@ -1,6 +1,6 @@
 import type { Engine, EngineCapabilities } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
-import { refuseTokensOfMedia } from '../refuse-media.ts'
+import { refuseTokensOfMedia } from '../shared/refuse-media.ts'
 
 type Deps = {
   /** The model's id. */

@@ -1,8 +1,8 @@
 import { AppError } from '../../contract/errors.ts'
 import { type CanonicalPath, field } from '../../contract/field.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
-import { checkContextFit } from '../context-fit.ts'
-import { refuseMedia } from '../refuse-media.ts'
+import { checkContextFit } from '../shared/context-fit.ts'
+import { refuseMedia } from '../shared/refuse-media.ts'
 import { maxTokenBytes } from './channel/token-bytes.ts'
 
 /** For an estimate in a message. */

@@ -6,7 +6,7 @@ import type { GenerationRequest } from '../../contract/request.ts'
 import { turnEnds, turnHeaders } from '../../model-text/formats/turn-marks.ts'
 import { type ModelFormat, recogniseFormat, requestFormat } from '../../model-text/model-format.ts'
 import { PromptRenderer, type WrittenPrompt } from '../../threads/prompt-renderer.ts'
-import { refuseMedia } from '../refuse-media.ts'
+import { refuseMedia } from '../shared/refuse-media.ts'
 import { withOneBos } from './one-bos.ts'
 import type { SentRequest } from './servers/check-upstream.ts'
 

@@ -1,7 +1,7 @@
 import type { CallerKeys } from '../../contract/caller-keys.ts'
 import type { EngineCapabilities, RenderRequest, TokenizeRequest, Tokenizer } from '../../contract/engine.ts'
 import type { Prompt } from '../../contract/request.ts'
-import { refuseTokensOfMedia } from '../refuse-media.ts'
+import { refuseTokensOfMedia } from '../shared/refuse-media.ts'
 import type { UpstreamAccess } from './servers/upstream.ts'
 import { embedRemotely, queryOf, rankRemotely } from './wire/embeddings.ts'
 import { countRemotely, detokenizeRemotely, renderRemotely, tokenizeRemotely } from './wire/tokenizer.ts'

@@ -1,5 +1,5 @@
 import type { GenerationRequest } from '../../contract/request.ts'
-import { refuseAdapterChoice, scalesFor } from '../adapters.ts'
+import { refuseAdapterChoice, scalesFor } from '../shared/adapters.ts'
 import type { RemoteEngineOptions } from './options.ts'
 import type { SentRequest } from './servers/check-upstream.ts'
 

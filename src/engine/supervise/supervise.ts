@@ -1,6 +1,6 @@
 import type { EngineState } from '../../contract/engine.ts'
 import { AppError, messageOf } from '../../contract/errors.ts'
-import { ObservedState } from '../observed-state.ts'
+import { ObservedState } from '../shared/observed-state.ts'
 import { causeOf } from './cause.ts'
 import { Waiters } from './waiters.ts'
 

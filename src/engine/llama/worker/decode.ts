@@ -1,6 +1,6 @@
 import type { Token } from 'node-llama-cpp'
 import type { PromptToken } from '../../../contract/event.ts'
-import { checkContextFit } from '../../context-fit.ts'
+import { checkContextFit } from '../../shared/context-fit.ts'
 import type { Report } from '../channel/ipc.ts'
 import { openChoice } from './choice.ts'
 import { fillSlot, type KeptPrefixes, keepPrefix } from './fill-slot.ts'

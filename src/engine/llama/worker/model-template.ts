@@ -3,7 +3,7 @@ import type { TemplateChoice } from '../../../contract/engine.ts'
 import { type Prompt, plainChat, type ReasoningOptions } from '../../../contract/request.ts'
 import { type ModelFormat, recogniseFormat, visibleTexts } from '../../../model-text/model-format.ts'
 import { type ChatTemplate, compileChatTemplate } from '../../../model-text/template/chat-template.ts'
-import { chosenTemplate, noTemplate } from '../../template-choice.ts'
+import { chosenTemplate, noTemplate } from '../../shared/template-choice.ts'
 import { readVocabulary, type Vocabulary } from './vocabulary.ts'
 
 /** The part of a loaded model that depends on its chat template. */

@@ -4,7 +4,7 @@ import { AppError } from '../../../contract/errors.ts'
 import type { GenerationRequest, Prompt } from '../../../contract/request.ts'
 import { type ReasoningAtEnd, reasoningAtEnd } from '../../../model-text/model-format.ts'
 import { type PromptSegment, splitPrompt } from '../../../model-text/template/literal-text.ts'
-import { checkContextFit } from '../../context-fit.ts'
+import { checkContextFit } from '../../shared/context-fit.ts'
 import { infillTokens, refuseWithoutInfill } from './infill.ts'
 import type { WorkerModel } from './model.ts'
 

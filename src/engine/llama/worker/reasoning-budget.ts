@@ -1,5 +1,5 @@
 import type { LlamaModel, Token } from 'node-llama-cpp'
-import type { ReasoningWatch } from '../../reasoning-watch.ts'
+import type { ReasoningWatch } from '../../shared/reasoning-watch.ts'
 import type { RunCommand } from './run-control.ts'
 
 /**

@@ -2,9 +2,9 @@ import { AppError } from '../../../contract/errors.ts'
 import type { MediaKind } from '../../../contract/media.ts'
 import type { OutputFormat } from '../../../contract/output-format.ts'
 import type { GenerationRequest } from '../../../contract/request.ts'
-import { checkContextFit } from '../../context-fit.ts'
 import type { AnswerFront } from '../../front/reasoning-grammar.ts'
-import { refuseMedia } from '../../refuse-media.ts'
+import { checkContextFit } from '../../shared/context-fit.ts'
+import { refuseMedia } from '../../shared/refuse-media.ts'
 import type { Upstream } from './upstream.ts'
 
 /** A request as it is sent: a conversation may have been rendered here. */

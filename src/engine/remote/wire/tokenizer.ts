@@ -2,7 +2,7 @@ import type { DetokenizeRequest, RenderRequest, TokenizeRequest } from '../../..
 import { AppError, messageOf } from '../../../contract/errors.ts'
 import { mediaIn } from '../../../contract/parts.ts'
 import { type GenerationRequest, plainRequest } from '../../../contract/request.ts'
-import { refuseTokensOfMedia } from '../../refuse-media.ts'
+import { refuseTokensOfMedia } from '../../shared/refuse-media.ts'
 import { checkMedia } from '../servers/check-upstream.ts'
 import type { Profile } from '../servers/profile.ts'
 import type { Upstream, UpstreamAccess } from '../servers/upstream.ts'

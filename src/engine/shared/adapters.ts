@@ -1,7 +1,7 @@
-import type { Adapter } from '../contract/engine.ts'
-import { AppError } from '../contract/errors.ts'
-import { field } from '../contract/field.ts'
-import type { AdapterChoice, GenerationRequest } from '../contract/request.ts'
+import type { Adapter } from '../../contract/engine.ts'
+import { AppError } from '../../contract/errors.ts'
+import { field } from '../../contract/field.ts'
+import type { AdapterChoice, GenerationRequest } from '../../contract/request.ts'
 
 type Loaded = { readonly model: string; readonly adapters: readonly Adapter[] }
 

@@ -1,5 +1,5 @@
-import type { Emit } from '../contract/emit.ts'
-import type { EngineEvent } from '../contract/event.ts'
+import type { Emit } from '../../contract/emit.ts'
+import type { EngineEvent } from '../../contract/event.ts'
 
 type OfChoice = Extract<EngineEvent, { readonly choice: number }>
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { EngineEvent, GeneratedToken } from '../contract/event.ts'
+import type { EngineEvent, GeneratedToken } from '../../contract/event.ts'
 import { Replay } from './replay.ts'
 
 const lost = new Error('the process ended')

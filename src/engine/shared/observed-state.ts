@@ -1,4 +1,4 @@
-import type { EngineState } from '../contract/engine.ts'
+import type { EngineState } from '../../contract/engine.ts'
 
 type Listener = (state: EngineState) => void
 

@@ -1,7 +1,7 @@
-import { AppError } from '../contract/errors.ts'
-import type { MediaKind } from '../contract/media.ts'
-import { placedMediaIn } from '../contract/parts.ts'
-import type { GenerationRequest, MediaPart } from '../contract/request.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { MediaKind } from '../../contract/media.ts'
+import { placedMediaIn } from '../../contract/parts.ts'
+import type { GenerationRequest, MediaPart } from '../../contract/request.ts'
 
 /**
  * Throws `unsupported-field`, with its path and the message of `explain`, for the first part that the model cannot read. References that were

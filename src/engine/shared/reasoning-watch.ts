@@ -1,4 +1,4 @@
-import type { OutputFormat } from '../contract/output-format.ts'
+import type { OutputFormat } from '../../contract/output-format.ts'
 
 /**
  * Follows a model's text token by token, to count and to limit its reasoning: the block that the output begins with, or that the prompt
