@@ -31,7 +31,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['src/**/*.test.ts', 'test/*.test.ts'],
+          include: ['src/**/*.test.ts', 'test/*.test.ts', 'test/protocols/*.test.ts'],
           // Most files need less time than loading their imports anew: they share a process, and leave nothing behind in it.
           isolate: false,
           // A machine may be busy with something else; no test needs a second when it is not.

@@ -40,7 +40,6 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   'dialect/templates': forDialects,
   'dialect/tokens': ['contract', 'dialect/wire'],
   'dialect/unsloth': forDialects,
-  dialect: ['dialect/*'],
   'engine/shared': ['contract'],
   'engine/supervise': ['contract', 'engine/shared'],
   'engine/fake': forEngines,

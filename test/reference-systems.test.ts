@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { markdownTable } from '../src/dialect/wire/markdown-table.ts'
+import { markdownTable } from './protocols/markdown-table.ts'
 import type { Probe, ReferenceTable } from './reference-systems/row.ts'
 import { tabbyTable } from './reference-systems/tabby.ts'
 import { unslothTable } from './reference-systems/unsloth.ts'

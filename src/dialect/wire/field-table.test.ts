@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../contract/errors.ts'
-import { checkFields, type Field, indexFields, renderProtocolTable } from './field-table.ts'
+import { checkFields, type Field, indexFields } from './field-table.ts'
 
 const fields: readonly Field[] = [
   { name: 'seed', treatment: 'used', note: 'any integer' },
@@ -36,17 +36,4 @@ test('a key is ignored when no row spells it', () => {
     'top_q',
     'constructor',
   ])
-})
-
-test('a table is rendered with every spelling and what is accepted', () => {
-  expect(renderProtocolTable(fields)).toBe(
-    [
-      '| field        | treatment                              | note        |',
-      '| ------------ | -------------------------------------- | ----------- |',
-      '| `seed`       | used                                   | any integer |',
-      '| `n`, `count` | refused unless `1` or `{"type":"one"}` | one choice  |',
-      '| `audio`      | refused                                | no speech   |',
-      '',
-    ].join('\n'),
-  )
 })

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
 import { AppError } from '../../contract/errors.ts'
-import { markdownTable } from './markdown-table.ts'
 import { preview } from './preview.ts'
 
 /**
@@ -48,21 +47,6 @@ export function refuseValue(field: Field, param: string, value: unknown): void {
   if (accepts.some((accepted) => isDeepStrictEqual(accepted, dropNulls(value)))) return
   const remedy = accepts.length === 0 ? 'leave it out' : `leave it out or send ${accepts.map(preview).join(' or ')}`
   throw new AppError('unsupported-field', `${param} ${preview(value)} is not supported (${field.note}): ${remedy}`, { param })
-}
-
-/** The table as markdown for `docs/protocols.md`. */
-export function renderProtocolTable(fields: readonly Field[]): string {
-  const rows = fields.map((field) => [spellings(field).map(code).join(', '), describeTreatment(field), field.note])
-  return markdownTable(['field', 'treatment', 'note'], rows)
-}
-
-function describeTreatment(field: Field): string {
-  if (field.treatment !== 'refused' || field.accepts === undefined) return field.treatment
-  return `refused unless ${field.accepts.map(preview).map(code).join(' or ')}`
-}
-
-function code(text: string): string {
-  return `\`${text}\``
 }
 
 /** Some clients send null for every absent field of their types, also inside objects. */

@@ -1,4 +1,4 @@
-import type { StrictnessTable } from '../wire/strictness.ts'
+import type { StrictnessTable } from './row.ts'
 
 /** How Unsloth's loads are read. */
 export const unslothLoadStrictness: StrictnessTable = {

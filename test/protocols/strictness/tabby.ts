@@ -1,4 +1,4 @@
-import type { StrictnessTable } from '../wire/strictness.ts'
+import type { StrictnessTable } from './row.ts'
 
 /** How tabbyAPI's loads are read. */
 export const tabbyLoadStrictness: StrictnessTable = {

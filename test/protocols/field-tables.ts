@@ -1,4 +1,4 @@
-import { countFields, messageFields } from './anthropic/fields.ts'
+import { countFields, messageFields } from '../../src/dialect/anthropic/fields.ts'
 import {
   batchChatFields,
   batchCompletionFields,
@@ -6,26 +6,34 @@ import {
   nestedFields,
   chatFields as stackChatFields,
   completionFields as stackCompletionFields,
-} from './llama-stack/fields.ts'
-import { nestedConstraintFields } from './openai/common-fields.ts'
-import { chatFields } from './openai-chat/fields.ts'
-import { completionFields } from './openai-completions/fields.ts'
-import { embeddingFields } from './openai-embeddings/fields.ts'
+} from '../../src/dialect/llama-stack/fields.ts'
+import { nestedConstraintFields } from '../../src/dialect/openai/common-fields.ts'
+import { chatFields } from '../../src/dialect/openai-chat/fields.ts'
+import { completionFields } from '../../src/dialect/openai-completions/fields.ts'
+import { embeddingFields } from '../../src/dialect/openai-embeddings/fields.ts'
 import {
   clientEventFields,
   compactFields,
   inputTokensFields,
   nestedResponseFields,
   responseFields,
-} from './openai-responses/fields.ts'
-import { presetSwitchFields } from './presets/fields.ts'
-import { rerankFields, scoreFields } from './scoring/fields.ts'
-import { downloadFields, embeddingLoadFields, loraLoadFields, loraUnloadFields, modelLoadFields } from './tabby/fields.ts'
-import { templateSwitchFields, templateUnloadFields } from './templates/fields.ts'
-import { detokenizeFields, tokenDecodeFields, tokenEncodeFields, tokenizeFields } from './tokens/fields.ts'
-import { generateFields, loadFields, speechFields, unloadFields, validateFields } from './unsloth/fields.ts'
-import { cancelFields } from './wire/cancel-keys.ts'
-import { type Field, renderProtocolTable } from './wire/field-table.ts'
+} from '../../src/dialect/openai-responses/fields.ts'
+import { presetSwitchFields } from '../../src/dialect/presets/fields.ts'
+import { rerankFields, scoreFields } from '../../src/dialect/scoring/fields.ts'
+import {
+  downloadFields,
+  embeddingLoadFields,
+  loraLoadFields,
+  loraUnloadFields,
+  modelLoadFields,
+} from '../../src/dialect/tabby/fields.ts'
+import { templateSwitchFields, templateUnloadFields } from '../../src/dialect/templates/fields.ts'
+import { detokenizeFields, tokenDecodeFields, tokenEncodeFields, tokenizeFields } from '../../src/dialect/tokens/fields.ts'
+import { generateFields, loadFields, speechFields, unloadFields, validateFields } from '../../src/dialect/unsloth/fields.ts'
+import { cancelFields } from '../../src/dialect/wire/cancel-keys.ts'
+import { type Field, spellings } from '../../src/dialect/wire/field-table.ts'
+import { preview } from '../../src/dialect/wire/preview.ts'
+import { markdownTable } from './markdown-table.ts'
 
 type Protocol = { readonly title: string; readonly route: string; readonly fields: readonly Field[] }
 
@@ -115,4 +123,19 @@ export function renderProtocols(): string {
 
 function renderProtocol({ title, route, fields }: Protocol): string {
   return `## ${title}\n\n\`${route}\`\n\n${renderProtocolTable(fields)}`
+}
+
+/** The table as markdown for `docs/protocols.md`. */
+export function renderProtocolTable(fields: readonly Field[]): string {
+  const rows = fields.map((field) => [spellings(field).map(code).join(', '), describeTreatment(field), field.note])
+  return markdownTable(['field', 'treatment', 'note'], rows)
+}
+
+function describeTreatment(field: Field): string {
+  if (field.treatment !== 'refused' || field.accepts === undefined) return field.treatment
+  return `refused unless ${field.accepts.map(preview).map(code).join(' or ')}`
+}
+
+function code(text: string): string {
+  return `\`${text}\``
 }

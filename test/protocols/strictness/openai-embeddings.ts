@@ -1,4 +1,4 @@
-import type { StrictnessTable } from '../wire/strictness.ts'
+import type { StrictnessTable } from './row.ts'
 
 /** How embedding requests are read. */
 export const embeddingStrictness: StrictnessTable = {

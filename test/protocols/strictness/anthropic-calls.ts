@@ -1,5 +1,5 @@
-import type { StrictnessRow } from '../wire/strictness.ts'
-import { asked, becomes, call, called, imagePart, png, say, text, tool, turn, user } from './strictness-samples.ts'
+import { asked, becomes, call, called, imagePart, png, say, text, tool, turn, user } from './anthropic-samples.ts'
+import type { StrictnessRow } from './row.ts'
 
 /** Calls and their results. */
 export const callRows: readonly StrictnessRow[] = [

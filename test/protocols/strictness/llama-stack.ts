@@ -1,4 +1,4 @@
-import type { StrictnessRow, StrictnessTable } from '../wire/strictness.ts'
+import type { StrictnessRow, StrictnessTable } from './row.ts'
 
 const user = { role: 'user', content: 'hi' }
 const text = { type: 'text', text: 'hi' }

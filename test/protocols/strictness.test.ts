@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'vitest'
-import { decodeNow } from '../../test/support/decode-now.ts'
-import { plainSealer as sealer } from '../../test/support/plain-sealer.ts'
-import { AppError } from '../contract/errors.ts'
-import { decodeMessage } from './anthropic/decode.ts'
-import { decodeChat as decodeStackChat } from './llama-stack/decode-chat.ts'
-import { decodeChat } from './openai-chat/decode.ts'
-import { decodeCompletion } from './openai-completions/decode.ts'
-import { decodeEmbeddings } from './openai-embeddings/decode.ts'
-import { decodeResponse } from './openai-responses/decode.ts'
-import { renderStrictness, strictnessTables } from './strictness.ts'
-import { decodeDownload } from './tabby/download.ts'
-import { decodeModelLoad } from './tabby/load.ts'
-import { decodeLoraLoad } from './tabby/lora.ts'
-import { unslothGenerate } from './unsloth/dialect.ts'
-import { decodeLoad } from './unsloth/requests.ts'
-import type { StrictnessRow } from './wire/strictness.ts'
+import { AppError } from '../../src/contract/errors.ts'
+import { decodeMessage } from '../../src/dialect/anthropic/decode.ts'
+import { decodeChat as decodeStackChat } from '../../src/dialect/llama-stack/decode-chat.ts'
+import { decodeChat } from '../../src/dialect/openai-chat/decode.ts'
+import { decodeCompletion } from '../../src/dialect/openai-completions/decode.ts'
+import { decodeEmbeddings } from '../../src/dialect/openai-embeddings/decode.ts'
+import { decodeResponse } from '../../src/dialect/openai-responses/decode.ts'
+import { decodeDownload } from '../../src/dialect/tabby/download.ts'
+import { decodeModelLoad } from '../../src/dialect/tabby/load.ts'
+import { decodeLoraLoad } from '../../src/dialect/tabby/lora.ts'
+import { unslothGenerate } from '../../src/dialect/unsloth/dialect.ts'
+import { decodeLoad } from '../../src/dialect/unsloth/requests.ts'
+import { decodeNow } from '../support/decode-now.ts'
+import { plainSealer as sealer } from '../support/plain-sealer.ts'
+import type { StrictnessRow } from './strictness/row.ts'
+import { renderStrictness, strictnessTables } from './strictness/tables.ts'
 
 type Decoded = { readonly request: object; readonly ignored: readonly string[] }
 
@@ -47,8 +47,7 @@ const decoders: Readonly<Record<keyof typeof strictnessTables, (body: object) =>
   },
 }
 
-const hint =
-  'docs/strictness.md is out of date; regenerate it with: npx vitest run --project unit src/dialect/strictness.test.ts -u'
+const hint = 'docs/strictness.md is out of date; regenerate it with: npx vitest run --project unit test/protocols -u'
 
 test('docs/strictness.md is what the tables say', async () => {
   await expect(renderStrictness(), hint).toMatchFileSnapshot('../../docs/strictness.md')

@@ -1,5 +1,5 @@
-import type { StrictnessRow } from '../wire/strictness.ts'
-import { asked, becomes, called, calls, result, user } from './strictness-samples.ts'
+import { asked, becomes, called, calls, result, user } from './openai-chat-samples.ts'
+import type { StrictnessRow } from './row.ts'
 
 /** Calls and their results. */
 export const callRows: readonly StrictnessRow[] = [

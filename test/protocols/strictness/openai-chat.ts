@@ -1,7 +1,7 @@
-import type { StrictnessRow, StrictnessTable } from '../wire/strictness.ts'
-import { callRows } from './strictness-calls.ts'
-import { contentRows } from './strictness-content.ts'
-import { asked, becomes, result, tool, user } from './strictness-samples.ts'
+import { callRows } from './openai-chat-calls.ts'
+import { contentRows } from './openai-chat-content.ts'
+import { asked, becomes, result, tool, user } from './openai-chat-samples.ts'
+import type { StrictnessRow, StrictnessTable } from './row.ts'
 
 const roles: readonly StrictnessRow[] = [
   {

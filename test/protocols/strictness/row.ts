@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../contract/request.ts'
+import type { JsonObject } from '../../../src/contract/request.ts'
 
 /**
  * What a dialect does with something that its protocol forbids, leaves open, or knows in several forms. `tolerated`: accepted as it is;

@@ -1,5 +1,5 @@
-import type { StrictnessRow } from '../wire/strictness.ts'
-import { asked, becomes, say, system, text, turnBecomes, user } from './strictness-samples.ts'
+import { asked, becomes, say, system, text, turnBecomes, user } from './anthropic-samples.ts'
+import type { StrictnessRow } from './row.ts'
 
 /** Contents of messages and of the system prompt. */
 export const contentRows: readonly StrictnessRow[] = [

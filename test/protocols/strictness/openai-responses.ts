@@ -1,5 +1,5 @@
-import type { StrictnessRow, StrictnessTable } from '../wire/strictness.ts'
-import { refusedTools } from './tool-schema.ts'
+import { refusedTools } from '../../../src/dialect/openai-responses/tool-schema.ts'
+import type { StrictnessRow, StrictnessTable } from './row.ts'
 
 const user = { role: 'user', content: 'hi' }
 const text = { type: 'text', text: 'hi' }

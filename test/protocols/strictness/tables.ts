@@ -1,13 +1,13 @@
-import { messagesStrictness } from './anthropic/strictness.ts'
-import { stackStrictness } from './llama-stack/strictness.ts'
-import { chatStrictness } from './openai-chat/strictness.ts'
-import { completionStrictness } from './openai-completions/strictness.ts'
-import { embeddingStrictness } from './openai-embeddings/strictness.ts'
-import { responseStrictness } from './openai-responses/strictness.ts'
-import { tabbyDownloadStrictness, tabbyLoadStrictness, tabbyLoraStrictness } from './tabby/strictness.ts'
-import { unslothGenerateStrictness, unslothLoadStrictness } from './unsloth/strictness.ts'
-import { markdownTable } from './wire/markdown-table.ts'
-import type { StrictnessRow, StrictnessTable } from './wire/strictness.ts'
+import { markdownTable } from '../markdown-table.ts'
+import { messagesStrictness } from './anthropic.ts'
+import { stackStrictness } from './llama-stack.ts'
+import { chatStrictness } from './openai-chat.ts'
+import { completionStrictness } from './openai-completions.ts'
+import { embeddingStrictness } from './openai-embeddings.ts'
+import { responseStrictness } from './openai-responses.ts'
+import type { StrictnessRow, StrictnessTable } from './row.ts'
+import { tabbyDownloadStrictness, tabbyLoadStrictness, tabbyLoraStrictness } from './tabby.ts'
+import { unslothGenerateStrictness, unslothLoadStrictness } from './unsloth.ts'
 
 /** The tables of all dialects. */
 export const strictnessTables = {

@@ -1,7 +1,7 @@
-import type { StrictnessRow, StrictnessTable } from '../wire/strictness.ts'
-import { callRows } from './strictness-calls.ts'
-import { contentRows } from './strictness-content.ts'
-import { asked, becomes, call, called, system, text, tool, turn, turnBecomes, user } from './strictness-samples.ts'
+import { callRows } from './anthropic-calls.ts'
+import { contentRows } from './anthropic-content.ts'
+import { asked, becomes, call, called, system, text, tool, turn, turnBecomes, user } from './anthropic-samples.ts'
+import type { StrictnessRow, StrictnessTable } from './row.ts'
 
 const roles: readonly StrictnessRow[] = [
   {

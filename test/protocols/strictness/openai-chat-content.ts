@@ -1,5 +1,5 @@
-import type { StrictnessRow } from '../wire/strictness.ts'
-import { asked, becomes, byUrl, called, calls, image, imagePart, user } from './strictness-samples.ts'
+import { asked, becomes, byUrl, called, calls, image, imagePart, user } from './openai-chat-samples.ts'
+import type { StrictnessRow } from './row.ts'
 
 /** Contents of messages. */
 export const contentRows: readonly StrictnessRow[] = [
