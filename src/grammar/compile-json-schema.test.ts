@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest'
 import { compileJsonObject, compileJsonSchema, object, texts } from '../../test/support/compile-json-schema.ts'
 import { createMatcher, createRandom } from '../../test/support/gbnf-matcher.ts'
 import { randomSchema } from '../../test/support/random-schema.ts'
-import { checkGbnf } from './check-gbnf.ts'
-import { GrammarError } from './grammar-error.ts'
+import { checkGbnf } from './rules/check-gbnf.ts'
+import { GrammarError } from './rules/grammar-error.ts'
 
 function validator(schema: unknown): ValidateFunction {
   const ajv = new Ajv2020({ strict: false, logger: false, ownProperties: true })

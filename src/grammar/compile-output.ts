@@ -1,6 +1,6 @@
 import { givenGrammar } from './given-grammar.ts'
 import { type CompiledGrammar, createGrammarBuilder, type GrammarBuilder } from './grammar-builder.ts'
-import type { Schema } from './schema-document.ts'
+import type { Schema } from './schema/schema-document.ts'
 
 /** The structure of an output. `strict`: refuse what the grammar cannot enforce. */
 export type OutputStructure =

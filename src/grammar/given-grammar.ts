@@ -1,5 +1,5 @@
-import { checkGbnf } from './check-gbnf.ts'
-import { larkToGbnf } from './lark-grammar.ts'
+import { larkToGbnf } from './lark/lark-grammar.ts'
+import { checkGbnf } from './rules/check-gbnf.ts'
 
 /**
  * A caller's grammar as GBNF. One without `::=` is read in Lark's language, whose rules have `:` there. Throws a `GrammarError` for what is

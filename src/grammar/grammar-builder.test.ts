@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { createMatcher } from '../../test/support/gbnf-matcher.ts'
-import { checkGbnf } from './check-gbnf.ts'
 import { createGrammarBuilder } from './grammar-builder.ts'
 import { createGrammarCache } from './grammar-cache.ts'
+import { checkGbnf } from './rules/check-gbnf.ts'
 
 const weather = {
   type: 'object',

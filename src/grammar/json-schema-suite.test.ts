@@ -5,9 +5,9 @@ import addFormats from 'ajv-formats'
 import { describe, expect, test } from 'vitest'
 import { compileJsonSchema } from '../../test/support/compile-json-schema.ts'
 import { createMatcher, createRandom } from '../../test/support/gbnf-matcher.ts'
-import { checkGbnf } from './check-gbnf.ts'
 import type { CompiledGrammar } from './grammar-builder.ts'
-import { GrammarError } from './grammar-error.ts'
+import { checkGbnf } from './rules/check-gbnf.ts'
+import { GrammarError } from './rules/grammar-error.ts'
 
 type Suite = { description: string; schema: unknown; tests: { description: string; data: unknown; valid: boolean }[] }
 

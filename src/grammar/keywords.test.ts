@@ -5,7 +5,7 @@ import { compileJsonSchema } from '../../test/support/compile-json-schema.ts'
 import { createMatcher, createRandom } from '../../test/support/gbnf-matcher.ts'
 import { combiningKeywords } from './__fixtures__/combining-keywords.ts'
 import { valueKeywords } from './__fixtures__/value-keywords.ts'
-import { checkGbnf } from './check-gbnf.ts'
+import { checkGbnf } from './rules/check-gbnf.ts'
 
 const ajv = new Ajv2020({ strict: false, logger: false, multipleOfPrecision: 6 })
 addFormats.default(ajv)

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createGbnfMatcher } from './gbnf-matcher.ts'
-import { GrammarError } from './grammar-error.ts'
-import { larkToGbnf } from './lark-grammar.ts'
-import { type LarkTree, parseLark } from './lark-syntax.ts'
+import { larkToGbnf } from './lark/lark-grammar.ts'
+import { type LarkTree, parseLark } from './lark/lark-syntax.ts'
+import { GrammarError } from './rules/grammar-error.ts'
+import { createGbnfMatcher } from './run/gbnf-matcher.ts'
 
 /** The texts of rules over `a` and `b`, up to a length, by repeated application of the definitions. */
 function textsOf(lark: string, maxLength: number): ReadonlySet<string> {

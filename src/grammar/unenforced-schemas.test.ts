@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { compileJsonSchema, object, texts } from '../../test/support/compile-json-schema.ts'
 import { createMatcher } from '../../test/support/gbnf-matcher.ts'
-import { checkGbnf } from './check-gbnf.ts'
-import { GrammarError, type GrammarErrorKind } from './grammar-error.ts'
+import { checkGbnf } from './rules/check-gbnf.ts'
+import { GrammarError, type GrammarErrorKind } from './rules/grammar-error.ts'
 
 function refusal(schema: unknown, options: { strict?: boolean; param?: string } = {}): GrammarError {
   try {

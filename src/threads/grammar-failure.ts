@@ -1,7 +1,7 @@
 import { AppError, type ErrorCode } from '../contract/errors.ts'
 import { field, pathOf } from '../contract/field.ts'
 import type { OutputConstraint } from '../contract/request.ts'
-import { GrammarError, type GrammarErrorKind } from '../grammar/grammar-error.ts'
+import { GrammarError, type GrammarErrorKind } from '../grammar/rules/grammar-error.ts'
 
 const codes: Readonly<Record<GrammarErrorKind, ErrorCode>> = {
   'invalid-schema': 'invalid-request',

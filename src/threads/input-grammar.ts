@@ -3,8 +3,8 @@ import { field } from '../contract/field.ts'
 import type { JsonObject } from '../contract/request.ts'
 import type { TextGrammar } from '../contract/validator.ts'
 import { compileOutput } from '../grammar/compile-output.ts'
-import { gbnfKeyword } from '../grammar/gbnf-text.ts'
-import { larkToGbnf } from '../grammar/lark-grammar.ts'
+import { larkToGbnf } from '../grammar/lark/lark-grammar.ts'
+import { gbnfKeyword } from '../grammar/rules/gbnf-text.ts'
 import { compileForRequest } from './grammar-failure.ts'
 
 /** A grammar, and its place in the request. */

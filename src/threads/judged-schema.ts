@@ -1,4 +1,4 @@
-import { keywordsOfSchema } from '../grammar/schema-document.ts'
+import { keywordsOfSchema } from '../grammar/schema/schema-document.ts'
 
 type Part = { [keyword: string]: unknown }
 

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import type { JsonObject } from '../contract/request.ts'
-import { gbnfKeyword } from '../grammar/gbnf-text.ts'
+import { gbnfKeyword } from '../grammar/rules/gbnf-text.ts'
 import { OutputValidator } from './output-validator.ts'
 
 const validator = new OutputValidator({ timeoutMs: 10_000 })

@@ -1,9 +1,9 @@
 import { Ajv, type AnySchema, type ErrorObject, type ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import { createGbnfMatcher } from '../grammar/gbnf-matcher.ts'
-import { gbnfKeyword } from '../grammar/gbnf-text.ts'
-import { createTextMatcher } from '../grammar/text-matcher.ts'
+import { gbnfKeyword } from '../grammar/rules/gbnf-text.ts'
+import { createGbnfMatcher } from '../grammar/run/gbnf-matcher.ts'
+import { createTextMatcher } from '../grammar/run/text-matcher.ts'
 import { judgedSchema } from './judged-schema.ts'
 
 /** Validates texts against one schema: what is wrong, in words; undefined for valid JSON. */

@@ -1,5 +1,5 @@
 import { type CompiledGrammar, createGrammarBuilder, type SchemaOptions } from '../../src/grammar/grammar-builder.ts'
-import type { GrammarLimits } from '../../src/grammar/limits.ts'
+import type { GrammarLimits } from '../../src/grammar/rules/limits.ts'
 
 /**
  * The grammar of a schema's JSON values. Pure, and bounded in time and size by the limits: safe to call with anything that came

@@ -1,6 +1,6 @@
-import { type CharSet, hasChar } from '../../src/grammar/char-set.ts'
-import type { Expression } from '../../src/grammar/expression.ts'
-import { parseGbnf } from '../../src/grammar/gbnf-syntax.ts'
+import { type CharSet, hasChar } from '../../src/grammar/rules/char-set.ts'
+import type { Expression } from '../../src/grammar/rules/expression.ts'
+import { parseGbnf } from '../../src/grammar/rules/gbnf-syntax.ts'
 
 type Element = { readonly set: CharSet } | { readonly rule: number }
 type Way = readonly Element[]

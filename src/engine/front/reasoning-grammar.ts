@@ -1,5 +1,5 @@
 import type { OutputFormat } from '../../contract/output-format.ts'
-import { renderLiteral } from '../../grammar/expression.ts'
+import { renderLiteral } from '../../grammar/rules/expression.ts'
 import { findToolFormat } from '../../model-text/formats/tool-formats.ts'
 import { textUntil } from './text-until.ts'
 

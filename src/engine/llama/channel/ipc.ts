@@ -4,7 +4,7 @@ import type { GeneratedToken, PromptToken } from '../../../contract/event.ts'
 import { cacheTypes } from '../../../contract/lifecycle.ts'
 import type { OutputFormat } from '../../../contract/output-format.ts'
 import type { Prompt, ReasoningOptions } from '../../../contract/request.ts'
-import type { GrammarProgram } from '../../../grammar/program.ts'
+import type { GrammarProgram } from '../../../grammar/run/program.ts'
 import type { FileSampling } from './file-sampling.ts'
 import { workerReplySchema, workerRequestSchema } from './worker-requests.ts'
 

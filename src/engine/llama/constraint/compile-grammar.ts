@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { compileProgram } from '../../../grammar/program.ts'
+import { compileProgram } from '../../../grammar/run/program.ts'
 import { compileForRequest } from '../../../threads/grammar-failure.ts'
 import { afterReasoning, type ReasoningFront } from '../../front/reasoning-grammar.ts'
 import type { OutputPlan } from '../channel/ipc.ts'

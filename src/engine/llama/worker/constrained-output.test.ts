@@ -1,7 +1,7 @@
 import type { Token } from 'node-llama-cpp'
 import { describe, expect, test } from 'vitest'
-import { GrammarMachine } from '../../../grammar/machine.ts'
-import { compileProgram } from '../../../grammar/program.ts'
+import { GrammarMachine } from '../../../grammar/run/machine.ts'
+import { compileProgram } from '../../../grammar/run/program.ts'
 import { ConstrainedOutput } from './constrained-output.ts'
 import { createTokenTrie } from './token-trie.ts'
 

@@ -1,6 +1,6 @@
 import type { Token } from 'node-llama-cpp'
 import { AppError } from '../../../contract/errors.ts'
-import { type EffortMeter, type GrammarMachine, type MachineState, spend } from '../../../grammar/machine.ts'
+import { type EffortMeter, type GrammarMachine, type MachineState, spend } from '../../../grammar/run/machine.ts'
 import { compileForRequest } from '../../../threads/grammar-failure.ts'
 import { type PartialChar, readBytes } from './partial-char.ts'
 import type { TokenTrie } from './token-trie.ts'

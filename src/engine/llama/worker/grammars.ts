@@ -1,4 +1,4 @@
-import { GrammarMachine } from '../../../grammar/machine.ts'
+import { GrammarMachine } from '../../../grammar/run/machine.ts'
 import type { OutputPlan } from '../channel/ipc.ts'
 import { ConstrainedOutput, type SharedMachine } from './constrained-output.ts'
 import type { WorkerModel } from './model.ts'

@@ -1,4 +1,4 @@
-import type { EffortMeter, GrammarMachine, MachineState } from '../../../grammar/machine.ts'
+import type { EffortMeter, GrammarMachine, MachineState } from '../../../grammar/run/machine.ts'
 
 /** The first bytes of a character in UTF-8. */
 export type PartialChar = {
