@@ -1,5 +1,9 @@
 import { dirname, join, resolve, sep } from 'node:path'
 import { defineConfig, type Plugin } from 'vitest/config'
+import { ensureNode } from './scripts/node.mjs'
+
+// Also for `npx vitest`.
+await ensureNode()
 
 const sources = join(import.meta.dirname, 'src')
 

@@ -3,9 +3,10 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { checkNode, npm, root, say } from './bootstrap.mjs'
+import { npm, root, say } from './commands.mjs'
+import { ensureNode } from './node.mjs'
 
-checkNode()
+await ensureNode()
 
 const tools = process.env.DRAGOMAN_TEST_TOOLS ?? join(tmpdir(), 'dragoman-test-tools')
 const agents = JSON.parse(readFileSync(join(root, 'test', 'agents', 'installs.json'), 'utf8'))

@@ -1,7 +1,8 @@
 // npm run -s dragoman -- ARGS: runs the command line from a checkout.
-import { checkNode, ensureBuilt, ensureInstalled, runProgram } from './bootstrap.mjs'
+import { ensureBuilt, ensureInstalled, runProgram } from './bootstrap.mjs'
+import { ensureNode } from './node.mjs'
 
-checkNode()
+await ensureNode()
 await ensureInstalled()
 await ensureBuilt()
 await runProgram(process.argv.slice(2))

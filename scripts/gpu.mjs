@@ -2,12 +2,14 @@
 // out, since they are several times as large as the rest: package.json's `overrides` put an empty package in their place.
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { capture, checkNode, ensureInstalled, fail, npm, root, say } from './bootstrap.mjs'
+import { ensureInstalled } from './bootstrap.mjs'
+import { capture, fail, npm, root, say } from './commands.mjs'
+import { ensureNode } from './node.mjs'
 
 const scope = '@node-llama-cpp'
 const suffixes = { cuda: ['cuda', 'cuda-ext'], vulkan: ['vulkan'], none: [] }
 
-checkNode()
+await ensureNode()
 const [choice, ...others] = process.argv.slice(2)
 if (!Object.hasOwn(suffixes, choice ?? '') || others.length > 0) fail('usage: npm run gpu -- cuda|vulkan|none')
 await ensureInstalled()

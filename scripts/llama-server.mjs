@@ -5,9 +5,10 @@ import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { capture, checkNode, fail, root, say } from './bootstrap.mjs'
+import { capture, fail, root, say } from './commands.mjs'
+import { ensureNode } from './node.mjs'
 
-checkNode()
+await ensureNode()
 
 const platform = `${process.platform}-${process.arch}`
 const libraries = join(root, 'node_modules', '@node-llama-cpp', platform, 'bins', platform)

@@ -1,10 +1,12 @@
 // npm pack (prepack): builds what the package holds, so that a clone that was never built packs the same as one that was.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { checkNode, ensureBuilt, ensureInstalled, root } from './bootstrap.mjs'
+import { ensureBuilt, ensureInstalled } from './bootstrap.mjs'
+import { root } from './commands.mjs'
 import { llamaPackage } from './llama-package.mjs'
+import { ensureNode } from './node.mjs'
 
-checkNode()
+await ensureNode()
 if (!existsSync(join(root, 'node_modules', 'typescript'))) await ensureInstalled()
 await ensureBuilt()
 

@@ -5,9 +5,10 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { checkNode, fail, root, say } from './bootstrap.mjs'
+import { fail, root, say } from './commands.mjs'
+import { ensureNode } from './node.mjs'
 
-checkNode()
+await ensureNode()
 
 const tools = process.env.DRAGOMAN_TEST_TOOLS ?? join(tmpdir(), 'dragoman-test-tools')
 const requirements = join(root, 'test', 'python-clients', 'requirements.txt')

@@ -1,7 +1,8 @@
 // npm start [-- ARGS]: installs and builds what is missing, then serves.
-import { checkNode, ensureBuilt, ensureInstalled, runProgram } from './bootstrap.mjs'
+import { ensureBuilt, ensureInstalled, runProgram } from './bootstrap.mjs'
+import { ensureNode } from './node.mjs'
 
-checkNode()
+await ensureNode()
 await ensureInstalled()
 await ensureBuilt()
 await runProgram(['serve', ...process.argv.slice(2)])

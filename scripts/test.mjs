@@ -1,9 +1,11 @@
 // npm test [-- ARGS]: lint, types, unit and end-to-end tests, the quick checks first. Arguments go to vitest, whose closing line is
 // printed last; `--project` chooses other tests than these.
 import { join } from 'node:path'
-import { checkNode, ensureBuilt, ensureInstalled, root, run, say } from './bootstrap.mjs'
+import { ensureBuilt, ensureInstalled } from './bootstrap.mjs'
+import { root, run, say } from './commands.mjs'
+import { ensureNode } from './node.mjs'
 
-checkNode()
+await ensureNode()
 await ensureInstalled()
 await ensureBuilt()
 
