@@ -11,7 +11,6 @@ import { builtinModel } from '../registry/builtin-model.ts'
 import { formatBytes } from '../registry/format-bytes.ts'
 import { huggingFaceAddress } from '../registry/hugging-face.ts'
 import { isServing, listModels, type ServerAddress } from './client.ts'
-import { isSupportedNode } from './node-version.ts'
 
 /** The result of one check. A `warn` matters only for what its advice names. */
 type Finding = {
@@ -39,7 +38,7 @@ export async function diagnose(options: DoctorOptions): Promise<number> {
 async function* examine({ server, loadConfig }: DoctorOptions): AsyncGenerator<Finding, void, void> {
   // These wait for others: they run while the rest is examined.
   const slow = [checkPip(), checkHuggingFace(huggingFaceAddress(process.env.HF_ENDPOINT)), checkServer(server)]
-  yield checkNode()
+  yield { name: 'Node.js', result: 'ok', detail: `${process.versions.node} on ${process.platform} ${process.arch}` }
   const config = await loadConfig().catch((error: unknown) => error)
   if (config instanceof Error) {
     yield { name: 'configuration', result: 'fail', detail: config.message, advice: 'fix the file or the variable that is named' }
@@ -57,13 +56,6 @@ async function* examine({ server, loadConfig }: DoctorOptions): AsyncGenerator<F
 function formatFinding({ name, result, detail, advice }: Finding): string {
   const mark = { ok: '✓', warn: '!', fail: '✗' }[result]
   return `${mark} ${name.padEnd(14)} ${detail}${advice === undefined ? '' : `\n${' '.repeat(17)}${advice}`}`
-}
-
-function checkNode(): Finding {
-  const version = process.versions.node
-  const facts = { name: 'Node.js', detail: `${version} on ${process.platform} ${process.arch}` }
-  if (isSupportedNode(version)) return { ...facts, result: 'ok' }
-  return { ...facts, result: 'fail', advice: 'Dragoman needs Node.js 20.19 or later' }
 }
 
 async function checkBackend(home: string): Promise<Finding> {

@@ -1,0 +1,209 @@
+import { homedir } from 'node:os'
+import { Command } from 'commander'
+import { version } from '../app/version.ts'
+import type { ConfigFlags, LoadedConfig } from '../config/load.ts'
+import { resolvePath } from '../registry/sources.ts'
+import { protocols } from './agents/agent.ts'
+import { agents } from './agents/agents.ts'
+import { type CancelFlags, cancel } from './cancel.ts'
+import { commandName } from './command-name.ts'
+import { reportFailure, reportServeFailure } from './console.ts'
+import { deleteKey, type KeyFile, listKeys, type NewKeyFlags, newKey } from './keys.ts'
+import { launch } from './launch.ts'
+import { list } from './list.ts'
+import { type LoadFlags, load as loadModel, ps, unload } from './load.ts'
+
+// What serves models takes five times as long to load as what asks a server: only the commands that need it import it.
+const defaultUrl = 'http://127.0.0.1:7411'
+
+type ServeFlags = { config?: string; host?: string; port?: string; workers?: string; model?: string[]; logLevel?: string }
+type ServerFlags = { server: string; config?: string }
+type LaunchFlags = ServerFlags & { model?: string; protocol?: string; print?: boolean }
+
+const program = new Command('dragoman')
+  .description('Serves language models over public protocols, with llama.cpp or on other servers.')
+  .version(version)
+  .showHelpAfterError(`(see ${commandName} --help)`)
+
+program
+  .command('serve')
+  .description('run the server')
+  .option('-c, --config <file>', 'configuration file (YAML or JSON)')
+  .option('--host <address>', 'address to listen on (default 127.0.0.1)')
+  .option('-p, --port <number>', 'port to listen on (default 7411)')
+  .option('--workers <number>', 'processes that answer requests, for models on other servers (default 1)')
+  .option('-m, --model <source...>', 'serve this model, also as `default`: a path, hf:, https: or wheel: source')
+  .option('--log-level <level>', 'trace, debug, info, warn, error, fatal or silent')
+  .action(async (flags: ServeFlags) => {
+    try {
+      const bases = { base: process.cwd(), userHome: homedir() }
+      const path = flags.config === undefined ? undefined : resolvePath(flags.config, bases)
+      const reload = () => load({ ...flags, models: flags.model })
+      const config = await reload()
+      if (config.server.workers === 1) await (await import('./serve.ts')).serve(config, { path, load: reload })
+      else await (await import('./serve-workers.ts')).serveWorkers(config, { path, load: reload })
+    } catch (error) {
+      reportServeFailure(error)
+      process.exitCode = 1
+    }
+  })
+
+program
+  .command('run')
+  .description('chat with a model in the terminal')
+  .argument('<model>', 'a model of the running server, of the configuration, or a source')
+  .argument('[prompt...]', 'the prompt; without it, a conversation')
+  .option('-c, --config <file>', 'configuration file, for when no server is running')
+  .option('--server <url>', 'the server to use, and no other', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .action(async (model: string, prompt: string[], flags: ServerFlags, command: Command) => {
+    const { run } = await import('./run.ts')
+    process.exitCode = await run({
+      model,
+      prompt: prompt.join(' '),
+      server: address(flags),
+      isServerNamed: command.getOptionValueSource('server') === 'cli',
+      loadConfig: (models) =>
+        load({ config: flags.config, models, port: '0', host: '127.0.0.1', workers: '1', logLevel: 'error' }),
+    })
+  })
+
+program
+  .command('launch')
+  .description('start a coding agent on a model of the running server; its own configuration stays as it is')
+  .argument('<agent>', [...agents.keys()].join(', '))
+  .argument('[args...]', 'arguments of the agent, behind --')
+  .option('-m, --model <name>', "a model of the server (default: the server's default)")
+  .option('--protocol <name>', `what the agent speaks, if it has a choice: ${protocols.join(', ')}`)
+  .option('--print', 'show what the agent would be started with, and start nothing')
+  .option('--server <url>', 'the server to use', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .action(async (name: string, args: string[], flags: LaunchFlags) => {
+    const { model, protocol, print = false } = flags
+    process.exitCode = await launch({ name, args, server: address(flags), model, protocol, print })
+  })
+
+program
+  .command('pull')
+  .description('fetch a model, so that serving it needs no network')
+  .argument('<model>', 'a model of the configuration, `default`, or a source')
+  .option('-c, --config <file>', 'configuration file')
+  .action(async (model: string, flags: { config?: string }) => {
+    const { pull } = await import('./pull.ts')
+    await pull(model, (models) => load({ config: flags.config, models }))
+  })
+
+program
+  .command('list')
+  .description('list the models of the running server')
+  .option('--server <url>', 'the server to ask', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .action(async (flags: ServerFlags) => list(address(flags)))
+
+program
+  .command('ps')
+  .description('show what the running server has loaded, or is loading')
+  .option('-a, --all', 'also the models that it could load')
+  .option('--server <url>', 'the server to ask', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .action(async ({ all = false, ...flags }: ServerFlags & { all?: boolean }) => ps(address(flags), all))
+
+program
+  .command('load')
+  .description('load a model on the running server, and show how far it is; Ctrl+C cancels')
+  .argument('<model>', 'a model of the server, OWNER/REPO, hf:…, https:… or the absolute path of a GGUF file on its machine')
+  .option('--context <tokens>', 'tokens that one request may use')
+  .option('--slots <number>', 'requests that are generated at the same time')
+  .option('--gpu-layers <number>', 'layers on the GPU; -1: what fits')
+  .option('--cache-type <type>', 'the number format of the cache: f16, q8_0, q4_0 …')
+  .option('--variant <name>', 'the quantization of a repository, such as Q4_K_M')
+  .option('--reload', 'load it again, even if it is loaded with these settings')
+  .option('--force', 'cancel the requests that use it')
+  .option('--server <url>', 'the server to ask', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .action(async (model: string, flags: ServerFlags & LoadFlags) => loadModel(address(flags), model, flags))
+
+program
+  .command('unload')
+  .description('unload a model of the running server')
+  .argument('<model>', 'a model of the server')
+  .option('--force', 'cancel the requests that use it')
+  .option('--server <url>', 'the server to ask', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .action(async (model: string, flags: ServerFlags & { force?: boolean }) => unload(address(flags), model, flags))
+
+program
+  .command('cancel')
+  .description('cancel requests of the running server')
+  .option('--id <id>', 'the id of the reply, such as chatcmpl-…')
+  .option('--session <id>', 'all requests of the session')
+  .option('--cancel-id <id>', 'the request with this cancel_id')
+  .option('--server <url>', 'the server to ask', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .action(async (flags: ServerFlags & CancelFlags) => {
+    process.exitCode = await cancel(address(flags), flags)
+  })
+
+program
+  .command('doctor')
+  .description('check that this machine can serve models')
+  .option('-c, --config <file>', 'configuration file')
+  .option('--server <url>', 'the server to look for', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .action(async (flags: ServerFlags) => {
+    const { diagnose } = await import('./doctor.ts')
+    process.exitCode = await diagnose({ server: address(flags), loadConfig: () => load({ config: flags.config }) })
+  })
+
+const keys = program.command('keys').description('make, list and delete the API keys of servers with this data folder')
+
+keys
+  .command('new')
+  .alias('create')
+  .description('make a key and print it, this once')
+  .option('--name <name>', 'what the key is for')
+  .option('--scope <scope...>', 'inference, metrics, admin, or several (default inference)')
+  .option('--models <name...>', 'ids or aliases of the models that it may use (default all)')
+  .option('--rpm <number>', 'requests that it may send in a minute')
+  .option('--tpm <number>', 'tokens that it may use in a minute, prompts and outputs together')
+  .option('--expires <time>', 'when it stops working: 30d, 12h, 90m or a date (default never)')
+  .option('-c, --config <file>', 'configuration file')
+  .action(async ({ config, ...flags }: NewKeyFlags & { config?: string }) => newKey(await keyFile(config), flags))
+
+keys
+  .command('list')
+  .description('list the keys, by their ids')
+  .option('-c, --config <file>', 'configuration file')
+  .action(async ({ config }: { config?: string }) => listKeys((await keyFile(config)).file))
+
+keys
+  .command('delete')
+  .alias('revoke')
+  .description('delete a key; a running server refuses it at once')
+  .argument('<key>', 'the id or the name of the key')
+  .option('-c, --config <file>', 'configuration file')
+  .action(async (key: string, { config }: { config?: string }) => deleteKey((await keyFile(config)).file, key))
+
+program
+  .command('config')
+  .description('describe the configuration file')
+  .requiredOption('--schema', 'print its JSON Schema')
+  .action(async () => {
+    const { configJsonSchema } = await import('../config/schema.ts')
+    console.log(JSON.stringify(configJsonSchema(), null, 2))
+  })
+
+async function load({ config, host, port, workers, models, logLevel }: ConfigFlags): Promise<LoadedConfig> {
+  const { loadConfig } = await import('../config/load.ts')
+  const flags = { config, host, port, workers, models, logLevel }
+  return loadConfig({ flags, env: process.env, cwd: process.cwd(), userHome: homedir() })
+}
+
+async function keyFile(config: string | undefined): Promise<KeyFile> {
+  const { home, server } = await load({ config })
+  const { openKeyFile, usesKeyFile } = await import('../app/find-keys.ts')
+  return { file: openKeyFile(home), isUsed: usesKeyFile(server) }
+}
+
+function address({ server }: ServerFlags): { url: string; apiKey: string | undefined } {
+  return { url: server, apiKey: process.env.DRAGOMAN_API_KEY }
+}
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  reportFailure(error)
+  process.exitCode = 1
+}
