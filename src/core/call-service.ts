@@ -2,7 +2,8 @@ import type { RequestContext } from '../contract/context.ts'
 import type { ServiceBody, ServiceCall, ServiceSink, Services } from '../contract/services.ts'
 import { estimateText } from './estimate-tokens.ts'
 import { refuseAddresses } from './refuse-addresses.ts'
-import { RunClock, slotInTime } from './time-limits.ts'
+import { takeSlot } from './take-slot.ts'
+import { RunClock } from './time-limits.ts'
 import { withTicket } from './with-ticket.ts'
 
 /** An estimate, since files have no tokens: a second of speech is about 16. */
@@ -20,7 +21,7 @@ export async function callService(
   await withTicket(context, async ({ ticket }) => {
     await ticket.ready(signal)
     const expected = estimateBody(call.body)
-    await slotInTime(ticket, { inputTokens: expected, maxOutputTokens: 0 }, context)
+    await takeSlot(ticket, { inputTokens: expected, maxOutputTokens: 0 }, context)
     ticket.charge(expected)
     const clock = new RunClock(context, now)
     try {

@@ -4,8 +4,8 @@ import { AppError } from '../contract/errors.ts'
 import type { GenerationEvent } from '../contract/event.ts'
 import type { FunctionTool, GenerationRequest, Tool } from '../contract/request.ts'
 import type { Validator } from '../contract/validator.ts'
+import { isJson } from './check-output.ts'
 import { readInput } from './custom-tools/input-decoder.ts'
-import { isJson } from './is-json.ts'
 
 /** Validates the strict tool calls of one request, where no grammar guarantees them. */
 export type CallCheck = {

@@ -3,7 +3,6 @@ import { AppError } from '../contract/errors.ts'
 import type { GenerationEvent } from '../contract/event.ts'
 import type { JsonObject, OutputConstraint } from '../contract/request.ts'
 import type { Validator } from '../contract/validator.ts'
-import { isJson } from './is-json.ts'
 
 /** Validates the text of each choice of one request, where no grammar guarantees it. */
 export type OutputCheck = {
@@ -87,4 +86,14 @@ const failures: Readonly<Record<Constraint['type'], (problem: string) => string>
   'json-schema': (problem) => `does not satisfy the schema: ${problem}. Try again, or simplify the schema`,
   regex: (problem) => `does not match the regular expression: ${problem}. Try again, or describe the form in the prompt, too`,
   gbnf: (problem) => `breaks the grammar: ${problem}. Try again, or describe the form in the prompt, too`,
+}
+
+/** Whether a text is JSON. */
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
 }

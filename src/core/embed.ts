@@ -4,7 +4,8 @@ import type { Engine } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
 import { estimatePrompt } from './estimate-tokens.ts'
-import { slotInTime, workInTime } from './time-limits.ts'
+import { takeSlot } from './take-slot.ts'
+import { workInTime } from './time-limits.ts'
 import { withTicket } from './with-ticket.ts'
 
 /** Computes embeddings on a slot of the model. Rejects with the engine's refusals. */
@@ -16,7 +17,7 @@ export function embed({ inputs, dimensions, callerKeys }: EmbedRequest, context:
     await ticket.ready(signal)
     refuseDimensions(dimensions, engine)
     const expected = inputs.reduce((sum, input) => sum + estimatePrompt(input), 0)
-    await slotInTime(ticket, { inputTokens: expected, maxOutputTokens: 0 }, context)
+    await takeSlot(ticket, { inputTokens: expected, maxOutputTokens: 0 }, context)
     const { vectors, inputTokens } = await workInTime(context, () => embedder.embed(inputs, signal, callerKeys))
     ticket.charge(inputTokens)
     signal.throwIfAborted()

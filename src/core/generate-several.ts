@@ -6,8 +6,8 @@ import type { GenerationEvent, Timings, Usage } from '../contract/event.ts'
 import { linkedSignal } from '../contract/linked-signal.ts'
 import type { GenerationRequest } from '../contract/request.ts'
 import type { Ticket } from '../contract/scheduler.ts'
-import { costOf } from './cost.ts'
 import { estimatePrompt } from './estimate-tokens.ts'
+import { costOf } from './take-slot.ts'
 
 type Totals = { readonly usage: Usage; readonly timings: Timings }
 type Around = {

@@ -6,8 +6,7 @@ import { isTruncated } from '../contract/is-truncated.ts'
 import type { GenerationRequest } from '../contract/request.ts'
 import { createOutputParser } from '../model-text/parse/output-parser.ts'
 import type { CallCheck } from './check-calls.ts'
-import type { OutputCheck } from './check-output.ts'
-import { LastCallArguments } from './last-call-arguments.ts'
+import { isJson, type OutputCheck } from './check-output.ts'
 
 export type OutputPipelineOptions = {
   /** Milliseconds of a monotonic clock. */
@@ -109,6 +108,23 @@ export function createOutputPipeline(options: OutputPipelineOptions): Emit<Engin
       case 'error':
         return emit(event)
     }
+  }
+}
+
+/** Collects the arguments of each choice's last call. */
+class LastCallArguments {
+  readonly #arguments = new Map<number, string>()
+
+  observe(event: GenerationEvent): void {
+    if (event.type === 'tool-call-start') this.#arguments.set(event.choice, '')
+    else if (event.type === 'tool-call-delta') {
+      this.#arguments.set(event.choice, (this.#arguments.get(event.choice) ?? '') + event.delta)
+    }
+  }
+
+  /** Whether they are complete JSON: the answer was then not truncated inside them. */
+  areComplete(choice: number): boolean {
+    return isJson(this.#arguments.get(choice) ?? '')
   }
 }
 

@@ -2,7 +2,8 @@ import type { RequestContext } from '../contract/context.ts'
 import type { Ranking, RankRequest } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import { estimateText } from './estimate-tokens.ts'
-import { slotInTime, workInTime } from './time-limits.ts'
+import { takeSlot } from './take-slot.ts'
+import { workInTime } from './time-limits.ts'
 import { withTicket } from './with-ticket.ts'
 
 /** Scores texts with the ranking head, on a slot of the model. `model` is the id of the model that served. */
@@ -18,7 +19,7 @@ export function rank(request: RankRequest, context: RequestContext): Promise<Ran
     const { query = '', texts } = request
     // The query is read with each text.
     const inputTokens = texts.reduce((sum, text) => sum + estimateText(query) + estimateText(text), 0)
-    await slotInTime(ticket, { inputTokens, maxOutputTokens: 0 }, context)
+    await takeSlot(ticket, { inputTokens, maxOutputTokens: 0 }, context)
     const ranking = await workInTime(context, () => ranker.rank(request, signal))
     ticket.charge(ranking.inputTokens)
     signal.throwIfAborted()

@@ -9,7 +9,7 @@ import type { TimeLimits } from '../contract/time-limits.ts'
 import { Cancellations, type StoppedRun } from './cancellations.ts'
 import { embed } from './embed.ts'
 import { generate } from './generate.ts'
-import { slotInTime } from './time-limits.ts'
+import { takeSlot } from './take-slot.ts'
 
 const request = { ...plainRequest, id: 'r', model: 'm', prompt: { type: 'text', text: 'hello' } as const }
 const text: EngineEvent = { type: 'text-delta', choice: 0, delta: 'a' }
@@ -144,7 +144,7 @@ test('a request that gets a slot at once waits for nothing', () => {
   const context = contextOf(stubEngine({}))
   const limited = { ...context, model: { ...context.model, limits: { queueMs: 50 } } }
   const ticket = context.model.scheduler.enter(limited)
-  expect(slotInTime(ticket, {}, limited)).toBeUndefined()
+  expect(takeSlot(ticket, {}, limited)).toBeUndefined()
   expect(vi.getTimerCount()).toBe(0)
   expect(context.model.scheduler.load.busy).toBe(1)
 })

@@ -1,20 +1,10 @@
 import type { RequestContext } from '../contract/context.ts'
 import { AppError } from '../contract/errors.ts'
 import type { EngineEvent } from '../contract/event.ts'
-import type { RequestCost, Ticket } from '../contract/scheduler.ts'
 
 const never = Number.POSITIVE_INFINITY
 
 type Limited = Pick<RequestContext, 'model' | 'signal' | 'onLimit'>
-
-/** Takes a slot of the model; undefined when one is free. A request that waits for longer than its limit is stopped. */
-export function slotInTime(ticket: Ticket, cost: RequestCost, { model, signal, onLimit }: Limited): Promise<void> | undefined {
-  const waiting = ticket.slot(cost, signal)
-  const limitMs = model.limits?.queueMs
-  if (waiting === undefined || limitMs === undefined) return waiting
-  const timer = setTimeout(() => onLimit?.(queueTimeout(limitMs)), limitMs)
-  return waiting.finally(() => clearTimeout(timer))
-}
 
 /** Runs work of an engine that generates no tokens: it has the time of a first token. */
 export async function workInTime<T>({ model, onLimit }: Limited, work: () => Promise<T>): Promise<T> {
@@ -99,11 +89,6 @@ export class RunClock {
     this.#wakesAtMs = never
     this.#check()
   }
-}
-
-function queueTimeout(limitMs: number): AppError {
-  const message = `the request waited for a slot of the model for ${limitMs} ms, its limit (limits.queueMs); try again later`
-  return new AppError('queue-timeout', message, { stopsRun: true })
 }
 
 function firstTokenTimeout(limitMs: number): AppError {

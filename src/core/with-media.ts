@@ -11,42 +11,46 @@ import { hasMedia, placedMediaIn } from '../contract/parts.ts'
 import type { ContentPart, MediaPart, Message, OutputPart, Prompt } from '../contract/request.ts'
 
 type MediaDeps = { readonly media?: MediaReader }
+type Received<R> = { readonly request: R; readonly caller: MediaCaller }
+
+/** A request with its media, whose memory is to be released. */
+type WithBytes<R> = { readonly request: R; release(): void }
 
 /**
  * Runs work on the request with bytes in the place of every reference to media. Rejects as `MediaReader.read`; without a reader, any
  * reference is refused.
  */
-export function withMedia<R extends { readonly prompt: Prompt }, T>(
+export async function withMedia<R extends { readonly prompt: Prompt }, T>(
   deps: MediaDeps,
   received: Received<R>,
   work: (complete: R) => Promise<T>,
 ): Promise<T> {
-  const { request } = received
-  return hasMedia(request.prompt) ? withRead(deps, received, work) : work(request)
+  const read = await readMedia(deps, received)
+  try {
+    return await work(read?.request ?? received.request)
+  } finally {
+    read?.release()
+  }
 }
 
-type Received<R> = { readonly request: R; readonly caller: MediaCaller }
-
-async function withRead<R extends { readonly prompt: Prompt }, T>(
+/** The same, for a caller that releases the memory. Undefined: the request refers to no media. */
+export function readMedia<R extends { readonly prompt: Prompt }>(
   { media: reader }: MediaDeps,
   { request, caller }: Received<R>,
-  work: (complete: R) => Promise<T>,
-): Promise<T> {
+): Promise<WithBytes<R>> | undefined {
   const { prompt } = request
+  if (prompt.type !== 'chat' || !hasMedia(prompt)) return undefined
   const items = referencesIn(prompt)
   const [first] = items
-  if (prompt.type !== 'chat' || first === undefined) return work(request)
+  if (first === undefined) return undefined
   if (reader === undefined) {
     throw new AppError('unsupported-field', `this server reads no ${first.kind}: send text`, { at: first.at })
   }
-  const { media, release } = await reader.read(items, caller)
-  try {
+  return reader.read(items, caller).then(({ media, release }) => {
     const found = new Map(items.map(({ source }, index) => [source, media[index] as MediaBytes]))
     const messages = prompt.messages.map((message) => replaceIn(message, found))
-    return await work({ ...request, prompt: { ...prompt, messages } })
-  } finally {
-    release()
-  }
+    return { request: { ...request, prompt: { ...prompt, messages } }, release }
+  })
 }
 
 /** The references to media in a prompt, in their order. */

@@ -1,11 +1,12 @@
 import type { Emit } from '../../contract/emit.ts'
+import { AppError } from '../../contract/errors.ts'
 import type { GenerationEvent } from '../../contract/event.ts'
-import type { GenerationRequest, Prompt } from '../../contract/request.ts'
+import { type CanonicalPath, field, fillFields } from '../../contract/field.ts'
+import type { GenerationRequest, Prompt, Tool } from '../../contract/request.ts'
 import type { Validator } from '../../contract/validator.ts'
-import { enforceGrammars } from './enforce-grammars.ts'
+import { parametersOf } from './function-of.ts'
 import { asFunctions, isCustomTool } from './function-prompt.ts'
 import { restoreCalls } from './restore-calls.ts'
-import { restorePlaces } from './restore-places.ts'
 
 type Around = {
   /** Without one, grammars are only shown to the model. */
@@ -13,34 +14,79 @@ type Around = {
   readonly signal: AbortSignal
   readonly emit: Emit<GenerationEvent>
 }
-type Run = (request: GenerationRequest, emit: Emit<GenerationEvent>) => Promise<void>
 
-/**
- * Runs a request whose custom tools are functions with one string for the engine, and custom tools for the caller: in its events and in
- * the places of failures. Rejects for a grammar that cannot be used, and with the signal's reason.
- */
-export function withFunctions(request: GenerationRequest, around: Around, run: Run): Promise<void> {
-  const { prompt } = request
-  const functions = prompt.type === 'chat' ? asFunctions(prompt) : prompt
-  if (prompt.type !== 'chat' || functions.type !== 'chat' || functions === prompt) return run(request, around.emit)
-  return withChanged({ ...request, prompt }, functions, { around, run })
+/** A request as the engine gets it: its custom tools are functions with one string. */
+type WithFunctions = {
+  readonly request: GenerationRequest
+  /** The caller gets events of custom tools. */
+  readonly emit: Emit<GenerationEvent>
+  /** A failure, at the place of the request as it was. */
+  restore(error: unknown): unknown
 }
 
-type ChatPrompt = Extract<Prompt, { type: 'chat' }>
-
-async function withChanged(
-  request: GenerationRequest & { readonly prompt: ChatPrompt },
-  functions: ChatPrompt,
-  { around: { validator, signal, emit }, run }: { readonly around: Around; readonly run: Run },
-): Promise<void> {
+/** Makes functions of the custom tools of a request; undefined: it has none. Rejects for a grammar that cannot be used, and with the signal's reason. */
+export function withFunctions(request: GenerationRequest, around: Around): Promise<WithFunctions> | undefined {
   const { prompt } = request
-  const names = new Set(prompt.tools.filter(isCustomTool).map(({ name }) => name))
-  if (names.size === 0) return run({ ...request, prompt: functions }, emit)
-  const tools =
-    validator === undefined ? functions.tools : await enforceGrammars(functions.tools, prompt.tools, { validator, signal })
-  try {
-    await run({ ...request, prompt: { ...functions, tools } }, restoreCalls(names, emit))
-  } catch (error) {
-    throw restorePlaces(error, prompt.tools)
+  if (prompt.type !== 'chat') return undefined
+  const functions = asFunctions(prompt)
+  return functions === prompt ? undefined : replace({ ...request, prompt: functions }, prompt.tools, around)
+}
+
+async function replace(
+  request: GenerationRequest & { readonly prompt: Extract<Prompt, { type: 'chat' }> },
+  declared: readonly Tool[],
+  { validator, signal, emit }: Around,
+): Promise<WithFunctions> {
+  const names = new Set(declared.filter(isCustomTool).map(({ name }) => name))
+  // Only earlier calls are custom.
+  if (names.size === 0) return { request, emit, restore: (error) => error }
+  const { tools } = request.prompt
+  const enforced = validator === undefined ? tools : await enforceGrammars(tools, declared, { validator, signal })
+  return {
+    request: { ...request, prompt: { ...request.prompt, tools: enforced } },
+    emit: restoreCalls(names, emit),
+    restore: (error) => restorePlaces(error, declared),
   }
+}
+
+/** The functions, with what the grammars of their custom tools allow to be enforced. */
+function enforceGrammars(
+  functions: readonly Tool[],
+  declared: readonly Tool[],
+  { validator, signal }: { readonly validator: Pick<Validator, 'inputSchema'>; readonly signal: AbortSignal },
+): Promise<readonly Tool[]> {
+  return Promise.all(
+    functions.map(async (made, index) => {
+      const custom = declared[index]
+      if (custom?.type !== 'custom' || custom.grammar === undefined || made.type === 'custom' || made.type === 'server')
+        return made
+      const place = ['prompt', 'tools', index, 'grammar', 'definition']
+      const input = await validator.inputSchema(custom.grammar, { place, signal })
+      return { ...made, enforced: parametersOf(input) }
+    }),
+  )
+}
+
+function restorePlaces(error: unknown, tools: readonly Tool[]): unknown {
+  if (!(error instanceof AppError)) return error
+  const { at, param, retryAfterMs, overflow } = error
+  const message = fillFields(error.template, (path) => field(...placeIn(tools, path)))
+  if (message === error.template && (at === undefined || placeIn(tools, at) === at)) return error
+  return new AppError(error.code, message, {
+    ...(at !== undefined && { at: placeIn(tools, at) }),
+    ...(param !== undefined && { param }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(overflow !== undefined && { overflow }),
+    cause: error,
+  })
+}
+
+/** The parameters of such a function are made from the grammar of the tool. */
+function placeIn(tools: readonly Tool[], path: CanonicalPath): CanonicalPath {
+  const [root, list, index, member] = path
+  if (root !== 'prompt' || list !== 'tools' || typeof index !== 'number') return path
+  if (member !== 'parameters' && member !== 'strict') return path
+  const tool = tools[index]
+  if (tool === undefined || !isCustomTool(tool)) return path
+  return tool.grammar === undefined ? ['prompt', 'tools', index] : ['prompt', 'tools', index, 'grammar', 'definition']
 }

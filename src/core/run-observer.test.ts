@@ -5,7 +5,7 @@ import type { EngineEvent } from '../contract/event.ts'
 import { plainRequest } from '../contract/request.ts'
 import type { RequestCost, Scheduler } from '../contract/scheduler.ts'
 import { generate } from './generate.ts'
-import { SpentTokens } from './spent-tokens.ts'
+import { RunObserver } from './run-observer.ts'
 
 const text: EngineEvent = { type: 'text-delta', choice: 0, delta: 'a' }
 
@@ -17,9 +17,9 @@ describe('a run has cost', () => {
     ['its output alone, where the engine cannot count the prompt', undefined, [text], 1],
     ['what the engine reports', 10, [text, text, shortUsage], 2],
   ])('%s', (_, inputTokens, events, total) => {
-    const spent = new SpentTokens(inputTokens)
-    for (const event of events) spent.observe(event)
-    expect(spent.total).toBe(total)
+    const run = new RunObserver(1, inputTokens)
+    for (const event of events) run.observe(event)
+    expect(run.spent).toBe(total)
   })
 })
 

@@ -1,0 +1,73 @@
+import type { Emit } from '../contract/emit.ts'
+import { AppError } from '../contract/errors.ts'
+import type { EngineEvent, FinishReason, GenerationEvent } from '../contract/event.ts'
+
+type FinishEvent = Extract<GenerationEvent, { type: 'finish' }>
+
+/** How the choices of a cancelled request end; undefined: it was not cancelled, or fails. */
+export function finishOfCancelled(signal: AbortSignal): FinishReason | undefined {
+  return signal.aborted ? AppError.from(signal.reason).keepsOutput : undefined
+}
+
+/** Watches a run: what it has cost, also when it is stopped before the engine reports that, and what its reply lacks when it is cancelled. */
+export class RunObserver {
+  readonly #choices: number
+  readonly #finished: number[] = []
+  #hasStarted = false
+  /** There was a sign that the prompt is read. */
+  #hasBegun = false
+  #inputTokens: number
+  #cachedInputTokens = 0
+  #outputTokens = 0
+  #reasoningTokens = 0
+  #reported: number | undefined = undefined
+
+  constructor(choices: number, inputTokens = 0) {
+    this.#choices = choices
+    this.#inputTokens = inputTokens
+  }
+
+  observe(event: EngineEvent | GenerationEvent): void {
+    if (event.type === 'raw-text' || 'delta' in event) {
+      // Engines count at the end: until then, a piece is taken for a token.
+      this.#hasBegun = true
+      this.#outputTokens += 1
+      if (event.type === 'reasoning-delta') this.#reasoningTokens += 1
+    } else if (event.type === 'prompt-read') {
+      this.#hasBegun = true
+      this.#inputTokens = event.inputTokens
+      this.#cachedInputTokens = event.cachedInputTokens
+    } else if (event.type === 'start') {
+      this.#hasStarted = true
+      this.#inputTokens = event.inputTokens ?? 0
+    } else if (event.type === 'finish') this.#finished.push(event.choice)
+    else if (event.type === 'usage') this.#reported = event.usage.inputTokens + event.usage.outputTokens
+  }
+
+  /** The tokens that the run has cost. */
+  get spent(): number {
+    if (this.#reported !== undefined) return this.#reported
+    return this.#hasBegun ? this.#inputTokens + this.#outputTokens : 0
+  }
+
+  /** Ends the choices that have not finished. */
+  async finishOpen(reason: FinishReason, emit: Emit<FinishEvent>): Promise<void> {
+    const finished = new Set(this.#finished)
+    for (let choice = 0; choice < this.#choices; choice++) {
+      if (!finished.has(choice)) await emit({ type: 'finish', choice, reason })
+    }
+  }
+
+  /** Ends the reply of a cancelled request that keeps its output. */
+  async complete(model: string, reason: FinishReason, emit: Emit<GenerationEvent>): Promise<void> {
+    if (!this.#hasStarted) await emit({ type: 'start', model, warnings: [] })
+    await this.finishOpen(reason, emit)
+    const usage = {
+      inputTokens: this.#inputTokens,
+      cachedInputTokens: this.#cachedInputTokens,
+      outputTokens: this.#outputTokens,
+      reasoningTokens: this.#reasoningTokens,
+    }
+    await emit({ type: 'usage', usage, timings: {} })
+  }
+}

@@ -1,0 +1,173 @@
+import type { RequestContext } from '../contract/context.ts'
+import type { Emit } from '../contract/emit.ts'
+import type { Engine, PreparedGeneration } from '../contract/engine.ts'
+import { AppError, type ContextOverflow } from '../contract/errors.ts'
+import type { EngineEvent, GenerationEvent, StartEvent } from '../contract/event.ts'
+import type { CanonicalPath } from '../contract/field.ts'
+import type { GenerationRequest } from '../contract/request.ts'
+import type { Ticket } from '../contract/scheduler.ts'
+import type { Validator } from '../contract/validator.ts'
+import { createCallCheck, toolsToCheck } from './check-calls.ts'
+import { createOutputCheck, needsOutputCheck } from './check-output.ts'
+import { ignoredByTemplate } from './ignored-by-template.ts'
+import { createOutputPipeline, elapsed } from './output-pipeline.ts'
+import type { Turn } from './prefix-memory.ts'
+import { refuseOtherTools, refuseUnhonoured } from './refuse-unhonoured.ts'
+import { needsCallsHeld, runWithRequiredCalls } from './required-calls.ts'
+import { finishOfCancelled, RunObserver } from './run-observer.ts'
+import { costOf, type Loading, takeSlot } from './take-slot.ts'
+import { RunClock } from './time-limits.ts'
+
+export type StepDeps = {
+  /** Milliseconds of a monotonic clock. */
+  now(): number
+  /** Validates output that a grammar does not guarantee; without one, `structured` stays `partial`. */
+  readonly validator?: Validator
+  /** The operator's preset in use. */
+  readonly presets?: { readonly inUse: { readonly name: string | undefined } | undefined }
+  /** Finds where a conversation differs from its turn before. */
+  readonly prefixes?: { note(turn: Turn): CanonicalPath | undefined }
+}
+
+type Step = {
+  readonly context: RequestContext
+  readonly ticket: Ticket
+  readonly loading: Loading
+  readonly emit: Emit<GenerationEvent>
+  /** The requests that run after this one on its ticket. */
+  readonly later: readonly GenerationRequest[]
+}
+
+/** Runs one request, which holds a slot only while the engine generates. */
+export async function runStep(
+  { now, validator, presets, prefixes }: StepDeps,
+  request: GenerationRequest,
+  { context, ticket, loading, emit, later }: Step,
+): Promise<void> {
+  const { model, signal, receivedAtMs: startedMs } = context
+  signal.throwIfAborted()
+  refuseOtherTools(request)
+  const ready = loading.ready()
+  if (ready !== undefined) await ready
+  const loadMs = loading.totalMs
+  const prepared = await prepareFitting(model.engine, request, signal)
+  refuseUnhonoured(request, prepared)
+  const isTextChecked = request.toolChoice.type !== 'required' && needsOutputCheck(request.output, prepared)
+  const check = isTextChecked ? await createOutputCheck(validator, request.output, signal) : undefined
+  const declared = request.prompt.type === 'chat' ? request.prompt.tools : []
+  const tools = toolsToCheck(request, prepared)
+  const callCheck = tools.length === 0 ? undefined : await createCallCheck(validator, { tools, declared, signal })
+  const queuedMs = now()
+  const waiting = takeSlot(ticket, costOf(request, prepared, { later, principal: context.principal }), context)
+  if (waiting !== undefined) await waiting
+  try {
+    const queueMs = elapsed(queuedMs, now())
+    // A stop sequence may truncate the output, which is then not validated.
+    const isValidated = check?.isComplete === true && request.stop.length === 0
+    const starting = emit(
+      startEvent(model.id, {
+        prepared,
+        isValidated,
+        preset: presets?.inUse,
+        divergedAt: findDivergence(prefixes, request, context),
+        ignored: [...ignoredByTemplate(request, model.engine), ...ignoredKeys(request, prepared), ...(prepared.ignored ?? [])],
+      }),
+    )
+    if (starting !== undefined) await starting
+    const attempt = async (wanted: GenerationRequest, inner: Emit<GenerationEvent>) => {
+      const current = wanted === request ? prepared : await prepareFitting(model.engine, wanted, signal)
+      const timings = { queueMs, loadMs }
+      const onEvent = createOutputPipeline({
+        now,
+        request: wanted,
+        prepared: current,
+        check,
+        callCheck,
+        startedMs,
+        timings,
+        emit: inner,
+      })
+      const run = new RunObserver(wanted.choices, current.inputTokens)
+      const clock = new RunClock(context, now)
+      try {
+        const take: Emit<EngineEvent> = (event) => {
+          // Stops engines that ignore their signal.
+          if (signal.aborted) throw AppError.from(signal.reason)
+          run.observe(event)
+          clock.observe(event)
+          const pending = onEvent(event)
+          return pending === undefined ? undefined : clock.pausedFor(pending)
+        }
+        await current.run(signal, take, context.onLateTokens)
+      } catch (error) {
+        const reason = finishOfCancelled(signal)
+        // What the parser holds belongs to the output.
+        if (reason !== undefined) await run.finishOpen(reason, onEvent)
+        throw error
+      } finally {
+        clock.close()
+        ticket.charge(run.spent)
+      }
+    }
+    if (needsCallsHeld(request, prepared))
+      await runWithRequiredCalls(request, attempt, { repeatsByGrammar: prepared.repeatsByGrammar, emit })
+    else await attempt(request, emit)
+  } finally {
+    ticket.release()
+  }
+}
+
+/** Prepares a request; an output limit that may be shortened gives way to what the context has room for. */
+function prepareFitting(engine: Engine, request: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
+  return engine.prepare(request, signal).catch((error: unknown) => {
+    const { isMaxOutputAssumed, mayShortenOutput, minOutputTokens = 1 } = request
+    const mayShorten = isMaxOutputAssumed === true || mayShortenOutput === true
+    const room = mayShorten && error instanceof AppError ? roomIn(error.overflow) : 0
+    if (room < Math.max(1, minOutputTokens)) throw error
+    if (mayShortenOutput !== true) return engine.prepare({ ...request, maxOutputTokens: room }, signal)
+    // The context is the limit then, and the engine says so when the output reaches it.
+    const { maxOutputTokens: _, ...unlimited } = request
+    return engine.prepare(unlimited, signal)
+  })
+}
+
+function roomIn(overflow: ContextOverflow | undefined): number {
+  return overflow === undefined || overflow.estimated === true ? 0 : overflow.contextLength - overflow.inputTokens
+}
+
+type Beginning = {
+  readonly prepared: PreparedGeneration
+  readonly isValidated: boolean
+  readonly preset: { readonly name: string | undefined } | undefined
+  readonly divergedAt: CanonicalPath | undefined
+  readonly ignored: readonly CanonicalPath[]
+}
+
+function findDivergence(
+  prefixes: StepDeps['prefixes'],
+  { prompt, forwarded }: GenerationRequest,
+  { principal, model, session = forwarded?.promptCacheKey }: RequestContext,
+): CanonicalPath | undefined {
+  return prompt.type === 'chat' ? prefixes?.note({ owner: principal.id, model: model.id, session, prompt }) : undefined
+}
+
+function startEvent(model: string, { prepared, isValidated, preset, divergedAt, ignored }: Beginning): StartEvent {
+  const { inputTokens } = prepared
+  const structured = isValidated && prepared.structured === 'partial' ? 'validated' : prepared.structured
+  return {
+    type: 'start',
+    model,
+    warnings: [],
+    ...(inputTokens !== undefined && { inputTokens }),
+    ...(structured !== undefined && { structured }),
+    ...(prepared.outputFormat?.reasoning !== undefined && { reasons: true as const }),
+    ...(preset !== undefined && { preset: preset.name ?? 'unnamed' }),
+    ...(divergedAt !== undefined && { divergedAt }),
+    ...(ignored.length > 0 && { ignored }),
+  }
+}
+
+/** Keys for servers, where no server takes one of them. */
+function ignoredKeys({ callerKeys }: GenerationRequest, { usesCallerKeys }: PreparedGeneration): readonly CanonicalPath[] {
+  return callerKeys === undefined || usesCallerKeys === true ? [] : [['callerKeys']]
+}
