@@ -1,6 +1,6 @@
-import { PrefillPacer } from '../src/engine/llama/worker/prefill-pacer.ts'
-import type { Round } from '../src/engine/llama/worker/rounds.ts'
-import { block } from '../src/engine/llama/worker/step-length.ts'
+import { PrefillPacer } from '../src/engine/llama/worker/rounds/prefill-pacer.ts'
+import type { Round } from '../src/engine/llama/worker/rounds/rounds.ts'
+import { block } from '../src/engine/llama/worker/rounds/step-length.ts'
 import { printTable } from './report.ts'
 
 /**

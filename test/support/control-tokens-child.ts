@@ -1,8 +1,8 @@
 import { getLlama, LlamaLogLevel } from 'node-llama-cpp'
-import { infillTokens } from '../../src/engine/llama/worker/infill.ts'
-import { readTemplatePart } from '../../src/engine/llama/worker/model-template.ts'
-import { renderSegments, tokenizeSegmentsNow } from '../../src/engine/llama/worker/prompt.ts'
-import { rankTokens } from '../../src/engine/llama/worker/rank-tokens.ts'
+import { readTemplatePart } from '../../src/engine/llama/worker/model/model-template.ts'
+import { infillTokens } from '../../src/engine/llama/worker/prompt/infill.ts'
+import { renderSegments, tokenizeSegmentsNow } from '../../src/engine/llama/worker/prompt/prompt.ts'
+import { rankTokens } from '../../src/engine/llama/worker/prompt/rank-tokens.ts'
 import { attacksWith, type ChatRequest } from './hostile-requests.ts'
 
 export type ControlTokensAnswer = {

@@ -1,5 +1,5 @@
 import { getLlama, LlamaLogLevel } from 'node-llama-cpp'
-import { readVocabulary } from '../../src/engine/llama/worker/vocabulary.ts'
+import { readVocabulary } from '../../src/engine/llama/worker/sampling/vocabulary.ts'
 
 /** Tells, for each text, the bytes of its tokens joined, and the end tokens' texts. A process of its own: native code. */
 process.once('message', async ({ modelPath, texts }: { modelPath: string; texts: string[] }) => {

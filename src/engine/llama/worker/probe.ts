@@ -1,6 +1,6 @@
 import { getLlama, type Llama, LlamaLogLevel } from 'node-llama-cpp'
 import { messageOf } from '../../../contract/errors.ts'
-import { computeAndForget } from './context.ts'
+import { computeAndForget } from './context/context.ts'
 import { endWithParent } from './parent-watch.ts'
 
 /** Enough tokens that llama.cpp computes them as it does a prompt, on the GPU also where layers are not. */

@@ -1,0 +1,117 @@
+import type { Token } from 'node-llama-cpp'
+import type { PromptToken } from '../../../../contract/event.ts'
+import { checkContextFit } from '../../../shared/context-fit.ts'
+import type { Report } from '../../channel/ipc.ts'
+import type { WorkerModel } from '../model/model.ts'
+import type { PrefillPacer } from '../rounds/prefill-pacer.ts'
+import type { RunCommand, RunControl } from '../sampling/run-control.ts'
+import { fillSlot, type KeptPrefixes, keepPrefix } from '../slots/fill-slot.ts'
+import type { SlotLease, SlotPool } from '../slots/slot-pool.ts'
+import type { Slot } from '../slots/slots.ts'
+import { openChoice } from './choice.ts'
+import { sampleInParallel } from './parallel-sampling.ts'
+import { describePrompt, scorePrompt } from './score-prompt.ts'
+
+/** A running request: its command, its control, and its source of slots. */
+export type Run = {
+  readonly command: RunCommand
+  readonly control: RunControl
+  readonly pacer: PrefillPacer
+  readonly pool: SlotPool<Slot>
+}
+
+type Done = Extract<Report, { type: 'done' }>
+
+/**
+ * Generates for one request and reports progress: the prompt is read once, on the request's own slot, then its choices are sampled
+ * in parallel. The caller reports the result, after this has released every slot.
+ */
+export async function decode(loaded: WorkerModel, run: Run, report: (report: Report) => void): Promise<Done> {
+  const { id, choices, maxOutputTokens, tokens } = run.command
+  // A worker that was restarted since the prompt was prepared may have found another file.
+  checkContextFit({ inputTokens: tokens.length, outputTokens: maxOutputTokens, contextLength: loaded.context.contextSize })
+  const counts = { outputTokens: 0, reasoningTokens: 0 }
+  const drafts = { proposed: 0, accepted: 0 }
+  let decodeFromMs: number | undefined
+  let cancelled = false
+
+  const first = await run.pool.take({}, tokens)
+  const startedMs = performance.now()
+  const cachedTokens = await readPrompt(loaded, { ...run, first }, report)
+  const begin = () => {
+    if (decodeFromMs !== undefined) return
+    decodeFromMs = performance.now()
+    report({ type: 'prompt-read', id, cachedTokens: cachedTokens ?? 0, prefillMs: Math.round(decodeFromMs - startedMs) })
+  }
+  if (cachedTokens === undefined) {
+    cancelled = true
+    first.giveBack()
+  } else if (maxOutputTokens === 0) {
+    begin()
+    for (let choice = 0; choice < choices; choice++) report({ type: 'choice-done', id, choice, reason: 'length' })
+    first.giveBack()
+  } else {
+    await sampleInParallel({
+      ...run,
+      rounds: loaded.rounds,
+      prefixes: prefixesOf(loaded, run.command),
+      first,
+      open: (index, control) => openChoice(loaded, { command: run.command, control, pacer: run.pacer, index, begin }, report),
+      onEnd({ index, outputTokens, reasoningTokens, drafts: drafted }, { reason, stopSequence }) {
+        counts.outputTokens += outputTokens
+        counts.reasoningTokens += reasoningTokens
+        drafts.proposed += drafted?.proposed ?? 0
+        drafts.accepted += drafted?.accepted ?? 0
+        if (reason === 'cancelled') cancelled = true
+        else report({ type: 'choice-done', id, choice: index, reason, ...(stopSequence !== undefined && { stopSequence }) })
+      },
+    })
+  }
+  const decodeMs = decodeFromMs === undefined ? 0 : Math.round(performance.now() - decodeFromMs)
+  const speculating = loaded.openDrafter === undefined ? {} : { drafts }
+  return { type: 'done', id, cancelled: cancelled || run.control.cancelled(), ...counts, ...speculating, decodeMs }
+}
+
+/**
+ * Computes the prompt except its last token, whose logits give the first token of each choice, and reports the prompt's tokens if
+ * requested. The only choice of a run reads the prompt itself. Returns how many tokens the slot had already; `undefined` when cancelled.
+ */
+async function readPrompt(
+  loaded: WorkerModel,
+  { command, control, pacer, first }: Run & { readonly first: SlotLease<Slot> },
+  report: (report: Report) => void,
+): Promise<number | undefined> {
+  const { slot } = first
+  const { id, echoPrompt, choices, maxOutputTokens } = command
+  const tokens = [...command.tokens] as Token[]
+  const reportTokens = (reported: readonly PromptToken[]) => report({ type: 'prompt-tokens', id, tokens: reported })
+  try {
+    const prefixes = prefixesOf(loaded, command)
+    if (echoPrompt?.topLogprobs !== undefined) {
+      await prefixes?.store.save(slot, [])
+      slot.owner = prefixes?.owner
+      const isRead = await scorePrompt(loaded, {
+        slot,
+        control,
+        tokens,
+        topLogprobs: echoPrompt.topLogprobs,
+        report: reportTokens,
+      })
+      return isRead ? 0 : undefined
+    }
+    if (echoPrompt !== undefined) reportTokens(describePrompt(loaded, tokens))
+    const kept = await keepPrefix(slot, { tokens, others: [], prefixes })
+    if (choices === 1 && maxOutputTokens !== 0) return kept
+    const reading = { pacer, rounds: loaded.rounds, isOver: control.cancelled }
+    return (await fillSlot(slot, { tokens, others: [], prefixes }, reading)) ? kept : undefined
+  } catch (error) {
+    // The failed step leaves unknown contents in the cache, as in `sampleInParallel`.
+    await slot.sequence.clearHistory().catch(() => undefined)
+    first.giveBack()
+    throw error
+  }
+}
+
+function prefixesOf({ prefixStore: store }: WorkerModel, { owner }: RunCommand): KeptPrefixes | undefined {
+  return store === undefined || owner === undefined ? undefined : { store, owner }
+}

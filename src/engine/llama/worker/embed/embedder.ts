@@ -1,0 +1,99 @@
+import type { LlamaEmbeddingContext, LlamaModel, Token } from 'node-llama-cpp'
+import { AppError } from '../../../../contract/errors.ts'
+import { embeddingSequence, readEmbedding } from '../context/native.ts'
+import { withInterrupt } from '../rounds/interrupt.ts'
+import { readAtOnce, readInSteps } from '../rounds/prefill.ts'
+import { PrefillPacer } from '../rounds/prefill-pacer.ts'
+import { Rounds } from '../rounds/rounds.ts'
+import { PooledVector } from './pooled-vector.ts'
+import { isCausal, type Pooling, poolingOf } from './pooling.ts'
+
+const smallestContext = 512
+/** node-llama-cpp drops tokens as soon as a context has room for only one more. */
+const unusedTokens = 2
+/** llama.cpp also computes and keeps the logits of every token of a step: 100 KB each and more. */
+const largestStep = 128
+
+type EmbedderOptions = {
+  readonly contextLength: number
+  readonly threads: number
+  /** The longest that a step may take. */
+  readonly stopWithinMs: number
+}
+
+type Open = { readonly context: LlamaEmbeddingContext; readonly size: number; readonly rounds: Rounds }
+
+/**
+ * Turns texts into vectors, one at a time. It has its own context, created on first use and as large as the longest text so far
+ * needs.
+ */
+export class Embedder {
+  readonly #model: LlamaModel
+  readonly #threads: number
+  readonly #pacer: PrefillPacer
+  readonly #isCausal: boolean
+  readonly pooling: Pooling
+  /** Tokens that one text may have. */
+  readonly maxTokens: number
+  #open: Open | undefined
+  #turn: Promise<unknown> = Promise.resolve()
+
+  constructor(model: LlamaModel, { contextLength, threads, stopWithinMs }: EmbedderOptions) {
+    this.#model = model
+    this.#threads = threads
+    this.#pacer = new PrefillPacer({ largestStep, stopWithinMs })
+    this.#isCausal = isCausal(model)
+    this.pooling = poolingOf(model)
+    this.maxTokens = this.#isCausal ? contextLength : Math.min(contextLength, model.trainContextSize)
+  }
+
+  /** Ends the pass that is computed, if its text is cancelled. */
+  interruptIfOver(): void {
+    this.#open?.rounds.interruptIfOver()
+  }
+
+  /** The text's vector; texts are computed in order. `cancelled` when `cancelled()` was true between two steps, or ended one. */
+  embed(tokens: readonly Token[], cancelled: () => boolean): Promise<Float32Array | 'cancelled'> {
+    const result = this.#turn.then(() => (cancelled() ? 'cancelled' : this.#compute(tokens, cancelled)))
+    this.#turn = result.catch(() => undefined)
+    return result
+  }
+
+  async #compute(tokens: readonly Token[], cancelled: () => boolean): Promise<Float32Array | 'cancelled'> {
+    const { context, rounds } = await this.#contextFor(tokens.length)
+    const sequence = embeddingSequence(context)
+    const pooled = new PooledVector(this.pooling)
+    await sequence.clearHistory()
+    const compute = async (step: Token[]) => {
+      await sequence.evaluateWithoutGeneratingNewTokens(step)
+      pooled.add(readEmbedding(context, step.length), step.length)
+    }
+    const reading = { pacer: this.#pacer, rounds, isOver: cancelled, depth: 0 }
+    const isRead = await (this.#isCausal ? readInSteps(tokens, reading, compute) : readAtOnce(tokens, reading, compute))
+    if (!isRead) return 'cancelled'
+    return pooled.value
+  }
+
+  async #contextFor(tokens: number): Promise<Open> {
+    const needed = tokens + unusedTokens
+    if (this.#open !== undefined && this.#open.size >= needed) return this.#open
+    await this.#open?.context.dispose()
+    this.#open = undefined
+    const size = Math.min(this.maxTokens + unusedTokens, Math.max(smallestContext, 2 ** Math.ceil(Math.log2(needed))))
+    const { fileInsights } = this.#model
+    if (fileInsights.hasEncoder && fileInsights.hasDecoder) {
+      throw new AppError('invalid-request', 'this model is a translation model and cannot embed texts; choose another model', {
+        at: ['model'],
+      })
+    }
+    const make = () =>
+      this.#model.createEmbeddingContext({
+        contextSize: size,
+        batchSize: this.#isCausal ? Math.min(largestStep, size) : size,
+        threads: this.#threads,
+      })
+    const { made: context, interrupt } = await withInterrupt(this.#model, make)
+    this.#open = { context, size, rounds: new Rounds({ interrupt }) }
+    return this.#open
+  }
+}

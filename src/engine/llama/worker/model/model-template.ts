@@ -1,0 +1,66 @@
+import type { LlamaModel } from 'node-llama-cpp'
+import type { TemplateChoice } from '../../../../contract/engine.ts'
+import { type Prompt, plainChat, type ReasoningOptions } from '../../../../contract/request.ts'
+import { type ModelFormat, recogniseFormat, visibleTexts } from '../../../../model-text/model-format.ts'
+import { type ChatTemplate, compileChatTemplate } from '../../../../model-text/template/chat-template.ts'
+import { chosenTemplate, noTemplate } from '../../../shared/template-choice.ts'
+import { readVocabulary, type Vocabulary } from '../sampling/vocabulary.ts'
+
+/** The part of a loaded model that depends on its chat template. */
+export type TemplatePart = {
+  /**
+   * The chat template, compiled at its first use: a template that is invalid, or never ends, fails chat requests and not the load.
+   * Throws `template-failed`, also without a template.
+   */
+  readonly template: () => ChatTemplate
+  /** The format of calls and reasoning under the template. */
+  readonly format: ModelFormat
+  readonly vocabulary: Vocabulary
+  /** Whether the model may reason under this template if a request does not say. */
+  readonly thinksByDefault: () => boolean
+}
+
+/** The model's own template, and the format of calls in its configuration. */
+export type TemplateSource = { readonly own: string | undefined; readonly toolFormat: string | undefined }
+
+/** The part of a model that changes with its template; the weights stay loaded. */
+export function readTemplatePart(
+  model: LlamaModel,
+  { own, toolFormat }: TemplateSource,
+  choice: TemplateChoice = { type: 'own' },
+): TemplatePart {
+  const source = chosenTemplate(choice, own)
+  const format = recogniseFormat(source, toolFormat)
+  const { bosString, eosString } = model.tokens
+  let compiled: ChatTemplate | undefined
+  const template = () => {
+    if (source === undefined) throw noTemplate(choice)
+    const tokens = { bos: bosString ?? undefined, eos: eosString ?? undefined }
+    compiled ??= compileChatTemplate(source, tokens, { toolFormat: format.toolFormat })
+    return compiled
+  }
+  let thinks: boolean | undefined
+  const thinksByDefault = () => {
+    thinks ??= format.reasoning !== undefined && rendersThinking(template())
+    return thinks
+  }
+  return { template, format, vocabulary: readVocabulary(model, visibleTexts(format)), thinksByDefault }
+}
+
+const probe: Extract<Prompt, { type: 'chat' }> = {
+  type: 'chat',
+  ...plainChat,
+  messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello' }] }],
+}
+
+/** A template with a switch renders without it as with one of its positions; one without a switch is for a model that always reasons. */
+function rendersThinking(template: ChatTemplate): boolean {
+  const render = (reasoning: ReasoningOptions) => template.render(probe, { reasoning }).text
+  try {
+    const [on, off, absent] = [{ enabled: true }, { enabled: false }, {}].map(render)
+    return on === off || absent !== off
+  } catch {
+    // The request's own conversation shows what is wrong.
+    return true
+  }
+}

@@ -1,0 +1,166 @@
+import { availableParallelism } from 'node:os'
+import { getLlama, type LlamaContext, LlamaLogLevel, type LlamaModel } from 'node-llama-cpp'
+import type { LoadOptions } from '../../channel/ipc.ts'
+import { type ContextOptions, type OpenContext, openContext } from '../context/context.ts'
+import { Embedder } from '../embed/embedder.ts'
+import { isCausal, poolingOverrides } from '../embed/pooling.ts'
+import { type Interrupt, isOfInterrupt, withInterrupt } from '../rounds/interrupt.ts'
+import { defaultStopWithinMs, PrefillPacer } from '../rounds/prefill-pacer.ts'
+import { Rounds } from '../rounds/rounds.ts'
+import { DraftModel } from '../sampling/draft-model.ts'
+import { NgramDrafter } from '../sampling/ngram-drafter.ts'
+import type { Drafter } from '../sampling/speculation.ts'
+import { createTokenTrie, readTokenTrie, type TokenTrie } from '../sampling/token-trie.ts'
+import { identityOf, PrefixStore } from '../slots/prefix-store.ts'
+import type { Slot } from '../slots/slots.ts'
+import { readTemplatePart, type TemplatePart, type TemplateSource } from './model-template.ts'
+
+/** A loaded model with its context, as the worker uses it. */
+export type WorkerModel = TemplatePart & {
+  readonly model: LlamaModel
+  readonly context: LlamaContext
+  readonly slots: readonly Slot[]
+  /** Everything that this context computes goes through them. */
+  readonly rounds: Rounds
+  /** For prompts that are read in steps of at most so many tokens. */
+  createPacer(largestStep: number, onShortSteps?: () => void): PrefillPacer
+  readonly templateSource: TemplateSource
+  readonly embedder: Embedder
+  readonly tokenTrie: TokenTrie
+  /** Drafts the text of a choice that begins with this prompt; absent: nothing is drafted. */
+  readonly openDrafter?: (prompt: Iterable<number>) => Drafter
+  readonly prefixStore: PrefixStore | undefined
+}
+
+/** A longer context must be configured: its memory is needed for every slot. */
+const defaultContextLength = 8192
+const progressStep = 0.01
+
+type Observer = {
+  onProgress(progress: number): void
+  onLog(level: LlamaLogLevel, message: string): void
+  /** For the operator. */
+  onWarning(message: string): void
+}
+
+/** Loads the model file and makes one context with a sequence for each slot. Throws llama.cpp's own errors. */
+export async function loadModel(options: LoadOptions, { onProgress, onLog, onWarning }: Observer): Promise<WorkerModel> {
+  // Starting llama.cpp mostly waits for a process that tests its library; the file is read at the same time.
+  const [llama, metadataOverrides] = await Promise.all([startLlama(onLog), poolingOverrides(options.modelPath)])
+  let reported = 0
+  const model = await llama.loadModel({
+    modelPath: options.modelPath,
+    metadataOverrides,
+    ...(options.gpuLayers !== undefined && { gpuLayers: options.gpuLayers }),
+    onLoadProgress(progress) {
+      if (progress - reported < progressStep && progress < 1) return
+      reported = progress
+      onProgress(progress)
+    },
+  })
+  const { stopWithinMs = defaultStopWithinMs } = options
+  const threads = options.threads ?? defaultThreads(llama.cpuMathCores)
+  const contextOptions = {
+    ...options,
+    contextSize: options.contextLength ?? Math.min(model.trainContextSize, defaultContextLength),
+    threads,
+  }
+  const onUninterruptible = (why: string) => onLog(LlamaLogLevel.debug, `prompts are read in short steps: ${why}`)
+  const { context, sequences, interrupt } = await openInterruptible(model, contextOptions, onUninterruptible).catch(
+    (error: unknown) => {
+      throw withAdapterHint(error, options)
+    },
+  )
+  const slots: Slot[] = sequences.map((sequence) => ({ sequence, busy: false, lastUsed: 0 }))
+  refuseUntruncatable(options, slots)
+  const own = options.chatTemplate ?? model.fileInfo.metadata.tokenizer.chat_template
+  const templateSource = { own, toolFormat: options.toolFormat }
+  const templatePart = readTemplatePart(model, templateSource, options.template)
+  const embedder = new Embedder(model, { contextLength: context.contextSize, threads, stopWithinMs })
+  // An encoder generates nothing that could be constrained.
+  const tokenTrie = isCausal(model) ? readTokenTrie(model) : createTokenTrie([], 0)
+  const prefixStore = await openPrefixStore(options, context, onWarning)
+  const createPacer = (largestStep: number, onShortSteps?: () => void) =>
+    new PrefillPacer({ largestStep, stopWithinMs, onShortSteps, isInterruptible: interrupt !== undefined })
+  const parts = {
+    model,
+    context,
+    slots,
+    rounds: new Rounds({ interrupt, mayDivide: true }),
+    createPacer,
+    templateSource,
+    embedder,
+    tokenTrie,
+    prefixStore,
+  }
+  const openDrafter = await findDrafter(options, (settings) =>
+    DraftModel.load(llama, { settings, context: { ...contextOptions, adapters: [] }, sequences, stopWithinMs, onWarning }),
+  )
+  return { ...parts, ...templatePart, ...(openDrafter !== undefined && { openDrafter }) }
+}
+
+async function openInterruptible(
+  model: LlamaModel,
+  options: ContextOptions,
+  onMissing: (why: string) => void,
+): Promise<OpenContext & { readonly interrupt: Interrupt | undefined }> {
+  const { made, interrupt } = await withInterrupt(model, () => openContext(model, options), onMissing)
+  // Recurrent layers and sliding windows cannot take back the part of a step that was computed.
+  const canTakeBack = made.sequences[0]?.needsCheckpoints !== true
+  return { ...made, interrupt: canTakeBack ? interrupt : undefined }
+}
+
+async function findDrafter(
+  { speculation, draft }: LoadOptions,
+  load: (settings: NonNullable<LoadOptions['draft']>) => Promise<DraftModel>,
+): Promise<WorkerModel['openDrafter']> {
+  if (speculation !== undefined) return (prompt) => new NgramDrafter({ prompt, maxTokens: speculation.maxTokens })
+  if (draft === undefined) return undefined
+  const model = await load(draft)
+  return (prompt) => model.open(prompt)
+}
+
+/** A rejected draft, and what is too much of a restored prefix, is erased from the end: recurrent layers and sliding windows cannot. */
+function refuseUntruncatable(options: LoadOptions, [slot]: readonly Slot[]): void {
+  if (slot?.sequence.needsCheckpoints !== true) return
+  const setting = (['speculation', 'draft', 'prefixCache'] as const).find((name) => options[name] !== undefined)
+  if (setting === undefined) return
+  throw new Error(`this model cannot take back tokens (recurrent layers or a sliding window): remove \`${setting}\``)
+}
+
+async function openPrefixStore(
+  options: LoadOptions,
+  context: LlamaContext,
+  onWarning: Observer['onWarning'],
+): Promise<PrefixStore | undefined> {
+  const { prefixCache } = options
+  if (prefixCache === undefined) return undefined
+  return PrefixStore.open(prefixCache, await identityOf(options, context), onWarning)
+}
+
+/** llama.cpp only logs which tensor of an adapter the model does not have. */
+function withAdapterHint(error: unknown, { adapters = [] }: LoadOptions): unknown {
+  if (adapters.length === 0 || !(error instanceof Error) || !error.message.includes('LoRA')) return error
+  return new Error(`${error.message}: it is no LoRA adapter in GGUF, or one for another base model`, { cause: error })
+}
+
+function startLlama(onLog: Observer['onLog']): ReturnType<typeof getLlama> {
+  return getLlama({
+    gpu: 'auto',
+    build: 'never',
+    skipDownload: true,
+    progressLogs: false,
+    logLevel: LlamaLogLevel.info,
+    logger: (level, message) => onLog(isOfInterrupt(message) ? LlamaLogLevel.debug : level, message),
+    // No thread pool shared between contexts: a worker has one context, and another one when it embeds.
+    maxThreads: 0,
+  })
+}
+
+/**
+ * All cores but one: llama.cpp's threads spin between steps, and anything else that runs on their cores, such as the server's event
+ * loop, slows them down by a factor of 2 to 30 (measured; docs/decisions/0004).
+ */
+function defaultThreads(mathCores: number): number {
+  return Math.max(1, Math.min(mathCores, availableParallelism()) - 1)
+}

@@ -1,0 +1,123 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { LlamaModel } from 'node-llama-cpp'
+import { AppError } from '../../../../contract/errors.ts'
+import type { GenerationRequest, Prompt } from '../../../../contract/request.ts'
+import { type ReasoningAtEnd, reasoningAtEnd } from '../../../../model-text/model-format.ts'
+import { type PromptSegment, splitPrompt } from '../../../../model-text/template/literal-text.ts'
+import { checkContextFit } from '../../../shared/context-fit.ts'
+import type { WorkerModel } from '../model/model.ts'
+import { infillTokens, refuseWithoutInfill } from './infill.ts'
+
+type PromptModel = Pick<WorkerModel, 'model' | 'context' | 'vocabulary' | 'template' | 'format'>
+
+/** The parts of a request that the prompt's text depends on. */
+type PromptRequest = Pick<GenerationRequest, 'prompt' | 'reasoning'> & Partial<Pick<GenerationRequest, 'toolChoice'>>
+
+type PreparedPrompt = {
+  readonly tokens: Uint32Array
+  readonly templateMs: number
+  readonly reasoning: ReasoningAtEnd
+}
+
+/** A text up to this length is tokenized in one call, which blocks the worker for some ten milliseconds. */
+const estimateFromChars = 64 * 1024
+const estimateStepChars = 16 * 1024
+
+/**
+ * Renders and tokenizes a prompt, and checks that it fits with the requested output. Control tokens come only from
+ * the template; in the caller's text they are plain text. Throws `context-length-exceeded` with both numbers, or `template-failed`.
+ */
+export async function preparePrompt(
+  loaded: PromptModel,
+  request: PromptRequest,
+  maxOutputTokens: number | undefined,
+): Promise<PreparedPrompt> {
+  const startedMs = performance.now()
+  const { context } = loaded
+  const { prompt } = request
+  const { segments, reasoning } = renderSegments(loaded, request)
+  if (prompt.type === 'infill') refuseWithoutInfill(loaded.model)
+  await refuseFarTooLong(loaded.model, segments, { contextLength: context.contextSize, outputTokens: maxOutputTokens })
+  const tokens = Uint32Array.from(promptTokens(loaded.model, prompt, segments))
+  if (tokens.length === 0) throw new AppError('invalid-request', 'the prompt is empty: it must have at least one token')
+  checkContextFit({ inputTokens: tokens.length, outputTokens: maxOutputTokens, contextLength: context.contextSize })
+  return { tokens, templateMs: Math.round(performance.now() - startedMs), reasoning }
+}
+
+function promptTokens(model: LlamaModel, prompt: Prompt, segments: readonly PromptSegment[]): readonly number[] {
+  switch (prompt.type) {
+    case 'tokens':
+      return prompt.tokens
+    case 'infill':
+      return infillTokens(model, prompt)
+    case 'text':
+    case 'chat':
+      return tokenizeSegmentsNow(model, segments)
+  }
+}
+
+/** Tokenizes in one call, with the first token that the model's tokenizer adds. */
+export function tokenizeSegmentsNow(model: LlamaModel, segments: readonly PromptSegment[]): number[] {
+  const ids = bareTokens(model, segments)
+  const { bos, shouldPrependBosToken } = model.tokens
+  return shouldPrependBosToken && bos !== null && ids[0] !== bos ? [bos, ...ids] : ids
+}
+
+/** The tokens of the text, without any that the tokenizer adds. */
+export function bareTokens(model: LlamaModel, segments: readonly PromptSegment[]): number[] {
+  return segments.flatMap((segment, index) => tokenize(model, segment, index))
+}
+
+type Rendered = { readonly segments: readonly PromptSegment[]; readonly reasoning: ReasoningAtEnd }
+
+/** A prompt's text, split by whether control tokens are parsed. Throws `template-failed`. */
+export function renderSegments(
+  { vocabulary, template, format }: Pick<PromptModel, 'vocabulary' | 'template' | 'format'>,
+  { prompt, reasoning, toolChoice }: PromptRequest,
+): Rendered {
+  switch (prompt.type) {
+    case 'tokens':
+      return { segments: [], reasoning: 'untouched' }
+    case 'infill':
+      return { segments: [prompt.prefix, prompt.suffix].map((text) => ({ text, literal: true })), reasoning: 'untouched' }
+    case 'text':
+      return { segments: [{ text: prompt.text, literal: true }], reasoning: 'untouched' }
+    case 'chat': {
+      const rendered = template().render(prompt, { reasoning, ...(toolChoice !== undefined && { toolChoice }) })
+      return {
+        segments: splitPrompt(rendered.traced, vocabulary.controlTexts),
+        reasoning: reasoningAtEnd(rendered, prompt, format.reasoning),
+      }
+    }
+  }
+}
+
+function tokenize(model: LlamaModel, { text, literal }: PromptSegment, index: number): number[] {
+  // Tokenizers that add a space in front of a text must do it only once, at the start of the prompt.
+  return model.tokenize(text, !literal, index === 0 ? undefined : 'trimLeadingSpace')
+}
+
+/**
+ * Tokenizing megabytes of prompt in one call would block the worker for seconds. A long text is read in steps, with other work in
+ * between, until it certainly does not fit. Splitting adds a token or two at each step, so a text near the limit is left to the exact
+ * count.
+ */
+async function refuseFarTooLong(
+  model: LlamaModel,
+  segments: readonly PromptSegment[],
+  limits: { contextLength: number; outputTokens: number | undefined },
+): Promise<void> {
+  const text = segments.length === 1 ? (segments[0]?.text ?? '') : segments.map((segment) => segment.text).join('')
+  if (text.length <= estimateFromChars) return
+  const enough = limits.contextLength * 1.1 + 100
+  let count = 0
+  for (let from = 0; from < text.length; from += estimateStepChars) {
+    count += model.tokenize(text.slice(from, from + estimateStepChars), true).length
+    const readChars = Math.min(text.length, from + estimateStepChars)
+    if (count > enough) {
+      const inputTokens = Math.round((count / readChars) * text.length)
+      checkContextFit({ inputTokens, estimated: true, ...limits })
+    }
+    await nextTurn()
+  }
+}

@@ -1,0 +1,123 @@
+import type { Llama, LlamaContextSequence, Token } from 'node-llama-cpp'
+import { messageOf } from '../../../../contract/errors.ts'
+import type { LoadOptions } from '../../channel/ipc.ts'
+import { type ContextOptions, computeAndForget, openContext } from '../context/context.ts'
+import { computeTokens, createSampler, evaluateLast, refuseOtherVocabulary, sampleBest, truncate } from '../context/native.ts'
+import { readStep, warmUp } from '../rounds/prefill.ts'
+import { PrefillPacer } from '../rounds/prefill-pacer.ts'
+import { Rounds } from '../rounds/rounds.ts'
+import { sharedPrefix } from '../slots/slots.ts'
+import type { Drafter, DraftRequest } from './speculation.ts'
+
+type Settings = NonNullable<LoadOptions['draft']>
+
+/** Unless configured. A longer draft, or a less certain one, is computed in vain too often (docs/decisions/0036). */
+const defaults = { maxTokens: 8, minTokens: 0, minProbability: 0.6 }
+/** The share of a round in which the draft model reads a step of a text that it does not know yet; the rest is for the model itself. */
+const readingShare = 0.5
+
+type Parts = {
+  readonly settings: Settings
+  readonly context: ContextOptions
+  /** The sequences of the model that it drafts for. */
+  readonly sequences: readonly LlamaContextSequence[]
+  /** What a round with both models may take. */
+  readonly stopWithinMs: number
+  readonly onWarning: (message: string) => void
+}
+
+type Opened = Awaited<ReturnType<typeof openContext>>
+
+/** A small model that drafts tokens for another one. It has a context of its own, with a sequence beside each of the other's. */
+export class DraftModel {
+  readonly #limits: Required<Pick<Settings, 'maxTokens' | 'minTokens' | 'minProbability'>>
+  readonly #beside: ReadonlyMap<LlamaContextSequence, LlamaContextSequence>
+  readonly #sampler: ReturnType<typeof createSampler>
+  readonly #rounds = new Rounds()
+  readonly #pacer: PrefillPacer
+  readonly #warn: Parts['onWarning']
+  #hasWarned = false
+
+  private constructor({ settings, sequences, stopWithinMs, onWarning }: Parts, own: Opened) {
+    const { maxTokens, minTokens, minProbability } = { ...defaults, ...settings }
+    this.#limits = { maxTokens, minTokens, minProbability }
+    this.#beside = new Map(sequences.map((sequence, index) => [sequence, own.sequences[index] as LlamaContextSequence]))
+    this.#sampler = createSampler(own.context.model)
+    this.#sampler.applyConfig({ temperature: 0 })
+    const largestStep = Math.max(1, own.context.batchSize - sequences.length)
+    this.#pacer = new PrefillPacer({ largestStep, stopWithinMs: readingShare * stopWithinMs, holdsUpOthers: true })
+    this.#warn = onWarning
+  }
+
+  /** Throws llama.cpp's own errors, and one for a model that cannot draft for the other. */
+  static async load(llama: Llama, parts: Parts): Promise<DraftModel> {
+    const { modelPath, gpuLayers } = parts.settings
+    try {
+      const model = await llama.loadModel({ modelPath, ...(gpuLayers !== undefined && { gpuLayers }) })
+      const draft = new DraftModel(parts, await openContext(model, parts.context))
+      await draft.#tryOut()
+      return draft
+    } catch (error) {
+      throw new Error(`the draft model '${modelPath}' cannot be used: ${messageOf(error)}`, { cause: error })
+    }
+  }
+
+  /** Drafts the text of one choice that begins with this prompt. */
+  open(prompt: Iterable<number>): Drafter {
+    const text = [...prompt] as Token[]
+    return { push: (token) => void text.push(token), draft: (request) => this.#draft(text, request) }
+  }
+
+  async #draft(text: readonly Token[], request: DraftRequest): Promise<readonly Token[]> {
+    // The time of a round with prompts is theirs.
+    if (request.round.prompts > 0) return []
+    const sequence = this.#beside.get(request.sequence) as LlamaContextSequence
+    try {
+      const drafted = await this.#continue(sequence, text, request)
+      return drafted.length < this.#limits.minTokens ? [] : drafted
+    } catch (error) {
+      if (!this.#hasWarned) this.#warn(`drafting failed, and costs time only: ${messageOf(error)}`)
+      this.#hasWarned = true
+      await sequence.clearHistory().catch(() => undefined)
+      return []
+    }
+  }
+
+  /** Reads what the sequence lacks of the text, and goes on; a long rest is read in several rounds. */
+  async #continue(
+    sequence: LlamaContextSequence,
+    text: readonly Token[],
+    { room, isOver }: DraftRequest,
+  ): Promise<readonly Token[]> {
+    // The last token is always computed, for its logits.
+    const known = Math.min(sharedPrefix(sequence.contextTokens, text), text.length - 1)
+    if (sequence.nextTokenIndex > known) await truncate(sequence, known)
+    let unread = text.slice(known)
+    const { maxTokens, minProbability } = this.#limits
+    if (unread.length > maxTokens + 1) {
+      const reading = { pacer: this.#pacer, rounds: this.#rounds, isOver, depth: known }
+      await readStep(unread.slice(0, -1), reading, (step) => computeTokens(sequence, step))
+      return []
+    }
+    const drafted: Token[] = []
+    while (drafted.length < Math.min(room, maxTokens) && !isOver()) {
+      const next = await this.#rounds.join('tokens', () =>
+        evaluateLast(sequence, unread, (index) => sampleBest(sequence, { sampler: this.#sampler, index })),
+      )
+      if (next.probability < minProbability || sequence.model.isEogToken(next.token)) break
+      drafted.push(next.token)
+      unread = [next.token]
+    }
+    return drafted
+  }
+
+  /** Any sequence shows whether it can draft; the first step reads the weights from disk. */
+  async #tryOut(): Promise<void> {
+    const [pair] = this.#beside
+    if (pair === undefined) return
+    const [sequence, own] = pair
+    refuseOtherVocabulary(sequence.context, own.context)
+    if (own.needsCheckpoints) throw new Error('it cannot take back tokens (recurrent layers or a sliding window)')
+    await warmUp((tokens) => computeAndForget(own, tokens), this.#pacer)
+  }
+}

@@ -1,0 +1,23 @@
+import type { LlamaModel, Token } from 'node-llama-cpp'
+import type { ReasoningWatch } from '../../../shared/reasoning-watch.ts'
+import type { RunCommand } from './run-control.ts'
+
+/**
+ * Returns the tokens to insert: those of the closing tag, one after another, when the reasoning has used its budget. `undefined` for a
+ * run without a budget or without reasoning. While a grammar forbids the tag, such as inside a call, reasoning continues.
+ */
+export function closeAtBudget(
+  model: LlamaModel,
+  { watch, command, allows }: { watch: ReasoningWatch | undefined; command: RunCommand; allows: (token: Token) => boolean },
+): (() => Token | undefined) | undefined {
+  const { reasoningBudget, plan } = command
+  const close = plan.format?.reasoning?.close
+  if (reasoningBudget === undefined || watch === undefined || close === undefined) return undefined
+  const closing = model.tokenize(close, true, 'trimLeadingSpace')
+  let at: number | undefined
+  return () => {
+    const [first] = closing
+    if (at === undefined && watch.inside && watch.tokens >= reasoningBudget && first !== undefined && allows(first)) at = 0
+    return at === undefined ? undefined : closing[at++]
+  }
+}

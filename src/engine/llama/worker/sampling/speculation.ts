@@ -1,0 +1,87 @@
+import type { LlamaContextSequence, Token } from 'node-llama-cpp'
+import { evaluateAll, type LogitIndex, truncate } from '../context/native.ts'
+import type { Round, Rounds } from '../rounds/rounds.ts'
+
+/** The tokens that were drafted, and those of them that the model chose too. */
+export type DraftCounts = { readonly proposed: number; readonly accepted: number }
+
+/** Where a draft is wanted. */
+export type DraftRequest = {
+  /** The sequence that contains the text, except its last token. */
+  readonly sequence: LlamaContextSequence
+  /** The round that computes the draft. */
+  readonly round: Round
+  /** The most tokens that the sequence has room for. */
+  readonly room: number
+  /** True ends drafting. */
+  readonly isOver: () => boolean
+}
+
+/** Drafts how the text of one choice goes on. */
+export type Drafter = {
+  /** The text has another token. */
+  push(token: Token): void
+  /** Possibly none; never rejects. */
+  draft(request: DraftRequest): readonly Token[] | Promise<readonly Token[]>
+}
+
+type Computing = Omit<DraftRequest, 'round'> & {
+  readonly rounds: Rounds
+  /** The last token of the text. */
+  readonly last: Token
+}
+
+/**
+ * Speculative decoding of one choice: drafts of what follows are computed in the pass of its last token. Each position is sampled as
+ * without a draft, and the first that differs ends it, so the text is what it would have been.
+ */
+export class Speculation {
+  readonly #drafter: Drafter
+  #proposed = 0
+  #accepted = 0
+
+  constructor(drafter: Drafter) {
+    this.#drafter = drafter
+  }
+
+  get counts(): DraftCounts {
+    return { proposed: this.#proposed, accepted: this.#accepted }
+  }
+
+  /** The text has another token. */
+  push(token: Token): void {
+    this.#drafter.push(token)
+  }
+
+  /**
+   * Computes the last token and a draft in one pass. Returns what `choose` gives for them: for the tokens of the draft up to the first
+   * that was not chosen, and for that one. The rest of the draft is erased. `over`: the run ended before the pass.
+   */
+  async compute<T extends { readonly token: Token }>(
+    { sequence, rounds, last, room, isOver }: Computing,
+    choose: (index: LogitIndex) => Promise<T>,
+  ): Promise<T[] | 'over'> {
+    const start = sequence.nextTokenIndex
+    const chosen: T[] = []
+    let draft: readonly Token[] = []
+    let isOpen = true
+    const read = async (index: LogitIndex, at: number) => {
+      if (!isOpen) return
+      const next = await choose(index)
+      chosen.push(next)
+      isOpen = next.token === draft[at]
+    }
+    const prepare = async (round: Round) => {
+      draft = await this.#drafter.draft({ sequence, round, room, isOver })
+    }
+    const evaluate = async () => {
+      if (!isOver()) await evaluateAll(sequence, [last, ...draft], read)
+    }
+    await rounds.join('tokens', evaluate, { prepare })
+    if (chosen.length === 0) return 'over'
+    if (sequence.nextTokenIndex > start + chosen.length) await truncate(sequence, start + chosen.length)
+    this.#proposed += draft.length
+    this.#accepted += chosen.length - 1
+    return chosen
+  }
+}

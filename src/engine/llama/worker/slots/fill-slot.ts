@@ -1,0 +1,58 @@
+import type { Token } from 'node-llama-cpp'
+import { computeTokens, copyTokens } from '../context/native.ts'
+import { type Reading, readInSteps } from '../rounds/prefill.ts'
+import type { PrefixStore } from './prefix-store.ts'
+import { type Slot, sharedPrefix } from './slots.ts'
+
+/**
+ * llama.cpp copies all cells of a sequence, used or not. Copying this many cells takes about as long as reading one token (measured;
+ * docs/decisions/0020).
+ */
+const cellsPerToken = 128
+
+/** Where the prefixes of a run are kept, and whose they are; absent: they are not. */
+export type KeptPrefixes = { readonly store: PrefixStore; readonly owner: string }
+
+type Filling = {
+  /** The tokens that the slot is to contain, in order. */
+  readonly tokens: readonly Token[]
+  /** Other slots of the same run; their tokens may be copied. */
+  readonly others: Iterable<Slot>
+  readonly prefixes: KeptPrefixes | undefined
+}
+
+/**
+ * Leaves in a slot only tokens that these begin with, after copying those of another one, or of the disk, if that helps. Returns how many
+ * it has: at most all but the last, which must be computed for its logits.
+ */
+export async function keepPrefix(slot: Slot, { tokens, others, prefixes }: Filling): Promise<number> {
+  const { sequence } = slot
+  const before = tokens.slice(0, -1)
+  await prefixes?.store.save(slot, before)
+  slot.owner = prefixes?.owner
+  await copyPrefix({ sequence }, before, others)
+  await prefixes?.store.restore(slot, { owner: prefixes.owner, tokens: before })
+  await sequence.adaptStateToTokens(before, false)
+  return sequence.nextTokenIndex
+}
+
+/** Fills a slot with these tokens except the last. False: `isOver` ended it. */
+export async function fillSlot(slot: Slot, filling: Filling, reading: Omit<Reading, 'depth'>): Promise<boolean> {
+  const kept = await keepPrefix(slot, filling)
+  return readInSteps(filling.tokens.slice(kept, -1), { ...reading, depth: kept }, (step) => computeTokens(slot.sequence, step))
+}
+
+/** Copies from the slot with the longest shared prefix, if copying costs less than reading. */
+async function copyPrefix(to: Pick<Slot, 'sequence'>, tokens: readonly Token[], others: Iterable<Slot>): Promise<void> {
+  let best: { readonly slot: Pick<Slot, 'sequence'>; readonly shared: number } = {
+    slot: to,
+    shared: sharedPrefix(to.sequence.contextTokens, tokens),
+  }
+  const least = best.shared + to.sequence.contextSize / cellsPerToken
+  for (const slot of others) {
+    const shared = sharedPrefix(slot.sequence.contextTokens, tokens)
+    if (shared > least && shared > best.shared) best = { slot, shared }
+  }
+  if (best.slot === to) return
+  if (!(await copyTokens(to.sequence, best.slot.sequence, best.shared))) await to.sequence.clearHistory()
+}

@@ -1,0 +1,112 @@
+import { mkdir, readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { LlamaContext } from 'node-llama-cpp'
+import { messageOf } from '../../../../contract/errors.ts'
+import type { LoadOptions } from '../../channel/ipc.ts'
+import { shortHash } from '../../channel/short-hash.ts'
+import { appliedAdapters } from '../context/applied-adapters.ts'
+import { addPrefix, checkPrefix, listPrefixes, type PrefixFile } from './prefix-files.ts'
+import { isWorthSaving, type OwnedTokens, pickEvicted, pickReplaced, pickRestored } from './prefix-rules.ts'
+import { type Slot, sharedPrefix } from './slots.ts'
+
+type Settings = NonNullable<LoadOptions['prefixCache']>
+type Warn = (message: string) => void
+
+/**
+ * Keeps the contents of slots on disk, for conversations that come back after their slot was taken or the worker has ended. An owner
+ * gets only what its own requests left. A failure costs a prompt its prefix, and nothing else.
+ */
+export class PrefixStore {
+  readonly #folder: string
+  readonly #settings: Settings
+  readonly #warn: Warn
+  readonly #files: Set<PrefixFile>
+  #hasWarned = false
+
+  private constructor(folder: string, { settings, warn, files }: { settings: Settings; warn: Warn; files: PrefixFile[] }) {
+    this.#folder = folder
+    this.#settings = settings
+    this.#warn = warn
+    this.#files = new Set(files)
+  }
+
+  /** `identity`: what the contents of a slot depend on besides its tokens. Those of other identities are deleted. */
+  static async open(settings: Settings, identity: string, warn: Warn): Promise<PrefixStore> {
+    const name = shortHash(identity)
+    const folder = join(settings.folder, name)
+    try {
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      for (const other of await readdir(settings.folder)) {
+        if (other !== name) await rm(join(settings.folder, other), { recursive: true, force: true })
+      }
+      const store = new PrefixStore(folder, { settings, warn, files: await listPrefixes(folder) })
+      // The limit may be lower than it was.
+      await store.#evict()
+      return store
+    } catch (error) {
+      warn(`the prefix cache cannot be read: ${messageOf(error)}`)
+      return new PrefixStore(folder, { settings, warn, files: [] })
+    }
+  }
+
+  /** Saves what a free or leased slot holds, if that is worth it, before `next` replaces it. */
+  async save({ sequence, owner }: Slot, next: ArrayLike<number>): Promise<void> {
+    const { minTokens } = this.#settings
+    const tokens = sequence.contextTokens
+    if (owner === undefined || !isWorthSaving({ owner, tokens }, { next, stored: this.#files, minTokens })) return
+    try {
+      const added = await addPrefix(this.#folder, owner, (path) => sequence.saveStateToFile(path))
+      this.#files.add(added)
+      for (const file of pickReplaced(this.#files, added)) await this.#delete(file)
+      await this.#evict()
+    } catch (error) {
+      this.#warnOnce(`a prefix could not be saved: ${messageOf(error)}`)
+    }
+  }
+
+  /** Replaces what a leased slot holds by what the owner stored, if that shares more with the wanted tokens. */
+  async restore({ sequence }: Slot, wanted: OwnedTokens): Promise<void> {
+    const file = pickRestored(this.#files, wanted, sharedPrefix(sequence.contextTokens, wanted.tokens))
+    if (file === undefined) return
+    try {
+      await checkPrefix(file)
+      await sequence.loadStateFromFile(file.path, { acceptRisk: true })
+    } catch (error) {
+      this.#warnOnce(`a prefix could not be restored: ${messageOf(error)}`)
+      await sequence.clearHistory()
+      await this.#delete(file)
+    }
+  }
+
+  async #evict(): Promise<void> {
+    for (const file of pickEvicted(this.#files, this.#settings.maxBytes)) await this.#delete(file)
+  }
+
+  async #delete(file: PrefixFile): Promise<void> {
+    this.#files.delete(file)
+    await rm(file.path, { force: true }).catch((error) => this.#warnOnce(`a prefix could not be deleted: ${messageOf(error)}`))
+  }
+
+  #warnOnce(message: string): void {
+    if (this.#hasWarned) return
+    this.#hasWarned = true
+    this.#warn(message)
+  }
+}
+
+/** What the contents of a slot depend on besides its tokens: the model file, its adapters, llama.cpp, and the settings of the context. */
+export async function identityOf(options: LoadOptions, context: LlamaContext): Promise<string> {
+  const { modelPath, adapters = [], cacheTypeK = 'f16', cacheTypeV = 'f16', flashAttention } = options
+  const { llamaCppRelease, gpu } = context.model.llama
+  return JSON.stringify([
+    await identifyFile(modelPath),
+    await Promise.all(appliedAdapters(adapters).map(async ({ path, scale }) => [...(await identifyFile(path)), scale])),
+    [llamaCppRelease, gpu],
+    [context.contextSize, cacheTypeK, cacheTypeV, flashAttention],
+  ])
+}
+
+async function identifyFile(path: string): Promise<readonly (string | number)[]> {
+  const { size, mtimeMs } = await stat(path)
+  return [path, size, mtimeMs]
+}
