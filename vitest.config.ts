@@ -22,8 +22,10 @@ const testWhatIsBuilt: Plugin = {
   },
 }
 
+/** A condition that is polled for comes soon, or never: only a machine with other work makes it late. */
+const expect = { poll: { timeout: 20_000 } }
 /** Model workers spin and soak tests want the machine: one file at a time, and never beside files of another project. */
-const alone = { fileParallelism: false, testTimeout: 60_000, hookTimeout: 60_000 }
+const alone = { fileParallelism: false, testTimeout: 60_000, hookTimeout: 60_000, expect }
 const built = { globalSetup: 'test/support/built-program.ts', server: { deps: { external: [/\/dist\//] } } }
 
 // `unit` needs nothing but the code; `e2e` starts servers, workers and real clients on loopback; `soak` runs for minutes,
@@ -39,7 +41,8 @@ export default defineConfig({
           // Most files need less time than loading their imports anew: they share a process, and leave nothing behind in it.
           isolate: false,
           // A machine may be busy with something else; no test needs a second when it is not.
-          testTimeout: 30_000,
+          testTimeout: 60_000,
+          expect,
           maxWorkers: '100%',
           sequence: { groupOrder: 0 },
         },

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { cpuMsOf } from '../../test/support/cpu-time.ts'
 import { AppError } from './errors.ts'
 import { field, fillFields, formatPath } from './field.ts'
 
@@ -62,11 +63,9 @@ describe('a text that is not a placeholder', () => {
     expect(new AppError('invalid-request', text).inWordsOf(shout).message).toBe(text)
   })
 
-  test('is parsed in linear time', () => {
+  test('is parsed in linear time', async () => {
     const hostile = `${open}[`.repeat(200_000)
-    const startedMs = performance.now()
-    fillFields(hostile, shout)
-    expect(performance.now() - startedMs).toBeLessThan(1000)
+    expect(await cpuMsOf(() => fillFields(hostile, shout))).toBeLessThan(1000)
   })
 })
 

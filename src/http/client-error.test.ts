@@ -59,7 +59,7 @@ describe('input that is not HTTP', () => {
   })
 
   test('a second request that does not arrive in time is answered', async () => {
-    const { app, listen } = openTestServer({ requestTimeoutMs: 100 })
+    const { app, listen } = openTestServer({ requestTimeoutMs: 1000 })
     const text = await exchange(await listen(), health, halfRequest)
     expect(text).toMatch(/^HTTP\/1\.1 200 OK.*HTTP\/1\.1 408 Request Timeout/s)
     const [first, second] = ['{route="/health",status="200"} 1', '{route="/v1/chat/completions",status="408"} 1']
@@ -85,9 +85,9 @@ describe('a request that does not arrive in time', () => {
   })
 
   test('is independent of the duration of its reply', async () => {
-    const { listen } = openTestServer({ requestTimeoutMs: 100 })
+    const { listen } = openTestServer({ requestTimeoutMs: 1000 })
     const port = await listen()
-    const body = chatBody({ chunks: ['a', 'b', 'c'], delayMs: 200 }, { stream: true })
+    const body = chatBody({ chunks: ['a', 'b', 'c'], delayMs: 500 }, { stream: true })
     expect(await readAll(await receive(sendChat(port, body)))).toContain('[DONE]')
   })
 })

@@ -35,7 +35,7 @@ async function listen(host: string, handler: RequestListener): Promise<Listener>
 }
 
 function fetch(url: string, options: Partial<FetchOptions> = {}, signal = new AbortController().signal) {
-  const limits = { timeoutMs: 2000, maxBytes: 1000, grow: () => undefined }
+  const limits = { timeoutMs: 20_000, maxBytes: 1000, grow: () => undefined }
   return fetchUrl(url, { item, signal }, { allowed, ...limits, ...options })
 }
 
@@ -232,11 +232,9 @@ describe('a cancel', () => {
     const controller = new AbortController()
     const fetching = fetch(urlOf(), {}, controller.signal).catch((error) => error)
     await expect.poll(() => server.sockets.size).toBe(1)
-    const from = performance.now()
     controller.abort(reason)
     expect(await fetching).toBe(reason)
     await expect.poll(() => server.sockets.size, { interval: 5 }).toBe(0)
-    expect(performance.now() - from).toBeLessThan(2500)
   })
 
   test('while a name is looked up does not wait for it', async () => {
@@ -244,9 +242,7 @@ describe('a cancel', () => {
     const resolve = () => new Promise<never>(() => undefined)
     const fetching = fetch('http://slow.example/', { resolve }, controller.signal).catch((error) => error)
     setImmediate(() => controller.abort(reason))
-    const from = performance.now()
     expect(await fetching).toBe(reason)
-    expect(performance.now() - from).toBeLessThan(2500)
   })
 })
 

@@ -125,17 +125,15 @@ test('each owner has a room, also for uploads at the same time', async () => {
   await expect(add(files, 'ann', piecesOf('a'))).rejects.toThrow('media.files.maxCount')
 })
 
-test('a cancelled upload leaves nothing soon', async () => {
+test('a cancelled upload ends, though its bytes do not, and leaves nothing', async () => {
   const controller = new AbortController()
   const reason = new AppError('cancelled', 'enough')
   const hanging = new PassThrough()
   hanging.write('a')
   const adding = add(open(), 'ann', hanging, controller.signal).catch((error) => error)
   await expect.poll(() => namesIn(folder)).toHaveLength(1)
-  const from = performance.now()
   controller.abort(reason)
   expect(await adding).toBe(reason)
-  expect(performance.now() - from).toBeLessThan(2500)
   expect(await namesIn(folder)).toEqual([])
 })
 

@@ -44,10 +44,12 @@ export function openChat(url: string, body: object, more: Record<string, string>
       }),
     () => undefined,
   )
-  const untilTrue = (isTrue: () => boolean) =>
-    new Promise<void>((resolve) => {
+  const untilTrue = (isTrue: () => boolean, what: string) =>
+    new Promise<void>((resolve, reject) => {
+      const late = setTimeout(() => reject(new Error(`${what} did not come, but ${JSON.stringify(received)}`)), 50_000)
       const watcher = () => {
         if (!isTrue()) return
+        clearTimeout(late)
         watchers.delete(watcher)
         resolve()
       }
@@ -58,8 +60,8 @@ export function openChat(url: string, body: object, more: Record<string, string>
     head,
     ended,
     text: () => received,
-    untilText: (part) => untilTrue(() => received.includes(part)),
-    untilContent: () => untilTrue(() => /"content":"[^"]/.test(received)),
+    untilText: (part) => untilTrue(() => received.includes(part), JSON.stringify(part)),
+    untilContent: () => untilTrue(() => /"content":"[^"]/.test(received), 'content'),
     hangUp: () => outgoing?.destroy(),
   }
 }

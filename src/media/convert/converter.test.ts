@@ -80,10 +80,8 @@ describe('images, with sharp', () => {
     const running = converter.image(media(large, 'image/webp'), {}, cancelled.signal)
     running.catch(() => undefined)
     await pause(50)
-    const from = performance.now()
     cancelled.abort(new Error('no longer wanted'))
     await expect(running).rejects.toThrow('no longer wanted')
-    expect(performance.now() - from).toBeLessThan(2000)
   })
 })
 
@@ -139,10 +137,8 @@ describe.skipIf(ffmpegProgram === undefined)(`audio and video, with ffmpeg${ffmp
     const running = converter.frames(media(video(9), 'video/mp4'), cancelled.signal)
     running.catch(() => undefined)
     await pause(30)
-    const from = performance.now()
     cancelled.abort(new Error('no longer wanted'))
     await expect(running).rejects.toThrow('no longer wanted')
-    expect(performance.now() - from).toBeLessThan(2000)
   })
 })
 
