@@ -3,7 +3,7 @@ import type { AppError } from '../contract/errors.ts'
 import type { GenerationEvent } from '../contract/event.ts'
 import { allScopes, type ModelViewer, type Principal } from '../contract/principal.ts'
 import type { ServedModel } from '../contract/served-model.ts'
-import type { Cancellations } from '../core/cancellations.ts'
+import type { Cancellations } from '../core/cancel/cancellations.ts'
 import { type GenerateDeps, type Generation, generate } from '../core/generate.ts'
 
 /** Callers in this process have all scopes. */

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { StoppedRun } from '../core/cancellations.ts'
+import type { StoppedRun } from '../core/cancel/cancellations.ts'
 
 /** Logs each cancelled request when it has ended: why, who asked for it, and how long and for how many tokens its work went on. */
 export function createStopLog(log: Logger) {

@@ -8,7 +8,7 @@ import type { OutputFormat } from '../contract/output-format.ts'
 import type { GenerationRecord } from '../contract/record.ts'
 import { type GenerationRequest, plainChat, plainRequest } from '../contract/request.ts'
 import { foldEvents } from '../contract/result.ts'
-import { Cancellations } from './cancellations.ts'
+import { Cancellations } from './cancel/cancellations.ts'
 import { generate } from './generate.ts'
 
 const outputFormat: OutputFormat = {

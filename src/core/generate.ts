@@ -9,12 +9,12 @@ import type { Ticket } from '../contract/scheduler.ts'
 import { withFunctions } from './custom-tools/with-functions.ts'
 import { Delivery } from './delivery.ts'
 import { generateSeveral } from './generate-several.ts'
-import { refuseUnread } from './refuse-unread.ts'
+import { refuseUnread } from './media/refuse-unread.ts'
+import { readMedia } from './media/with-media.ts'
 import { finishOfCancelled, RunObserver } from './run-observer.ts'
 import { runStep, type StepDeps } from './run-step.ts'
 import { seal } from './seal.ts'
 import { Loading } from './take-slot.ts'
-import { readMedia } from './with-media.ts'
 
 /** What `generate` gets from the layers around it. */
 export type GenerateDeps = StepDeps & {

@@ -5,8 +5,8 @@ import type { EngineEvent, GenerationEvent, Timings, Usage } from '../contract/e
 import { isTruncated } from '../contract/is-truncated.ts'
 import type { GenerationRequest } from '../contract/request.ts'
 import { createOutputParser } from '../model-text/parse/output-parser.ts'
-import type { CallCheck } from './check-calls.ts'
-import { isJson, type OutputCheck } from './check-output.ts'
+import type { CallCheck } from './checks/check-calls.ts'
+import { isJson, type OutputCheck } from './checks/check-output.ts'
 
 export type OutputPipelineOptions = {
   /** Milliseconds of a monotonic clock. */

@@ -6,10 +6,10 @@ import { AppError } from '../contract/errors.ts'
 import type { EngineEvent, GenerationEvent } from '../contract/event.ts'
 import { plainRequest } from '../contract/request.ts'
 import type { TimeLimits } from '../contract/time-limits.ts'
-import { Cancellations, type StoppedRun } from './cancellations.ts'
-import { embed } from './embed.ts'
+import { Cancellations, type StoppedRun } from './cancel/cancellations.ts'
 import { generate } from './generate.ts'
 import { takeSlot } from './take-slot.ts'
+import { embed } from './uses/embed.ts'
 
 const request = { ...plainRequest, id: 'r', model: 'm', prompt: { type: 'text', text: 'hello' } as const }
 const text: EngineEvent = { type: 'text-delta', choice: 0, delta: 'a' }

@@ -4,7 +4,7 @@ import type { SealerOf } from '../contract/sealer.ts'
 import type { ServedModel } from '../contract/served-model.ts'
 import type { Siblings } from '../contract/siblings.ts'
 import type { Store } from '../contract/store.ts'
-import type { Cancellations } from '../core/cancellations.ts'
+import type { Cancellations } from '../core/cancel/cancellations.ts'
 import type { GenerateDeps } from '../core/generate.ts'
 
 /** What the service of stored responses gets from the layers around it. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../contract/request.ts'
-import { countTokens } from '../core/count-tokens.ts'
+import { countTokens } from '../core/uses/count-tokens.ts'
 import { encodeCompaction } from '../dialect/openai-responses/compaction.ts'
 import type { DecodedResponse, ResponseContext } from '../dialect/openai-responses/decode.ts'
 import { decodeCompact, decodeInputTokens, encodeInputTokens } from '../dialect/openai-responses/narrow-calls.ts'

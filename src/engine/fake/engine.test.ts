@@ -7,7 +7,7 @@ import { audio, image } from '../../../test/support/parts.ts'
 import type { Engine, EngineState } from '../../contract/engine.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import { type ContentPart, type GenerationRequest, plainChat, plainRequest } from '../../contract/request.ts'
-import { Cancellations } from '../../core/cancellations.ts'
+import { Cancellations } from '../../core/cancel/cancellations.ts'
 import { createFakeEngine } from './engine.ts'
 
 const never = new AbortController().signal

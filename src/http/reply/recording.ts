@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { RunHandle } from '../../core/cancellations.ts'
+import type { RunHandle } from '../../core/cancel/cancellations.ts'
 import { Waiters } from '../../core/waiters.ts'
 import type { SseWriter } from './sse.ts'
 

@@ -5,7 +5,7 @@ import { hashApiKey } from '../../app/api-key-file.ts'
 import type { Engine } from '../../contract/engine.ts'
 import { allScopes } from '../../contract/principal.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
-import { PresetSwitch } from '../../core/preset-switch.ts'
+import { PresetSwitch } from '../../core/presets/preset-switch.ts'
 import { readPreset } from '../../dialect/presets/read-preset.ts'
 import { createFakeEngine } from '../../engine/fake/engine.ts'
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Dialect } from '../../contract/dialect.ts'
-import { countTokens } from '../../core/count-tokens.ts'
+import { countTokens } from '../../core/uses/count-tokens.ts'
 import { decodeCount } from '../../dialect/anthropic/decode.ts'
 import { requestIdHeader } from '../../dialect/anthropic/errors.ts'
 import { encodeAnthropicLimits } from '../../dialect/anthropic/limit-headers.ts'

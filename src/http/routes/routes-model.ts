@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { ModelViewer } from '../../contract/principal.ts'
-import { withTicket } from '../../core/with-ticket.ts'
+import { withTicket } from '../../core/uses/with-ticket.ts'
 import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
 import { encodeModelCard, encodeProps, type ModelFacts } from '../../dialect/openai/model-card.ts'
 import { callerOf } from '../access/caller.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { DetokenizeRequest, TokenizeRequest } from '../../contract/engine.ts'
-import { detokenize, render, tokenize } from '../../core/use-tokenizer.ts'
+import { detokenize, render, tokenize } from '../../core/uses/use-tokenizer.ts'
 import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
 import { decodeChat } from '../../dialect/openai-chat/decode.ts'
 import {

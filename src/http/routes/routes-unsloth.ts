@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../contract/errors.ts'
-import { countTokens } from '../../core/count-tokens.ts'
+import { countTokens } from '../../core/uses/count-tokens.ts'
 import { decodeChat } from '../../dialect/openai-chat/decode.ts'
 import { unslothGenerate } from '../../dialect/unsloth/dialect.ts'
 import {

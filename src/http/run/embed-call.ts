@@ -1,6 +1,6 @@
 import type { EmbedRequest, EmbedResult } from '../../contract/embed.ts'
 import type { NameOf } from '../../contract/field.ts'
-import { embed } from '../../core/embed.ts'
+import { embed } from '../../core/uses/embed.ts'
 import { nameWithKeys, providerDataHeader, readProviderData } from '../../dialect/llama-stack/provider-data.ts'
 import { withModel } from './default-model.ts'
 import type { ModelSummary, ServerDeps } from './deps.ts'

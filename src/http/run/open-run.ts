@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { CancelKeys, RequestContext, TraceContext } from '../../contract/context.ts'
-import type { RunHandle } from '../../core/cancellations.ts'
+import type { RunHandle } from '../../core/cancel/cancellations.ts'
 import { readCancelKeys } from '../../dialect/wire/cancel-keys.ts'
 import { callerOf } from '../access/caller.ts'
 import { reportLoad } from '../reply/load-place.ts'

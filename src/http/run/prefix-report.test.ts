@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { openTestServer } from '../../../test/support/test-server.ts'
 import { hashApiKey } from '../../app/api-key-file.ts'
 import { allScopes } from '../../contract/principal.ts'
-import { PrefixMemory } from '../../core/prefix-memory.ts'
+import { PrefixMemory } from '../../core/prefix/prefix-memory.ts'
 
 const hi = { role: 'user', content: 'hi' }
 const answer = { role: 'assistant', content: 'hello' }

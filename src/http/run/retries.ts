@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ChurnMap } from '../../contract/churn.ts'
-import type { RunHandle } from '../../core/cancellations.ts'
+import type { RunHandle } from '../../core/cancel/cancellations.ts'
 import { callerOf } from '../access/caller.ts'
 import { Recording } from '../reply/recording.ts'
 

@@ -1,0 +1,50 @@
+import type { EngineFacts } from '../../contract/engine.ts'
+import type { CanonicalPath } from '../../contract/field.ts'
+import type { GenerationRequest } from '../../contract/request.ts'
+
+const effortNames = /\b(reasoning_effort|thinking_effort|reasoning_strength)\b/
+/** An effort switches thinking on. */
+const switchNames =
+  /(?<!\.)\b(enable_thinking|thinking_mode)\b(?!\s*=[^=])|\b(if|elif|not|and|or)\s+thinking\s*(-?%\}|(is|and|or)\b)/
+/** What switches thinking besides; in doubt, a word that is no member of a message is a variable. */
+const otherSwitchNames = /(?<![\w.'"</])thinking(_budget)?\b/
+const preserveNames = /\b(preserve_thinking|clear_thinking|keep_past_thinking|truncate_history_thinking)\b/
+/** What has a name that a template reads, such as `message.name` or `tool['name']`. */
+const namedThings = /(\w+)\s*(?:\.\s*name\b|\[\s*['"]name['"]\s*\]|\.\s*get\(\s*['"]name['"])/g
+/** Names of these are not those of messages. */
+const notMessages = /tool|func|fn|call|param|arg|prop|schema|field|key|item/i
+
+/** The places of a request that the model's chat template does not show to the model; none where the template is not known. */
+export function ignoredByTemplate(
+  { prompt, reasoning }: Pick<GenerationRequest, 'prompt' | 'reasoning'>,
+  engine: { readonly facts: Pick<EngineFacts, 'chatTemplate'> },
+): readonly CanonicalPath[] {
+  if (prompt.type !== 'chat') return []
+  const { effort, preserve } = reasoning
+  const isSwitched = asksToThink(reasoning)
+  const variables = Object.keys(prompt.templateVariables)
+  const named = prompt.messages.findIndex(({ name }) => name !== undefined)
+  const isAsked = named !== -1 || effort !== undefined || preserve !== undefined || isSwitched || variables.length > 0
+  // Facts are gathered when they are read, and most requests have nothing of it.
+  const chatTemplate = isAsked ? engine.facts.chatTemplate?.replace(/\{#.*?#\}/gs, '') : undefined
+  if (chatTemplate === undefined) return []
+  const reads = (...names: readonly RegExp[]) => names.some((one) => one.test(chatTemplate))
+  const ignoresEffort = effort !== undefined && effort !== 'none' && !reads(effortNames, switchNames)
+  return [
+    ...(named !== -1 && !showsNames(chatTemplate) ? [['prompt', 'messages', named, 'name']] : []),
+    ...(ignoresEffort ? [['reasoning', 'effort']] : []),
+    ...(isSwitched && !reads(switchNames, otherSwitchNames, effortNames) ? [['reasoning', 'enabled']] : []),
+    ...(preserve !== undefined && !reads(preserveNames) ? [['reasoning', 'preserve']] : []),
+    ...variables.filter((name) => !chatTemplate.includes(name)).map((name) => ['prompt', 'templateVariables', name]),
+  ]
+}
+
+/** Whether a caller turned thinking on or off, not by an effort. Off is also what a protocol means by saying nothing. */
+function asksToThink({ enabled, effort, isWish }: GenerationRequest['reasoning']): boolean {
+  return enabled !== undefined && effort === undefined && !(enabled === false && isWish === true)
+}
+
+/** In doubt, they are shown. */
+function showsNames(chatTemplate: string): boolean {
+  return [...chatTemplate.matchAll(namedThings)].some(([, thing = '']) => !notMessages.test(thing))
+}

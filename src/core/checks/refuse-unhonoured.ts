@@ -1,0 +1,37 @@
+import { isFunctionTool } from '../../contract/callable-tools.ts'
+import type { PreparedGeneration } from '../../contract/engine.ts'
+import { AppError } from '../../contract/errors.ts'
+import { field } from '../../contract/field.ts'
+import type { GenerationRequest } from '../../contract/request.ts'
+
+/** No engine runs other tools than functions, and custom tools are functions by now. */
+export function refuseOtherTools({ prompt }: GenerationRequest): void {
+  const index = prompt.type === 'chat' ? prompt.tools.findIndex((tool) => !isFunctionTool(tool)) : -1
+  if (index === -1 || prompt.type !== 'chat') return
+  const message = `${field('prompt', 'tools', index)} is a tool of type '${prompt.tools[index]?.type}', which is not supported; declare a function or a custom tool`
+  throw new AppError('unsupported-field', message, { at: ['prompt', 'tools', index] })
+}
+
+/** Refuses options that need the engine's support where it does not declare it. */
+export function refuseUnhonoured(request: GenerationRequest, prepared: PreparedGeneration): void {
+  const { reportsPrompt, keepsMinimum, takesServerFields } = prepared
+  const engine = `the engine of model '${request.model}'`
+  if (request.promptTokens !== undefined && reportsPrompt !== true) {
+    const message =
+      `${engine} does not report prompt tokens; leave out ${field('promptTokens')}, or send the prompt as text, without ` +
+      `${field('logprobs')} and with at least one token to generate`
+    throw new AppError('unsupported-field', message, { at: ['promptTokens'] })
+  }
+  if (request.minOutputTokens !== undefined && keepsMinimum !== true) {
+    const message = `${engine} cannot enforce a minimum of output tokens; leave ${field('minOutputTokens')} out`
+    throw new AppError('unsupported-field', message, { at: ['minOutputTokens'] })
+  }
+  const [name] = takesServerFields === true ? [] : Object.keys(request.serverFields ?? {})
+  if (name === undefined) return
+  const at = ['serverFields', name]
+  throw new AppError(
+    'unsupported-field',
+    `${engine} does not know ${field(...at)}, which would change the output; leave it out`,
+    { at },
+  )
+}

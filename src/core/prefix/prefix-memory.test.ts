@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest'
+import { assistant, call, reasoning, text } from '../../../test/support/parts.ts'
+import { type Message, plainChat, type Tool } from '../../contract/request.ts'
+import { PrefixMemory, type Turn } from './prefix-memory.ts'
+
+const system: Message = { role: 'system', content: [text('Be brief.')] }
+const user: Message = { role: 'user', content: [text('hi')] }
+const thought = assistant(reasoning('hm'), text('I look.'), call('t1', 'f', '{}'))
+const result: Message = { role: 'tool', toolCallId: 't1', content: [text('r')] }
+const more: Message = { role: 'user', content: [text('and?')] }
+
+function turn(messages: readonly Message[], fields: Partial<Turn> = {}, tools: readonly Tool[] = []): Turn {
+  return { owner: 'a', model: 'm', session: 's', prompt: { type: 'chat', ...plainChat, messages, tools }, ...fields }
+}
+
+const told = [system, user, thought, result]
+
+test('a conversation that goes on has not diverged', () => {
+  const memory = new PrefixMemory()
+  expect(memory.note(turn([system, user]))).toBeUndefined()
+  expect(memory.note(turn(told))).toBeUndefined()
+  expect(memory.note(turn([...told, assistant(text('r')), more]))).toBeUndefined()
+})
+
+test.each<[string, readonly Message[], number]>([
+  ['a text', [{ ...system, content: [text('Be long.')] }, user, thought, result], 0],
+  ['reasoning', [system, user, assistant(text('I look.'), call('t1', 'f', '{}')), result], 2],
+  ['the id of a call', [system, user, assistant(reasoning('hm'), text('I look.'), call('t2', 'f', '{}')), result], 2],
+  ['the arguments of a call', [system, user, assistant(reasoning('hm'), text('I look.'), call('t1', 'f', '{ }')), result], 2],
+  ['a result', [system, user, thought, { ...result, content: [text('R')] }], 3],
+])('a changed %s is named by its message', (_, changed, index) => {
+  const memory = new PrefixMemory()
+  memory.note(turn(told))
+  expect(memory.note(turn([...changed, more]))).toEqual(['prompt', 'messages', index])
+})
+
+test('changed tools are named, and tools that a search found are not', () => {
+  const memory = new PrefixMemory()
+  memory.note(turn(told, {}, [{ name: 'f' }]))
+  expect(memory.note(turn([...told, more], {}, [{ name: 'f' }, { name: 'g', isDeferred: true }]))).toBeUndefined()
+  expect(memory.note(turn([...told, more, more], {}, [{ name: 'g' }, { name: 'f' }]))).toEqual(['prompt', 'tools'])
+})
+
+test('without a session, the first question stands for it', () => {
+  const memory = new PrefixMemory()
+  memory.note(turn(told, { session: undefined }))
+  const changed = [{ ...system, content: [text('At noon.')] }, user, thought, result, more]
+  expect(memory.note(turn(changed, { session: undefined }))).toEqual(['prompt', 'messages', 0])
+})
+
+test.each([
+  ['another caller', { owner: 'b' }],
+  ['another model', { model: 'n' }],
+  ['another session', { session: 't' }],
+])('%s sees nothing of it', (_, fields) => {
+  const memory = new PrefixMemory()
+  memory.note(turn(told))
+  expect(memory.note(turn([{ ...system, content: [text('Be long.')] }, user, thought, result, more], fields))).toBeUndefined()
+})
+
+test('the conversation that was quiet for the longest time is forgotten', () => {
+  const memory = new PrefixMemory({ maxHashes: 14 })
+  const changed = [{ ...system, content: [text('Be long.')] }, user, thought, result, more]
+  memory.note(turn(told, { session: 'old' }))
+  memory.note(turn(told, { session: 'young' }))
+  memory.note(turn(told, { session: 'new' }))
+  expect(memory.note(turn(changed, { session: 'old' }))).toBeUndefined()
+  expect(memory.note(turn(changed, { session: 'new' }))).toEqual(['prompt', 'messages', 0])
+})
+
+test.each([10, 255, 256, 300, 5000])('a change in a message of %i characters is seen, wherever it is', (length) => {
+  const user = (content: string): Message => ({ role: 'user', content: [text(content)] })
+  for (const at of [0, length - 1]) {
+    const memory = new PrefixMemory()
+    const long = 'a'.repeat(length)
+    memory.note(turn([system, user(long)]))
+    expect(memory.note(turn([system, user(long), thought]))).toBeUndefined()
+    const changed = `${long.slice(0, at)}b${long.slice(at + 1)}`
+    expect(memory.note(turn([system, user(changed), thought, more]))).toEqual(['prompt', 'messages', 1])
+  }
+})
+
+test('each divergence is counted', () => {
+  const models: string[] = []
+  const memory = new PrefixMemory({ onDiverged: (model) => models.push(model) })
+  memory.note(turn(told))
+  memory.note(turn([user, ...told]))
+  expect(models).toEqual(['m'])
+})

@@ -1,0 +1,35 @@
+import { AppError } from '../../contract/errors.ts'
+import type { ServiceBody } from '../../contract/services.ts'
+
+/** Fields that are spoken, drawn or stored as they are: an address in them is only text. */
+const texts: ReadonlySet<string> = new Set(['input', 'prompt', 'negative_prompt', 'instructions', 'text', 'user', 'metadata'])
+/** Of `file:/path`; all others have `://`, which neither base64 nor a `data:` URL of it has. */
+const fileScheme = /^\s*file:/i
+
+/**
+ * Throws `unsupported-field` for a field that holds an address: bodies are passed on with all their fields, and a server that fetches what a
+ * caller names would reach what the caller cannot.
+ */
+export function refuseAddresses(body: ServiceBody): void {
+  const fields =
+    body.type === 'json'
+      ? Object.entries(body.fields)
+      : body.parts.flatMap((part): [string, unknown][] => ('value' in part ? [[part.name, part.value]] : []))
+  for (const [name, value] of fields) {
+    if (!texts.has(name) && holdsAddress(value)) {
+      const message = `'${name.slice(0, 80)}' holds a URL, and nothing that a caller names is fetched behind this server: send the data itself`
+      throw new AppError('unsupported-field', message, { param: name })
+    }
+  }
+}
+
+/** Without recursion: JSON can be nested as deep as it is long. */
+function holdsAddress(value: unknown): boolean {
+  const waiting = [value]
+  while (waiting.length > 0) {
+    const next = waiting.pop()
+    if (typeof next === 'string' && (next.includes('://') || fileScheme.test(next))) return true
+    if (typeof next === 'object' && next !== null) for (const inner of Object.values(next)) waiting.push(inner)
+  }
+  return false
+}

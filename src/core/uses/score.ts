@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto'
+import type { RequestContext } from '../../contract/context.ts'
+import type { RankRequest } from '../../contract/engine.ts'
+import { AppError } from '../../contract/errors.ts'
+import { field } from '../../contract/field.ts'
+import { type GenerationRequest, plainRequest } from '../../contract/request.ts'
+import { type Choice, foldEvents } from '../../contract/result.ts'
+import type { Scores } from '../../contract/scores.ts'
+import { type GenerateDeps, generate } from '../generate.ts'
+import { rank } from './rank.ts'
+import { withTokenizer } from './use-tokenizer.ts'
+import { type TicketedModel, withTicket } from './with-ticket.ts'
+
+/** `maxTokens`: of each text, what comes after so many tokens is not read. */
+type ScoreRequest = Pick<RankRequest, 'texts'> & { readonly maxTokens?: number }
+
+/**
+ * Scores texts with the model's ranking head or, without one, by the log-likelihood of their tokens. `model` is the id of the model
+ * that served. Failures about one text are at `['texts', index]`.
+ */
+export async function score(
+  deps: GenerateDeps,
+  { texts: whole, maxTokens }: ScoreRequest,
+  context: RequestContext,
+): Promise<Scores & { readonly model: string; readonly truncated: readonly boolean[] }> {
+  const { model, signal } = context
+  const findOut = async ({ engine, ticket }: TicketedModel) => {
+    await ticket.ready(signal)
+    return engine.facts.ranks === true
+  }
+  const ranks = await withTicket(context, findOut, 'free')
+  const texts = maxTokens === undefined ? whole : await shorten(whole, maxTokens, context)
+  const truncated = texts.map((text, index) => text !== whole[index])
+  if (ranks) {
+    const { scores, inputTokens, model: id } = await rank({ texts }, context)
+    return { scores, method: 'ranking-head', inputTokens, model: id, truncated }
+  }
+  const [first, ...rest] = texts.map((text) => scoreRequest(text, model.id))
+  if (first === undefined)
+    return { scores: [], method: 'log-likelihood', scoredTokens: [], inputTokens: 0, model: model.id, truncated }
+  let failed = 0
+  const onFailed = (index: number) => {
+    failed = index
+  }
+  try {
+    const { choices, usage } = await foldEvents(generate({ ...deps, onFailed }, [first, ...rest], context))
+    const logprobs = choices.map(logprobsOf)
+    return {
+      scores: logprobs.map((values) => values.reduce((sum, value) => sum + value, 0)),
+      method: 'log-likelihood',
+      scoredTokens: logprobs.map(({ length }) => length),
+      inputTokens: usage.inputTokens,
+      model: model.id,
+      truncated,
+    }
+  } catch (error) {
+    throw nameText(error, failed)
+  }
+}
+
+/** The first tokens of each text. */
+function shorten(texts: readonly string[], maxTokens: number, context: RequestContext): Promise<readonly string[]> {
+  const { signal } = context
+  return withTokenizer(context, async (tokenizer) => {
+    const shorter: string[] = []
+    for (const text of texts) {
+      const request = { prompt: { type: 'text', text }, reasoning: {}, addBos: false, parseSpecial: false } as const
+      const tokens = await tokenizer.tokenize(request, signal)
+      const isShort = tokens.length <= maxTokens
+      shorter.push(isShort ? text : await tokenizer.detokenize({ tokens: tokens.slice(0, maxTokens), special: true }, signal))
+    }
+    return shorter
+  })
+}
+
+/** A request that reads the prompt and generates nothing. */
+function scoreRequest(text: string, model: string): GenerationRequest {
+  return {
+    ...plainRequest,
+    id: `score-${randomUUID()}`,
+    model,
+    prompt: { type: 'text', text },
+    promptTokens: { logprobs: { top: 0 } },
+    maxOutputTokens: 0,
+  }
+}
+
+function logprobsOf({ promptTokens = [] }: Choice): number[] {
+  return promptTokens.flatMap(({ logprob }) => logprob ?? [])
+}
+
+/** Rewrites failures about the prompt, or its echo, as failures about the text. */
+function nameText(error: unknown, index: number): unknown {
+  if (!(error instanceof AppError)) return error
+  const { code, overflow, at: place } = error
+  const at = ['texts', index] as const
+  if (code === 'unsupported-field' && place?.[0] === 'promptTokens') {
+    const message = 'the engine of this model does not score texts; choose a model of the embedded engine'
+    return new AppError('invalid-request', message, { at: ['model'], cause: error })
+  }
+  if (overflow !== undefined) {
+    const { inputTokens, contextLength } = overflow
+    const about = overflow.estimated === true ? 'about ' : ''
+    const message = `the maximum context length for one text is ${contextLength} tokens, but ${field(...at)} has ${about}${inputTokens}; shorten or split it`
+    return new AppError(code, message, { at, overflow, cause: error })
+  }
+  if (place?.[0] === 'model' || code !== 'invalid-request') return error
+  return new AppError(code, `${field(...at)}: ${error.template}`, { at, cause: error })
+}

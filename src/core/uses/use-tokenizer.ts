@@ -1,0 +1,66 @@
+import type { RequestContext } from '../../contract/context.ts'
+import type { DetokenizeRequest, RenderRequest, TokenizeRequest, Tokenizer } from '../../contract/engine.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { MediaReader } from '../../contract/media.ts'
+import type { Prompt } from '../../contract/request.ts'
+import { asFunctions } from '../custom-tools/function-prompt.ts'
+import { refuseUnread } from '../media/refuse-unread.ts'
+import { withMedia } from '../media/with-media.ts'
+import { type TicketedModel, withTicket } from './with-ticket.ts'
+
+type MediaDeps = { readonly media?: MediaReader }
+
+/** The tokens of a text or a conversation. Rejects with `queue-full` and the engine's refusals. */
+export function tokenize(deps: MediaDeps, request: TokenizeRequest, context: RequestContext): Promise<readonly number[]> {
+  return withTokenizerFor(deps, { request, context }, (tokenizer) => {
+    tokenizer.checkTokens?.(request)
+    return withMedia(deps, { request, caller: context }, async (complete) =>
+      tokenizer.tokenize(withoutCustomTools(complete), context.signal),
+    )
+  })
+}
+
+/** The text of tokens; with `special`, including the text of control tokens. */
+export function detokenize(request: DetokenizeRequest, context: RequestContext): Promise<string> {
+  return withTokenizer(context, (tokenizer) => tokenizer.detokenize(request, context.signal))
+}
+
+/** The prompt text of a conversation, rendered with the model's template. */
+export function render(deps: MediaDeps, request: RenderRequest, context: RequestContext): Promise<string> {
+  return withTokenizerFor(deps, { request, context }, (tokenizer) =>
+    withMedia(deps, { request, caller: context }, async (complete) =>
+      tokenizer.render(withoutCustomTools(complete), context.signal),
+    ),
+  )
+}
+
+/** The conversation as engines get it: with functions for custom tools. */
+export function withoutCustomTools<R extends { readonly prompt: TokenizeRequest['prompt'] }>(request: R): R {
+  const { prompt } = request
+  return prompt.type === 'chat' ? { ...request, prompt: asFunctions(prompt) } : request
+}
+
+/** Runs work with the tokenizer of a model. Rejects with `invalid-request` at `model` for an engine without one. */
+export function withTokenizer<T>(context: RequestContext, work: (tokenizer: Tokenizer) => Promise<T>): Promise<T> {
+  return withTokenizerFor({}, { context }, work)
+}
+
+type Tokenizing = { readonly request?: { readonly prompt: Prompt }; readonly context: RequestContext }
+
+/** The same for a prompt; rejects with `unsupported-field` for media that the model cannot read. */
+export function withTokenizerFor<T>(
+  { media }: MediaDeps,
+  { request, context }: Tokenizing,
+  work: (tokenizer: Tokenizer) => Promise<T>,
+): Promise<T> {
+  const run = async ({ id, engine, ticket }: TicketedModel) => {
+    const ready = () => ticket.ready(context.signal)
+    if (request !== undefined) await refuseUnread(request, { engine, ready, media })
+    await ready()
+    const { tokenizer } = engine.capabilities
+    if (tokenizer !== undefined) return work(tokenizer)
+    const message = `the engine of model '${id}' has no accessible tokenizer; choose another model`
+    throw new AppError('invalid-request', message, { at: ['model'] })
+  }
+  return withTicket(context, run, 'free')
+}
