@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type JsonBounds, JsonReader, type TextSink } from './json-reader.ts'
+import { type JsonBounds, JsonReader } from './json-reader.ts'
 
 const bounds: JsonBounds = { maxLength: 1 << 20, maxUnits: 10_000 }
 
 /** What is read of a text that arrives in pieces of this length. */
-function read(text: string, size = text.length, more: Partial<JsonBounds> = {}, sink?: TextSink): unknown {
-  const reader = new JsonReader({ ...bounds, ...more }, sink)
+function read(text: string, size = text.length, more: Partial<JsonBounds> = {}): unknown {
+  const reader = new JsonReader({ ...bounds, ...more })
   try {
     for (let at = 0; at < text.length; at += size) reader.push(text.slice(at, at + size))
     return reader.end()
@@ -68,22 +68,5 @@ describe('JsonReader', () => {
     ['texts that are kept', `"${'x'.repeat(17 << 20)}"`, { maxLength: 1 << 30 }],
   ])('has a bound on %s', (_, text, more) => {
     expect(() => read(text, 65_536, more)).toThrow(expect.objectContaining({ failure: { type: 'excess' } }))
-  })
-
-  test('a long text leaves in pieces, with its path and owners', () => {
-    const seen: string[] = []
-    const paths = new Set<string>()
-    const sink: TextSink = (path, owners) => {
-      paths.add(JSON.stringify([path, owners[2]]))
-      return (piece) => void seen.push(piece)
-    }
-    const long = 'aé\n"\\'.repeat(60_000)
-    const text = JSON.stringify({ choices: [{}, { index: 1, delta: { role: 'x', content: long } }], done: true })
-    const value = read(text, 10_000, {}, sink)
-    expect([...paths]).toEqual(['[["choices",1,"delta","content"],{"index":1,"delta":{"role":"x"}}]'])
-    const rest = (value as { choices: { delta: { content: string } }[] }).choices[1]?.delta.content
-    expect(seen.join('') + rest === long).toBe(true)
-    expect(value).toMatchObject({ choices: [{}, { index: 1, delta: { role: 'x' } }], done: true })
-    expect(Math.max(...seen.map(({ length }) => length))).toBeLessThan(100_000)
   })
 })

@@ -9,17 +9,11 @@ export type JsonBounds = {
   readonly maxUnits: number
 }
 
-/** Keys and positions, from the outermost. */
-export type Path = readonly (string | number)[]
-
-/** Where a long text goes piece by piece; undefined: it is kept. `owners` are the objects on its path, from the outermost. */
-export type TextSink = (path: Path, owners: readonly unknown[]) => ((piece: string) => void) | undefined
-
 const maxDepth = 100
-/** All texts that are kept, in characters. */
+/** All texts together, in characters. */
 const maxKept = 16 * 1024 * 1024
 const maxScalar = 1000
-/** A text longer than this may leave in pieces. */
+/** Of more than this, the memory is reserved. */
 const longText = 64 * 1024
 
 const units = { scalar: 1, text: 3, container: 8 }
@@ -37,7 +31,6 @@ type Expected = 'value' | 'value-or-end' | 'key' | 'key-or-end' | 'colon' | 'com
  */
 export class JsonReader {
   readonly #bounds: JsonBounds
-  readonly #sink: TextSink | undefined
   readonly #memory = new HeldMemory()
   readonly #frames: Frame[] = []
   #expected: Expected = 'value'
@@ -47,15 +40,12 @@ export class JsonReader {
   #inText = false
   #parts: string[] = []
   #partsLength = 0
-  /** Undefined until the text is long. */
-  #sinkOfText: ReturnType<TextSink> | null = null
   #length = 0
   #units = 0
   #kept = 0
 
-  constructor(bounds: JsonBounds, sink?: TextSink) {
+  constructor(bounds: JsonBounds) {
     this.#bounds = bounds
-    this.#sink = sink
   }
 
   push(piece: string): void {
@@ -152,25 +142,7 @@ export class JsonReader {
     const part = raw.includes('\\') ? unescaped(raw) : raw
     this.#partsLength += part.length
     this.#parts.push(part)
-    const isKey = this.#expected === 'key' || this.#expected === 'key-or-end'
-    if (!isKey && this.#partsLength > longText) this.#sendLong()
     this.#check(this.#partsLength)
-  }
-
-  #sendLong(): void {
-    if (this.#sinkOfText === null) {
-      const last = this.#frames.length - 1
-      const path = this.#frames.map(({ value, key }, depth) => {
-        // The text itself is not in its list yet.
-        return Array.isArray(value) ? value.length - (depth === last ? 0 : 1) : key
-      })
-      const owners = this.#frames.map(({ value }) => value)
-      this.#sinkOfText = this.#sink?.(path, owners)
-    }
-    if (this.#sinkOfText === undefined) return
-    this.#sinkOfText(this.#parts.join(''))
-    this.#parts = []
-    this.#partsLength = 0
   }
 
   #endText(): void {
@@ -178,7 +150,6 @@ export class JsonReader {
     this.#inText = false
     this.#parts = []
     this.#partsLength = 0
-    this.#sinkOfText = null
     this.#kept += text.length
     this.#check(0)
     if (this.#expected === 'key' || this.#expected === 'key-or-end') {

@@ -2,10 +2,9 @@ import { type Emit, inTurn } from '../../../contract/emit.ts'
 import { unlessLong } from '../../../contract/turn.ts'
 import type { ReplyBody } from './http-exchange.ts'
 import type { JsonBounds } from './json-reader.ts'
-import { chunkBounds, LongChunk } from './long-chunk.ts'
 import { outputWithoutSecrets } from './secrets.ts'
 import { SseDecoder, type SseEvent } from './sse-decoder.ts'
-import { parseJson, WholeJson } from './whole-json.ts'
+import { parseJson, replyBounds, WholeJson } from './whole-json.ts'
 
 /** How a reply ended that did not break off: with the server's word that it is complete, or without. */
 export type StreamEnd = { readonly saidDone: boolean }
@@ -13,28 +12,19 @@ export type StreamEnd = { readonly saidDone: boolean }
 /**
  * Passes on the JSON of each event of a stream, in the tick in which its bytes arrive, or the JSON of a reply that is not
  * streamed. The first character decides which of the two it is: content types are wrong too often. An event named `error`
- * becomes an `error` object; a long text is passed on in several chunks. Resolves at the end of the reply, or closes the connection
+ * becomes an `error` object. Resolves at the end of the reply, or closes the connection
  * as soon as `isEnough`; rejects as `ReplyBody.consume` does.
  */
 export async function readStream(body: ReplyBody, take: Emit<unknown>, isEnough = () => false): Promise<StreamEnd> {
   let decoder: SseDecoder | undefined
   let json: WholeJson | undefined
   let isOver = false
-  const long = new LongChunk()
   const takeEvent = (event: SseEvent): Promise<void> | undefined => {
     // While a turn of the event loop has taken long, everything else waits for its end.
     return unlessLong()?.then(() => takeNow(event)) ?? takeNow(event)
   }
-  const takeValue = (value: unknown) => {
-    const redacted = outputWithoutSecrets(value)
-    return unlessLong()?.then(() => take(redacted)) ?? take(redacted)
-  }
-  const takeNow = ({ data, event, more }: SseEvent): Promise<void> | undefined => {
+  const takeNow = ({ data, event }: SseEvent): Promise<void> | undefined => {
     if (isOver || isEnough()) return undefined
-    if (more === true || long.isOpen) {
-      const values = long.push(data, more !== true)
-      return inTurn(event === 'error' ? values.map((error) => ({ error })) : values, takeValue)
-    }
     // Some servers send more than one space after the colon.
     const text = data.trim()
     if (text === '') return undefined
@@ -51,12 +41,12 @@ export async function readStream(body: ReplyBody, take: Emit<unknown>, isEnough 
     if (decoder === undefined && json === undefined) {
       const start = firstVisible(bytes)
       if (start === undefined) return undefined
-      if (start === '{' || start === '[' || start === '<') json = new WholeJson(chunkBounds, long.sink)
+      if (start === '{' || start === '[' || start === '<') json = new WholeJson(replyBounds)
       else decoder = new SseDecoder()
     }
     if (json !== undefined) {
       json.push(bytes)
-      return inTurn(long.takePieces(), takeValue)
+      return undefined
     }
     const pending = inTurn(decoder?.push(bytes) ?? [], takeEvent)
     if (pending !== undefined) return pending.then(leaveWhenDone)
@@ -65,11 +55,10 @@ export async function readStream(body: ReplyBody, take: Emit<unknown>, isEnough 
   }
   try {
     await body.consume((bytes) => unlessLong()?.then(() => takeBytes(bytes)) ?? takeBytes(bytes))
-    if (json !== undefined) await inTurn(long.complete(json.end()), takeValue)
+    if (json !== undefined) await take(outputWithoutSecrets(json.end()))
     return { saidDone: isOver || json !== undefined }
   } finally {
     json?.release()
-    long.release()
   }
 }
 

@@ -1,45 +1,32 @@
 import { TextDecoder } from 'node:util'
 import { UpstreamError } from './upstream-error.ts'
 
-/**
- * One dispatched event. `event` is absent when the stream did not name it; `lastEventId` is '' until the stream sets one. `more`: the
- * data is long, and its next piece follows with the next event.
- */
-export type SseEvent = { readonly event?: string; readonly data: string; readonly lastEventId: string; readonly more?: true }
-
-type Limits = { readonly longLength?: number; readonly maxEventLength?: number }
+/** One dispatched event. `event` is absent when the stream did not name it. */
+export type SseEvent = { readonly event?: string; readonly data: string }
 
 const lf = 0x0a
 
 /**
- * Turns the bytes of an event stream into events by the WHATWG rules, linear in the number of bytes however they are split. Data of
- * more than `longLength` characters leaves in pieces. Throws an `UpstreamError` (`excess`) for an event of more than
- * `maxEventLength`.
+ * Turns the bytes of an event stream into events by the WHATWG rules, linear in the number of bytes however they are split; ids are not
+ * read. Throws an `UpstreamError` (`excess`) for an event of more than `maxLength` characters.
  */
 // Why not eventsource-parser 3.1: a chunk with one CR costs it the square of the chunk's size, each line with an unknown field
 // an Error with its stack, and an event that ends in CR waits for the next chunk.
 export class SseDecoder {
-  readonly #longLength: number
-  readonly #maxEventLength: number
+  readonly #maxLength: number
   /** Made for the first piece that does not end in ASCII; until then, a faster way will do. */
   #text: TextDecoder | undefined
   #hasBegun = false
   /** The start of an incomplete line; joined once, when its end arrives. */
   #held: string[] = []
   #heldLength = 0
-  /** What becomes of the rest of a long line. */
-  #rest: 'hold' | 'pass-on' | 'drop' = 'hold'
   #afterCr = false
   #event: string | undefined
   #data: string[] = []
   #dataLength = 0
-  /** A part of this event's data has left. */
-  #isLong = false
-  #lastEventId = ''
 
-  constructor({ longLength = 256 * 1024, maxEventLength = 96 * 1024 * 1024 }: Limits = {}) {
-    this.#longLength = longLength
-    this.#maxEventLength = maxEventLength
+  constructor(maxLength = 16 * 1024 * 1024) {
+    this.#maxLength = maxLength
   }
 
   /** The events that these bytes complete. The bytes are not kept: the caller may overwrite them. */
@@ -64,7 +51,7 @@ export class SseDecoder {
       }
       if (nextLf !== -1 && nextLf < start) nextLf = text.indexOf('\n', start)
     }
-    this.#hold(text.slice(start), events)
+    this.#hold(text.slice(start))
     return events
   }
 
@@ -87,15 +74,11 @@ export class SseDecoder {
     return this.#text.decode(bytes, { stream: true })
   }
 
-  #hold(part: string, events: SseEvent[]): void {
-    if (part === '' || this.#rest === 'drop') return
-    if (this.#rest === 'pass-on') {
-      this.#passOn(part, events)
-      return
-    }
+  #hold(part: string): void {
+    if (part === '') return
     this.#held.push(part)
     this.#heldLength += part.length
-    if (this.#heldLength > this.#longLength) this.#onLongLine(this.#takeHeld(), events)
+    this.#checkLength()
   }
 
   #takeHeld(): string {
@@ -105,25 +88,7 @@ export class SseDecoder {
     return line
   }
 
-  /** The beginning of a line that is too long to be kept. */
-  #onLongLine(line: string, events: SseEvent[]): void {
-    if (line.startsWith('data:')) {
-      this.#addData(line.slice(line[5] === ' ' ? 6 : 5), events)
-      if (!this.#isLong) this.#leaveLong(events)
-      this.#rest = 'pass-on'
-    } else if (line.startsWith(':')) {
-      this.#rest = 'drop'
-    } else {
-      throw excess(`a line of more than ${this.#longLength} characters that is not data`)
-    }
-  }
-
   #endLine(lastPart: string, events: SseEvent[]): void {
-    if (this.#rest !== 'hold') {
-      if (this.#rest === 'pass-on') this.#passOn(lastPart, events)
-      this.#rest = 'hold'
-      return
-    }
     if (this.#heldLength === 0) {
       this.#onLine(lastPart, events)
       return
@@ -142,53 +107,28 @@ export class SseDecoder {
     // A comment has an empty name and is ignored, as is every unknown name.
     switch (colon === -1 ? line : line.slice(0, colon)) {
       case 'data':
-        this.#addData(value, events)
+        this.#data.push(value)
+        this.#dataLength += value.length + 1
+        this.#checkLength()
         return
       case 'event':
         this.#event = value === '' ? undefined : value
-        return
-      case 'id':
-        if (!value.includes('\0')) this.#lastEventId = value
     }
   }
 
-  #addData(value: string, events: SseEvent[]): void {
-    if (this.#isLong) {
-      this.#passOn(`\n${value}`, events)
-      return
-    }
-    this.#data.push(value)
-    this.#dataLength += value.length + 1
-    if (this.#dataLength > this.#longLength) this.#leaveLong(events)
-  }
-
-  #leaveLong(events: SseEvent[]): void {
-    const data = this.#data.join('\n')
-    this.#data = []
-    this.#dataLength = 0
-    this.#isLong = true
-    this.#passOn(data, events)
-  }
-
-  #passOn(data: string, events: SseEvent[]): void {
-    this.#dataLength += data.length
-    if (this.#dataLength > this.#maxEventLength) throw excess(`an event of more than ${this.#maxEventLength} characters`)
-    if (data !== '') events.push({ data, lastEventId: this.#lastEventId, more: true })
+  #checkLength(): void {
+    if (this.#heldLength + this.#dataLength <= this.#maxLength) return
+    const message = `the server behind this model sent an event of more than ${this.#maxLength} characters`
+    throw new UpstreamError({ type: 'excess' }, message)
   }
 
   #dispatch(events: SseEvent[]): void {
     const event = this.#event
     this.#event = undefined
-    if (this.#data.length === 0 && !this.#isLong) return
+    if (this.#data.length === 0) return
     const data = this.#data.length === 1 ? (this.#data[0] ?? '') : this.#data.join('\n')
     this.#data = []
     this.#dataLength = 0
-    this.#isLong = false
-    const lastEventId = this.#lastEventId
-    events.push(event === undefined ? { data, lastEventId } : { event, data, lastEventId })
+    events.push(event === undefined ? { data } : { event, data })
   }
-}
-
-function excess(what: string): UpstreamError {
-  return new UpstreamError({ type: 'excess' }, `the server behind this model sent ${what}`)
 }

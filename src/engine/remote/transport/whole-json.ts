@@ -1,35 +1,36 @@
 import { StringDecoder } from 'node:string_decoder'
 import { shortened } from './error-message.ts'
-import { type JsonBounds, JsonReader, type TextSink } from './json-reader.ts'
+import { type JsonBounds, JsonReader } from './json-reader.ts'
 import { withoutSecrets } from './secrets.ts'
 import { UpstreamError } from './upstream-error.ts'
 
+/** The bounds of one event, and of a generated reply that is not streamed. */
+export const replyBounds: JsonBounds = { maxLength: 96 * 1024 * 1024, maxUnits: 4 * 1024 * 1024 }
+
 /** A shorter document is parsed at once, which is faster. */
-const longBytes = 256 * 1024
+const longLength = 256 * 1024
 const maxDepth = 500
 
 /** The JSON document of a whole body: parsed at its end, or as it arrives once it is long. */
 export class WholeJson {
   readonly #bounds: JsonBounds
-  readonly #sink: TextSink | undefined
   readonly #decoder = new StringDecoder('utf8')
   #pieces: Buffer[] = []
   #length = 0
   #reader: JsonReader | undefined
   #isFirst = true
 
-  constructor(bounds: JsonBounds, sink?: TextSink) {
+  constructor(bounds: JsonBounds) {
     this.#bounds = bounds
-    this.#sink = sink
   }
 
   push(bytes: Buffer): void {
     this.#length += bytes.length
-    if (this.#reader === undefined && this.#length <= longBytes) {
+    if (this.#reader === undefined && this.#length <= longLength) {
       this.#pieces.push(bytes)
       return
     }
-    this.#reader ??= new JsonReader(this.#bounds, this.#sink)
+    this.#reader ??= new JsonReader(this.#bounds)
     for (const earlier of this.#pieces) this.#read(earlier)
     this.#pieces = []
     this.#read(bytes)
@@ -54,8 +55,23 @@ export class WholeJson {
   }
 }
 
-/** The JSON of a short text. Throws an `UpstreamError` for anything else. */
+/** The JSON of a text. Throws an `UpstreamError` for anything else. */
 export function parseJson(text: string): unknown {
+  return text.length > longLength ? parseLong(text) : parseShort(text)
+}
+
+/** Bounded by what it holds, too: many small values take longer than one text. */
+function parseLong(text: string): unknown {
+  const reader = new JsonReader(replyBounds)
+  try {
+    reader.push(text)
+    return reader.end()
+  } finally {
+    reader.release()
+  }
+}
+
+function parseShort(text: string): unknown {
   if (isTooDeep(text))
     throw new UpstreamError({ type: 'excess' }, 'the server behind this model sent JSON that is nested too deeply')
   try {
