@@ -70,7 +70,6 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
   readonly signal: AbortSignal
   readonly isAuxiliary = false
   #reader: ReplyReader | undefined
-  #hideKey: AcquiredReplica['hideKey']
 
   constructor(deps: GenerationDeps, plan: ReplyPlan, sink: ReplySink) {
     this.#deps = deps
@@ -99,8 +98,7 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
 
   async attempt(replica: AcquiredReplica): Promise<AttemptResult<ReplyEnd>> {
     const { request } = this.#plan
-    const { endpoint, upstream, hideKey } = replica
-    this.#hideKey = hideKey
+    const { endpoint, upstream } = replica
     if (request.choices > 1 && !makesChoices(upstream.profile, request)) return { type: 'not-sent', value: 'one-choice-only' }
     const reader = this.#readerFor(upstream.profile)
     const writing = this.#bodyFor(upstream, reader)
@@ -177,7 +175,7 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
   /** Also drops events of the bytes in which the cancellation fell. */
   readonly #emitWanted: Emit<EngineEvent> = (event) => {
     this.signal.throwIfAborted()
-    return this.#emit.emit(this.#hideKey === undefined ? event : this.#hideKey(event))
+    return this.#emit.emit(event)
   }
 }
 

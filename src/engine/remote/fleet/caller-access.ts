@@ -4,7 +4,7 @@ import { field } from '../../../contract/field.ts'
 import { callerKeyFor } from '../servers/caller-key.ts'
 import type { Upstream } from '../servers/upstream.ts'
 import type { Endpoint } from '../transport/client.ts'
-import { type Redactor, redactorOf } from '../transport/secrets.ts'
+import { hiding } from '../transport/secrets.ts'
 import { toAppError, UpstreamError } from '../transport/upstream-error.ts'
 import { hostOf } from '../transport/upstream-url.ts'
 import { nameOf } from './failure-table.ts'
@@ -12,7 +12,7 @@ import { nameOf } from './failure-table.ts'
 type Place = { readonly endpoint: Endpoint; readonly upstream: Upstream }
 
 /** A replica as one request sees it that brings its own key. */
-export type CallerAccess = Pick<Redactor, 'output'> & {
+export type CallerAccess = {
   /** With the caller's key; an object of its own, so that nothing is remembered of it. */
   readonly endpoint: Endpoint
   /**
@@ -26,13 +26,12 @@ export type CallerAccess = Pick<Redactor, 'output'> & {
 export function callerAccess(keys: CallerKeys | undefined, { endpoint, upstream }: Place): CallerAccess | undefined {
   const apiKey = keys === undefined ? undefined : callerKeyFor(keys, endpoint, upstream.profile.name)
   if (apiKey === undefined) return undefined
-  const { text, output } = redactorOf(apiKey)
+  const hide = hiding(apiKey)
   return {
     endpoint: { ...endpoint, apiKey },
-    output,
     clean: (error) => {
-      if (error instanceof UpstreamError) return failureOfKey(error.withTexts(text), endpoint)
-      return error instanceof AppError ? cleanError(error, text) : error
+      if (error instanceof UpstreamError) return failureOfKey(error.withTexts(hide), endpoint)
+      return error instanceof AppError ? cleanError(error, hide) : error
     },
   }
 }

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError, messageOf } from '../../../contract/errors.ts'
 import type { Discovery, Upstream } from '../servers/upstream.ts'
 import type { Endpoint } from '../transport/client.ts'
-import type { Redactor } from '../transport/secrets.ts'
 import { unlessAborted } from '../transport/time-limit.ts'
 import { Discoveries, type DiscoveryOptions, type KnownReplica } from './discoveries.ts'
 import { startHealthChecks } from './health-check.ts'
@@ -20,8 +19,6 @@ type ReplicaOptions = DiscoveryOptions & {
 export type AcquiredReplica = {
   readonly endpoint: Endpoint
   readonly upstream: Upstream
-  /** Hides the key that the caller brought, in what the replica sends; absent where it brought none for this replica. */
-  readonly hideKey?: Redactor['output']
   /** The reply has begun: a half-open replica takes more requests from here on. */
   confirm(): void
   /** Ends the right; to be called exactly once. */

@@ -49,7 +49,7 @@ export async function tryReplicas<T>({ replicas, now, random }: RetryDeps, task:
     const acquiring = replicas.acquire({ tokens, affinityKeys, isAuxiliary, ...wanted }, waitMs, signal)
     const replica = acquiring instanceof Promise ? await acquiring : acquiring
     const own = callerAccess(task.callerKeys, replica)
-    const seen = own === undefined ? replica : { ...replica, endpoint: own.endpoint, hideKey: own.output }
+    const seen = own === undefined ? replica : { ...replica, endpoint: own.endpoint }
     const beganMs = now()
     let end: AttemptEnd<T>
     try {

@@ -4,7 +4,7 @@ import { type HttpReply, type HttpRequest, httpExchange } from './http-exchange.
 import type { JsonBounds } from './json-reader.ts'
 import { bodyText } from './raw-json.ts'
 import { readWhole } from './read-reply.ts'
-import { keepSecret, valueWithoutSecrets } from './secrets.ts'
+import { keepSecret } from './secrets.ts'
 import { withTimeLimit } from './time-limit.ts'
 import { UpstreamError } from './upstream-error.ts'
 import { hostOf, rootOf, urlOf } from './upstream-url.ts'
@@ -83,10 +83,9 @@ export class UpstreamClient {
 
   /** The JSON reply to a side request, which is answered quickly. */
   async ask(endpoint: Endpoint, request: UpstreamRequest, signal: AbortSignal): Promise<unknown> {
-    const reply = await withTimeLimit(signal, sideLimit(endpoint), (limited) =>
+    return await withTimeLimit(signal, sideLimit(endpoint), (limited) =>
       this.#whole(this.#sideAgent, endpoint, { bounds: sideBounds, ...request }, limited),
     )
-    return valueWithoutSecrets(reply)
   }
 
   /** A health check: resolves with any status below 500. */

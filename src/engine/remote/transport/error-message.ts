@@ -1,4 +1,5 @@
 import { asObject, asText } from './loose-json.ts'
+import { withoutSecrets } from './secrets.ts'
 
 /** What an upstream says about a failure. */
 export type SaidError = {
@@ -13,20 +14,20 @@ export type SaidError = {
 
 /** Errors may quote a whole request. */
 const maxLength = 2000
-/** Deeper is no error of any server. */
+/** No server nests its error deeper. */
 const maxDepth = 8
 const tooLong = new Set(['context_length_exceeded', 'exceed_context_size_error', 'context_window_exceeded'])
 
-/** An error object of any shape. */
+/** An error object of any shape, without secrets: they are masked before the message is shortened. */
 export function readError(error: unknown): SaidError {
   const { message, details } = innermost(error)
   const words = [asText(details?.code), asText(details?.type)]
-  const param = asText(details?.param)
+  const param = withoutSecrets(asText(details?.param) ?? '')
   const code = asText(details?.code)
   return {
-    message: shortened(message, maxLength),
+    message: shortened(withoutSecrets(message), maxLength),
     isTooLong: words.some((word) => word !== undefined && tooLong.has(word)),
-    ...(param !== undefined && /^[\w.[\]-]{1,200}$/.test(param) && { param }),
+    ...(/^[\w.[\]-]{1,200}$/.test(param) && { param }),
     ...(code !== undefined && { code }),
   }
 }

@@ -2,7 +2,7 @@ import { networkReason } from '../../../contract/failure-reason.ts'
 import { parseContextOverflow } from './context-overflow.ts'
 import { readError, type SaidError, shortened } from './error-message.ts'
 import { parseRetryAfter } from './retry-after.ts'
-import { valueWithoutSecrets, withoutSecrets } from './secrets.ts'
+import { withoutSecrets } from './secrets.ts'
 import { UpstreamError } from './upstream-error.ts'
 import { parseJson } from './whole-json.ts'
 
@@ -98,7 +98,7 @@ function errorIn(text: string): SaidError {
     return { message: /<title>([^<]{1,200})<\/title>/i.exec(trimmed)?.[1]?.trim() ?? '', isTooLong: false }
   }
   try {
-    return trimmed === '' ? { message: '', isTooLong: false } : readError(valueWithoutSecrets(parseJson(trimmed)))
+    return trimmed === '' ? { message: '', isTooLong: false } : readError(parseJson(trimmed))
   } catch {
     return { message: shortened(trimmed, 500), isTooLong: false }
   }

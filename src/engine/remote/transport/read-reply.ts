@@ -2,7 +2,6 @@ import { type Emit, inTurn } from '../../../contract/emit.ts'
 import { unlessLong } from '../../../contract/turn.ts'
 import type { ReplyBody } from './http-exchange.ts'
 import type { JsonBounds } from './json-reader.ts'
-import { outputWithoutSecrets } from './secrets.ts'
 import { SseDecoder, type SseEvent } from './sse-decoder.ts'
 import { parseJson, replyBounds, WholeJson } from './whole-json.ts'
 
@@ -30,7 +29,7 @@ export async function readStream(body: ReplyBody, take: Emit<unknown>, isEnough 
     if (text === '') return undefined
     isOver = text === '[DONE]'
     if (isOver) return undefined
-    return take(event === 'error' ? asErrorObject(text) : outputWithoutSecrets(parseJson(text), text))
+    return take(event === 'error' ? asErrorObject(text) : parseJson(text))
   }
   const leaveWhenDone = () => {
     // Only a connection whose reply has ended can be used again.
@@ -55,7 +54,7 @@ export async function readStream(body: ReplyBody, take: Emit<unknown>, isEnough 
   }
   try {
     await body.consume((bytes) => unlessLong()?.then(() => takeBytes(bytes)) ?? takeBytes(bytes))
-    if (json !== undefined) await take(outputWithoutSecrets(json.end()))
+    if (json !== undefined) await take(json.end())
     return { saidDone: isOver || json !== undefined }
   } finally {
     json?.release()

@@ -1,7 +1,6 @@
 import { readError } from './error-message.ts'
 import { statusFailed } from './failed-request.ts'
 import { asObject, asText, type Loose } from './loose-json.ts'
-import { valueWithoutSecrets } from './secrets.ts'
 import type { UpstreamError } from './upstream-error.ts'
 
 /** An error inside a reply, as if it had come as a status: most servers give a number, others a word. */
@@ -10,7 +9,7 @@ export function reportedError(error: unknown): UpstreamError {
   const code = Number(object?.code ?? object?.status ?? object?.status_code)
   const words = `${asText(object?.code)} ${asText(object?.type)}`
   const status = Number.isInteger(code) && code >= 400 && code < 600 ? code : statusOfWords(words)
-  const said = readError(valueWithoutSecrets(error))
+  const said = readError(error)
   return statusFailed({ status, said, retryAfter: undefined, host: 'its address', isEvent: true })
 }
 
