@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { callsOf, textOf } from '../src/contract/parts.ts'
+import { callsOf, textOf } from '../src/canonical/parts.ts'
 import type { Message, OutputPart } from '../src/contract/request.ts'
 import type { GenerationResult } from '../src/contract/result.ts'
 import {

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { networkReason } from '../canonical/failure-reason.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { isPostgresUrl } from '../config/storage-schema.ts'
 import { AppError, messageOf } from '../contract/errors.ts'
-import { networkReason } from '../contract/failure-reason.ts'
 import type { Store } from '../contract/store.ts'
 import type { DatabaseLocation } from '../store/open-store.ts'
 

@@ -1,4 +1,4 @@
-import type { Emit } from '../contract/emit.ts'
+import type { Emit } from '../base/emit.ts'
 import type { AppError } from '../contract/errors.ts'
 import type { GenerationEvent } from '../contract/event.ts'
 import { allScopes, type ModelViewer, type Principal } from '../contract/principal.ts'

@@ -1,8 +1,8 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { fileReason } from '../canonical/failure-reason.ts'
 import { AppError } from '../contract/errors.ts'
-import { fileReason } from '../contract/failure-reason.ts'
 import type { OwnTemplate } from '../engine/remote/own-prompts.ts'
 
 /** A token is its text, or an object with it. */

@@ -1,6 +1,6 @@
 import { printable } from '../app/printable.ts'
+import { networkReason } from '../canonical/failure-reason.ts'
 import { AppError, messageOf } from '../contract/errors.ts'
-import { networkReason } from '../contract/failure-reason.ts'
 import { commandName } from './command-name.ts'
 
 export type ChatMessage = { readonly role: 'system' | 'user' | 'assistant'; readonly content: string }

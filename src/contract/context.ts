@@ -1,4 +1,4 @@
-import type { OnLateTokens } from './emit.ts'
+import type { OnLateTokens } from '../base/emit.ts'
 import type { AppError } from './errors.ts'
 import type { Principal } from './principal.ts'
 import type { Lane, OnLoading, OnQueued } from './scheduler.ts'

@@ -1,5 +1,5 @@
+import type { Emit, OnLateTokens } from '../base/emit.ts'
 import type { CallerKeys } from './caller-keys.ts'
-import type { Emit, OnLateTokens } from './emit.ts'
 import type { EngineEvent } from './event.ts'
 import type { CanonicalPath } from './field.ts'
 import type { OutputFormat } from './output-format.ts'

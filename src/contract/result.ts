@@ -1,4 +1,4 @@
-import type { Emit } from './emit.ts'
+import type { Emit } from '../base/emit.ts'
 import type { FinishReason, GeneratedToken, GenerationEvent, PromptToken, StartEvent, Timings, Usage } from './event.ts'
 import { settledStart } from './is-truncated.ts'
 import type { OutputPart } from './request.ts'

@@ -1,4 +1,4 @@
-import { type Emit, inTurn } from '../contract/emit.ts'
+import { type Emit, inTurn } from '../base/emit.ts'
 import type { GenerationEvent } from '../contract/event.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { estimateMediaTokens } from '../contract/media-tokens.ts'
+import { estimateMediaTokens } from '../canonical/media-tokens.ts'
 import type { ContentPart, Message, OutputPart, Prompt } from '../contract/request.ts'
 
 /** What common tokenizers make of English text and code. */

@@ -3,7 +3,7 @@ import { anyone, type ContextOptions, contextOf } from '../../test/support/conte
 import { iterate } from '../../test/support/iterate.ts'
 import { textsOf } from '../../test/support/parts.ts'
 import { stubEngine } from '../../test/support/stub-engine.ts'
-import { emitAll } from '../contract/emit.ts'
+import { emitAll } from '../base/emit.ts'
 import type { PreparedGeneration } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import type { EngineEvent, GenerationEvent } from '../contract/event.ts'

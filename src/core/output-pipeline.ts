@@ -1,5 +1,5 @@
-import { functionTools } from '../contract/callable-tools.ts'
-import { type Emit, inTurn } from '../contract/emit.ts'
+import { type Emit, inTurn } from '../base/emit.ts'
+import { functionTools } from '../canonical/callable-tools.ts'
 import type { PreparedGeneration } from '../contract/engine.ts'
 import type { EngineEvent, GenerationEvent, Timings, Usage } from '../contract/event.ts'
 import { isTruncated } from '../contract/is-truncated.ts'

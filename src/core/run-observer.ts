@@ -1,4 +1,4 @@
-import type { Emit } from '../contract/emit.ts'
+import type { Emit } from '../base/emit.ts'
 import { AppError } from '../contract/errors.ts'
 import type { EngineEvent, FinishReason, GenerationEvent } from '../contract/event.ts'
 

@@ -1,5 +1,5 @@
+import type { Emit } from '../base/emit.ts'
 import type { RequestContext } from '../contract/context.ts'
-import type { Emit } from '../contract/emit.ts'
 import type { Engine, PreparedGeneration } from '../contract/engine.ts'
 import { AppError, type ContextOverflow } from '../contract/errors.ts'
 import type { EngineEvent, GenerationEvent, StartEvent } from '../contract/event.ts'

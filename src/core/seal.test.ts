@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Emit } from '../contract/emit.ts'
+import type { Emit } from '../base/emit.ts'
 import { AppError } from '../contract/errors.ts'
 import type { GenerationEvent } from '../contract/event.ts'
 import { seal } from './seal.ts'

@@ -1,4 +1,4 @@
-import { ChurnSet } from '../contract/churn.ts'
+import { ChurnSet } from '../base/churn.ts'
 /** Lets any number of readers wait for the next change of something. */
 export class Waiters {
   readonly #waiting = new ChurnSet<() => void>()

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { unlessLong } from '../contract/turn.ts'
+import { unlessLong } from '../base/turn.ts'
 
 /** So many requests may wait on one connection; then it is read no further until half of them are served. */
 const mostWaiting = 64

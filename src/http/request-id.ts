@@ -1,4 +1,4 @@
-import { randomHex } from '../contract/random-hex.ts'
+import { randomHex } from '../base/random-hex.ts'
 
 /** The caller's `x-request-id`, if it is safe to log and to send back; it never names a generation. */
 export function pickRequestId(sent: string | string[] | undefined): string {

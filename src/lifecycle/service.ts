@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { type LinkedSignal, linkedSignal } from '../base/linked-signal.ts'
 import type { LoadedModel } from '../config/models.ts'
 import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
@@ -12,7 +13,6 @@ import type {
   ModelReport,
   ModelWanted,
 } from '../contract/lifecycle.ts'
-import { type LinkedSignal, linkedSignal } from '../contract/linked-signal.ts'
 import { loadModel } from '../contract/served-model.ts'
 import { applySettings } from './apply-settings.ts'
 import { describe, fetchFiles } from './fetch-files.ts'

@@ -1,6 +1,6 @@
+import { type LinkedSignal, linkedSignal } from '../base/linked-signal.ts'
 import { AppError } from '../contract/errors.ts'
 import type { FileStore } from '../contract/file-store.ts'
-import { type LinkedSignal, linkedSignal } from '../contract/linked-signal.ts'
 import type { HeldMedia, MediaBytes, MediaCaller, MediaItem, MediaReader } from '../contract/media.ts'
 import { checkBytes, refuseSize } from './check-bytes.ts'
 import { checkReference, notFetched, notStored, unknownScheme } from './check-reference.ts'

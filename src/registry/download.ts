@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
+import { networkReason } from '../canonical/failure-reason.ts'
 import { AppError, messageOf } from '../contract/errors.ts'
-import { networkReason } from '../contract/failure-reason.ts'
 import { requireDiskSpace } from './disk-space.ts'
 import { createWatchdog, type FileRequestOptions, type FileResponse, requestFile, type Watchdog } from './file-request.ts'
 import { type Expectation, findPart, PartFile } from './part-file.ts'

@@ -1,6 +1,6 @@
+import { linkedSignal } from '../base/linked-signal.ts'
+import { networkReason } from '../canonical/failure-reason.ts'
 import { AppError } from '../contract/errors.ts'
-import { networkReason } from '../contract/failure-reason.ts'
-import { linkedSignal } from '../contract/linked-signal.ts'
 import { isTrustedUrl } from './sources.ts'
 
 export type FileRequestOptions = {

@@ -1,7 +1,7 @@
 import { type Dirent, readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, sep } from 'node:path'
+import { fileReason } from '../canonical/failure-reason.ts'
 import { AppError } from '../contract/errors.ts'
-import { fileReason } from '../contract/failure-reason.ts'
 import { isBesideModels } from './choose-file.ts'
 
 /** A model of the models folder. */

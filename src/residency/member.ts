@@ -1,4 +1,4 @@
-import { ChurnMap, ChurnSet } from '../contract/churn.ts'
+import { ChurnMap, ChurnSet } from '../base/churn.ts'
 import type { ResidencyState, ResidentModel } from '../contract/residency.ts'
 import type { WishKind } from './events.ts'
 

@@ -1,5 +1,5 @@
+import { randomHex } from '../base/random-hex.ts'
 import type { RequestContext } from '../contract/context.ts'
-import { randomHex } from '../contract/random-hex.ts'
 import type { StoredItem } from '../contract/store.ts'
 import { decodeResponse } from '../dialect/openai-responses/decode.ts'
 import { readReferences } from '../dialect/openai-responses/references.ts'

@@ -1,4 +1,4 @@
-import { ChurnMap } from '../contract/churn.ts'
+import { ChurnMap } from '../base/churn.ts'
 import type { GenerationEvent } from '../contract/event.ts'
 import type { ResponseEvent } from '../dialect/openai-responses/encoder.ts'
 import type { ResponsesDeps } from './deps.ts'

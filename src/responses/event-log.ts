@@ -1,4 +1,4 @@
-import type { Emit } from '../contract/emit.ts'
+import type { Emit } from '../base/emit.ts'
 import { Waiters } from '../core/waiters.ts'
 import type { ResponseEvent } from '../dialect/openai-responses/encoder.ts'
 

@@ -1,8 +1,8 @@
+import type { Emit } from '../base/emit.ts'
+import type { GenerationRecord } from '../canonical/record.ts'
 import type { RequestContext } from '../contract/context.ts'
-import type { Emit } from '../contract/emit.ts'
 import { AppError } from '../contract/errors.ts'
 import type { GenerationEvent } from '../contract/event.ts'
-import type { GenerationRecord } from '../contract/record.ts'
 import { type GenerateDeps, generate } from '../core/generate.ts'
 import type { DecodedResponse } from '../dialect/openai-responses/decode.ts'
 

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Emit } from '../contract/emit.ts'
+import type { Emit } from '../base/emit.ts'
 import { AppError } from '../contract/errors.ts'
 import type { StoredResponse } from '../contract/store.ts'
 import type { ResponseEvent } from '../dialect/openai-responses/encoder.ts'

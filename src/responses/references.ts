@@ -1,6 +1,6 @@
+import { unlessLong } from '../base/turn.ts'
 import { AppError } from '../contract/errors.ts'
 import type { Store, StoredItem } from '../contract/store.ts'
-import { unlessLong } from '../contract/turn.ts'
 import type { References } from '../dialect/openai-responses/references.ts'
 import { isOver, settled } from './settled.ts'
 

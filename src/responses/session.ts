@@ -1,5 +1,5 @@
+import { unlessLong } from '../base/turn.ts'
 import { AppError } from '../contract/errors.ts'
-import { unlessLong } from '../contract/turn.ts'
 import { type ClientEvent, decodeClientEvent } from '../dialect/openai-responses/client-event.ts'
 import type { ResponseEvent } from '../dialect/openai-responses/encoder.ts'
 import { acceptResponse, type Caller } from './accept.ts'

@@ -1,5 +1,5 @@
+import { networkReason } from '../canonical/failure-reason.ts'
 import { AppError } from '../contract/errors.ts'
-import { networkReason } from '../contract/failure-reason.ts'
 
 /** What a database or its driver threw, as a failure of one request: others may not need the store. */
 export function toStoreError(error: unknown): AppError {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ChurnMap } from '../contract/churn.ts'
+import { ChurnMap } from '../base/churn.ts'
 import { AppError, messageOf } from '../contract/errors.ts'
 
 /** One end of a channel between two processes. */

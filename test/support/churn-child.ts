@@ -1,6 +1,6 @@
 import { PerformanceObserver } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
-import { ChurnMap } from '../../src/contract/churn.ts'
+import { ChurnMap } from '../../src/base/churn.ts'
 import { collectGarbage, isFullCollection } from './collect-garbage.ts'
 
 type Churning = { set(key: number, value: unknown): unknown; delete(key: number): boolean }

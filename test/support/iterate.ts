@@ -1,4 +1,4 @@
-import type { Emit } from '../../src/contract/emit.ts'
+import type { Emit } from '../../src/base/emit.ts'
 import type { PreparedGeneration } from '../../src/contract/engine.ts'
 import type { EngineEvent } from '../../src/contract/event.ts'
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
+import { callsOf, textOf } from '../../src/canonical/parts.ts'
 import type { MediaBytes } from '../../src/contract/media.ts'
-import { callsOf, textOf } from '../../src/contract/parts.ts'
 import type {
   MediaPart,
   Message,

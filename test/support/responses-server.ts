@@ -1,5 +1,5 @@
+import { textOf } from '../../src/canonical/parts.ts'
 import type { Engine } from '../../src/contract/engine.ts'
-import { textOf } from '../../src/contract/parts.ts'
 import type { GenerationRequest } from '../../src/contract/request.ts'
 import { createFakeEngine } from '../../src/engine/fake/engine.ts'
 import { openTestServer, receive, sendChat, type TestServerOptions, watchEngine } from './test-server.ts'

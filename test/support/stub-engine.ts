@@ -1,4 +1,4 @@
-import { inTurn } from '../../src/contract/emit.ts'
+import { inTurn } from '../../src/base/emit.ts'
 import type { Engine, PreparedGeneration } from '../../src/contract/engine.ts'
 import type { EngineEvent } from '../../src/contract/event.ts'
 

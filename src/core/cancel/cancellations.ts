@@ -1,7 +1,7 @@
-import { ChurnMap } from '../../contract/churn.ts'
+import { ChurnMap } from '../../base/churn.ts'
+import { RunSignal } from '../../base/run-signal.ts'
 import type { CancelKeys, CancelReason } from '../../contract/context.ts'
 import { AppError } from '../../contract/errors.ts'
-import { RunSignal } from '../../contract/run-signal.ts'
 import type { SharedCancel } from '../../contract/store.ts'
 import { EarlyCancels } from './early-cancels.ts'
 

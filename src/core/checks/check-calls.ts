@@ -1,4 +1,4 @@
-import { argumentsSchema, callableTools } from '../../contract/callable-tools.ts'
+import { argumentsSchema, callableTools } from '../../canonical/callable-tools.ts'
 import type { PreparedGeneration } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { GenerationEvent } from '../../contract/event.ts'

@@ -1,4 +1,4 @@
-import { isFunctionTool } from '../../contract/callable-tools.ts'
+import { isFunctionTool } from '../../canonical/callable-tools.ts'
 import type { PreparedGeneration } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import { field } from '../../contract/field.ts'

@@ -1,6 +1,6 @@
+import { hasMedia } from '../../canonical/parts.ts'
 import type { Engine } from '../../contract/engine.ts'
 import type { MediaReader } from '../../contract/media.ts'
-import { hasMedia } from '../../contract/parts.ts'
 import type { Prompt } from '../../contract/request.ts'
 import { referencesIn } from './with-media.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { bytes, text } from '../../../test/support/parts.ts'
+import { mediaIn } from '../../canonical/parts.ts'
 import type { MediaItem, MediaReader, MediaReference } from '../../contract/media.ts'
-import { mediaIn } from '../../contract/parts.ts'
 import { allScopes } from '../../contract/principal.ts'
 import { type ContentPart, type Message, type Prompt, plainChat } from '../../contract/request.ts'
 import { withMedia } from './with-media.ts'

@@ -1,3 +1,4 @@
+import { hasMedia, placedMediaIn } from '../../canonical/parts.ts'
 import { AppError } from '../../contract/errors.ts'
 import {
   kindOfType,
@@ -7,7 +8,6 @@ import {
   type MediaReader,
   type MediaReference,
 } from '../../contract/media.ts'
-import { hasMedia, placedMediaIn } from '../../contract/parts.ts'
 import type { ContentPart, MediaPart, Message, OutputPart, Prompt } from '../../contract/request.ts'
 
 type MediaDeps = { readonly media?: MediaReader }

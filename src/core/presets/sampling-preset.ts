@@ -1,4 +1,4 @@
-import { mergeSampling } from '../../contract/merge-sampling.ts'
+import { mergeSampling } from '../../canonical/merge-sampling.ts'
 import type { GenerationRequest, Sampling } from '../../contract/request.ts'
 import type { SamplingPreset } from '../../contract/sampling-preset.ts'
 

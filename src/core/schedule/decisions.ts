@@ -1,4 +1,4 @@
-import { ChurnSet } from '../../contract/churn.ts'
+import { ChurnSet } from '../../base/churn.ts'
 import type { QueuePlace, RequestCost, SchedulerLoad } from '../../contract/scheduler.ts'
 import { findDisplaced } from './displace.ts'
 import { DrainRate } from './drain-rate.ts'

@@ -1,4 +1,4 @@
-import { ChurnMap } from '../../contract/churn.ts'
+import { ChurnMap } from '../../base/churn.ts'
 import type { RequestCost } from '../../contract/scheduler.ts'
 
 /** A request that takes turns, from the time when it asks for a slot to the time when it has given it back. */

@@ -1,4 +1,4 @@
-import { ChurnMap } from '../../contract/churn.ts'
+import { ChurnMap } from '../../base/churn.ts'
 import type { Engine } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { Lane, OnQueued, Scheduler, SchedulerLoad, SchedulerRequest, Ticket } from '../../contract/scheduler.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { contextOf } from '../../../test/support/context.ts'
 import { stubEngine } from '../../../test/support/stub-engine.ts'
-import { emitAll } from '../../contract/emit.ts'
+import { emitAll } from '../../base/emit.ts'
 import type { DetokenizeRequest, Engine, PreparedGeneration, TokenizeRequest, Tokenizer } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent, PromptToken } from '../../contract/event.ts'

@@ -1,5 +1,5 @@
+import { randomHex } from '../../base/random-hex.ts'
 import type { Dialect } from '../../contract/dialect.ts'
-import { randomHex } from '../../contract/random-hex.ts'
 import type { SealerOf } from '../../contract/sealer.ts'
 import { decodeMessage } from './decode.ts'
 import { encodeMessage } from './encode.ts'

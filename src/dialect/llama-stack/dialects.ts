@@ -1,5 +1,5 @@
+import { randomHex } from '../../base/random-hex.ts'
 import type { Dialect, StreamEncoder } from '../../contract/dialect.ts'
-import { randomHex } from '../../contract/random-hex.ts'
 import type { GenerationResult } from '../../contract/result.ts'
 import { type DecodedRequests, decodeBatchChat, decodeChat } from './decode-chat.ts'
 import { decodeBatchCompletion, decodeCompletion } from './decode-completion.ts'

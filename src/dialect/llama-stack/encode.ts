@@ -1,5 +1,5 @@
+import { callsOf, refusalOf, textOf } from '../../canonical/parts.ts'
 import type { FinishReason, GeneratedToken, Usage } from '../../contract/event.ts'
-import { callsOf, refusalOf, textOf } from '../../contract/parts.ts'
 import type { ToolCallPart } from '../../contract/request.ts'
 import type { Choice, GenerationResult } from '../../contract/result.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { decodeNow } from '../../../test/support/decode-now.ts'
 import { createWireCheck } from '../../../test/support/wire-schema.ts'
-import { type Emit, inTurn } from '../../contract/emit.ts'
+import { type Emit, inTurn } from '../../base/emit.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { GenerationEvent } from '../../contract/event.ts'
 import { foldEvents } from '../../contract/result.ts'

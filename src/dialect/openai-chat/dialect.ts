@@ -1,6 +1,6 @@
+import { randomHex } from '../../base/random-hex.ts'
 import type { Dialect } from '../../contract/dialect.ts'
 import type { StartEvent } from '../../contract/event.ts'
-import { randomHex } from '../../contract/random-hex.ts'
 import { encodeOpenaiError } from '../openai/errors.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
 import { decodeChat } from './decode.ts'

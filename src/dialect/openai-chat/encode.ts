@@ -1,5 +1,5 @@
+import { callsOf, reasoningOf, refusalOf, textOf } from '../../canonical/parts.ts'
 import type { FinishReason, StartEvent } from '../../contract/event.ts'
-import { callsOf, reasoningOf, refusalOf, textOf } from '../../contract/parts.ts'
 import type { Annotation, ToolCallPart } from '../../contract/request.ts'
 import type { Choice, GenerationResult } from '../../contract/result.ts'
 import { encodeUsage } from '../openai/encode-usage.ts'

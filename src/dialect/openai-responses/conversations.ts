@@ -1,4 +1,4 @@
-import { randomHex } from '../../contract/random-hex.ts'
+import { randomHex } from '../../base/random-hex.ts'
 import type { Conversation, StoredItem } from '../../contract/store.ts'
 import { looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'

@@ -1,4 +1,4 @@
-import { randomHex } from '../../contract/random-hex.ts'
+import { randomHex } from '../../base/random-hex.ts'
 
 /** The prefix of each kind of item: messages, reasoning, calls, their results, searches for tools, compactions, and all other items. */
 type Prefix = 'msg' | 'rs' | 'fc' | 'fco' | 'ctc' | 'ctco' | 'tsc' | 'tso' | 'at' | 'cmp' | 'item'

@@ -1,5 +1,5 @@
+import { mergeSampling } from '../../canonical/merge-sampling.ts'
 import { AppError } from '../../contract/errors.ts'
-import { mergeSampling } from '../../contract/merge-sampling.ts'
 import type { Sampling } from '../../contract/request.ts'
 import type { PresetValues, ReadPreset, SamplingPreset } from '../../contract/sampling-preset.ts'
 import { type CommonWire, commonShape } from '../openai/common-schema.ts'

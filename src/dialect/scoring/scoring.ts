@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { randomHex } from '../../base/random-hex.ts'
 import type { Ranking, RankRequest } from '../../contract/engine.ts'
 import type { NameOf } from '../../contract/field.ts'
-import { randomHex } from '../../contract/random-hex.ts'
 import type { Scores } from '../../contract/scores.ts'
 import { formatRest } from '../wire/field-names.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { randomHex } from '../../base/random-hex.ts'
 import { AppError } from '../../contract/errors.ts'
-import { randomHex } from '../../contract/random-hex.ts'
 import { cancelFields, cancelShape } from '../wire/cancel-keys.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { list, looseObject } from '../wire/first-fault.ts'

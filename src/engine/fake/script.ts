@@ -1,7 +1,7 @@
 import { parse as parseYaml } from 'yaml'
 import { z } from 'zod'
+import { textOf } from '../../canonical/parts.ts'
 import { AppError } from '../../contract/errors.ts'
-import { textOf } from '../../contract/parts.ts'
 import type { ContentPart, Prompt } from '../../contract/request.ts'
 import { seenText } from './describe-media.ts'
 import { splitWords } from './words.ts'

@@ -1,4 +1,4 @@
-import { emitAll, type OnLateTokens } from '../../contract/emit.ts'
+import { emitAll, type OnLateTokens } from '../../base/emit.ts'
 import type {
   Adapter,
   Engine,

@@ -1,4 +1,4 @@
-import { ChurnMap } from '../../contract/churn.ts'
+import { ChurnMap } from '../../base/churn.ts'
 import type { Command, Report } from './channel/ipc.ts'
 import { decodeFailure } from './failure.ts'
 import { Inbox } from './inbox.ts'

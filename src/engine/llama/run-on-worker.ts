@@ -1,4 +1,4 @@
-import type { OnLateTokens } from '../../contract/emit.ts'
+import type { OnLateTokens } from '../../base/emit.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import type { Command, Report } from './channel/ipc.ts'

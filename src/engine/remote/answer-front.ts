@@ -1,5 +1,5 @@
+import { textOf } from '../../canonical/parts.ts'
 import { AppError } from '../../contract/errors.ts'
-import { textOf } from '../../contract/parts.ts'
 import type { ContentPart, GenerationRequest, Message, Prompt } from '../../contract/request.ts'
 import { type ModelFormat, reasoningAtEnd, recogniseFormat } from '../../model-text/model-format.ts'
 import { endsInside } from '../../model-text/template/continue-message.ts'

@@ -1,6 +1,6 @@
+import { hasMedia } from '../../canonical/parts.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { Usage } from '../../contract/event.ts'
-import { hasMedia } from '../../contract/parts.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import { estimateTokens } from './estimate-tokens.ts'
 import type { Profile } from './servers/profile.ts'

@@ -1,5 +1,5 @@
+import { type Emit, inTurn, WatchedEmit } from '../../base/emit.ts'
 import type { CallerKeys } from '../../contract/caller-keys.ts'
-import { type Emit, inTurn, WatchedEmit } from '../../contract/emit.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import type { GenerationRequest } from '../../contract/request.ts'

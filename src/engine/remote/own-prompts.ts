@@ -1,4 +1,4 @@
-import { callableTools } from '../../contract/callable-tools.ts'
+import { callableTools } from '../../canonical/callable-tools.ts'
 import type { RenderRequest } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { OutputFormat } from '../../contract/output-format.ts'

@@ -1,4 +1,4 @@
-import type { OnLateTokens } from '../../contract/emit.ts'
+import type { OnLateTokens } from '../../base/emit.ts'
 
 /** The tokens that an engine generated after their requests were cancelled. */
 export class LateTokens {

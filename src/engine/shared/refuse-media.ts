@@ -1,6 +1,6 @@
+import { placedMediaIn } from '../../canonical/parts.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { MediaKind } from '../../contract/media.ts'
-import { placedMediaIn } from '../../contract/parts.ts'
 import type { GenerationRequest, MediaPart } from '../../contract/request.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { Emit } from '../../contract/emit.ts'
+import type { Emit } from '../../base/emit.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 
 type OfChoice = Extract<EngineEvent, { readonly choice: number }>

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { mayLoseDigits } from '../../base/long-numbers.ts'
 import { AppError } from '../../contract/errors.ts'
-import { mayLoseDigits } from '../../contract/long-numbers.ts'
 import { findJsonError } from './json-position.ts'
 
 /** Text that is decoded in one turn of the event loop, when a body takes several. */

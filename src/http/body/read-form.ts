@@ -1,4 +1,4 @@
-import { JoinedPieces } from '../../contract/joined-pieces.ts'
+import { JoinedPieces } from '../../base/joined-pieces.ts'
 import type { FormPart } from '../../contract/services.ts'
 import type { BodyShare } from './body-room.ts'
 import { type FormBody, parseForm } from './parse-form.ts'

@@ -11,7 +11,7 @@ import {
   receive,
   sendChat,
 } from '../../../test/support/test-server.ts'
-import { emitAll } from '../../contract/emit.ts'
+import { emitAll } from '../../base/emit.ts'
 import type { Engine } from '../../contract/engine.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import { createFakeEngine } from '../../engine/fake/engine.ts'

@@ -1,5 +1,5 @@
 import type { WebSocket } from 'ws'
-import { unlessLong } from '../../contract/turn.ts'
+import { unlessLong } from '../../base/turn.ts'
 
 /**
  * Takes the messages of a socket one by one, while it is open. Those of one read come all at once: the socket is read no further until

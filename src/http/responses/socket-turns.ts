@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { ChurnSet } from '../../contract/churn.ts'
+import { ChurnSet } from '../../base/churn.ts'
 import { readCancelKeys } from '../../dialect/wire/cancel-keys.ts'
 import { createResponseId } from '../../responses/accept.ts'
 import type { ResponseRun } from '../../responses/response-run.ts'

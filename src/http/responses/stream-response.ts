@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Emit } from '../../contract/emit.ts'
+import type { Emit } from '../../base/emit.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { StartEvent } from '../../contract/event.ts'
 import { encodeOpenaiError } from '../../dialect/openai/errors.ts'

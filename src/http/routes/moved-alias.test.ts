@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { stubEngine } from '../../../test/support/stub-engine.ts'
 import { createTestServer } from '../../../test/support/test-server.ts'
-import { emitAll } from '../../contract/emit.ts'
+import { emitAll } from '../../base/emit.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import type { ServedModel } from '../../contract/served-model.ts'
 import { FairScheduler } from '../../core/schedule/fair-scheduler.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { openTestServer } from '../../../test/support/test-server.ts'
-import { callsOf } from '../../contract/parts.ts'
+import { callsOf } from '../../canonical/parts.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import { createFakeEngine } from '../../engine/fake/engine.ts'
 

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { ChurnMap } from '../../contract/churn.ts'
+import { ChurnMap } from '../../base/churn.ts'
 import type { RunHandle } from '../../core/cancel/cancellations.ts'
 import { callerOf } from '../access/caller.ts'
 import { Recording } from '../reply/recording.ts'

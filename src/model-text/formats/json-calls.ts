@@ -1,4 +1,4 @@
-import { argumentsSchema } from '../../contract/callable-tools.ts'
+import { argumentsSchema } from '../../canonical/callable-tools.ts'
 import type { FunctionTool, JsonObject } from '../../contract/request.ts'
 import type { CallPiece, RequiredCalls } from './required-calls.ts'
 

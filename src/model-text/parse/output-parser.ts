@@ -1,6 +1,6 @@
-import { callableTools } from '../../contract/callable-tools.ts'
+import { randomHex } from '../../base/random-hex.ts'
+import { callableTools } from '../../canonical/callable-tools.ts'
 import type { EngineEvent, GenerationEvent } from '../../contract/event.ts'
-import { randomHex } from '../../contract/random-hex.ts'
 import { CallWriter } from '../formats/call-writer.ts'
 import { ChoiceSink } from '../scan/choice-sink.ts'
 import { JsonFence } from '../scan/json-fence.ts'

@@ -1,4 +1,4 @@
-import { listedTools } from '../../contract/callable-tools.ts'
+import { listedTools } from '../../canonical/callable-tools.ts'
 import { AppError, messageOf } from '../../contract/errors.ts'
 import type { FunctionTool, JsonObject, Prompt, ReasoningOptions, ToolChoice } from '../../contract/request.ts'
 import type { Limits } from '../../jinja/budget.ts'

@@ -1,4 +1,4 @@
-import { callsOf, contentOf } from '../../contract/parts.ts'
+import { callsOf, contentOf } from '../../canonical/parts.ts'
 import type { ContentPart, Message, OutputPart, ToolCallPart } from '../../contract/request.ts'
 
 /** A turn as chat templates can express it: text, then calls, with all reasoning before both. */

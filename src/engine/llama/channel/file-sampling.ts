@@ -1,4 +1,4 @@
-import { mergeSampling } from '../../../contract/merge-sampling.ts'
+import { mergeSampling } from '../../../canonical/merge-sampling.ts'
 import type { Sampling } from '../../../contract/request.ts'
 
 /** The sampling defaults in a model's file, and notes on those that this engine does not support. */

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { mergeSampling } from '../../../contract/merge-sampling.ts'
+import { mergeSampling } from '../../../canonical/merge-sampling.ts'
 import type { Sampling } from '../../../contract/request.ts'
 import type { ResolvedSampling } from './ipc.ts'
 

@@ -1,4 +1,4 @@
-import { callableTools } from '../../../contract/callable-tools.ts'
+import { callableTools } from '../../../canonical/callable-tools.ts'
 import { AppError } from '../../../contract/errors.ts'
 import { field } from '../../../contract/field.ts'
 import type { FunctionTool, OutputConstraint, ToolChoice } from '../../../contract/request.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { callableTools, enforcedTools, functionTools } from '../../../contract/callable-tools.ts'
+import { callableTools, enforcedTools, functionTools } from '../../../canonical/callable-tools.ts'
 import { AppError } from '../../../contract/errors.ts'
 import type { OutputFormat } from '../../../contract/output-format.ts'
 import type { GenerationRequest } from '../../../contract/request.ts'

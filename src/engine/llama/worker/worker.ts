@@ -1,4 +1,4 @@
-import { ChurnMap } from '../../../contract/churn.ts'
+import { ChurnMap } from '../../../base/churn.ts'
 import { AppError } from '../../../contract/errors.ts'
 import { readFileSampling } from '../channel/file-sampling.ts'
 import { type Command, commandSchema, type Report } from '../channel/ipc.ts'

@@ -1,4 +1,4 @@
-import { linkedSignal } from '../../../contract/linked-signal.ts'
+import { linkedSignal } from '../../../base/linked-signal.ts'
 import type { Pool, PoolEndpoint } from './pool.ts'
 
 type HealthCheckOptions<Endpoint extends PoolEndpoint> = {

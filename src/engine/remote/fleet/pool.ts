@@ -1,4 +1,4 @@
-import { ChurnMap } from '../../../contract/churn.ts'
+import { ChurnMap } from '../../../base/churn.ts'
 import { Breaker, type BreakerOptions, type BreakerPass, type BreakerState } from './breaker.ts'
 
 /** `weight` is above 0: weight 2 takes twice the tokens of weight 1. */

@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto'
-import { isFunctionTool } from '../../../contract/callable-tools.ts'
+import { isFunctionTool } from '../../../canonical/callable-tools.ts'
 import { bytesOf } from '../../../contract/media.ts'
 import type { ContentPart, Message, OutputPart, Prompt, Tool } from '../../../contract/request.ts'
 

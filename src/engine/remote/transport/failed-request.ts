@@ -1,4 +1,4 @@
-import { networkReason } from '../../../contract/failure-reason.ts'
+import { networkReason } from '../../../canonical/failure-reason.ts'
 import { parseContextOverflow } from './context-overflow.ts'
 import { readError, type SaidError, shortened } from './error-message.ts'
 import { parseRetryAfter } from './retry-after.ts'

@@ -1,5 +1,5 @@
-import { type Emit, inTurn } from '../../../contract/emit.ts'
-import { unlessLong } from '../../../contract/turn.ts'
+import { type Emit, inTurn } from '../../../base/emit.ts'
+import { unlessLong } from '../../../base/turn.ts'
 import type { ReplyBody } from './http-exchange.ts'
 import type { JsonBounds } from './json-reader.ts'
 import { SseDecoder, type SseEvent } from './sse-decoder.ts'

@@ -1,4 +1,4 @@
-import { linkedSignal } from '../../../contract/linked-signal.ts'
+import { linkedSignal } from '../../../base/linked-signal.ts'
 
 type Limit = { readonly timeoutMs: number; tooLate(): Error }
 

@@ -1,4 +1,4 @@
-import { callableTools, enforcedTools } from '../../../contract/callable-tools.ts'
+import { callableTools, enforcedTools } from '../../../canonical/callable-tools.ts'
 import { field } from '../../../contract/field.ts'
 import type { FunctionTool, GenerationRequest, JsonObject } from '../../../contract/request.ts'
 import type { GrammarRequest } from '../../../grammar/compile-output.ts'

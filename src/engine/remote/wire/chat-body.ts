@@ -1,4 +1,4 @@
-import { argumentsSchema, callableTools, functionTools } from '../../../contract/callable-tools.ts'
+import { argumentsSchema, callableTools, functionTools } from '../../../canonical/callable-tools.ts'
 import type { FunctionTool, GenerationRequest, Message, Prompt } from '../../../contract/request.ts'
 import type { CompiledGrammar } from '../../../grammar/grammar-builder.ts'
 import { reasoningVariables } from '../../../model-text/template/reasoning-variables.ts'

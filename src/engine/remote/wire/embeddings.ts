@@ -1,6 +1,6 @@
+import { unlessLong } from '../../../base/turn.ts'
 import type { Embeddings, EmbedInput, Ranking, RankRequest } from '../../../contract/engine.ts'
 import { AppError } from '../../../contract/errors.ts'
-import { unlessLong } from '../../../contract/turn.ts'
 import type { UpstreamAccess } from '../servers/upstream.ts'
 import { asArray, asCount, asObject } from '../transport/loose-json.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'

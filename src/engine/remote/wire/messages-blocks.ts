@@ -1,4 +1,4 @@
-import { mayLoseDigits } from '../../../contract/long-numbers.ts'
+import { mayLoseDigits } from '../../../base/long-numbers.ts'
 import { bytesOf } from '../../../contract/media.ts'
 import type { ContentPart, MediaPart, OutputPart, ToolCallPart } from '../../../contract/request.ts'
 import { RawJson } from '../transport/raw-json.ts'

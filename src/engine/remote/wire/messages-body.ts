@@ -1,4 +1,4 @@
-import { argumentsSchema, callableTools, functionTools } from '../../../contract/callable-tools.ts'
+import { argumentsSchema, callableTools, functionTools } from '../../../canonical/callable-tools.ts'
 import type { FunctionTool, GenerationRequest, Message, Prompt } from '../../../contract/request.ts'
 import type { Profile } from '../servers/profile.ts'
 import type { Upstream } from '../servers/upstream.ts'

@@ -1,4 +1,4 @@
-import { callableTools, functionTools } from '../../../contract/callable-tools.ts'
+import { callableTools, functionTools } from '../../../canonical/callable-tools.ts'
 import type { EngineEvent, Usage } from '../../../contract/event.ts'
 import type { SentRequest } from '../servers/check-upstream.ts'
 import type { Profile } from '../servers/profile.ts'

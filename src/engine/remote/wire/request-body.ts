@@ -1,5 +1,5 @@
+import { textOf } from '../../../canonical/parts.ts'
 import { AppError } from '../../../contract/errors.ts'
-import { textOf } from '../../../contract/parts.ts'
 import type { GenerationRequest, Prompt } from '../../../contract/request.ts'
 import type { CompiledGrammar } from '../../../grammar/grammar-builder.ts'
 import type { GrammarCompiler } from '../../../threads/grammar-compiler.ts'

@@ -1,6 +1,6 @@
+import { mediaIn } from '../../../canonical/parts.ts'
 import type { DetokenizeRequest, RenderRequest, TokenizeRequest } from '../../../contract/engine.ts'
 import { AppError, messageOf } from '../../../contract/errors.ts'
-import { mediaIn } from '../../../contract/parts.ts'
 import { type GenerationRequest, plainRequest } from '../../../contract/request.ts'
 import { refuseTokensOfMedia } from '../../shared/refuse-media.ts'
 import { checkMedia } from '../servers/check-upstream.ts'

@@ -1,4 +1,4 @@
-import { ChurnSet } from '../../../../contract/churn.ts'
+import { ChurnSet } from '../../../../base/churn.ts'
 import { AppError } from '../../../../contract/errors.ts'
 import { pickRecall, pickSlot, type SlotFacts } from './slots.ts'
 

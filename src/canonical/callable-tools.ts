@@ -1,4 +1,4 @@
-import type { FunctionTool, JsonObject, Tool, ToolChoice } from './request.ts'
+import type { FunctionTool, JsonObject, Tool, ToolChoice } from '../contract/request.ts'
 
 /** The declared functions, without other kinds of tools. */
 export function functionTools(tools: readonly Tool[]): readonly FunctionTool[] {

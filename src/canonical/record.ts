@@ -1,5 +1,5 @@
-import type { ErrorCode } from './errors.ts'
-import type { Timings, Usage } from './event.ts'
+import type { ErrorCode } from '../contract/errors.ts'
+import type { Timings, Usage } from '../contract/event.ts'
 
 /** The record of an ended generation. */
 export type GenerationRecord = {

@@ -1,4 +1,4 @@
-import type { Sampling } from './request.ts'
+import type { Sampling } from '../contract/request.ts'
 
 /**
  * Merges layers of sampling options; for each field, the last layer that sets it wins. `xtc` and `dry` merge by field, `logitBias`

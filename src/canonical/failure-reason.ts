@@ -1,4 +1,4 @@
-import { messageOf } from './errors.ts'
+import { messageOf } from '../contract/errors.ts'
 
 /** Why a file cannot be read, for people: without the system's own codes where there are plain words. */
 export function fileReason(error: unknown): string {

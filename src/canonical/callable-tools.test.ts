@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import type { JsonObject } from '../contract/request.ts'
 import { argumentsSchema } from './callable-tools.ts'
-import type { JsonObject } from './request.ts'
 
 test.each<[JsonObject | undefined, JsonObject]>([
   [undefined, { type: 'object', properties: {} }],

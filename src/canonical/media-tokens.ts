@@ -1,4 +1,4 @@
-import type { MediaPart } from './request.ts'
+import type { MediaPart } from '../contract/request.ts'
 
 /** The edge in pixels of what many models make one token of: Qwen's patches of 14, four together. Anthropic's rule is about the same. */
 const tokenEdge = 28

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { bytes } from '../../test/support/parts.ts'
-import type { MediaBytes } from './media.ts'
+import type { MediaBytes } from '../contract/media.ts'
+import type { MediaPart } from '../contract/request.ts'
 import { estimateMediaTokens } from './media-tokens.ts'
-import type { MediaPart } from './request.ts'
 
 const partOf = (kind: MediaPart['kind'], facts: Partial<MediaBytes>): MediaPart => {
   return { type: 'media', kind, source: { ...bytes('AA==', `${kind}/any`), ...facts } }

@@ -1,5 +1,5 @@
-import type { CanonicalPath } from './field.ts'
-import type { ContentPart, MediaPart, Message, OutputPart, Prompt, ToolCallPart } from './request.ts'
+import type { CanonicalPath } from '../contract/field.ts'
+import type { ContentPart, MediaPart, Message, OutputPart, Prompt, ToolCallPart } from '../contract/request.ts'
 
 /** The text of a turn: its text parts, concatenated. */
 export function textOf(parts: readonly OutputPart[]): string {
