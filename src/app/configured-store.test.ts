@@ -5,7 +5,7 @@ import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { until } from '../../test/support/app.ts'
 import { items, response } from '../../test/support/stored.ts'
 import { configSchema } from '../config/schema.ts'
-import { openSqliteFile } from '../store/sqlite-driver.ts'
+import { SqliteFile } from '../store/sqlite-file.ts'
 import { connectStore, describeStore, openConfiguredStore } from './configured-store.ts'
 import { createLog } from './log.ts'
 
@@ -48,7 +48,7 @@ describe('the store of a configuration', () => {
     const kept = await connectStore(settings({ database: path, ttlDays: 1 }))
     onTestFinished(() => kept?.close())
     await kept?.responses.save(old)
-    const file = await openSqliteFile(path)
+    const file = new SqliteFile(path)
     onTestFinished(() => file.close())
     expect(file.query('select id from responses', [])).toEqual([{ id: old.id }])
     await open({ database: path, ttlDays: 1 })
@@ -74,7 +74,7 @@ describe('a store that cannot be opened says why, and what to do', () => {
   test('a store of a later version', async () => {
     const path = join(home, 'later.db')
     await open(path)
-    const file = await openSqliteFile(path)
+    const file = new SqliteFile(path)
     file.query("insert into dragoman_migrations (name, timestamp) values ('9999-later', '2999-01-01T00:00:00.000Z')", [])
     file.close()
     await expect(open(path)).rejects.toThrow(/written by a later version of Dragoman.*'9999-later'.*update Dragoman/)
@@ -91,7 +91,7 @@ describe('a store that cannot be opened says why, and what to do', () => {
 test('a store that fails later fails the calls that need it, with a code of its own', async () => {
   const path = join(home, 'broken.db')
   const store = await open(path)
-  const file = await openSqliteFile(path)
+  const file = new SqliteFile(path)
   file.query('drop table response_items', [])
   file.close()
   await expect(store.responses.save(response({ input: items(1) }))).rejects.toMatchObject({

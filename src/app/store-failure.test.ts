@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { startApp } from '../../test/support/app.ts'
-import { openSqliteFile } from '../store/sqlite-driver.ts'
+import { SqliteFile } from '../store/sqlite-file.ts'
 
 const models = [{ id: 'echo', engine: 'fake', script: 'from-request' }] as const
 
@@ -26,7 +26,7 @@ test('when the store fails, requests that need it say so, and others go on', asy
   const { url, post } = await start(path)
   const first = await post('/v1/responses', { input: 'one' })
   expect(first.status).toBe(200)
-  const file = await openSqliteFile(path)
+  const file = new SqliteFile(path)
   for (const table of ['response_items', 'response_events', 'responses']) file.query(`drop table ${table}`, [])
   file.close()
 

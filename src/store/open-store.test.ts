@@ -4,21 +4,14 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { describeStoreContract } from '../../test/store-contract.ts'
 import { openStore } from './open-store.ts'
-import { openSqliteFile, sqliteLibraries } from './sqlite-driver.ts'
+import { SqliteFile } from './sqlite-file.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'dragoman-store-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Node.js 20 has no SQLite of its own. */
-const hasNodeSqlite = process.getBuiltinModule('node:sqlite') !== undefined
-const libraries = sqliteLibraries.filter((library) => library !== 'node:sqlite' || hasNodeSqlite)
-
-for (const library of libraries) {
-  describeStoreContract(library, (settings) => {
-    const path = join(folder, `${library.replace(':', '-')}.db`)
-    return openStore({ database: { type: 'sqlite', path, libraries: [library] }, ...settings })
-  })
-}
+describeStoreContract('SQLite', (settings) =>
+  openStore({ database: { type: 'sqlite', path: join(folder, 'contract.db') }, ...settings }),
+)
 
 describe('the database file', () => {
   test('is for its user only, and so is its folder', async () => {
@@ -29,11 +22,11 @@ describe('the database file', () => {
     await store.close()
   })
 
-  test.each(libraries)('while another process changes it, %s reads at once, and what is to be changed waits', async (library) => {
-    const path = join(folder, `locked-${library.replace(':', '-')}.db`)
-    const store = await openStore({ database: { type: 'sqlite', path, libraries: [library] } })
+  test('while another process changes it, reads run at once, and changes wait', async () => {
+    const path = join(folder, 'locked.db')
+    const store = await openStore({ database: { type: 'sqlite', path } })
     await store.conversations.create({ owner: 'a', id: 'conv_1', createdAtMs: Date.now(), metadata: {} }, [])
-    const other = await openSqliteFile(path, [library])
+    const other = new SqliteFile(path)
     other.query('begin immediate', [])
     const created = store.conversations.create({ owner: 'a', id: 'conv_2', createdAtMs: Date.now(), metadata: {} }, [])
     expect(await store.conversations.find('a', 'conv_1')).toMatchObject({ id: 'conv_1' })
@@ -45,31 +38,22 @@ describe('the database file', () => {
     await store.close()
   })
 
-  test.each(libraries)(
-    'while another process keeps it locked, %s lets only the first change wait, and says why',
-    async (library) => {
-      const path = join(folder, `kept-${library.replace(':', '-')}.db`)
-      const store = await openStore({ database: { type: 'sqlite', path, libraries: [library] } })
-      const other = await openSqliteFile(path, [library])
-      other.query('begin immediate', [])
-      const create = (id: string) =>
-        store.conversations.create({ owner: 'a', id, createdAtMs: Date.now(), metadata: {} }, []).catch((error: unknown) => error)
-      const startedMs = performance.now()
-      const failures = await Promise.all(['conv_1', 'conv_2', 'conv_3', 'conv_4'].map(create))
-      expect(performance.now() - startedMs).toBeLessThan(15_000)
-      for (const failure of failures) {
-        expect(failure).toMatchObject({ code: 'store-unavailable', message: expect.stringContaining('another process keeps') })
-      }
-      other.query('rollback', [])
-      expect(await create('conv_5')).not.toBeInstanceOf(Error)
-      other.close()
-      await store.close()
-    },
-    30_000,
-  )
-
-  test('without a library for SQLite, the error names what to install', async () => {
-    const opening = openStore({ database: { type: 'sqlite', path: join(folder, 'none.db'), libraries: [] } })
-    await expect(opening).rejects.toThrow(/Node.js 22.13.*`libsql`.*PostgreSQL/)
-  })
+  test('while another process keeps it locked, only the first change waits, and the error says why', async () => {
+    const path = join(folder, 'kept.db')
+    const store = await openStore({ database: { type: 'sqlite', path } })
+    const other = new SqliteFile(path)
+    other.query('begin immediate', [])
+    const create = (id: string) =>
+      store.conversations.create({ owner: 'a', id, createdAtMs: Date.now(), metadata: {} }, []).catch((error: unknown) => error)
+    const startedMs = performance.now()
+    const failures = await Promise.all(['conv_1', 'conv_2', 'conv_3', 'conv_4'].map(create))
+    expect(performance.now() - startedMs).toBeLessThan(15_000)
+    for (const failure of failures) {
+      expect(failure).toMatchObject({ code: 'store-unavailable', message: expect.stringContaining('another process keeps') })
+    }
+    other.query('rollback', [])
+    expect(await create('conv_5')).not.toBeInstanceOf(Error)
+    other.close()
+    await store.close()
+  }, 30_000)
 })

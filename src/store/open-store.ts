@@ -12,12 +12,11 @@ import { createResponseStore } from './response-store.ts'
 import { createRunningResponses } from './running-responses.ts'
 import { SqliteClient } from './sqlite-client.ts'
 import { createSqliteDialect } from './sqlite-dialect.ts'
-import { type SqliteLibrary, sqliteLibraries } from './sqlite-driver.ts'
 import type { Tables } from './tables.ts'
 
 /** A file for SQLite, created when it is missing, or the URL of a PostgreSQL database. */
 export type DatabaseLocation =
-  | { readonly type: 'sqlite'; readonly path: string; readonly libraries?: readonly SqliteLibrary[] }
+  | { readonly type: 'sqlite'; readonly path: string }
   | { readonly type: 'postgres'; readonly url: string }
 
 export type StoreOptions = LifetimeOptions & {
@@ -54,10 +53,10 @@ export async function openStore({ database, maxBytes, ...lifetimeOptions }: Stor
 
 async function openDialect(database: DatabaseLocation): Promise<Dialect> {
   if (database.type === 'postgres') return createPostgresDialect(database.url)
-  const { path, libraries = sqliteLibraries } = database
-  const writes = await SqliteClient.open({ path, libraries })
+  const { path } = database
+  const writes = await SqliteClient.open({ path })
   try {
-    return createSqliteDialect({ writes, reads: await SqliteClient.open({ path, libraries, onlyReads: true }) })
+    return createSqliteDialect({ writes, reads: await SqliteClient.open({ path, onlyReads: true }) })
   } catch (error) {
     await writes.close()
     throw error

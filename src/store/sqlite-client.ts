@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { threadModule, threadSource } from '../threads/thread-module.ts'
 import { toStoreError } from './failure.ts'
-import type { SqliteRow } from './sqlite-driver.ts'
+import type { SqliteRow } from './sqlite-file.ts'
 import type { SqliteAnswer, SqliteCall, SqliteQuery, SqliteSettings } from './sqlite-messages.ts'
 
 type Waiting = { readonly resolve: (rows: readonly SqliteRow[]) => void; readonly reject: (error: Error) => void }

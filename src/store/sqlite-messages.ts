@@ -1,9 +1,8 @@
-import type { SqliteLibrary, SqliteRow } from './sqlite-driver.ts'
+import type { SqliteRow } from './sqlite-file.ts'
 
 /** What the thread is started with. */
 export type SqliteSettings = {
   readonly path: string
-  readonly libraries: readonly SqliteLibrary[]
   /** The file is there, and is not changed. */
   readonly onlyReads?: boolean
 }

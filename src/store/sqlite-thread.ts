@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import { messageOf } from '../contract/errors.ts'
-import { openSqliteFile, type SqliteFile, type SqliteRow } from './sqlite-driver.ts'
+import { SqliteFile, type SqliteRow } from './sqlite-file.ts'
 import type { SqliteAnswer, SqliteCall, SqliteQuery, SqliteSettings } from './sqlite-messages.ts'
 
 /** How long a call waits for other processes, whose changes take milliseconds. */
@@ -22,11 +22,11 @@ const pragmas = [
   `journal_size_limit = ${journalSizeLimit}`,
 ]
 
-async function open({ path, libraries, onlyReads = false }: SqliteSettings): Promise<SqliteFile> {
+function open({ path, onlyReads = false }: SqliteSettings): SqliteFile {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   // Created here for its mode, which SQLite gives to the files beside it too.
   closeSync(openSync(path, 'a', 0o600))
-  const file = await openSqliteFile(path, libraries)
+  const file = new SqliteFile(path)
   for (const pragma of [...pragmas, `query_only = ${onlyReads}`]) retryWhileBusy(() => file.query(`pragma ${pragma}`, []))
   return file
 }
@@ -79,11 +79,11 @@ function answer(work: () => SqliteAnswer): void {
   parentPort?.postMessage(message)
 }
 
-async function serve(): Promise<void> {
+function serve(): void {
   // Node.js 22 warns that its SQLite may change, on standard error, which is for the log.
   process.removeAllListeners('warning')
   try {
-    const file = await open(workerData)
+    const file = open(workerData)
     parentPort?.on('message', (call: SqliteCall) => {
       if (call === 'close') {
         file.close()
@@ -97,4 +97,4 @@ async function serve(): Promise<void> {
   }
 }
 
-void serve()
+serve()

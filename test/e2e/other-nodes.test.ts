@@ -41,7 +41,7 @@ for (const { version, binary } of versions) {
       const results = testResults.flatMap(({ assertionResults }) => assertionResults)
       expect(results.filter(({ status }) => status === 'failed').map(({ fullName }) => fullName)).toEqual([])
       expect(success).toBe(true)
-      const contract = results.filter(({ ancestorTitles }) => ancestorTitles.includes('store contract: node:sqlite'))
+      const contract = results.filter(({ ancestorTitles }) => ancestorTitles.includes('store contract: SQLite'))
       expect(contract.length).toBeGreaterThan(40)
       expect(new Set(contract.map(({ status }) => status))).toEqual(new Set(['passed']))
     },

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect } from 'vitest'
-import { openSqliteFile } from '../../src/store/sqlite-driver.ts'
+import { SqliteFile } from '../../src/store/sqlite-file.ts'
 import { describeStoreProcesses } from '../store-processes.ts'
 import { uniqueId } from '../support/stored.ts'
 
@@ -13,7 +13,7 @@ describeStoreProcesses('SQLite', {
   create: async () => ({ type: 'sqlite', path: join(folder, uniqueId('new'), 'store.db') }),
   query: async (database, sql) => {
     if (database.type !== 'sqlite') throw new Error('this database is not a file')
-    const file = await openSqliteFile(database.path)
+    const file = new SqliteFile(database.path)
     expect(file.query('pragma integrity_check', [])).toEqual([{ integrity_check: 'ok' }])
     const rows = file.query(sql, [])
     file.close()
