@@ -5,8 +5,8 @@ import { plainChat, plainRequest } from '../../contract/request.ts'
 import { type FieldNames, formatRest, nameField } from '../wire/field-names.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { nameInPart } from '../wire/media-part.ts'
+import { unknownKeys } from '../wire/unknown-keys.ts'
 import { validate } from '../wire/validate.ts'
-import { checkNested } from './check-nested.ts'
 import { type ConversationSources, decodeMessages } from './decode-messages.ts'
 import { decodeTools } from './decode-tools.ts'
 import { findExactInputs } from './exact-inputs.ts'
@@ -15,6 +15,7 @@ import { type CountWire, countSchema, type MessageWire, messageSchema } from './
 
 const messageIndex = indexFields(messageFields)
 const countIndex = indexFields(countFields)
+const unknownInside = unknownKeys(messageSchema)
 
 /** A Messages request in canonical form, and the options of its reply. */
 export type DecodedMessage = {
@@ -61,7 +62,7 @@ export function decodeMessage(body: unknown, { id, ...sources }: DecodeSources &
     },
     stream: wire.stream ?? false,
     thinking: readDisplay(wire),
-    ignored: [...ignored, ...ignoredInside],
+    ignored: [...ignored, ...ignoredInside, ...unknownInside(body)],
     nameOf,
   }
 }
@@ -71,13 +72,12 @@ export function decodeCount(body: unknown, sources: DecodeSources): DecodedCount
   const wire = validate(countSchema, body)
   const ignored = checkFields(countIndex, wire)
   const { parallelToolCalls: _, ignored: ignoredInside, ...asked } = decodePrompt(wire, sources)
-  return { ignored: [...ignored, ...ignoredInside], ...asked }
+  return { ignored: [...ignored, ...ignoredInside, ...unknownInside(body)], ...asked }
 }
 
 function decodePrompt(wire: CountWire, { sealer, exactBody }: DecodeSources) {
   const tools = decodeTools(wire)
   const conversation = decodeMessages(wire, { sealer, exactInputs: findExactInputs(exactBody), tools: tools.tools })
-  const nested = checkNested(wire)
   const { messages } = conversation
   const last = messages.at(-1)
   const isEmpty =
@@ -97,7 +97,7 @@ function decodePrompt(wire: CountWire, { sealer, exactBody }: DecodeSources) {
     toolChoice: tools.toolChoice,
     parallelToolCalls: tools.parallelToolCalls,
     reasoning: decodeReasoning(wire),
-    ignored: [...conversation.ignored, ...tools.ignored, ...nested],
+    ignored: [...conversation.ignored, ...tools.ignored],
     nameOf,
   }
 }

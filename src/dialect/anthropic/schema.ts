@@ -1,70 +1,89 @@
 import { z } from 'zod'
 import { cancelShape } from '../wire/cancel-keys.ts'
-import { jsonObject, list, looseObject } from '../wire/first-fault.ts'
+import { jsonObject, list, looseObject, openObject } from '../wire/first-fault.ts'
 import { above, between, flag, integerFrom, limitFrom, nonEmptyText, stopList, text, typeOtherThan } from '../wire/wire-types.ts'
+
+/** Accepted in blocks and tools: equal prefixes are reused without the first, and others come back from replies. */
+const everywhere = ['cache_control', 'citations', 'caller', 'toolset_name', 'annotations']
+const common = { also: everywhere }
 
 const base64Source = looseObject({ type: z.literal('base64'), media_type: z.string(), data: z.string() })
 const urlSource = looseObject({ type: z.literal('url'), url: z.string() })
 const fileSource = looseObject({ type: z.literal('file'), file_id: z.string() })
 const textSource = looseObject({ type: z.literal('text'), data: z.string(), media_type: text })
 
-export const textBlock = looseObject({ type: z.literal('text'), text: z.string() })
-export const imageBlock = looseObject({
-  type: z.literal('image'),
-  source: z.discriminatedUnion('type', [base64Source, urlSource, fileSource]),
-})
+export const textBlock = looseObject({ type: z.literal('text'), text: z.string() }, common)
+const imageBlock = looseObject(
+  {
+    type: z.literal('image'),
+    source: z.discriminatedUnion('type', [base64Source, urlSource, fileSource]),
+  },
+  common,
+)
 const contentSource = looseObject({ type: z.literal('content'), content: z.union([z.string(), list(textBlock)]) })
-export const documentBlock = looseObject({
-  type: z.literal('document'),
-  source: z.discriminatedUnion('type', [base64Source, urlSource, fileSource, textSource, contentSource]),
-  title: text,
-  context: text,
-})
-export const searchResultBlock = looseObject({
-  type: z.literal('search_result'),
-  source: z.string(),
-  title: z.string(),
-  content: list(textBlock),
-})
+const documentBlock = looseObject(
+  {
+    type: z.literal('document'),
+    source: z.discriminatedUnion('type', [base64Source, urlSource, fileSource, textSource, contentSource]),
+    title: text,
+    context: text,
+  },
+  common,
+)
+const searchResultBlock = looseObject(
+  {
+    type: z.literal('search_result'),
+    source: z.string(),
+    title: z.string(),
+    content: list(textBlock),
+  },
+  common,
+)
 
 /** A tool that a search of the client's found: from here on, the model may call it. */
-export const toolReferenceBlock = looseObject({ type: z.literal('tool_reference'), tool_name: nonEmptyText })
+const toolReferenceBlock = looseObject({ type: z.literal('tool_reference'), tool_name: nonEmptyText }, common)
 
 const resultContent = z.discriminatedUnion('type', [textBlock, imageBlock, documentBlock, searchResultBlock, toolReferenceBlock])
-export const toolResultBlock = looseObject({
-  type: z.literal('tool_result'),
-  tool_use_id: z.string(),
-  content: z.union([z.string(), list(resultContent, { error: 'an array of content blocks' })]).nullish(),
-  is_error: flag,
-})
+const toolResultBlock = looseObject(
+  {
+    type: z.literal('tool_result'),
+    tool_use_id: z.string(),
+    content: z.union([z.string(), list(resultContent, { error: 'an array of content blocks' })]).nullish(),
+    is_error: flag,
+  },
+  common,
+)
 
 /** What a user, or a late system message, may say. Another type is an error: nothing of the user's is lost in silence. */
 const userBlock = z.discriminatedUnion('type', [textBlock, imageBlock, documentBlock, searchResultBlock, toolResultBlock])
 
-export const thinkingBlock = looseObject({ type: z.literal('thinking'), thinking: z.string(), signature: text })
-export const redactedBlock = looseObject({ type: z.literal('redacted_thinking'), data: z.string() })
+const thinkingBlock = looseObject({ type: z.literal('thinking'), thinking: z.string(), signature: text }, common)
+const redactedBlock = looseObject({ type: z.literal('redacted_thinking'), data: z.string() }, common)
 /** A call of the client's tool, or of one that Anthropic's servers or an MCP server ran. */
-export const toolUseBlock = looseObject({
-  type: z.literal(['tool_use', 'server_tool_use', 'mcp_tool_use']),
-  id: z.string(),
-  name: nonEmptyText,
-  input: jsonObject.nullish(),
-})
+const toolUseBlock = looseObject(
+  {
+    type: z.literal(['tool_use', 'server_tool_use', 'mcp_tool_use']),
+    id: z.string(),
+    name: nonEmptyText,
+    input: jsonObject.nullish(),
+  },
+  { also: [...everywhere, 'server_name'] },
+)
 /** A summary that takes the place of what was said before it. */
-export const compactionBlock = looseObject({ type: z.literal('compaction'), content: text })
+const compactionBlock = looseObject({ type: z.literal('compaction'), content: text }, common)
 const knownTypes = new Set(['text', 'thinking', 'redacted_thinking', 'compaction', 'tool_use', 'server_tool_use', 'mcp_tool_use'])
 const isServerResult = (type: string) => type.endsWith('_tool_result')
 
 /** What a tool of Anthropic's servers returned: `web_search_tool_result`, `mcp_tool_result` and others. */
 export type ServerResultBlock = z.output<typeof serverResultBlock>
-const serverResultBlock = looseObject({
+const serverResultBlock = openObject({
   type: typeOtherThan((type) => !isServerResult(type)),
   tool_use_id: z.string(),
   content: z.unknown().optional(),
   is_error: flag,
 }).transform((block) => ({ ...block, type: 'server_result' as const }))
 /** What later versions of the protocol add to an assistant's turn. */
-const unknownBlock = looseObject({ type: typeOtherThan((type) => knownTypes.has(type) || isServerResult(type)) }).transform(
+const unknownBlock = openObject({ type: typeOtherThan((type) => knownTypes.has(type) || isServerResult(type)) }).transform(
   (block) => ({ ...block, type: 'unknown' as const }),
 )
 
@@ -82,18 +101,18 @@ export type ResultBlock = z.output<typeof resultContent>
 /** A block of content in a user's turn or in a tool's result. */
 export type ContentBlock = Exclude<ResultBlock, { type: 'tool_reference' }>
 
-export const userMessage = looseObject({
+const userMessage = looseObject({
   role: z.literal('user'),
   content: z.union([
     z.string(),
     list(userBlock, { error: 'an array of content blocks' }).min(1, { error: 'at least one content block' }),
   ]),
 })
-export const assistantMessage = looseObject({
+const assistantMessage = looseObject({
   role: z.literal('assistant'),
   content: z.union([z.string(), list(assistantBlock, { error: 'an array of content blocks' })]).nullish(),
 })
-export const systemMessage = looseObject({
+const systemMessage = looseObject({
   role: z.literal('system'),
   content: z.union([z.string(), list(textBlock, { error: 'an array of text blocks' })]),
 })
@@ -103,33 +122,40 @@ export type WireMessage = z.output<typeof wireMessage>
 const wireMessage = z.discriminatedUnion('role', [userMessage, assistantMessage, systemMessage])
 
 /** A tool of the client's, or one of Anthropic's, which its `type` names. */
-export const tool = looseObject({
-  type: text,
-  name: nonEmptyText.nullish(),
-  description: text,
-  input_schema: jsonObject.nullish(),
-  strict: flag,
-  defer_loading: flag,
-})
+const tool = looseObject(
+  {
+    type: text,
+    name: nonEmptyText.nullish(),
+    description: text,
+    input_schema: jsonObject.nullish(),
+    strict: flag,
+    defer_loading: flag,
+  },
+  {
+    also: [...everywhere, 'eager_input_streaming', 'input_examples', 'allowed_callers'],
+    // The settings of Anthropic's own tools are ignored with them.
+    reports: ({ type }) => typeof type !== 'string' || type === 'custom',
+  },
+)
 /** A tool of a request. */
 export type WireTool = z.output<typeof tool>
 
-export const toolChoice = looseObject({
+const toolChoice = looseObject({
   type: z.enum(['auto', 'any', 'tool', 'none']),
   name: text,
   disable_parallel_tool_use: flag,
 })
 
 /** Types that come later than this code mean that the model may think; only `disabled` switches thinking off. */
-export const thinking = looseObject({ type: z.string(), budget_tokens: integerFrom(0), display: text })
-export const outputFormat = looseObject({ type: z.literal('json_schema'), schema: jsonObject })
-export const outputConfig = looseObject({ effort: text, format: outputFormat.nullish() })
+const thinking = looseObject({ type: z.string(), budget_tokens: integerFrom(0), display: text })
+const outputFormat = looseObject({ type: z.literal('json_schema'), schema: jsonObject })
+const outputConfig = looseObject({ effort: text, format: outputFormat.nullish() })
 /** Claude Code asks with `keep: 'all'` that the model sees all that it thought. */
-const contextManagement = looseObject({ edits: list(looseObject({ type: z.string(), keep: z.unknown().optional() })).nullish() })
-export const metadata = looseObject({ user_id: text })
+const contextManagement = openObject({ edits: list(looseObject({ type: z.string(), keep: z.unknown().optional() })).nullish() })
+const metadata = looseObject({ user_id: text })
 
 /** The fields that a count has in common with a message. */
-export const promptShape = {
+const promptShape = {
   model: nonEmptyText,
   messages: list(wireMessage, { error: 'an array of messages' }).min(1, { error: 'at least one message' }),
   system: z.union([z.string(), list(textBlock, { error: 'an array of text blocks' })]).nullish(),

@@ -1,13 +1,13 @@
 import type { CanonicalPath, NameOf } from '../../contract/field.ts'
 import { type GenerationRequest, plainChat } from '../../contract/request.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
+import { unknownKeys } from '../wire/unknown-keys.ts'
 import { validate } from '../wire/validate.ts'
 import { requestPerItem, withModelId } from './batch.ts'
-import { checkNested } from './check-nested.ts'
 import { decodeCommon } from './decode-common.ts'
 import { decodeMessages } from './decode-messages.ts'
 import { decodeTools } from './decode-tools.ts'
-import { batchChatFields, chatFields } from './fields.ts'
+import { batchChatFields, chatFields, nestedFields } from './fields.ts'
 import { nameStackField } from './name-field.ts'
 import { batchChatSchema, type CommonWire, chatSchema, type ToolWire, type WireMessage } from './schema.ts'
 import { writeToolPrompt } from './tool-prompt.ts'
@@ -21,13 +21,16 @@ export type DecodedRequests = {
   readonly nameOf: NameOf
 }
 
+const nestedIndex = indexFields(nestedFields)
 const chatIndex = indexFields(chatFields)
 const batchIndex = indexFields(batchChatFields)
+const unknownInside = unknownKeys(chatSchema, nestedIndex)
+const unknownInsideBatch = unknownKeys(batchChatSchema, nestedIndex)
 
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that cannot be served completely. */
 export function decodeChat(body: unknown, id: string): DecodedRequests {
   const wire = validate(chatSchema, body)
-  const ignored = checkFields(chatIndex, wire)
+  const ignored = [...checkFields(chatIndex, wire), ...unknownInside(body)]
   const conversations = [{ path: 'messages', messages: wire.messages }]
   return decodeConversations(wire, {
     id,
@@ -42,7 +45,7 @@ export function decodeChat(body: unknown, id: string): DecodedRequests {
 /** As `decodeChat`, for a batch of conversations with the same settings. */
 export function decodeBatchChat(body: unknown, id: string): DecodedRequests {
   const wire = validate(batchChatSchema, withModelId(body))
-  const ignored = checkFields(batchIndex, wire)
+  const ignored = [...checkFields(batchIndex, wire), ...unknownInsideBatch(body)]
   const conversations = wire.messages_batch.map((messages, index) => ({ path: `messages_batch[${index}]`, messages }))
   return decodeConversations(wire, {
     id,
@@ -65,7 +68,6 @@ type Conversations = {
 
 function decodeConversations(wire: CommonWire & ToolWire, decoding: Conversations): DecodedRequests {
   const { id, model, conversations, input, stream } = decoding
-  const nested = checkNested({ conversations, ...wire })
   const tools = decodeTools(wire)
   const common = decodeCommon(wire)
   const decoded = conversations.map(({ path, messages }) => writeToolPrompt(decodeMessages(messages, path), tools))
@@ -87,7 +89,7 @@ function decodeConversations(wire: CommonWire & ToolWire, decoding: Conversation
   return {
     requests,
     stream,
-    ignored: [...decoding.ignored, ...nested],
+    ignored: decoding.ignored,
     nameOf: (path: CanonicalPath) => nameStackField(path, { wire, input, ...(paths !== undefined && { paths }) }),
   }
 }

@@ -1,21 +1,24 @@
 import { checkFields, indexFields } from '../wire/field-table.ts'
+import { unknownKeys } from '../wire/unknown-keys.ts'
 import { validate } from '../wire/validate.ts'
 import { requestPerItem, withModelId } from './batch.ts'
-import { checkNested } from './check-nested.ts'
 import type { DecodedRequests } from './decode-chat.ts'
 import { decodeCommon } from './decode-common.ts'
 import { decodeText } from './decode-content.ts'
-import { batchCompletionFields, completionFields } from './fields.ts'
+import { batchCompletionFields, completionFields, nestedFields } from './fields.ts'
 import { nameStackField } from './name-field.ts'
 import { batchCompletionSchema, type CommonWire, completionSchema, type WireContent } from './schema.ts'
 
+const nestedIndex = indexFields(nestedFields)
 const completionIndex = indexFields(completionFields)
 const batchIndex = indexFields(batchCompletionFields)
+const unknownInside = unknownKeys(completionSchema, nestedIndex)
+const unknownInsideBatch = unknownKeys(batchCompletionSchema, nestedIndex)
 
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that cannot be served completely. */
 export function decodeCompletion(body: unknown, id: string): DecodedRequests {
   const wire = validate(completionSchema, body)
-  const ignored = checkFields(completionIndex, wire)
+  const ignored = [...checkFields(completionIndex, wire), ...unknownInside(body)]
   const contents = [{ path: 'content', content: wire.content }]
   return decodeContents(wire, { id, model: wire.model_id, contents, input: 'content', stream: wire.stream ?? false, ignored })
 }
@@ -23,7 +26,7 @@ export function decodeCompletion(body: unknown, id: string): DecodedRequests {
 /** As `decodeCompletion`, for a batch of contents with the same settings. */
 export function decodeBatchCompletion(body: unknown, id: string): DecodedRequests {
   const wire = validate(batchCompletionSchema, withModelId(body))
-  const ignored = checkFields(batchIndex, wire)
+  const ignored = [...checkFields(batchIndex, wire), ...unknownInsideBatch(body)]
   const contents = wire.content_batch.map((content, index) => ({ path: `content_batch[${index}]`, content }))
   return decodeContents(wire, { id, model: wire.model_id, contents, input: 'content_batch', stream: false, ignored })
 }
@@ -36,8 +39,6 @@ type Contents = Pick<DecodedRequests, 'stream' | 'ignored'> & {
 }
 
 function decodeContents(wire: CommonWire, { id, model, contents, input, stream, ignored }: Contents): DecodedRequests {
-  const path = input === 'content' ? input : `${input}[]`
-  const nested = checkNested({ ...wire, contents: { path, items: contents.map(({ content }) => content) } })
   const common = decodeCommon(wire)
   return {
     requests: requestPerItem(contents, id, ({ path, content }, requestId) => ({
@@ -48,7 +49,7 @@ function decodeContents(wire: CommonWire, { id, model, contents, input, stream, 
       toolChoice: { type: 'auto' },
     })),
     stream,
-    ignored: [...ignored, ...nested],
+    ignored,
     nameOf: (path) => nameStackField(path, { wire, input }),
   }
 }

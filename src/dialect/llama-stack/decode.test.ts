@@ -261,16 +261,16 @@ describe('names', () => {
     })
     expect(ignored).toEqual([
       'extra',
-      'messages[].id',
       'messages[].content[].cache',
+      'messages[].id',
       'messages[].tool_calls[].index',
-      'sampling_params.additional_params',
-      'sampling_params.strategy.seed',
-      'response_format.name',
-      'logprobs.all',
-      'tool_config.strict',
       'tools[].metadata',
       'tools[].parameters.*.title',
+      'sampling_params.additional_params',
+      'sampling_params.strategy.seed',
+      'tool_config.strict',
+      'logprobs.all',
+      'response_format.name',
     ])
   })
 
@@ -284,7 +284,7 @@ describe('names', () => {
       decodeEmbeddings({ model_id: 'm', contents: [item] }),
     ]
     expect(listed.map(({ ignored }) => ignored)).toEqual([
-      ['messages_batch[][].id', 'messages_batch[][].content[].cache'],
+      ['messages_batch[][].content[].cache', 'messages_batch[][].id'],
       ['content_batch[].cache', 'content_batch[][].cache'],
       ['content.cache'],
       ['contents[].cache'],

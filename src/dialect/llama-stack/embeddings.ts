@@ -1,13 +1,14 @@
 import type { EmbedRequest, EmbedResult } from '../../contract/embed.ts'
 import type { NameOf } from '../../contract/field.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
+import { unknownKeys } from '../wire/unknown-keys.ts'
 import { validate } from '../wire/validate.ts'
-import { checkNested } from './check-nested.ts'
 import { decodeText } from './decode-content.ts'
 import { embeddingsFields } from './fields.ts'
 import { embeddingsSchema } from './schema.ts'
 
 const fieldIndex = indexFields(embeddingsFields)
+const unknownInside = unknownKeys(embeddingsSchema)
 
 /** An embeddings request in canonical form. */
 export type DecodedEmbeddings = {
@@ -21,7 +22,6 @@ export type DecodedEmbeddings = {
 export function decodeEmbeddings(body: unknown): DecodedEmbeddings {
   const wire = validate(embeddingsSchema, body)
   const ignored = checkFields(fieldIndex, wire)
-  const nested = checkNested({ contents: { path: 'contents[]', items: wire.contents } })
   const { model_id: model, contents, output_dimension: dimensions } = wire
   return {
     request: {
@@ -29,7 +29,7 @@ export function decodeEmbeddings(body: unknown): DecodedEmbeddings {
       inputs: contents.map((content, index) => ({ type: 'text', text: decodeText(content, `contents[${index}]`) })),
       ...(typeof dimensions === 'number' && { dimensions }),
     },
-    ignored: [...ignored, ...nested],
+    ignored: [...ignored, ...unknownInside(body)],
     nameOf: ([root, index]) => {
       if (root === 'model') return 'model_id'
       if (root === 'dimensions') return 'output_dimension'

@@ -13,10 +13,10 @@ import {
   unlimitedOr,
 } from '../wire/wire-types.ts'
 
-export const textItem = looseObject({ type: z.literal('text'), text: z.string() })
-export const imageUrl = looseObject({ uri: z.string() })
-export const image = looseObject({ url: imageUrl.nullish(), data: text })
-export const imageItem = looseObject({ type: z.literal('image'), image })
+const textItem = looseObject({ type: z.literal('text'), text: z.string() })
+const imageUrl = looseObject({ uri: z.string() })
+const image = looseObject({ url: imageUrl.nullish(), data: text })
+const imageItem = looseObject({ type: z.literal('image'), image })
 const contentItem = z.discriminatedUnion('type', [textItem, imageItem])
 
 /** Text and images: a string, one item, or a list of items. */
@@ -25,7 +25,7 @@ export type WireContent = z.output<typeof content>
 export type WireItem = z.output<typeof contentItem>
 const content = z.union([z.string(), contentItem, list(contentItem, { error: 'an array of content items' })])
 
-export const toolCall = looseObject({
+const toolCall = looseObject({
   call_id: z.string(),
   tool_name: nonEmptyText,
   arguments: z.union([z.string(), jsonObject]).nullish(),
@@ -35,10 +35,10 @@ export const toolCall = looseObject({
 export type WireToolCall = z.output<typeof toolCall>
 
 /** `context` is shown to the model after the content; it is retrieved text, for example. */
-export const userMessage = looseObject({ role: z.literal('user'), content, context: content.nullish() })
-export const systemMessage = looseObject({ role: z.literal('system'), content })
-export const toolResponseMessage = looseObject({ role: z.literal('tool'), call_id: z.string(), tool_name: text, content })
-export const completionMessage = looseObject({
+const userMessage = looseObject({ role: z.literal('user'), content, context: content.nullish() })
+const systemMessage = looseObject({ role: z.literal('system'), content })
+const toolResponseMessage = looseObject({ role: z.literal('tool'), call_id: z.string(), tool_name: text, content })
+const completionMessage = looseObject({
   role: z.literal('assistant'),
   content: content.nullish(),
   stop_reason: z.enum(['end_of_turn', 'end_of_message', 'out_of_tokens']).nullish(),
@@ -50,7 +50,7 @@ const conversation = list(message, { error: 'an array of messages' }).min(1, { e
 /** One message. */
 export type WireMessage = z.output<typeof message>
 
-export const strategies = {
+const strategies = {
   greedy: looseObject({ type: z.literal('greedy') }),
   top_p: looseObject({ type: z.literal('top_p'), temperature: above(0), top_p: between(0, 1) }),
   top_k: looseObject({
@@ -58,14 +58,14 @@ export const strategies = {
     top_k: z.int({ error: 'an integer of at least 1' }).min(1, { error: 'an integer of at least 1' }),
   }),
 }
-export const samplingParams = looseObject({
+const samplingParams = looseObject({
   strategy: z.discriminatedUnion('type', [strategies.greedy, strategies.top_p, strategies.top_k]).nullish(),
   max_tokens: unlimitedOr(0),
   repetition_penalty: above(0),
   stop: stopList(nonEmptyText, 'an array of non-empty strings').nullish(),
 })
 
-export const responseFormats = {
+const responseFormats = {
   json_schema: looseObject({ type: z.literal('json_schema'), json_schema: jsonObject }),
   grammar: looseObject({ type: z.literal('grammar'), bnf: z.union([z.string(), jsonObject]) }),
 }
@@ -74,14 +74,14 @@ const promptFormat = z.enum(['json', 'function_tag', 'python_list'])
 /** How tools and calls are written in the prompt. */
 export type PromptFormat = z.output<typeof promptFormat>
 
-export const toolConfig = looseObject({
+const toolConfig = looseObject({
   /** A choice, or the name of a tool. */
   tool_choice: nonEmptyText.nullish(),
   tool_prompt_format: promptFormat.nullish(),
   system_message_behavior: z.enum(['append', 'replace']).nullish(),
 })
 
-export const toolParameter = looseObject({
+const toolParameter = looseObject({
   param_type: nonEmptyText,
   description: text,
   required: flag,
@@ -91,7 +91,7 @@ export const toolParameter = looseObject({
 export type WireParameter = z.output<typeof toolParameter>
 
 const maxParameters = { count: 1000, error: 'an object of at most 1000 parameters' }
-export const tool = looseObject({
+const tool = looseObject({
   tool_name: nonEmptyText,
   description: text,
   parameters: dictionary(z.string(), toolParameter, { max: maxParameters }).nullish(),
@@ -99,7 +99,7 @@ export const tool = looseObject({
 /** A tool's definition. */
 export type WireTool = z.output<typeof tool>
 
-export const logprobs = looseObject({ top_k: integerBetween(0, 20).nullish() })
+const logprobs = looseObject({ top_k: integerBetween(0, 20).nullish() })
 
 /** What completions and conversations have in common. */
 const commonShape = {
@@ -146,5 +146,3 @@ export const embeddingsSchema = looseObject({
 export type CommonWire = Omit<Pick<z.output<typeof completionSchema>, keyof typeof commonShape>, 'model_id'>
 /** The fields about tools. */
 export type ToolWire = Pick<z.output<typeof chatSchema>, keyof typeof toolShape>
-/** The body of an embeddings request. */
-export type EmbeddingsWire = z.output<typeof embeddingsSchema>

@@ -1,13 +1,14 @@
 import { AppError } from '../../contract/errors.ts'
 import type { NameOf } from '../../contract/field.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
+import { nestedConstraintFields } from '../openai/common-fields.ts'
 import { decodeCommon, decodeIncludeUsage } from '../openai/decode-common.ts'
 import { decodeForwarded } from '../openai/decode-forwarded.ts'
 import { type DecodedOutput, decodeOutput } from '../openai/decode-output.ts'
 import { decodeServerFields } from '../openai/server-fields.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
+import { unknownKeys } from '../wire/unknown-keys.ts'
 import { validate } from '../wire/validate.ts'
-import { checkNested } from './check-nested.ts'
 import { decodeLogprobs } from './decode-logprobs.ts'
 import { listBilling } from './decode-messages.ts'
 import { decodePrompt } from './decode-prompt.ts'
@@ -19,6 +20,7 @@ import { isPlainBody } from './plain-body.ts'
 import { type ChatWire, chatRequestSchema } from './schema.ts'
 
 const fieldIndex = indexFields(chatFields)
+const unknownInside = unknownKeys(chatRequestSchema, indexFields(nestedConstraintFields))
 
 /** A chat completion request in canonical form, and the options of its reply. */
 type DecodedChat = {
@@ -38,7 +40,7 @@ type DecodedChat = {
 export function decodeChat(body: unknown, requestId: string): DecodedChat {
   const wire = isPlainBody(body) ? body : validate(chatRequestSchema, body)
   const ignored = checkFields(fieldIndex, wire)
-  const ignoredInside = checkNested(wire)
+  const ignoredInside = unknownInside(body)
   const tools = decodeTools(wire)
   const { reasoning, isShown } = decodeReasoning(wire)
   const logprobs = decodeLogprobs(wire)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { commonShape } from '../openai/common-schema.ts'
-import { dictionary, jsonObject, list, looseObject } from '../wire/first-fault.ts'
+import { dictionary, jsonObject, list, looseObject, openObject } from '../wire/first-fault.ts'
 import { flag, integerBetween, integerFrom, nonEmptyText, text } from '../wire/wire-types.ts'
 import { wireMessage } from './message-schema.ts'
 import { tool, toolChoice, toolFunction, toolFunctionChoice } from './tool-schema.ts'
@@ -13,14 +13,14 @@ const budget = z.int({ error: 'an integer' }).nullish()
 const templateVariables = jsonObject.nullish()
 
 /** OpenRouter's object, which several servers accept. */
-export const reasoningObject = looseObject({
+const reasoningObject = looseObject({
   effort: nonEmptyText.nullish(),
   enabled: flag,
   max_tokens: integerFrom(0),
   exclude: flag,
 })
 /** Anthropic's object. */
-export const thinkingObject = looseObject({
+const thinkingObject = looseObject({
   type: z.enum(['enabled', 'disabled', 'adaptive', 'auto']).nullish(),
   budget_tokens: integerFrom(0),
 })
@@ -66,7 +66,7 @@ export const chatRequestSchema = looseObject({
     max: { count: maxMetadata, error: `at most ${maxMetadata} entries` },
   }).nullish(),
   prompt_cache_key: text,
-  prompt_cache_options: looseObject({}).nullish(),
+  prompt_cache_options: openObject({}).nullish(),
   prompt_cache_retention: text,
   safety_identifier: text,
   service_tier: text,

@@ -14,10 +14,10 @@ export const toolFunction = looseObject({
   strict: flag,
 })
 
-export const textFormat = looseObject({ type: z.literal('text') })
-export const grammar = looseObject({ definition: z.string(), syntax: z.enum(['lark', 'regex']) })
-export const grammarFormat = looseObject({ type: z.literal('grammar'), grammar })
-export const customTool = looseObject({
+const textFormat = looseObject({ type: z.literal('text') })
+const grammar = looseObject({ definition: z.string(), syntax: z.enum(['lark', 'regex']) })
+const grammarFormat = looseObject({ type: z.literal('grammar'), grammar })
+const customTool = looseObject({
   name: toolName,
   description: text,
   format: z.discriminatedUnion('type', [textFormat, grammarFormat]).nullish(),
@@ -25,16 +25,16 @@ export const customTool = looseObject({
 export const tool = looseObject({ type: text, function: toolFunction.nullish(), custom: customTool.nullish() })
 
 /** The name of a function or a custom tool. */
-export const named = looseObject({ name: z.string() })
-export const allowedTool = looseObject({ type: text, function: named.nullish(), custom: named.nullish() })
+const named = looseObject({ name: z.string() })
+const allowedTool = looseObject({ type: text, function: named.nullish(), custom: named.nullish() })
 
-export const namedChoice = looseObject({ type: z.literal('function'), function: named })
-export const customChoice = looseObject({ type: z.literal('custom'), custom: named })
-export const allowedTools = looseObject({
+const namedChoice = looseObject({ type: z.literal('function'), function: named })
+const customChoice = looseObject({ type: z.literal('custom'), custom: named })
+const allowedTools = looseObject({
   mode: z.enum(['auto', 'required']),
   tools: list(allowedTool).min(1, { error: 'at least one tool' }),
 })
-export const allowedChoice = looseObject({ type: z.literal('allowed_tools'), allowed_tools: allowedTools })
+const allowedChoice = looseObject({ type: z.literal('allowed_tools'), allowed_tools: allowedTools })
 
 export const toolChoice = z.union([
   z.enum(['auto', 'none', 'required']),

@@ -1,7 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import type { NameOf } from '../../contract/field.ts'
 import { type GenerationRequest, type Prompt, plainRequest } from '../../contract/request.ts'
-import { checkCommonNested } from '../openai/check-common-nested.ts'
 import { nestedConstraintFields } from '../openai/common-fields.ts'
 import { decodeCommon, decodeIncludeUsage, outputLimits } from '../openai/decode-common.ts'
 import { decodeForwarded } from '../openai/decode-forwarded.ts'
@@ -11,7 +10,7 @@ import { decodeServerFields } from '../openai/server-fields.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { nameField } from '../wire/field-names.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
-import { createNestedCheck } from '../wire/nested-check.ts'
+import { unknownKeys } from '../wire/unknown-keys.ts'
 import { validate } from '../wire/validate.ts'
 import { completionFields, defaultMaxTokens } from './fields.ts'
 import { type CompletionWire, completionRequestSchema } from './schema.ts'
@@ -19,7 +18,7 @@ import { type CompletionWire, completionRequestSchema } from './schema.ts'
 const fieldIndex = indexFields(completionFields)
 /** The tokens of a prompt are objects in every choice: megabytes that are encoded at once. */
 const maxEchoChoices = 4
-const nestedIndex = indexFields(nestedConstraintFields)
+const unknownInside = unknownKeys(completionRequestSchema, indexFields(nestedConstraintFields))
 const completionNames = {
   ...commonNames,
   prompt: ['prompt'],
@@ -45,8 +44,7 @@ export type DecodedCompletion = {
 export function decodeCompletion(body: unknown, requestId: string): DecodedCompletion {
   const wire = validate(completionRequestSchema, body)
   const ignored = checkFields(fieldIndex, wire)
-  const nested = createNestedCheck(nestedIndex)
-  checkCommonNested(nested, wire)
+  const ignoredInside = unknownInside(body)
   const [first, ...rest] = decodePrompts(wire)
   const { logprobs } = wire
   const echoesTokens = needsPromptTokens(wire, [first, ...rest])
@@ -70,7 +68,7 @@ export function decodeCompletion(body: unknown, requestId: string): DecodedCompl
     echoes: [first, ...rest].map((prompt) => (wire.echo === true && !echoesTokens ? textOf(prompt) : '')),
     stream: wire.stream ?? false,
     includeUsage: decodeIncludeUsage(wire),
-    ignored: [...ignored, ...nested.ignored],
+    ignored: [...ignored, ...ignoredInside],
     // The message names a position inside the prompt, such as one of its tokens.
     nameOf: (path) => {
       if (path[0] === 'output') return nameOutput(output.param, path)

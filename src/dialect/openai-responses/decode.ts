@@ -7,14 +7,14 @@ import { decodeForwarded } from '../openai/decode-forwarded.ts'
 import { decodeSampling } from '../openai/decode-sampling.ts'
 import { decodeServerFields } from '../openai/server-fields.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
+import { unknownKeys } from '../wire/unknown-keys.ts'
 import { validate } from '../wire/validate.ts'
-import { checkNested } from './check-nested.ts'
 import { type Conversation, decodeItems } from './decode-items.ts'
 import { decodeFormat, decodeLimits, decodeLogprobs, decodeReasoning, decodeVariables } from './decode-options.ts'
 import { type DecodedTools, decodeTools } from './decode-tools.ts'
 import { dropOldest, replaceOldest } from './drop-oldest.ts'
 import { type Entry, readEntries } from './entries.ts'
-import { responseFields } from './fields.ts'
+import { nestedResponseFields, responseFields } from './fields.ts'
 import { nameResponseField } from './name-field.ts'
 import type { ToolNames } from './namespaces.ts'
 import { readReferences } from './references.ts'
@@ -22,6 +22,7 @@ import { encodeHead, type ResponseHead, summaryOf } from './response-head.ts'
 import { type ResponseWire, responseSchema } from './schema.ts'
 
 const fieldIndex = indexFields(responseFields)
+const unknownInside = unknownKeys(responseSchema, indexFields(nestedResponseFields))
 
 /** What the caller of `decodeResponse` looked up and made. */
 export type ResponseContext = {
@@ -77,7 +78,7 @@ export type DecodedResponse = {
 export function decodeResponse(body: unknown, context: ResponseContext): DecodedResponse {
   const wire = validate(responseSchema, body)
   const unknown = [...checkFields(fieldIndex, wire), ...unknownIncludes(wire)]
-  const nested = checkNested(wire)
+  const nested = unknownInside(body)
   const references = readReferences(body)
   const source = references.conversationId === undefined ? 'previous_response_id' : 'conversation'
   const { entries, input } = readEntries(wire, { history: context.history, items: context.items, source })

@@ -1,10 +1,13 @@
 import { z } from 'zod'
-import { list, looseObject } from '../wire/first-fault.ts'
+import { list, looseObject, openObject } from '../wire/first-fault.ts'
 import { nonEmptyText, text, typeOtherThan } from '../wire/wire-types.ts'
 import { tool } from './tool-schema.ts'
 
+/** Accepted in items and parts: replies have them, and equal prefixes are reused without the last. */
+const common = { also: ['logprobs', 'caller', 'created_by', 'prompt_cache_breakpoint'] }
+
 /** A source of a text; types that come later than this code are left out. */
-const annotation = looseObject({
+const annotation = openObject({
   type: z.string(),
   url: text,
   title: text,
@@ -16,23 +19,28 @@ const annotation = looseObject({
 })
 export type WireAnnotation = z.output<typeof annotation>
 
-/** Each kind of content part; `check-nested.ts` reports other keys than theirs. */
-export const textPart = looseObject({
-  type: z.enum(['input_text', 'output_text', 'text']),
-  text: z.string(),
-  annotations: list(annotation).nullish(),
-})
-export const refusalPart = looseObject({ type: z.literal('refusal'), refusal: z.string() })
-export const imagePart = looseObject({ type: z.literal('input_image'), image_url: text, file_id: text, detail: text })
-export const filePart = looseObject({
-  type: z.literal('input_file'),
-  file_data: text,
-  file_id: text,
-  file_url: text,
-  filename: text,
-})
-export const inputAudio = looseObject({ data: z.string(), format: text })
-export const audioPart = looseObject({ type: z.literal('input_audio'), input_audio: inputAudio })
+const textPart = looseObject(
+  {
+    type: z.enum(['input_text', 'output_text', 'text']),
+    text: z.string(),
+    annotations: list(annotation).nullish(),
+  },
+  common,
+)
+const refusalPart = looseObject({ type: z.literal('refusal'), refusal: z.string() }, common)
+const imagePart = looseObject({ type: z.literal('input_image'), image_url: text, file_id: text, detail: text }, common)
+const filePart = looseObject(
+  {
+    type: z.literal('input_file'),
+    file_data: text,
+    file_id: text,
+    file_url: text,
+    filename: text,
+  },
+  common,
+)
+const inputAudio = looseObject({ data: z.string(), format: text })
+const audioPart = looseObject({ type: z.literal('input_audio'), input_audio: inputAudio }, common)
 
 /** A part of a message or of a tool's result. Another type is an error: nothing that was said is lost in silence. */
 const part = z.discriminatedUnion('type', [textPart, refusalPart, imagePart, filePart, audioPart])
@@ -42,79 +50,103 @@ const content = z.union([z.string(), list(part, { error: 'an array of content pa
 
 const id = nonEmptyText.nullish()
 
-export const message = looseObject({
-  // A message needs no type.
-  type: z.literal('message').optional(),
-  id,
-  role: z.enum(['user', 'assistant', 'system', 'developer']),
-  content,
-  phase: text,
-  status: text,
-})
-export const thoughtText = looseObject({ text: z.string() })
-export const reasoning = looseObject({
-  type: z.literal('reasoning'),
-  id,
-  summary: list(thoughtText).nullish(),
-  content: list(thoughtText).nullish(),
-  encrypted_content: text,
-  status: text,
-})
-export const functionCall = looseObject({
-  type: z.literal('function_call'),
-  id,
-  call_id: nonEmptyText,
-  name: nonEmptyText,
-  namespace: text,
-  /** A JSON string in OpenAI's API. */
-  arguments: text,
-  status: text,
-})
-export const functionOutput = looseObject({
-  type: z.literal('function_call_output'),
-  id,
-  call_id: nonEmptyText,
-  output: content,
-  status: text,
-})
-export const customCall = looseObject({
-  type: z.literal('custom_tool_call'),
-  id,
-  call_id: nonEmptyText,
-  name: nonEmptyText,
-  namespace: text,
-  input: z.string(),
-  status: text,
-})
-export const customOutput = looseObject({
-  type: z.literal('custom_tool_call_output'),
-  id,
-  call_id: nonEmptyText,
-  output: content,
-  status: text,
-})
+const message = looseObject(
+  {
+    // A message needs no type.
+    type: z.literal('message').optional(),
+    id,
+    role: z.enum(['user', 'assistant', 'system', 'developer']),
+    content,
+    phase: text,
+    status: text,
+  },
+  common,
+)
+const thoughtText = openObject({ text: z.string() })
+const reasoning = looseObject(
+  {
+    type: z.literal('reasoning'),
+    id,
+    summary: list(thoughtText).nullish(),
+    content: list(thoughtText).nullish(),
+    encrypted_content: text,
+    status: text,
+  },
+  common,
+)
+const functionCall = looseObject(
+  {
+    type: z.literal('function_call'),
+    id,
+    call_id: nonEmptyText,
+    name: nonEmptyText,
+    namespace: text,
+    /** A JSON string in OpenAI's API. */
+    arguments: text,
+    status: text,
+  },
+  common,
+)
+const functionOutput = looseObject(
+  {
+    type: z.literal('function_call_output'),
+    id,
+    call_id: nonEmptyText,
+    output: content,
+    status: text,
+  },
+  common,
+)
+const customCall = looseObject(
+  {
+    type: z.literal('custom_tool_call'),
+    id,
+    call_id: nonEmptyText,
+    name: nonEmptyText,
+    namespace: text,
+    input: z.string(),
+    status: text,
+  },
+  common,
+)
+const customOutput = looseObject(
+  {
+    type: z.literal('custom_tool_call_output'),
+    id,
+    call_id: nonEmptyText,
+    output: content,
+    status: text,
+  },
+  common,
+)
 /** Tools that come with the conversation instead of with the request, as Codex sends them. */
-export const additionalTools = looseObject({ type: z.literal('additional_tools'), id, role: text, tools: list(tool) })
+const additionalTools = looseObject({ type: z.literal('additional_tools'), id, role: text, tools: list(tool) }, common)
 /** A search for tools; those that OpenAI's servers run have no `call_id`. */
-export const searchCall = looseObject({
-  type: z.literal('tool_search_call'),
-  id,
-  call_id: text,
-  execution: text,
-  arguments: z.unknown(),
-  status: text,
-})
-export const searchOutput = looseObject({
-  type: z.literal('tool_search_output'),
-  id,
-  call_id: text,
-  execution: text,
-  tools: list(tool),
-  status: text,
-})
-export const itemReference = looseObject({ type: z.literal('item_reference'), id: nonEmptyText })
-export const compaction = looseObject({ type: z.literal('compaction'), id, encrypted_content: nonEmptyText })
-export const compactionTrigger = looseObject({ type: z.literal('compaction_trigger') })
+const searchCall = looseObject(
+  {
+    type: z.literal('tool_search_call'),
+    id,
+    call_id: text,
+    execution: text,
+    arguments: z.unknown(),
+    status: text,
+  },
+  common,
+)
+const searchOutput = looseObject(
+  {
+    type: z.literal('tool_search_output'),
+    id,
+    call_id: text,
+    execution: text,
+    tools: list(tool),
+    status: text,
+  },
+  common,
+)
+const itemReference = openObject({ type: z.literal('item_reference'), id: nonEmptyText })
+const compaction = looseObject({ type: z.literal('compaction'), id, encrypted_content: nonEmptyText }, common)
+const compactionTrigger = openObject({ type: z.literal('compaction_trigger') })
 
 const knownItem = z.discriminatedUnion('type', [
   message,
@@ -148,7 +180,7 @@ const knownTypes = new Set([
  * Items of tools that OpenAI's servers run, and items that come later than this code. They are left out, so one in which the caller says
  * something, or tells what a tool of the caller's returned, is an error: the model would not see it.
  */
-const otherItem = looseObject({ type: typeOtherThan((type) => knownTypes.has(type)), id }).refine(
+const otherItem = openObject({ type: typeOtherThan((type) => knownTypes.has(type)), id }).refine(
   (item) => !('role' in item || 'content' in item || item.type.endsWith('_output') || item.type === 'mcp_approval_response'),
   { path: ['type'] },
 )

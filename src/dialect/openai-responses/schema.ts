@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { commonShape } from '../openai/common-schema.ts'
-import { dictionary, jsonObject, list, looseObject } from '../wire/first-fault.ts'
+import { dictionary, jsonObject, list, looseObject, openObject } from '../wire/first-fault.ts'
 import { flag, integerBetween, integerFrom, nonEmptyText, text, unlimitedOr } from '../wire/wire-types.ts'
 import { wireItem } from './item-schema.ts'
 import { tool, toolChoice } from './tool-schema.ts'
@@ -10,14 +10,14 @@ const maxTools = 2048
 const maxMetadata = 16
 const budget = z.int({ error: 'an integer' }).nullish()
 
-export const conversationObject = looseObject({ id: nonEmptyText })
-export const reasoningObject = looseObject({
+const conversationObject = looseObject({ id: nonEmptyText })
+const reasoningObject = looseObject({
   effort: nonEmptyText.nullish(),
   summary: nonEmptyText.nullish(),
   generate_summary: nonEmptyText.nullish(),
   context: nonEmptyText.nullish(),
 })
-export const formats = {
+const formats = {
   text: looseObject({ type: z.literal('text') }),
   json_object: looseObject({ type: z.literal('json_object') }),
   json_schema: looseObject({
@@ -28,12 +28,12 @@ export const formats = {
     strict: flag,
   }),
 }
-export const textObject = looseObject({
+const textObject = looseObject({
   format: z.discriminatedUnion('type', [formats.text, formats.json_object, formats.json_schema]).nullish(),
   verbosity: nonEmptyText.nullish(),
 })
-export const streamOptions = looseObject({ include_obfuscation: flag })
-export const managementEntry = looseObject({ type: z.string(), compact_threshold: integerFrom(1) })
+const streamOptions = looseObject({ include_obfuscation: flag })
+const managementEntry = looseObject({ type: z.string(), compact_threshold: integerFrom(1) })
 
 const metadataKey = z.string().max(64, { error: 'keys of at most 64 characters' })
 const metadataValue = z.string().max(512, { error: 'a string of at most 512 characters' })
@@ -42,7 +42,7 @@ export const metadata = dictionary(metadataKey, metadataValue, {
 }).nullish()
 
 const conversation = z.union([nonEmptyText, conversationObject]).nullish()
-export const input = z.union([z.string(), list(wireItem, { error: 'an array of items' })]).nullish()
+const input = z.union([z.string(), list(wireItem, { error: 'an array of items' })]).nullish()
 
 const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
@@ -95,7 +95,7 @@ export const responseSchema = looseObject({
   metadata,
   client_metadata: jsonObject.nullish(),
   prompt_cache_key: text,
-  prompt_cache_options: looseObject({}).nullish(),
+  prompt_cache_options: openObject({}).nullish(),
   prompt_cache_retention: text,
   safety_identifier: text,
   service_tier: text,

@@ -1,41 +1,40 @@
 import { z } from 'zod'
 import { toolParameters } from '../openai/tool-parameters.ts'
-import { list, looseObject } from '../wire/first-fault.ts'
+import { list, looseObject, openObject } from '../wire/first-fault.ts'
 import { flag, nonEmptyText, text, typeOtherThan } from '../wire/wire-types.ts'
 
 const toolName = z.string().regex(/^[a-zA-Z0-9_.-]{1,128}$/, {
   error: "a name of 1 to 128 letters, digits, '_', '-' and '.'",
 })
 
-/** Each kind of object that declares a tool; `check-nested.ts` reports other keys than theirs. */
-export const functionTool = looseObject({
+const functionTool = looseObject({
   type: z.literal('function'),
   name: toolName,
   description: text,
   parameters: toolParameters.nullish(),
   strict: flag,
 })
-export const textFormat = looseObject({ type: z.literal('text') })
-export const grammarFormat = looseObject({
+const textFormat = looseObject({ type: z.literal('text') })
+const grammarFormat = looseObject({
   type: z.literal('grammar'),
   syntax: z.enum(['lark', 'regex']),
   definition: z.string(),
 })
-export const customTool = looseObject({
+const customTool = looseObject({
   type: z.literal('custom'),
   name: toolName,
   description: text,
   format: z.discriminatedUnion('type', [textFormat, grammarFormat]).nullish(),
 })
 const memberTool = z.discriminatedUnion('type', [functionTool, customTool])
-export const namespaceTool = looseObject({
+const namespaceTool = looseObject({
   type: z.literal('namespace'),
   name: toolName,
   description: text,
   tools: list(memberTool, { error: 'an array of functions and custom tools' }),
 })
 /** A search for tools that the client runs; the model calls it like a function. */
-export const searchTool = looseObject({
+const searchTool = openObject({
   type: z.literal('tool_search'),
   execution: z.literal('client'),
   description: text,
@@ -44,7 +43,7 @@ export const searchTool = looseObject({
 const knownTool = z.discriminatedUnion('type', [functionTool, customTool, namespaceTool])
 const knownTypes = new Set(['function', 'custom', 'namespace'])
 /** Tools that OpenAI's servers run or define, such as `web_search`, and tools that come later than this code. */
-const otherTool = looseObject({ type: typeOtherThan((type) => knownTypes.has(type)) })
+const otherTool = openObject({ type: typeOtherThan((type) => knownTypes.has(type)) })
 export const tool = z.union([knownTool, searchTool, otherTool])
 
 /**
@@ -66,7 +65,7 @@ export const refusedTools: ReadonlySet<string> = new Set([
 
 export type MemberTool = z.output<typeof memberTool>
 type KnownTool = z.output<typeof knownTool>
-export type SearchTool = z.output<typeof searchTool>
+type SearchTool = z.output<typeof searchTool>
 /** A tool of a request. */
 export type WireTool = z.output<typeof tool>
 
@@ -79,16 +78,16 @@ export function isSearchTool(wire: WireTool): wire is SearchTool {
   return wire.type === 'tool_search' && wire.execution === 'client'
 }
 
-export const namedTool = looseObject({ type: z.string(), name: text, namespace: text })
+const namedTool = looseObject({ type: z.string(), name: text, namespace: text })
 const namedChoice = looseObject({ type: z.enum(['function', 'custom']), name: nonEmptyText, namespace: text })
-export const allowedChoice = looseObject({
+const allowedChoice = looseObject({
   type: z.literal('allowed_tools'),
   mode: z.enum(['auto', 'required']),
   tools: list(namedTool).min(1, { error: 'at least one tool' }),
 })
 const knownChoices = new Set(['function', 'custom', 'allowed_tools'])
 /** A call of a tool that OpenAI's servers run. */
-const otherChoice = looseObject({ type: typeOtherThan((type) => knownChoices.has(type)) })
+const otherChoice = openObject({ type: typeOtherThan((type) => knownChoices.has(type)) })
 const knownChoice = z.discriminatedUnion('type', [namedChoice, allowedChoice])
 export const toolChoice = z.union([z.enum(['auto', 'none', 'required']), knownChoice, otherChoice])
 

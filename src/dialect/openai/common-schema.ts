@@ -62,15 +62,14 @@ const choiceList = textList
     error: `strings of at most ${maxConstraintChars} characters together`,
   })
 
-export const jsonSchemaFormat = looseObject({
-  name: text,
-  description: text,
-  schema: schemaOrText.nullish(),
-  strict: flag,
-})
+const jsonSchemaFormat = looseObject(
+  { name: text, description: text, schema: schemaOrText.nullish(), strict: flag },
+  // Without a wrapper the object is a JSON Schema, whose keywords the grammar checks.
+  { reports: ({ schema }) => (schema ?? undefined) !== undefined },
+)
 
 /** OpenAI's three types, and the names and additions of other servers. */
-export const responseFormats = {
+const responseFormats = {
   text: looseObject({ type: z.literal('text') }),
   json_object: looseObject({ type: z.literal('json_object'), schema: schemaOrText.nullish() }),
   json: looseObject({ type: z.literal('json'), schema: schemaOrText.nullish() }),
@@ -82,7 +81,7 @@ const { text: textFormat, json_object, json, json_schema, regex, grammar } = res
 const responseFormat = z.discriminatedUnion('type', [textFormat, json_object, json, json_schema, regex, grammar])
 
 /** vLLM's object of constraints. */
-export const structuredOutputsObject = looseObject({
+const structuredOutputsObject = looseObject({
   json: schemaOrText.nullish(),
   json_object: flag,
   regex: nonEmptyConstraint.nullish(),
@@ -90,7 +89,7 @@ export const structuredOutputsObject = looseObject({
   choice: choiceList.nullish(),
 })
 
-export const streamOptionsObject = looseObject({ include_usage: flag, include_obfuscation: flag })
+const streamOptionsObject = looseObject({ include_usage: flag, include_obfuscation: flag })
 
 /**
  * The fields that OpenAI's generating protocols share. Every spelling of a field is a separate key, so that an error names the

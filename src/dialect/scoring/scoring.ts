@@ -6,7 +6,7 @@ import type { Scores } from '../../contract/scores.ts'
 import { formatRest } from '../wire/field-names.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { list, looseObject } from '../wire/first-fault.ts'
-import { createNestedCheck, keysOf } from '../wire/nested-check.ts'
+import { unknownKeys } from '../wire/unknown-keys.ts'
 import { validate } from '../wire/validate.ts'
 import { flag, integerFrom, nonEmptyText } from '../wire/wire-types.ts'
 import { rerankFields, scoreFields } from './fields.ts'
@@ -33,7 +33,6 @@ const maxTexts = 2048
 const tooMany = { count: maxTexts, error: `at most ${maxTexts} texts` }
 const none = { error: 'at least one text' }
 const documentObject = looseObject({ text: nonEmptyText })
-const documentKeys = keysOf(documentObject)
 const wireDocument = z.union([nonEmptyText, documentObject])
 const rerankSchema = looseObject({
   model: nonEmptyText,
@@ -48,22 +47,19 @@ const scoreSchema = looseObject({
   max_length: integerFrom(1),
 })
 const rerankIndex = indexFields(rerankFields)
+const unknownInside = unknownKeys(rerankSchema)
 const scoreIndex = indexFields(scoreFields)
 
 /** Decodes a request to rank documents by relevance to a query. The reply starts with the best; a score is a probability. */
 export function decodeRerank(body: unknown): ScoringCall<Ranking> {
   const wire = validate(rerankSchema, body)
   const { model, query, top_n: count, return_documents: withDocuments } = wire
-  const nested = createNestedCheck(rerankIndex)
-  for (const [index, document] of wire.documents.entries()) {
-    if (typeof document === 'object') nested.check(document, documentKeys, { path: 'documents[]', index })
-  }
   const texts = wire.documents.map((document) => (typeof document === 'string' ? document : document.text))
   return {
     model,
     request: { query, texts },
     nameOf: nameTexts('documents'),
-    ignored: [...checkFields(rerankIndex, wire), ...nested.ignored],
+    ignored: [...checkFields(rerankIndex, wire), ...unknownInside(body)],
     encode: (scored) => ({
       object: 'list',
       model: scored.model,

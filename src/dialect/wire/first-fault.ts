@@ -37,10 +37,30 @@ export function dictionary<V extends z.ZodType>(
   return new FirstFaultRecord(def as never) as unknown as z.ZodRecord<z.ZodString, V>
 }
 
+/** What `unknown-keys.ts` makes of the keys of an object that its shape lacks. */
+export type KeyRules = {
+  /** Accepted, although nothing reads them. */
+  readonly also?: readonly string[]
+  /** Whether those of this object are reported; others of the same shape are not looked into. */
+  readonly reports?: 'never' | ((value: Readonly<Record<string, unknown>>) => boolean)
+}
+
 /** `z.looseObject` that refuses an object with far more fields than a protocol has. */
-export function looseObject<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.core.$loose> {
-  const loose = z.looseObject(shape)
-  return new BoundedObject(loose._zod.def as never) as unknown as z.ZodObject<Shape, z.core.$loose>
+export function looseObject<Shape extends z.ZodRawShape>(
+  shape: Shape,
+  keyRules: KeyRules = {},
+): z.ZodObject<Shape, z.core.$loose> {
+  const def = Object.assign(z.looseObject(shape)._zod.def, { keyRules })
+  return new BoundedObject(def as never) as unknown as z.ZodObject<Shape, z.core.$loose>
+}
+
+/** An object that is not looked into: its kind is left out as a whole, or clients send it back as they got it. */
+export function openObject<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.core.$loose> {
+  return looseObject(shape, { reports: 'never' })
+}
+
+export function keyRulesOf(schema: z.core.$ZodType): KeyRules {
+  return (schema._zod.def as { readonly keyRules?: KeyRules }).keyRules ?? {}
 }
 
 const FirstFaultArray = z.core.$constructor<z.ZodArray>('FirstFaultArray', (schema, def) => {
