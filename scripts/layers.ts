@@ -137,7 +137,8 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   'http/body': [...ground, 'dialect/wire'],
   'http/access': ground,
   'http/reply': [...ground, 'core', 'core/cancel', 'dialect/openai', 'dialect/wire', 'http/body'],
-  'http/run': [...ground, 'core', 'core/*', 'dialect/*', 'http/access', 'http/body', 'http/reply'],
+  'http/repeats': [...ground, 'http/access', 'http/reply'],
+  'http/run': [...ground, 'core', 'core/*', 'dialect/*', 'http/access', 'http/body', 'http/repeats', 'http/reply'],
   'http/responses': [...ground, 'dialect/*', 'responses', 'http/access', 'http/body', 'http/reply', 'http/run'],
   'http/routes': [
     ...ground,
@@ -162,6 +163,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
     'config',
     'http',
     'http/access',
+    'http/repeats',
     'http/run',
     'lifecycle',
     'media',

@@ -6,9 +6,9 @@ import type { PresetChoice, Siblings } from '../contract/siblings.ts'
 import { Cancellations } from '../core/cancel/cancellations.ts'
 import type { Generation, generate } from '../core/generate.ts'
 import { PrefixMemory } from '../core/prefix/prefix-memory.ts'
+import { Repeats } from '../http/repeats/repeats.ts'
 import type { ModelDirectory, ModelSummary, ServerDeps } from '../http/run/deps.ts'
 import { isReady } from '../http/run/readiness.ts'
-import { Retries } from '../http/run/retries.ts'
 import { createServer } from '../http/server.ts'
 import { LifecycleService } from '../lifecycle/service.ts'
 import { OutputValidator } from '../threads/output-validator.ts'
@@ -175,7 +175,7 @@ export async function createApp(
     ...live.access,
     reasoningFields: settings.reasoningFields,
     heartbeatMs: () => live.current.server.heartbeatMs,
-    ...(settings.retryGraceMs > 0 && { retries: new Retries({ graceMs: settings.retryGraceMs }) }),
+    ...(settings.retryGraceMs > 0 && { repeats: new Repeats({ graceMs: settings.retryGraceMs }) }),
     bodyLimitBytes: settings.bodyLimitBytes,
     totalBodyLimitBytes: settings.totalBodyLimitBytes,
     log,

@@ -124,8 +124,6 @@ export function createServer(deps: ServerDeps): Server {
   app.decorateRequest('exactBody', undefined)
   app.decorateRequest('queuePlace', undefined)
   app.decorateRequest('loadPlace', undefined)
-  app.decorateRequest('bodyHash', undefined)
-  app.decorateRequest('recording', undefined)
   const openai = createOpenaiDialects(deps)
   const messages = createAnthropicMessages(deps)
   const room = new BodyRoom(deps.totalBodyLimitBytes ?? defaultTotalBodyLimitBytes)
@@ -196,7 +194,7 @@ export function createServer(deps: ServerDeps): Server {
   })
   app.setErrorHandler(sendError)
   app.removeAllContentTypeParsers()
-  const readBody = createBodyReader({ limitBytes: bodyLimitBytes, room, hashes: deps.retries !== undefined })
+  const readBody = createBodyReader({ limitBytes: bodyLimitBytes, room })
   app.addContentTypeParser('application/json', (request, payload, done) => {
     if (request.routeOptions.config.isBodyLenient === true) return readBody(request, payload, orNoBody(request, done))
     const encoding = request.headers['content-encoding'] ?? 'identity'
@@ -211,6 +209,7 @@ export function createServer(deps: ServerDeps): Server {
   })
 
   const { refuseOtherMethods, routes } = watchRoutes(app)
+  deps.repeats?.addTo(app)
   addOpenaiRoutes(app, deps, openai)
   addAnthropicRoutes(app, deps, messages)
   addResponsesRoutes(app, deps, { service: responses, upgrades, sockets })
@@ -221,7 +220,7 @@ export function createServer(deps: ServerDeps): Server {
   addModelListRoutes(app, deps)
   addLlamaStackRoutes(app, { ...deps, servedRoutes: routes })
   for (const { path, dialect } of deps.dialects ?? []) {
-    const config = { scope: 'inference', encodeError: dialect.encodeError } as const
+    const config = { scope: 'inference', encodeError: dialect.encodeError, isRepeatable: true } as const
     app.post(path, { config }, createDialectHandler(deps, dialect))
   }
   addModelRoutes(app, deps)

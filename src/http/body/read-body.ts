@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { JoinedPieces } from '../../base/joined-pieces.ts'
@@ -15,8 +14,6 @@ const retryAfterMs = 1000
 export type BodyReaderOptions = {
   readonly limitBytes: number
   readonly room: BodyRoom
-  /** Whether to compute `bodyHash`. */
-  readonly hashes?: boolean
 }
 
 type Done = (error: Error | null, body?: unknown) => void
@@ -25,7 +22,7 @@ type Done = (error: Error | null, body?: unknown) => void
  * Reads JSON bodies. A body is counted while it arrives, and refused as soon as it exceeds a limit; its room is free again when its
  * reply is closed. An empty body is `undefined`, since clients send the content type without a body too.
  */
-export function createBodyReader({ limitBytes, room, hashes = false }: BodyReaderOptions) {
+export function createBodyReader({ limitBytes, room }: BodyReaderOptions) {
   return (request: FastifyRequest, payload: Readable, done: Done): void => {
     const sent = request.headers['content-length']
     const expectedBytes = sent === undefined ? undefined : Number(sent)
@@ -38,12 +35,8 @@ export function createBodyReader({ limitBytes, room, hashes = false }: BodyReade
     const share = room.open()
     request.bodyShare = share
     let sizeBytes = 0
-    const hash = hashes ? createHash('sha256') : undefined
     // Piece by piece: a large body in one call would stall other requests.
-    let pieces = new JoinedPieces((piece) => {
-      hash?.update(piece)
-      scanner.push(piece)
-    })
+    let pieces = new JoinedPieces((piece) => scanner.push(piece))
     const stop = () => {
       payload.off('data', onData)
       payload.off('end', onEnd)
@@ -80,7 +73,6 @@ export function createBodyReader({ limitBytes, room, hashes = false }: BodyReade
         return fail(AppError.from(error))
       }
       pieces = new JoinedPieces()
-      request.bodyHash = hash?.digest('base64')
       if (sizeBytes > largeBodyBytes) {
         parseLargeJsonBody(body).then(accept, done)
         return

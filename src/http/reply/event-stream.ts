@@ -30,10 +30,8 @@ type EventStreamOptions = {
 /** The writer of a reply that is a stream of server-sent events. End it. */
 export function openEventStream(deps: StreamDeps, reply: FastifyReply, { heartbeat, addHeaders }: EventStreamOptions): SseWriter {
   const { heartbeatMs, stalledReaderMs, now } = deps
-  const { recording } = reply.request
-  const writer = new SseWriter({
+  return new SseWriter({
     raw: reply.raw,
-    ...(recording !== undefined && { recording }),
     open: () => {
       addHeaders?.()
       addLimitHeaders(deps, reply.request, reply)
@@ -45,6 +43,4 @@ export function openEventStream(deps: StreamDeps, reply: FastifyReply, { heartbe
     stalledReaderMs: stalledReaderMs ?? defaultStalledReaderMs,
     now,
   })
-  recording?.openStream({ heartbeat, writer, ...(addHeaders !== undefined && { addHeaders }) })
-  return writer
 }

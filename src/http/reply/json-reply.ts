@@ -8,7 +8,6 @@ const sliceChars = 256 * 1024
 
 /** What the handler returns for this JSON value: a large one is encoded and sent in slices, between which others are served. */
 export function jsonReply(reply: FastifyReply, value: unknown): unknown {
-  reply.request.recording?.complete(value)
   if (weigh(value, sliceChars) < sliceChars) return value
   if (reply.raw.destroyed) {
     // The client has disconnected, which Fastify would take for a failure of the stream.

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { disconnectStalledReader } from './stalled-reader.ts'
+import { readerDrained } from './when-closed.ts'
 
 type SseWriterOptions = {
   readonly raw: ServerResponse
@@ -11,8 +12,6 @@ type SseWriterOptions = {
   readonly stalledReaderMs: number
   /** Milliseconds of a monotonic clock. */
   now(): number
-  /** Gets all text but heartbeats, also when the connection is closed. */
-  readonly recording?: { push(text: string): void; end(): void }
 }
 
 /** Text is sent at the end of its tick, or when this much is pending. */
@@ -45,11 +44,6 @@ export class SseWriter {
 
   write(text: string): void {
     if (text === '') return
-    this.#options.recording?.push(this.#held + text)
-    this.#append(text)
-  }
-
-  #append(text: string): void {
     this.#started = true
     this.#pending += this.#held + text
     this.#held = ''
@@ -67,17 +61,7 @@ export class SseWriter {
 
   /** Resolves when the reader has caught up or disconnected; undefined without back-pressure. */
   waitForReader(): Promise<void> | undefined {
-    const { raw } = this.#options
-    if (!raw.writableNeedDrain || raw.destroyed) return undefined
-    return new Promise((resolve) => {
-      const done = () => {
-        raw.off('drain', done)
-        raw.off('close', done)
-        resolve()
-      }
-      raw.on('drain', done)
-      raw.on('close', done)
-    })
+    return readerDrained(this.#options.raw)
   }
 
   /** Commits to a stream, even if it stays empty. */
@@ -88,11 +72,8 @@ export class SseWriter {
   /** Sends pending text and ends the reply, if it has started. */
   end(): void {
     clearTimeout(this.#timer)
-    const { raw, open, recording } = this.#options
-    if (!this.#started) return
-    if (this.#held !== '') recording?.push(this.#held)
-    recording?.end()
-    if (raw.destroyed) return
+    const { raw, open } = this.#options
+    if (!this.#started || raw.destroyed) return
     if (!raw.headersSent) open()
     const text = this.#held + this.#pending
     this.#pending = ''
@@ -113,7 +94,7 @@ export class SseWriter {
   }
 
   readonly #check = (): void => {
-    const { raw, heartbeat, heartbeatMs, stalledReaderMs, now, recording } = this.#options
+    const { raw, heartbeat, heartbeatMs, stalledReaderMs, now } = this.#options
     if (raw.destroyed) return
     const silentMs = now() - this.#lastWriteMs
     if (raw.writableNeedDrain) {
@@ -122,8 +103,7 @@ export class SseWriter {
         return
       }
     } else if (silentMs >= heartbeatMs) {
-      if (this.#held !== '') recording?.push(this.#held)
-      this.#append(heartbeat())
+      this.write(heartbeat())
       this.#flush()
     }
     const limitsMs = [heartbeatMs, stalledReaderMs]

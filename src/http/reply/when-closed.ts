@@ -11,3 +11,17 @@ export function whenClosed(raw: ServerResponse, done: () => void): void {
   raw.once('close', once)
   if (raw.destroyed) once()
 }
+
+/** Resolves when the reader has caught up or disconnected; undefined without back-pressure. */
+export function readerDrained(raw: ServerResponse): Promise<void> | undefined {
+  if (!raw.writableNeedDrain || raw.destroyed) return undefined
+  return new Promise((resolve) => {
+    const done = () => {
+      raw.off('drain', done)
+      raw.off('close', done)
+      resolve()
+    }
+    raw.on('drain', done)
+    raw.on('close', done)
+  })
+}

@@ -12,17 +12,14 @@ import { jsonReply } from '../reply/json-reply.ts'
 import { encodeFields, encodeOddCalls, encodeServerTiming } from '../reply/reply-headers.ts'
 import type { ServerDeps } from '../run/deps.ts'
 import { openRun } from '../run/open-run.ts'
-import { replay } from '../run/replay.ts'
 import { readSentKeys } from './sent-keys.ts'
 import { addResponseHeaders, logResponseFailure, streamFollowed, streamRun, unseenFields } from './stream-response.ts'
 
 /** The handler of `POST /v1/responses`. */
 export function createResponseHandler(deps: ServerDeps, service: ResponsesService) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const repeated = deps.retries?.find(request)
-    if (repeated !== undefined) return replay(deps, repeated, { request, reply })
     const id = createResponseId()
-    const { caller, handle, detach } = openRun(deps, { request, reply }, { id, body: request.body, isRepeatable: true })
+    const { caller, handle, detach } = openRun(deps, { request, reply }, { id, body: request.body })
     let run: ResponseRun | undefined
     let isDetached = false
     try {
@@ -53,9 +50,7 @@ export function createResponseHandler(deps: ServerDeps, service: ResponsesServic
       reply.hijack()
       return
     } catch (thrown) {
-      const error = run === undefined ? thrown : AppError.from(thrown).inWordsOf(run.parts.decoded.nameOf)
-      request.recording?.fail(error)
-      throw error
+      throw run === undefined ? thrown : AppError.from(thrown).inWordsOf(run.parts.decoded.nameOf)
     } finally {
       if (!isDetached) {
         handle.close()

@@ -32,10 +32,7 @@ export async function streamRun(
     observe: (event) => {
       noteEvent(facts, event)
       if (event.type === 'start') start = event
-      if (event.type === 'error') {
-        request.recording?.forget()
-        logResponseFailure(request, event.error)
-      }
+      if (event.type === 'error') logResponseFailure(request, event.error)
       isHeld = event.type === 'start'
     },
     emit: (events) => {

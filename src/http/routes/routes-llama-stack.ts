@@ -34,7 +34,8 @@ export function addLlamaStackRoutes(app: FastifyInstance, deps: StackDeps): void
   const open = { scope: 'public', encodeError: encodeStackError } as const
 
   for (const { dialect, paths } of stackRoutes) {
-    for (const path of paths) app.post(path, { config }, createDialectHandler(deps, dialect, { modelField: 'model_id' }))
+    const handler = createDialectHandler(deps, dialect, { modelField: 'model_id' })
+    for (const path of paths) app.post(path, { config: { ...config, isRepeatable: true } }, handler)
   }
   app.post(
     '/v1/inference/embeddings',

@@ -29,8 +29,9 @@ export function createOpenaiDialects(deps: ServerDeps): OpenaiDialects {
 /** OpenAI's routes under `/v1`. */
 export function addOpenaiRoutes(app: FastifyInstance, deps: ServerDeps, { chat, completions }: OpenaiDialects): void {
   const config = { scope: 'inference', encodeError: chat.encodeError } as const
-  app.post('/v1/chat/completions', { config }, createDialectHandler(deps, chat))
-  app.post('/v1/completions', { config }, createDialectHandler(deps, completions))
+  const generating = { config: { ...config, isRepeatable: true } }
+  app.post('/v1/chat/completions', generating, createDialectHandler(deps, chat))
+  app.post('/v1/completions', generating, createDialectHandler(deps, completions))
   app.post(
     '/v1/embeddings',
     { config },

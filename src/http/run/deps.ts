@@ -13,9 +13,9 @@ import type { GenerateDeps } from '../../core/generate.ts'
 import type { PresetSwitch } from '../../core/presets/preset-switch.ts'
 import type { ReasoningFields } from '../../dialect/openai-chat/encode.ts'
 import type { AccessRules } from '../access/access.ts'
+import type { Repeats } from '../repeats/repeats.ts'
 import type { LimitReader } from '../reply/limit-headers.ts'
 import type { Metrics } from './metrics.ts'
-import type { Retries } from './retries.ts'
 
 /** A model as clients and operators see it. */
 export type ModelSummary = {
@@ -84,7 +84,7 @@ export type ServerDeps = GenerateDeps &
     /** The field names of reasoning in chat replies; default both. */
     readonly reasoningFields?: ReasoningFields
     /** Recognises repeated requests; absent: a repetition is a request of its own. */
-    readonly retries?: Retries
+    readonly repeats?: Repeats
     readonly log: Logger
     readonly metrics: Metrics
     readonly version: string

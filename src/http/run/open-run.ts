@@ -26,19 +26,17 @@ type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply
  * when it has ended.
  */
 export function openRun(
-  { cancellations, now, retries }: Pick<ServerDeps, 'cancellations' | 'now' | 'retries'>,
+  { cancellations, now }: Pick<ServerDeps, 'cancellations' | 'now'>,
   { request, reply }: Exchange,
-  { id, body, isRepeatable = false }: { readonly id: string; readonly body?: unknown; readonly isRepeatable?: boolean },
+  { id, body }: { readonly id: string; readonly body?: unknown },
 ): OpenRun {
   const { raw } = reply
   const principal = callerOf(request)
   const keys = readCancelKeys({ headers: request.headers, body })
   const handle = cancellations.open({ id, owner: principal.id, ...keys })
-  const recording = isRepeatable ? retries?.record(request, reply, handle) : undefined
   let isDetached = false
   whenClosed(raw, () => {
-    if (recording !== undefined && !isDetached) recording.left(raw.writableFinished)
-    else if (!isDetached && !raw.writableFinished) handle.cancel('client-gone')
+    if (!isDetached && !raw.writableFinished) handle.cancel('client-gone')
   })
   return {
     caller: {
@@ -53,7 +51,6 @@ export function openRun(
     handle,
     detach: () => {
       isDetached = true
-      recording?.forget()
     },
   }
 }

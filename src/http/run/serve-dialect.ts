@@ -17,7 +17,6 @@ import { addStartHeaders } from '../reply/start-headers.ts'
 import { withModel } from './default-model.ts'
 import type { ServerDeps } from './deps.ts'
 import { openRun } from './open-run.ts'
-import { replay } from './replay.ts'
 
 type HandlerOptions = {
   /** The field of a body that names the model; without it, a request is for the default model. */
@@ -27,10 +26,8 @@ type HandlerOptions = {
 /** The handler of generation requests, for all dialects and engines. */
 export function createDialectHandler(deps: ServerDeps, dialect: Dialect, { modelField = 'model' }: HandlerOptions = {}) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const repeated = deps.retries?.find(request)
-    if (repeated !== undefined) return replay(deps, repeated, { request, reply })
     const id = dialect.createId()
-    const { caller, handle, detach } = openRun(deps, { request, reply }, { id, body: request.body, isRepeatable: true })
+    const { caller, handle, detach } = openRun(deps, { request, reply }, { id, body: request.body })
     let call: DecodedCall | undefined
     try {
       const context = { id, requestId: request.id, owner: caller.principal.id }
@@ -60,7 +57,6 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect, { model
       return jsonReply(reply, call.encodeResult(result))
     } catch (thrown) {
       const error = call === undefined ? AppError.from(thrown) : AppError.from(thrown).inWordsOf(call.nameOf)
-      request.recording?.fail(error)
       if (!reply.sent) throw error
       // The error itself could not be encoded; the stream has ended.
       logFailure(request, error, { what: 'stream failed', code: wireCodeOf(dialect.encodeError(error).body, error) })
@@ -101,7 +97,6 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect, { model
       writer.start()
     } catch (thrown) {
       if (!writer.started) throw thrown
-      request.recording?.forget()
       const error = AppError.from(thrown).inWordsOf(call.nameOf)
       logFailure(request, error, { what: 'stream failed', code: wireCodeOf(dialect.encodeError(error).body, error) })
       writer.write(encoder.encode({ type: 'error', error: shownTo(request.principal, error) }))

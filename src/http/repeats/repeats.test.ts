@@ -9,7 +9,8 @@ import { openTestServer } from '../../../test/support/test-server.ts'
 import type { Engine } from '../../contract/engine.ts'
 import { allScopes } from '../../contract/principal.ts'
 import { createFakeEngine } from '../../engine/fake/engine.ts'
-import { Retries } from './retries.ts'
+import { KeptReply } from './kept-reply.ts'
+import { Repeats } from './repeats.ts'
 
 const words = Array.from({ length: 12 }, (_, index) => `w${index} `)
 const script = JSON.stringify({ chunks: words, delayMs: 60 })
@@ -35,8 +36,8 @@ async function open({ graceMs = 5000 } = {}) {
       }
     },
   }
-  const retries = graceMs === 0 ? undefined : new Retries({ graceMs })
-  const server = openTestServer({ engine, ...(retries !== undefined && { retries }) })
+  const repeats = graceMs === 0 ? undefined : new Repeats({ graceMs })
+  const server = openTestServer({ engine, ...(repeats !== undefined && { repeats }) })
   let replies = 0
   server.app.server.on('request', (_, reply) => {
     replies += 1
@@ -63,7 +64,7 @@ async function open({ graceMs = 5000 } = {}) {
     await until(() => replies === 0)
     return text
   }
-  return { ...server, url, retries, post, lose, runs: () => runs }
+  return { ...server, url, repeats, post, lose, runs: () => runs }
 }
 
 const idIn = (text: string) => /"id": ?"((?:chatcmpl|cmpl|msg|resp)[-_]\w+)/.exec(text)?.[1]
@@ -117,7 +118,7 @@ describe('a stream that its client has lost', () => {
     expect(text).toContain(end)
     expect(text.startsWith(lost)).toBe(true)
     expect(server.runs()).toBe(1)
-    await until(() => server.deps.cancellations.size === 0 && server.retries?.size === 0)
+    await until(() => server.deps.cancellations.size === 0 && server.repeats?.size === 0)
   })
 
   test('can be lost and repeated again', async () => {
@@ -138,7 +139,7 @@ describe('a stream that its client has lost', () => {
     await server.lose('/v1/chat/completions', { model: 'default', messages: [{ role: 'user', content: slow }], stream: true })
     await until(() => server.deps.cancellations.size === 0)
     expect(server.scheduler.load.busy).toBe(0)
-    expect(server.retries?.size).toBe(0)
+    expect(server.repeats?.size).toBe(0)
     expect(await server.deps.metrics.render()).toContain('dragoman_cancellations_total{reason="client-gone"} 1')
   })
 
@@ -198,8 +199,8 @@ describe('a request is a new one', () => {
   test('when it comes with another API key', async () => {
     const keys = ['one', 'two']
     const apiKeys = keys.map((key) => ({ hash: createHash('sha256').update(key).digest('hex'), name: key, scopes: allScopes }))
-    const retries = new Retries({ graceMs: 5000 })
-    const server = openTestServer({ engine: createFakeEngine({ script: 'from-request' }), retries, auth: { apiKeys } })
+    const repeats = new Repeats({ graceMs: 5000 })
+    const server = openTestServer({ engine: createFakeEngine({ script: 'from-request' }), repeats, auth: { apiKeys } })
     const port = await server.listen()
     const gone = new AbortController()
     const ask = (key: string, signal?: AbortSignal) =>
@@ -279,4 +280,18 @@ test('a repetition of a request that has failed is a new attempt', async () => {
   await until(() => server.deps.cancellations.size === 0)
   expect((await server.post('/v1/chat/completions', body)).status).toBe(500)
   expect(server.runs()).toBe(2)
+})
+
+test('a stream of more than 16 MiB is not kept for repetitions', async () => {
+  let isKept = true
+  const kept = new KeptReply({
+    graceMs: 5000,
+    onForget: () => {
+      isKept = false
+    },
+  })
+  await new Promise((resolve) => kept.write(Buffer.alloc(16 * 1024 * 1024), resolve))
+  expect(isKept).toBe(true)
+  await new Promise((resolve) => kept.write('x', resolve))
+  expect(isKept).toBe(false)
 })
