@@ -1,12 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 
-const v8Version = Number.parseInt(process.versions.v8, 10)
-
 /** What Node is started with, since V8 reads it only then. What it gains: docs/decisions/0016. */
 export const startFlags = [
-  // The size of the young generation in MB, twice the default. What lives when it is full is copied; a larger one is full less often, but
-  // takes longer. With Node 26, that costs more than it gains; Node 24, whose V8 is near, is not measured.
-  ...(v8Version < 13 ? ['--max-semi-space-size=32'] : []),
   // In a quiet moment V8 would give memory back, and with it forget what it knows of objects of which there are none then: the machine code of
   // 280 functions with them. Thousands of requests would then take up to six times as long to compute.
   '--no-memory-reducer',
