@@ -19,7 +19,12 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   base: [],
   contract: ['base'],
   canonical: ['base', 'contract'],
-  jinja: [],
+  'jinja/values': [],
+  'jinja/syntax': ['jinja/values'],
+  'jinja/texts': ['jinja/values'],
+  'jinja/operations': ['jinja/syntax', 'jinja/texts', 'jinja/values'],
+  'jinja/filters': ['jinja/operations', 'jinja/syntax', 'jinja/texts', 'jinja/values'],
+  jinja: ['jinja/*'],
   'grammar/rules': [],
   'grammar/regex': ['grammar/rules'],
   'grammar/lark': ['grammar/regex', 'grammar/rules'],
@@ -30,7 +35,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   'model-text/scan': ground,
   'model-text/formats': [...ground, 'model-text/scan'],
   'model-text/parse': [...ground, 'model-text/formats', 'model-text/scan'],
-  'model-text/template': [...ground, 'jinja', 'model-text/formats'],
+  'model-text/template': [...ground, 'jinja', 'jinja/texts', 'jinja/values', 'model-text/formats'],
   threads: [...ground, 'grammar', 'grammar/*', 'model-text/template'],
   core: [...ground, 'model-text/parse', 'core/checks', 'core/custom-tools', 'core/media', 'core/prefix'],
   'core/cancel': ground,
@@ -131,9 +136,11 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   residency: ground,
   workers: ground,
   'media/convert': ground,
-  registry: ground,
-  config: [...ground, 'registry', 'media', 'model-text/formats'],
-  lifecycle: [...ground, 'config', 'jinja', 'registry'],
+  'registry/names': ground,
+  'registry/gguf': [...ground, 'registry/names'],
+  'registry/fetch': [...ground, 'registry/gguf', 'registry/names'],
+  config: [...ground, 'registry/*', 'media', 'model-text/formats'],
+  lifecycle: [...ground, 'config', 'jinja', 'registry/*'],
   'http/body': [...ground, 'dialect/wire'],
   'http/access': ground,
   'http/reply': [...ground, 'core', 'core/cancel', 'dialect/openai', 'dialect/wire', 'http/body'],
@@ -159,7 +166,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
     'core/*',
     'dialect/presets',
     'engine/*',
-    'registry',
+    'registry/*',
     'config',
     'http',
     'http/access',
@@ -174,11 +181,21 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
     'threads',
     'workers',
   ],
-  cli: [...ground, 'app', 'config', 'engine/llama', 'registry', 'http', 'http/access', 'http/run', 'quota', 'workers'],
+  cli: [...ground, 'app', 'config', 'engine/llama', 'registry/*', 'http', 'http/access', 'http/run', 'quota', 'workers'],
 }
 
 /** Folders that run anywhere: no `node:` module, no package. */
-export const pure = ['base', 'contract', 'canonical', 'jinja']
+export const pure = [
+  'base',
+  'contract',
+  'canonical',
+  'jinja',
+  'jinja/filters',
+  'jinja/operations',
+  'jinja/syntax',
+  'jinja/texts',
+  'jinja/values',
+]
 
 /** The folder of the list that a file belongs to; undefined for none. */
 function roomOf(file: string): string | undefined {

@@ -74,7 +74,7 @@ describe('what a folder may import', () => {
       ]),
     )
     expect(circles).toEqual(['circle: core/a.ts, core/b.ts'])
-    expect(violationsWith('jinja/value.ts', 'model-text/template/chat-template.ts')).toContain(
+    expect(violationsWith('jinja/values/value.ts', 'model-text/template/chat-template.ts')).toContain(
       'circle: jinja, model-text/template',
     )
   })

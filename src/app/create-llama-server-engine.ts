@@ -5,8 +5,8 @@ import type { MediaConverter } from '../contract/media-converter.ts'
 import { LlamaServerEngine } from '../engine/llama-server/engine.ts'
 import type { ServerPlan } from '../engine/llama-server/server-plan.ts'
 import { createRemoteEngine } from '../engine/remote/engine.ts'
-import { readProjectorType } from '../registry/projector-type.ts'
-import type { Source } from '../registry/sources.ts'
+import { readProjectorType } from '../registry/gguf/projector-type.ts'
+import type { Source } from '../registry/names/sources.ts'
 import { locateAdapters, locateDraft } from './locate-files.ts'
 
 type LlamaServerParts = {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { startApp, until } from '../../test/support/app.ts'
-import { builtinModel } from '../registry/builtin-model.ts'
+import { builtinModel } from '../registry/names/builtin-model.ts'
 
 async function openFolder() {
   const folder = await mkdtemp(join(tmpdir(), 'dragoman-models-'))

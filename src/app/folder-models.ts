@@ -3,7 +3,7 @@ import type { LoadedConfig } from '../config/load.ts'
 import { modelFromFolder } from '../config/models.ts'
 import type { ModelConfig } from '../config/schema.ts'
 import { AppError, messageOf } from '../contract/errors.ts'
-import { type FolderModel, readModelsFolder } from '../registry/models-folder.ts'
+import { type FolderModel, readModelsFolder } from '../registry/fetch/models-folder.ts'
 import type { RegisteredModel } from './create-model.ts'
 import type { ModelSet } from './model-set.ts'
 

@@ -6,7 +6,7 @@ import { PresetSwitch } from '../core/presets/preset-switch.ts'
 import { readPreset } from '../dialect/presets/read-preset.ts'
 import type { AccessRules } from '../http/access/access.ts'
 import type { ServerDeps } from '../http/run/deps.ts'
-import { TemplateFolder } from '../registry/template-folder.ts'
+import { TemplateFolder } from '../registry/names/template-folder.ts'
 import { checkKeysRemain } from './find-keys.ts'
 import { ServerKeys } from './server-keys.ts'
 

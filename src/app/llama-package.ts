@@ -6,7 +6,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { AppError, messageOf } from '../contract/errors.ts'
-import { withFileLock } from '../registry/file-lock.ts'
+import { withFileLock } from '../registry/fetch/file-lock.ts'
 
 const name = 'node-llama-cpp'
 

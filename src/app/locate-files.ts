@@ -1,5 +1,5 @@
 import type { LlamaModelConfig } from '../config/schema.ts'
-import type { Source } from '../registry/sources.ts'
+import type { Source } from '../registry/names/sources.ts'
 
 /** Finds or fetches a file; resolves with its path. */
 export type FetchFile = (sources: readonly Source[]) => Promise<string>

@@ -3,7 +3,7 @@ import { limitsOf } from '../config/limits-schema.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import type { LoadedModel } from '../config/models.ts'
 import { AppError } from '../contract/errors.ts'
-import { findNameConflicts } from '../registry/aliases.ts'
+import { findNameConflicts } from '../registry/names/aliases.ts'
 import type { RegisteredModel } from './create-model.ts'
 
 /** The models of a configuration, and the limits of those without their own. */

@@ -7,9 +7,9 @@ import { printableLines } from '../app/printable.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { messageOf } from '../contract/errors.ts'
 import { findBackend } from '../engine/llama/find-backend.ts'
-import { builtinModel } from '../registry/builtin-model.ts'
-import { formatBytes } from '../registry/format-bytes.ts'
-import { huggingFaceAddress } from '../registry/hugging-face.ts'
+import { huggingFaceAddress } from '../registry/fetch/hugging-face.ts'
+import { builtinModel } from '../registry/names/builtin-model.ts'
+import { formatBytes } from '../registry/names/format-bytes.ts'
 import { isServing, listModels, type ServerAddress } from './client.ts'
 
 /** The result of one check. A `warn` matters only for what its advice names. */

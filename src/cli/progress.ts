@@ -1,5 +1,5 @@
 import { printable, printableLines } from '../app/printable.ts'
-import { formatBytes } from '../registry/format-bytes.ts'
+import { formatBytes } from '../registry/names/format-bytes.ts'
 
 /** A terminal, or what stands for one; `columns` may change while it is open. */
 type ProgressStream = { write(text: string): unknown; readonly isTTY?: boolean; readonly columns?: number }

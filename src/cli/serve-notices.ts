@@ -1,9 +1,9 @@
 import type { LoadedConfig } from '../config/load.ts'
 import type { ModelSummary } from '../http/run/deps.ts'
-import { builtinModel } from '../registry/builtin-model.ts'
-import { defaultModel } from '../registry/default-model.ts'
-import { formatBytes } from '../registry/format-bytes.ts'
-import { suggestModel } from '../registry/suggested-models.ts'
+import { builtinModel } from '../registry/names/builtin-model.ts'
+import { defaultModel } from '../registry/names/default-model.ts'
+import { formatBytes } from '../registry/names/format-bytes.ts'
+import { suggestModel } from '../registry/names/suggested-models.ts'
 import { commandName } from './command-name.ts'
 import { formatTable } from './table.ts'
 

@@ -1,7 +1,7 @@
-import { builtinModel } from '../registry/builtin-model.ts'
-import { defaultModel } from '../registry/default-model.ts'
-import type { FolderModel } from '../registry/models-folder.ts'
-import { parseSource, resolvePath, type Source, sourceFileName } from '../registry/sources.ts'
+import type { FolderModel } from '../registry/fetch/models-folder.ts'
+import { builtinModel } from '../registry/names/builtin-model.ts'
+import { defaultModel } from '../registry/names/default-model.ts'
+import { parseSource, resolvePath, type Source, sourceFileName } from '../registry/names/sources.ts'
 import { type LlamaModelConfig, type ModelConfig, modelSchema } from './schema.ts'
 
 /** The folders that relative paths and `~/` refer to. */

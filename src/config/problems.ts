@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { nearestName } from '../registry/near-name.ts'
+import { nearestName } from '../registry/names/near-name.ts'
 import type { ConfigPath } from './document.ts'
 import { configJsonSchema } from './schema.ts'
 

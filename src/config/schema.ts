@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { findNameConflicts } from '../registry/aliases.ts'
+import { findNameConflicts } from '../registry/names/aliases.ts'
 import { apiKeys, keyLimits, keyText } from './key-schema.ts'
 import { limits, modelLimits } from './limits-schema.ts'
 import { llamaServerModel } from './llama-server-schema.ts'

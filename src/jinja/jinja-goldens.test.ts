@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { readLlamaTemplates } from '../../test/support/llama-templates.ts'
-import { plainText } from './foreign-text.ts'
-import { asForeignData } from './from-json.ts'
-import { JinjaError } from './jinja-error.ts'
 import { compileJinja, type JinjaTemplate } from './jinja-template.ts'
+import { asForeignData } from './texts/from-json.ts'
+import { plainText } from './values/foreign-text.ts'
+import { JinjaError } from './values/jinja-error.ts'
 
 /** What Python's jinja2 made of real chat templates. A plain clone has no vectors: `jinja-template.test.ts` runs everywhere. */
 const vectors = new URL('../../../shared/vectors/templates/', import.meta.url)

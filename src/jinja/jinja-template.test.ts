@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { hostileTemplates } from '../../test/support/hostile-templates.ts'
-import type { JinjaError, JinjaErrorKind } from './jinja-error.ts'
 import { compileJinja, type JinjaOptions } from './jinja-template.ts'
+import type { JinjaError, JinjaErrorKind } from './values/jinja-error.ts'
 
 const now = () => new Date(2025, 6, 6, 15, 4, 5)
 const render = (source: string, variables: Record<string, unknown> = {}, options: JinjaOptions = {}) =>

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { readLlamaTemplates } from '../../test/support/llama-templates.ts'
 import { contexts, hashOf, recordedRenders, renderedAt } from '../../test/support/template-renders.ts'
-import { JinjaError } from './jinja-error.ts'
 import { compileJinja } from './jinja-template.ts'
+import { JinjaError } from './values/jinja-error.ts'
 
 /** The chat templates in llama.cpp's sources, which node-llama-cpp brings, in place of copies of our own. */
 const templates = readLlamaTemplates()

@@ -1,8 +1,8 @@
-import { spendItems } from './budget.ts'
-import { areEqual } from './compare.ts'
-import { lengthOf } from './iterate.ts'
-import { runtimeError } from './jinja-error.ts'
-import { callable, type Native, undefinedValue, type Value } from './value.ts'
+import { areEqual } from './operations/compare.ts'
+import { spendItems } from './values/budget.ts'
+import { lengthOf } from './values/iterate.ts'
+import { runtimeError } from './values/jinja-error.ts'
+import { callable, type Native, undefinedValue, type Value } from './values/value.ts'
 
 type LoopOptions = {
   /** The value that is iterated; absent when a filter makes its length unknown. */

@@ -1,5 +1,5 @@
-import { spend } from './budget.ts'
-import type { Value } from './value.ts'
+import { spend } from './values/budget.ts'
+import type { Value } from './values/value.ts'
 
 /** Names and their values inside an outer scope. Assignments stay in the innermost one. */
 export class Scope {

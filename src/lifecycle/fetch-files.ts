@@ -3,9 +3,9 @@ import { dirname, join } from 'node:path'
 import type { LoadedModel } from '../config/models.ts'
 import type { LlamaModelConfig } from '../config/schema.ts'
 import type { LoadProgress } from '../contract/lifecycle.ts'
-import type { DownloadProgress } from '../registry/download.ts'
-import { ensureModelFile } from '../registry/fetch-model.ts'
-import type { Source } from '../registry/sources.ts'
+import type { DownloadProgress } from '../registry/fetch/download.ts'
+import { ensureModelFile } from '../registry/fetch/fetch-model.ts'
+import type { Source } from '../registry/names/sources.ts'
 
 export type FetchOptions = {
   readonly home: string

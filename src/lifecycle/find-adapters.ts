@@ -4,7 +4,7 @@ import type { LlamaModelConfig } from '../config/schema.ts'
 import type { Adapter } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
-import { parseSource, type Source, sourceFileName } from '../registry/sources.ts'
+import { parseSource, type Source, sourceFileName } from '../registry/names/sources.ts'
 
 type FoundAdapter = NonNullable<LlamaModelConfig['adapters']>[number]
 

@@ -4,11 +4,11 @@ import { type LoadedModel, modelFromSource } from '../config/models.ts'
 import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
 import type { ModelWanted } from '../contract/lifecycle.ts'
-import { quantizationOf, variantsOf } from '../registry/choose-file.ts'
-import type { RepositoryFile } from '../registry/hugging-face.ts'
-import { readModelsFolder } from '../registry/models-folder.ts'
-import { beginsLikeGguf } from '../registry/require-gguf.ts'
-import { isSource, parseSource, type Source, sourceFileName } from '../registry/sources.ts'
+import { quantizationOf, variantsOf } from '../registry/fetch/choose-file.ts'
+import type { RepositoryFile } from '../registry/fetch/hugging-face.ts'
+import { readModelsFolder } from '../registry/fetch/models-folder.ts'
+import { beginsLikeGguf } from '../registry/gguf/require-gguf.ts'
+import { isSource, parseSource, type Source, sourceFileName } from '../registry/names/sources.ts'
 
 /** The repository of a source. */
 type Repository = Extract<Source, { type: 'hf-repository' }>

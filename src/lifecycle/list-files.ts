@@ -1,4 +1,4 @@
-import { listRepository, type RepositoryFile } from '../registry/hugging-face.ts'
+import { listRepository, type RepositoryFile } from '../registry/fetch/hugging-face.ts'
 
 const timeoutMs = 10_000
 

@@ -2,10 +2,10 @@ import type { LoadedModel } from '../config/models.ts'
 import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
 import type { FileFilter } from '../contract/lifecycle.ts'
-import { chooseFile } from '../registry/choose-file.ts'
-import type { RepositoryFile } from '../registry/hugging-face.ts'
-import { availableMemoryBytes } from '../registry/memory.ts'
-import type { Source } from '../registry/sources.ts'
+import { chooseFile } from '../registry/fetch/choose-file.ts'
+import type { RepositoryFile } from '../registry/fetch/hugging-face.ts'
+import { availableMemoryBytes } from '../registry/names/memory.ts'
+import type { Source } from '../registry/names/sources.ts'
 
 type Repository = Extract<Source, { type: 'hf-repository' }>
 

@@ -1,6 +1,6 @@
 import Anthropic, { type APIError, BadRequestError, NotFoundError } from '@anthropic-ai/sdk'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { builtinModel } from '../../src/registry/builtin-model.ts'
+import { builtinModel } from '../../src/registry/names/builtin-model.ts'
 import { type RunningApp, startApp } from '../support/app.ts'
 
 let app: RunningApp

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
-import { builtinModel } from '../../src/registry/builtin-model.ts'
+import { builtinModel } from '../../src/registry/names/builtin-model.ts'
 import { type RunningApp, startApp, until } from '../support/app.ts'
 import { openHub } from '../support/hub.ts'
 

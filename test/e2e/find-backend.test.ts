@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { findBackend } from '../../src/engine/llama/find-backend.ts'
-import { builtinModel } from '../../src/registry/builtin-model.ts'
+import { builtinModel } from '../../src/registry/names/builtin-model.ts'
 
 const modelPath = builtinModel.path
 const folders: string[] = []

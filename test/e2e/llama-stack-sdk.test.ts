@@ -2,7 +2,7 @@ import LlamaStackClient from 'llama-stack-client'
 import OldClient from 'llama-stack-client-0.2'
 import LaterClient from 'llama-stack-client-0.3'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { builtinModel } from '../../src/registry/builtin-model.ts'
+import { builtinModel } from '../../src/registry/names/builtin-model.ts'
 import { type RunningApp, startApp } from '../support/app.ts'
 
 let app: RunningApp

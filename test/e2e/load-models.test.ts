@@ -1,7 +1,7 @@
 import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { builtinModel } from '../../src/registry/builtin-model.ts'
+import { builtinModel } from '../../src/registry/names/builtin-model.ts'
 import { until } from '../support/app.ts'
 import { openHub } from '../support/hub.ts'
 import { type LoadingApp, startLoadingApp } from '../support/loading-app.ts'

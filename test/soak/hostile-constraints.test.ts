@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { builtinModel } from '../../src/registry/builtin-model.ts'
+import { builtinModel } from '../../src/registry/names/builtin-model.ts'
 import { type RunningApp, startApp, until } from '../support/app.ts'
 import { hostileConstraints } from '../support/hostile-constraints.ts'
 

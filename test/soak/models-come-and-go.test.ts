@@ -1,7 +1,7 @@
 import { rename, writeFile } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { builtinModel } from '../../src/registry/builtin-model.ts'
+import { builtinModel } from '../../src/registry/names/builtin-model.ts'
 import { until } from '../support/app.ts'
 import { useCommandLine } from '../support/command-line.ts'
 import { openHub } from '../support/hub.ts'

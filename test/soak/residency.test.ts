@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { builtinModel } from '../../src/registry/builtin-model.ts'
+import { builtinModel } from '../../src/registry/names/builtin-model.ts'
 import { type RunningApp, startApp } from '../support/app.ts'
 import { soakLength } from '../support/soak-length.ts'
 

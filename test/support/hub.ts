@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { IncomingHttpHeaders } from 'node:http'
 import { onTestFinished, vi } from 'vitest'
-import { builtinModel } from '../../src/registry/builtin-model.ts'
+import { builtinModel } from '../../src/registry/names/builtin-model.ts'
 import { listenOnLoopback } from './loopback.ts'
 
 /** A hub on loopback whose every repository has the built-in model, as `x-Q4_K_M.gguf` and `x-Q8_0.gguf`, for one test. */

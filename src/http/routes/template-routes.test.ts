@@ -8,7 +8,7 @@ import { createTestServer } from '../../../test/support/test-server.ts'
 import { hashApiKey } from '../../app/api-key-file.ts'
 import { allScopes } from '../../contract/principal.ts'
 import { createFakeEngine } from '../../engine/fake/engine.ts'
-import { TemplateFolder } from '../../registry/template-folder.ts'
+import { TemplateFolder } from '../../registry/names/template-folder.ts'
 
 let folder: string
 let app: FastifyInstance

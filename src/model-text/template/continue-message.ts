@@ -1,6 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import type { OutputFormat } from '../../contract/output-format.ts'
-import { asForeign, plainText } from '../../jinja/foreign-text.ts'
+import { asForeign, plainText } from '../../jinja/values/foreign-text.ts'
 import { joinText } from './template-messages.ts'
 import type { Turn } from './turn.ts'
 

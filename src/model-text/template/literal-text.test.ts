@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { asForeign } from '../../jinja/foreign-text.ts'
+import { asForeign } from '../../jinja/values/foreign-text.ts'
 import { splitPrompt } from './literal-text.ts'
 
 const special = ['<|im_start|>', '<|im_end|>', '<s>', '<s>x', '>y<']

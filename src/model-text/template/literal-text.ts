@@ -1,4 +1,4 @@
-import { isForeign, isForeignAt, plainText } from '../../jinja/foreign-text.ts'
+import { isForeign, isForeignAt, plainText } from '../../jinja/values/foreign-text.ts'
 
 /** A part of a prompt. In `literal` text, what looks like a special token is only text. */
 export type PromptSegment = { readonly text: string; readonly literal: boolean }

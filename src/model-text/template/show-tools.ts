@@ -1,5 +1,5 @@
 import type { FunctionTool, JsonObject } from '../../contract/request.ts'
-import { isForeignAt, plainText } from '../../jinja/foreign-text.ts'
+import { isForeignAt, plainText } from '../../jinja/values/foreign-text.ts'
 import { noted, plainSchema } from './plain-schema.ts'
 
 /** Renders the declaration of one tool, with the origin of its characters; undefined where the template refuses it. */

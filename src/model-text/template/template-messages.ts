@@ -1,6 +1,6 @@
 import type { ContentPart, FunctionTool, JsonObject } from '../../contract/request.ts'
-import { asForeign } from '../../jinja/foreign-text.ts'
-import { ForeignJson } from '../../jinja/from-json.ts'
+import { ForeignJson } from '../../jinja/texts/from-json.ts'
+import { asForeign } from '../../jinja/values/foreign-text.ts'
 import { nineCharacterId } from './call-ids.ts'
 import type { CallTraits } from './call-traits.ts'
 import type { Turn } from './turn.ts'

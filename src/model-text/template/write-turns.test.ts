@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { call } from '../../../test/support/parts.ts'
-import { asForeign } from '../../jinja/foreign-text.ts'
+import { asForeign } from '../../jinja/values/foreign-text.ts'
 import type { Turn } from './turn.ts'
 import { writeUnsupportedTurns } from './write-turns.ts'
 

@@ -1,4 +1,4 @@
-import { asForeign, plainText } from '../../jinja/foreign-text.ts'
+import { asForeign, plainText } from '../../jinja/values/foreign-text.ts'
 import type { ToolDescriber } from './describe-tools.ts'
 import { appendTo } from './join-content.ts'
 import { joinText } from './template-messages.ts'

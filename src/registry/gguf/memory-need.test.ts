@@ -1,0 +1,145 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { encodeGguf, type GgufValue } from '../../../test/support/gguf-writer.ts'
+import { builtinModel } from '../names/builtin-model.ts'
+import { estimateMemory } from './estimate-memory.ts'
+import { readGgufFacts } from './gguf-facts.ts'
+import { memoryNeed } from './memory-need.ts'
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'dragoman-memory-'))
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+const uint32 = (value: number) => ({ type: 'uint32', value }) as const
+
+function headerOf(architecture: string, values: Readonly<Record<string, GgufValue>>): Buffer {
+  const own = Object.entries(values).map(([key, value]) => [`${architecture}.${key}`, value] as const)
+  return encodeGguf(new Map([['general.architecture', { type: 'string', value: architecture }], ...own]), [])
+}
+
+/** The bytes of the context of one slot of 1,000 tokens, which are 1,024 cells, with two bytes for each value. */
+function contextBytes(architecture: string, values: Readonly<Record<string, GgufValue>>, settings = {}): number {
+  const found = readGgufFacts(headerOf(architecture, values))
+  if (found.type !== 'known') throw new Error('the header was not read')
+  return estimateMemory(found.value, { contextLength: 1000, slots: 1, flashAttention: true, ...settings }).contextBytes
+}
+
+const plain = {
+  block_count: uint32(4),
+  embedding_length: uint32(64),
+  'attention.head_count': uint32(8),
+}
+const cells = 1024
+
+describe('the memory of a context', () => {
+  test.each<[string, number, string, Readonly<Record<string, GgufValue>>, object?]>([
+    ['has keys and values of all heads', 4 * cells * (64 + 64) * 2, 'llama', plain],
+    [
+      'has those of fewer heads where they are shared',
+      4 * cells * (16 + 16) * 2,
+      'llama',
+      { ...plain, 'attention.head_count_kv': uint32(2) },
+    ],
+    [
+      'has heads of the lengths that the file says',
+      4 * cells * 2 * (32 + 16) * 2,
+      'llama',
+      {
+        ...plain,
+        'attention.head_count_kv': uint32(2),
+        'attention.key_length': uint32(32),
+        'attention.value_length': uint32(16),
+      },
+    ],
+    ['grows with the slots', 3 * 4 * cells * 128 * 2, 'llama', plain, { slots: 3 }],
+    ['shrinks with quantized caches', (4 * cells * 128 * 34) / 32, 'llama', plain, { cacheTypeK: 'q8_0', cacheTypeV: 'q8_0' }],
+    [
+      'has heads for each layer, where they differ, and the state of layers without',
+      cells * (16 + 8) * 2 * 2 + 2 * (3 * (100 + 2 * 1 * 10) + 10 * 100) * 4,
+      'hybrid',
+      {
+        ...plain,
+        'attention.head_count_kv': { type: 'int32s', value: [2, 0, 1, 0] },
+        'ssm.conv_kernel': uint32(4),
+        'ssm.inner_size': uint32(100),
+        'ssm.state_size': uint32(10),
+        'ssm.group_count': uint32(1),
+      },
+    ],
+    [
+      'has the last tokens only in layers with a sliding window',
+      (1 * cells + 3 * 256) * 128 * 2,
+      'cohere2',
+      { ...plain, 'attention.sliding_window': uint32(128) },
+      { batchSize: 100 },
+    ],
+    [
+      'has all tokens where it is not known which layers have the window',
+      4 * cells * 128 * 2,
+      'llama',
+      { ...plain, 'attention.sliding_window': uint32(128) },
+      { batchSize: 100 },
+    ],
+  ])('%s', (_, expected, architecture, values, settings) => {
+    expect(contextBytes(architecture, values, settings)).toBe(expected)
+  })
+})
+
+describe('what a model needs', () => {
+  const plan = { modelPath: builtinModel.path, slots: 4, flashAttention: true, processBytes: 160e6, contextLength: 8192 }
+
+  test('is its file, its context, and what computing takes', async () => {
+    // llama.cpp allocates 96 MiB for keys and values, and maps 4.3 MiB of weights.
+    const { bytes } = await memoryNeed(plan)
+    expect(bytes / 2 ** 20).toBeGreaterThan(96 + 4.3 + 160e6 / 2 ** 20)
+    expect(bytes / 2 ** 20).toBeLessThan(96 + 4.3 + 160e6 / 2 ** 20 + 30)
+  })
+
+  test('has the trained context where none is set, up to a bound', async () => {
+    const { contextLength: _, ...open } = plan
+    const bytesOf = async (bound: number) => (await memoryNeed({ ...open, longestDefaultContext: bound })).bytes
+    expect(await bytesOf(2048)).toBe((await memoryNeed({ ...plan, contextLength: 2048 })).bytes)
+    expect(await bytesOf(8192)).toBe((await memoryNeed({ ...plan, contextLength: 4096 })).bytes)
+  })
+
+  test('is refused with its numbers, and what to do', async () => {
+    const { tooLarge } = await memoryNeed(plan)
+    expect(tooLarge(200e6)).toMatchObject({
+      code: 'model-unavailable',
+      message: expect.stringMatching(
+        /^it needs about 2\d\d\.\d MB of memory \(weights 4\.\d MB; context 100\.7 MB for slots: 4, of 8192 tokens each; computing 1\d\d\.\d MB\), and memory\.budget is 200\.0 MB: set a smaller contextLength or fewer slots, choose a smaller quantization, or raise memory\.budget$/,
+      ),
+    })
+  })
+
+  test('says the longest context that fits, up to what the model was trained for', async () => {
+    const { longestContext } = await memoryNeed(plan)
+    const trained = longestContext(1e12) ?? 0
+    expect(trained).toBe(4096)
+    const budgetBytes = (await memoryNeed({ ...plan, contextLength: 1024 })).bytes
+    expect(longestContext(budgetBytes)).toBe(1024)
+    expect(longestContext(budgetBytes - 1)).toBe(768)
+    expect(longestContext(1)).toBe(0)
+  })
+
+  test('includes a draft model and other files', async () => {
+    const projector = join(folder, 'projector.gguf')
+    await writeFile(projector, Buffer.alloc(1000))
+    const alone = await memoryNeed(plan)
+    const drafted = await memoryNeed({ ...plan, draftPath: builtinModel.path, otherPaths: [projector] })
+    expect(drafted.bytes - 160e6 - 1000).toBe(2 * (alone.bytes - 160e6))
+  })
+
+  test('includes all parts of a split file', async () => {
+    const part = (number: number) => join(folder, `model-0000${number}-of-00002.gguf`)
+    await writeFile(part(1), headerOf('llama', {}))
+    await writeFile(part(2), Buffer.alloc(5000))
+    const both = (await memoryNeed({ ...plan, modelPath: part(1) })).bytes
+    await rm(part(2))
+    expect(both - (await memoryNeed({ ...plan, modelPath: part(1) })).bytes).toBe(5000)
+  })
+})

@@ -1,0 +1,118 @@
+import { open, stat } from 'node:fs/promises'
+import { AppError } from '../../contract/errors.ts'
+import type { MemoryNeed } from '../../contract/residency.ts'
+import { formatBytes } from '../names/format-bytes.ts'
+import { partsOf } from '../names/split-model.ts'
+import { estimateMemory, type MemorySettings } from './estimate-memory.ts'
+import { type GgufFacts, readGgufFacts } from './gguf-facts.ts'
+import { readFileHeader } from './read-file-header.ts'
+
+export type LoadPlan = Omit<MemorySettings, 'contextLength'> & {
+  readonly modelPath: string
+  /** Absent: what the model was trained for, up to the given length. */
+  readonly contextLength?: number
+  readonly longestDefaultContext?: number
+  /** A model that drafts tokens for this one, in a context of the same length. */
+  readonly draftPath?: string
+  /** Files that are loaded besides, such as a projector. */
+  readonly otherPaths?: readonly string[]
+  /** What the process needs without a model. */
+  readonly processBytes: number
+}
+
+/** Estimates, from the headers of the files, what loading them takes. A file that cannot be read counts with its size. */
+export async function memoryNeed(plan: LoadPlan): Promise<MemoryNeed> {
+  const { modelPath, draftPath, otherPaths = [], processBytes, slots } = plan
+  const files = await Promise.all([modelPath, ...(draftPath === undefined ? [] : [draftPath])].map(readModel))
+  const models = files.map((file) => needOf(file, plan))
+  const others = await Promise.all(otherPaths.map(sizeOf))
+  const weights = sum([...models.map(({ weightsBytes }) => weightsBytes), ...others])
+  const context = sum(models.map(({ contextBytes }) => contextBytes))
+  const rest = sum(models.map(({ workBytes }) => workBytes)) + processBytes
+  const bytes = weights + context + rest
+  const tokens = models[0]?.contextLength
+  const trained = files[0]?.facts?.trainedContext
+  const bytesWith = (contextLength: number) =>
+    sum(files.map((file) => bytesOf(needOf(file, { ...plan, contextLength })))) + sum(others) + processBytes
+  return {
+    bytes,
+    longestContext: (budgetBytes) =>
+      trained === undefined ? undefined : longestThat(trained, (contextLength) => bytesWith(contextLength) <= budgetBytes),
+    tooLarge(budgetBytes) {
+      const parts = [
+        `weights ${formatBytes(weights)}`,
+        `context ${formatBytes(context)}${tokens === undefined ? '' : ` for slots: ${slots}, of ${tokens} tokens each`}`,
+        `computing ${formatBytes(rest)}`,
+      ]
+      const message =
+        `it needs about ${formatBytes(bytes)} of memory (${parts.join('; ')}), and memory.budget is ${formatBytes(budgetBytes)}: ` +
+        'set a smaller contextLength or fewer slots, choose a smaller quantization, or raise memory.budget'
+      return new AppError('model-unavailable', message)
+    },
+  }
+}
+
+type FileNeed = {
+  readonly weightsBytes: number
+  readonly contextBytes: number
+  readonly workBytes: number
+  readonly contextLength?: number
+}
+
+/** What of a model's file its need depends on. */
+type ModelFile = { readonly weightsBytes: number; readonly facts: GgufFacts | undefined }
+
+async function readModel(path: string): Promise<ModelFile> {
+  return { weightsBytes: await weightsOf(path), facts: await readFacts(path) }
+}
+
+function needOf({ weightsBytes, facts }: ModelFile, plan: LoadPlan): FileNeed {
+  if (facts === undefined) return { weightsBytes, contextBytes: 0, workBytes: 0 }
+  const { longestDefaultContext = Number.POSITIVE_INFINITY } = plan
+  const contextLength = plan.contextLength ?? Math.min(facts.trainedContext ?? longestDefaultContext, longestDefaultContext)
+  return { weightsBytes, contextLength, ...estimateMemory(facts, { ...plan, contextLength }) }
+}
+
+function bytesOf({ weightsBytes, contextBytes, workBytes }: FileNeed): number {
+  return weightsBytes + contextBytes + workBytes
+}
+
+/** Contexts are allocated in steps of this many tokens. */
+const contextStep = 256
+
+/** The longest context up to `most` that fits, in whole steps below it; 0: none. Longer ones need more. */
+function longestThat(most: number, fits: (contextLength: number) => boolean): number {
+  if (fits(most)) return most
+  let [fitting, tooLong] = [0, Math.ceil(most / contextStep)]
+  while (tooLong - fitting > 1) {
+    const middle = Math.floor((fitting + tooLong) / 2)
+    if (fits(middle * contextStep)) fitting = middle
+    else tooLong = middle
+  }
+  return fitting * contextStep
+}
+
+async function readFacts(path: string): Promise<GgufFacts | undefined> {
+  const handle = await open(path)
+  try {
+    const found = await readFileHeader(handle, readGgufFacts)
+    return found.type === 'known' ? found.value : undefined
+  } finally {
+    await handle.close()
+  }
+}
+
+/** The size of a file, or of all parts of a split one, of which the first is named. */
+async function weightsOf(path: string): Promise<number> {
+  const { parts } = partsOf(path)
+  // That of a missing part is not known here.
+  return sum(await Promise.all(parts.map((part) => sizeOf(part).catch(() => 0))))
+}
+
+async function sizeOf(path: string): Promise<number> {
+  return (await stat(path)).size
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}

@@ -1,0 +1,44 @@
+import { AppError } from '../../contract/errors.ts'
+import { findNameConflicts, type ModelNames, pickByName } from './aliases.ts'
+import { nearestName } from './near-name.ts'
+
+/** The models of a server by name; what a model is, beyond its names, is the caller's business. */
+type Registry<Model extends ModelNames> = {
+  /** The model with this name, among those that `allowed` names. Throws `model-not-found` with their ids. */
+  resolve(name: string, allowed?: readonly string[]): Model
+  /** The models in the order of the configuration: all, or those that `allowed` names by their ids or aliases. */
+  list(allowed?: readonly string[]): readonly Model[]
+}
+
+/** A longer name is truncated in messages, since it comes from a request. */
+const longestQuote = 100
+
+/** Throws `invalid-request` when a name is used twice. */
+export function createRegistry<Model extends ModelNames>(models: readonly Model[]): Registry<Model> {
+  const conflicts = findNameConflicts(models)
+  if (conflicts.length > 0) throw new AppError('invalid-request', conflicts.map(({ message }) => message).join('; '))
+  const list = (allowed?: readonly string[]) => {
+    if (allowed === undefined) return models
+    const named = new Set(allowed.map((name) => pickByName(models, name)))
+    return models.filter((model) => named.has(model))
+  }
+  return {
+    resolve(name, allowed) {
+      const visible = list(allowed)
+      const model = pickByName(visible, name)
+      if (model === undefined) throw notFound(visible, name)
+      return model
+    },
+    list,
+  }
+}
+
+function notFound(models: readonly ModelNames[], name: string): AppError {
+  const ids = models.map(({ id }) => id)
+  const names = [...ids, ...models.flatMap(({ aliases }) => aliases.filter((alias) => !alias.includes('*')))]
+  const nearest = nearestName(name, names)
+  const quoted = name.length > longestQuote ? `${name.slice(0, longestQuote)}…` : name
+  const available = ids.length === 0 ? 'there are no models' : `available: ${ids.join(', ')}`
+  const hint = nearest === undefined ? '' : `; did you mean '${nearest}'?`
+  return new AppError('model-not-found', `model '${quoted}' not found; ${available}${hint}`, { at: ['model'] })
+}

@@ -1,0 +1,49 @@
+import { constants } from 'node:fs'
+import { open, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { AppError, messageOf } from '../../contract/errors.ts'
+
+const extension = '.jinja'
+/** The longest templates of published models have about 30 KB. */
+const maxTemplateBytes = 1024 * 1024
+
+/** The chat templates of a folder, each named after its file without `.jinja`. No other file can be read through it. */
+export class TemplateFolder {
+  readonly #path: string
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  /** The names in alphabetical order. Symbolic links are not listed: their targets may be anywhere. */
+  async list(): Promise<readonly string[]> {
+    try {
+      const entries = await readdir(this.#path, { withFileTypes: true })
+      const files = entries.filter((entry) => entry.isFile() && entry.name.endsWith(extension) && entry.name !== extension)
+      return files.map(({ name }) => name.slice(0, -extension.length)).sort()
+    } catch (error) {
+      throw new AppError('internal', `the template folder cannot be read: ${messageOf(error)}`, { cause: error })
+    }
+  }
+
+  /** The text of a listed template; undefined for a name that is not listed. */
+  async read(name: string): Promise<string | undefined> {
+    // The requested name is only compared; the path is made from the listed one.
+    const listed = (await this.list()).find((stem) => stem === name)
+    if (listed === undefined) return undefined
+    // A listed file may have become a link since.
+    const file = await open(join(this.#path, `${listed}${extension}`), constants.O_RDONLY | constants.O_NOFOLLOW).catch(
+      () => undefined,
+    )
+    if (file === undefined) return undefined
+    try {
+      const { size } = await file.stat()
+      if (size > maxTemplateBytes) {
+        throw new AppError('template-failed', `the template '${listed}' has ${size} bytes; at most ${maxTemplateBytes} are read`)
+      }
+      return await file.readFile('utf8')
+    } finally {
+      await file.close()
+    }
+  }
+}
