@@ -2,20 +2,15 @@ import type { ContentPart, FunctionTool, Message, OutputPart, TextPart } from '.
 import type { Sealer } from '../../contract/sealer.ts'
 import { withoutBillingLine } from '../wire/billing-line.ts'
 import { callInput } from '../wire/call-input.ts'
+import type { DecodedMessages, MessagePaths } from '../wire/message-paths.ts'
 import { unseal } from '../wire/sealed.ts'
 import { decodeBlock, text } from './decode-blocks.ts'
 import type { AssistantBlock, CountWire, ResultBlock, SystemBlock, ToolResultBlock, UserBlock, WireMessage } from './schema.ts'
 import { decodeServerResult } from './server-tools.ts'
 import { describeTool } from './tool-references.ts'
 
-/** A conversation in canonical form, and where each part of it stood in the request. */
-export type DecodedMessages = {
-  readonly messages: readonly Message[]
-  /** For each message, the caller's path of the message and of each of its parts. */
-  readonly paths: readonly { readonly message: string; readonly parts: readonly string[] }[]
-  /** Blocks that do not reach the model, or not completely. */
-  readonly ignored: readonly string[]
-}
+/** A conversation, and its blocks that do not reach the model, or not completely. */
+type DecodedConversation = DecodedMessages & { readonly ignored: readonly string[] }
 
 /** What a conversation needs besides its messages. */
 export type ConversationSources = {
@@ -30,16 +25,16 @@ export type ConversationSources = {
 export function decodeMessages(
   { system, messages: wire }: Pick<CountWire, 'system' | 'messages'>,
   sources: ConversationSources,
-): DecodedMessages {
+): DecodedConversation {
   const decoder = new Decoder(sources)
   decoder.addSystem(system ?? [], 'system')
   for (const [index, message] of wire.entries()) decoder.addMessage(message, `messages[${index}]`)
   return decoder
 }
 
-class Decoder implements DecodedMessages {
+class Decoder implements DecodedConversation {
   readonly messages: Message[] = []
-  readonly paths: { message: string; parts: readonly string[] }[] = []
+  readonly paths: MessagePaths[] = []
   readonly ignored: string[] = []
   readonly #sources: ConversationSources
 

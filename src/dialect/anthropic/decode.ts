@@ -4,7 +4,7 @@ import type { GenerationRequest, OutputConstraint, Prompt, ReasoningOptions, Sam
 import { plainChat, plainRequest } from '../../contract/request.ts'
 import { type FieldNames, formatRest, nameField } from '../wire/field-names.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
-import { nameInPart } from '../wire/media-part.ts'
+import { type MessagePaths, nameMessage } from '../wire/message-paths.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
 import { validate } from '../wire/validate.ts'
 import { type ConversationSources, decodeMessages } from './decode-messages.ts'
@@ -169,19 +169,14 @@ const names: FieldNames = {
 
 type Named = {
   readonly path: CanonicalPath
-  readonly paths: ReturnType<typeof decodeMessages>['paths']
+  readonly paths: readonly MessagePaths[]
   readonly tools: readonly number[]
 }
 
 /** The client's name for a path of a request: messages and tools keep the places that they had there. */
 function nameMessageField(wire: object, { path, paths, tools }: Named): string {
-  const [root, second, index, , position, ...rest] = path
-  if (root === 'prompt' && second === 'messages' && typeof index === 'number') {
-    const message = paths[index]
-    if (message === undefined) return 'messages'
-    const part = typeof position === 'number' ? message.parts[position] : undefined
-    return part === undefined ? message.message : part + nameInPart(wire, part, rest)
-  }
+  const [root, second, index] = path
+  if (root === 'prompt' && second === 'messages') return nameMessage(wire, paths, path) ?? 'messages'
   if (root === 'prompt' && second === 'tools' && typeof index === 'number') {
     const [field, ...inside] = path.slice(3)
     const name = field === 'parameters' ? 'input_schema' : field

@@ -1,13 +1,8 @@
 import type { Message, OutputPart, TextPart, ToolCallPart } from '../../contract/request.ts'
 import { callInput } from '../wire/call-input.ts'
+import type { DecodedMessages, MessagePaths } from '../wire/message-paths.ts'
 import { decodeContent } from './decode-content.ts'
 import type { WireMessage, WireToolCall } from './schema.ts'
-
-/** The caller's path of a message and of each of its parts. */
-export type MessagePaths = { readonly message: string; readonly parts: readonly string[] }
-
-/** A conversation in canonical form, and where each part of it stood in the request. */
-export type DecodedMessages = { readonly messages: readonly Message[]; readonly paths: readonly MessagePaths[] }
 
 /** Decodes a conversation at a path such as `messages`. Throws as `decodeContent` does. */
 export function decodeMessages(wire: readonly WireMessage[], path: string): DecodedMessages {

@@ -1,7 +1,6 @@
 import type { CanonicalPath } from '../../contract/field.ts'
 import { type FieldNames, formatRest, nameField } from '../wire/field-names.ts'
-import { nameInPart } from '../wire/media-part.ts'
-import type { MessagePaths } from './decode-messages.ts'
+import { type MessagePaths, nameMessage } from '../wire/message-paths.ts'
 
 const names: FieldNames = {
   model: ['model_id'],
@@ -28,14 +27,11 @@ export function nameStackField(
   path: CanonicalPath,
   { wire, input, paths = [] }: { readonly wire: object; readonly input: string; readonly paths?: readonly MessagePaths[] },
 ): string {
-  const [root, second, index, , position, ...rest] = path
+  const [root, second, index] = path
   if (root !== 'prompt') return nameField(names, {}, path)
   if (second === 'tools' && typeof index === 'number') return `tools[${index}]${nameToolField(path.slice(3))}`
   if (second !== 'messages') return second === undefined || second === 'text' ? input : nameField(names, {}, path)
-  const message = typeof index === 'number' ? paths[index] : undefined
-  if (message === undefined) return input
-  const part = typeof position === 'number' ? message.parts[position] : undefined
-  return part === undefined ? message.message : part + nameInPart(wire, part, rest)
+  return nameMessage(wire, paths, path) ?? input
 }
 
 function nameToolField([field, ...inside]: CanonicalPath): string {

@@ -1,5 +1,5 @@
 import type { ContentPart, FunctionTool, Message, OutputPart, ToolChoice } from '../../contract/request.ts'
-import type { DecodedMessages, MessagePaths } from './decode-messages.ts'
+import type { DecodedMessages, MessagePaths } from '../wire/message-paths.ts'
 import type { DecodedTools } from './decode-tools.ts'
 import type { PromptFormat } from './schema.ts'
 import { writeCalls } from './write-calls.ts'

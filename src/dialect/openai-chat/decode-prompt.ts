@@ -2,16 +2,12 @@ import { AppError } from '../../contract/errors.ts'
 import type { JsonObject, Message, Prompt } from '../../contract/request.ts'
 import { refuseLargeJson } from '../openai/large-json.ts'
 import { pickSpelled, pickSpelling } from '../openai/spelling.ts'
-import { mediaInBase64 } from '../wire/media-part.ts'
-import { decodeMessages } from './decode-messages.ts'
-import { mediaBeside } from './media-beside.ts'
 import type { ChatWire } from './schema.ts'
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
-/** Decodes the conversation, the start of the answer and the template variables. */
-export function decodePrompt(wire: ChatWire): Omit<ChatPrompt, 'tools'> {
-  const messages = withMedia(decodeMessages(wire.messages), wire)
+/** Decodes the start of the answer and the template variables. */
+export function decodePrompt(wire: ChatWire, messages: readonly Message[]): Omit<ChatPrompt, 'tools'> {
   const start = decodeStart(wire, messages)
   const responsePrefix = wire.response_prefix ?? ''
   if (responsePrefix !== '' && start === 'bare') {
@@ -21,17 +17,6 @@ export function decodePrompt(wire: ChatWire): Omit<ChatPrompt, 'tools'> {
     )
   }
   return { type: 'chat', messages, templateVariables: decodeVariables(wire), start, responsePrefix }
-}
-
-/** With the image and the sound that stand beside the messages, in the last message of the user. */
-function withMedia(messages: readonly Message[], wire: ChatWire): readonly Message[] {
-  const media = mediaBeside(wire).map(({ kind, base64 }) => mediaInBase64(kind, base64))
-  if (media.length === 0) return messages
-  const last = messages.findLastIndex(({ role }) => role === 'user')
-  if (last === -1) return [...messages, { role: 'user', content: media }]
-  return messages.map((message, index) => {
-    return index === last && message.role === 'user' ? { ...message, content: [...message.content, ...media] } : message
-  })
 }
 
 function decodeVariables(wire: ChatWire): JsonObject {

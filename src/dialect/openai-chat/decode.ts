@@ -10,7 +10,7 @@ import { checkFields, indexFields } from '../wire/field-table.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
 import { validate } from '../wire/validate.ts'
 import { decodeLogprobs } from './decode-logprobs.ts'
-import { listBilling } from './decode-messages.ts'
+import { decodeMessages } from './decode-messages.ts'
 import { decodePrompt } from './decode-prompt.ts'
 import { decodeReasoning } from './decode-reasoning.ts'
 import { type DecodedTools, decodeTools } from './decode-tools.ts'
@@ -45,10 +45,11 @@ export function decodeChat(body: unknown, requestId: string): DecodedChat {
   const { reasoning, isShown } = decodeReasoning(wire)
   const logprobs = decodeLogprobs(wire)
   const { constraint, param: outputField } = decodeChatOutput(wire, tools)
+  const { messages, paths, ignored: ignoredTexts } = decodeMessages(wire)
   return {
     request: {
       id: requestId,
-      prompt: { tools: tools.tools, ...decodePrompt(wire) },
+      prompt: { tools: tools.tools, ...decodePrompt(wire, messages) },
       toolChoice: tools.toolChoice,
       parallelToolCalls: tools.parallelToolCalls,
       reasoning,
@@ -62,8 +63,8 @@ export function decodeChat(body: unknown, requestId: string): DecodedChat {
     includeUsage: decodeIncludeUsage(wire),
     legacyCalls: tools.legacy,
     showsReasoning: isShown,
-    ignored: [...ignored, ...ignoredInside, ...listBilling(wire.messages)],
-    nameOf: (path) => nameChatField(wire, outputField, path),
+    ignored: [...ignored, ...ignoredInside, ...ignoredTexts],
+    nameOf: (path) => nameChatField(wire, { path, outputField, paths }),
   }
 }
 

@@ -147,7 +147,7 @@ describe('what the sender of a chat calls a place of it', () => {
     [['prompt', 'messages', 6, 'parts', 0], 'messages[6].function_call'],
     [['prompt', 'messages', 7, 'content', 0], 'messages[7].content'],
     [['prompt', 'messages', 8, 'parts', 1], 'messages[8].tool_calls[0]'],
-    [['prompt', 'messages', 99, 'content', 0], 'messages[99].content[0]'],
+    [['prompt', 'messages', 8, 'name'], 'messages[8].name'],
     [['prompt', 'tools', 0, 'parameters', 'properties'], 'tools[0].function.parameters.properties'],
     [['prompt', 'tools', 2, 'name'], 'tools[2].custom.name'],
     [['prompt', 'tools', 2, 'grammar', 'definition'], 'tools[2].custom.format.grammar.definition'],

@@ -2,6 +2,7 @@ import { AppError } from '../../contract/errors.ts'
 import type { Message, OutputPart } from '../../contract/request.ts'
 import type { Sealer } from '../../contract/sealer.ts'
 import { callInput } from '../wire/call-input.ts'
+import type { DecodedMessages, MessagePaths } from '../wire/message-paths.ts'
 import { preview } from '../wire/preview.ts'
 import { unseal } from '../wire/sealed.ts'
 import { decodeContent, decodePart } from './decode-content.ts'
@@ -11,14 +12,8 @@ import { describeFound } from './found-tools.ts'
 import { isKnownItem, type KnownItem, type WirePart } from './item-schema.ts'
 import { toolNameOf } from './namespaces.ts'
 
-/** A conversation in canonical form, and where each part of it stood in the request. */
-export type Conversation = {
-  readonly messages: readonly Message[]
-  /** For each message, the caller's path of the message and of each of its parts. */
-  readonly paths: readonly { readonly message: string; readonly parts: readonly string[] }[]
-  /** Items that do not reach the model. */
-  readonly ignored: readonly string[]
-}
+/** A conversation, and its items that do not reach the model. */
+export type Conversation = DecodedMessages & { readonly ignored: readonly string[] }
 
 type Options = { readonly instructions: string; readonly sealer: Sealer; readonly tools: Pick<DecodedTools, 'tools' | 'names'> }
 
@@ -43,7 +38,7 @@ type Turn = { readonly path: string; readonly parts: OutputPart[]; readonly part
 
 class Decoder {
   readonly #messages: Message[] = []
-  readonly #paths: { message: string; parts: readonly string[] }[] = []
+  readonly #paths: MessagePaths[] = []
   readonly #ignored: string[] = []
   readonly #sealer: Sealer
   readonly #tools: Options['tools']

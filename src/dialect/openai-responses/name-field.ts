@@ -1,8 +1,7 @@
 import type { CanonicalPath } from '../../contract/field.ts'
 import { commonNames, nameOutput } from '../openai/field-names.ts'
 import { type FieldNames, formatRest, nameField } from '../wire/field-names.ts'
-import { nameInPart } from '../wire/media-part.ts'
-import type { Conversation } from './decode-items.ts'
+import { type MessagePaths, nameMessage } from '../wire/message-paths.ts'
 import { budgets, responseLimits } from './decode-options.ts'
 
 const names: FieldNames = {
@@ -27,20 +26,15 @@ type Named = {
   readonly path: CanonicalPath
   /** The field that the output constraint came from. */
   readonly outputField: string
-  readonly paths: Conversation['paths']
+  readonly paths: readonly MessagePaths[]
   readonly toolPaths: readonly string[]
 }
 
 /** The client's name for a path of a request: items and tools keep the places that they had there. */
 export function nameResponseField(wire: object, { path, outputField, paths, toolPaths }: Named): string {
-  const [root, second, index, , position, ...rest] = path
+  const [root, second, index] = path
   if (root === 'output') return nameOutput(outputField, path)
-  if (root === 'prompt' && second === 'messages' && typeof index === 'number') {
-    const message = paths[index]
-    if (message === undefined) return 'input'
-    const part = typeof position === 'number' ? message.parts[position] : undefined
-    return part === undefined ? message.message : part + nameInPart(wire, part, rest)
-  }
+  if (root === 'prompt' && second === 'messages' && index !== undefined) return nameMessage(wire, paths, path) ?? 'input'
   if (root === 'prompt' && second === 'tools' && typeof index === 'number') {
     const [member, ...inMember] = path.slice(3)
     const inTool = member === undefined ? [] : [member === 'grammar' ? 'format' : member, ...inMember]
