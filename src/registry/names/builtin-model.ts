@@ -13,5 +13,5 @@ export function builtinFile(name: string): string | undefined {
 }
 
 function pathOf(file: (typeof builtinFileNames)[number]): string {
-  return fileURLToPath(new URL(`../../models/${file}`, import.meta.url))
+  return fileURLToPath(new URL(`../../../models/${file}`, import.meta.url))
 }
