@@ -1,5 +1,5 @@
 import { crc32, deflateSync } from 'node:zlib'
-import { wavOf } from '../../src/media/convert/wav.ts'
+import { wavOf } from '../../src/media/convert/ffmpeg.ts'
 
 type Colour = readonly [red: number, green: number, blue: number]
 

@@ -8,14 +8,13 @@ import type { ServiceKind, Services } from '../../contract/services.ts'
 import { GrammarCompiler } from '../../threads/grammar-compiler.ts'
 import { TemplateReader } from '../../threads/template-reader.ts'
 import { ActiveRuns } from '../shared/active-runs.ts'
+import { refuseAdapterChoice, scalesFor } from '../shared/adapters.ts'
 import { LateTokens } from '../shared/late-tokens.ts'
 import { ObservedState } from '../shared/observed-state.ts'
 import { adaptMedia } from './adapt-media.ts'
 import { findFront, needsFront } from './answer-front.ts'
-import { atEdge, failAtEdge } from './at-edge.ts'
 import { checkRequest, enforcementOf } from './check-request.ts'
 import { countInput, needsCount } from './count-tokens.ts'
-import { factsOf } from './facts.ts'
 import { callerAccess } from './fleet/caller-access.ts'
 import { type AcquiredReplica, Replicas } from './fleet/replicas.ts'
 import type { Progress } from './fleet/retry-rule.ts'
@@ -26,14 +25,13 @@ import type { GenerationDeps, ReplySink } from './generate-reply.ts'
 import { ignoredFields } from './ignored-fields.ts'
 import type { RemoteEngineOptions } from './options.ts'
 import { type OwnPrompt, OwnPrompts, type OwnRequest, refuseAsText, sentAsText } from './own-prompts.ts'
-import { refuseUnreadable } from './servers/check-upstream.ts'
+import { refuseUnreadable, type SentRequest } from './servers/check-upstream.ts'
 import type { Discovery, UpstreamAccess } from './servers/upstream.ts'
 import { createServices } from './services.ts'
 import { createTextCapabilities } from './text-capabilities.ts'
 import { UpstreamClient } from './transport/client.ts'
-import { toAppError } from './transport/upstream-error.ts'
+import { toAppError, UpstreamError } from './transport/upstream-error.ts'
 import { createReplyFormat } from './wire/reply-format.ts'
-import { withAdapters } from './with-adapters.ts'
 
 const retryLaterMs = 5000
 
@@ -289,4 +287,49 @@ class RemoteEngine implements Engine {
 
 function draining(id: string): AppError {
   return new AppError('shutting-down', `model '${id}' is being unloaded; try again later`)
+}
+
+/** The engine's edge: inside, a failed exchange is an `UpstreamError`; callers of the engine see `AppError` only. */
+async function atEdge<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    return failAtEdge(error)
+  }
+}
+
+/** For a promise of such work: the error as callers see it. */
+function failAtEdge(error: unknown): never {
+  throw error instanceof UpstreamError ? toAppError(error) : error
+}
+
+/** The facts of the model as a whole: the most that any of its replicas can do. */
+function factsOf(replicas: Replicas | undefined, configuredLength: number | undefined): EngineFacts {
+  const upstreams = replicas?.upstreams ?? []
+  const lengths = upstreams.flatMap(({ contextLength }) => contextLength ?? [])
+  const contextLength = configuredLength ?? (lengths.length === 0 ? undefined : Math.max(...lengths))
+  const media = upstreams.flatMap(({ modalities }) => modalities ?? [])
+  const chatTemplate = replicas?.discovery?.chatTemplate
+  return {
+    ...(contextLength !== undefined && { contextLength }),
+    ...(chatTemplate !== undefined && { chatTemplate }),
+    ...(media.length > 0 && {
+      modalities: {
+        image: media.some(({ image }) => image),
+        audio: media.some(({ audio }) => audio),
+        video: media.some(({ video }) => video === true),
+      },
+    }),
+  }
+}
+
+/** With the scale of each adapter: where a request has none, the server would go on from prompts that it read with others. */
+function withAdapters(given: GenerationRequest, { adapters, id }: Pick<RemoteEngineOptions, 'adapters' | 'id'>): SentRequest {
+  if (adapters === undefined) {
+    refuseAdapterChoice(given, id)
+    return given
+  }
+  const { adapter, ...request } = given
+  const scales = scalesFor(adapter, { model: id, adapters })
+  return { ...request, ...(adapters.length > 0 && { lora: scales.map((scale, index) => ({ id: index, scale })) }) }
 }

@@ -7,7 +7,6 @@ import { turnEnds, turnHeaders } from '../../model-text/formats/turn-marks.ts'
 import { type ModelFormat, recogniseFormat, requestFormat } from '../../model-text/model-format.ts'
 import { PromptRenderer, type WrittenPrompt } from '../../threads/prompt-renderer.ts'
 import { refuseMedia } from '../shared/refuse-media.ts'
-import { withOneBos } from './one-bos.ts'
 import type { SentRequest } from './servers/check-upstream.ts'
 
 /** A model's chat template, and what its tokenizer's configuration says. */
@@ -153,4 +152,22 @@ function turnEndsOf({ source, eos }: OwnTemplate): readonly string[] {
 function noTemplate(id: string): AppError {
   const message = `model '${id}' is spoken to in completions, and its server reports no chat template: set the model's chatTemplate`
   return new AppError('template-failed', message)
+}
+
+type BosOptions = {
+  /** The text of the BOS token, where known. */
+  readonly bos: string | undefined
+  /** The server puts the token before a prompt. */
+  readonly serverAdds: boolean
+  /** The model's tokenizer would. */
+  readonly tokenizerAdds: boolean
+}
+
+/** A rendered prompt with exactly one BOS token once the server has read it, where the model wants one. */
+export function withOneBos(text: string, { bos, serverAdds, tokenizerAdds }: BosOptions): string {
+  if (bos === undefined || bos === '') return text
+  let from = 0
+  while (text.startsWith(bos, from)) from += bos.length
+  const isWanted = from > 0 || tokenizerAdds
+  return (isWanted && !serverAdds ? bos : '') + text.slice(from)
 }

@@ -1,8 +1,6 @@
 import { AppError, messageOf } from '../../contract/errors.ts'
 import type { MediaBytes } from '../../contract/media.ts'
 import { ProgramFailure, runProgram } from './run-program.ts'
-import { splitPngs } from './split-pngs.ts'
-import { wavOf } from './wav.ts'
 
 /**
  * The one demuxer for each type. Left to guess, ffmpeg would also read playlists, which name other files.
@@ -95,4 +93,46 @@ async function run(
 
 function unreadable({ mediaType }: MediaBytes, reason: string): AppError {
   return new AppError('invalid-request', `this ${mediaType} cannot be converted for the model: ${reason}`)
+}
+
+const signature = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
+
+/** The files in a stream of PNGs. What is truncated at its end is left out. */
+function splitPngs(stream: Buffer): readonly Buffer[] {
+  const files: Buffer[] = []
+  let start = 0
+  while (stream.subarray(start, start + signature.length).equals(signature)) {
+    let at = start + signature.length
+    let type = ''
+    while (type !== 'IEND' && at + 12 <= stream.length) {
+      type = stream.toString('latin1', at + 4, at + 8)
+      // Length, type and checksum around the content.
+      at += 12 + stream.readUInt32BE(at)
+    }
+    if (type !== 'IEND' || at > stream.length) break
+    files.push(stream.subarray(start, at))
+    start = at
+  }
+  return files
+}
+
+const headBytes = 44
+const pcm = 1
+
+/** A WAV file of samples of 16 bits, of one channel. */
+export function wavOf(samples: Buffer, samplesPerSecond: number): Buffer {
+  const head = Buffer.alloc(headBytes)
+  head.write('RIFF', 0)
+  head.writeUInt32LE(headBytes - 8 + samples.length, 4)
+  head.write('WAVEfmt ', 8)
+  head.writeUInt32LE(16, 16)
+  head.writeUInt16LE(pcm, 20)
+  head.writeUInt16LE(1, 22)
+  head.writeUInt32LE(samplesPerSecond, 24)
+  head.writeUInt32LE(samplesPerSecond * 2, 28)
+  head.writeUInt16LE(2, 32)
+  head.writeUInt16LE(16, 34)
+  head.write('data', 36)
+  head.writeUInt32LE(samples.length, 40)
+  return Buffer.concat([head, samples])
 }

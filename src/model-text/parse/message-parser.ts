@@ -1,8 +1,18 @@
 import type { CallWriter } from '../formats/call-writer.ts'
+import type { MessageSyntax } from '../formats/tool-format.ts'
 import type { ChoiceSink } from '../scan/choice-sink.ts'
-import { acceptAfterSpace, peek, type Reading, type TextFeed, upcoming } from '../scan/text-feed.ts'
+import {
+  accept,
+  acceptAfterSpace,
+  ensure,
+  isQuote,
+  peek,
+  type Reading,
+  type TextFeed,
+  until,
+  upcoming,
+} from '../scan/text-feed.ts'
 import type { MessageRules } from './choice-rules.ts'
-import { findHeader, isQuoted } from './message-header.ts'
 import { tryCall } from './try-call.ts'
 
 /** Reads the text of a choice that is a row of messages, from beginning to end. */
@@ -102,4 +112,28 @@ export class MessageParser {
     if (yield* isQuoted(this.#feed, { delimiter, previous })) return true
     return delimiter === syntax.start && (yield* findHeader(this.#feed, syntax)) === undefined
   }
+}
+
+/** No header of a message is longer. */
+const maxHeaderChars = 1024
+
+/**
+ * The header that is next, without the delimiter that ends it; `truncated` when the answer was cut off inside it. Nothing is
+ * consumed.
+ */
+function* findHeader(feed: TextFeed, { start, body, ends }: MessageSyntax): Reading<string | 'truncated' | undefined> {
+  feed.hold()
+  yield* accept(feed, start)
+  // A header does not contain another delimiter.
+  const found = yield* until(feed, [body, start, ...ends], maxHeaderChars)
+  const length = feed.heldChars
+  const isComplete = found !== undefined && (yield* accept(feed, body))
+  feed.rewind()
+  if (isComplete) return feed.text.slice(feed.at, feed.at + length)
+  return found === undefined && feed.truncated && feed.text.length - feed.at <= maxHeaderChars ? 'truncated' : undefined
+}
+
+/** Whether the delimiter that is next has the same quote on both sides: then it is only mentioned. */
+function* isQuoted(feed: TextFeed, { delimiter, previous }: { delimiter: string; previous: string }): Reading<boolean> {
+  return isQuote(previous) && (yield* ensure(feed, delimiter.length + 1)) && feed.text[feed.at + delimiter.length] === previous
 }

@@ -1,4 +1,3 @@
-import { coerceScalar, coerceToken } from './coerce.ts'
 import { type EndMarks, noEndMarks } from './end-marks.ts'
 import { readString } from './json-string.ts'
 import { allowedTypes, type Declared, itemOf, type JsonType, propertyOf } from './schema-types.ts'
@@ -286,4 +285,28 @@ function readComplete(text: string): string | undefined {
   const json = collectText()
   const reader = jsonReader(feed, { out: json.out, strict: true })
   return readNow(readValue(reader, undefined)) && feed.at === text.length ? json.text : undefined
+}
+
+const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+
+/** The JSON of a text that is an allowed number, boolean or null; undefined for any other text. */
+function coerceScalar(text: string, types: ReadonlySet<JsonType>): string | undefined {
+  if ((types.has('number') || types.has('integer')) && jsonNumber.test(text)) return text
+  if (types.has('boolean') && /^(?:true|false)$/i.test(text)) return text.toLowerCase()
+  if (types.has('null') && /^(?:null|none)$/i.test(text)) return 'null'
+  return undefined
+}
+
+/** The JSON of an unquoted word inside JSON; undefined when it is not a literal of JSON or Python. */
+function coerceToken(token: string, types: ReadonlySet<JsonType> | undefined): string | undefined {
+  const textWanted = types?.has('string') === true
+  if (jsonNumber.test(token)) {
+    return textWanted && !types.has('number') && !types.has('integer') ? JSON.stringify(token) : token
+  }
+  if (token === 'null' || token === 'None') return 'null'
+  if (token === 'true' || token === 'True' || token === 'false' || token === 'False') {
+    const literal = token.toLowerCase()
+    return textWanted && !types.has('boolean') ? JSON.stringify(literal) : literal
+  }
+  return undefined
 }

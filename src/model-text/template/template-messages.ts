@@ -1,7 +1,7 @@
+import { createHash } from 'node:crypto'
 import type { ContentPart, FunctionTool, JsonObject } from '../../contract/request.ts'
 import { ForeignJson } from '../../jinja/texts/from-json.ts'
 import { asForeign } from '../../jinja/values/foreign-text.ts'
-import { nineCharacterId } from './call-ids.ts'
 import type { CallTraits } from './call-traits.ts'
 import type { Turn } from './turn.ts'
 
@@ -117,4 +117,17 @@ function parseJson(text: string): unknown {
     // Not JSON: templates print it unchanged.
     return undefined
   }
+}
+
+/**
+ * A call's id as templates of Mistral require it, nine letters and digits. An id of that form is kept. Others are hashed, so that
+ * a call and its result still have the same id.
+ */
+function nineCharacterId(id: string): string {
+  if (/^[a-zA-Z0-9]{9}$/.test(id)) return id
+  return createHash('sha256')
+    .update(id)
+    .digest('base64')
+    .replace(/[^a-zA-Z0-9]/g, '')
+    .slice(0, 9)
 }

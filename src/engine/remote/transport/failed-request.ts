@@ -1,7 +1,5 @@
 import { networkReason } from '../../../canonical/failure-reason.ts'
-import { parseContextOverflow } from './context-overflow.ts'
-import { readError, type SaidError, shortened } from './error-message.ts'
-import { parseRetryAfter } from './retry-after.ts'
+import { parseContextOverflow, readError, type SaidError, shortened } from './error-message.ts'
 import { withoutSecrets } from './secrets.ts'
 import { UpstreamError } from './upstream-error.ts'
 import { parseJson } from './whole-json.ts'
@@ -108,4 +106,20 @@ function errorIn(text: string): SaidError {
 function withoutQuery(location: FailedReply['location']): string {
   const url = typeof location === 'string' ? location : location?.[0]
   return url === undefined ? 'an address that it does not name' : url.replace(/[?#].*$/, '')
+}
+
+const dayMs = 86_400_000
+
+/**
+ * The value of a Retry-After header in milliseconds from now: seconds, or an HTTP date. Undefined for anything else; at most a
+ * day, which bounds the effect of a wrong value.
+ */
+export function parseRetryAfter(value: string, epochMs: number): number | undefined {
+  const text = value.trim()
+  // Fractions are not in the standard, but some servers send them.
+  if (/^[0-9]+(\.[0-9]+)?$/.test(text)) return Math.min(dayMs, Math.ceil(Number(text) * 1000))
+  // All three forms of an HTTP date begin with the name of a day; the oldest leaves out GMT.
+  if (!/^(mon|tue|wed|thu|fri|sat|sun)/i.test(text)) return undefined
+  const atMs = Date.parse(/gmt$/i.test(text) ? text : `${text} GMT`)
+  return Number.isNaN(atMs) ? undefined : Math.min(dayMs, Math.max(0, atMs - epochMs))
 }

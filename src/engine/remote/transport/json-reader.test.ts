@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type JsonBounds, JsonReader } from './json-reader.ts'
+import { HeldMemory, type JsonBounds, JsonReader } from './json-reader.ts'
 
 const bounds: JsonBounds = { maxLength: 1 << 20, maxUnits: 10_000 }
 
@@ -69,4 +69,19 @@ describe('JsonReader', () => {
   ])('has a bound on %s', (_, text, more) => {
     expect(() => read(text, 65_536, more)).toThrow(expect.objectContaining({ failure: { type: 'excess' } }))
   })
+})
+
+const half = 512 * 1024 * 1024
+
+test('large replies share one bound, and what is released can be held again', () => {
+  const [first, second] = [new HeldMemory(), new HeldMemory()]
+  first.hold(half)
+  second.hold(half)
+  // What is held in all, not added.
+  second.hold(half)
+  expect(() => first.hold(half + 1)).toThrow(expect.objectContaining({ failure: { type: 'excess' } }))
+  second.release()
+  second.release()
+  first.hold(2 * half)
+  first.release()
 })

@@ -1,6 +1,6 @@
 import { randomHex } from '../../../base/random-hex.ts'
 import { AppError } from '../../../contract/errors.ts'
-import type { EngineEvent, GeneratedToken } from '../../../contract/event.ts'
+import type { EngineEvent, FinishReason, GeneratedToken } from '../../../contract/event.ts'
 import { field } from '../../../contract/field.ts'
 import { isTruncated } from '../../../contract/is-truncated.ts'
 import type { FunctionTool } from '../../../contract/request.ts'
@@ -11,7 +11,6 @@ import { findsStops, type Profile } from '../servers/profile.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 import type { WireChoice } from '../transport/wire-chunk.ts'
 import { CallStream } from './call-stream.ts'
-import { type ReadFinish, readFinishReason } from './finish-reasons.ts'
 import { type ChunkCount, OutputLimit } from './output-limit.ts'
 import { readLogprobs } from './read-logprobs.ts'
 
@@ -259,4 +258,39 @@ function matchCalls(finish: Finish, calls: number): Finish {
 
 function withTokens(tokens: readonly GeneratedToken[]): { readonly tokens?: readonly GeneratedToken[] } {
   return tokens.length > 0 ? { tokens } : {}
+}
+
+/** The finish reasons of all servers. */
+const reasons: Readonly<Record<string, FinishReason>> = {
+  stop: 'stop',
+  eos: 'stop',
+  eos_token: 'stop',
+  eom: 'stop',
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  length: 'length',
+  max_tokens: 'length',
+  model_length: 'length',
+  tool_calls: 'tool-calls',
+  function_call: 'tool-calls',
+  tool_use: 'tool-calls',
+  content_filter: 'content-filter',
+  refusal: 'refusal',
+  pause_turn: 'paused',
+  model_context_window_exceeded: 'context-full',
+}
+
+/** Finish reasons of a reply that failed. */
+const failures = new Set(['abort', 'aborted', 'error', 'cancelled', 'canceled', 'timeout', 'insufficient_system_resource'])
+
+type ReadFinish = { readonly reason: FinishReason; readonly rawReason?: string }
+
+/** The finish reason of a choice; an unknown word is kept as `rawReason`. Throws `upstream-failed` for one that reports a failure. */
+function readFinishReason(word: string): ReadFinish {
+  const reason = Object.hasOwn(reasons, word) ? reasons[word] : undefined
+  if (reason !== undefined) return { reason }
+  if (failures.has(word)) {
+    throw new AppError('upstream-failed', `the server behind this model broke the answer off: its finish reason is '${word}'`)
+  }
+  return { reason: 'stop', rawReason: word }
 }

@@ -3,8 +3,10 @@ import type { EngineEvent, Usage } from '../../../contract/event.ts'
 import type { SentRequest } from '../servers/check-upstream.ts'
 import type { Profile } from '../servers/profile.ts'
 import type { WireChoice, WireChunk } from '../transport/wire-chunk.ts'
+import { readChunk } from '../transport/wire-reply.ts'
 import { ChoiceReader } from './choice-reader.ts'
-import { type ChunkReader, createChunkReader } from './read-chunks.ts'
+import { MessagesReply } from './messages-reply.ts'
+import { ResponsesReply } from './responses-reply.ts'
 
 const none: readonly number[] = []
 /** The most characters of a reply that another server continues: they are sent to it. */
@@ -183,6 +185,26 @@ export class ReplyReader {
       outputTokens: outputTokens + (before?.outputTokens ?? 0),
       cachedInputTokens: Math.min(cachedTokens, inputTokens),
       reasoningTokens: this.#usage?.reasoningTokens ?? 0,
+    }
+  }
+}
+
+/** Reads one value of a reply after the other. Throws an error that the server reports. */
+type ChunkReader = (value: unknown) => WireChunk
+
+/** The reader of one reply in the server's protocol, with this many choices. */
+function createChunkReader({ protocol, stopField }: Profile, choices: number): ChunkReader {
+  switch (protocol) {
+    case 'chat':
+    case 'completions':
+      return (value) => readChunk(value, { stopField, choices })
+    case 'responses': {
+      const reply = new ResponsesReply()
+      return (value) => reply.read(value)
+    }
+    case 'messages': {
+      const reply = new MessagesReply()
+      return (value) => reply.read(value)
     }
   }
 }

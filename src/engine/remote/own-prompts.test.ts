@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { withOneBos } from './one-bos.ts'
+import { withOneBos } from './own-prompts.ts'
 
 const bos = '<s>'
 

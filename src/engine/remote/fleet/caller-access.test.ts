@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { CallerKeys } from '../../../contract/caller-keys.ts'
-import { callerKeyFor } from './caller-key.ts'
-import type { ProfileName } from './profile.ts'
+import type { ProfileName } from '../servers/profile.ts'
+import { callerKeyFor } from './caller-access.ts'
 
 const all = ['openai', 'together', 'azure', 'gemini', 'vllm', 'llama_server', 'anthropic']
 const keys = new CallerKeys(new Map(all.map((name) => [name, `key of ${name}`])))
