@@ -1,13 +1,15 @@
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import pino from 'pino'
+import { afterAll, describe, expect, test } from 'vitest'
 import type { Engine } from '../src/contract/engine.ts'
 import type { EngineEvent } from '../src/contract/event.ts'
 import { createFakeEngine } from '../src/engine/fake/engine.ts'
+import { createRemoteEngine } from '../src/engine/remote/engine.ts'
 import { type GoldenDialect, type GoldenTool, goldenDialects, withoutChance } from './support/golden-dialects.ts'
-import { engineOver } from './support/remote-engine.ts'
+import { secretKey } from './support/remote-engine.ts'
 import { scriptedLlama } from './support/scripted-llama.ts'
 import { playingEngine, shortUsage } from './support/stub-engine.ts'
-import { openTestServer } from './support/test-server.ts'
+import { createTestServer } from './support/test-server.ts'
 
 /** A generation as a model's raw text, in chunks, and how it ends. */
 type Scenario = {
@@ -56,15 +58,51 @@ const chatTemplate = fileURLToPath(new URL('../src/dialect/openai-chat/__fixture
 const fake = () => createFakeEngine({ script: 'from-request', chatTemplate })
 
 async function remote(engine: Engine): Promise<Engine> {
-  const upstream = openTestServer({ engine })
+  const upstream = createTestServer({ engine })
+  closing.push(() => upstream.drain(0))
   const url = `http://127.0.0.1:${await upstream.listen()}/v1`
-  return engineOver([{ url }], { contextLength: 100_000 })
+  const endpoints = [{ url, weight: 1, apiKey: secretKey }]
+  return createRemoteEngine({ id: 'm', endpoints, connections: 16, log: pino({ level: 'silent' }), contextLength: 100_000 })
 }
 
-/** Each engine, so that its model says what the scenario says. */
-function enginesFor({ upstream }: Scenario): Readonly<Record<string, () => Promise<Engine> | Engine>> {
-  if (upstream !== undefined) return { remote: () => remote(playingEngine(upstream)) }
-  return { fake, llama: () => scriptedLlama(chatTemplate), remote: () => remote(fake()) }
+const create: Readonly<Record<string, () => Promise<Engine> | Engine>> = {
+  fake,
+  llama: () => scriptedLlama(chatTemplate),
+  remote: () => remote(fake()),
+}
+
+type Server = ReturnType<typeof createTestServer>
+/** By the name of the engine, for scenarios that leave an engine as it was. */
+const shared = new Map<string, Promise<Server>>()
+const closing: (() => Promise<unknown>)[] = []
+afterAll(async () => {
+  for (const close of closing.toReversed()) await close()
+})
+
+async function open(creating: Promise<Engine> | Engine, cancelsAfter?: number): Promise<Server> {
+  const engine = await creating
+  const cancel = () => server.deps.cancellations.cancelWhere({}, 'requested')
+  const server: Server = createTestServer({
+    engine: cancelsAfter === undefined ? engine : afterText(engine, cancelsAfter, cancel),
+  })
+  closing.push(
+    () => engine.close(),
+    () => server.drain(0),
+  )
+  return server
+}
+
+/** A server over each engine, whose model says what the scenario says. */
+async function serversFor({ upstream, isCancelled, failAfter }: Scenario): Promise<readonly (readonly [string, Server])[]> {
+  if (upstream !== undefined) return [['remote', await open(remote(playingEngine(upstream)))]]
+  return Promise.all(
+    Object.entries(create).map(async ([name, make]) => {
+      if (isCancelled === true || failAfter !== undefined) return [name, await open(make(), isCancelled && 2)] as const
+      const server = shared.get(name) ?? open(make())
+      shared.set(name, server)
+      return [name, await server] as const
+    }),
+  )
 }
 
 describe.each(goldenDialects.map((dialect) => [dialect.name, dialect] as const))(
@@ -73,8 +111,7 @@ describe.each(goldenDialects.map((dialect) => [dialect.name, dialect] as const))
     const possible = scenarios.filter(({ tool }) => tool !== 'custom' || dialect.hasCustomTools)
     test.each(possible.map((scenario) => [scenario.name, scenario] as const))('%s', async (_name, scenario) => {
       const seen: [engine: string, text: string][] = []
-      for (const [engine, create] of Object.entries(enginesFor(scenario)))
-        seen.push([engine, await play(await create(), dialect, scenario)])
+      for (const [engine, server] of await serversFor(scenario)) seen.push([engine, await play(server, dialect, scenario)])
       const [first, ...others] = seen.map(([, text]) => text)
       if (!scenario.differs) for (const other of others) expect(other).toBe(first)
       const golden = scenario.differs ? seen.map(([engine, text]) => `on ${engine}: ${text}`).join('') : first
@@ -84,11 +121,8 @@ describe.each(goldenDialects.map((dialect) => [dialect.name, dialect] as const))
 )
 
 /** The events of a streamed reply, and a whole one. */
-async function play(engine: Engine, dialect: GoldenDialect, scenario: Scenario): Promise<string> {
-  const { name: _, differs: __, upstream: ___, isCancelled, tool, ...script } = scenario
-  const server = openTestServer({
-    engine: isCancelled ? afterText(engine, 2, () => server.deps.cancellations.cancelWhere({}, 'requested')) : engine,
-  })
+async function play(server: Server, dialect: GoldenDialect, scenario: Scenario): Promise<string> {
+  const { name: _, differs: __, upstream: ___, isCancelled: ____, tool, ...script } = scenario
   const ask = (stream: boolean) =>
     server.app.inject({
       method: 'POST',

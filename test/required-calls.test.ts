@@ -6,6 +6,7 @@ import { compileConstraint } from '../src/engine/llama/constraint/constraint.ts'
 import { toolFormatNames } from '../src/model-text/formats/format-names.ts'
 import { createMatcher, createRandom } from './support/gbnf-matcher.ts'
 import { parseOutput } from './support/parse-output.ts'
+import { roundsOf } from './support/soak-length.ts'
 
 /** What the schemas of tools are made of: references, texts of every kind, values that are not text, and nothing at all. */
 const tools: readonly FunctionTool[] = [
@@ -69,7 +70,7 @@ describe.each(toolFormatNames)('required calls of a model that writes %s', (tool
     const matcher = force(toolFormat, true)
     const wrong: string[] = []
     let several = 0
-    for (let round = 0; round < 60; round++) {
+    for (let round = 0; round < roundsOf(20, 60); round++) {
       const raw = matcher.generate(random, 250)
       const { text, reasoning, calls } = parseOutput(options, [raw])
       const isValid = calls.every((call) => validators.get(call.name)?.(JSON.parse(call.arguments)) === true)
@@ -80,7 +81,7 @@ describe.each(toolFormatNames)('required calls of a model that writes %s', (tool
       if (calls.length > 1) several += 1
     }
     expect(wrong.slice(0, 3)).toEqual([])
-    expect(several).toBeGreaterThan(5)
+    expect(several).toBeGreaterThan(roundsOf(1, 5))
   })
 
   test('where one call is allowed, there is one', () => {

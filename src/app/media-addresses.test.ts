@@ -77,7 +77,9 @@ test.each(Object.keys(fields))('%s reads an address that is allowed, and is refu
   const before = hits.allowed
   const sent = await send(name, `http://${hosts.allowed}:${portOf(allowed)}/a.png`)
   expect(hits.allowed, sent.text).toBe(before + 1)
-  for (const spelling of privateUrls) {
+  for (const [index, spelling] of privateUrls.entries()) {
+    // One reader reads all fields: it gets each spelling once, and each field some of them.
+    if (!name.startsWith('chat: image_url') && index % 12 !== 0) continue
     // Names of the outside: tests do not look them up.
     if (spelling.toLowerCase().includes('.example')) continue
     const { status, text } = await send(name, spelling.replaceAll('PORT', String(portOf(target))))

@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { hostileTemplates } from '../../test/support/hostile-templates.ts'
 import { withLongestStall } from '../../test/support/longest-stall.ts'
+import { roundsOf } from '../../test/support/soak-length.ts'
 import { TemplateReader } from './template-reader.ts'
 
 const reader = new TemplateReader()
@@ -27,7 +28,7 @@ describe('TemplateReader', () => {
   })
 
   test('hostile templates block nothing here, and leave the thread for the next', { timeout: 60_000 }, async () => {
-    const hostile = hostileTemplates.filter((_, index) => index % 12 === 0)
+    const hostile = hostileTemplates.filter((_, index) => index % roundsOf(48, 12) === 0)
     const { result, tookMs, stallMs } = await withLongestStall(() =>
       Promise.all(hostile.map((source) => reader.readThinking(`${source}{{ enable_thinking }}`))),
     )

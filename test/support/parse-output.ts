@@ -4,6 +4,7 @@ import { isTruncated } from '../../src/contract/is-truncated.ts'
 import type { OutputFormat } from '../../src/contract/output-format.ts'
 import type { FunctionTool, ToolCallPart } from '../../src/contract/request.ts'
 import { createOutputParser, type OutputParserOptions } from '../../src/model-text/parse/output-parser.ts'
+import { roundsOf } from './soak-length.ts'
 
 export const think = { open: '<think>\n', close: '\n</think>\n\n' }
 export const hermes: OutputFormat = { toolFormat: 'hermes', reasoning: think, startsInReasoning: false }
@@ -53,7 +54,7 @@ export function parseOutput(
 
 /** The same however it is cut; the tools and the format are the ones above, unless others are given. */
 export function parse(raw: string, options: OutputParserOptions = {}, reason: 'stop' | 'length' = 'stop') {
-  const results = chunkings(raw, { rounds: 5 }).map((chunks) =>
+  const results = chunkings(raw, { rounds: roundsOf(2, 5) }).map((chunks) =>
     parseOutput({ format: hermes, tools, ...options }, chunks, reason),
   )
   const [{ events: _, ...first } = { events: [] }] = results
@@ -113,9 +114,9 @@ export function joinEvents(events: readonly GenerationEvent[]): Omit<ParsedOutpu
 }
 
 /** Ways to cut a text: whole, letter by letter, at every single place if it is short, and at random places. */
-export function chunkings(text: string, { rounds = 20 } = {}): readonly (readonly string[])[] {
+export function chunkings(text: string, { rounds = roundsOf(6, 20) } = {}): readonly (readonly string[])[] {
   const cuts: number[][] = [[], Array.from({ length: text.length }, (_, index) => index)]
-  if (text.length <= 160) for (let at = 1; at < text.length; at++) cuts.push([at])
+  if (text.length <= roundsOf(80, 160)) for (let at = 1; at < text.length; at++) cuts.push([at])
   const random = createRandom(text.length + 1)
   for (let round = 0; round < rounds; round++) {
     cuts.push(Array.from({ length: 1 + (round % 12) }, () => Math.floor(random() * text.length)))

@@ -4,14 +4,42 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { Store } from '../../src/contract/store.ts'
 import { openStore } from '../../src/store/open-store.ts'
+import { SqliteFile } from '../../src/store/sqlite-file.ts'
 
-/** A database of its own, which ends with the test. */
+type Kept = { readonly store: Store; readonly path: string; isClosed: boolean }
+
+/** Databases that no test uses now: their threads take longer to start than most tests to run. */
+const idle: Kept[] = []
+
+/** An empty database that the test has for itself. */
 export async function openTestStore(): Promise<Store> {
-  const folder = mkdtempSync(join(tmpdir(), 'dragoman-test-store-'))
-  const store = await openStore({ database: { type: 'sqlite', path: join(folder, 'store.db') } })
-  onTestFinished(async () => {
-    await store.close()
-    rmSync(folder, { recursive: true, force: true })
+  const kept = idle.pop() ?? (await openNew())
+  empty(kept.path)
+  onTestFinished(() => {
+    if (!kept.isClosed) idle.push(kept)
   })
-  return store
+  // Tests may replace its functions.
+  const { responses, conversations } = kept.store
+  return { ...kept.store, responses: { ...responses }, conversations: { ...conversations } }
+}
+
+async function openNew(): Promise<Kept> {
+  const folder = mkdtempSync(join(tmpdir(), 'dragoman-test-store-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const path = join(folder, 'store.db')
+  const store = await openStore({ database: { type: 'sqlite', path } })
+  const kept: Kept = { store: { ...store, close }, path, isClosed: false }
+  async function close(): Promise<void> {
+    kept.isClosed = true
+    await store.close()
+  }
+  return kept
+}
+
+/** Through a connection of its own: a store has no way to delete everything. */
+function empty(path: string): void {
+  const file = new SqliteFile(path)
+  const tables = file.query("select name from sqlite_master where type = 'table' and name not like '%kysely%'", [])
+  for (const { name } of tables) file.query(`delete from "${name}"`, [])
+  file.close()
 }

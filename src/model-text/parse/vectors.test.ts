@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { readLlamaTemplates } from '../../../test/support/llama-templates.ts'
 import { chunkings, parseOutput } from '../../../test/support/parse-output.ts'
+import { roundsOf } from '../../../test/support/soak-length.ts'
 import type { OutputFormat } from '../../contract/output-format.ts'
 import type { FunctionTool, OutputConstraint } from '../../contract/request.ts'
 import { recogniseReasoning } from '../formats/recognise-reasoning.ts'
@@ -98,7 +99,7 @@ describe.skipIf(!available)('bfcl-roundtrip.jsonl', { timeout: 60_000 }, () => {
   )('$name', ({ name, cases }) => {
     for (const { raw, tools, expect: wanted, case: id } of cases) {
       const options = { format: formatOf(name, ''), tools: tools.map((tool) => tool.function) }
-      for (const chunks of chunkings(raw, { rounds: 8 })) {
+      for (const chunks of chunkings(raw, { rounds: roundsOf(2, 8) })) {
         const { calls, text } = parseOutput(options, chunks)
         expect({ id, text, calls: calls.map((call) => ({ name: call.name, arguments: JSON.parse(call.arguments) })) }).toEqual({
           id,

@@ -1,4 +1,5 @@
 import { createRandom, cutAt } from '../../../../test/support/parse-output.ts'
+import { roundsOf } from '../../../../test/support/soak-length.ts'
 
 /** The first cut of a text whose result differs from that of the whole, with both; undefined when there is none. */
 export function differingCut(
@@ -19,7 +20,7 @@ export function differingCut(
  */
 function cuts(raw: string): readonly (readonly string[])[] {
   const random = createRandom(raw.length)
-  const step = raw.length <= 70 ? 1 : Math.ceil(raw.length / 12)
+  const step = raw.length <= roundsOf(40, 70) ? 1 : Math.ceil(raw.length / roundsOf(7, 12))
   const first = 1 + (raw.length % step)
   const places = Array.from({ length: Math.ceil((raw.length - first) / step) }, (_, index) => [first + index * step])
   const several = Array.from({ length: 2 }, () => Array.from({ length: 6 }, () => Math.floor(random() * raw.length)))
