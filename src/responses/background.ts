@@ -1,6 +1,6 @@
 import { ChurnMap } from '../base/churn.ts'
 import type { GenerationEvent } from '../contract/event.ts'
-import type { ResponseEvent } from '../dialect/openai-responses/encoder.ts'
+import type { ResponseEvent } from '../dialect/openai-responses/encode/encoder.ts'
 import type { ResponsesDeps } from './deps.ts'
 import { EventLog } from './event-log.ts'
 import { leaseMs, type ResponseRun } from './response-run.ts'

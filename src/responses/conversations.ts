@@ -1,6 +1,6 @@
 import { AppError } from '../contract/errors.ts'
 import type { Conversation, ConversationStore, ItemPage, PageRequest, StoredItem } from '../contract/store.ts'
-import { createConversationId } from '../dialect/openai-responses/conversations.ts'
+import { createConversationId } from '../dialect/openai-responses/decode-conversations.ts'
 import type { ResponsesService } from './service.ts'
 
 type Metadata = Conversation['metadata']

@@ -1,6 +1,6 @@
 import type { Emit } from '../base/emit.ts'
 import { Waiters } from '../core/waiters.ts'
-import type { ResponseEvent } from '../dialect/openai-responses/encoder.ts'
+import type { ResponseEvent } from '../dialect/openai-responses/encode/encoder.ts'
 
 /** The events of a response that runs on its own, for any number of readers, each at its own pace. */
 export class EventLog {

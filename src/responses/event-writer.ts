@@ -1,5 +1,5 @@
 import type { ResponseStore } from '../contract/store.ts'
-import type { ResponseEvent } from '../dialect/openai-responses/encoder.ts'
+import type { ResponseEvent } from '../dialect/openai-responses/encode/encoder.ts'
 
 /** How long an event may wait to be stored with others, which another process can then see. */
 const writeEveryMs = 250

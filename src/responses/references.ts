@@ -1,7 +1,7 @@
 import { unlessLong } from '../base/turn.ts'
 import { AppError } from '../contract/errors.ts'
 import type { Store, StoredItem } from '../contract/store.ts'
-import type { References } from '../dialect/openai-responses/references.ts'
+import type { References } from '../dialect/openai-responses/decode-references.ts'
 import { isOver, settled } from './settled.ts'
 
 /** What a request refers to. */

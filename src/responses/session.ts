@@ -1,7 +1,7 @@
 import { unlessLong } from '../base/turn.ts'
 import { AppError } from '../contract/errors.ts'
 import { type ClientEvent, decodeClientEvent } from '../dialect/openai-responses/client-event.ts'
-import type { ResponseEvent } from '../dialect/openai-responses/encoder.ts'
+import type { ResponseEvent } from '../dialect/openai-responses/encode/encoder.ts'
 import { acceptResponse, type Caller } from './accept.ts'
 import type { SentKeys } from './caller-keys.ts'
 import type { ResponseRun, RunListener } from './response-run.ts'

@@ -5,7 +5,7 @@ import { createAnthropicMessages } from '../../src/dialect/anthropic/dialect.ts'
 import { stackDialects } from '../../src/dialect/llama-stack/dialects.ts'
 import { createOpenaiChat } from '../../src/dialect/openai-chat/dialect.ts'
 import { decodeResponse } from '../../src/dialect/openai-responses/decode.ts'
-import { createResponseEncoder } from '../../src/dialect/openai-responses/encoder.ts'
+import { createResponseEncoder } from '../../src/dialect/openai-responses/encode/encoder.ts'
 import { decodeNow } from './decode-now.ts'
 import { plainSealer as sealer } from './plain-sealer.ts'
 

@@ -3,7 +3,7 @@ import { plainSealer } from '../../../test/support/plain-sealer.ts'
 import type { CanonicalPath } from '../../contract/field.ts'
 import { decode, failureOf, promptOf, said, stored } from './__fixtures__/decode.ts'
 import { decodeResponse } from './decode.ts'
-import { readReferences } from './references.ts'
+import { readReferences } from './decode-references.ts'
 
 describe('reasoning', () => {
   test.each<[object, object]>([

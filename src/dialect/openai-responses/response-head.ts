@@ -1,7 +1,7 @@
 import type { JsonObject, Sampling } from '../../contract/request.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { limitOf } from './decode-options.ts'
-import type { References } from './references.ts'
+import type { References } from './decode-references.ts'
 import type { ResponseWire } from './schema.ts'
 import { isKnownTool, type MemberTool, type WireTool } from './tool-schema.ts'
 

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
 import { AppError } from '../../contract/errors.ts'
-import { encodeErrorEvent } from '../../dialect/openai-responses/error-event.ts'
+import { encodeErrorEvent } from '../../dialect/openai-responses/encode/error-event.ts'
 import type { SentKeys } from '../../responses/caller-keys.ts'
 import type { ResponsesService } from '../../responses/service.ts'
 import { ResponsesSession } from '../../responses/session.ts'

@@ -5,7 +5,7 @@ import {
   decodeNewConversation,
   encodeConversation,
   encodeDeletedConversation,
-} from '../../dialect/openai-responses/conversations.ts'
+} from '../../dialect/openai-responses/decode-conversations.ts'
 import { decodeNewItems, encodeItemPage } from '../../dialect/openai-responses/items.ts'
 import { readPageQuery } from '../../dialect/openai-responses/queries.ts'
 import {

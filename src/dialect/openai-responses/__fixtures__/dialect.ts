@@ -2,7 +2,7 @@ import { plainSealer as sealer } from '../../../../test/support/plain-sealer.ts'
 import type { Dialect, StreamEncoder } from '../../../contract/dialect.ts'
 import { encodeOpenaiError } from '../../openai/errors.ts'
 import { decodeResponse } from '../decode.ts'
-import { createResponseEncoder, toSse } from '../encoder.ts'
+import { createResponseEncoder, toSse } from '../encode/encoder.ts'
 import { countIds } from './encode.ts'
 
 /** The protocol without a service around it, in the form that the suites of all dialects test. */

@@ -2,7 +2,7 @@ import { plainSealer as sealer } from '../../../../test/support/plain-sealer.ts'
 import { checkResponseEvent } from '../../../../test/support/response-checks.ts'
 import type { FinishReason, GenerationEvent } from '../../../contract/event.ts'
 import { decodeResponse } from '../decode.ts'
-import { createResponseEncoder, type ResponseEvent } from '../encoder.ts'
+import { createResponseEncoder, type ResponseEvent } from '../encode/encoder.ts'
 
 export const usage = { inputTokens: 7, cachedInputTokens: 3, outputTokens: 5, reasoningTokens: 2 }
 export const start: GenerationEvent = { type: 'start', model: 'org/m', warnings: [] }

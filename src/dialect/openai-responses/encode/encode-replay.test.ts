@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { GenerationEvent } from '../../contract/event.ts'
-import { brief, called, checked, finished, say, stream, think } from './__fixtures__/encode.ts'
-import { encodeEnd, isEnd, readStoredEvent, replayResponse } from './replay.ts'
+import type { GenerationEvent } from '../../../contract/event.ts'
+import { brief, called, checked, finished, say, stream, think } from '../__fixtures__/encode.ts'
+import { encodeEnd, isEnd, readStoredEvent, replayResponse } from './encode-replay.ts'
 
 const tools = [
   { type: 'function', name: 'f' },

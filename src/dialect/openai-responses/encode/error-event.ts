@@ -1,5 +1,5 @@
-import type { AppError } from '../../contract/errors.ts'
-import { encodeOpenaiError } from '../openai/errors.ts'
+import type { AppError } from '../../../contract/errors.ts'
+import { encodeOpenaiError } from '../../openai/errors.ts'
 import type { ResponseEvent } from './encoder.ts'
 
 /**

@@ -1,7 +1,7 @@
-import type { JsonObject } from '../../contract/request.ts'
+import type { JsonObject } from '../../../contract/request.ts'
+import { begun } from '../response-head.ts'
 import type { ResponseEvent } from './encoder.ts'
 import { isJsonObject, replayItem } from './replay-item.ts'
-import { begun } from './response-head.ts'
 
 /** The event in a stored text. Throws for a text that this server did not store. */
 export function readStoredEvent(json: string): ResponseEvent {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../contract/request.ts'
+import type { JsonObject } from '../../../contract/request.ts'
 import type { Place, Send } from './output-item.ts'
 
 /** Sends the events of an item that is complete. */

@@ -1,7 +1,7 @@
-import type { JsonObject } from '../../contract/request.ts'
-import type { Sealer } from '../../contract/sealer.ts'
-import { seal } from '../wire/sealed.ts'
-import { createItemId } from './item-id.ts'
+import type { JsonObject } from '../../../contract/request.ts'
+import type { Sealer } from '../../../contract/sealer.ts'
+import { seal } from '../../wire/sealed.ts'
+import { createItemId } from '../item-id.ts'
 import type { OutputItem, Place } from './output-item.ts'
 
 /** The events of a thought, as a summary and as it is. */

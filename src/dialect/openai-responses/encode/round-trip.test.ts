@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { GenerationEvent } from '../../contract/event.ts'
-import type { Annotation, OutputPart } from '../../contract/request.ts'
-import { callInput } from '../wire/call-input.ts'
-import { decode, promptOf, stored } from './__fixtures__/decode.ts'
-import { checked, finished, start } from './__fixtures__/encode.ts'
+import type { GenerationEvent } from '../../../contract/event.ts'
+import type { Annotation, OutputPart } from '../../../contract/request.ts'
+import { callInput } from '../../wire/call-input.ts'
+import { decode, promptOf, stored } from '../__fixtures__/decode.ts'
+import { checked, finished, start } from '../__fixtures__/encode.ts'
 import { createResponseEncoder } from './encoder.ts'
 
 const tools = [

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../contract/request.ts'
-import type { StoredItem } from '../../contract/store.ts'
+import type { JsonObject } from '../../../contract/request.ts'
+import type { StoredItem } from '../../../contract/store.ts'
 import type { OutputItem, Place } from './output-item.ts'
 
 /** An item that is complete when it is added. */

@@ -1,7 +1,7 @@
-import type { GenerationEvent } from '../../contract/event.ts'
-import type { JsonObject } from '../../contract/request.ts'
-import { createItemId } from './item-id.ts'
-import type { ToolName } from './namespaces.ts'
+import type { GenerationEvent } from '../../../contract/event.ts'
+import type { JsonObject } from '../../../contract/request.ts'
+import { createItemId } from '../item-id.ts'
+import type { ToolName } from '../namespaces.ts'
 import type { OutputItem, Place } from './output-item.ts'
 
 type Start = Extract<GenerationEvent, { type: 'tool-call-start' }>

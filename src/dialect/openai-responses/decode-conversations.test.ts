@@ -6,7 +6,7 @@ import {
   decodeNewConversation,
   encodeConversation,
   encodeDeletedConversation,
-} from './conversations.ts'
+} from './decode-conversations.ts'
 import { decodeNewItems, encodeItemPage } from './items.ts'
 
 describe('a new conversation', () => {

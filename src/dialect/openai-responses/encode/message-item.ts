@@ -1,7 +1,7 @@
-import type { GeneratedToken } from '../../contract/event.ts'
-import type { Annotation, JsonObject } from '../../contract/request.ts'
-import { toWireLogprob } from '../openai/wire-logprob.ts'
-import { createItemId } from './item-id.ts'
+import type { GeneratedToken } from '../../../contract/event.ts'
+import type { Annotation, JsonObject } from '../../../contract/request.ts'
+import { toWireLogprob } from '../../openai/wire-logprob.ts'
+import { createItemId } from '../item-id.ts'
 import type { OutputItem, Place } from './output-item.ts'
 
 type Part =

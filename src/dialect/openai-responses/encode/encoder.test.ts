@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { GenerationEvent } from '../../contract/event.ts'
-import { brief, called, finished, refuse, say, stream, think } from './__fixtures__/encode.ts'
+import type { GenerationEvent } from '../../../contract/event.ts'
+import { brief, called, finished, refuse, say, stream, think } from '../__fixtures__/encode.ts'
 
 const begin = ['created in_progress', 'in_progress in_progress']
 const thought: readonly GenerationEvent[] = [think('Hm.'), { type: 'reasoning-end', choice: 0 }]

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../contract/request.ts'
+import type { JsonObject } from '../../../contract/request.ts'
 
 /** Emits an event of the stream; the encoder adds its `sequence_number`. */
 export type Send = (type: string, fields: JsonObject) => void
