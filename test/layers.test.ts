@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { allowed, findViolations, mayImport, pure, readImports } from '../scripts/layers.ts'
@@ -20,11 +18,6 @@ const fileOf = new Map(
 function violationsWith(file: string, ...targets: string[]): string[] {
   return findViolations(new Map([...imports, [file, [...(imports.get(file) ?? []), ...targets]]]))
 }
-
-test('no file uses AbortSignal.any, which does not follow the signal of a run', () => {
-  const files = [...imports.keys()].filter((file) => !file.endsWith('.test.ts') && !file.endsWith('-signal.ts'))
-  expect(files.filter((file) => readFileSync(join(src, file), 'utf8').includes('AbortSignal.any('))).toEqual([])
-})
 
 describe('what a folder may import', () => {
   test('the product keeps every rule', () => {

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { stubEngine } from '../../test/support/stub-engine.ts'
 import { textOf } from '../canonical/parts.ts'
@@ -86,6 +87,22 @@ describe('in process', () => {
     }
     await expect(read()).rejects.toMatchObject({ code: 'cancelled' })
     expect(seen.aborted).toBe(true)
+  })
+
+  test('an engine that joins the signal to a time limit of its own ends when it is cancelled', async () => {
+    const controller = new AbortController()
+    const engine = stubEngine({
+      prepare: async () => ({
+        run: async (signal) => {
+          setImmediate(() => controller.abort())
+          await sleep(60_000, undefined, { signal: AbortSignal.any([signal, AbortSignal.timeout(60_000)]) })
+        },
+      }),
+    })
+    const dragoman = await open({ config: {}, models: [{ id: 'mine', engine }] })
+    // The engine ends with an `AbortError`; the caller sees why.
+    const generation = dragoman.generate({ model: 'mine', prompt: 'a' }, { signal: controller.signal })
+    await expect(generation.result()).rejects.toMatchObject({ code: 'cancelled' })
   })
 })
 

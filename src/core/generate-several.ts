@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Emit } from '../base/emit.ts'
-import { linkedSignal } from '../base/linked-signal.ts'
 import type { RequestContext } from '../contract/context.ts'
 import type { GenerationEvent, Timings, Usage } from '../contract/event.ts'
 import type { GenerationRequest } from '../contract/request.ts'
@@ -37,9 +36,10 @@ export async function generateSeveral(
   { context, emit, enter, runOne, onFailed }: Several,
 ): Promise<void> {
   const { scheduler } = context.model
-  const group = linkedSignal(context.signal)
+  const failed = new AbortController()
+  const signal = AbortSignal.any([context.signal, failed.signal])
   // Each request that runs listens.
-  setMaxListeners(0, group.signal)
+  setMaxListeners(0, signal)
   const send = oneByOne(emit)
   const beside: Promise<void>[] = []
   let totals = noTotals
@@ -80,10 +80,10 @@ export async function generateSeveral(
       try {
         // Thousands of short prompts must not hold up other work.
         if (index > 0) await nextTurn()
-        await runOne(request, { signal: group.signal, emit: inner, enter: enterOne })
+        await runOne(request, { signal, emit: inner, enter: enterOne })
       } catch (error) {
         failure ??= { index, error }
-        group.abort(error)
+        failed.abort(error)
       }
     }
     return { request, run }
@@ -91,7 +91,7 @@ export async function generateSeveral(
 
   /** Takes the slots that are free, apart from one for each request that has entered and may ask for it. */
   function runBeside(): void {
-    const isOpen = () => hasStarted && next < requests.length && !group.signal.aborted
+    const isOpen = () => hasStarted && next < requests.length && !signal.aborted
     const isFree = ({ slots, busy, queued } = scheduler.load) => busy + queued < slots
     while (isOpen() && isFree()) beside.push(runOnFreeSlot())
   }
@@ -101,7 +101,7 @@ export async function generateSeveral(
     const { request, run } = take()
     // Before the request is prepared: one that is not running could lose its place to another caller.
     const known = { inputTokens: estimatePrompt(request.prompt) }
-    const granted = ticket.slot(costOf(request, known, { later: [], principal: context.principal }), group.signal)
+    const granted = ticket.slot(costOf(request, known, { later: [], principal: context.principal }), signal)
     granted?.catch(() => undefined)
     await run(() => ({ ...ticket, slot: () => granted }))
     ticket.leave()
@@ -113,7 +113,6 @@ export async function generateSeveral(
     runBeside()
   }
   await Promise.all(beside)
-  group.unlink()
   if (failure !== undefined) {
     onFailed?.(failure.index)
     throw failure.error

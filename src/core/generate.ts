@@ -52,7 +52,7 @@ export function generate(deps: GenerateDeps, requests: Requests, context: Reques
     async run(emit) {
       let outcome: Pick<GenerationRecord, 'outcome' | 'usage' | 'timings'> = { outcome: 'engine-failed' }
       try {
-        const end = await seal((inner) => runToEnd(deps, requests, { context, emit: inner }), emit)
+        const end = await seal((inner) => runToEnd(deps, requests, { context, emit: inner }), emit, context.signal)
         const isCut = finishOfCancelled(context.signal) !== undefined
         outcome =
           end.type === 'error'

@@ -11,6 +11,7 @@ const usage: GenerationEvent = {
   usage: { inputTokens: 1, cachedInputTokens: 0, outputTokens: 1, reasoningTokens: 0 },
   timings: {},
 }
+const { signal } = new AbortController()
 const failure = new AppError('engine-failed', 'broken')
 
 function source(...steps: (GenerationEvent | Error)[]) {
@@ -22,12 +23,13 @@ function source(...steps: (GenerationEvent | Error)[]) {
   }
 }
 
-async function sealed(run: (emit: Emit<GenerationEvent>) => Promise<void>): Promise<GenerationEvent[]> {
+async function sealed(run: (emit: Emit<GenerationEvent>) => Promise<void>, ending = signal): Promise<GenerationEvent[]> {
   const all: GenerationEvent[] = []
-  await seal(run, (event) => {
+  const emit = (event: GenerationEvent) => {
     all.push(event)
     return undefined
-  })
+  }
+  await seal(run, emit, ending)
   return all
 }
 
@@ -49,10 +51,11 @@ describe('seal', () => {
     ['emitted', { type: 'error', error: failure } as const],
   ])('a failure that is %s right after the start throws as well: nothing has been generated', async (_, step) => {
     const seen: string[] = []
-    const sealing = seal(source(start, step), (event) => {
+    const note = (event: GenerationEvent) => {
       seen.push(event.type)
       return undefined
-    })
+    }
+    const sealing = seal(source(start, step), note, signal)
     await expect(sealing).rejects.toBe(failure)
     expect(seen).toEqual(['start'])
   })
@@ -69,7 +72,7 @@ describe('seal', () => {
 
   test('a reader that throws at the start event makes it reject', async () => {
     const refuse = () => Promise.reject(failure)
-    await expect(seal(source(start, text, usage), refuse)).rejects.toBe(failure)
+    await expect(seal(source(start, text, usage), refuse, signal)).rejects.toBe(failure)
   })
 
   test('a failure after the first event is one last error event', async () => {
@@ -80,6 +83,14 @@ describe('seal', () => {
     const cause = new TypeError('oops')
     const events = await sealed(source(text, cause))
     expect(events[1]).toMatchObject({ type: 'error', error: { code: 'internal', cause } })
+  })
+
+  test('after an abort, the reason of the signal is the failure, whatever the engine throws', async () => {
+    const reason = new AppError('cancelled', 'enough')
+    const abortError = new DOMException('This operation was aborted', 'AbortError')
+    await expect(sealed(source(abortError), AbortSignal.abort(reason))).rejects.toBe(reason)
+    const events = await sealed(source(text, abortError), AbortSignal.abort(reason))
+    expect(events).toEqual([text, { type: 'error', error: reason }])
   })
 
   test('a stream without a terminal event has failed', async () => {
@@ -101,11 +112,12 @@ describe('seal', () => {
 
   test('an error thrown by the reader ends the run and is the last event', async () => {
     const seen: string[] = []
-    await seal(source(text, text, usage), (event) => {
+    const read = (event: GenerationEvent) => {
       seen.push(event.type)
       if (seen.length === 2) throw failure
       return undefined
-    })
+    }
+    await seal(source(text, text, usage), read, signal)
     expect(seen).toEqual(['text-delta', 'text-delta', 'error'])
   })
 })

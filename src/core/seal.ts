@@ -8,9 +8,13 @@ export type EndEvent = Extract<GenerationEvent, { type: 'usage' | 'error' }>
 /**
  * Enforces the contract of every generation: a failure before the first event after `start` rejects, so that it can become an HTTP
  * status; later, it is a final `error` event. A run that ends without `usage` or `error` has failed; later events are dropped.
- * Resolves with the event that ended it.
+ * After an abort, the signal's reason is the failure. Resolves with the event that ended it.
  */
-export async function seal(run: (emit: Emit<GenerationEvent>) => Promise<void>, emit: Emit<GenerationEvent>): Promise<EndEvent> {
+export async function seal(
+  run: (emit: Emit<GenerationEvent>) => Promise<void>,
+  emit: Emit<GenerationEvent>,
+  signal: AbortSignal,
+): Promise<EndEvent> {
   let state = 'waiting' as 'waiting' | 'open'
   let end = undefined as EndEvent | undefined
   try {
@@ -27,8 +31,10 @@ export async function seal(run: (emit: Emit<GenerationEvent>) => Promise<void>, 
   } catch (error) {
     // The reply is complete; a failed cleanup does not concern the caller.
     if (end !== undefined) return end
-    if (state === 'waiting') throw AppError.from(error)
-    const failed: EndEvent = { type: 'error', error: AppError.from(error) }
+    // Whatever an engine throws once it is aborted, an `AbortError` of its own for example, the abort is why it ended.
+    const failure = AppError.from(signal.aborted ? signal.reason : error)
+    if (state === 'waiting') throw failure
+    const failed: EndEvent = { type: 'error', error: failure }
     await emit(failed)
     return failed
   }

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type LinkedSignal, linkedSignal } from '../base/linked-signal.ts'
 import type { LoadedModel } from '../config/models.ts'
 import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
@@ -67,14 +66,14 @@ export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
     const load: RunningLoad = {
       model: base.id,
       owner: run.principal.id,
-      stop: linkedSignal(run.signal),
+      stop: new AbortController(),
       progress: describe('waiting', { receivedBytes: 0 }),
     }
     const onProgress = (progress: LoadProgress) => {
       load.progress = progress
       run.onProgress?.(progress)
     }
-    const { signal } = load.stop
+    const signal = AbortSignal.any([run.signal, load.stop.signal])
     this.#loads.add(load)
     try {
       const isNew = await this.#turns.run(base.id, signal, () =>
@@ -83,7 +82,6 @@ export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
       if (request.isBeside !== true) this.#active = base.id
       return { model: report(this.#require(base.id)), isNew }
     } finally {
-      load.stop.unlink()
       this.#loads.delete(load)
       // A load that failed may have left none.
       if (this.#at(base.id) === undefined) this.#calledBy.delete(request.name.trim())
@@ -286,7 +284,7 @@ export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
   }
 }
 
-type RunningLoad = Pick<LoadReport, 'model' | 'owner'> & { readonly stop: LinkedSignal; progress: LoadProgress }
+type RunningLoad = Pick<LoadReport, 'model' | 'owner'> & { readonly stop: AbortController; progress: LoadProgress }
 type BringUp = Required<LoadRun> & Pick<LoadRequest, 'settings'> & { readonly sizeBytes: number }
 type UnloadOptions = Parameters<Lifecycle['unload']>[1]
 type Wish = { readonly base: LoadedModel; readonly wanted: LoadedModel; readonly request: LoadRequest }

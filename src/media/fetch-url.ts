@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream'
 import { Agent, request } from 'undici'
 import { JoinedPieces } from '../base/joined-pieces.ts'
-import { linkedSignal } from '../base/linked-signal.ts'
 import type { AppError } from '../contract/errors.ts'
 import type { MediaItem } from '../contract/media.ts'
 import { createGuardedConnect, ForbiddenAddress, type Guard } from './guarded-connect.ts'
@@ -33,10 +32,11 @@ export async function fetchUrl(
   options: FetchOptions,
 ): Promise<Fetched> {
   signal.throwIfAborted()
-  const limited = linkedSignal(signal)
+  const limit = new AbortController()
+  const limited = AbortSignal.any([signal, limit.signal])
   const late = invalid(item.at, `did not arrive within ${options.timeoutMs / 1000} seconds`)
-  const timer = setTimeout(() => limited.abort(late), options.timeoutMs)
-  const connect = createGuardedConnect(options, limited.signal)
+  const timer = setTimeout(() => limit.abort(late), options.timeoutMs)
+  const connect = createGuardedConnect(options, limited)
   const agent = new Agent({
     connect,
     connections: 1,
@@ -46,14 +46,13 @@ export async function fetchUrl(
     maxRequestsPerClient: 1,
   })
   try {
-    return await follow(checkUrl(url, item, options), { item, signal: limited.signal, agent }, options)
+    return await follow(checkUrl(url, item, options), { item, signal: limited, agent }, options)
   } catch (error) {
     signal.throwIfAborted()
-    limited.signal.throwIfAborted()
+    limited.throwIfAborted()
     throw explain(error, item)
   } finally {
     clearTimeout(timer)
-    limited.unlink()
     await agent.destroy()
   }
 }

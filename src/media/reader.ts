@@ -1,4 +1,3 @@
-import { type LinkedSignal, linkedSignal } from '../base/linked-signal.ts'
 import { AppError } from '../contract/errors.ts'
 import type { FileStore } from '../contract/file-store.ts'
 import type { HeldMedia, MediaBytes, MediaCaller, MediaItem, MediaReader } from '../contract/media.ts'
@@ -48,8 +47,8 @@ export function createMediaReader(options: MediaOptions = {}): MediaReader {
   async function read(items: readonly MediaItem[], { principal, signal }: MediaCaller): Promise<HeldMedia> {
     refuseCount(items, limits)
     const share = room.open()
-    const stop = linkedSignal(signal)
-    const work = { share, owner: principal.id, signal: stop.signal }
+    const stop = new AbortController()
+    const work = { share, owner: principal.id, signal: AbortSignal.any([signal, stop.signal]) }
     const known = new Map<string, Promise<MediaBytes>>()
     let totalBytes = 0
     try {
@@ -60,12 +59,13 @@ export function createMediaReader(options: MediaOptions = {}): MediaReader {
         if (totalBytes > limits.maxTotalBytes) throw tooMuch(item, limits)
         return bytes
       }
-      return { media: await inParallel(items, { width: parallelItems, stop }, readNext), release: share.close }
+      return {
+        media: await inParallel(items, { width: parallelItems, stop, signal: work.signal }, readNext),
+        release: share.close,
+      }
     } catch (error) {
       share.close()
       throw error
-    } finally {
-      stop.unlink()
     }
   }
 
@@ -149,25 +149,25 @@ function once<T>(known: Map<string, Promise<T>>, name: string | undefined, work:
   return running
 }
 
-type Parallel = { readonly width: number; readonly stop: LinkedSignal }
+type Parallel = { readonly width: number; readonly stop: AbortController; readonly signal: AbortSignal }
 
 /** As many as `width` at a time. The first failure stops the others; when it is thrown, all have ended. */
 async function inParallel<T, R>(
   items: readonly T[],
-  { width, stop }: Parallel,
+  { width, stop, signal }: Parallel,
   work: (item: T) => Promise<R>,
 ): Promise<readonly R[]> {
   const results: R[] = []
   const waiting = items.entries()
   const run = async () => {
     for (const [index, item] of waiting) {
-      if (stop.signal.aborted) return
+      if (signal.aborted) return
       results[index] = await work(item)
     }
   }
   const running = Array.from({ length: Math.min(width, items.length) }, () => run().catch((error) => stop.abort(error)))
   await Promise.all(running)
-  if (stop.signal.aborted) throw stop.signal.reason
+  signal.throwIfAborted()
   return results
 }
 

@@ -1,5 +1,4 @@
 import { ChurnMap } from '../../base/churn.ts'
-import { RunSignal } from '../../base/run-signal.ts'
 import type { CancelKeys, CancelReason } from '../../contract/context.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { SharedCancel } from '../../contract/store.ts'
@@ -71,9 +70,9 @@ type Stop = {
 /** A class, because all requests then share one hidden class: objects of closures and spreads cost twice as much (measured). */
 class Run implements RunHandle {
   readonly description: RunDescription
-  readonly signal = new RunSignal()
   model: string | undefined = undefined
   readonly #shared: Shared
+  readonly #controller = new AbortController()
   readonly #startedMs: number
   #lateTokens = 0
   #workEndedMs: number | undefined = undefined
@@ -83,6 +82,10 @@ class Run implements RunHandle {
     this.description = description
     this.#shared = shared
     this.#startedMs = shared.now()
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
   }
 
   servedBy(model: string): void {
@@ -101,7 +104,7 @@ class Run implements RunHandle {
     if (this.#cancelled !== undefined) return false
     this.#cancelled = { ...why, atMs: this.#shared.now() }
     this.#shared.onCancel(why.reason)
-    this.signal.abort(error)
+    this.#controller.abort(error)
     return true
   }
 

@@ -1,6 +1,5 @@
 import { setMaxListeners } from 'node:events'
 import type { Emit } from '../../base/emit.ts'
-import { linkedSignal } from '../../base/linked-signal.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent, Usage } from '../../contract/event.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
@@ -59,7 +58,8 @@ async function generateOneByOne(
     else if (event.type !== 'prompt-read') return emitInTurn(event)
     return undefined
   }
-  const { signal, abort, unlink } = linkedSignal(caller)
+  const failed = new AbortController()
+  const signal = AbortSignal.any([caller, failed.signal])
   // Every choice has its own exchange.
   setMaxListeners(0, signal)
   let failure: { readonly error: unknown } | undefined
@@ -69,11 +69,10 @@ async function generateOneByOne(
       await generateReply(deps, one, { signal, emit: emitButUsage, onLateTokens })
     } catch (error) {
       failure ??= { error }
-      abort(new AppError('cancelled', 'no longer wanted'))
+      failed.abort(new AppError('cancelled', 'no longer wanted'))
     }
   })
   await Promise.all(replies)
-  unlink()
   if (failure !== undefined) throw failure.error
   return usages
 }

@@ -1,4 +1,3 @@
-import { linkedSignal } from '../../base/linked-signal.ts'
 import { networkReason } from '../../canonical/failure-reason.ts'
 import { AppError } from '../../contract/errors.ts'
 import { isTrustedUrl } from '../names/sources.ts'
@@ -39,10 +38,10 @@ export type Watchdog = {
 
 /** A watchdog whose signal also follows `outer`. */
 export function createWatchdog(outer: AbortSignal | undefined): Watchdog {
-  const inner = linkedSignal(outer)
+  const inner = new AbortController()
   let timer: NodeJS.Timeout | undefined
   return {
-    signal: inner.signal,
+    signal: outer === undefined ? inner.signal : AbortSignal.any([outer, inner.signal]),
     within(ms, message) {
       clearTimeout(timer)
       timer = setTimeout(() => inner.abort(new AppError('model-unavailable', message)), ms)
@@ -50,8 +49,7 @@ export function createWatchdog(outer: AbortSignal | undefined): Watchdog {
     pause: () => clearTimeout(timer),
     end() {
       clearTimeout(timer)
-      inner.unlink()
-      inner.abort(undefined)
+      inner.abort()
     },
   }
 }

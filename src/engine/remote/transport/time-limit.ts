@@ -1,5 +1,3 @@
-import { linkedSignal } from '../../../base/linked-signal.ts'
-
 type Limit = { readonly timeoutMs: number; tooLate(): Error }
 
 /** Runs work with a signal that fires with the caller's, or with `tooLate()` after `timeoutMs`. */
@@ -8,13 +6,12 @@ export async function withTimeLimit<T>(
   { timeoutMs, tooLate }: Limit,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const limited = linkedSignal(signal)
-  const timer = setTimeout(() => limited.abort(tooLate()), timeoutMs)
+  const limit = new AbortController()
+  const timer = setTimeout(() => limit.abort(tooLate()), timeoutMs)
   try {
-    return await work(limited.signal)
+    return await work(AbortSignal.any([signal, limit.signal]))
   } finally {
     clearTimeout(timer)
-    limited.unlink()
   }
 }
 
