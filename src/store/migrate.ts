@@ -1,4 +1,5 @@
-import { type Kysely, Migrator } from 'kysely'
+import type { Kysely } from 'kysely'
+import { Migrator } from 'kysely/migration'
 import { AppError } from '../contract/errors.ts'
 import { migrationProvider } from './migrations.ts'
 import type { Tables } from './tables.ts'

@@ -1,4 +1,5 @@
-import type { Kysely, Migration, MigrationProvider } from 'kysely'
+import type { Kysely } from 'kysely'
+import type { Migration, MigrationProvider } from 'kysely/migration'
 
 /**
  * All changes of the tables, by name, in the order of their names. One that was released stays as it is. They see the tables of their

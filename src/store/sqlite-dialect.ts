@@ -29,6 +29,11 @@ class TransactionalAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true
   }
+
+  /** Their lanes let them wait for each other, and no more than they must. */
+  override get supportsMultipleConnections(): boolean {
+    return true
+  }
 }
 
 /** A client that one connection uses at a time; who needs it waits for the one before. */
