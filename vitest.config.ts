@@ -29,7 +29,7 @@ const alone = { fileParallelism: false, testTimeout: 60_000, hookTimeout: 60_000
 const built = { globalSetup: 'test/support/built-program.ts', server: { deps: { external: [/\/dist\//] } } }
 
 // `unit` needs nothing but the code; `e2e` starts servers, workers and real clients on loopback; `soak` runs for minutes,
-// `agents` runs coding agents.
+// `agents` runs coding agents, `v8-habits` shows what V8 does and our code relies on or avoids.
 export default defineConfig({
   test: {
     reporters: ['default', './test/closing-line.ts'],
@@ -56,6 +56,10 @@ export default defineConfig({
           ...built,
           sequence: { groupOrder: 1 },
         },
+      },
+      {
+        plugins: [testWhatIsBuilt],
+        test: { name: 'v8-habits', include: ['test/v8-habits/**/*.test.ts'], ...alone, ...built, sequence: { groupOrder: 4 } },
       },
       {
         plugins: [testWhatIsBuilt],

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import { formatNumber, median, sectionLines } from '../bench/report.ts'
+import { median } from '../bench/report.ts'
 import { inTurns, startAll } from '../bench/rounds.ts'
-import { better, comparedRows, grownRows, ratioRows } from '../bench/section.ts'
-import { predictMs, seaText, sizeName } from '../bench/sizes.ts'
+import { comparedRows, grownRows, ratioRows } from '../bench/section.ts'
 
 test('the median is the middle value, or the mean of the two in the middle', () => {
   expect(median([9, 1, 2])).toBe(2)
@@ -30,42 +29,6 @@ test('ratios to other samples of the same name are of the same rounds; sizes are
   expect(grownRows(sizes).map(({ name, ratio }) => [name, ratio])).toEqual([
     ['1k', 1],
     ['2k', 2.5],
-  ])
-})
-
-test('numbers have three digits and no exponent', () => {
-  expect([0.01234, 9.996, 99.96, 999.4, 999.6, 123_456.7].map(formatNumber)).toEqual([
-    '0.0123',
-    '10.0',
-    '100',
-    '999',
-    '1000',
-    '123457',
-  ])
-})
-
-test('all sections are one table: ratios first, columns aligned, reasons in full', () => {
-  const rows = comparedRows(
-    new Map([
-      ['dragoman', [1000, 2000, 3000]],
-      ['proxy', [4000, 4000, 6000]],
-    ]),
-    { isTime: false },
-  )
-  const long = { name: 'LiteLLM', reason: 'it cannot be installed, for a reason that is longer than the whole table is wide' }
-  const missing = [long, { name: 'SMG', reason: 'none' }]
-  const one = { title: 'whole replies', ratio: better, unit: 'requests/s', rows, missing }
-  const lines = sectionLines([one, { ...one, title: 'a longer title of a section', missing: [] }])
-  expect(lines).toEqual([
-    'whole replies                dragoman is better by  requests/s  rounds',
-    '  dragoman                                    1.00        2000       3',
-    '  proxy                                      0.500        4000       3',
-    '  LiteLLM: it cannot be installed, for a reason that is longer than the whole table is wide',
-    '  SMG: none',
-    '',
-    'a longer title of a section  dragoman is better by  requests/s  rounds',
-    '  dragoman                                    1.00        2000       3',
-    '  proxy                                      0.500        4000       3',
   ])
 })
 
@@ -116,12 +79,4 @@ test('what cannot be started has a reason; ours must start', async () => {
     missing: [{ name: 'b', reason: 'no such program' }],
   })
   await expect(startAll(targets, start('ours'))).rejects.toThrow('no such program')
-})
-
-test('a text has the words that it should have, and a longer prompt takes more than its share', () => {
-  expect(seaText(40).split(' ')).toHaveLength(40)
-  const longerMs = predictMs({ size: 1000, ms: 10 }, 4000)
-  expect(longerMs).toBeGreaterThan(40)
-  expect(longerMs).toBeLessThan(160)
-  expect([200, 1000, 128_000].map(sizeName)).toEqual(['200', '1k', '128k'])
 })

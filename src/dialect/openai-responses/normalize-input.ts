@@ -14,7 +14,7 @@ export function normalizeInput(input: ResponseWire['input']): readonly (StoredIt
 function withId(item: WireItem): StoredItem {
   const type = item.type ?? 'message'
   const id = typeof item.id === 'string' ? item.id : createIdFor(type)
-  // It does not begin with the item: see `hidden-classes.test.ts`.
+  // It does not begin with the item: see `test/v8-habits/hidden-classes.test.ts`.
   const complete = { type, ...item, ...(isKnownItem(item) && completionOf(item)) }
   return { id, json: Object.assign(complete, { type, id }) }
 }

@@ -51,7 +51,7 @@ export function encodeHead(wire: ResponseWire, { id, createdAtMs, references }: 
     presence_penalty: wire.presence_penalty ?? 0,
     frequency_penalty: wire.frequency_penalty ?? 0,
     truncation: wire.truncation ?? 'disabled',
-    // So that an encoder adds no fields to the head: see `hidden-classes.test.ts`.
+    // So that an encoder adds no fields to the head: see `test/v8-habits/hidden-classes.test.ts`.
     ...begun,
     ...(typeof wire.user === 'string' && { user: wire.user }),
   }
