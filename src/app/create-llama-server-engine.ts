@@ -5,17 +5,15 @@ import type { MediaConverter } from '../contract/media-converter.ts'
 import { LlamaServerEngine } from '../engine/llama-server/engine.ts'
 import type { ServerPlan } from '../engine/llama-server/server-plan.ts'
 import { createRemoteEngine } from '../engine/remote/engine.ts'
+import type { ModelFiles } from '../lifecycle/fetch-files.ts'
 import { readProjectorType } from '../registry/gguf/projector-type.ts'
-import type { Source } from '../registry/names/sources.ts'
-import { locateAdapters, locateDraft } from './locate-files.ts'
+import type { LocateFiles } from './create-llama-engine.ts'
+import { serverNeed } from './memory-sharing.ts'
 
 type LlamaServerParts = {
   readonly log: Logger
   readonly converter: MediaConverter
-  /** Finds or fetches a file; resolves with its path. */
-  fetchFile(sources: readonly Source[], options: { readonly signal: AbortSignal; readonly sha256?: string }): Promise<string>
-  /** Resolves when the memory that the server needs is reserved. */
-  reserve(plan: ServerPlan, signal: AbortSignal): Promise<void>
+  readonly locateFiles: LocateFiles
 }
 
 /**
@@ -28,23 +26,19 @@ const withoutSeparators: ReadonlySet<string | undefined> = new Set(['mlp', 'ldp'
 const reasoningArgument = /^(?:-rea|--reasoning|--chat[-_]template[-_]kwargs)(?:=|$)/
 
 /** An engine that runs a configured llama-server as a child process. Nothing is started yet. */
-export function createLlamaServer(
-  config: LlamaServerModelConfig,
-  { log, converter, fetchFile, reserve }: LlamaServerParts,
-): Engine {
+export function createLlamaServer(config: LlamaServerModelConfig, { log, converter, locateFiles }: LlamaServerParts): Engine {
   const { id, slots, toolFormat, defaults, adapters = [], args } = config
   let separatesMedia = false
   return new LlamaServerEngine({
     id,
     log,
     locate: async (signal) => {
-      const fetch: Fetch = (sources, sha256) => fetchFile(sources, { signal, ...(sha256 !== undefined && { sha256 }) })
-      const plan = await locate(config, fetch)
-      const { mmprojPath } = plan
+      const files = await locateFiles(signal)
+      const { mmprojPath } = files
       separatesMedia = mmprojPath !== undefined && withoutSeparators.has(await readProjectorType(mmprojPath))
-      await reserve(plan, signal)
-      return plan
+      return planOf(config, files)
     },
+    need: serverNeed,
     createUpstream: ({ url, apiKey, model }) =>
       createRemoteEngine({
         id,
@@ -64,24 +58,19 @@ export function createLlamaServer(
   })
 }
 
-type Fetch = (sources: readonly Source[], sha256?: string) => Promise<string>
-
-async function locate(config: LlamaServerModelConfig, fetchFile: Fetch): Promise<ServerPlan> {
-  const { binary, source, sha256, mmproj, contextLength, slots, threads, gpuLayers, flashAttention, draft, args } = config
+function planOf(config: LlamaServerModelConfig, files: ModelFiles): ServerPlan {
+  const { binary, contextLength, slots, threads, gpuLayers, flashAttention, cacheTypeK, cacheTypeV, chatTemplate, args } = config
   return {
+    ...files,
     binary,
-    modelPath: await fetchFile(source, sha256),
-    ...(mmproj !== undefined && { mmprojPath: await fetchFile(mmproj) }),
     contextLength,
     slots,
     flashAttention,
     extraArguments: args,
     ...(threads !== undefined && { threads }),
     ...(gpuLayers !== undefined && { gpuLayers }),
-    ...(config.cacheTypeK !== undefined && { cacheTypeK: config.cacheTypeK }),
-    ...(config.cacheTypeV !== undefined && { cacheTypeV: config.cacheTypeV }),
-    ...(config.chatTemplate !== undefined && { chatTemplatePath: config.chatTemplate }),
-    ...(config.adapters !== undefined && { adapters: await locateAdapters(config.adapters, fetchFile) }),
-    ...(draft !== undefined && { draft: await locateDraft(draft, fetchFile) }),
+    ...(cacheTypeK !== undefined && { cacheTypeK }),
+    ...(cacheTypeV !== undefined && { cacheTypeV }),
+    ...(chatTemplate !== undefined && { chatTemplatePath: chatTemplate }),
   }
 }

@@ -1,32 +1,19 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { fileReason } from '../canonical/failure-reason.ts'
 import { limitsOf } from '../config/limits-schema.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import type { LoadedModel } from '../config/models.ts'
-import type { LlamaModelConfig } from '../config/schema.ts'
 import type { Engine } from '../contract/engine.ts'
-import { AppError } from '../contract/errors.ts'
 import type { MediaConverter } from '../contract/media-converter.ts'
-import type { Resident } from '../contract/residency.ts'
-
 import type { Scheduler } from '../contract/scheduler.ts'
 import type { ServedModel } from '../contract/served-model.ts'
 import type { FairSchedulerOptions } from '../core/schedule/fair-scheduler.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'
-import type { LoadOptions } from '../engine/llama/channel/ipc.ts'
-import { shortHash } from '../engine/llama/channel/short-hash.ts'
-import { LlamaEngine } from '../engine/llama/engine.ts'
+import { fetchFiles, type ModelWithFiles } from '../lifecycle/fetch-files.ts'
 import type { DownloadProgress } from '../registry/fetch/download.ts'
-import { ensureModelFile } from '../registry/fetch/fetch-model.ts'
-import { requireReadableGguf } from '../registry/gguf/require-gguf.ts'
-import type { Source } from '../registry/names/sources.ts'
+import { createLlama, type LocateFiles } from './create-llama-engine.ts'
 import { createLlamaServer } from './create-llama-server-engine.ts'
 import { createRemote } from './create-remote-engine.ts'
-import { ensureLlamaPackage } from './llama-package.ts'
-import { type FetchFile, locateAdapters, locateDraft } from './locate-files.ts'
-import { type MemorySharing, serverNeed, workerNeed } from './memory-sharing.ts'
+import type { MemorySharing } from './memory-sharing.ts'
 
 /** A model of this server, with its names and how it is loaded. */
 export type RegisteredModel = ServedModel & {
@@ -69,23 +56,22 @@ type ModelFactory = {
 
 /** Creates a configured model. Nothing is loaded yet. */
 export function createModel(config: LoadedModel, factory: ModelFactory): RegisteredModel {
-  const file: FileState = { isAwaited: false }
-  const place: Place = { file, resident: undefined }
-  const engine = createEngine(config, factory, place)
-  const scheduler = factory.createScheduler({ id: config.id, slots: config.slots, maxQueued: config.maxQueued, engine })
+  const { id, aliases, load, required, standIn, slots, maxQueued } = config
+  const waits = { file: false }
+  const engine = createEngine(config, factory, waits)
+  const scheduler = factory.createScheduler({ id, slots, maxQueued, engine })
   const resident = factory.sharing.add(config, engine)
-  place.resident = resident
   return {
-    id: config.id,
-    aliases: config.aliases,
-    loadsAtStart: config.load === 'start',
-    required: config.required,
+    id,
+    aliases,
+    loadsAtStart: load === 'start',
+    required,
     mayRecover: config.engine === 'remote',
     createdAtMs: Date.now(),
-    standIn: config.standIn,
+    standIn,
     config,
     get isAwaitingFile() {
-      return file.isAwaited
+      return waits.file
     },
     engine,
     limits: limitsOf(factory.limits, config.limits),
@@ -129,122 +115,34 @@ export function registerOwnModel(
   }
 }
 
-type FileState = { isAwaited: boolean }
+/** Finds or fetches the files of a model, whose alias others answer to meanwhile. */
+function filesOf(config: LoadedModel & ModelWithFiles, { home, observer }: ModelFactory, waits: { file: boolean }): LocateFiles {
+  const { id } = config
+  return async (signal) => {
+    const files = await fetchFiles(config, {
+      home,
+      signal,
+      onFetch: () => {
+        waits.file = true
+        observer.onFetch(id)
+      },
+      onProgress: (progress) => observer.onDownload(id, progress),
+      onNote: (note) => observer.onNote(id, note),
+    })
+    waits.file = false
+    return files
+  }
+}
 
-/** What the engine of a model finds out while it loads, and whom it asks. */
-type Place = { readonly file: FileState; resident: Resident | undefined }
-
-function createEngine(config: LoadedModel, factory: ModelFactory, place: Place): Engine {
+function createEngine(config: LoadedModel, factory: ModelFactory, waits: { file: boolean }): Engine {
   switch (config.engine) {
     case 'llama':
-      return new LlamaEngine({
-        id: config.id,
-        locate: (signal) => locate(config, factory, { signal, ...place }),
-        log: factory.log,
-        adapters: (config.adapters ?? []).map(({ name, scale }) => ({ name, scale })),
-        constrainsAllTools: config.toolStrategy === 'two-pass',
-        ...(config.defaults !== undefined && { sampling: config.defaults }),
-      })
+      return createLlama(config, { ...factory, locateFiles: filesOf(config, factory, waits) })
     case 'llama-server':
-      return createLlamaServer(config, {
-        log: factory.log,
-        converter: factory.converter,
-        fetchFile: (sources, { signal, sha256 }) =>
-          fetchFile({ id: config.id, source: sources, sha256 }, factory, { signal, file: place.file }),
-        reserve: async (plan, signal) => place.resident?.reserve(await serverNeed(plan), signal),
-      })
+      return createLlamaServer(config, { ...factory, locateFiles: filesOf(config, factory, waits) })
     case 'remote':
       return createRemote(config, factory)
     case 'fake':
       return createFakeEngine(config)
   }
-}
-
-/** The path of the model file, fetched if necessary, and its load options. */
-async function locate(config: LlamaModelConfig, factory: ModelFactory, attempt: FetchAttempt & Place): Promise<LoadOptions> {
-  const {
-    id,
-    source,
-    sha256,
-    slots,
-    flashAttention,
-    cacheTypeK,
-    cacheTypeV,
-    speculation,
-    draft,
-    prefixCache,
-    contextLength,
-    threads,
-    batchSize,
-    stopWithinMs,
-    gpuLayers,
-    chatTemplate,
-    toolFormat,
-  } = config
-  const fetch: FetchFile = (sources) => fetchFile({ id, source: sources }, factory, attempt)
-  const modelPath = await fetchFile({ id, source, sha256 }, factory, attempt)
-  const adapters = await locateAdapters(config.adapters ?? [], fetch)
-  const located = draft === undefined ? {} : { draft: await locateDraft(draft, fetch) }
-  const files = { modelPath, draftPath: located.draft?.modelPath, otherPaths: adapters.map(({ path }) => path) }
-  for (const path of [modelPath, files.draftPath, ...files.otherPaths]) if (path !== undefined) await requireReadableGguf(path)
-  const onNote = (note: string) => factory.observer.onNote(id, note)
-  const enginePath = await ensureLlamaPackage({ home: factory.home, signal: attempt.signal, onNote })
-  await attempt.resident?.reserve(await workerNeed(config, files), attempt.signal)
-  return {
-    modelPath,
-    ...(enginePath !== undefined && { enginePath }),
-    slots,
-    flashAttention,
-    ...(speculation !== undefined && { speculation }),
-    ...located,
-    ...(prefixCache !== undefined && { prefixCache: { ...prefixCache, folder: prefixFolder(factory.home, id) } }),
-    ...(adapters.length > 0 && { adapters }),
-    ...(contextLength !== undefined && { contextLength }),
-    ...(threads !== undefined && { threads }),
-    ...(batchSize !== undefined && { batchSize }),
-    stopWithinMs,
-    ...(gpuLayers !== undefined && { gpuLayers }),
-    ...(cacheTypeK !== undefined && { cacheTypeK }),
-    ...(cacheTypeV !== undefined && { cacheTypeV }),
-    ...(toolFormat !== undefined && { toolFormat }),
-    ...(chatTemplate !== undefined && { chatTemplate: await readTemplate(chatTemplate) }),
-  }
-}
-
-/** Ids may have characters that names of folders cannot. */
-function prefixFolder(home: string, id: string): string {
-  return join(home, 'prefix-cache', shortHash(id))
-}
-
-async function readTemplate(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (error) {
-    const message = `its chatTemplate '${path}' cannot be read: ${fileReason(error)}`
-    throw new AppError('model-unavailable', message, { cause: error })
-  }
-}
-
-type FetchAttempt = { readonly signal: AbortSignal; readonly file: FileState }
-type WantedFile = { readonly id: string; readonly source: readonly Source[]; readonly sha256?: string | undefined }
-
-/** The path of a model's file, fetched if necessary. */
-async function fetchFile(
-  { id, source, sha256 }: WantedFile,
-  { home, observer }: ModelFactory,
-  { signal, file }: FetchAttempt,
-): Promise<string> {
-  const path = await ensureModelFile(source, {
-    home,
-    signal,
-    ...(sha256 !== undefined && { sha256 }),
-    onFetch: () => {
-      file.isAwaited = true
-      observer.onFetch(id)
-    },
-    onProgress: (progress) => observer.onDownload(id, progress),
-    onNote: (note) => observer.onNote(id, note),
-  })
-  file.isAwaited = false
-  return path
 }

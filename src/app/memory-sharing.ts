@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
 import type { LoadedConfig } from '../config/load.ts'
 import type { LoadedModel } from '../config/models.ts'
-import type { LlamaModelConfig } from '../config/schema.ts'
-import type { Engine } from '../contract/engine.ts'
-import type { MemoryNeed, Residency, Resident } from '../contract/residency.ts'
+import type { Engine, MemoryNeed } from '../contract/engine.ts'
+import type { Residency, Resident } from '../contract/residency.ts'
+import type { LoadOptions } from '../engine/llama/channel/ipc.ts'
 import type { ServerPlan } from '../engine/llama-server/server-plan.ts'
-import { memoryNeed } from '../registry/gguf/memory-need.ts'
+import { type LoadPlan, memoryNeed } from '../registry/gguf/memory-need.ts'
 import { budgetBytes } from '../registry/names/memory.ts'
 import { ModelMemory } from '../residency/model-memory.ts'
 import type { ResidencyLimits } from '../residency/rules.ts'
@@ -53,43 +53,29 @@ function limitsOf({ budget, minResidencyMs, unloadAfterMs }: LoadedConfig['memor
   return { budgetBytes: budgetBytes(budget), minResidencyMs, idleGraceMs, ...idle }
 }
 
-type WorkerFiles = {
-  readonly modelPath: string
-  readonly draftPath?: string | undefined
-  /** Those of adapters. */
-  readonly otherPaths?: readonly string[]
-}
-
-/** What a model of the embedded engine needs, with its files. */
-export function workerNeed(
-  config: LlamaModelConfig,
-  { modelPath, draftPath, otherPaths = [] }: WorkerFiles,
-): Promise<MemoryNeed> {
-  const { slots, flashAttention, contextLength, batchSize, cacheTypeK, cacheTypeV } = config
-  return memoryNeed({
-    modelPath,
-    slots,
-    flashAttention,
-    longestDefaultContext,
-    processBytes: workerBytes,
-    otherPaths,
-    ...(contextLength !== undefined && { contextLength }),
-    ...(batchSize !== undefined && { batchSize }),
-    ...(cacheTypeK !== undefined && { cacheTypeK }),
-    ...(cacheTypeV !== undefined && { cacheTypeV }),
-    ...(draftPath !== undefined && { draftPath }),
-  })
+/** What a model of the embedded engine needs. */
+export function workerNeed(plan: LoadOptions): Promise<MemoryNeed> {
+  return needOf(plan, { flashAttention: plan.flashAttention, longestDefaultContext, processBytes: workerBytes })
 }
 
 /** What a llama-server needs. */
 export function serverNeed(plan: ServerPlan): Promise<MemoryNeed> {
-  const { modelPath, slots, contextLength, flashAttention, cacheTypeK, cacheTypeV, draft, mmprojPath, adapters = [] } = plan
+  return needOf(plan, { flashAttention: plan.flashAttention !== false, processBytes: serverBytes })
+}
+
+function needOf(
+  plan: LoadOptions | ServerPlan,
+  process: Pick<LoadPlan, 'flashAttention' | 'longestDefaultContext' | 'processBytes'>,
+) {
+  const { modelPath, slots, contextLength, cacheTypeK, cacheTypeV, draft, adapters = [] } = plan
+  const batchSize = 'batchSize' in plan ? plan.batchSize : undefined
+  const mmprojPath = 'mmprojPath' in plan ? plan.mmprojPath : undefined
   return memoryNeed({
     modelPath,
     slots,
-    contextLength,
-    flashAttention: flashAttention !== false,
-    processBytes: serverBytes,
+    ...process,
+    ...(contextLength !== undefined && { contextLength }),
+    ...(batchSize !== undefined && { batchSize }),
     ...(cacheTypeK !== undefined && { cacheTypeK }),
     ...(cacheTypeV !== undefined && { cacheTypeV }),
     ...(draft !== undefined && { draftPath: draft.modelPath }),

@@ -1,5 +1,6 @@
 import type { Emit, OnLateTokens } from '../base/emit.ts'
 import type { CallerKeys } from './caller-keys.ts'
+import type { AppError } from './errors.ts'
 import type { EngineEvent } from './event.ts'
 import type { CanonicalPath } from './field.ts'
 import type { OutputFormat } from './output-format.ts'
@@ -194,6 +195,24 @@ export type EngineCapabilities = {
   readonly services?: Services
 }
 
+/** The memory that a model needs, before it is loaded. */
+export type MemoryNeed = {
+  readonly bytes: number
+  /**
+   * The longest context, in tokens of each slot, that fits a budget with the other settings as they are: at most what the model was
+   * trained for. Undefined where its file does not say that.
+   */
+  longestContext(budgetBytes: number): number | undefined
+  /** The refusal of a model that needs more than the budget: what it needs, and what to do. */
+  tooLarge(budgetBytes: number): AppError
+}
+
+/**
+ * Reserves the memory that a start needs. Resolves when it is free; rejects with `need.tooLarge` where it never will be, or with the
+ * signal's reason. It is free again when the engine is `stopped` or has `failed`.
+ */
+export type Admit = (need: MemoryNeed, signal: AbortSignal) => Promise<void>
+
 /** Anything that generates tokens. */
 export interface Engine {
   readonly state: EngineState
@@ -201,8 +220,11 @@ export interface Engine {
   readonly capabilities: EngineCapabilities
   /** Calls the listener after every change of `state`. Returns a function that unsubscribes. */
   onState(listener: (state: EngineState) => void): () => void
-  /** Loads the model if necessary; resolves when it is ready. Undefined: it is ready. Rejects with `model-unavailable` when that fails. */
-  ensureReady(signal: AbortSignal): Promise<void> | undefined
+  /**
+   * Loads the model if necessary; resolves when it is ready. Undefined: it is ready. Rejects with `model-unavailable` when that fails. An
+   * engine that needs this machine's memory awaits `admit` before each start of its process, also before later ones.
+   */
+  ensureReady(signal: AbortSignal, admit?: Admit): Promise<void> | undefined
   /**
    * Throws `unsupported-field`, at its part, for media that the model cannot read, as far as it is known now: before they are read, so that
    * nothing is fetched in vain. Media that were not read yet may be references. Absent: the engine reads all.

@@ -1,5 +1,4 @@
 import type { Engine } from './engine.ts'
-import type { AppError } from './errors.ts'
 import type { Scheduler } from './scheduler.ts'
 
 /**
@@ -32,18 +31,6 @@ export type ResidentModel = {
   readonly idleTtlMs?: number
 }
 
-/** The memory that a model needs, before it is loaded. */
-export type MemoryNeed = {
-  readonly bytes: number
-  /**
-   * The longest context, in tokens of each slot, that fits a budget with the other settings as they are: at most what the model was
-   * trained for. Undefined where its file does not say that.
-   */
-  longestContext(budgetBytes: number): number | undefined
-  /** The refusal of a model that needs more than the budget: what it needs, and what to do. */
-  tooLarge(budgetBytes: number): AppError
-}
-
 /** A model's part in the memory of this machine. */
 export interface Resident {
   readonly status: ResidencyStatus
@@ -53,11 +40,6 @@ export interface Resident {
   readonly longestContext: number | undefined
   /** The same scheduler, whose tickets are ready when the model is loaded; those that use the model keep it loaded. */
   gate(scheduler: Scheduler): Scheduler
-  /**
-   * Resolves when the model's memory is reserved; the engine asks before it starts the process that needs it, and again before each
-   * restart. The memory is free again when the engine is `stopped` or has `failed`. Rejects with `need.tooLarge` for more than the budget.
-   */
-  reserve(need: MemoryNeed, signal: AbortSignal): Promise<void>
   /** Loads the model, unloading others as a request for it would. Rejects with `model-unavailable`, or the signal's reason. */
   load(signal: AbortSignal): Promise<void>
   /** As `load`, but into free memory only. False: there is too little; the first request for the model loads it. */
@@ -69,7 +51,7 @@ export interface Resident {
    * rejects with `request-conflict`. Requests that come meanwhile wait, and load it again. It ends a load.
    */
   unload(options: { readonly drainMs: number; readonly force: boolean }): Promise<void>
-  /** Forgets the model: it reserves no memory from now on, and requests that wait for it are refused. */
+  /** Forgets the model: its loads reserve no memory from now on, and requests that wait for it are refused. */
   remove(): void
 }
 

@@ -1,85 +1,49 @@
-import { stat } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
 import type { LoadedModel } from '../config/models.ts'
-import type { LlamaModelConfig } from '../config/schema.ts'
-import type { LoadProgress } from '../contract/lifecycle.ts'
-import type { DownloadProgress } from '../registry/fetch/download.ts'
-import { ensureModelFile } from '../registry/fetch/fetch-model.ts'
+import type { LlamaModelConfig, LlamaServerModelConfig } from '../config/schema.ts'
+import { ensureModelFile, type ModelFileOptions } from '../registry/fetch/fetch-model.ts'
+import { weightsOf } from '../registry/gguf/memory-need.ts'
 import type { Source } from '../registry/names/sources.ts'
 
-export type FetchOptions = {
-  readonly home: string
-  readonly signal: AbortSignal
-  readonly token: string | undefined
-  readonly env: Readonly<Record<string, string | undefined>>
-  onProgress(progress: LoadProgress): void
+/** A model that has files: others run elsewhere, or have none. */
+export type ModelWithFiles = LlamaModelConfig | LlamaServerModelConfig
+
+/** Where the files of a model are, with what its configuration says of each. */
+export type ModelFiles = {
+  readonly modelPath: string
+  readonly mmprojPath?: string
+  readonly draft?: Omit<NonNullable<LlamaModelConfig['draft']>, 'source'> & { readonly modelPath: string }
+  readonly adapters?: { path: string; scale: number }[]
 }
 
-type Wanted = { readonly sources: readonly Source[]; readonly sha256?: string | undefined }
-
-/** The files of a model: that of the model first. */
-export type ModelFiles = { readonly paths: readonly string[]; readonly sizeBytes: number }
-
-/** Fetches and checks the files that a model needs; one that needs none has none. Rejects as `ensureModelFile`. */
-export async function fetchFiles(config: LoadedModel, options: FetchOptions): Promise<ModelFiles> {
-  const { home, signal, token, env, onProgress } = options
-  const report = (phase: LoadProgress['phase']) => (progress: DownloadProgress) => onProgress(describe(phase, progress))
-  const paths: string[] = []
-  for (const { sources, sha256 } of filesOf(config)) {
-    const path = await ensureModelFile(sources, {
-      home,
-      signal,
-      sha256,
-      env: token === undefined ? env : { ...env, HF_TOKEN: token },
-      onProgress: report('downloading'),
-      onVerify: report('verifying'),
-    })
-    paths.push(path)
-  }
-  return { paths, sizeBytes: await sizeOf(paths) }
+export function hasFiles(config: LoadedModel): config is LoadedModel & ModelWithFiles {
+  return config.engine === 'llama' || config.engine === 'llama-server'
 }
 
-/** The share of bytes as a load's progress. */
-export function describe(phase: LoadProgress['phase'], { receivedBytes, totalBytes = 0 }: DownloadProgress): LoadProgress {
-  const fraction = totalBytes === 0 ? 0 : Math.min(1, receivedBytes / totalBytes)
-  return { phase, doneBytes: receivedBytes, totalBytes, fraction }
-}
-
-function filesOf(config: LoadedModel): readonly Wanted[] {
-  switch (config.engine) {
-    case 'llama':
-      return [{ sources: config.source, sha256: config.sha256 }, ...adaptersOf(config)]
-    case 'llama-server': {
-      const others = [config.mmproj, config.draft?.source].filter((sources) => sources !== undefined)
-      return [{ sources: config.source, sha256: config.sha256 }, ...others.map((sources) => ({ sources })), ...adaptersOf(config)]
-    }
-    case 'remote':
-    case 'fake':
-      return []
+/** Finds, fetches and checks the files that a model needs, one after another. Rejects as `ensureModelFile`. */
+export async function fetchFiles(config: ModelWithFiles, options: Omit<ModelFileOptions, 'sha256'>): Promise<ModelFiles> {
+  const fetch = (sources: readonly Source[], sha256?: string) => ensureModelFile(sources, { ...options, sha256 })
+  const modelPath = await fetch(config.source, config.sha256)
+  const mmproj = config.engine === 'llama-server' ? config.mmproj : undefined
+  const mmprojPath = mmproj === undefined ? undefined : await fetch(mmproj)
+  const adapters: { path: string; scale: number }[] = []
+  for (const { source, scale } of config.adapters ?? []) adapters.push({ path: await fetch(source), scale })
+  const { source: draftSource, ...draft } = config.draft ?? {}
+  return {
+    modelPath,
+    ...(mmprojPath !== undefined && { mmprojPath }),
+    ...(adapters.length > 0 && { adapters }),
+    ...(draftSource !== undefined && { draft: { modelPath: await fetch(draftSource), ...draft } }),
   }
 }
 
-function adaptersOf({ adapters = [] }: Pick<LlamaModelConfig, 'adapters'>): readonly Wanted[] {
-  return adapters.map(({ source }) => ({ sources: source }))
+/** All of them, that of the model first. */
+export function pathsOf({ modelPath, mmprojPath, draft, adapters = [] }: ModelFiles): readonly string[] {
+  const others = [mmprojPath, draft?.modelPath].filter((path) => path !== undefined)
+  return [modelPath, ...others, ...adapters.map(({ path }) => path)]
 }
 
-/** The bytes that are loaded: of a split model, all parts. */
-async function sizeOf(paths: readonly string[]): Promise<number> {
-  const sizes = await Promise.all(
-    paths.flatMap(partsOf).map((path) =>
-      stat(path).then(
-        ({ size }) => size,
-        // Gone since it was checked: the engine says so.
-        () => 0,
-      ),
-    ),
-  )
+/** The bytes that are loaded: of a split model, all parts. A file that has gone since it was checked has none: the engine says so. */
+export async function sizeOf(files: ModelFiles): Promise<number> {
+  const sizes = await Promise.all(pathsOf(files).map(weightsOf))
   return sizes.reduce((sum, size) => sum + size, 0)
-}
-
-function partsOf(path: string): readonly string[] {
-  const [, stem, count] = /([^/\\]*)-00001-of-(\d{5})\.gguf$/i.exec(path) ?? []
-  if (stem === undefined) return [path]
-  const number = (index: number) => String(index + 1).padStart(5, '0')
-  return Array.from({ length: Number(count) }, (_, index) => join(dirname(path), `${stem}-${number(index)}-of-${count}.gguf`))
 }

@@ -12,16 +12,15 @@ import type {
   ModelReport,
   ModelWanted,
 } from '../contract/lifecycle.ts'
-import { loadModel } from '../contract/served-model.ts'
 import { applySettings } from './apply-settings.ts'
-import { describe, fetchFiles } from './fetch-files.ts'
+import { bringUp, progressOf } from './bring-up.ts'
+import { fetchFiles, hasFiles, type ModelFiles, sizeOf } from './fetch-files.ts'
 import { findAdapters } from './find-adapters.ts'
 import { findByName, findModel } from './find-model.ts'
 import { listFiles } from './list-files.ts'
 import { lookUp } from './look-up.ts'
 import { decidingLoad, type ManagedModel, refuseInUse, refuseOwn, report, requestsOf, unknownName } from './model-report.ts'
 import { takeFile } from './take-file.ts'
-import { tryTemplate } from './try-template.ts'
 import { Turns } from './turns.ts'
 import { writeTemplate } from './write-template.ts'
 
@@ -67,7 +66,7 @@ export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
       model: base.id,
       owner: run.principal.id,
       stop: new AbortController(),
-      progress: describe('waiting', { receivedBytes: 0 }),
+      progress: progressOf('waiting', { receivedBytes: 0 }),
     }
     const onProgress = (progress: LoadProgress) => {
       load.progress = progress
@@ -97,15 +96,14 @@ export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
     { signal, onProgress = () => undefined }: Omit<LoadRun, 'principal'>,
   ): Promise<string> {
     const found = await this.#find(wanted, signal)
-    const { home, env = process.env } = this.#deps
+    const { env = process.env } = this.#deps
     const config =
       files === undefined
         ? found
         : await takeFile(found, files, (source) => listFiles(source, { env, token: wanted.token, signal }))
-    const { paths } = await fetchFiles(config, { home, env, signal, token: wanted.token, onProgress })
-    const [path] = paths
-    if (path === undefined) throw new AppError('invalid-request', `model '${config.id}' has no file to fetch`, { at: ['name'] })
-    return path
+    const fetched = await this.#fetchFiles(config, { signal, token: wanted.token, onProgress })
+    if (fetched !== undefined) return fetched.modelPath
+    throw new AppError('invalid-request', `model '${config.id}' has no file to fetch`, { at: ['name'] })
   }
 
   async unload(name: string, { endsRequests, principal }: UnloadOptions): Promise<string> {
@@ -187,24 +185,37 @@ export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
   }
 
   async #load({ base, wanted, request }: Wish, run: Required<LoadRun>): Promise<boolean> {
-    const { home, env = process.env } = this.#deps
     const current = this.#at(base.id)
     const isSame = current?.config !== undefined && isDeepStrictEqual(decidingLoad(current.config), decidingLoad(wanted))
     if (isSame && !request.reloads && current.engine.state.type === 'ready') return false
     const isEnded = current !== undefined && (!isSame || request.reloads)
     if (isEnded) refuseInUse(current, request.endsRequests)
     // What is loaded serves until the files are there.
-    const { sizeBytes } = await fetchFiles(wanted, { home, env, token: request.token, ...run })
+    const files = await this.#fetchFiles(wanted, { token: request.token, ...run })
+    const sizeBytes = files === undefined ? 0 : await sizeOf(files)
     run.signal.throwIfAborted()
     const model = current !== undefined && !isEnded ? current : await this.#exchange(current, { base, wanted, request })
     try {
-      await this.#bringUp(model, { ...run, settings: request.settings, sizeBytes })
+      await bringUp(model, { ...run, settings: request.settings, sizeBytes })
       return true
     } catch (error) {
       // A cancelled load goes on for requests that wait for the model.
       if (!run.signal.aborted || requestsOf(model) === 0) await this.#return(model, false)
       throw error
     }
+  }
+
+  /** Undefined: the model has none. */
+  async #fetchFiles(config: LoadedModel, { token, signal, onProgress }: Fetching): Promise<ModelFiles | undefined> {
+    if (!hasFiles(config)) return undefined
+    const { home, env = process.env } = this.#deps
+    return fetchFiles(config, {
+      home,
+      signal,
+      env: token === undefined ? env : { ...env, HF_TOKEN: token },
+      onProgress: (progress) => onProgress(progressOf('downloading', progress)),
+      onVerify: (progress) => onProgress(progressOf('verifying', progress)),
+    })
   }
 
   async #exchange(current: Model | undefined, { base, wanted, request: { endsRequests } }: Wish): Promise<Model> {
@@ -235,28 +246,6 @@ export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
     await freed
   }
 
-  async #bringUp(model: Model, { signal, onProgress, settings, sizeBytes }: BringUp): Promise<void> {
-    // The engine tries the model out when all of it is read.
-    const showProgress = (fraction: number) =>
-      onProgress(
-        describe(fraction < 1 ? 'loading' : 'warming-up', {
-          receivedBytes: Math.round(fraction * sizeBytes),
-          totalBytes: sizeBytes,
-        }),
-      )
-    const stop = model.engine.onState((state) => {
-      if (state.type === 'loading') showProgress(state.progress)
-    })
-    try {
-      showProgress(0)
-      await loadModel(model, signal)
-    } finally {
-      stop()
-    }
-    // A template that no conversation can be rendered with is better refused now than with every request.
-    if (settings.chatTemplate !== undefined) await tryTemplate(model, signal)
-  }
-
   #named(name: string): Model | undefined {
     this.#deps.refresh()
     return findByName(this.#deps.models.all(), name.trim())
@@ -285,6 +274,6 @@ export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
 }
 
 type RunningLoad = Pick<LoadReport, 'model' | 'owner'> & { readonly stop: AbortController; progress: LoadProgress }
-type BringUp = Required<LoadRun> & Pick<LoadRequest, 'settings'> & { readonly sizeBytes: number }
+type Fetching = Required<Omit<LoadRun, 'principal'>> & { readonly token: string | undefined }
 type UnloadOptions = Parameters<Lifecycle['unload']>[1]
 type Wish = { readonly base: LoadedModel; readonly wanted: LoadedModel; readonly request: LoadRequest }

@@ -1,9 +1,9 @@
 import { setMaxListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { stubEngine } from '../../test/support/stub-engine.ts'
-import type { Engine, EngineState } from '../contract/engine.ts'
+import type { Admit, Engine, EngineState, MemoryNeed } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
-import type { MemoryNeed, Resident } from '../contract/residency.ts'
+import type { Resident } from '../contract/residency.ts'
 import type { Scheduler } from '../contract/scheduler.ts'
 import { ModelMemory } from './model-memory.ts'
 
@@ -28,6 +28,7 @@ function addModel(memory: ModelMemory, id: string, { bytes = 6, slots = 1, finis
   }
   let attempt = new AbortController()
   let loading: Promise<void> | undefined
+  let reserve: Admit | undefined
   const counts = { loads: 0, unloads: 0 }
   const need: MemoryNeed = {
     bytes,
@@ -38,7 +39,7 @@ function addModel(memory: ModelMemory, id: string, { bytes = 6, slots = 1, finis
     attempt = new AbortController()
     enter({ type: 'starting' })
     try {
-      await resident.reserve(need, attempt.signal)
+      await reserve?.(need, attempt.signal)
       enter({ type: 'loading', progress: 0 })
       counts.loads += 1
       await finish()
@@ -56,7 +57,8 @@ function addModel(memory: ModelMemory, id: string, { bytes = 6, slots = 1, finis
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    ensureReady: () => {
+    ensureReady: (_signal, admit = reserve) => {
+      reserve = admit
       if (state.type === 'ready') return Promise.resolve()
       loading ??= load()
       return loading
@@ -340,8 +342,8 @@ test('an idle model is unloaded after its time to live', async () => {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    ensureReady: async () => {
-      await resident.reserve({ bytes: 1, longestContext: () => undefined, tooLarge: () => new AppError('internal', '') }, signal)
+    ensureReady: async (_signal, admit) => {
+      await admit?.({ bytes: 1, longestContext: () => undefined, tooLarge: () => new AppError('internal', '') }, signal)
       for (const listener of listeners) listener({ type: 'ready' })
     },
     unload: async () => {

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Admit, MemoryNeed } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
-import type { MemoryNeed, ResidencyStatus, Resident, ResidentModel } from '../contract/residency.ts'
+import type { ResidencyStatus, Resident, ResidentModel } from '../contract/residency.ts'
 import type { LoadPlace, Scheduler } from '../contract/scheduler.ts'
 import type { ResidencyEvent, UnloadReason, WishKind } from './events.ts'
 import { gateScheduler } from './gate.ts'
@@ -89,7 +90,8 @@ export class SharedModel implements Resident {
     })
   }
 
-  reserve(need: MemoryNeed, signal: AbortSignal): Promise<void> {
+  /** What the engine awaits before it starts the process that needs the memory. */
+  readonly #admit: Admit = (need, signal) => {
     this.#need = need
     if (signal.aborted) return Promise.reject(signal.reason)
     if (this.#removed.signal.aborted) return Promise.resolve()
@@ -165,7 +167,7 @@ export class SharedModel implements Resident {
   /** An effect of the rules, as are the others below. */
   beginLoad(attempt: number): void {
     const { engine } = this.#model
-    engine.ensureReady(this.#removed.signal)?.catch((error: unknown) => {
+    engine.ensureReady(this.#removed.signal, this.#admit)?.catch((error: unknown) => {
       this.#deps.report({ type: 'load-failed', attempt, error })
     })
   }
@@ -233,7 +235,7 @@ export class SharedModel implements Resident {
     const wish = this.#wish(kind)
     await this.#granted(wish, signal)
     try {
-      await this.#model.engine.ensureReady(signal)
+      await this.#model.engine.ensureReady(signal, this.#admit)
     } finally {
       this.#deps.report({ type: 'end', wish })
     }

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, describe, expect, test } from 'vitest'
 import { serverNeed, workerNeed } from '../../src/app/memory-sharing.ts'
-import { type LlamaModelConfig, modelSchema } from '../../src/config/schema.ts'
 import type { ServerPlan } from '../../src/engine/llama-server/server-plan.ts'
 import { builtinModel } from '../../src/registry/names/builtin-model.ts'
 import { type RunningApp, startApp, until } from '../support/app.ts'
@@ -135,7 +134,7 @@ describe.skipIf(process.platform !== 'linux')('the estimate is near what the pro
     const model = { ...tiny('m', settings), source: path }
     const running = await start([model], { budget: '100GB' })
     expect((await complete(running.url, 'm')).status).toBe(200)
-    const { bytes } = await workerNeed(modelSchema.parse(model) as LlamaModelConfig, { modelPath: path })
+    const { bytes } = await workerNeed({ modelPath: path, flashAttention: true, ...settings })
     expectEstimate(bytes, residentBytes(workerPidOf(running)))
   })
 

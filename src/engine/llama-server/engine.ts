@@ -2,23 +2,27 @@ import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Emit, type OnLateTokens, WatchedEmit } from '../../base/emit.ts'
 import { mergeSampling } from '../../canonical/merge-sampling.ts'
-import type { Engine, EngineCapabilities, EngineFacts, EngineState, PreparedGeneration } from '../../contract/engine.ts'
+import type { Admit, Engine, EngineCapabilities, EngineFacts, EngineState, PreparedGeneration } from '../../contract/engine.ts'
 import { AppError, type ErrorCode } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import { ActiveRuns } from '../shared/active-runs.ts'
 import { Replay } from '../shared/replay.ts'
-import { type ProcessExit, ProcessSupervisor, type SupervisedProcess, type SupervisorLog } from '../supervise/supervise.ts'
+import {
+  type ProcessExit,
+  ProcessSupervisor,
+  type Start,
+  type SupervisedProcess,
+  type SupervisorLog,
+} from '../supervise/supervise.ts'
 import { type LoadedServer, launchServer } from './launch.ts'
 import { refuseUnreadable } from './refuse-media.ts'
 import { askHealth, type ServerEndpoint } from './server-client.ts'
 import type { ServerPlan } from './server-plan.ts'
 import { createUpstreamCapabilities } from './upstream-capabilities.ts'
 
-export type LlamaServerEngineOptions = {
+export type LlamaServerEngineOptions = Start<ServerPlan> & {
   readonly id: string
-  /** Finds or fetches the files and says how to start; runs before each start of the server. */
-  readonly locate: (signal: AbortSignal) => Promise<ServerPlan>
   /** Creates the engine that talks to a ready server; called for each start. */
   readonly createUpstream: (endpoint: ServerEndpoint) => Engine
   readonly log: SupervisorLog
@@ -64,7 +68,8 @@ export class LlamaServerEngine implements Engine {
   readonly #active = new ActiveRuns()
   readonly capabilities: EngineCapabilities
 
-  constructor({ id, locate, createUpstream, log, launch = launchServer, health = askHealth }: LlamaServerEngineOptions) {
+  constructor(options: LlamaServerEngineOptions) {
+    const { id, locate, need, createUpstream, log, launch = launchServer, health = askHealth } = options
     this.#id = id
     this.#createUpstream = createUpstream
     this.#health = health
@@ -75,6 +80,7 @@ export class LlamaServerEngine implements Engine {
         this.#hasMmproj = plan.mmprojPath !== undefined
         return plan
       },
+      ...(need !== undefined && { need }),
       launch: (plan, handlers) => launch(plan, handlers, { model: id, log }),
       log,
       describe: ({ endpoint, facts: { chatTemplate: _, ...facts } }) => ({ url: endpoint.url, ...facts }),
@@ -112,8 +118,8 @@ export class LlamaServerEngine implements Engine {
     return { ...upstream, ...facts, sampling, modalities: { image, audio, video } }
   }
 
-  async ensureReady(signal: AbortSignal): Promise<void> {
-    await this.#ready(signal)
+  async ensureReady(signal: AbortSignal, admit?: Admit): Promise<void> {
+    await this.#ready(signal, admit)
   }
 
   checkMedia(request: Pick<GenerationRequest, 'prompt'>): void {
@@ -148,8 +154,8 @@ export class LlamaServerEngine implements Engine {
     this.#running = undefined
   }
 
-  async #ready(signal: AbortSignal): Promise<Running> {
-    const server = await this.#supervisor.ensureReady(signal)
+  async #ready(signal: AbortSignal, admit?: Admit): Promise<Running> {
+    const server = await this.#supervisor.ensureReady(signal, admit)
     if (this.#running?.server !== server) this.#running = { server, upstream: this.#createUpstream(server.endpoint) }
     const running = this.#running
     await running.upstream.ensureReady(signal)

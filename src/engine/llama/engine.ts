@@ -1,6 +1,7 @@
 import { emitAll, type OnLateTokens } from '../../base/emit.ts'
 import type {
   Adapter,
+  Admit,
   Engine,
   EngineCapabilities,
   EngineFacts,
@@ -65,7 +66,16 @@ export class LlamaEngine implements Engine {
   readonly capabilities: EngineCapabilities
 
   constructor(options: LlamaEngineOptions) {
-    const { id, locate, sampling = {}, log, spawn = spawnWorker, prepareTimeoutMs = 60_000, constrainsAllTools = false } = options
+    const {
+      id,
+      locate,
+      need,
+      sampling = {},
+      log,
+      spawn = spawnWorker,
+      prepareTimeoutMs = 60_000,
+      constrainsAllTools = false,
+    } = options
     this.#id = id
     this.#sampling = sampling
     this.#adapters = options.adapters ?? []
@@ -77,6 +87,7 @@ export class LlamaEngine implements Engine {
         this.#prefixes.onStart(located)
         return { ...located, template: this.#template }
       },
+      ...(need !== undefined && { need }),
       spawn,
       log,
       onReport: (report) => this.#inboxes.deliver(report),
@@ -118,8 +129,8 @@ export class LlamaEngine implements Engine {
     return { ...facts, adapters: this.#adapters, modalities, sampling, ...templateFacts(this.#template, chatTemplate) }
   }
 
-  async ensureReady(signal: AbortSignal): Promise<void> {
-    await this.#supervisor.ensureReady(signal)
+  async ensureReady(signal: AbortSignal, admit?: Admit): Promise<void> {
+    await this.#supervisor.ensureReady(signal, admit)
   }
 
   checkMedia(request: Pick<GenerationRequest, 'prompt'>): void {

@@ -1,14 +1,12 @@
 import type { Adapter } from '../../contract/engine.ts'
 import type { Sampling } from '../../contract/request.ts'
-import type { SupervisorLog } from '../supervise/supervise.ts'
+import type { Start, SupervisorLog } from '../supervise/supervise.ts'
 import type { LoadOptions } from './channel/ipc.ts'
 import type { SpawnWorker } from './process.ts'
 
 /** How a model runs on the embedded engine. */
-export type LlamaEngineOptions = {
+export type LlamaEngineOptions = Start<LoadOptions> & {
   readonly id: string
-  /** Finds or fetches the model file; runs before each start of the worker. */
-  readonly locate: (signal: AbortSignal) => Promise<LoadOptions>
   /** Sampling defaults of the configuration; they win over those of the model's file. */
   readonly sampling?: Sampling
   readonly log: SupervisorLog

@@ -1,13 +1,11 @@
-import type { Engine, EngineState } from '../../contract/engine.ts'
+import type { Admit, Engine, EngineState } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
-import { ProcessSupervisor, type SupervisedProcess, type SupervisorLog } from '../supervise/supervise.ts'
+import { ProcessSupervisor, type Start, type SupervisedProcess, type SupervisorLog } from '../supervise/supervise.ts'
 import type { Command, LoadOptions, Report } from './channel/ipc.ts'
 import type { SpawnWorker, WorkerExit, WorkerProcess } from './process.ts'
 
-type SupervisorOptions = {
+type SupervisorOptions = Start<LoadOptions> & {
   readonly model: string
-  /** Finds or fetches the model and says how to load it; runs before each start. */
-  readonly locate: (signal: AbortSignal) => Promise<LoadOptions>
   readonly spawn: SpawnWorker
   readonly log: SupervisorLog
   /** Reports about requests. */
@@ -24,11 +22,11 @@ export class Supervisor {
   readonly #model: string
   readonly #processes: ProcessSupervisor<LoadOptions, LoadedModel, SupervisedProcess & WorkerProcess>
 
-  constructor({ model, locate, spawn, log, onReport, onExit }: SupervisorOptions) {
+  constructor({ model, spawn, log, onReport, onExit, ...start }: SupervisorOptions) {
     this.#model = model
     this.#processes = new ProcessSupervisor({
+      ...start,
       model,
-      locate,
       log,
       onExit,
       describe: ({ chatTemplate: _, fileSampling: __, ...facts }) => facts,
@@ -98,8 +96,8 @@ export class Supervisor {
   }
 
   /** Resolves when the worker is ready. Rejects with `model-unavailable` if it cannot be loaded. */
-  ensureReady(signal: AbortSignal): Promise<LoadedModel> {
-    return this.#processes.ensureReady(signal)
+  ensureReady(signal: AbortSignal, admit?: Admit): Promise<LoadedModel> {
+    return this.#processes.ensureReady(signal, admit)
   }
 
   /** Sends a command; its results arrive through `onReport` or `onExit`. Throws when no worker runs. */

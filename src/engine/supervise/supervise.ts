@@ -1,4 +1,4 @@
-import type { EngineState } from '../../contract/engine.ts'
+import type { Admit, EngineState, MemoryNeed } from '../../contract/engine.ts'
 import { AppError, messageOf } from '../../contract/errors.ts'
 import { ObservedState } from '../shared/observed-state.ts'
 import { causeOf } from './cause.ts'
@@ -42,10 +42,16 @@ export type ProcessHandlers<Loaded> = {
   onHeard(): void
 }
 
-type SuperviseOptions<Plan, Loaded, Process extends SupervisedProcess> = {
-  readonly model: string
-  /** Finds or fetches the files and decides how to start the process; runs before each start. */
+/** The steps of each start. */
+export type Start<Plan> = {
+  /** Finds or fetches the files, and decides how to start the process. */
   readonly locate: (signal: AbortSignal) => Promise<Plan>
+  /** The memory that the process will need; absent: it is not shared. */
+  readonly need?: (plan: Plan) => Promise<MemoryNeed>
+}
+
+type SuperviseOptions<Plan, Loaded, Process extends SupervisedProcess> = Start<Plan> & {
+  readonly model: string
   readonly launch: (plan: Plan, handlers: ProcessHandlers<Loaded>) => Process
   readonly log: SupervisorLog
   /** The facts of a ready model for the log. */
@@ -77,6 +83,8 @@ function backoffMs(failures: number): number {
 export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> {
   readonly #options: SuperviseOptions<Plan, Loaded, Process>
   readonly #waiters = new Waiters()
+  /** Reserves the memory of each start, as the last caller that knew how does. */
+  #admit: Admit | undefined
   /** Aborts the current start. */
   #attempt = new AbortController()
   /** `stop` waits for these: the current start, and a process that is being killed. */
@@ -124,8 +132,9 @@ export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> 
   }
 
   /** Resolves when the model is ready. Rejects with `model-unavailable` if it cannot be loaded. */
-  async ensureReady(signal: AbortSignal): Promise<Loaded> {
+  async ensureReady(signal: AbortSignal, admit = this.#admit): Promise<Loaded> {
     signal.throwIfAborted()
+    this.#admit = admit
     const state = this.#state
     switch (state.type) {
       case 'ready':
@@ -183,7 +192,9 @@ export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> 
 
   async #load(signal: AbortSignal): Promise<void> {
     try {
-      const plan = await this.#options.locate(signal)
+      const { locate, need, launch } = this.#options
+      const plan = await locate(signal)
+      if (need !== undefined) await this.#admit?.(await need(plan), signal)
       if (signal.aborted) return
       this.#state = { type: 'loading', progress: 0 }
       const handlers: ProcessHandlers<Loaded> = {
@@ -203,7 +214,7 @@ export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> 
           this.#onLoadFailed(message)
         },
       }
-      const process = this.#options.launch(plan, handlers)
+      const process = launch(plan, handlers)
       this.#process = process
       void process.exited.then((exit) => this.#onExit(process, exit))
     } catch (error) {

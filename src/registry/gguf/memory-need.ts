@@ -1,6 +1,6 @@
 import { open, stat } from 'node:fs/promises'
+import type { MemoryNeed } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
-import type { MemoryNeed } from '../../contract/residency.ts'
 import { formatBytes } from '../names/format-bytes.ts'
 import { partsOf } from '../names/split-model.ts'
 import { estimateMemory, type MemorySettings } from './estimate-memory.ts'
@@ -103,7 +103,7 @@ async function readFacts(path: string): Promise<GgufFacts | undefined> {
 }
 
 /** The size of a file, or of all parts of a split one, of which the first is named. */
-async function weightsOf(path: string): Promise<number> {
+export async function weightsOf(path: string): Promise<number> {
   const { parts } = partsOf(path)
   // That of a missing part is not known here.
   return sum(await Promise.all(parts.map((part) => sizeOf(part).catch(() => 0))))

@@ -1,0 +1,41 @@
+import type { LoadProgress, LoadRequest, LoadRun } from '../contract/lifecycle.ts'
+import { plainChat } from '../contract/request.ts'
+import { loadModel, type ServedModel } from '../contract/served-model.ts'
+import type { DownloadProgress } from '../registry/fetch/download.ts'
+
+type BringUp = Required<Omit<LoadRun, 'principal'>> & Pick<LoadRequest, 'settings'> & { readonly sizeBytes: number }
+
+const smallChat = {
+  prompt: { type: 'chat', ...plainChat, messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello' }] }] },
+  reasoning: {},
+} as const
+
+/** Loads a model whose files are there, and tries it out. */
+export async function bringUp(model: ServedModel, { signal, onProgress, settings, sizeBytes }: BringUp): Promise<void> {
+  const { engine } = model
+  // The engine tries the model out when all of it is read.
+  const showProgress = (fraction: number) =>
+    onProgress(
+      progressOf(fraction < 1 ? 'loading' : 'warming-up', {
+        receivedBytes: Math.round(fraction * sizeBytes),
+        totalBytes: sizeBytes,
+      }),
+    )
+  const stop = engine.onState((state) => {
+    if (state.type === 'loading') showProgress(state.progress)
+  })
+  try {
+    showProgress(0)
+    await loadModel(model, signal)
+  } finally {
+    stop()
+  }
+  // A template that no conversation can be rendered with is better refused now than with every request.
+  if (settings.chatTemplate !== undefined) await engine.capabilities.tokenizer?.render(smallChat, signal)
+}
+
+/** How far a load is; the share of bytes as its fraction. */
+export function progressOf(phase: LoadProgress['phase'], { receivedBytes, totalBytes = 0 }: DownloadProgress): LoadProgress {
+  const fraction = totalBytes === 0 ? 0 : Math.min(1, receivedBytes / totalBytes)
+  return { phase, doneBytes: receivedBytes, totalBytes, fraction }
+}
