@@ -26,7 +26,7 @@ const testWhatIsBuilt: Plugin = {
 const expect = { poll: { timeout: 20_000 } }
 /** Model workers spin and soak tests want the machine: one file at a time, and never beside files of another project. */
 const alone = { fileParallelism: false, testTimeout: 60_000, hookTimeout: 60_000, expect }
-const built = { globalSetup: 'test/support/built-program.ts', server: { deps: { external: [/\/dist\//] } } }
+const built = { globalSetup: 'test/support/process/built-program.ts', server: { deps: { external: [/\/dist\//] } } }
 
 // `unit` needs nothing but the code; `e2e` starts servers, workers and real clients on loopback; `soak` runs for minutes,
 // `agents` runs coding agents, `v8-habits` shows what V8 does and our code relies on or avoids.

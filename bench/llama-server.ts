@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { builtLlamaServer, llamaServersOnPath } from '../test/support/llama-server.ts'
+import { builtLlamaServer, llamaServersOnPath } from '../test/support/llama/llama-server.ts'
 import { type BenchProcess, freePort, startProgram } from './processes.ts'
 import { pythonPrograms } from './python.ts'
 

@@ -11,12 +11,12 @@ import sharp from 'sharp'
 import { createApp } from '../src/app/create-app.ts'
 import { createLog } from '../src/app/log.ts'
 import { configSchema } from '../src/config/schema.ts'
-import { ffmpegProgram, synthesize } from '../test/support/ffmpeg.ts'
-import { isAlive } from '../test/support/is-alive.ts'
-import { llamaServerBinary } from '../test/support/llama-server.ts'
-import { listenOnLoopback } from '../test/support/loopback.ts'
+import { openChat } from '../test/support/http/raw-client.ts'
+import { llamaServerBinary } from '../test/support/llama/llama-server.ts'
 import { drawing, png } from '../test/support/pictures.ts'
-import { openChat } from '../test/support/raw-client.ts'
+import { ffmpegProgram, synthesize } from '../test/support/process/ffmpeg.ts'
+import { isAlive } from '../test/support/process/is-alive.ts'
+import { listenOnLoopback } from '../test/support/upstream/loopback.ts'
 
 if (ffmpegProgram === undefined || llamaServerBinary === undefined) throw new Error('ffmpeg on PATH and llama-server are needed')
 const { rounds } = parseArgs({ options: { rounds: { type: 'string', default: '7' } } }).values

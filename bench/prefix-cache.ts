@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createApp } from '../src/app/create-app.ts'
 import { createLog } from '../src/app/log.ts'
 import { configSchema } from '../src/config/schema.ts'
-import { realModel } from '../test/support/models.ts'
+import { realModel } from '../test/support/llama/models.ts'
 
 if (realModel === undefined) throw new Error('fetch the default model first: npm run -s dragoman -- pull default')
 const story = (name: string) => `${name}. ${'A miller counts his sacks by the river while the wheel turns. '.repeat(90)}`

@@ -4,9 +4,9 @@ import { compileConstraint } from '../src/engine/llama/constraint/constraint.ts'
 import { callTags } from '../src/model-text/formats/call-tags.ts'
 import { toolFormatNames } from '../src/model-text/formats/format-names.ts'
 import { findToolFormat } from '../src/model-text/formats/tool-formats.ts'
-import { cpuMsOf } from './support/cpu-time.ts'
-import { createMatcher, createRandom } from './support/gbnf-matcher.ts'
+import { createMatcher, createRandom } from './support/llama/gbnf-matcher.ts'
 import { parseOutput } from './support/parse-output.ts'
+import { cpuMsOf } from './support/process/cpu-time.ts'
 
 const seat = { enum: ['aisle', 'window'] }
 const parameters = { type: 'object', properties: { seat }, required: ['seat'], additionalProperties: false }

@@ -1,12 +1,12 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import type { ControlTokensAnswer } from './support/control-tokens-child.ts'
+import type { ControlTokensAnswer } from './support/llama/control-tokens-child.ts'
 
 const modelPath = fileURLToPath(new URL('../models/dragoman-tiny.gguf', import.meta.url))
 
 function ask(): Promise<ControlTokensAnswer> {
-  const child = fork(fileURLToPath(new URL('./support/control-tokens-child.ts', import.meta.url)), {
+  const child = fork(fileURLToPath(new URL('./support/llama/control-tokens-child.ts', import.meta.url)), {
     execArgv: ['--import', 'tsx'],
   })
   child.send({ modelPath })

@@ -9,7 +9,7 @@ import {
   messagesClient,
   responsesClient,
   stackClient,
-} from './support/conversation-clients.ts'
+} from './support/http/conversation-clients.ts'
 import { assistant, call, reasoning, text } from './support/parts.ts'
 
 /** A turn of a conversation as it was: what the model wrote is in order. */

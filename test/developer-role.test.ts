@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { type Message, plainChat } from '../src/contract/request.ts'
 import { type ProfileName, profileNames } from '../src/engine/remote/servers/profile.ts'
-import { startApp } from './support/app.ts'
-import { messageOf, textBlock } from './support/messages-stream.ts'
+import { startApp } from './support/http/app.ts'
 import { text } from './support/parts.ts'
-import { answer, ask, closedAfterwards, engineOver, fine, upstream } from './support/remote-engine.ts'
-import { messageItem, responseOf } from './support/responses-stream.ts'
+import { messageOf, textBlock } from './support/upstream/messages-stream.ts'
+import { answer, ask, closedAfterwards, engineOver, fine, upstream } from './support/upstream/remote-engine.ts'
+import { messageItem, responseOf } from './support/upstream/responses-stream.ts'
 
 const say = (role: 'developer' | 'user', words: string): Message => ({ role, content: [text(words)] })
 const messages = [say('developer', 'a'), say('user', 'b'), say('developer', 'c'), say('user', 'd')]

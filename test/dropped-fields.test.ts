@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ProfileName, Protocol } from '../src/engine/remote/servers/profile.ts'
 import { profileIn } from '../src/engine/remote/servers/protocols.ts'
-import { type RunningApp, startApp } from './support/app.ts'
-import { droppingUpstream } from './support/dropping-upstream.ts'
-import { type ScriptedUpstream, startUpstream } from './support/upstream.ts'
+import { type RunningApp, startApp } from './support/http/app.ts'
+import { droppingUpstream } from './support/upstream/dropping-upstream.ts'
+import { type ScriptedUpstream, startUpstream } from './support/upstream/upstream.ts'
 
 /** How servers are spoken to. */
 const ways: readonly (readonly [ProfileName, Protocol])[] = [

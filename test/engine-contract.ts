@@ -4,7 +4,7 @@ import type { Engine, PreparedGeneration } from '../src/contract/engine.ts'
 import { AppError } from '../src/contract/errors.ts'
 import type { EngineEvent, FinishReason, GeneratedToken, Usage } from '../src/contract/event.ts'
 import { type GenerationRequest, type Message, plainChat, plainRequest } from '../src/contract/request.ts'
-import { runOf } from './support/iterate.ts'
+import { runOf } from './support/http/iterate.ts'
 
 export type ContractOptions = {
   /** A new engine with a small context (at most 4096 tokens) and at least four slots. */

@@ -6,10 +6,10 @@ import type { EngineEvent } from '../src/contract/event.ts'
 import { createFakeEngine } from '../src/engine/fake/engine.ts'
 import { createRemoteEngine } from '../src/engine/remote/engine.ts'
 import { type GoldenDialect, type GoldenTool, goldenDialects, withoutChance } from './support/golden-dialects.ts'
-import { secretKey } from './support/remote-engine.ts'
-import { scriptedLlama } from './support/scripted-llama.ts'
-import { playingEngine, shortUsage } from './support/stub-engine.ts'
-import { createTestServer } from './support/test-server.ts'
+import { createTestServer } from './support/http/test-server.ts'
+import { scriptedLlama } from './support/llama/scripted-llama.ts'
+import { secretKey } from './support/upstream/remote-engine.ts'
+import { playingEngine, shortUsage } from './support/upstream/stub-engine.ts'
 
 /** A generation as a model's raw text, in chunks, and how it ends. */
 type Scenario = {

@@ -2,9 +2,9 @@ import { getLlama, type Llama, LlamaLogLevel } from 'node-llama-cpp'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { checkGbnf } from '../src/grammar/rules/check-gbnf.ts'
 import { GrammarError } from '../src/grammar/rules/grammar-error.ts'
-import { compileJsonSchema, regexToGbnf } from './support/compile-json-schema.ts'
-import { createMatcher, createRandom } from './support/gbnf-matcher.ts'
-import { randomSchema } from './support/random-schema.ts'
+import { randomSchema } from './support/hostile/random-schema.ts'
+import { compileJsonSchema, regexToGbnf } from './support/llama/compile-json-schema.ts'
+import { createMatcher, createRandom } from './support/llama/gbnf-matcher.ts'
 
 /** llama.cpp's own reader of grammars; `_testText` is not public API, and this file is the one place that uses it. */
 type NativeGrammar = { _testText(text: string): boolean }

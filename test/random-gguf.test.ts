@@ -4,8 +4,8 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { chatMl, writeRandomModel } from './support/random-gguf.ts'
-import type { ModelReport } from './support/random-gguf-child.ts'
+import { chatMl, writeRandomModel } from './support/llama/random-gguf.ts'
+import type { ModelReport } from './support/llama/random-gguf-child.ts'
 
 let folder: string
 beforeAll(async () => {
@@ -106,7 +106,7 @@ describe('a random model in llama.cpp', { timeout: 60_000 }, () => {
 /** In a child process: a crash of the native code must not take the test runner down. */
 function tryModel(modelPath: string, texts: readonly string[]): Promise<ModelReport> {
   return new Promise((resolve, reject) => {
-    const child = fork(new URL('./support/random-gguf-child.ts', import.meta.url), [modelPath, ...texts], {
+    const child = fork(new URL('./support/llama/random-gguf-child.ts', import.meta.url), [modelPath, ...texts], {
       execArgv: ['--import', 'tsx'],
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })

@@ -3,7 +3,7 @@ import { markdownTable } from './protocols/markdown-table.ts'
 import type { Probe, ReferenceTable } from './reference-systems/row.ts'
 import { tabbyTable } from './reference-systems/tabby.ts'
 import { unslothTable } from './reference-systems/unsloth.ts'
-import { type LoadingApp, startLoadingApp } from './support/loading-app.ts'
+import { type LoadingApp, startLoadingApp } from './support/http/loading-app.ts'
 
 const tables: readonly ReferenceTable[] = [tabbyTable, unslothTable]
 const introduction = `# Routes of tabbyAPI and Unsloth Studio

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createServeHome, type ServeProcess } from './support/serve-process.ts'
+import { createServeHome, type ServeProcess } from './support/process/serve-process.ts'
 
 const minuteMs = 60_000
 

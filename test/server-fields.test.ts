@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type RunningApp, startApp } from './support/app.ts'
-import { fine } from './support/remote-engine.ts'
-import { type ScriptedUpstream, startUpstream } from './support/upstream.ts'
+import { type RunningApp, startApp } from './support/http/app.ts'
+import { fine } from './support/upstream/remote-engine.ts'
+import { type ScriptedUpstream, startUpstream } from './support/upstream/upstream.ts'
 
 const kinds = ['vllm', 'sglang', 'dragoman', 'openai', 'llama-server', 'ollama'] as const
 const vllm = {

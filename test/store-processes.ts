@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type DatabaseLocation, openStore } from '../src/store/open-store.ts'
-import { runAtOnce, startStoreProcess } from './support/store-process.ts'
+import { runAtOnce, startStoreProcess } from './support/process/store-process.ts'
 import { items, response, uniqueId } from './support/stored.ts'
 
 export type ProcessOptions = {

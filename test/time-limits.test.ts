@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type RunningApp, startApp, until } from './support/app.ts'
-import { randomModel } from './support/models.ts'
+import { type RunningApp, startApp, until } from './support/http/app.ts'
+import { randomModel } from './support/llama/models.ts'
 
 const hourMs = 3_600_000
 const silent = JSON.stringify({ raw: 'late', delayMs: hourMs })

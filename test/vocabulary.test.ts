@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { randomModel, realModel, realModelHint } from './support/models.ts'
+import { randomModel, realModel, realModelHint } from './support/llama/models.ts'
 
 type Answer = { joined: string[]; endTexts: string[]; controlTexts: string[]; controlBytes: number[] }
 
@@ -16,7 +16,9 @@ const texts = [
 ]
 
 function readVocabulary(modelPath: string): Promise<Answer> {
-  const child = fork(fileURLToPath(new URL('./support/vocabulary-child.ts', import.meta.url)), { execArgv: ['--import', 'tsx'] })
+  const child = fork(fileURLToPath(new URL('./support/llama/vocabulary-child.ts', import.meta.url)), {
+    execArgv: ['--import', 'tsx'],
+  })
   child.send({ modelPath, texts })
   return new Promise((resolve, reject) => {
     child.once('message', (answer) => resolve(answer as Answer))

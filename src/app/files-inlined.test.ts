@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type RunningApp, startApp } from '../../test/support/app.ts'
+import { type RunningApp, startApp } from '../../test/support/http/app.ts'
 import { blankPng } from '../../test/support/pictures.ts'
-import { refusing } from '../../test/support/remote-engine.ts'
-import { type ScriptedUpstream, startUpstream } from '../../test/support/upstream.ts'
+import { refusing } from '../../test/support/upstream/remote-engine.ts'
+import { type ScriptedUpstream, startUpstream } from '../../test/support/upstream/upstream.ts'
 
 const picture = blankPng(5, 4)
 const pdf = Buffer.from('%PDF-1.7 of a test')

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI, { toFile } from 'openai'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type RunningApp, startApp } from '../../test/support/app.ts'
+import { type RunningApp, startApp } from '../../test/support/http/app.ts'
 import { blankPng } from '../../test/support/pictures.ts'
 
 let app: RunningApp

@@ -2,7 +2,7 @@ import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { startApp, until } from '../../test/support/app.ts'
+import { startApp, until } from '../../test/support/http/app.ts'
 import { builtinModel } from '../registry/names/builtin-model.ts'
 
 async function openFolder() {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type RunningApp, startApp } from '../../test/support/app.ts'
-import { openSocket } from '../../test/support/responses-socket.ts'
+import { type RunningApp, startApp } from '../../test/support/http/app.ts'
+import { openSocket } from '../../test/support/http/responses-socket.ts'
 
 const messages = [{ role: 'user', content: 'hello' }]
 let app: RunningApp

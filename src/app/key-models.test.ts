@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type RunningApp, startApp } from '../../test/support/app.ts'
+import { type RunningApp, startApp } from '../../test/support/http/app.ts'
 
 const messages = [{ role: 'user', content: 'hello' }]
 let app: RunningApp

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type RunningApp, startApp } from '../../test/support/app.ts'
+import { type RunningApp, startApp } from '../../test/support/http/app.ts'
 import { blankPng } from '../../test/support/pictures.ts'
-import { privateUrls } from '../../test/support/private-addresses.ts'
+import { privateUrls } from '../../test/support/upstream/private-addresses.ts'
 
 /** What callers must not reach, and what the configuration allows. */
 const hosts = { target: '127.0.0.1', allowed: '127.0.0.2' } as const

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { stubEngine } from '../../test/support/stub-engine.ts'
+import { stubEngine } from '../../test/support/upstream/stub-engine.ts'
 import { FairScheduler } from '../core/schedule/fair-scheduler.ts'
 import { type OwnModel, type RegisteredModel, registerOwnModel, type StartObserver } from './create-model.ts'
 import { ModelSet } from './model-set.ts'

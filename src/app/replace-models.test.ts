@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { stubEngine } from '../../test/support/stub-engine.ts'
+import { stubEngine } from '../../test/support/upstream/stub-engine.ts'
 import type { LoadedModel } from '../config/models.ts'
 import { modelSchema } from '../config/schema.ts'
 import { FairScheduler } from '../core/schedule/fair-scheduler.ts'

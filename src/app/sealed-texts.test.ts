@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { stubEngine } from '../../test/support/stub-engine.ts'
+import { stubEngine } from '../../test/support/upstream/stub-engine.ts'
 import { createDragoman } from './create-dragoman.ts'
 
 /** Thinks and says a little, and shows what it was given. */

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { startApp } from '../../test/support/app.ts'
+import { startApp } from '../../test/support/http/app.ts'
 import { SqliteFile } from '../store/sqlite-file.ts'
 
 const models = [{ id: 'echo', engine: 'fake', script: 'from-request' }] as const

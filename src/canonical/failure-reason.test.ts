@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { listenOnLoopback } from '../../test/support/loopback.ts'
+import { listenOnLoopback } from '../../test/support/upstream/loopback.ts'
 import { fileReason, networkReason } from './failure-reason.ts'
 
 async function failureOf(work: Promise<unknown>): Promise<unknown> {

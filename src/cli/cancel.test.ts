@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { openTestServer } from '../../test/support/test-server.ts'
+import { openTestServer } from '../../test/support/http/test-server.ts'
 import { type CancelFlags, cancel } from './cancel.ts'
 
 let said: unknown[]

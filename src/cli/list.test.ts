@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { listenOnLoopback } from '../../test/support/loopback.ts'
+import { listenOnLoopback } from '../../test/support/upstream/loopback.ts'
 import { list } from './list.ts'
 
 afterEach(() => void vi.restoreAllMocks())

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { encodeGguf } from '../../test/support/gguf-writer.ts'
+import { encodeGguf } from '../../test/support/llama/gguf-writer.ts'
 import { loadConfig } from '../config/load.ts'
 import { pull } from './pull.ts'
 

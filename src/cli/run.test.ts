@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { listenOnLoopback } from '../../test/support/loopback.ts'
+import { listenOnLoopback } from '../../test/support/upstream/loopback.ts'
 import { run } from './run.ts'
 
 /** A server that has a model for every name, unless `answer` replies otherwise; `asked` lists the paths of its requests. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { cpuMsOf } from '../../test/support/cpu-time.ts'
+import { cpuMsOf } from '../../test/support/process/cpu-time.ts'
 import { AppError } from './errors.ts'
 import { field, fillFields, formatPath } from './field.ts'
 

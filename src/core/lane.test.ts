@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { contextOf } from '../../test/support/context.ts'
-import { playingEngine, shortUsage } from '../../test/support/stub-engine.ts'
+import { contextOf } from '../../test/support/http/context.ts'
+import { playingEngine, shortUsage } from '../../test/support/upstream/stub-engine.ts'
 import { plainRequest } from '../contract/request.ts'
 import type { Lane } from '../contract/scheduler.ts'
 import { generate } from './generate.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { contextOf } from '../../test/support/context.ts'
-import { playingEngine, shortUsage } from '../../test/support/stub-engine.ts'
+import { contextOf } from '../../test/support/http/context.ts'
+import { playingEngine, shortUsage } from '../../test/support/upstream/stub-engine.ts'
 import type { EngineEvent } from '../contract/event.ts'
 import { plainRequest } from '../contract/request.ts'
 import type { RequestCost, Scheduler } from '../contract/scheduler.ts'

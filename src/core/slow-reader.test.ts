@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { contextOf } from '../../test/support/context.ts'
-import { playingEngine, shortUsage, stubEngine } from '../../test/support/stub-engine.ts'
+import { contextOf } from '../../test/support/http/context.ts'
+import { playingEngine, shortUsage, stubEngine } from '../../test/support/upstream/stub-engine.ts'
 import type { Engine } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import type { EngineEvent, GenerationEvent } from '../contract/event.ts'

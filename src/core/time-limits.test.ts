@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { anyone, contextOf } from '../../test/support/context.ts'
-import { stubEngine } from '../../test/support/stub-engine.ts'
+import { anyone, contextOf } from '../../test/support/http/context.ts'
+import { stubEngine } from '../../test/support/upstream/stub-engine.ts'
 import type { RequestContext } from '../contract/context.ts'
 import { AppError } from '../contract/errors.ts'
 import type { EngineEvent, GenerationEvent } from '../contract/event.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createMatcher } from '../../test/support/gbnf-matcher.ts'
+import { createMatcher } from '../../test/support/llama/gbnf-matcher.ts'
 import { givenGrammar } from './given-grammar.ts'
 
 test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createMatcher } from '../../test/support/gbnf-matcher.ts'
+import { createMatcher } from '../../test/support/llama/gbnf-matcher.ts'
 import { createGrammarBuilder } from './grammar-builder.ts'
 import { createGrammarCache } from './grammar-cache.ts'
 import { checkGbnf } from './rules/check-gbnf.ts'

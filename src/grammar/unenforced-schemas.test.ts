@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { compileJsonSchema, object, texts } from '../../test/support/compile-json-schema.ts'
-import { createMatcher } from '../../test/support/gbnf-matcher.ts'
+import { compileJsonSchema, object, texts } from '../../test/support/llama/compile-json-schema.ts'
+import { createMatcher } from '../../test/support/llama/gbnf-matcher.ts'
 import { checkGbnf } from './rules/check-gbnf.ts'
 import { GrammarError, type GrammarErrorKind } from './rules/grammar-error.ts'
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { describe, expect, test } from 'vitest'
-import { chatBody, halfRequest, openTestServer, readAll, receive, sendChat } from '../../test/support/test-server.ts'
+import { chatBody, halfRequest, openTestServer, readAll, receive, sendChat } from '../../test/support/http/test-server.ts'
 
 describe('input that is not HTTP', () => {
   async function exchange(port: number, ...parts: readonly string[]): Promise<string> {

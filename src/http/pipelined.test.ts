@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { until } from '../../test/support/app.ts'
-import { chatBody, openTestServer, openWatchedServer } from '../../test/support/test-server.ts'
+import { until } from '../../test/support/http/app.ts'
+import { chatBody, openTestServer, openWatchedServer } from '../../test/support/http/test-server.ts'
 
 const late = JSON.stringify({ raw: 'late', delayMs: 3_600_000 })
 

@@ -11,7 +11,7 @@ import {
   receive,
   sendChat,
   watchEngine,
-} from '../../test/support/test-server.ts'
+} from '../../test/support/http/test-server.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'
 
 describe('shutting down', () => {

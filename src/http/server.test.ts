@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import type { InjectOptions } from 'fastify'
 import { describe, expect, test, vi } from 'vitest'
-import { chatBody, openTestServer, openWatchedServer, readAll, receive, sendChat } from '../../test/support/test-server.ts'
+import { chatBody, openTestServer, openWatchedServer, readAll, receive, sendChat } from '../../test/support/http/test-server.ts'
 import type { Engine } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { readLlamaTemplates } from '../../test/support/llama-templates.ts'
+import { readLlamaTemplates } from '../../test/support/llama/llama-templates.ts'
 import { compileJinja, type JinjaTemplate } from './jinja-template.ts'
 import { asForeignData } from './texts/from-json.ts'
 import { plainText } from './values/foreign-text.ts'

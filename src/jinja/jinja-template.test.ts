@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { hostileTemplates } from '../../test/support/hostile-templates.ts'
+import { hostileTemplates } from '../../test/support/hostile/hostile-templates.ts'
 import { compileJinja, type JinjaOptions } from './jinja-template.ts'
 import type { JinjaError, JinjaErrorKind } from './values/jinja-error.ts'
 

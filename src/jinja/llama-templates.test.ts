@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { readLlamaTemplates } from '../../test/support/llama-templates.ts'
-import { contexts, hashOf, recordedRenders, renderedAt } from '../../test/support/template-renders.ts'
+import { readLlamaTemplates } from '../../test/support/llama/llama-templates.ts'
+import { contexts, hashOf, recordedRenders, renderedAt } from '../../test/support/llama/template-renders.ts'
 import { compileJinja } from './jinja-template.ts'
 import { JinjaError } from './values/jinja-error.ts'
 
@@ -17,7 +17,7 @@ const recorded: Readonly<Record<string, string>> = existsSync(recordedRenders)
 describe.skipIf(templates === undefined)('a real chat template', () => {
   test('is recorded', () => {
     const unknown = [...(templates ?? [])].filter(([name, source]) => recorded[name]?.split(' ')[0] !== hashOf(source))
-    // Record again: npx vitest run --project e2e test/e2e/template-renders.test.ts -u
+    // Record again: npx vitest run --project e2e test/e2e/models/template-renders.test.ts -u
     expect(unknown.map(([name]) => name)).toEqual([])
     expect(Object.keys(recorded).length).toBeGreaterThan(60)
   })

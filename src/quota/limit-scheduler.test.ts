@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
-import { anyone, contextOf } from '../../test/support/context.ts'
-import { playingEngine, shortUsage, stubEngine } from '../../test/support/stub-engine.ts'
+import { anyone, contextOf } from '../../test/support/http/context.ts'
+import { playingEngine, shortUsage, stubEngine } from '../../test/support/upstream/stub-engine.ts'
 import type { KeyQuota } from '../contract/quota.ts'
 import { plainRequest } from '../contract/request.ts'
 import { generate } from '../core/generate.ts'

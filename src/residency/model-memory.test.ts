@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
-import { stubEngine } from '../../test/support/stub-engine.ts'
+import { stubEngine } from '../../test/support/upstream/stub-engine.ts'
 import type { Admit, Engine, EngineState, MemoryNeed } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import type { Resident } from '../contract/residency.ts'

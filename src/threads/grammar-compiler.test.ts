@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import { withLongestStall } from '../../test/support/longest-stall.ts'
+import { withLongestStall } from '../../test/support/process/longest-stall.ts'
 import { compileOutput, type GrammarRequest } from '../grammar/compile-output.ts'
 import { GrammarCompiler } from './grammar-compiler.ts'
 

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import { hostileTemplates } from '../../test/support/hostile-templates.ts'
-import { withLongestStall } from '../../test/support/longest-stall.ts'
-import { roundsOf } from '../../test/support/soak-length.ts'
+import { hostileTemplates } from '../../test/support/hostile/hostile-templates.ts'
+import { withLongestStall } from '../../test/support/process/longest-stall.ts'
+import { roundsOf } from '../../test/support/process/soak-length.ts'
 import { TemplateReader } from './template-reader.ts'
 
 const reader = new TemplateReader()

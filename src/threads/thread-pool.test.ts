@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { ThreadPool } from './thread-pool.ts'
 
-const module = new URL('../../test/support/spinning-thread.mjs', import.meta.url)
+const module = new URL('../../test/support/process/spinning-thread.mjs', import.meta.url)
 
 describe('ThreadPool', () => {
   const pools: ThreadPool<number, number>[] = []

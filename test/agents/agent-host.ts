@@ -4,8 +4,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { z } from 'zod'
-import { until } from '../support/app.ts'
-import { buildProgram, builtProgram as program } from '../support/built-program.ts'
+import { until } from '../support/http/app.ts'
+import { buildProgram, builtProgram as program } from '../support/process/built-program.ts'
 import { type ClosedNetwork, openClosedNetwork } from './closed-network.ts'
 
 const installs = z

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '../support/app.ts'
+import { until } from '../support/http/app.ts'
 import { type AgentHost, agentHint, installedAgent, openAgentHost } from './agent-host.ts'
 
 /** One command that can be seen on the disk and in its result. */

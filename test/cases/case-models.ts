@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { encodeGguf, type GgufValue } from '../support/gguf-writer.ts'
-import { llamaServerBinary } from '../support/llama-server.ts'
-import { readLlamaTemplates } from '../support/llama-templates.ts'
+import { encodeGguf, type GgufValue } from '../support/llama/gguf-writer.ts'
+import { llamaServerBinary } from '../support/llama/llama-server.ts'
+import { readLlamaTemplates } from '../support/llama/llama-templates.ts'
 import type { Case } from './case.ts'
 
 /** Why a case cannot run on this machine; undefined when it can. */

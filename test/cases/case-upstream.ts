@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { startUpstream } from '../support/upstream.ts'
+import { startUpstream } from '../support/upstream/upstream.ts'
 import type { Case } from './case.ts'
 
 /** One server for the upstreams of all cases, each below its case's id; `seen` is the last body that each got. */

@@ -2,13 +2,20 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { builtinModel } from '../../src/registry/names/builtin-model.ts'
-import { until } from '../support/app.ts'
 import { type CancelEngine, cancelEngines } from '../support/cancel-engines.ts'
-import { askInStorm, planStorm, runInStorm, type StormPlan, type StormTarget, stormPrompts } from '../support/cancel-storm.ts'
-import { useCommandLine } from '../support/command-line.ts'
-import { llamaServerBinary } from '../support/llama-server.ts'
-import { soakLength } from '../support/soak-length.ts'
-import { createRandom, generatingProtocols, saidIn } from '../support/storm.ts'
+import {
+  askInStorm,
+  planStorm,
+  runInStorm,
+  type StormPlan,
+  type StormTarget,
+  stormPrompts,
+} from '../support/hostile/cancel-storm.ts'
+import { createRandom, generatingProtocols, saidIn } from '../support/hostile/storm.ts'
+import { until } from '../support/http/app.ts'
+import { llamaServerBinary } from '../support/llama/llama-server.ts'
+import { useCommandLine } from '../support/process/command-line.ts'
+import { soakLength } from '../support/process/soak-length.ts'
 
 const cli = useCommandLine()
 /** Four of five are cancelled. */

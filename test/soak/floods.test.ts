@@ -1,13 +1,13 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '../support/app.ts'
-import { descriptorsOf, health, slowestHealth } from '../support/probe.ts'
-import { openChat } from '../support/raw-client.ts'
-import { createServeHome } from '../support/serve-process.ts'
-import { soakLength } from '../support/soak-length.ts'
-import { loadFactor, mostHealthMs } from '../support/stall-bound.ts'
-import { binaryFrame, frame, pingFrame, textFrame, upgradeRequest } from '../support/web-socket-frames.ts'
+import { until } from '../support/http/app.ts'
+import { openChat } from '../support/http/raw-client.ts'
+import { binaryFrame, frame, pingFrame, textFrame, upgradeRequest } from '../support/http/web-socket-frames.ts'
+import { descriptorsOf, health, slowestHealth } from '../support/process/probe.ts'
+import { createServeHome } from '../support/process/serve-process.ts'
+import { soakLength } from '../support/process/soak-length.ts'
+import { loadFactor, mostHealthMs } from '../support/process/stall-bound.ts'
 
 const pieceMs = 100
 const tiny = soakLength(250_000)

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type RunningApp, startApp, until } from '../support/app.ts'
-import { collectGarbage } from '../support/collect-garbage.ts'
-import { randomModel } from '../support/models.ts'
-import { openChat } from '../support/raw-client.ts'
-import { soakLength } from '../support/soak-length.ts'
+import { type RunningApp, startApp, until } from '../support/http/app.ts'
+import { openChat } from '../support/http/raw-client.ts'
+import { randomModel } from '../support/llama/models.ts'
+import { collectGarbage } from '../support/process/collect-garbage.ts'
+import { soakLength } from '../support/process/soak-length.ts'
 
 const durationMs = soakLength(60_000)
 const clients = 8

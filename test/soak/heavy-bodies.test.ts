@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { health, slowestHealth } from '../support/probe.ts'
-import { longestStallMs, mostHealthMs } from '../support/stall-bound.ts'
+import { health, slowestHealth } from '../support/process/probe.ts'
+import { longestStallMs, mostHealthMs } from '../support/process/stall-bound.ts'
 
 const program = fileURLToPath(new URL('../../src/cli/program.ts', import.meta.url))
 const template = '{% for message in messages %}<|{{ message.role }}|>{{ message.content }}{% endfor %}{{ extra }}<|assistant|>'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { builtinModel } from '../../src/registry/names/builtin-model.ts'
-import { type RunningApp, startApp, until } from '../support/app.ts'
-import { hostileConstraints } from '../support/hostile-constraints.ts'
+import { hostileConstraints } from '../support/hostile/hostile-constraints.ts'
+import { type RunningApp, startApp, until } from '../support/http/app.ts'
 
 let app: RunningApp
 beforeAll(async () => {

@@ -2,12 +2,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { hostileConstraints } from '../support/hostile-constraints.ts'
-import { hostileTemplates } from '../support/hostile-templates.ts'
-import { health, slowestHealth } from '../support/probe.ts'
-import { createServeHome } from '../support/serve-process.ts'
-import { soakLength } from '../support/soak-length.ts'
-import { mostHealthMs } from '../support/stall-bound.ts'
+import { hostileConstraints } from '../support/hostile/hostile-constraints.ts'
+import { hostileTemplates } from '../support/hostile/hostile-templates.ts'
+import { health, slowestHealth } from '../support/process/probe.ts'
+import { createServeHome } from '../support/process/serve-process.ts'
+import { soakLength } from '../support/process/soak-length.ts'
+import { mostHealthMs } from '../support/process/stall-bound.ts'
 
 const templates = await mkdtemp(join(tmpdir(), 'dragoman-hostile-templates-'))
 /** Each takes a second at most; spread over all kinds of them. */

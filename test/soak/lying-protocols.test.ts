@@ -1,9 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { measuredApp, megabyte, mib, pour, request, streamed } from '../support/measured.ts'
-import { messageOf, messagesEvent, textBlock } from '../support/messages-stream.ts'
-import { messageItem, responseOf, responsesEvent } from '../support/responses-stream.ts'
-import { longestStallMs } from '../support/stall-bound.ts'
-import { type Answer, startUpstream } from '../support/upstream.ts'
+import { measuredApp, megabyte, mib, pour, request, streamed } from '../support/process/measured.ts'
+import { longestStallMs } from '../support/process/stall-bound.ts'
+import { messageOf, messagesEvent, textBlock } from '../support/upstream/messages-stream.ts'
+import { messageItem, responseOf, responsesEvent } from '../support/upstream/responses-stream.ts'
+import { type Answer, startUpstream } from '../support/upstream/upstream.ts'
 
 const small: Readonly<Record<string, Answer>> = {
   messages: messageOf(textBlock(0, 'ok')),

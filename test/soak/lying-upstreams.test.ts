@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { measuredApp, megabyte, mib, pour, request, streamed } from '../support/measured.ts'
-import { longestStallMs } from '../support/stall-bound.ts'
-import { type Answer, chatChunk, doneLine, startUpstream, streamOf, usageChunk } from '../support/upstream.ts'
+import { measuredApp, megabyte, mib, pour, request, streamed } from '../support/process/measured.ts'
+import { longestStallMs } from '../support/process/stall-bound.ts'
+import { type Answer, chatChunk, doneLine, startUpstream, streamOf, usageChunk } from '../support/upstream/upstream.ts'
 
 const fine = streamOf(chatChunk({ delta: { content: 'ok' }, finish_reason: 'stop' }), usageChunk(3, 1), doneLine)
 const tools = [{ type: 'function', function: { name: 'g', parameters: { type: 'object' } } }]

@@ -1,13 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { deflateRawSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { until } from '../support/app.ts'
-import { listenOnLoopback } from '../support/loopback.ts'
-import { measuredApp, mib, request } from '../support/measured.ts'
+import { until } from '../support/http/app.ts'
+import { openChat } from '../support/http/raw-client.ts'
 import { blankPng, silence } from '../support/pictures.ts'
-import { openChat } from '../support/raw-client.ts'
-import { longestStallMs } from '../support/stall-bound.ts'
-import { chatChunk, doneLine, openStream, startUpstream } from '../support/upstream.ts'
+import { measuredApp, mib, request } from '../support/process/measured.ts'
+import { longestStallMs } from '../support/process/stall-bound.ts'
+import { listenOnLoopback } from '../support/upstream/loopback.ts'
+import { chatChunk, doneLine, openStream, startUpstream } from '../support/upstream/upstream.ts'
 
 const tickMs = 20
 

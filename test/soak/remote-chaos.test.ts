@@ -6,13 +6,20 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
 import { freePort } from '../../src/engine/llama-server/free-port.ts'
-import { type RunningApp, startApp, until } from '../support/app.ts'
-import { type ChaosReply, type Replica, runChaos } from '../support/chaos.ts'
-import { llamaServerBinary, llamaServerHint } from '../support/llama-server.ts'
-import { randomModel } from '../support/models.ts'
-import { writeRandomModel } from '../support/random-gguf.ts'
-import { openChat } from '../support/raw-client.ts'
-import { chatChunk, doneLine, openStream, type ScriptedUpstream, startUpstream, usageChunk } from '../support/upstream.ts'
+import { type ChaosReply, type Replica, runChaos } from '../support/hostile/chaos.ts'
+import { type RunningApp, startApp, until } from '../support/http/app.ts'
+import { openChat } from '../support/http/raw-client.ts'
+import { llamaServerBinary, llamaServerHint } from '../support/llama/llama-server.ts'
+import { randomModel } from '../support/llama/models.ts'
+import { writeRandomModel } from '../support/llama/random-gguf.ts'
+import {
+  chatChunk,
+  doneLine,
+  openStream,
+  type ScriptedUpstream,
+  startUpstream,
+  usageChunk,
+} from '../support/upstream/upstream.ts'
 
 /** Two minutes by hand: see docs/engines/remote.md. */
 const seconds = Number(process.env.DRAGOMAN_CHAOS_SECONDS ?? 15)

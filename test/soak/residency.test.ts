@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { builtinModel } from '../../src/registry/names/builtin-model.ts'
-import { type RunningApp, startApp } from '../support/app.ts'
-import { soakLength } from '../support/soak-length.ts'
+import { type RunningApp, startApp } from '../support/http/app.ts'
+import { soakLength } from '../support/process/soak-length.ts'
 
 let app: RunningApp | undefined
 afterEach(() => app?.close())

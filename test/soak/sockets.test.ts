@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { startApp, until } from '../support/app.ts'
-import { collectGarbage } from '../support/collect-garbage.ts'
-import { soakLength } from '../support/soak-length.ts'
+import { startApp, until } from '../support/http/app.ts'
+import { collectGarbage } from '../support/process/collect-garbage.ts'
+import { soakLength } from '../support/process/soak-length.ts'
 
 const durationMs = soakLength(30_000)
 const sockets = 200

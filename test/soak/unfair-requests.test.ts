@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type RunningApp, startApp } from '../support/app.ts'
-import { soakLength } from '../support/soak-length.ts'
-import { type Answer, chatChunk, doneLine, openStream, startUpstream, usageChunk } from '../support/upstream.ts'
+import { type RunningApp, startApp } from '../support/http/app.ts'
+import { soakLength } from '../support/process/soak-length.ts'
+import { type Answer, chatChunk, doneLine, openStream, startUpstream, usageChunk } from '../support/upstream/upstream.ts'
 
 /** How long a server takes for a good request. */
 const replyMs = 500

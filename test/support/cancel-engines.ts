@@ -1,6 +1,6 @@
-import { type RunningApp, startApp } from './app.ts'
-import { llamaServerBinary } from './llama-server.ts'
-import { randomModel } from './models.ts'
+import { type RunningApp, startApp } from './http/app.ts'
+import { llamaServerBinary } from './llama/llama-server.ts'
+import { randomModel } from './llama/models.ts'
 
 /** The engines that run a model, and the one over another server; each as the model `m`, alias `default`. */
 export const cancelEngines: readonly CancelEngine[] = [

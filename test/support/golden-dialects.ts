@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import { checkResponse, checkResponseEvent } from './response-checks.ts'
-import { stackCheck } from './stack-wire.ts'
+import { checkResponse, checkResponseEvent } from './upstream/response-checks.ts'
+import { stackCheck } from './upstream/stack-wire.ts'
 import { createWireCheck } from './wire-schema.ts'
 
 /** `function`: `weather`, with a city. `custom`: `note`, with free text. */

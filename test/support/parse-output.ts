@@ -4,7 +4,7 @@ import { isTruncated } from '../../src/contract/is-truncated.ts'
 import type { OutputFormat } from '../../src/contract/output-format.ts'
 import type { FunctionTool, ToolCallPart } from '../../src/contract/request.ts'
 import { createOutputParser, type OutputParserOptions } from '../../src/model-text/parse/output-parser.ts'
-import { roundsOf } from './soak-length.ts'
+import { roundsOf } from './process/soak-length.ts'
 
 export const think = { open: '<think>\n', close: '\n</think>\n\n' }
 export const hermes: OutputFormat = { toolFormat: 'hermes', reasoning: think, startsInReasoning: false }

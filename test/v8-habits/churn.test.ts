@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 
 test('what has left a ChurnMap is collected at once, which a Map does only until its first full collection', async () => {
-  const script = fileURLToPath(new URL('../support/churn-child.ts', import.meta.url))
+  const script = fileURLToPath(new URL('../support/process/churn-child.ts', import.meta.url))
   const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', script])
   const fullCollections = JSON.parse(stdout)
   expect(fullCollections.churnMap).toBe(0)

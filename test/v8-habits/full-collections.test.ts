@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { measuredApp } from '../support/measured.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { measuredApp } from '../support/process/measured.ts'
+import { startUpstream } from '../support/upstream/upstream.ts'
 
 const prompt = 'lorem ipsum dolor '.repeat(2000)
 const reply = JSON.stringify({

@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { streamed } from '../support/measured.ts'
-import { createServeHome } from '../support/serve-process.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { streamed } from '../support/process/measured.ts'
+import { createServeHome } from '../support/process/serve-process.ts'
+import { startUpstream } from '../support/upstream/upstream.ts'
 
 // V8 11 (Node 20) makes a hidden class for each field that follows a spread at the beginning of an object, such as `status` in
 // `{ ...response, status }`, anew whenever it runs, unless the spread has the field. They are old objects: each request leaves some kilobytes that

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { stubEngine } from '../../../test/support/stub-engine.ts'
+import { stubEngine } from '../../../test/support/upstream/stub-engine.ts'
 import type { Lane, QueuePlace, Scheduler, SchedulerRequest, Ticket } from '../../contract/scheduler.ts'
 import { FairScheduler, type FairSchedulerOptions } from './fair-scheduler.ts'
 

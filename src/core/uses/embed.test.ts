@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { contextOf } from '../../../test/support/context.ts'
-import { stubEngine } from '../../../test/support/stub-engine.ts'
+import { contextOf } from '../../../test/support/http/context.ts'
+import { stubEngine } from '../../../test/support/upstream/stub-engine.ts'
 import type { Embedder, EngineFacts } from '../../contract/engine.ts'
 import { embed, shorten } from './embed.ts'
 

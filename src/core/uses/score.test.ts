@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { contextOf } from '../../../test/support/context.ts'
-import { stubEngine } from '../../../test/support/stub-engine.ts'
+import { contextOf } from '../../../test/support/http/context.ts'
+import { stubEngine } from '../../../test/support/upstream/stub-engine.ts'
 import { emitAll } from '../../base/emit.ts'
 import type { DetokenizeRequest, Engine, PreparedGeneration, TokenizeRequest, Tokenizer } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'

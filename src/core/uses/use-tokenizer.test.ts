@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
-import { contextOf } from '../../../test/support/context.ts'
-import { fine, knownEngine, never, upstream } from '../../../test/support/remote-engine.ts'
+import { contextOf } from '../../../test/support/http/context.ts'
+import { fine, knownEngine, never, upstream } from '../../../test/support/upstream/remote-engine.ts'
 import type { MediaReader } from '../../contract/media.ts'
 import { plainChat } from '../../contract/request.ts'
 import { tokenize } from './use-tokenizer.ts'

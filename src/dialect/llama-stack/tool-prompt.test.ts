@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { decodeNow } from '../../../test/support/decode-now.ts'
-import { readLlamaTemplates } from '../../../test/support/llama-templates.ts'
+import { readLlamaTemplates } from '../../../test/support/llama/llama-templates.ts'
 import { parse } from '../../../test/support/parse-output.ts'
 import { text } from '../../../test/support/parts.ts'
 import type { Message, Prompt } from '../../contract/request.ts'

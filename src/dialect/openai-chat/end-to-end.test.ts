@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, test } from 'vitest'
-import { createTestServer, readAll, receive, sendChat } from '../../../test/support/test-server.ts'
+import { createTestServer, readAll, receive, sendChat } from '../../../test/support/http/test-server.ts'
 import { createWireCheck } from '../../../test/support/wire-schema.ts'
 import { createFakeEngine } from '../../engine/fake/engine.ts'
 

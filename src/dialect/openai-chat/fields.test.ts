@@ -1,5 +1,5 @@
 import { testFieldTable } from '../../../test/support/field-table-suite.ts'
-import { openaiSamples } from '../../../test/support/openai-samples.ts'
+import { openaiSamples } from '../../../test/support/upstream/openai-samples.ts'
 import { readWireSchema } from '../../../test/support/wire-schema.ts'
 import { createOpenaiChat } from './dialect.ts'
 import { chatFields } from './fields.ts'

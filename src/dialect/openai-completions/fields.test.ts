@@ -1,5 +1,5 @@
 import { testFieldTable } from '../../../test/support/field-table-suite.ts'
-import { openaiSamples } from '../../../test/support/openai-samples.ts'
+import { openaiSamples } from '../../../test/support/upstream/openai-samples.ts'
 import { createOpenaiCompletions } from './dialect.ts'
 import { completionFields } from './fields.ts'
 import { completionRequestSchema } from './schema.ts'

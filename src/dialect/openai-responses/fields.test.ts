@@ -1,5 +1,5 @@
 import { testFieldTable } from '../../../test/support/field-table-suite.ts'
-import { openaiSamples } from '../../../test/support/openai-samples.ts'
+import { openaiSamples } from '../../../test/support/upstream/openai-samples.ts'
 import { responsesDialect } from './__fixtures__/dialect.ts'
 import { responseFields } from './fields.ts'
 import { responseSchema } from './schema.ts'

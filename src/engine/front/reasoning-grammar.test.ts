@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createMatcher } from '../../../test/support/gbnf-matcher.ts'
+import { createMatcher } from '../../../test/support/llama/gbnf-matcher.ts'
 import { afterReasoning, fromRoot, type ReasoningFront } from './reasoning-grammar.ts'
 
 const tags = { open: '<think>\n', close: '\n</think>\n\n' }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createMatcher } from '../../../test/support/gbnf-matcher.ts'
+import { createMatcher } from '../../../test/support/llama/gbnf-matcher.ts'
 import { textUntil } from './text-until.ts'
 
 function matcherFor(tag: string): { matches(text: string): boolean } {

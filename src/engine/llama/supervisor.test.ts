@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { FakeWorkers, ready } from '../../../test/support/fake-workers.ts'
+import { FakeWorkers, ready } from '../../../test/support/llama/fake-workers.ts'
 import type { AppError } from '../../contract/errors.ts'
 import type { WorkerExit } from './process.ts'
 import { Supervisor } from './supervisor.ts'

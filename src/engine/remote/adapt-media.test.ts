@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { audio, bytes, image, text } from '../../../test/support/parts.ts'
-import { never } from '../../../test/support/remote-engine.ts'
+import { never } from '../../../test/support/upstream/remote-engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { MediaConverter } from '../../contract/media-converter.ts'
 import { type ContentPart, type MediaPart, plainChat } from '../../contract/request.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { until } from '../../../test/support/app.ts'
-import { runOf } from '../../../test/support/iterate.ts'
+import { until } from '../../../test/support/http/app.ts'
+import { runOf } from '../../../test/support/http/iterate.ts'
 import { callsIn, reasoning, text, textsOf } from '../../../test/support/parts.ts'
 import {
   answer,
@@ -12,8 +12,8 @@ import {
   never,
   refusing,
   upstream,
-} from '../../../test/support/remote-engine.ts'
-import { chatChunk, doneLine, startUpstream, streamOf, usageChunk } from '../../../test/support/upstream.ts'
+} from '../../../test/support/upstream/remote-engine.ts'
+import { chatChunk, doneLine, startUpstream, streamOf, usageChunk } from '../../../test/support/upstream/upstream.ts'
 import type { Engine } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { GenerationRequest, Tool } from '../../contract/request.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { ask, engineOver, never, upstream } from '../../../test/support/remote-engine.ts'
-import { chatChunk, doneLine, streamOf, usageChunk } from '../../../test/support/upstream.ts'
+import { ask, engineOver, never, upstream } from '../../../test/support/upstream/remote-engine.ts'
+import { chatChunk, doneLine, streamOf, usageChunk } from '../../../test/support/upstream/upstream.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 
 const threePieces = streamOf(

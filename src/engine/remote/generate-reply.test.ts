@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { until } from '../../../test/support/app.ts'
+import { until } from '../../../test/support/http/app.ts'
 import { text, textsOf } from '../../../test/support/parts.ts'
 import {
   answer,
@@ -11,8 +11,8 @@ import {
   never,
   refusing,
   upstream,
-} from '../../../test/support/remote-engine.ts'
-import { type Answer, chatChunk, doneLine, streamOf, usageChunk } from '../../../test/support/upstream.ts'
+} from '../../../test/support/upstream/remote-engine.ts'
+import { type Answer, chatChunk, doneLine, streamOf, usageChunk } from '../../../test/support/upstream/upstream.ts'
 
 describe('replicas of several kinds', () => {
   test.each([

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { listenOnLoopback } from '../../../test/support/loopback.ts'
+import { assistant, call, text, textsOf } from '../../../test/support/parts.ts'
+import { listenOnLoopback } from '../../../test/support/upstream/loopback.ts'
 import {
   blockOf,
   callBlock,
@@ -8,10 +9,18 @@ import {
   messageStart,
   messagesEvent,
   textBlock,
-} from '../../../test/support/messages-stream.ts'
-import { assistant, call, text, textsOf } from '../../../test/support/parts.ts'
-import { answer, ask, engineOver, eventsOf, failure, never, refusing, upstream } from '../../../test/support/remote-engine.ts'
-import { type Answer, openStream, streamOf } from '../../../test/support/upstream.ts'
+} from '../../../test/support/upstream/messages-stream.ts'
+import {
+  answer,
+  ask,
+  engineOver,
+  eventsOf,
+  failure,
+  never,
+  refusing,
+  upstream,
+} from '../../../test/support/upstream/remote-engine.ts'
+import { type Answer, openStream, streamOf } from '../../../test/support/upstream/upstream.ts'
 import { type GenerationRequest, plainChat, type Tool } from '../../contract/request.ts'
 
 const tools: readonly Tool[] = ['f', 'g'].map((name) => ({ name, parameters: { type: 'object' } }))

@@ -10,8 +10,8 @@ import {
   knownEngine,
   refusing,
   upstream,
-} from '../../../test/support/remote-engine.ts'
-import { type Answer, chatChunk, doneLine, streamOf, usageChunk } from '../../../test/support/upstream.ts'
+} from '../../../test/support/upstream/remote-engine.ts'
+import { type Answer, chatChunk, doneLine, streamOf, usageChunk } from '../../../test/support/upstream/upstream.ts'
 
 const whole = (reply: unknown) => refusing(200, JSON.stringify(reply))
 

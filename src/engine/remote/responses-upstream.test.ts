@@ -1,9 +1,25 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { callsIn, textsOf } from '../../../test/support/parts.ts'
-import { answer, ask, engineOver, eventsOf, failure, never, refusing, upstream } from '../../../test/support/remote-engine.ts'
-import { callItem, itemOf, messageItem, responseEnd, responseOf, responsesEvent } from '../../../test/support/responses-stream.ts'
-import { type Answer, openStream, streamOf } from '../../../test/support/upstream.ts'
+import {
+  answer,
+  ask,
+  engineOver,
+  eventsOf,
+  failure,
+  never,
+  refusing,
+  upstream,
+} from '../../../test/support/upstream/remote-engine.ts'
+import {
+  callItem,
+  itemOf,
+  messageItem,
+  responseEnd,
+  responseOf,
+  responsesEvent,
+} from '../../../test/support/upstream/responses-stream.ts'
+import { type Answer, openStream, streamOf } from '../../../test/support/upstream/upstream.ts'
 import type { GenerationRequest, Tool } from '../../contract/request.ts'
 
 const tools: readonly Tool[] = ['f', 'g', 'write_sql'].map((name) => ({ name, parameters: { type: 'object' } }))

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { reasoning, text } from '../../../test/support/parts.ts'
-import { answer, ask, engineOver, upstream } from '../../../test/support/remote-engine.ts'
-import { chatChunk, doneLine, streamOf } from '../../../test/support/upstream.ts'
+import { answer, ask, engineOver, upstream } from '../../../test/support/upstream/remote-engine.ts'
+import { chatChunk, doneLine, streamOf } from '../../../test/support/upstream/upstream.ts'
 import { plainRequest } from '../../contract/request.ts'
 import { profileNames } from './servers/profile.ts'
 

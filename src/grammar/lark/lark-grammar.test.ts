@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createMatcher } from '../../../test/support/gbnf-matcher.ts'
+import { createMatcher } from '../../../test/support/llama/gbnf-matcher.ts'
 import { createGbnfMatcher } from '../run/gbnf-matcher.ts'
 import { commonTerminals } from './lark-common.ts'
 import { larkToGbnf } from './lark-grammar.ts'

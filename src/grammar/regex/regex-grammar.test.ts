@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { regexToGbnf } from '../../../test/support/compile-json-schema.ts'
-import { createMatcher, createRandom } from '../../../test/support/gbnf-matcher.ts'
+import { regexToGbnf } from '../../../test/support/llama/compile-json-schema.ts'
+import { createMatcher, createRandom } from '../../../test/support/llama/gbnf-matcher.ts'
 import { checkGbnf } from '../rules/check-gbnf.ts'
 import { GrammarMachine, type MachineState } from '../run/machine.ts'
 import { compileProgram } from '../run/program.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createMatcher } from '../../../test/support/gbnf-matcher.ts'
+import { createMatcher } from '../../../test/support/llama/gbnf-matcher.ts'
 import { checkGbnf } from './check-gbnf.ts'
 
 describe('a grammar of a caller', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createMatcher, createRandom } from '../../../test/support/gbnf-matcher.ts'
+import { createMatcher, createRandom } from '../../../test/support/llama/gbnf-matcher.ts'
 import { createGrammarBuilder, type SchemaOptions } from '../grammar-builder.ts'
 import { gbnfKeyword } from './gbnf-text.ts'
 

@@ -1,8 +1,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { describe, expect, test } from 'vitest'
-import { compileJsonSchema } from '../../../test/support/compile-json-schema.ts'
-import { createMatcher, createRandom } from '../../../test/support/gbnf-matcher.ts'
+import { compileJsonSchema } from '../../../test/support/llama/compile-json-schema.ts'
+import { createMatcher, createRandom } from '../../../test/support/llama/gbnf-matcher.ts'
 import { GrammarMachine, type MachineState } from '../run/machine.ts'
 import { compileProgram } from '../run/program.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { compileJsonSchema } from '../../../test/support/compile-json-schema.ts'
+import { compileJsonSchema } from '../../../test/support/llama/compile-json-schema.ts'
 import { GrammarMachine, type MachineState } from '../run/machine.ts'
 import { compileProgram } from '../run/program.ts'
 

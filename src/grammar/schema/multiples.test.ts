@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { compileJsonSchema } from '../../../test/support/compile-json-schema.ts'
-import { createMatcher, createRandom } from '../../../test/support/gbnf-matcher.ts'
+import { compileJsonSchema } from '../../../test/support/llama/compile-json-schema.ts'
+import { createMatcher, createRandom } from '../../../test/support/llama/gbnf-matcher.ts'
 
 describe('multiples', () => {
   test.each<[object, 'full' | 'partial', string[], string[]]>([

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createMatcher } from '../../../test/support/gbnf-matcher.ts'
+import { createMatcher } from '../../../test/support/llama/gbnf-matcher.ts'
 import { createGrammarBuilder } from '../grammar-builder.ts'
 
 function matcherFor(schema: object, delimiter: string): { matches(text: string): boolean } {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { openTestServer } from '../../../test/support/test-server.ts'
+import { openTestServer } from '../../../test/support/http/test-server.ts'
 import { createHostCheck, readHosts } from './hosts.ts'
 
 const check = createHostCheck({ hostname: 'Workshop', allowedHosts: ['models.example.com:8443'] })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { chatBody, openTestServer, readAll, readUntil, receive, sendChat } from '../../../test/support/test-server.ts'
+import { chatBody, openTestServer, readAll, readUntil, receive, sendChat } from '../../../test/support/http/test-server.ts'
 import type { LoadPlace, SchedulerRequest } from '../../contract/scheduler.ts'
 import { FairScheduler } from '../../core/schedule/fair-scheduler.ts'
 import { createFakeEngine } from '../../engine/fake/engine.ts'

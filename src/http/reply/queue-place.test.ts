@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { chatBody, openWatchedServer, readAll, readUntil, receive, sendChat } from '../../../test/support/test-server.ts'
+import { chatBody, openWatchedServer, readAll, readUntil, receive, sendChat } from '../../../test/support/http/test-server.ts'
 
 const hourMs = 3_600_000
 const stream = (script: unknown) => chatBody(script, { stream: true })

@@ -10,7 +10,7 @@ import {
   readAll,
   receive,
   sendChat,
-} from '../../../test/support/test-server.ts'
+} from '../../../test/support/http/test-server.ts'
 import { emitAll } from '../../base/emit.ts'
 import type { Engine } from '../../contract/engine.ts'
 import type { EngineEvent } from '../../contract/event.ts'

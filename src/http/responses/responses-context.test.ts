@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { openResponsesServer, textOfResponse, type WireResponse } from '../../../test/support/responses-server.ts'
+import { openResponsesServer, textOfResponse, type WireResponse } from '../../../test/support/http/responses-server.ts'
 import { createFakeEngine } from '../../engine/fake/engine.ts'
 
 const user = (content: string) => ({ role: 'user', content })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { until } from '../../../test/support/app.ts'
-import { eventsOf, openResponsesServer, openStream, type WireResponse } from '../../../test/support/responses-server.ts'
-import { readAll, readUntil } from '../../../test/support/test-server.ts'
+import { until } from '../../../test/support/http/app.ts'
+import { eventsOf, openResponsesServer, openStream, type WireResponse } from '../../../test/support/http/responses-server.ts'
+import { readAll, readUntil } from '../../../test/support/http/test-server.ts'
 
 const slowWords = JSON.stringify({ chunks: ['one ', 'two ', 'three ', 'four'], delayMs: 60 })
 

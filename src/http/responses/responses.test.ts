@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { until } from '../../../test/support/app.ts'
+import { until } from '../../../test/support/http/app.ts'
 import {
   eventsOf,
   openResponsesServer,
   openStream,
   textOfResponse,
   type WireResponse,
-} from '../../../test/support/responses-server.ts'
-import { openTestServer, readAll, readUntil } from '../../../test/support/test-server.ts'
+} from '../../../test/support/http/responses-server.ts'
+import { openTestServer, readAll, readUntil } from '../../../test/support/http/test-server.ts'
 import { createFakeEngine } from '../../engine/fake/engine.ts'
 
 const hourMs = 3_600_000

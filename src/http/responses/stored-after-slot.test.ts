@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openResponsesServer, type WireResponse } from '../../../test/support/responses-server.ts'
+import { openResponsesServer, type WireResponse } from '../../../test/support/http/responses-server.ts'
 import { openTestStore } from '../../../test/support/test-store.ts'
 import type { Store } from '../../contract/store.ts'
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
-import { chatBody, openTestServer } from '../../../test/support/test-server.ts'
+import { chatBody, openTestServer } from '../../../test/support/http/test-server.ts'
 
 test('a request that could be upgraded to HTTP/2 is served without', async () => {
   const port = await openTestServer().listen()

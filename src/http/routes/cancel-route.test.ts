@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { until } from '../../../test/support/app.ts'
+import { until } from '../../../test/support/http/app.ts'
 import {
   chatBody,
   openTestServer,
@@ -10,7 +10,7 @@ import {
   receive,
   sendChat,
   watchEngine,
-} from '../../../test/support/test-server.ts'
+} from '../../../test/support/http/test-server.ts'
 import type { ApiKey, Scope } from '../../contract/principal.ts'
 import { createFakeEngine } from '../../engine/fake/engine.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { openTestServer } from '../../../test/support/test-server.ts'
+import { openTestServer } from '../../../test/support/http/test-server.ts'
 import { createFakeEngine } from '../../engine/fake/engine.ts'
 
 const body = { model_id: 'default', messages: [{ role: 'user', content: 'one two three' }] }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { stubEngine } from '../../../test/support/stub-engine.ts'
-import { createTestServer } from '../../../test/support/test-server.ts'
+import { createTestServer } from '../../../test/support/http/test-server.ts'
+import { stubEngine } from '../../../test/support/upstream/stub-engine.ts'
 import { emitAll } from '../../base/emit.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import type { ServedModel } from '../../contract/served-model.ts'

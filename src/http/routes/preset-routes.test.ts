@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createTestServer } from '../../../test/support/test-server.ts'
+import { createTestServer } from '../../../test/support/http/test-server.ts'
 import { hashApiKey } from '../../app/api-key-file.ts'
 import type { Engine } from '../../contract/engine.ts'
 import { allScopes } from '../../contract/principal.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type RunningApp, startApp } from '../../../test/support/app.ts'
+import { type RunningApp, startApp } from '../../../test/support/http/app.ts'
 
 let app: RunningApp
 beforeAll(async () => {

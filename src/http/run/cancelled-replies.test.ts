@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events'
 import { describe, expect, test } from 'vitest'
-import { openTestServer, readAll, readUntil, receive, sendChat } from '../../../test/support/test-server.ts'
+import { openTestServer, readAll, readUntil, receive, sendChat } from '../../../test/support/http/test-server.ts'
 import type { Engine } from '../../contract/engine.ts'
 import { createFakeEngine } from '../../engine/fake/engine.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openTestServer } from '../../../test/support/test-server.ts'
+import { openTestServer } from '../../../test/support/http/test-server.ts'
 import { callsOf } from '../../canonical/parts.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import { createFakeEngine } from '../../engine/fake/engine.ts'

@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, test, vi } from 'vitest'
-import { stubEngine } from '../../../test/support/stub-engine.ts'
 import {
   openTestServer,
   readAll,
@@ -10,7 +9,8 @@ import {
   receive,
   sendChat,
   type TestServerOptions,
-} from '../../../test/support/test-server.ts'
+} from '../../../test/support/http/test-server.ts'
+import { stubEngine } from '../../../test/support/upstream/stub-engine.ts'
 import { hashApiKey } from '../../app/api-key-file.ts'
 import type { Emit } from '../../base/emit.ts'
 import type { GenerationRecord } from '../../canonical/record.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openTestServer } from '../../../test/support/test-server.ts'
+import { openTestServer } from '../../../test/support/http/test-server.ts'
 import { hashApiKey } from '../../app/api-key-file.ts'
 import { allScopes } from '../../contract/principal.ts'
 import { PrefixMemory } from '../../core/prefix/prefix-memory.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { chatBody, openTestServer } from '../../../test/support/test-server.ts'
+import { chatBody, openTestServer } from '../../../test/support/http/test-server.ts'
 import { hashApiKey } from '../../app/api-key-file.ts'
 import type { Engine } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'

@@ -11,7 +11,7 @@ import {
   receive,
   sendChat,
   watchEngine,
-} from '../../../test/support/test-server.ts'
+} from '../../../test/support/http/test-server.ts'
 import type { Dialect } from '../../contract/dialect.ts'
 import type { Engine } from '../../contract/engine.ts'
 import { createOpenaiChat } from '../../dialect/openai-chat/dialect.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { openTestServer } from '../../../test/support/test-server.ts'
+import { openTestServer } from '../../../test/support/http/test-server.ts'
 import type { Siblings } from '../../contract/siblings.ts'
 
 const siblings: Siblings = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { openTestServer } from '../../../test/support/test-server.ts'
+import { openTestServer } from '../../../test/support/http/test-server.ts'
 
 describe('a protocol that is not there says so in its own envelope', () => {
   const served = /Dragoman does not speak .* it serves POST \/v1\/chat\/completions/

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Attack, attacksWith, type ChatRequest, fullRequest } from '../../../test/support/hostile-requests.ts'
+import { type Attack, attacksWith, type ChatRequest, fullRequest } from '../../../test/support/hostile/hostile-requests.ts'
 import { compileChatTemplate } from './chat-template.ts'
 import { splitPrompt } from './literal-text.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readLlamaTemplates } from '../../../test/support/llama-templates.ts'
+import { readLlamaTemplates } from '../../../test/support/llama/llama-templates.ts'
 import { assistant, call, reasoning, text } from '../../../test/support/parts.ts'
 import { type Message, plainChat } from '../../contract/request.ts'
 import { recogniseReasoning } from '../formats/recognise-reasoning.ts'

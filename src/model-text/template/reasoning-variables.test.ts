@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readLlamaTemplates } from '../../../test/support/llama-templates.ts'
+import { readLlamaTemplates } from '../../../test/support/llama/llama-templates.ts'
 import { text } from '../../../test/support/parts.ts'
 import { plainChat, type ReasoningOptions } from '../../contract/request.ts'
 import { compileChatTemplate } from './chat-template.ts'

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { listenOnLoopback } from '../../../test/support/loopback.ts'
+import { listenOnLoopback } from '../../../test/support/upstream/loopback.ts'
 import { type DownloadOptions, download } from './download.ts'
 
 const content = randomBytes(300_000)

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { encodeGguf, type GgufValue } from '../../../test/support/gguf-writer.ts'
+import { encodeGguf, type GgufValue } from '../../../test/support/llama/gguf-writer.ts'
 import { builtinFile } from '../names/builtin-model.ts'
 import { readProjectorType } from './projector-type.ts'
 

@@ -1,5 +1,5 @@
 import { plainSealer as sealer } from '../../../../test/support/plain-sealer.ts'
-import { checkResponseEvent } from '../../../../test/support/response-checks.ts'
+import { checkResponseEvent } from '../../../../test/support/upstream/response-checks.ts'
 import type { FinishReason, GenerationEvent } from '../../../contract/event.ts'
 import { decodeResponse } from '../decode.ts'
 import { createResponseEncoder, type ResponseEvent } from '../encode/encoder.ts'

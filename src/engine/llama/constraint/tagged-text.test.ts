@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createMatcher, createRandom } from '../../../../test/support/gbnf-matcher.ts'
+import { createMatcher, createRandom } from '../../../../test/support/llama/gbnf-matcher.ts'
 import { beginOf, type TextTag, taggedText } from './tagged-text.ts'
 
 function matcherOf(tags: readonly Omit<TextTag, 'next'>[]) {

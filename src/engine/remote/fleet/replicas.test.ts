@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { until } from '../../../../test/support/app.ts'
-import { answer, ask, engineOver, never, upstream as startUpstream } from '../../../../test/support/remote-engine.ts'
-import type { Answer, ScriptedUpstream } from '../../../../test/support/upstream.ts'
+import { until } from '../../../../test/support/http/app.ts'
+import { answer, ask, engineOver, never, upstream as startUpstream } from '../../../../test/support/upstream/remote-engine.ts'
+import type { Answer, ScriptedUpstream } from '../../../../test/support/upstream/upstream.ts'
 import type { Engine } from '../../../contract/engine.ts'
 
 beforeEach(() => {

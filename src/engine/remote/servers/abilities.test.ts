@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { until } from '../../../../test/support/app.ts'
+import { until } from '../../../../test/support/http/app.ts'
 import {
   answer,
   ask,
@@ -8,8 +8,8 @@ import {
   fine,
   never,
   upstream as startUpstream,
-} from '../../../../test/support/remote-engine.ts'
-import type { ScriptedUpstream } from '../../../../test/support/upstream.ts'
+} from '../../../../test/support/upstream/remote-engine.ts'
+import type { ScriptedUpstream } from '../../../../test/support/upstream/upstream.ts'
 import { UpstreamClient } from '../transport/client.ts'
 import { probeAbilities } from './abilities.ts'
 

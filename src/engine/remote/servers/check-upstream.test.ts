@@ -1,8 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import { until } from '../../../../test/support/app.ts'
+import { until } from '../../../../test/support/http/app.ts'
 import { image, textsOf } from '../../../../test/support/parts.ts'
-import { answer, ask, engineOver, failure, fine, never, refusing, upstream } from '../../../../test/support/remote-engine.ts'
-import { type Answer, chatChunk, openStream, type ScriptedUpstream } from '../../../../test/support/upstream.ts'
+import {
+  answer,
+  ask,
+  engineOver,
+  failure,
+  fine,
+  never,
+  refusing,
+  upstream,
+} from '../../../../test/support/upstream/remote-engine.ts'
+import { type Answer, chatChunk, openStream, type ScriptedUpstream } from '../../../../test/support/upstream/upstream.ts'
 import type { Engine } from '../../../contract/engine.ts'
 import type { GenerationRequest } from '../../../contract/request.ts'
 

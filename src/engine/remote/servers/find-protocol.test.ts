@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
-import { until } from '../../../../test/support/app.ts'
-import { listenOnLoopback } from '../../../../test/support/loopback.ts'
-import { messageOf, textBlock } from '../../../../test/support/messages-stream.ts'
+import { until } from '../../../../test/support/http/app.ts'
 import { textsOf } from '../../../../test/support/parts.ts'
-import { answer, ask, engineOver, knownEngine, secretKey, upstream } from '../../../../test/support/remote-engine.ts'
-import { type Answer, chatChunk, openStream } from '../../../../test/support/upstream.ts'
+import { listenOnLoopback } from '../../../../test/support/upstream/loopback.ts'
+import { messageOf, textBlock } from '../../../../test/support/upstream/messages-stream.ts'
+import { answer, ask, engineOver, knownEngine, secretKey, upstream } from '../../../../test/support/upstream/remote-engine.ts'
+import { type Answer, chatChunk, openStream } from '../../../../test/support/upstream/upstream.ts'
 
 test('a server of unknown kind that lacks chat completions is spoken to in Messages', async () => {
   const server = await upstream((request, response) => {

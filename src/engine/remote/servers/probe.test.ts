@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { listenOnLoopback } from '../../../../test/support/loopback.ts'
+import { listenOnLoopback } from '../../../../test/support/upstream/loopback.ts'
 import { TemplateReader } from '../../../threads/template-reader.ts'
 import { UpstreamClient } from '../transport/client.ts'
 import { type ProbeOptions, probeServer } from './probe.ts'

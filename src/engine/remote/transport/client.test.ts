@@ -1,10 +1,18 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
-import { until } from '../../../../test/support/app.ts'
-import { iterate } from '../../../../test/support/iterate.ts'
+import { until } from '../../../../test/support/http/app.ts'
+import { iterate } from '../../../../test/support/http/iterate.ts'
 import { textsOf } from '../../../../test/support/parts.ts'
-import { answer, ask, closedAfterwards, engineOver, fine, never, upstream } from '../../../../test/support/remote-engine.ts'
-import { chatChunk, doneLine } from '../../../../test/support/upstream.ts'
+import {
+  answer,
+  ask,
+  closedAfterwards,
+  engineOver,
+  fine,
+  never,
+  upstream,
+} from '../../../../test/support/upstream/remote-engine.ts'
+import { chatChunk, doneLine } from '../../../../test/support/upstream/upstream.ts'
 import { UpstreamClient } from './client.ts'
 import { readStream } from './read-reply.ts'
 

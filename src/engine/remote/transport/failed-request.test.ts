@@ -1,9 +1,18 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { cpuMsOf } from '../../../../test/support/cpu-time.ts'
 import { textsOf } from '../../../../test/support/parts.ts'
-import { answer, ask, engineOver, failure, fine, logLines, refusing, upstream } from '../../../../test/support/remote-engine.ts'
-import { streamOf } from '../../../../test/support/upstream.ts'
+import { cpuMsOf } from '../../../../test/support/process/cpu-time.ts'
+import {
+  answer,
+  ask,
+  engineOver,
+  failure,
+  fine,
+  logLines,
+  refusing,
+  upstream,
+} from '../../../../test/support/upstream/remote-engine.ts'
+import { streamOf } from '../../../../test/support/upstream/upstream.ts'
 import { parseRetryAfter, statusFailed } from './failed-request.ts'
 
 const html = '<!doctype html><html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>'

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import type { Server, ServerResponse } from 'node:http'
 import { Agent } from 'undici'
 import { afterEach, describe, expect, test } from 'vitest'
-import { iterate } from '../../../../test/support/iterate.ts'
-import { listenOnLoopback } from '../../../../test/support/loopback.ts'
+import { iterate } from '../../../../test/support/http/iterate.ts'
+import { listenOnLoopback } from '../../../../test/support/upstream/loopback.ts'
 import { type HttpReply, httpExchange, ReplyBody } from './http-exchange.ts'
 
 const open: (() => unknown)[] = []

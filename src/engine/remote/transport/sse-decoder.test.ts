@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { cpuMsOf } from '../../../../test/support/cpu-time.ts'
+import { cpuMsOf } from '../../../../test/support/process/cpu-time.ts'
 import { SseDecoder, type SseEvent } from './sse-decoder.ts'
 
 type Vector = {

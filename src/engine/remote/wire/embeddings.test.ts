@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { engineOver, fine, never, refusing, upstream } from '../../../../test/support/remote-engine.ts'
+import { engineOver, fine, never, refusing, upstream } from '../../../../test/support/upstream/remote-engine.ts'
 
 const entry = (index: number, score: number) => ({ index, score, document: 'x' })
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { answer, ask, engineOver, refusing, upstream } from '../../../../test/support/remote-engine.ts'
-import { type Answer, streamOf } from '../../../../test/support/upstream.ts'
+import { answer, ask, engineOver, refusing, upstream } from '../../../../test/support/upstream/remote-engine.ts'
+import { type Answer, streamOf } from '../../../../test/support/upstream/upstream.ts'
 import { callsOf, textOf } from '../../../canonical/parts.ts'
 
 const recordings = new URL('../../../../../shared/vectors/recordings/anthropic/', import.meta.url)

@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { call, callsIn, reasoning, refusal, text } from '../../../../test/support/parts.ts'
-import { answer, ask, engineOver, eventsOf, failure, refusing, upstream } from '../../../../test/support/remote-engine.ts'
-import { chatChunk, doneLine, streamOf, usageChunk } from '../../../../test/support/upstream.ts'
+import {
+  answer,
+  ask,
+  engineOver,
+  eventsOf,
+  failure,
+  refusing,
+  upstream,
+} from '../../../../test/support/upstream/remote-engine.ts'
+import { chatChunk, doneLine, streamOf, usageChunk } from '../../../../test/support/upstream/upstream.ts'
 import type { GenerationEvent, StartEvent } from '../../../contract/event.ts'
 import type { Annotation, TextPart } from '../../../contract/request.ts'
 import { encodeResult } from '../../../dialect/openai-chat/encode.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { piecesOf, readStream, type SeenStream } from '../../../../test/support/read-stream.ts'
+import { piecesOf, readStream, type SeenStream } from '../../../../test/support/http/read-stream.ts'
 
 /** What a case expects; absent is none of it. A reply that fails says so with a part of the message. */
 type Wanted = {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { until } from '../../../../test/support/app.ts'
+import { until } from '../../../../test/support/http/app.ts'
 import { textsOf } from '../../../../test/support/parts.ts'
-import { answer, ask, engineOver, failure, fine, never, upstream } from '../../../../test/support/remote-engine.ts'
-import { type Answer, chatChunk, doneLine, type ScriptedUpstream, streamOf } from '../../../../test/support/upstream.ts'
+import { answer, ask, engineOver, failure, fine, never, upstream } from '../../../../test/support/upstream/remote-engine.ts'
+import { type Answer, chatChunk, doneLine, type ScriptedUpstream, streamOf } from '../../../../test/support/upstream/upstream.ts'
 import type { GenerationRequest } from '../../../contract/request.ts'
 
 const tools = [{ name: 'long_name', description: 'x'.repeat(400), parameters: { type: 'object' } }]

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { piecesOf, readStream } from '../../../../test/support/read-stream.ts'
+import { piecesOf, readStream } from '../../../../test/support/http/read-stream.ts'
 
 const file = new URL('../../../../../shared/vectors/sse/torture.json', import.meta.url)
 const recordings = new URL('../../../../../shared/vectors/recordings/', import.meta.url)

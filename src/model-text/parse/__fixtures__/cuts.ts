@@ -1,5 +1,5 @@
 import { createRandom, cutAt } from '../../../../test/support/parse-output.ts'
-import { roundsOf } from '../../../../test/support/soak-length.ts'
+import { roundsOf } from '../../../../test/support/process/soak-length.ts'
 
 /** The first cut of a text whose result differs from that of the whole, with both; undefined when there is none. */
 export function differingCut(

@@ -1,0 +1,115 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { startApp } from '../../support/http/app.ts'
+import { scriptedAnswers, scriptedTemplate } from '../../support/http/client-script.ts'
+
+const program = fileURLToPath(new URL('../../python-clients/clients.py', import.meta.url))
+const requirements = readFileSync(new URL('../../python-clients/requirements.txt', import.meta.url))
+
+/** Where scripts/python-clients.mjs puts the packages of these requirements. */
+const tools = process.env.DRAGOMAN_TEST_TOOLS ?? join(tmpdir(), 'dragoman-test-tools')
+const packages = join(tools, `python-clients-${createHash('sha256').update(requirements).digest('hex').slice(0, 12)}`)
+const isInstalled = existsSync(packages)
+const hint = isInstalled ? '' : ' (skipped: install them with `npm run python-clients`)'
+
+const text = 'Good morning.'
+const answer = 'It has 21 degrees.'
+/** What each client of clients.py says. */
+const expected: Readonly<Record<string, unknown>> = {
+  openai_chat: [text, text, 2, 2],
+  openai_chat_reasoning: ['Two words.', text, 'Two words.', text, null],
+  openai_chat_tools: answer,
+  openai_chat_parse: [true, true],
+  openai_responses: [text, text, 'response.completed', 2],
+  openai_responses_tools: [answer, answer],
+  openai_responses_parse: true,
+  openai_refusals: [
+    [404, 'model'],
+    [400, 'tools[0].type'],
+  ],
+  anthropic_messages: [text, text, 'end_turn', 2],
+  anthropic_thinking: [
+    ['thinking', 'text'],
+    ['thinking', 'text'],
+  ],
+  anthropic_tools: [answer, answer],
+  anthropic_count: true,
+  langchain_openai: [
+    [text, text, 2],
+    [answer, answer],
+  ],
+  langchain_openai_responses: [
+    [text, text, 2],
+    [answer, answer],
+  ],
+  langchain_openai_structured: [true, true, true],
+  langchain_openai_embeddings: [64, 64],
+  langchain_anthropic: [
+    [text, text, 2],
+    [answer, answer],
+  ],
+  langchain_anthropic_thinking: [
+    ['thinking', 'text'],
+    [answer, answer],
+  ],
+  langchain_anthropic_structured: [true, true],
+  llama_index_chat: [text, text, text],
+  llama_index_tools: [answer, answer],
+  llama_index_structured: [true, true],
+  instructor_openai: [
+    [true, true],
+    [true, true],
+    [true, true],
+  ],
+  instructor_anthropic: true,
+}
+
+const outcome = z.object({ name: z.string(), said: z.unknown().optional(), failure: z.string().optional() })
+
+describe.skipIf(!isInstalled)(`Python clients${hint}`, () => {
+  const outcomes = new Map<string, z.output<typeof outcome>>()
+
+  beforeAll(async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'dragoman-python-'))
+    const script = join(folder, 'script.json')
+    await writeFile(script, JSON.stringify(scriptedAnswers))
+    const app = await startApp({
+      storage: join(folder, 'store.db'),
+      models: [
+        { id: 'scripted', engine: 'fake', script, chatTemplate: scriptedTemplate },
+        { id: 'tiny', engine: 'llama', source: 'builtin:dragoman-tiny.gguf' },
+      ],
+    })
+    try {
+      // A proxy that is not there, in case a library asks for something elsewhere.
+      const closed = { HTTP_PROXY: 'http://127.0.0.1:9', HTTPS_PROXY: 'http://127.0.0.1:9', NO_PROXY: '127.0.0.1' }
+      const env = { ...process.env, ...closed, HOME: folder, PYTHONPATH: packages }
+      const { stdout } = await promisify(execFile)('python3', [program, app.url], { env, maxBuffer: 1 << 24 })
+      for (const line of stdout.trim().split('\n')) {
+        const read = outcome.parse(JSON.parse(line))
+        outcomes.set(read.name, read)
+      }
+    } finally {
+      await app.close()
+      await rm(folder, { recursive: true, force: true })
+    }
+  }, 300_000)
+
+  test.each(Object.entries(expected))('%s', (name, said) => {
+    const found = outcomes.get(name)
+    expect(found?.failure).toBeUndefined()
+    expect(found?.said).toEqual(said)
+  })
+
+  test('all that were asked are expected', () => {
+    expect([...outcomes.keys()].sort()).toEqual(Object.keys(expected).sort())
+  })
+})

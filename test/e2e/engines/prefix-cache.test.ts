@@ -1,0 +1,199 @@
+import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { LlamaEngine } from '../../../src/engine/llama/engine.ts'
+import { chatRequest, complete } from '../../engine-contract.ts'
+import { startApp } from '../../support/http/app.ts'
+import { writeRandomAdapter } from '../../support/llama/random-adapter.ts'
+
+const modelPath = fileURLToPath(new URL('../../../models/dragoman-tiny.gguf', import.meta.url))
+const model = { slots: 1, contextLength: 512, threads: 1, flashAttention: true }
+const cats = 'The cat sat on the mat. '.repeat(12)
+const dogs = 'A dog ran along the road. '.repeat(12)
+const birds = 'Some birds fly over our sea. '.repeat(12)
+/** What all conversations begin with: the chat template. */
+const little = 40
+/** Shorter than each of the texts. */
+const long = 70
+
+type Adapters = readonly { readonly path: string; readonly scale: number }[]
+
+describe('the prefix cache of the embedded engine', () => {
+  let folder: string
+  let warnings: string[]
+  const engines = new Set<LlamaEngine>()
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'dragoman-prefixes-'))
+    warnings = []
+  })
+  afterEach(async () => {
+    await Promise.all([...engines].map((engine) => engine.close()))
+    engines.clear()
+    await rm(folder, { recursive: true })
+  })
+
+  function createEngine({ maxBytes = 1e9, isOn = true, contextLength = 512, adapters = [] as Adapters } = {}): LlamaEngine {
+    const prefixCache = isOn ? { prefixCache: { folder, maxBytes, minTokens: 64 } } : {}
+    const log = { debug: () => undefined, info: () => undefined, warn: (_: object, text: string) => void warnings.push(text) }
+    const engine = new LlamaEngine({
+      id: 'tiny',
+      locate: async () => ({ modelPath, ...model, contextLength, adapters: [...adapters], ...prefixCache }),
+      log,
+    })
+    engines.add(engine)
+    return engine
+  }
+  /** The reply, and how much of its prompt was not computed. */
+  async function ask(engine: LlamaEngine, text: string, owner = 'anna') {
+    const { usage, ...reply } = await complete(engine, { ...chatRequest(text, { maxOutputTokens: 12 }), owner })
+    return { reply: reply.text, cached: usage?.cachedInputTokens ?? Number.NaN }
+  }
+  async function filesOf(): Promise<string[]> {
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+    return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name))
+  }
+
+  test('two conversations that alternate on one slot find their prefixes again, and the texts stay the same', async () => {
+    const [plain, caching] = [createEngine({ isOn: false }), createEngine()]
+    const turns = [cats, dogs, `${cats}And`, `${dogs}And`, `${cats}And then`]
+    const [expected, found] = [[] as string[], [] as string[]]
+    for (const [at, text] of turns.entries()) {
+      const [without, restored] = [await ask(plain, text), await ask(caching, text)]
+      expected.push(without.reply)
+      found.push(restored.reply)
+      expect(without.cached).toBeLessThan(little)
+      if (at < 2) expect(restored.cached).toBeLessThan(little)
+      else expect(restored.cached).toBeGreaterThan(long)
+    }
+    expect(found).toEqual(expected)
+    expect(warnings).toEqual([])
+  })
+
+  test('what the slots hold outlives the worker, in files that only their user can read', async () => {
+    const first = createEngine()
+    const { reply } = await ask(first, cats)
+    await first.unload({ drainMs: 1000 })
+    expect((await filesOf()).length).toBe(1)
+    for (const file of await filesOf()) expect((await stat(file)).mode & 0o777).toBe(0o600)
+    const again = await ask(first, cats)
+    expect(again).toEqual({ reply, cached: expect.closeTo(again.cached, 0) })
+    expect(again.cached).toBeGreaterThan(long)
+    await first.close()
+    expect((await ask(createEngine(), cats)).cached).toBeGreaterThan(long)
+  })
+
+  test('another owner gets nothing from the disk', async () => {
+    const engine = createEngine()
+    await ask(engine, cats, 'anna')
+    await ask(engine, dogs, 'ben')
+    expect((await ask(engine, cats, 'ben')).cached).toBeLessThan(little)
+    await ask(engine, birds, 'ben')
+    expect((await ask(engine, cats, 'anna')).cached).toBeGreaterThan(long)
+  })
+
+  test('other settings of the context delete what was stored', async () => {
+    const engine = createEngine()
+    await ask(engine, cats)
+    await engine.close()
+    expect((await ask(createEngine({ contextLength: 768 }), cats)).cached).toBeLessThan(little)
+    expect(await filesOf()).toEqual([])
+  })
+
+  test('prefixes belong to the adapters that they were read with: another scale, or none, begins anew', {
+    timeout: 240_000,
+  }, async () => {
+    const adapterFolder = await mkdtemp(join(tmpdir(), 'dragoman-adapters-'))
+    onTestFinished(() => rm(adapterFolder, { recursive: true }))
+    const path = join(adapterFolder, 'one.gguf')
+    await writeRandomAdapter(path, 1, { embeddingLength: 256 })
+    const askWith = async (adapters: Adapters) => {
+      const engine = createEngine({ adapters })
+      const asked = await ask(engine, cats)
+      await engine.close()
+      return asked
+    }
+    const first = await askWith([{ path, scale: 1 }])
+    const again = await askWith([{ path, scale: 1 }])
+    expect(again.reply).toBe(first.reply)
+    expect(again.cached).toBeGreaterThan(long)
+    const [weaker, without] = [await askWith([{ path, scale: 0.1 }]), await askWith([])]
+    for (const { cached } of [first, weaker, without]) expect(cached).toBeLessThan(little)
+    expect(new Set([first, weaker, without].map(({ reply }) => reply)).size).toBe(3)
+  })
+
+  test('the files stay below their limit: the least recently used goes first', async () => {
+    const measuring = createEngine()
+    await ask(measuring, cats)
+    await measuring.close()
+    const [file = ''] = await filesOf()
+    const maxBytes = Math.round(2.5 * (await stat(file)).size)
+    const engine = createEngine({ maxBytes })
+    for (const text of [dogs, birds, 'We all like to read about the sea. '.repeat(12)]) await ask(engine, text)
+    await engine.close()
+    const sizes = await Promise.all((await filesOf()).map(async (path) => (await stat(path)).size))
+    expect(sizes.length).toBeGreaterThan(0)
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(maxBytes)
+    expect((await ask(createEngine({ maxBytes }), cats)).cached).toBeLessThan(little)
+  })
+
+  test.each([
+    {
+      name: 'has wrong bytes',
+      damage: async (file: string) => {
+        const bytes = await readFile(file)
+        bytes.fill(0, bytes.length - 5000)
+        await writeFile(file, bytes)
+      },
+    },
+    { name: 'lacks its end', damage: async (file: string) => truncate(file, (await stat(file)).size - 1000) },
+    { name: 'is empty', damage: (file: string) => truncate(file, 0) },
+    { name: 'is gone', damage: (file: string) => rm(file) },
+  ])('a file that $name costs the prefix and nothing else', async ({ damage }) => {
+    const engine = createEngine()
+    const { reply } = await ask(engine, cats)
+    await ask(engine, dogs)
+    for (const file of await filesOf()) await damage(file)
+    const again = await ask(engine, cats)
+    expect(again.reply).toBe(reply)
+    expect(again.cached).toBeLessThan(little)
+    expect(warnings).toEqual([expect.stringContaining('could not be restored')])
+    // What was damaged is deleted; what the slot held since is stored.
+    expect((await ask(engine, dogs)).cached).toBeGreaterThan(long)
+  })
+
+  test('a folder that cannot be written fails no request, and is reported once', async () => {
+    await writeFile(join(folder, 'file'), '')
+    folder = join(folder, 'file')
+    const engine = createEngine()
+    for (const text of [cats, dogs, cats]) expect((await ask(engine, text)).cached).toBeLessThan(little)
+    await engine.unload({ drainMs: 0 })
+    // Once when it could not be read, and once when it could not be written.
+    expect(warnings).toHaveLength(2)
+    folder = join(folder, '..')
+  })
+})
+
+test('callers of a server are owners by their keys, and usage reports what was restored', async () => {
+  const prefixCache = { maxBytes: '100MB', minTokens: 64 }
+  const models = [{ id: 'tiny', engine: 'llama' as const, source: modelPath, ...model, prefixCache }]
+  const server = { apiKeys: ['anna', 'ben'].map((name) => ({ key: `key-of-${name}`, name })) }
+  const app = await startApp({ models, builtinModel: false, server })
+  try {
+    const ask = async (name: string, content: string) => {
+      const body = JSON.stringify({ model: 'tiny', messages: [{ role: 'user', content }], temperature: 0, max_tokens: 8 })
+      const headers = { 'content-type': 'application/json', authorization: `Bearer key-of-${name}` }
+      const reply = await fetch(`${app.url}/v1/chat/completions`, { method: 'POST', headers, body })
+      const { usage } = (await reply.json()) as { usage: { prompt_tokens_details: { cached_tokens: number } } }
+      return usage.prompt_tokens_details.cached_tokens
+    }
+    await ask('anna', cats)
+    await ask('ben', dogs)
+    expect(await ask('ben', cats)).toBeLessThan(little)
+    await ask('ben', birds)
+    expect(await ask('anna', cats)).toBeGreaterThan(long)
+  } finally {
+    await app.close()
+  }
+})

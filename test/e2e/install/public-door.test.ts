@@ -1,0 +1,69 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+const run = promisify(execFile)
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'dragoman-door-'))
+const home = join(folder, 'home')
+const guide = readFileSync(join(root, 'docs', 'library.md'), 'utf8')
+const blockOf = (language: string) => new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(guide)?.[1] ?? ''
+
+/**
+ * Installs the packed package in an empty folder. Its dependencies are those of this checkout, linked: a test reaches no registry. (A
+ * real `npm install` of the tarball is in docs/recorded-runs.md.)
+ */
+async function install(): Promise<void> {
+  // Packing builds (prepack).
+  const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: root })
+  const modules = join(folder, 'node_modules')
+  mkdirSync(join(modules, 'dragoman'), { recursive: true })
+  await run('tar', ['-xzf', join(folder, stdout.trim()), '-C', join(modules, 'dragoman'), '--strip-components=1'])
+  for (const name of readdirSync(join(root, 'node_modules'))) {
+    if (!name.startsWith('.') && !name.includes('node-llama-cpp') && name !== 'koffi')
+      symlinkSync(join(root, 'node_modules', name), join(modules, name))
+  }
+  // As the first start installs it.
+  const packages = ['koffi', 'node-llama-cpp']
+  const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const name = packages.map((one) => `${one}-${devDependencies[one]}`).join('-')
+  const engine = join(home, 'engines', name, 'node_modules')
+  mkdirSync(engine, { recursive: true })
+  for (const one of packages) symlinkSync(join(root, 'node_modules', one), join(engine, one))
+}
+
+describe('the packed package in an empty folder', () => {
+  beforeAll(async () => {
+    await install()
+    writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'empty', type: 'module' }))
+    writeFileSync(join(folder, 'program.ts'), blockOf('ts'))
+    const compilerOptions = { strict: true, target: 'es2023', module: 'nodenext', types: ['node'], outDir: 'out', rootDir: '.' }
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['program.ts'] }))
+  }, 120_000)
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  test('the program of docs/library.md has right types, and does what the document says', async () => {
+    await run(process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', folder])
+    const env = { ...process.env, DRAGOMAN_HOME: home }
+    const { stdout } = await run(process.execPath, ['out/program.js'], { cwd: folder, env, timeout: 60_000 })
+    expect(stdout).toBe(blockOf('text'))
+  })
+
+  test('its command runs the built-in model with the llama.cpp in the data folder', async () => {
+    const program = join(folder, 'node_modules', 'dragoman', 'dist', 'cli', 'program.js')
+    const env = { ...process.env, DRAGOMAN_HOME: home, DRAGOMAN_SERVER: 'http://127.0.0.1:9' }
+    const prompt = ['run', 'dragoman-tiny', 'What is the capital of France?']
+    const { stdout } = await run(process.execPath, [program, ...prompt], { cwd: folder, env, timeout: 60_000 })
+    expect(stdout).toContain('Paris')
+  })
+
+  test('only the public door opens', async () => {
+    const program = "import('dragoman/dist/core/generate.js').catch((error) => console.log(error.code))"
+    const { stdout } = await run(process.execPath, ['-e', program], { cwd: folder })
+    expect(stdout.trim()).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED')
+  })
+})

@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { UsageCounter } from '../../../src/contract/quota.ts'
+import { Quotas } from '../../../src/quota/quotas.ts'
+import { SharedCounter } from '../../../src/quota/shared-counter.ts'
+import { openStore } from '../../../src/store/open-store.ts'
+import { chatBody } from '../../support/http/test-server.ts'
+import { buildProgram } from '../../support/process/built-program.ts'
+import { hasPostgres, postgresHint, startPostgres, type TestPostgres } from '../../support/process/postgres.ts'
+import { createServeHome, type ServeProcess } from '../../support/process/serve-process.ts'
+
+let postgres: TestPostgres
+
+describe.skipIf(!hasPostgres)(`limits of keys that several processes keep together${postgresHint}`, { timeout: 60_000 }, () => {
+  beforeAll(async () => {
+    postgres = await startPostgres()
+  })
+  afterAll(() => postgres.stop())
+
+  describe('the counter', () => {
+    const processes = 4
+    let stores: Awaited<ReturnType<typeof openStore>>[]
+    beforeAll(async () => {
+      const url = await postgres.createDatabase()
+      const open = () => openStore({ database: { type: 'postgres', url } })
+      stores = [await open(), ...(await Promise.all(Array.from({ length: processes - 1 }, open)))]
+    })
+    afterAll(() => Promise.all(stores.map((store) => store.close())))
+    const join = ({ usage }: { readonly usage?: UsageCounter }) => {
+      if (usage === undefined) throw new Error('the store counts nothing')
+      return new Quotas(new SharedCounter({ shared: usage, onAway: () => undefined, onBack: () => undefined }))
+    }
+
+    test('lets as many requests pass as the limit allows, however they race', async () => {
+      const quota = { account: 'requests', requestsPerMinute: 100 }
+      const all = await Promise.allSettled(
+        stores.flatMap((store) => {
+          const quotas = join(store)
+          return Array.from({ length: 50 }, () => quotas.admit(quota, {}))
+        }),
+      )
+      expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(100)
+      for (const one of all) if (one.status === 'rejected') expect(one.reason).toMatchObject({ code: 'rate-limit-exceeded' })
+    })
+
+    test('lets all tokens be reserved, and no more, of which one request takes what is left', async () => {
+      const quota = { account: 'tokens', tokensPerMinute: 1000 }
+      const cost = { inputTokens: 10, maxOutputTokens: 31 }
+      const all = await Promise.allSettled(
+        stores.flatMap((store) => {
+          const quotas = join(store)
+          return Array.from({ length: 25 }, () => quotas.admit(quota, cost))
+        }),
+      )
+      const reserved = all.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+      expect(reserved.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(1000)
+      expect(reserved.filter(({ isStretched }) => isStretched)).toHaveLength(1)
+    })
+
+    test('counts a use for all others from their next request on', async () => {
+      const quota = { account: 'turns', requestsPerMinute: 1000 }
+      const quotas = stores.map(join)
+      for (let turn = 0; turn < 40; turn += 1) {
+        const one = quotas[turn % processes] as Quotas
+        await one.admit(quota, {})
+        expect(one.states(quota)).toMatchObject([{ remaining: 999 - turn }])
+      }
+    })
+
+    test('gives back what was not used, to all', async () => {
+      const quota = { account: 'settled', tokensPerMinute: 1000 }
+      const [here, there] = stores.map(join)
+      const reservation = await here?.admit(quota, { inputTokens: 10, maxOutputTokens: 5000 })
+      expect(reservation).toMatchObject({ tokens: 1000, isStretched: true })
+      await expect(there?.admit(quota, {})).rejects.toMatchObject({ code: 'rate-limit-exceeded' })
+      await expect(there?.check(quota)).rejects.toMatchObject({ code: 'rate-limit-exceeded' })
+      if (reservation !== undefined) await here?.settle(quota, reservation, 400)
+      await there?.check(quota)
+      const rest = await there?.admit(quota, { inputTokens: 10, maxOutputTokens: 5000 })
+      expect(rest).toMatchObject({ tokens: 600, isStretched: true })
+      if (rest !== undefined) await there?.settle(quota, rest, 700)
+      await expect(here?.admit(quota, {})).rejects.toMatchObject({ exceeded: { used: 1100 } })
+    })
+
+    test('begins a new minute when the last one is over, which gains nothing by it', async () => {
+      const [store] = stores
+      const quota = { account: 'old', requestsPerMinute: 2, tokensPerMinute: 100 }
+      const quotas = join(store as (typeof stores)[number])
+      const first = await quotas.admit(quota, { inputTokens: 10, maxOutputTokens: 80 })
+      await quotas.settle(quota, { ...first, minute: first.minute - 60_000 }, 10)
+      expect(quotas.states(quota)).toMatchObject([{ remaining: 1 }, { remaining: 10 }])
+      await store?.prune(Date.now() + 61_000)
+      await quotas.admit(quota, { inputTokens: 10, maxOutputTokens: 10 })
+      expect(quotas.states(quota)).toMatchObject([{ remaining: 1 }, { remaining: 80 }])
+    })
+  })
+
+  describe('three servers', () => {
+    let home: Awaited<ReturnType<typeof createServeHome>>
+    let servers: readonly ServeProcess[]
+    const requests = 30
+    beforeAll(async () => {
+      buildProgram()
+      const names = ['many', 'away', 'spent']
+      const apiKeys = names.map((name) => ({ key: name, name, requestsPerMinute: name === 'many' ? requests : 4 }))
+      home = await createServeHome(await postgres.createDatabase(), { apiKeys })
+      servers = await Promise.all([1, 2, 3].map(() => home.start()))
+    })
+    afterAll(() => home.remove())
+
+    const chat = ({ url }: ServeProcess, key: string) =>
+      fetch(`${url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+        body: chatBody('hello', { max_tokens: 3 }),
+      })
+
+    test('answer together as many requests of a key as it may send', async () => {
+      const replies = await Promise.all(servers.flatMap((server) => Array.from({ length: 20 }, () => chat(server, 'many'))))
+      const statuses = replies.map(({ status }) => status)
+      expect(statuses.filter((status) => status === 200)).toHaveLength(requests)
+      expect(statuses.filter((status) => status === 429)).toHaveLength(60 - requests)
+      for (const { status, headers } of replies) {
+        if (status === 429) expect(Number(headers.get('retry-after'))).toBeGreaterThan(30)
+      }
+    })
+
+    test('count alone while the database is away, from what they knew, and together again when it is back', async () => {
+      const [here, other] = servers as [ServeProcess, ServeProcess]
+      expect((await chat(here, 'away')).headers.get('x-ratelimit-remaining-requests')).toBe('3')
+      const left: (string | null)[] = []
+      await postgres.restart(async () => {
+        for (const server of [here, here, other]) {
+          const { status, headers } = await chat(server, 'away')
+          expect(status).toBe(200)
+          left.push(headers.get('x-ratelimit-remaining-requests'))
+        }
+      })
+      expect(left).toEqual(['2', '1', '3'])
+      // The counter is left alone for a while after it has failed.
+      await expect
+        .poll(async () => (await chat(here, 'spent')).headers.get('x-ratelimit-remaining-requests'), { timeout: 10_000 })
+        .toBe('0')
+      await expect.poll(async () => (await chat(other, 'spent')).status, { timeout: 10_000 }).toBe(429)
+    })
+  })
+})

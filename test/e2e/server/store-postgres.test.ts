@@ -1,0 +1,52 @@
+import { inspect } from 'node:util'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openStore } from '../../../src/store/open-store.ts'
+import { describeStoreContract } from '../../store-contract.ts'
+import { describeStoreProcesses } from '../../store-processes.ts'
+import { hasPostgres, postgresHint, postgresPassword, startPostgres, type TestPostgres } from '../../support/process/postgres.ts'
+import { items, response } from '../../support/stored.ts'
+
+describe.skipIf(!hasPostgres)(`a store in PostgreSQL${postgresHint}`, () => {
+  let postgres: TestPostgres
+  let url: string
+  beforeAll(async () => {
+    postgres = await startPostgres()
+    url = await postgres.createDatabase()
+  })
+  afterAll(() => postgres.stop())
+
+  describeStoreContract('PostgreSQL', (settings) => openStore({ database: { type: 'postgres', url }, ...settings }))
+
+  test('a store works again when the database does; meanwhile, calls that need it fail with a code of their own', async () => {
+    const store = await openStore({ database: { type: 'postgres', url } })
+    const saved = response({ input: items(1) })
+    await store.responses.save(saved)
+    const failures: unknown[] = []
+    await postgres.restart(async () => {
+      failures.push(await store.responses.find('ann', saved.id).catch((error: unknown) => error))
+    })
+    expect(failures).toMatchObject([{ code: 'store-unavailable', message: expect.stringMatching(/^the store failed: .+; try/) }])
+    expect(await store.responses.find('ann', saved.id)).toEqual(saved)
+    await store.close()
+  })
+
+  test('a refused password is not in the error', async () => {
+    const opening = openStore({ database: { type: 'postgres', url: url.replace(postgresPassword, 'wrong-horse') } })
+    const error: unknown = await opening.catch((failure: unknown) => failure)
+    expect(inspect(error, { depth: null })).toContain('password authentication failed for user')
+    expect(inspect(error, { depth: null })).not.toContain('wrong-horse')
+  })
+
+  describeStoreProcesses('PostgreSQL', {
+    create: async () => ({ type: 'postgres', url: await postgres.createDatabase() }),
+    query: async (database, sql) => {
+      if (database.type !== 'postgres') throw new Error('this database is a file')
+      const client = new pg.Client({ connectionString: database.url })
+      await client.connect()
+      const { rows } = await client.query(sql)
+      await client.end()
+      return rows
+    },
+  })
+})

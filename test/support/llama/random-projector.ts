@@ -1,0 +1,129 @@
+import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { createNormal } from '../normal.ts'
+import { encodeGguf, type GgufTensor, type GgufValue } from './gguf-writer.ts'
+
+/** The size of the model's embeddings, which the projector writes; that of `random-gguf.ts` unless given. */
+type ProjectorOptions = { readonly embeddingLength?: number }
+
+/** Tokens of any image: it is scaled to 32 × 32 pixels, and read in patches of 8 × 8. */
+export const tokensPerImage = 16
+
+const imageSize = 32
+const patchSize = 8
+const vision = { prefix: 'v', width: 32, feedForward: 64, layers: 2, heads: 2 } as const
+const audio = { prefix: 'a', width: 16, feedForward: 32, layers: 1, heads: 2 } as const
+const melBins = 80
+const audioPositions = 1500
+
+/**
+ * Writes a multimodal projector with random weights that llama-server loads: images and sounds reach the model, which makes no sense of
+ * them. Equal pictures give equal tokens, and different ones different embeddings.
+ */
+export async function writeRandomProjector(path: string, { embeddingLength = 64 }: ProjectorOptions = {}): Promise<void> {
+  const weights = new Weights()
+  const tensors = [...visionTensors(weights, embeddingLength), ...audioTensors(weights, embeddingLength)]
+  await mkdir(dirname(path), { recursive: true })
+  await writeFile(`${path}.tmp`, encodeGguf(metadata(embeddingLength), tensors))
+  await rename(`${path}.tmp`, path)
+}
+
+function metadata(embeddingLength: number): Map<string, GgufValue> {
+  const text = (value: string): GgufValue => ({ type: 'string', value })
+  const uint32 = (value: number): GgufValue => ({ type: 'uint32', value })
+  const yes: GgufValue = { type: 'bool', value: true }
+  const encoder = (name: string, { width, feedForward, layers, heads }: Encoder): [string, GgufValue][] => [
+    [`clip.${name}.embedding_length`, uint32(width)],
+    [`clip.${name}.feed_forward_length`, uint32(feedForward)],
+    [`clip.${name}.block_count`, uint32(layers)],
+    [`clip.${name}.attention.head_count`, uint32(heads)],
+    [`clip.${name}.attention.layer_norm_epsilon`, { type: 'float32', value: 1e-5 }],
+    [`clip.${name}.projection_dim`, uint32(embeddingLength)],
+  ]
+  const half: GgufValue = { type: 'float32s', value: [0.5, 0.5, 0.5] }
+  return new Map<string, GgufValue>([
+    ['general.architecture', text('clip')],
+    ['general.type', text('mmproj')],
+    ['general.name', text('dragoman-random-projector')],
+    ['general.file_type', uint32(0)],
+    ['clip.has_vision_encoder', yes],
+    ['clip.has_audio_encoder', yes],
+    ['clip.use_gelu', yes],
+    ['clip.vision.projector_type', text('mlp')],
+    ['clip.audio.projector_type', text('qwen2a')],
+    ...encoder('vision', vision),
+    ['clip.vision.image_size', uint32(imageSize)],
+    ['clip.vision.patch_size', uint32(patchSize)],
+    ['clip.vision.image_mean', half],
+    ['clip.vision.image_std', half],
+    ...encoder('audio', audio),
+    ['clip.audio.num_mel_bins', uint32(melBins)],
+  ])
+}
+
+type Encoder = typeof vision | typeof audio
+
+function visionTensors(weights: Weights, embeddingLength: number): GgufTensor[] {
+  const { width } = vision
+  return [
+    weights.random('v.patch_embd.weight', [patchSize, patchSize, 3, width], 0.2),
+    weights.random('v.class_embd', [width]),
+    weights.random('v.position_embd.weight', [width, (imageSize / patchSize) ** 2 + 1]),
+    ...weights.norm('v.pre_ln', width),
+    ...blocks(weights, vision),
+    ...weights.norm('v.post_ln', width),
+    // Larger than usual, so that what an image shows decides what comes next.
+    ...weights.linear('mm.0', width, embeddingLength, 0.5),
+    ...weights.linear('mm.2', embeddingLength, embeddingLength, 0.5),
+  ]
+}
+
+function audioTensors(weights: Weights, embeddingLength: number): GgufTensor[] {
+  const { width } = audio
+  return [
+    weights.random('a.conv1d.1.weight', [3, melBins, width]),
+    weights.fill('a.conv1d.1.bias', [1, width], 0),
+    weights.random('a.conv1d.2.weight', [3, width, width]),
+    weights.fill('a.conv1d.2.bias', [1, width], 0),
+    weights.random('a.position_embd.weight', [width, audioPositions]),
+    ...blocks(weights, audio),
+    ...weights.norm('a.post_ln', width),
+    ...weights.linear('mm.a.fc', width, embeddingLength, 0.5),
+  ]
+}
+
+function blocks(weights: Weights, { prefix, width, feedForward, layers }: Encoder): GgufTensor[] {
+  return Array.from({ length: layers }, (_, layer) => `${prefix}.blk.${layer}`).flatMap((block) => [
+    ...['attn_q', 'attn_v', 'attn_out'].flatMap((name) => weights.linear(`${block}.${name}`, width, width)),
+    // Without a bias, which the audio encoder must not have.
+    weights.random(`${block}.attn_k.weight`, [width, width], 0.1),
+    ...weights.norm(`${block}.ln1`, width),
+    ...weights.norm(`${block}.ln2`, width),
+    ...weights.linear(`${block}.ffn_up`, width, feedForward),
+    ...weights.linear(`${block}.ffn_down`, feedForward, width),
+  ])
+}
+
+class Weights {
+  readonly #next = createNormal(1)
+
+  random(name: string, shape: readonly number[], scale = 0.05): GgufTensor {
+    return { name, shape, data: Float32Array.from({ length: sizeOf(shape) }, () => this.#next() * scale) }
+  }
+
+  fill(name: string, shape: readonly number[], value: number): GgufTensor {
+    return { name, shape, data: new Float32Array(sizeOf(shape)).fill(value) }
+  }
+
+  linear(name: string, inputs: number, outputs: number, scale = 0.1): GgufTensor[] {
+    return [this.random(`${name}.weight`, [inputs, outputs], scale), this.fill(`${name}.bias`, [outputs], 0)]
+  }
+
+  norm(name: string, width: number): GgufTensor[] {
+    return [this.fill(`${name}.weight`, [width], 1), this.fill(`${name}.bias`, [width], 0)]
+  }
+}
+
+function sizeOf(shape: readonly number[]): number {
+  return shape.reduce((product, size) => product * size, 1)
+}

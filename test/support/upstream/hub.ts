@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises'
+import type { IncomingHttpHeaders } from 'node:http'
+import { onTestFinished, vi } from 'vitest'
+import { builtinModel } from '../../../src/registry/names/builtin-model.ts'
+import { listenOnLoopback } from './loopback.ts'
+
+/** A hub on loopback whose every repository has the built-in model, as `x-Q4_K_M.gguf` and `x-Q8_0.gguf`, for one test. */
+export async function openHub() {
+  const file = await readFile(builtinModel.path)
+  const seen: { readonly url: string; readonly headers: IncomingHttpHeaders }[] = []
+  let resume: () => void = () => undefined
+  let held: Promise<void> | undefined
+  const { origin, close } = await listenOnLoopback(async ({ url = '', headers }, response) => {
+    seen.push({ url, headers })
+    if (url.startsWith('/api/models/')) {
+      const names = ['README.md', 'x-Q4_K_M.gguf', 'x-Q8_0.gguf']
+      response.end(JSON.stringify(names.map((path) => ({ type: 'file', path, size: file.length }))))
+      return
+    }
+    response.setHeader('content-length', file.length)
+    response.write(file.subarray(0, 100_000))
+    await held
+    response.end(file.subarray(100_000))
+  })
+  vi.stubEnv('HF_ENDPOINT', origin)
+  vi.stubEnv('HF_TOKEN', undefined)
+  onTestFinished(async () => {
+    vi.unstubAllEnvs()
+    resume()
+    await close()
+  })
+  return {
+    origin,
+    seen,
+    sizeBytes: file.length,
+    /** Files stop after their first bytes, until the returned function is called. */
+    hold: () => {
+      held = new Promise((resolve) => {
+        resume = resolve
+      })
+      return () => {
+        held = undefined
+        resume()
+      }
+    },
+  }
+}
