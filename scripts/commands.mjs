@@ -9,7 +9,7 @@ export const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 /** Runs a command with our standard streams, passes signals on, and resolves with its exit code. */
 export function run(command, args, options = {}) {
-  const child = spawn(command, args, { cwd: root, stdio: 'inherit', ...options })
+  let child
   let lastMs = Number.NEGATIVE_INFINITY
   const onSignal = (signal) => {
     // A terminal also sends Ctrl-C to the child, and npm forwards its own signals: a second signal would stop the child
@@ -19,7 +19,9 @@ export function run(command, args, options = {}) {
     if (nowMs - lastMs > 500) child.kill(signal)
     lastMs = nowMs
   }
+  // Before the command starts: a signal that comes at once would end this process alone.
   for (const signal of endSignals) process.on(signal, onSignal)
+  child = spawn(command, args, { cwd: root, stdio: 'inherit', ...options })
   // npm sends signals to the shell that runs this process; the shell dies without forwarding them.
   const parent = process.ppid
   const orphanWatch = setInterval(() => {
@@ -57,13 +59,8 @@ export function npmCommand(args) {
 export async function runGroup(command, args, { title, onStart = () => undefined, ...options }) {
   const isWindows = process.platform === 'win32'
   const stopTitle = showTitle(title)
-  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], detached: !isWindows, ...options })
+  let child
   let output = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (piece) => {
-      output += piece
-    })
-  }
   const endGroup = (signal) => {
     try {
       if (isWindows) child.kill(signal)
@@ -79,6 +76,12 @@ export async function runGroup(command, args, { title, onStart = () => undefined
     endGroup('SIGKILL')
   }
   for (const signal of endSignals) process.on(signal, onSignal)
+  child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], detached: !isWindows, ...options })
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (piece) => {
+      output += piece
+    })
+  }
   if (child.pid !== undefined) onStart(child.pid)
   try {
     return await new Promise((resolve, reject) => {

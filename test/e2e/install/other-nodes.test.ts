@@ -26,7 +26,7 @@ for (const { version, binary } of versions) {
   const hint = binary === undefined ? ' (skipped: run `npm run other-nodes`)' : ''
   test.skipIf(binary === undefined)(
     `Node.js ${version} serves, relays and keeps the store contract${hint}`,
-    { timeout: 300_000 },
+    { timeout: 600_000 },
     async () => {
       const folder = mkdtempSync(join(tmpdir(), 'dragoman-other-nodes-'))
       onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
