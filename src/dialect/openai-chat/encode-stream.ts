@@ -1,26 +1,19 @@
 import type { StreamEncoder } from '../../contract/dialect.ts'
 import type { GeneratedToken, GenerationEvent, StartEvent } from '../../contract/event.ts'
-import { encodeUsage } from '../openai/encode-usage.ts'
-import { encodeOpenaiError } from '../openai/errors.ts'
+import { ChunkTemplate } from '../openai/chunk-template.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
 import { toFrameJson } from '../wire/frame-json.ts'
 import { encodeAnnotation, encodeFinishReason, type ReplyStyle, reasoningNames } from './encode.ts'
 import { encodeLogprobs } from './encode-logprobs.ts'
 
-const done = 'data: [DONE]\n\n'
-
-/**
- * Encodes events as `chat.completion.chunk` frames. Chunks differ only in their delta, so the rest is encoded once per choice:
- * a token costs no more than the JSON of one short string.
- */
+/** Encodes events as `chat.completion.chunk` frames; what stands before a choice's delta is made once, too. */
 export function createChunkEncoder(
   headOf: (start: StartEvent) => ReplyHead,
   style: ReplyStyle & { readonly includeUsage: boolean },
 ): StreamEncoder {
-  const { includeUsage, legacyCalls } = style
-  let opening = ''
-  // OpenAI: with include_usage every other chunk has a null usage; without it, none has the key.
-  const closing = includeUsage ? '],"usage":null}\n\n' : ']}\n\n'
+  const { legacyCalls } = style
+  const template = new ChunkTemplate('chat.completion.chunk', style.includeUsage)
+  const { closing } = template
   const plainEnd = `},"logprobs":null,"finish_reason":null}${closing}`
   const names = reasoningNames[style.reasoningFields]
   /** The fields of reasoning in the other deltas of a model that reasons. */
@@ -38,7 +31,7 @@ export function createChunkEncoder(
   function chunkHead(choice: number): string {
     const known = choiceHeads[choice]
     if (known !== undefined) return known
-    const made = `${opening}{"index":${choice},"delta":{`
+    const made = `${template.opening}{"index":${choice},"delta":{`
     choiceHeads[choice] = made
     return made
   }
@@ -81,7 +74,7 @@ export function createChunkEncoder(
     keepTokens(event)
     switch (event.type) {
       case 'start':
-        opening = `data: ${encodeOpening(headOf(event))},"choices":[`
+        template.start(headOf(event))
         if (event.reasons === true) showNone()
         return ''
       case 'text-delta':
@@ -142,9 +135,9 @@ export function createChunkEncoder(
       case 'tool-call-end':
         return start(event.choice)
       case 'usage':
-        return includeUsage ? `${opening}],"usage":${toFrameJson(encodeUsage(event.usage))}}\n\n${done}` : done
+        return template.usage(event.usage)
       case 'error':
-        return `data: ${toFrameJson(encodeOpenaiError(event.error).body)}\n\n${done}`
+        return template.error(event.error)
     }
   }
 
@@ -152,9 +145,3 @@ export function createChunkEncoder(
 }
 
 type CallHead = { readonly id: string; readonly kind: 'custom' | undefined }
-
-/** The chunk's constant first fields, without the closing brace. */
-function encodeOpening({ id, createdSeconds, model, systemFingerprint }: ReplyHead): string {
-  const named = `"model":${toFrameJson(model)},"system_fingerprint":${toFrameJson(systemFingerprint)}`
-  return `{"id":${toFrameJson(id)},"object":"chat.completion.chunk","created":${createdSeconds},${named}`
-}

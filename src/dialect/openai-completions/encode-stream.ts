@@ -1,13 +1,10 @@
 import type { StreamEncoder } from '../../contract/dialect.ts'
 import type { GeneratedToken, GenerationEvent, PromptToken, StartEvent } from '../../contract/event.ts'
-import { encodeUsage } from '../openai/encode-usage.ts'
-import { encodeOpenaiError } from '../openai/errors.ts'
+import { ChunkTemplate } from '../openai/chunk-template.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
 import { toFrameJson } from '../wire/frame-json.ts'
 import { echoOf, encodeFinishReason, PromptText, type ReplyStyle } from './encode.ts'
 import { countCharacters, LogprobsEncoder, type WireLogprobs } from './encode-logprobs.ts'
-
-const done = 'data: [DONE]\n\n'
 
 type Progress = {
   /** The text to send before the choice's next delta. */
@@ -23,9 +20,9 @@ export function createChunkEncoder(
   headOf: (start: StartEvent) => ReplyHead,
   style: ReplyStyle & { readonly includeUsage: boolean },
 ): StreamEncoder {
-  const { includeUsage, logprobs } = style
-  let opening = ''
-  const closing = includeUsage ? '],"usage":null}\n\n' : ']}\n\n'
+  const { logprobs } = style
+  const template = new ChunkTemplate('text_completion', style.includeUsage)
+  const { closing } = template
   const progress: Progress[] = []
 
   function progressOf(choice: number): Progress {
@@ -47,7 +44,7 @@ export function createChunkEncoder(
     state.echo = ''
     const scores = logprobs ? takeScores(state) : null
     const finish = toFrameJson(finishReason)
-    return `${opening}{"index":${choice},"text":${text},"logprobs":${toFrameJson(scores)},"finish_reason":${finish}}${closing}`
+    return `${template.opening}{"index":${choice},"text":${text},"logprobs":${toFrameJson(scores)},"finish_reason":${finish}}${closing}`
   }
 
   function keepTokens(event: GenerationEvent): void {
@@ -72,7 +69,7 @@ export function createChunkEncoder(
     keepTokens(event)
     switch (event.type) {
       case 'start':
-        opening = `data: ${encodeOpening(headOf(event))},"choices":[`
+        template.start(headOf(event))
         return ''
       case 'text-delta':
       case 'reasoning-delta':
@@ -95,22 +92,11 @@ export function createChunkEncoder(
       case 'tool-call-end':
         return ''
       case 'usage':
-        return includeUsage ? `${opening}],"usage":${toFrameJson(encodeUsage(event.usage))}}\n\n${done}` : done
+        return template.usage(event.usage)
       case 'error':
-        return `data: ${toFrameJson(encodeOpenaiError(event.error).body)}\n\n${done}`
+        return template.error(event.error)
     }
   }
 
   return { encode }
-}
-
-/** The chunk's constant first fields, without the closing brace. */
-function encodeOpening({ id, createdSeconds, model, systemFingerprint }: ReplyHead): string {
-  return toFrameJson({
-    id,
-    object: 'text_completion',
-    created: createdSeconds,
-    model,
-    system_fingerprint: systemFingerprint,
-  }).slice(0, -1)
 }

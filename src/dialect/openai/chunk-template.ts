@@ -1,0 +1,42 @@
+import type { AppError } from '../../contract/errors.ts'
+import type { Usage } from '../../contract/event.ts'
+import { toFrameJson } from '../wire/frame-json.ts'
+import { encodeUsage } from './encode-usage.ts'
+import { encodeOpenaiError } from './errors.ts'
+import type { ReplyHead } from './reply-head.ts'
+
+const done = 'data: [DONE]\n\n'
+
+/**
+ * The text around the choices of a stream's chunks. Chunks differ only in their choice, so the rest is encoded once, and a token costs 0.2 µs
+ * instead of the 1.0 µs of a complete object. Within the choice, each protocol joins its own pieces.
+ */
+export class ChunkTemplate {
+  /** The text before a choice, once the stream has started. */
+  opening = ''
+  /** The text after it. OpenAI: with `include_usage` every other chunk has a null usage; without it, none has the key. */
+  readonly closing: string
+  readonly #object: string
+  readonly #includeUsage: boolean
+
+  constructor(object: 'chat.completion.chunk' | 'text_completion', includeUsage: boolean) {
+    this.#object = object
+    this.#includeUsage = includeUsage
+    this.closing = includeUsage ? '],"usage":null}\n\n' : ']}\n\n'
+  }
+
+  start({ id, createdSeconds: created, model, systemFingerprint: system_fingerprint }: ReplyHead): void {
+    const head = toFrameJson({ id, object: this.#object, created, model, system_fingerprint })
+    this.opening = `data: ${head.slice(0, -1)},"choices":[`
+  }
+
+  /** The end of a stream. */
+  usage(usage: Usage): string {
+    return this.#includeUsage ? `${this.opening}],"usage":${toFrameJson(encodeUsage(usage))}}\n\n${done}` : done
+  }
+
+  /** The end of a stream that failed. */
+  error(error: AppError): string {
+    return `data: ${toFrameJson(encodeOpenaiError(error).body)}\n\n${done}`
+  }
+}
