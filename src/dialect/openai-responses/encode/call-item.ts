@@ -2,7 +2,7 @@ import type { GenerationEvent } from '../../../contract/event.ts'
 import type { JsonObject } from '../../../contract/request.ts'
 import { createItemId } from '../item-id.ts'
 import type { ToolName } from '../namespaces.ts'
-import type { OutputItem, Place } from './output-item.ts'
+import type { Emitter, OutputItem } from './output-item.ts'
 
 type Start = Extract<GenerationEvent, { type: 'tool-call-start' }>
 type Kind = 'function' | 'custom' | 'search'
@@ -17,7 +17,7 @@ const deltas: Partial<Record<Kind, string>> = {
 /** A call of a function, of a custom tool or of the client's search for tools. */
 export class CallItem implements OutputItem {
   readonly id: string
-  readonly #place: Place
+  readonly #emitter: Emitter
   readonly #callId: string
   readonly #tool: ToolName
   readonly #kind: Kind
@@ -25,13 +25,13 @@ export class CallItem implements OutputItem {
   #status: 'in_progress' | 'completed' | 'incomplete' = 'in_progress'
 
   /** `tool`: what the client calls the tool. */
-  constructor(place: Place, { id, kind }: Start, tool: ToolName) {
+  constructor(emitter: Emitter, { id, kind }: Start, tool: ToolName) {
     this.#kind = tool.isSearch === true ? 'search' : (kind ?? 'function')
     this.id = createItemId(prefixes[this.#kind])
-    this.#place = place
+    this.#emitter = emitter
     this.#callId = id
     this.#tool = tool
-    place.send('response.output_item.added', { output_index: place.outputIndex, item: this.toJson() })
+    emitter.send('response.output_item.added', { output_index: emitter.outputIndex, item: this.toJson() })
   }
 
   add(delta: string): void {
@@ -48,7 +48,7 @@ export class CallItem implements OutputItem {
       this.#send('response.function_call_arguments.done', { name: this.#tool.name, arguments: input })
     }
     this.#status = status
-    const { send, outputIndex } = this.#place
+    const { send, outputIndex } = this.#emitter
     send('response.output_item.done', { output_index: outputIndex, item: this.toJson() })
   }
 
@@ -69,7 +69,7 @@ export class CallItem implements OutputItem {
   }
 
   #send(type: string, fields: JsonObject): void {
-    const { send, outputIndex } = this.#place
+    const { send, outputIndex } = this.#emitter
     send(type, { item_id: this.id, output_index: outputIndex, ...fields })
   }
 }

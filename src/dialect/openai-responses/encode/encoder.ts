@@ -8,7 +8,7 @@ import type { DecodedResponse } from '../decode.ts'
 import { encodeFailure, encodeUsage, endOf } from '../response-end.ts'
 import { CallItem } from './call-item.ts'
 import { MessageItem } from './message-item.ts'
-import type { OutputItem, Place } from './output-item.ts'
+import type { Emitter, OutputItem } from './output-item.ts'
 import { ReasoningItem } from './reasoning-item.ts'
 import { WholeItem } from './whole-item.ts'
 
@@ -83,7 +83,7 @@ class Encoder implements ResponseEncoder {
   }
 
   add(item: StoredItem): readonly ResponseEvent[] {
-    if (!this.#hasEnded) this.#openItem((place) => new WholeItem(place, item))
+    if (!this.#hasEnded) this.#openItem((emitter) => new WholeItem(emitter, item))
     this.#close()
     return this.#take()
   }
@@ -133,7 +133,7 @@ class Encoder implements ResponseEncoder {
         break
       case 'tool-call-start': {
         const tool = this.#decoded.style.names.restore(event.name)
-        this.#openItem((place) => new CallItem(place, event, tool))
+        this.#openItem((emitter) => new CallItem(emitter, event, tool))
         break
       }
       case 'tool-call-delta':
@@ -187,15 +187,15 @@ class Encoder implements ResponseEncoder {
   /** The open message; texts and refusals that follow each other are parts of one. */
   #toMessage(): MessageItem {
     const { style } = this.#decoded
-    return this.#open instanceof MessageItem ? this.#open : this.#openItem((place) => new MessageItem(place, style))
+    return this.#open instanceof MessageItem ? this.#open : this.#openItem((emitter) => new MessageItem(emitter, style))
   }
 
   #toThought(): ReasoningItem {
     const { style } = this.#decoded
-    return this.#open instanceof ReasoningItem ? this.#open : this.#openItem((place) => new ReasoningItem(place, style))
+    return this.#open instanceof ReasoningItem ? this.#open : this.#openItem((emitter) => new ReasoningItem(emitter, style))
   }
 
-  #openItem<Item extends OutputItem>(create: (place: Place) => Item): Item {
+  #openItem<Item extends OutputItem>(create: (emitter: Emitter) => Item): Item {
     this.#close()
     this.#heldTokens = []
     const item = create({ send: this.#send, outputIndex: this.#items.length })

@@ -2,7 +2,7 @@ import type { GeneratedToken } from '../../../contract/event.ts'
 import type { Annotation, JsonObject } from '../../../contract/request.ts'
 import { toWireLogprob } from '../../openai/wire-logprob.ts'
 import { createItemId } from '../item-id.ts'
-import type { OutputItem, Place } from './output-item.ts'
+import type { Emitter, OutputItem } from './output-item.ts'
 
 type Part =
   | { readonly type: 'output_text'; text: string; readonly annotations: JsonObject[]; readonly logprobs: JsonObject[] }
@@ -11,7 +11,7 @@ type Part =
 /** A message of the assistant's: texts and refusals, in order. */
 export class MessageItem implements OutputItem {
   readonly id = createItemId('msg')
-  readonly #place: Place
+  readonly #emitter: Emitter
   readonly #logprobs: boolean
   readonly #parts: Part[] = []
   #status: 'in_progress' | 'completed' | 'incomplete' = 'in_progress'
@@ -19,10 +19,10 @@ export class MessageItem implements OutputItem {
   /** The next delta begins another part. */
   #isBlockEnded = false
 
-  constructor(place: Place, { logprobs }: { readonly logprobs: boolean }) {
-    this.#place = place
+  constructor(emitter: Emitter, { logprobs }: { readonly logprobs: boolean }) {
+    this.#emitter = emitter
     this.#logprobs = logprobs
-    place.send('response.output_item.added', { output_index: place.outputIndex, item: this.toJson() })
+    emitter.send('response.output_item.added', { output_index: emitter.outputIndex, item: this.toJson() })
   }
 
   addText(delta: string, tokens: readonly GeneratedToken[]): void {
@@ -61,7 +61,7 @@ export class MessageItem implements OutputItem {
   close(status: 'completed' | 'incomplete'): void {
     this.#closePart()
     this.#status = status
-    const { send, outputIndex } = this.#place
+    const { send, outputIndex } = this.#emitter
     send('response.output_item.done', { output_index: outputIndex, item: this.toJson() })
   }
 
@@ -99,7 +99,7 @@ export class MessageItem implements OutputItem {
   }
 
   #send(type: string, fields: JsonObject): void {
-    const { send, outputIndex } = this.#place
+    const { send, outputIndex } = this.#emitter
     send(type, { item_id: this.id, output_index: outputIndex, content_index: this.#parts.length - 1, ...fields })
   }
 

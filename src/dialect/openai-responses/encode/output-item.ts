@@ -13,4 +13,4 @@ export type OutputItem = {
 }
 
 /** Where an item sends its events, and what is added to each of them. */
-export type Place = { readonly send: Send; readonly outputIndex: number }
+export type Emitter = { readonly send: Send; readonly outputIndex: number }

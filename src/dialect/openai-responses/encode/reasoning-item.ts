@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../contract/request.ts'
 import type { Sealer } from '../../../contract/sealer.ts'
 import { seal } from '../../wire/sealed.ts'
 import { createItemId } from '../item-id.ts'
-import type { OutputItem, Place } from './output-item.ts'
+import type { Emitter, OutputItem } from './output-item.ts'
 
 /** The events of a thought, as a summary and as it is. */
 const words = {
@@ -29,7 +29,7 @@ type Style = { readonly thoughts: keyof typeof words; readonly encrypts: boolean
 /** One thought of the model. */
 export class ReasoningItem implements OutputItem {
   readonly id = createItemId('rs')
-  readonly #place: Place
+  readonly #emitter: Emitter
   readonly #style: Style
   #text = ''
   #isPartOpen = false
@@ -37,10 +37,10 @@ export class ReasoningItem implements OutputItem {
   #encrypted: string | undefined
   #status: 'in_progress' | 'completed' | 'incomplete' = 'in_progress'
 
-  constructor(place: Place, style: Style) {
-    this.#place = place
+  constructor(emitter: Emitter, style: Style) {
+    this.#emitter = emitter
     this.#style = style
-    place.send('response.output_item.added', { output_index: place.outputIndex, item: this.toJson() })
+    emitter.send('response.output_item.added', { output_index: emitter.outputIndex, item: this.toJson() })
   }
 
   add(delta: string): void {
@@ -69,7 +69,7 @@ export class ReasoningItem implements OutputItem {
     if (this.#style.encrypts) {
       this.#encrypted = seal(this.#style.sealer, { kind: 'thought', text, ...(opaque !== undefined && { opaque }) })
     }
-    const { send, outputIndex } = this.#place
+    const { send, outputIndex } = this.#emitter
     send('response.output_item.done', { output_index: outputIndex, item: this.toJson() })
   }
 
@@ -87,7 +87,7 @@ export class ReasoningItem implements OutputItem {
   }
 
   #send(type: string, fields: JsonObject): void {
-    const { send, outputIndex } = this.#place
+    const { send, outputIndex } = this.#emitter
     send(type, { item_id: this.id, output_index: outputIndex, [words[this.#style.thoughts].index]: 0, ...fields })
   }
 }

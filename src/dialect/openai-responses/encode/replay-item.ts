@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../../contract/request.ts'
-import type { Place, Send } from './output-item.ts'
+import type { Emitter, Send } from './output-item.ts'
 
 /** Sends the events of an item that is complete. */
-export function replayItem(item: JsonObject, { send, outputIndex }: Place): void {
+export function replayItem(item: JsonObject, { send, outputIndex }: Emitter): void {
   const place = { item_id: item.id, output_index: outputIndex }
   send('response.output_item.added', { output_index: outputIndex, item: beginningOf(item) })
   switch (item.type) {

@@ -1,22 +1,22 @@
 import type { JsonObject } from '../../../contract/request.ts'
 import type { StoredItem } from '../../../contract/store.ts'
-import type { OutputItem, Place } from './output-item.ts'
+import type { Emitter, OutputItem } from './output-item.ts'
 
 /** An item that is complete when it is added. */
 export class WholeItem implements OutputItem {
   readonly id: string
-  readonly #place: Place
+  readonly #emitter: Emitter
   readonly #json: JsonObject
 
-  constructor(place: Place, { id, json }: StoredItem) {
+  constructor(emitter: Emitter, { id, json }: StoredItem) {
     this.id = id
-    this.#place = place
+    this.#emitter = emitter
     this.#json = json
-    place.send('response.output_item.added', { output_index: place.outputIndex, item: json })
+    emitter.send('response.output_item.added', { output_index: emitter.outputIndex, item: json })
   }
 
   close(): void {
-    const { send, outputIndex } = this.#place
+    const { send, outputIndex } = this.#emitter
     send('response.output_item.done', { output_index: outputIndex, item: this.#json })
   }
 
