@@ -8,8 +8,8 @@ import type { AnswerFront } from '../front/reasoning-grammar.ts'
 import type { OwnPrompt } from './own-prompts.ts'
 import type { Upstream, UpstreamAccess } from './servers/upstream.ts'
 import { UpstreamError } from './transport/upstream-error.ts'
-import { callsByGrammar } from './wire/call-grammar.ts'
-import { usesOurGrammar } from './wire/output-fields.ts'
+import { callsByGrammar } from './wire/body/call-grammar.ts'
+import { usesOurGrammar } from './wire/body/output-fields.ts'
 import { renderRemotely } from './wire/tokenizer.ts'
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>

@@ -5,8 +5,8 @@ import type { Replicas } from './fleet/replicas.ts'
 import type { RemoteEngineOptions } from './options.ts'
 import { type CountedRequest, checkUpstream, isCapabilityError, mostHelpful } from './servers/check-upstream.ts'
 import type { Upstream } from './servers/upstream.ts'
-import type { UpstreamBody } from './wire/chat-body.ts'
-import { requestBody } from './wire/request-body.ts'
+import type { UpstreamBody } from './wire/body/chat-body.ts'
+import { requestBody } from './wire/body/request-body.ts'
 
 /** What the check found out about a request. */
 export type CheckedRequest = {

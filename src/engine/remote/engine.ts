@@ -31,7 +31,7 @@ import { createServices } from './services.ts'
 import { createTextCapabilities } from './text-capabilities.ts'
 import { UpstreamClient } from './transport/client.ts'
 import { toAppError, UpstreamError } from './transport/upstream-error.ts'
-import { createReplyFormat } from './wire/reply-format.ts'
+import { createReplyFormat } from './wire/reply/reply-format.ts'
 
 const retryLaterMs = 5000
 

@@ -15,9 +15,9 @@ import type { Upstream } from './servers/upstream.ts'
 import type { UpstreamClient } from './transport/client.ts'
 import { readStream, type StreamEnd } from './transport/read-reply.ts'
 import { toAppError, UpstreamError } from './transport/upstream-error.ts'
-import type { UpstreamBody } from './wire/chat-body.ts'
-import { ReplyReader } from './wire/reply-reader.ts'
-import { continued, requestBody } from './wire/request-body.ts'
+import type { UpstreamBody } from './wire/body/chat-body.ts'
+import { continued, requestBody } from './wire/body/request-body.ts'
+import { ReplyReader } from './wire/reply/reply-reader.ts'
 
 export type GenerationDeps = RetryDeps & {
   readonly client: UpstreamClient

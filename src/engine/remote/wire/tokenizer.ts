@@ -8,10 +8,10 @@ import type { Profile } from '../servers/profile.ts'
 import type { Upstream, UpstreamAccess } from '../servers/upstream.ts'
 import { asArray, asCount, asObject, asText } from '../transport/loose-json.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
-import { chatBody } from './chat-body.ts'
-import { countableBody, messagesBody } from './messages-body.ts'
-import { countableResponse, responsesBody } from './responses-body.ts'
-import { unsupported } from './sampling-fields.ts'
+import { chatBody } from './body/chat-body.ts'
+import { countableBody, messagesBody } from './body/messages-body.ts'
+import { countableResponse, responsesBody } from './body/responses-body.ts'
+import { unsupported } from './body/sampling-fields.ts'
 
 /** A prompt declares only the tools that may be called. */
 type WithToolChoice = Partial<Pick<GenerationRequest, 'toolChoice'>>

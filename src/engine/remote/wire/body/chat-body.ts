@@ -1,0 +1,160 @@
+import { argumentsSchema, callableTools, functionTools } from '../../../../canonical/callable-tools.ts'
+import type { FunctionTool, GenerationRequest, Message, Prompt } from '../../../../contract/request.ts'
+import type { CompiledGrammar } from '../../../../grammar/grammar-builder.ts'
+import { reasoningVariables } from '../../../../model-text/template/reasoning-variables.ts'
+import type { Profile } from '../../servers/profile.ts'
+import type { Upstream } from '../../servers/upstream.ts'
+import { callsByGrammar } from './call-grammar.ts'
+import { toWireMessages } from './chat-messages.ts'
+import { defaultLimit } from './default-limit.ts'
+import { constraintField, type OutputFields, outputFields } from './output-fields.ts'
+import { prefixMessages } from './response-prefix.ts'
+import { sharedFields, streamOptions, topLogprobs, unsupported } from './sampling-fields.ts'
+import { shownPrompt } from './shown-prompt.ts'
+import { refuseNames } from './speaker-names.ts'
+import { wireSchema } from './wire-schema.ts'
+
+type ChatPrompt = Extract<Prompt, { type: 'chat' }>
+
+/** A request to an upstream, and how far it binds the output. */
+export type UpstreamBody = Pick<OutputFields, 'structured'> & {
+  readonly path: '/chat/completions' | '/completions' | '/responses' | '/messages'
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+/** A conversation as a request for `/chat/completions`, always streamed. Throws what the server cannot do, by name. */
+export function chatBody(
+  request: GenerationRequest,
+  asked: ChatPrompt,
+  upstream: Upstream,
+  grammar?: CompiledGrammar,
+): UpstreamBody {
+  const { profile, model } = upstream
+  const prompt = shownPrompt(asked)
+  if (profile.refusesNames === true) refuseNames(prompt.messages, profile)
+  if (callsByGrammar(request, profile)) return callBody(request, prompt, upstream, grammar)
+  const { fields, structured } = outputFields(request, profile, grammar)
+  return {
+    path: '/chat/completions',
+    body: {
+      model,
+      messages: toWireMessages(messagesWithPrefix(prompt, profile), profile),
+      stream: true,
+      stream_options: streamOptions(profile),
+      ...defaultLimit(upstream),
+      ...sharedFields(request, profile),
+      ...fields,
+      ...toolFields(request, functionTools(prompt.tools), profile),
+      ...reasoningFields(request, prompt, upstream),
+      ...startFields(prompt, profile),
+      ...logprobFields(request, profile),
+    },
+    ...(structured !== undefined && { structured }),
+  }
+}
+
+/** A request for one call, which our grammar makes. */
+function callBody(request: GenerationRequest, prompt: ChatPrompt, upstream: Upstream, grammar?: CompiledGrammar): UpstreamBody {
+  const { profile } = upstream
+  const { path, body } = chatBody({ ...request, toolChoice: { type: 'none' }, output: { type: 'text' } }, prompt, upstream)
+  const tools = callableTools(prompt.tools, request.toolChoice).map((tool) => toWireTool(tool, profile))
+  const variables = body.chat_template_kwargs as Readonly<Record<string, unknown>> | undefined
+  const constraint = grammar === undefined || profile.gbnf === undefined ? {} : constraintField(profile.gbnf, grammar.grammar)
+  return { path, body: { ...body, chat_template_kwargs: { ...variables, tools }, ...constraint } }
+}
+
+/** The conversation with the beginning of the answer. */
+function messagesWithPrefix(prompt: ChatPrompt, profile: Profile): readonly Message[] {
+  if (prompt.responsePrefix === '') return prompt.messages
+  if (profile.continuation === undefined) throw unsupported(profile, ['prompt', 'responsePrefix'])
+  return [...prompt.messages, ...prefixMessages(prompt)]
+}
+
+function startFields({ start, responsePrefix }: ChatPrompt, profile: Profile): Record<string, unknown> {
+  switch (start) {
+    case 'bare':
+      if (profile.continuation !== 'fields') throw unsupported(profile, ['prompt', 'start'])
+      return { add_generation_prompt: false }
+    case 'new-turn':
+      if (responsePrefix === '') return {}
+      break
+    case 'last-message':
+      if (profile.continuation === undefined) throw unsupported(profile, ['prompt', 'start'])
+      break
+  }
+  return profile.continuation === 'fields' ? { continue_final_message: true, add_generation_prompt: false } : {}
+}
+
+function toolFields(
+  { toolChoice, parallelToolCalls }: GenerationRequest,
+  declared: readonly FunctionTool[],
+  profile: Profile,
+): Record<string, unknown> {
+  if (declared.length === 0 || toolChoice.type === 'none') return {}
+  const { names } = toolChoice
+  // Which of them may be called is decided by which are shown: a list of allowed names is understood by few servers.
+  const tools = callableTools(declared, toolChoice)
+  if (toolChoice.type === 'required' && profile.toolChoice === 'none') throw unsupported(profile, ['toolChoice'])
+  const parallel = profile.parallelToolCalls ? { parallel_tool_calls: parallelToolCalls } : {}
+  const only = tools.length === 1 ? tools[0] : undefined
+  const choice =
+    toolChoice.type === 'auto'
+      ? 'auto'
+      : only !== undefined && names !== undefined && profile.toolChoice === 'full'
+        ? { type: 'function', function: { name: only.name } }
+        : 'required'
+  return { tools: tools.map((tool) => toWireTool(tool, profile)), tool_choice: choice, ...parallel }
+}
+
+function toWireTool({ name, description, parameters, strict }: FunctionTool, profile: Profile): Record<string, unknown> {
+  return {
+    type: 'function',
+    function: {
+      name,
+      ...(description !== undefined && { description }),
+      parameters: wireSchema(argumentsSchema({ parameters }), { isStrict: profile.refusesUnknownSchemas === true }),
+      ...(strict === true && { strict }),
+    },
+  }
+}
+
+function reasoningFields(
+  { reasoning }: GenerationRequest,
+  { templateVariables }: ChatPrompt,
+  { profile, thinkingSwitch, isThinkingOff }: Upstream,
+): Record<string, unknown> {
+  const effort = reasoning.effort === undefined ? {} : { reasoning_effort: reasoning.effort }
+  const { budgetTokens = 0, isWish } = reasoning
+  if (budgetTokens > 0 && isWish !== true) throw unsupported(profile, ['reasoning', 'budgetTokens'])
+  if (!profile.templateVariables) {
+    const verbosity = verbosityField(templateVariables, profile)
+    if (reasoning.preserve !== undefined && isWish !== true) throw unsupported(profile, ['reasoning', 'preserve'])
+    // A model that does not reason refuses an effort.
+    if (isWish === true || (reasoning.enabled === undefined && reasoning.budgetTokens === undefined))
+      return { ...effort, ...verbosity }
+    // The only switch that such servers have.
+    if (reasoning.enabled === true) return { reasoning_effort: reasoning.effort ?? 'medium', ...verbosity }
+    return { reasoning_effort: 'none', ...verbosity }
+  }
+  // A budget of nothing is no thinking.
+  const wanted = reasoning.budgetTokens === 0 ? { ...reasoning, enabled: false, budgetTokens: undefined } : reasoning
+  const { budgetTokens: _, ...rest } = wanted
+  const isOpen = rest.enabled === undefined && rest.effort === undefined && budgetTokens === 0
+  const said = isThinkingOff === true && isOpen ? { ...rest, enabled: false } : rest
+  const variables = { ...reasoningVariables(said, thinkingSwitch), ...templateVariables }
+  return { ...effort, ...(Object.keys(variables).length > 0 && { chat_template_kwargs: variables }) }
+}
+
+/** The one template variable that is a field of OpenAI's. */
+function verbosityField({ verbosity, ...others }: ChatPrompt['templateVariables'], profile: Profile): Record<string, unknown> {
+  if (Object.keys(others).length > 0) throw unsupported(profile, ['prompt', 'templateVariables'])
+  if (verbosity === undefined) return {}
+  if (profile.verbosity !== true) throw unsupported(profile, ['prompt', 'templateVariables', 'verbosity'])
+  return { verbosity }
+}
+
+function logprobFields({ logprobs }: GenerationRequest, profile: Profile): Record<string, unknown> {
+  if (logprobs === undefined) return {}
+  const top = topLogprobs(logprobs, profile)
+  return profile.countsLogprobs === true ? { logprobs: top } : { logprobs: true, top_logprobs: top }
+}

@@ -1,0 +1,57 @@
+import type { Prompt } from '../../../../contract/request.ts'
+import type { CompiledGrammar } from '../../../../grammar/grammar-builder.ts'
+import type { SentRequest } from '../../servers/check-upstream.ts'
+import type { Profile } from '../../servers/profile.ts'
+import type { Upstream } from '../../servers/upstream.ts'
+import type { UpstreamBody } from './chat-body.ts'
+import { defaultLimit, safeLimit } from './default-limit.ts'
+import { outputFields } from './output-fields.ts'
+import { sharedFields, streamOptions, topLogprobs, unsupported } from './sampling-fields.ts'
+
+type PlainPrompt = Exclude<Prompt, { type: 'chat' }>
+
+/** A text, token or infill prompt as a streamed request to `/completions`. Throws `unsupported-field` for what the server cannot do. */
+export function completionBody(
+  request: SentRequest,
+  prompt: PlainPrompt,
+  upstream: Upstream,
+  grammar?: CompiledGrammar,
+): UpstreamBody {
+  const { profile, model } = upstream
+  const { fields, structured } = outputFields(request, profile, grammar)
+  const { max_completion_tokens: limit, ...shared } = { ...defaultLimit(upstream), ...sharedFields(request, profile) }
+  const rendered = request.turnEnds === undefined ? {} : turnFields(request.turnEnds, upstream)
+  return {
+    path: '/completions',
+    body: {
+      model,
+      ...promptFields(prompt, profile),
+      stream: true,
+      stream_options: streamOptions(profile),
+      ...rendered,
+      ...shared,
+      // Only the old name exists here; without it, OpenAI's limit is 16.
+      ...(limit !== undefined && { max_tokens: limit }),
+      ...fields,
+      ...(request.logprobs !== undefined && { logprobs: topLogprobs(request.logprobs, profile) }),
+    },
+    ...(structured !== undefined && { structured }),
+  }
+}
+
+/** What a rendered conversation needs besides its prompt; the usual limit of completions is 16 tokens. */
+function turnFields(turnEnds: readonly string[], upstream: Upstream): Record<string, unknown> {
+  return { max_tokens: safeLimit(upstream), ...(turnEnds.length > 0 && { stop: turnEnds }), ...upstream.profile.showsTokens }
+}
+
+function promptFields(prompt: PlainPrompt, profile: Profile): Record<string, unknown> {
+  switch (prompt.type) {
+    case 'text':
+      return { prompt: prompt.text }
+    case 'tokens':
+      return { prompt: prompt.tokens }
+    case 'infill':
+      if (!profile.suffix) throw unsupported(profile, ['prompt', 'suffix'])
+      return { prompt: prompt.prefix, suffix: prompt.suffix }
+  }
+}

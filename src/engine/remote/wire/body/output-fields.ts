@@ -1,0 +1,88 @@
+import { AppError } from '../../../../contract/errors.ts'
+import type { GenerationRequest } from '../../../../contract/request.ts'
+import type { GrammarRequest } from '../../../../grammar/compile-output.ts'
+import type { CompiledGrammar } from '../../../../grammar/grammar-builder.ts'
+import { outputParam } from '../../../../threads/grammar-failure.ts'
+import type { ConstraintField, Profile } from '../../servers/profile.ts'
+import { outputStyles } from './output-styles.ts'
+
+/** Request fields that constrain the output, and how far they do. */
+export type OutputFields = {
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly structured?: 'full' | 'partial'
+}
+
+type Wanted = Pick<GenerationRequest, 'output'>
+
+/** The grammar to compile or check before sending: for servers that take ours, and to refuse an invalid schema or grammar. */
+export function grammarRequest({ output }: Wanted, profile: Profile): GrammarRequest | undefined {
+  switch (output.type) {
+    case 'text':
+      return undefined
+    case 'gbnf':
+    case 'json-schema':
+      return { output, param: outputParam(output) }
+    case 'json-object':
+      return usesOurGrammar(profile) && profile.jsonObject ? { output, param: outputParam(output) } : undefined
+    case 'regex':
+      return usesOurGrammar(profile) ? { output, param: outputParam(output) } : undefined
+  }
+}
+
+/**
+ * The output constraint in the server's fields; `compiled` is the grammar of `grammarRequest`. Throws `invalid-request` and
+ * `unsupported-field` with the request's field.
+ */
+export function outputFields({ output }: Wanted, profile: Profile, compiled?: CompiledGrammar): OutputFields {
+  const { gbnf, regex, jsonObject, jsonSchema, outputStyle, name } = profile
+  const refuse = (what: string) => {
+    throw new AppError('unsupported-field', `the server behind this model (${name}) takes no ${what}; leave it out`, {
+      at: ['output'],
+    })
+  }
+  switch (output.type) {
+    case 'text':
+      return { fields: {} }
+    case 'gbnf':
+      if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, compiled)
+      if (gbnf === undefined) return refuse('grammars')
+      return { fields: constraintField(gbnf, compiled?.grammar ?? output.grammar), structured: 'full' }
+    case 'regex': {
+      if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, compiled)
+      if (regex === undefined) return refuse('regular expressions')
+      // Its dialect of regular expressions may differ from ours.
+      return { fields: constraintField(regex, output.pattern), structured: 'partial' }
+    }
+    case 'json-object':
+      if (!jsonObject) return refuse('JSON mode')
+      if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, compiled)
+      // The server does not report how far it enforces it.
+      return { fields: outputStyles[outputStyle].json, structured: 'partial' }
+    case 'json-schema':
+      if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, compiled)
+      if (!jsonSchema) return refuse('JSON Schema')
+      // Servers enforce a part of JSON Schema, and do not report which.
+      return { fields: outputStyles[outputStyle].schema(output), structured: 'partial' }
+  }
+}
+
+function ourGrammar(field: NonNullable<Profile['gbnf']>, compiled: CompiledGrammar | undefined): OutputFields {
+  if (compiled === undefined) throw new Error('the grammar of the output has not been compiled')
+  return { fields: constraintField(field, compiled.grammar), structured: compiled.enforcement }
+}
+
+/** Whether constraints are sent as our grammars. */
+export function usesOurGrammar(profile: Profile): profile is Profile & { readonly gbnf: NonNullable<Profile['gbnf']> } {
+  return profile.takesOurGrammars === true && profile.gbnf !== undefined
+}
+
+/** The field of a pattern or grammar. */
+export function constraintField(field: ConstraintField, text: string): Record<string, unknown> {
+  return 'format' in field ? { response_format: { type: field.format, [field.key]: text } } : nested(field, text)
+}
+
+/** An object with a value at this path. */
+function nested([first, ...rest]: readonly [string, ...string[]], value: unknown): Record<string, unknown> {
+  const [next, ...others] = rest
+  return { [first]: next === undefined ? value : nested([next, ...others], value) }
+}

@@ -1,0 +1,27 @@
+import { asObject, asText } from '../../transport/loose-json.ts'
+
+/** What a server of Responses wants back of a reasoning item, besides its text. */
+export type Thought = {
+  readonly id: string | undefined
+  /** The text is a summary, not the thought itself. */
+  readonly isSummary: boolean
+  readonly encrypted: string
+}
+
+export function writeThought(thought: Thought): string {
+  return JSON.stringify(thought)
+}
+
+/** Undefined for what `writeThought` did not write. */
+export function readThought(json: string): Thought | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(json)
+  } catch {
+    // Not ours.
+    return undefined
+  }
+  const thought = asObject(value)
+  const encrypted = asText(thought?.encrypted)
+  return encrypted === undefined ? undefined : { id: asText(thought?.id), isSummary: thought?.isSummary === true, encrypted }
+}

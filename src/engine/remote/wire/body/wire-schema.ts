@@ -1,0 +1,96 @@
+import type { JsonObject } from '../../../../contract/request.ts'
+
+/** Where schemas are in a schema. The keywords whose `true` and `false` every server reads are not here. */
+const single: ReadonlySet<string> = new Set(['items', 'contains', 'not', 'if', 'then', 'else', 'propertyNames'])
+const objectsOnly: ReadonlySet<string> = new Set([
+  'additionalProperties',
+  'unevaluatedProperties',
+  'additionalItems',
+  'unevaluatedItems',
+])
+const byName: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
+const lists: ReadonlySet<string> = new Set(['prefixItems', 'anyOf', 'oneOf', 'allOf'])
+/** `null` is a value of these. */
+const values: ReadonlySet<string> = new Set(['const', 'default', 'example', 'examples'])
+
+const types: ReadonlySet<unknown> = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'])
+
+/** llama.cpp's limit in a grammar. */
+const mostRepetitions = 2000
+
+type Reader = {
+  /** It refuses schemas that it does not understand: what it cannot read is left out, and the value is free there. */
+  readonly isStrict: boolean
+  /** The whole schema, to which references point. */
+  readonly root: JsonObject
+}
+
+/**
+ * A tool's parameters as servers read them, with the same meaning: many know no schema but objects, and no keyword that is `null`.
+ */
+export function wireSchema(schema: JsonObject, { isStrict }: Pick<Reader, 'isStrict'>): JsonObject {
+  return rewrite(schema, { isStrict, root: schema })
+}
+
+function rewrite(schema: JsonObject, reader: Reader): JsonObject {
+  const entries = Object.entries(schema).flatMap(([key, value]) => {
+    if (value === null && !values.has(key)) return []
+    if (reader.isStrict && isUnreadable(key, value, reader.root)) return []
+    return [[key, rewriteKeyword(key, value, reader)]]
+  })
+  return Object.fromEntries(entries)
+}
+
+function rewriteKeyword(key: string, value: unknown, reader: Reader): unknown {
+  const child = (each: unknown) => asObject(each, reader)
+  if (Array.isArray(value)) return lists.has(key) || key === 'items' ? value.map(child) : value
+  if (single.has(key)) return child(value)
+  if (!isObject(value)) return value
+  if (objectsOnly.has(key)) return rewrite(value, reader)
+  return byName.has(key) ? Object.fromEntries(Object.entries(value).map(([name, each]) => [name, child(each)])) : value
+}
+
+/** A schema that is no object is one of the two that are booleans, or none at all. */
+function asObject(schema: unknown, reader: Reader): unknown {
+  if (isObject(schema)) return rewrite(schema, reader)
+  if (schema === false) return { not: {} }
+  return schema === true || schema === null ? {} : schema
+}
+
+function isUnreadable(key: string, value: unknown, root: JsonObject): boolean {
+  switch (key) {
+    case 'enum':
+    case 'anyOf':
+    case 'oneOf':
+    case 'allOf':
+      return !Array.isArray(value) || value.length === 0
+    case 'type':
+      return Array.isArray(value) ? value.length === 0 || !value.every((type) => types.has(type)) : !types.has(value)
+    case 'minItems':
+    case 'maxItems':
+    case 'minLength':
+    case 'maxLength':
+      return typeof value !== 'number' || value > mostRepetitions
+    case '$ref':
+      return typeof value !== 'string' || !pointsInto(value, root)
+    default:
+      return false
+  }
+}
+
+/** Whether a reference points to a schema of the same document. */
+function pointsInto(reference: string, root: JsonObject): boolean {
+  if (reference === '#') return true
+  if (!reference.startsWith('#/')) return false
+  let place: unknown = root
+  for (const step of reference.slice(2).split('/')) {
+    const name = step.replaceAll('~1', '/').replaceAll('~0', '~')
+    if (!isObject(place) || !Object.hasOwn(place, name)) return false
+    place = place[name]
+  }
+  return true
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

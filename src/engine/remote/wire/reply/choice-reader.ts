@@ -1,0 +1,296 @@
+import { randomHex } from '../../../../base/random-hex.ts'
+import { AppError } from '../../../../contract/errors.ts'
+import type { EngineEvent, FinishReason, GeneratedToken } from '../../../../contract/event.ts'
+import { field } from '../../../../contract/field.ts'
+import { isTruncated } from '../../../../contract/is-truncated.ts'
+import type { FunctionTool } from '../../../../contract/request.ts'
+import { AnswerStops } from '../../../../model-text/parse/answer-stops.ts'
+import { TokenTally } from '../../../shared/token-tally.ts'
+import type { SentRequest } from '../../servers/check-upstream.ts'
+import { findsStops, type Profile } from '../../servers/profile.ts'
+import { UpstreamError } from '../../transport/upstream-error.ts'
+import type { WireChoice } from '../../transport/wire-chunk.ts'
+import { CallStream } from './call-stream.ts'
+import { type ChunkCount, OutputLimit } from './output-limit.ts'
+import { readLogprobs } from './read-logprobs.ts'
+
+/** The bounds of one choice. */
+const maxLength = 96 * 1024 * 1024
+const maxAnnotations = 10_000
+
+type ChoiceContext = {
+  /** Its number in the reply to the client. */
+  readonly choice: number
+  readonly request: SentRequest
+  /** The declared tools, and those that may be called. */
+  readonly declared: readonly FunctionTool[]
+  readonly tools: readonly FunctionTool[]
+  /** Told of each piece of output; `text`, where it is text that another server could continue. */
+  onPiece(text: string | undefined): void
+}
+
+type Finish = ReadFinish & { readonly stopSequence?: string }
+
+/** Reads one choice of a reply into events. */
+export class ChoiceReader {
+  readonly #context: ChoiceContext
+  readonly #choice: number
+  /** Made with its first piece. */
+  #calls: CallStream | undefined
+  readonly #stops: AnswerStops | undefined
+  readonly #tally: TokenTally<GeneratedToken> | undefined
+  readonly #limit: OutputLimit | undefined
+  #inReasoning = false
+  #inRefusal = false
+  /** The first half of a character whose second is in the next chunk: some servers cut between the two. */
+  #half = ''
+  #finish: Finish | undefined
+  /** A stop sequence came: nothing more of this choice counts. */
+  #isStopped = false
+  #length = 0
+  #annotations = 0
+  #hasText = false
+  #hasTokens = false
+  /** Anything of this choice arrived. */
+  isSeen = false
+
+  constructor(context: ChoiceContext) {
+    this.#context = context
+    this.#choice = context.choice
+    const { stop, turnEnds = [], logprobs, maxOutputTokens, outputFormat } = context.request
+    // Also where the server looks for them: it may drop the field, and a reply that is continued elsewhere may have one across the break.
+    const stopsHere = stop.length > 0 || turnEnds.length > 0
+    this.#stops = stopsHere ? new AnswerStops(stop, outputFormat, turnEnds) : undefined
+    this.#tally = stopsHere && logprobs !== undefined ? new TokenTally<GeneratedToken>() : undefined
+    this.#limit = maxOutputTokens === undefined ? undefined : new OutputLimit(maxOutputTokens)
+  }
+
+  /** It was ended here, by a stop sequence or the output limit: nothing more is wanted from the server. */
+  get isCut(): boolean {
+    return this.#isStopped || this.isLimited
+  }
+
+  /** The output limit ended it, although the server went on. */
+  get isLimited(): boolean {
+    return this.#limit?.isOver === true
+  }
+
+  /** It said how it ended, or was ended here. */
+  get isEnded(): boolean {
+    return this.#isStopped || this.#finish !== undefined || this.#limit?.isReached === true
+  }
+
+  /** The rest comes from another server, which begins a divided character anew. */
+  resume(): void {
+    this.#half = ''
+  }
+
+  /** The events of one chunk; `count` where the server counts as it goes. */
+  read(wire: WireChoice, profile: Profile, count: ChunkCount | undefined): readonly EngineEvent[] {
+    if (this.isCut) return []
+    this.isSeen = true
+    const output = this.#limit === undefined ? wire : this.#limit.push(wire, count)
+    const events = output === undefined ? [] : this.#readOutput(output, profile)
+    if (wire.finishReason !== undefined && !this.#isStopped) {
+      const stopSequence = typeof wire.stop === 'string' && this.#context.request.stop.includes(wire.stop) ? wire.stop : undefined
+      const finish = readFinishReason(wire.finishReason)
+      this.#finish = stopSequence === undefined ? finish : { stopSequence, ...finish }
+    }
+    return events
+  }
+
+  /** The last events; throws for a choice that did not say how it ended. `isWithinLimit`: the server's count is. */
+  end(profile: Profile, isWithinLimit: boolean): readonly EngineEvent[] {
+    const isWithin = isWithinLimit || this.#finish?.reason === 'length'
+    const late = this.#limit?.release(isWithin).flatMap((wire) => this.#readOutput(wire, profile)) ?? []
+    const finish = this.isLimited && !this.#isStopped ? limitReached : this.#finish
+    if (finish === undefined) {
+      throw new AppError('upstream-failed', 'the server behind this model ended its answer without saying how it finished')
+    }
+    if (this.#context.request.logprobs !== undefined && this.#hasText && !this.#hasTokens) throw withoutLogprobs()
+    const events: EngineEvent[] = [...late, ...this.#closeBlock()]
+    if (!this.#isStopped) {
+      const held = (this.#stops?.end() ?? '') + this.#half
+      const tokens = (finish.stopSequence === undefined ? this.#tally?.end() : this.#tally?.cut()) ?? []
+      if (held !== '' || tokens.length > 0) events.push(this.#rawText(held, tokens))
+    }
+    if (this.#calls !== undefined) events.push(...this.#calls.end(isTruncated(finish)))
+    return [...events, { type: 'finish', choice: this.#choice, ...matchCalls(finish, this.#calls?.calls ?? 0) }]
+  }
+
+  #readOutput(wire: WireChoice, profile: Profile): readonly EngineEvent[] {
+    const choice = this.#choice
+    const { onPiece } = this.#context
+    this.#count(wire)
+    const events: EngineEvent[] = []
+    let tokens = this.#readTokens(wire)
+    /** Each token leaves once, on the first event that there is. */
+    const take = () => {
+      const taken = tokens
+      tokens = []
+      return taken
+    }
+    if (wire.endsCalls === true) events.push(...(this.#calls?.end(false) ?? []))
+    this.#hasText ||= wire.text !== ''
+    this.#hasTokens ||= tokens.length > 0
+    if (wire.reasoning !== '') {
+      onPiece(undefined)
+      if (!this.#inReasoning) events.push(...this.#closeBlock(), { type: 'reasoning-start', choice })
+      this.#inReasoning = true
+      this.#stops?.reasoningCame()
+      events.push({ type: 'reasoning-delta', choice, delta: wire.reasoning, ...withTokens(take()) })
+    }
+    if (wire.opaque !== undefined) events.push(...this.#endReasoning(wire.opaque))
+    if (wire.text !== '' || (tokens.length > 0 && wire.refusal === '' && wire.calls.length === 0)) {
+      if (wire.text !== '') events.push(...this.#closeBlock())
+      const text = this.#joinHalves(wire.text)
+      onPiece(text)
+      events.push(...this.#readText(text, profile, take()))
+    }
+    if (wire.refusal !== '' && !this.#isStopped) {
+      onPiece(undefined)
+      if (!this.#inRefusal) events.push(...this.#closeBlock(), { type: 'refusal-start', choice })
+      this.#inRefusal = true
+      events.push({ type: 'refusal-delta', choice, delta: wire.refusal, ...withTokens(take()) })
+    }
+    for (const annotation of this.#isStopped ? [] : wire.annotations) events.push({ type: 'annotation', choice, annotation })
+    for (const call of this.#isStopped ? [] : wire.calls) {
+      onPiece(undefined)
+      events.push(...this.#closeBlock(), ...this.#callStream().push(call, take()))
+    }
+    return events
+  }
+
+  /** A server may sign a block without showing it. */
+  #endReasoning(opaque: string): readonly EngineEvent[] {
+    const choice = this.#choice
+    this.#context.onPiece(undefined)
+    const start: readonly EngineEvent[] = this.#inReasoning ? [] : [...this.#closeBlock(), { type: 'reasoning-start', choice }]
+    this.#inReasoning = false
+    return [...start, { type: 'reasoning-end', choice, opaque }]
+  }
+
+  #count({ text, reasoning, opaque = '', refusal, annotations }: WireChoice): void {
+    this.#length += text.length + reasoning.length + opaque.length + refusal.length
+    this.#annotations += annotations.length
+    if (this.#length <= maxLength && this.#annotations <= maxAnnotations) return
+    const message = `the server behind this model sent more than ${maxLength} characters, or ${maxAnnotations} annotations, in one reply`
+    throw new UpstreamError({ type: 'excess' }, message)
+  }
+
+  #readText(text: string, profile: Profile, tokens: readonly GeneratedToken[]): readonly EngineEvent[] {
+    const [stops, tally] = [this.#stops, this.#tally]
+    if (text === '' && tokens.length === 0) return []
+    if (stops === undefined) return [this.#rawText(text, tokens)]
+    const pushed = stops.push(text)
+    const isHere = findsStops(this.#context.request, profile)
+    for (const [index, token] of tokens.entries()) {
+      // A server that looks for stop sequences itself reports tokens before their text; the others report them together.
+      const isLast = index === tokens.length - 1
+      tally?.add(token, isHere ? (isLast ? text.length : 0) : token.text.length)
+    }
+    const sent = tally?.send(pushed.text.length) ?? []
+    if (pushed.stopSequence === undefined)
+      return pushed.text === '' && sent.length === 0 ? [] : [this.#rawText(pushed.text, sent)]
+    this.#isStopped = true
+    const isOwn = this.#context.request.stop.includes(pushed.stopSequence)
+    this.#finish = { reason: 'stop', ...(isOwn && { stopSequence: pushed.stopSequence }) }
+    const all = [...sent, ...(tally?.cut() ?? [])]
+    return pushed.text === '' && all.length === 0 ? [] : [this.#rawText(pushed.text, all)]
+  }
+
+  #callStream(): CallStream {
+    const { request, declared, tools } = this.#context
+    this.#calls ??= new CallStream(this.#choice, {
+      tools,
+      declared,
+      dropsOthers: request.toolChoice.type === 'required',
+      parallel: request.parallelToolCalls,
+      makeCallId: () => `call_${randomHex().slice(0, 24)}`,
+    })
+    return this.#calls
+  }
+
+  #readTokens({ logprobs, text, tokenId }: WireChoice): readonly GeneratedToken[] {
+    const wanted = this.#context.request.logprobs
+    if (wanted === undefined) return []
+    return readLogprobs(logprobs, { text, id: tokenId }).map((token) =>
+      token.top.length > wanted.top ? { ...token, top: token.top.slice(0, wanted.top) } : token,
+    )
+  }
+
+  #joinHalves(piece: string): string {
+    const text = this.#half + piece
+    const last = text.charCodeAt(text.length - 1)
+    const isHalf = last >= 0xd800 && last <= 0xdbff
+    this.#half = isHalf ? text.slice(-1) : ''
+    return isHalf ? text.slice(0, -1) : text
+  }
+
+  #closeBlock(): readonly EngineEvent[] {
+    const choice = this.#choice
+    if (this.#inReasoning) {
+      this.#inReasoning = false
+      return [{ type: 'reasoning-end', choice }]
+    }
+    if (!this.#inRefusal) return []
+    this.#inRefusal = false
+    return [{ type: 'refusal-end', choice }]
+  }
+
+  #rawText(text: string, tokens: readonly GeneratedToken[]): EngineEvent {
+    return { type: 'raw-text', choice: this.#choice, text, ...withTokens(tokens) }
+  }
+}
+
+const limitReached: Finish = { reason: 'length' }
+
+function withoutLogprobs(): AppError {
+  const message = `the server behind this model sent no log-probabilities, although it was asked for them: leave ${field('logprobs')} out`
+  return new AppError('upstream-failed', message, { at: ['logprobs'] })
+}
+
+/** Matches the finish reason of a server with the calls that it made. */
+function matchCalls(finish: Finish, calls: number): Finish {
+  if (finish.reason === 'tool-calls' && calls === 0) return { rawReason: 'tool_calls', ...finish, reason: 'stop' }
+  return finish.reason === 'stop' && calls > 0 ? { ...finish, reason: 'tool-calls' } : finish
+}
+
+function withTokens(tokens: readonly GeneratedToken[]): { readonly tokens?: readonly GeneratedToken[] } {
+  return tokens.length > 0 ? { tokens } : {}
+}
+
+/** The finish reasons of all servers. */
+const reasons: Readonly<Record<string, FinishReason>> = {
+  stop: 'stop',
+  eos: 'stop',
+  eos_token: 'stop',
+  eom: 'stop',
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  length: 'length',
+  max_tokens: 'length',
+  model_length: 'length',
+  tool_calls: 'tool-calls',
+  function_call: 'tool-calls',
+  tool_use: 'tool-calls',
+  content_filter: 'content-filter',
+  refusal: 'refusal',
+  pause_turn: 'paused',
+  model_context_window_exceeded: 'context-full',
+}
+
+/** Finish reasons of a reply that failed. */
+const failures = new Set(['abort', 'aborted', 'error', 'cancelled', 'canceled', 'timeout', 'insufficient_system_resource'])
+
+type ReadFinish = { readonly reason: FinishReason; readonly rawReason?: string }
+
+/** The finish reason of a choice; an unknown word is kept as `rawReason`. Throws `upstream-failed` for one that reports a failure. */
+function readFinishReason(word: string): ReadFinish {
+  const reason = Object.hasOwn(reasons, word) ? reasons[word] : undefined
+  if (reason !== undefined) return { reason }
+  if (failures.has(word)) {
+    throw new AppError('upstream-failed', `the server behind this model broke the answer off: its finish reason is '${word}'`)
+  }
+  return { reason: 'stop', rawReason: word }
+}

@@ -1,0 +1,59 @@
+import type { GeneratedToken } from '../../../../contract/event.ts'
+import { asArray, asCount, asObject, asText } from '../../transport/loose-json.ts'
+
+type WireToken = Omit<GeneratedToken, 'top'>
+
+/** For servers that do not report token ids. */
+const unknownId = -1
+
+/** The text of a chunk, and its token id where the server reports one. */
+type ChunkToken = { readonly text: string; readonly id?: number | undefined }
+
+/**
+ * The tokens of a choice's `logprobs`: in the format of chat, of completions, or the bare number of a chunk that is one token. Empty
+ * when there are none.
+ */
+export function readLogprobs(value: unknown, chunk: ChunkToken): readonly GeneratedToken[] {
+  if (typeof value === 'number' && chunk.text !== '') {
+    return [{ ...toToken(chunk.text, value), id: chunk.id ?? unknownId, top: [] }]
+  }
+  const logprobs = asObject(value)
+  if (logprobs === undefined) return []
+  if (Array.isArray(logprobs.content)) return logprobs.content.flatMap(readChatToken)
+  return readCompletionTokens(logprobs)
+}
+
+function readChatToken(value: unknown): GeneratedToken[] {
+  const token = readToken(value)
+  if (token === undefined) return []
+  const top = asArray(asObject(value)?.top_logprobs).flatMap((other) => readToken(other) ?? [])
+  return [{ ...token, top }]
+}
+
+function readToken(value: unknown): WireToken | undefined {
+  const token = asObject(value)
+  const text = asText(token?.token)
+  const logprob = token?.logprob
+  if (token === undefined || text === undefined || typeof logprob !== 'number') return undefined
+  const bytes = asArray(token.bytes).filter((byte): byte is number => typeof byte === 'number')
+  return { id: asCount(token.id) ?? unknownId, text, bytes: bytes.length > 0 ? bytes : [...Buffer.from(text)], logprob }
+}
+
+/** Parallel arrays, with a map of top log-probabilities for each token. */
+function readCompletionTokens(logprobs: { readonly [key: string]: unknown }): readonly GeneratedToken[] {
+  const tokenLogprobs = asArray(logprobs.token_logprobs)
+  const tops = asArray(logprobs.top_logprobs)
+  return asArray(logprobs.tokens).flatMap((token, index) => {
+    const text = asText(token)
+    const logprob = tokenLogprobs[index]
+    if (text === undefined || typeof logprob !== 'number') return []
+    const top = Object.entries(asObject(tops[index]) ?? {}).flatMap(([other, otherLogprob]) => {
+      return typeof otherLogprob === 'number' ? [toToken(other, otherLogprob)] : []
+    })
+    return [{ ...toToken(text, logprob), top: top.toSorted((a, b) => b.logprob - a.logprob) }]
+  })
+}
+
+function toToken(text: string, logprob: number): WireToken {
+  return { id: unknownId, text, bytes: [...Buffer.from(text)], logprob }
+}

@@ -1,0 +1,210 @@
+import { callableTools, functionTools } from '../../../../canonical/callable-tools.ts'
+import type { EngineEvent, Usage } from '../../../../contract/event.ts'
+import type { SentRequest } from '../../servers/check-upstream.ts'
+import type { Profile } from '../../servers/profile.ts'
+import type { WireChoice, WireChunk } from '../../transport/wire-chunk.ts'
+import { readChunk } from '../../transport/wire-reply.ts'
+import { ChoiceReader } from './choice-reader.ts'
+import { MessagesReply } from './messages-reply.ts'
+import { ResponsesReply } from './responses-reply.ts'
+
+const none: readonly number[] = []
+/** The most characters of a reply that another server continues: they are sent to it. */
+const maxContinuable = 1024 * 1024
+
+export type ReplyContext = {
+  readonly request: SentRequest
+  readonly profile: Profile
+  /** How many choices this reply has, and the number of its first. */
+  readonly choices: number
+  readonly firstChoice: number
+}
+
+/** Reads an upstream's reply, chunk by chunk, into events. What it lets through is complete: whatever is missing is an error. */
+export class ReplyReader {
+  readonly #context: ReplyContext
+  #profile: Profile
+  #readChunk: ChunkReader
+  readonly #choices: ChoiceReader[] = []
+  #usage: WireChunk['usage']
+  #timings: WireChunk['timings']
+  #prompt: WireChunk['prompt']
+  #hasTold = false
+  /** What attempts that broke off had counted. */
+  #before: { readonly inputTokens: number | undefined; readonly outputTokens: number } | undefined
+  #text = ''
+  #canContinue: boolean
+  /** Pieces of text and calls, for replies whose server counts nothing. */
+  pieces = 0
+
+  constructor(context: ReplyContext) {
+    this.#context = context
+    this.#profile = context.profile
+    const { request, choices } = context
+    this.#readChunk = createChunkReader(context.profile, choices)
+    this.#canContinue =
+      choices === 1 && request.output.type === 'text' && (request.prompt.type === 'chat' || request.prompt.type === 'text')
+    const declared = request.prompt.type === 'chat' ? functionTools(request.prompt.tools) : []
+    const tools = callableTools(declared, request.toolChoice)
+    const onPiece = (text: string | undefined) => this.#onPiece(text)
+    for (let index = 0; index < choices; index++) {
+      this.#choices.push(new ChoiceReader({ choice: context.firstChoice + index, request, declared, tools, onPiece }))
+    }
+  }
+
+  /** Every choice was ended here, by a stop text or the output limit: nothing more is wanted from the server. */
+  get isCut(): boolean {
+    return this.#choices.every(({ isCut }) => isCut)
+  }
+
+  /** The numbers of the choices that a server left out of a reply whose other choices are complete, because it ignores `n`. */
+  get missing(): readonly number[] {
+    if (this.#choices.length === 1) return none
+    const untouched = this.#choices.flatMap(({ isSeen }, index) => (isSeen ? [] : [this.#context.firstChoice + index]))
+    const others = this.#choices.filter(({ isSeen }) => isSeen)
+    return others.length > 0 && others.every(({ isEnded }) => isEnded) ? untouched : []
+  }
+
+  /** Whether something was generated, so that another server cannot begin anew. */
+  get hasBegun(): boolean {
+    return this.pieces > 0 || this.#before !== undefined
+  }
+
+  /** Whether another server goes on with what one has begun. */
+  get isResumed(): boolean {
+    return this.#before !== undefined
+  }
+
+  /** The answer so far, where it is nothing but text, so that another server can go on with it. */
+  get continuable(): string | undefined {
+    return this.#canContinue && !this.isFinished ? this.#text : undefined
+  }
+
+  /** Tokens that were generated so far, as far as that is known. */
+  get outputTokens(): number {
+    return this.#readUsage()?.outputTokens ?? (this.#before?.outputTokens ?? 0) + this.pieces
+  }
+
+  /** The reply broke off, and another server goes on with it: what it counts is added to what was counted. */
+  resume(profile: Profile): void {
+    this.#profile = profile
+    this.#readChunk = createChunkReader(profile, this.#choices.length)
+    for (const choice of this.#choices) choice.resume()
+    const inputTokens = this.#readUsage()?.inputTokens ?? this.#before?.inputTokens
+    this.#before = { inputTokens, outputTokens: this.outputTokens }
+    this.#usage = undefined
+    this.#timings = undefined
+    this.pieces = 0
+  }
+
+  /** The events of one chunk, or of a whole reply. Throws what the server reports, and for what is no chunk. */
+  read(value: unknown): readonly EngineEvent[] {
+    const chunk = this.#readChunk(value)
+    const before = this.#choices.length === 1 ? this.outputTokens : 0
+    this.#usage = chunk.usage ?? this.#usage
+    this.#timings = chunk.timings ?? this.#timings
+    this.#prompt = chunk.prompt ?? this.#prompt
+    const [first] = chunk.choices
+    if (first === undefined) return []
+    // A count of several choices does not show which of them is at its limit.
+    const counts = this.#choices.length === 1 && (chunk.usage ?? chunk.timings) !== undefined
+    const count = counts ? { before, after: this.outputTokens } : undefined
+    const read = (choice: WireChoice) => this.#choices[choice.index]?.read(choice, this.#profile, count) ?? []
+    const events = chunk.choices.length === 1 ? read(first) : chunk.choices.flatMap(read)
+    return this.#hasTold || events.length === 0 ? events : [...this.#promptRead(), ...events]
+  }
+
+  /** Once, before all output, where the server has told it by then. */
+  #promptRead(): readonly EngineEvent[] {
+    this.#hasTold = true
+    const { inputTokens = 0, cachedTokens = 0 } = this.#prompt ?? this.#usage ?? this.#timings ?? {}
+    if (inputTokens === 0) return []
+    return [{ type: 'prompt-read', inputTokens, cachedInputTokens: Math.min(cachedTokens, inputTokens) }]
+  }
+
+  /**
+   * The last events: every choice has said how it ended, or the reply was cut off, which throws. `count` is asked for the
+   * tokens of a reply whose server counted none.
+   */
+  end(count: () => Promise<Usage>): readonly EngineEvent[] | Promise<readonly EngineEvent[]> {
+    const { missing } = this
+    const isWithinLimit = this.#isWithinLimit()
+    const events: EngineEvent[] = []
+    for (const [index, choice] of this.#choices.entries()) {
+      if (!missing.includes(this.#context.firstChoice + index)) events.push(...choice.end(this.#profile, isWithinLimit))
+    }
+    const complete = (usage: Usage): readonly EngineEvent[] => {
+      events.push({ type: 'usage', usage: this.#clamped(usage), timings: {} })
+      return events
+    }
+    const usage = this.#readUsage()
+    return usage === undefined ? count().then((estimate) => complete(this.#withBefore(estimate))) : complete(usage)
+  }
+
+  /** Whether every choice has said how it ended. */
+  get isFinished(): boolean {
+    return this.#choices.every(({ isEnded }) => isEnded)
+  }
+
+  #onPiece(text: string | undefined): void {
+    this.pieces += 1
+    if (text === undefined || this.#text.length + text.length > maxContinuable) this.#canContinue = false
+    if (this.#canContinue) this.#text += text
+    else this.#text = ''
+  }
+
+  /** What was dropped beyond the limit is not part of the reply. */
+  #clamped(usage: Usage): Usage {
+    const { maxOutputTokens } = this.#context.request
+    if (maxOutputTokens === undefined || !this.#choices.every(({ isLimited }) => isLimited)) return usage
+    const outputTokens = Math.min(usage.outputTokens, maxOutputTokens * this.#choices.length)
+    return { ...usage, outputTokens, reasoningTokens: Math.min(usage.reasoningTokens, outputTokens) }
+  }
+
+  /** Whether the server vouches for what exceeds the limit by our count. */
+  #isWithinLimit(): boolean {
+    const { maxOutputTokens = 0 } = this.#context.request
+    const counted = this.#readUsage()?.outputTokens
+    return counted !== undefined && counted <= maxOutputTokens * this.#choices.length
+  }
+
+  /** An estimate, with what was counted before the answer broke off. */
+  #withBefore(estimate: Usage): Usage {
+    return { ...estimate, inputTokens: this.#before?.inputTokens ?? estimate.inputTokens, outputTokens: this.outputTokens }
+  }
+
+  #readUsage(): Usage | undefined {
+    const told = this.#usage ?? this.#timings
+    if (told === undefined) return undefined
+    const { outputTokens, cachedTokens } = told
+    const before = this.#before
+    // Who goes on with an answer reads what there is of it as a part of the prompt.
+    const inputTokens = before?.inputTokens ?? Math.max(0, told.inputTokens - (before?.outputTokens ?? 0))
+    return {
+      inputTokens,
+      outputTokens: outputTokens + (before?.outputTokens ?? 0),
+      cachedInputTokens: Math.min(cachedTokens, inputTokens),
+      reasoningTokens: this.#usage?.reasoningTokens ?? 0,
+    }
+  }
+}
+
+/** Reads one value of a reply after the other. Throws an error that the server reports. */
+type ChunkReader = (value: unknown) => WireChunk
+
+/** The reader of one reply in the server's protocol, with this many choices. */
+function createChunkReader({ protocol, stopField }: Profile, choices: number): ChunkReader {
+  switch (protocol) {
+    case 'chat':
+    case 'completions':
+      return (value) => readChunk(value, { stopField, choices })
+    case 'responses': {
+      const reply = new ResponsesReply()
+      return (value) => reply.read(value)
+    }
+    case 'messages': {
+      const reply = new MessagesReply()
+      return (value) => reply.read(value)
+    }
+  }
+}
