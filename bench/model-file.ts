@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { ensureModelFile } from '../src/registry/fetch/fetch-model.ts'
-import { defaultModel } from '../src/registry/names/default-model.ts'
+import { defaultModel } from '../src/registry/names/builtin-model.ts'
 import { parseSource } from '../src/registry/names/sources.ts'
 
 /** The path of a model's file, which is fetched if necessary: of a source such as a path or `hf:…`, or the default model's. */

@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
+import type { StoppedRun } from '../core/cancel/cancellations.ts'
 import { prettyDestination } from './pretty-log.ts'
 import { printableJson } from './printable.ts'
 
@@ -27,4 +28,24 @@ export function createLog({ level, destination = standardError() }: LogOptions):
 /** JSON for machines; readable lines on a terminal. */
 function standardError(): DestinationStream {
   return process.stderr.isTTY === true ? prettyDestination(process.stderr) : pino.destination(2)
+}
+
+/** Logs each cancelled request when it has ended: why, who asked for it, and how long and for how many tokens its work went on. */
+export function createStopLog(log: Logger) {
+  return ({ id, owner, model, reason, by, limit, afterMs, endedMs, lateTokens, cancelId, sessionId }: StoppedRun): void => {
+    const entry = {
+      generationId: id,
+      key: owner,
+      ...(model !== undefined && { model }),
+      reason,
+      ...(by !== undefined && { by }),
+      ...(limit !== undefined && { limit }),
+      ...(cancelId !== undefined && { cancelId }),
+      ...(sessionId !== undefined && { sessionId }),
+      afterMs: Math.round(afterMs),
+      endedMs: Math.round(endedMs),
+      lateTokens,
+    }
+    log.info(entry, 'request stopped')
+  }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { AppError, messageOf } from '../contract/errors.ts'
 import type { ModelViewer } from '../contract/principal.ts'
 import { loadModel } from '../contract/served-model.ts'
@@ -5,10 +6,9 @@ import type { ModelSummary } from '../http/run/deps.ts'
 import { builtinModel } from '../registry/names/builtin-model.ts'
 import { createRegistry } from '../registry/names/registry.ts'
 import type { RegisteredModel, StartObserver } from './create-model.ts'
-import { RetiredModels } from './retired-models.ts'
 
 /** Takes the models before a change and returns those after it, in the order in which they are listed. */
-export type ChangeModels = (models: readonly RegisteredModel[]) => readonly RegisteredModel[]
+type ChangeModels = (models: readonly RegisteredModel[]) => readonly RegisteredModel[]
 
 /** The models of a server, with stand-ins for those whose file is not available yet. They can change while the server runs. */
 export class ModelSet {
@@ -181,4 +181,45 @@ async function preload({ engine, resident }: RegisteredModel, signal: AbortSigna
 function missingFrom(models: readonly RegisteredModel[], others: readonly RegisteredModel[]): readonly RegisteredModel[] {
   const engines = new Set(models.map(({ engine }) => engine))
   return others.filter(({ engine }) => !engines.has(engine))
+}
+
+/** How often a model in use is looked at. */
+const lookEveryMs = 100
+
+/** Models that are no longer served: each is freed as soon as no request uses it. */
+class RetiredModels {
+  readonly #kept = new Set<RegisteredModel>()
+  readonly #closing = new AbortController()
+
+  /** Resolves when it is freed. */
+  add(model: RegisteredModel): Promise<void> {
+    const free = async () => {
+      if (this.#kept.has(model)) return
+      this.#kept.add(model)
+      await this.#freeWhenIdle(model)
+    }
+    // A request that resolved the model before it was retired may still load it again.
+    model.engine.onState(({ type }) => {
+      if (type === 'ready') void free()
+    })
+    return free()
+  }
+
+  /** Frees all of them at once. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await Promise.all([...this.#kept].map(({ engine }) => engine.close()))
+  }
+
+  async #freeWhenIdle(model: RegisteredModel): Promise<void> {
+    const { signal } = this.#closing
+    const isUsed = () => model.scheduler.load.busy + model.scheduler.load.queued > 0
+    while (isUsed()) {
+      await pause(lookEveryMs, undefined, { ref: false })
+      if (signal.aborted) return
+    }
+    await model.engine.close()
+    model.resident?.remove()
+    this.#kept.delete(model)
+  }
 }

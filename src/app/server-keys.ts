@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
 import type { LoadedConfig } from '../config/load.ts'
+import { messageOf } from '../contract/errors.ts'
 import type { AccessRules } from '../http/access/access.ts'
 import { type FoundKeys, findKeys } from './find-keys.ts'
-import { startWritingUses } from './write-uses.ts'
 
 /** The keys that a server accepts, and the record of their use. */
 export class ServerKeys {
@@ -39,5 +39,26 @@ export class ServerKeys {
 
   async close(): Promise<void> {
     await this.#uses?.stop()
+  }
+}
+
+const writeEveryMs = 60_000
+
+/** Writes when keys were used, once a minute and at the end. A failure is logged: it must not stop a server. */
+function startWritingUses(writeUses: () => Promise<void>, log: Logger): { stop(): Promise<void> } {
+  let writing = Promise.resolve()
+  const write = () => {
+    writing = writing
+      .then(writeUses)
+      .catch((error: unknown) => log.warn({ reason: messageOf(error) }, 'the last use of API keys could not be written'))
+  }
+  const timer = setInterval(write, writeEveryMs)
+  timer.unref()
+  return {
+    async stop() {
+      clearInterval(timer)
+      write()
+      await writing
+    },
   }
 }

@@ -1,6 +1,11 @@
-import { describe, expect, test } from 'vitest'
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { agents } from './agents/agents.ts'
-import { chooseModel, contextWarning } from './launch.ts'
+import { chooseModel, contextWarning, findProgram, formatSetup } from './launch.ts'
 
 describe('the model of an agent', () => {
   const cards = [{ id: 'first' }, { id: 'org/second', aliases: ['default', 'quick'] }]
@@ -48,3 +53,53 @@ describe('the warning of a small context', () => {
     expect(warningFor(name, contextLength)).toBeUndefined()
   })
 })
+
+let home: string
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'dragoman-path-'))
+  for (const folder of ['a/tool', 'b', 'c', 'd']) await mkdir(join(home, folder), { recursive: true })
+  await writeFile(join(home, 'b', 'tool'), '')
+  for (const folder of ['c', 'd']) {
+    await writeFile(join(home, folder, 'tool'), '')
+    await chmod(join(home, folder, 'tool'), 0o755)
+  }
+})
+afterAll(() => rm(home, { recursive: true, force: true }))
+
+test('the first file that can be executed is found, past folders of that name and files that cannot', () => {
+  const path = ['nowhere', '', ...['a', 'b', 'c', 'd'].map((folder) => join(home, folder))].join(delimiter)
+  expect(findProgram('tool', path)).toBe(join(home, 'c', 'tool'))
+})
+
+test.each([undefined, '', '/nowhere'])('nothing is found on the PATH %j', (path) => {
+  expect(findProgram('tool', path)).toBeUndefined()
+})
+
+const models = ['$(touch pwned)', '`touch pwned`', "'; touch pwned; '", '"; touch pwned; "', 'a\nEND\ntouch pwned', '$HOME', '\\']
+
+test.skipIf(process.platform === 'win32').each([...agents.keys()])(
+  'a shell that is given what is printed for %s runs it, and nothing in names',
+  (name) => {
+    const agent = agents.get(name)
+    if (agent === undefined) throw new Error(name)
+    const root = mkdtempSync(join(tmpdir(), 'dragoman-print-'))
+    onTestFinished(() => rmSync(root, { recursive: true }))
+    writeFileSync(join(root, agent.command), '#!/bin/sh\nprintf "%s\\0" "$@"\n')
+    chmodSync(join(root, agent.command), 0o755)
+    for (const [index, model] of models.entries()) {
+      for (const protocol of agent.protocols) {
+        const folder = join(root, `it's ${protocol} ${index}`)
+        const target = { url: 'http://127.0.0.1:1', model, protocol, apiKey: 'k', folder }
+        const setup = agent.setUp(target)
+        const script = formatSetup(agent, target, ['-p', model])
+        const env = { PATH: `${root}:${process.env.PATH}`, HOME: root }
+        const out = execFileSync('sh', { input: script, env, cwd: root, encoding: 'utf8' })
+        expect(out.split('\0').slice(0, -1)).toEqual([...setup.args, '-p', model])
+        for (const [path, content] of Object.entries(setup.files)) {
+          expect(readFileSync(join(folder, path), 'utf8')).toBe(`${content.trimEnd()}\n`)
+        }
+      }
+    }
+    expect(readdirSync(root)).not.toContain('pwned')
+  },
+)

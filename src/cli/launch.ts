@@ -1,15 +1,13 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { spawn } from 'node:child_process'
+import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { constants as osConstants, tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
 import { printable, printableLines } from '../app/printable.ts'
 import { AppError } from '../contract/errors.ts'
-import { type Agent, type Protocol, protocols, type Setup } from './agents/agent.ts'
+import { type Agent, type Protocol, protocols, type Setup, type Target } from './agents/agent.ts'
 import { agents } from './agents/agents.ts'
 import { isServing, listModels, type ModelCard, type ServerAddress } from './client.ts'
 import { commandName } from './command-name.ts'
-import { findProgram } from './find-program.ts'
-import { formatSetup } from './format-setup.ts'
-import { runProgram } from './run-program.ts'
 
 type LaunchOptions = {
   /** The name of an agent. */
@@ -123,5 +121,78 @@ function writeFiles(folder: string, files: Setup['files']): void {
     const file = join(folder, path)
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, content, { mode: 0o600 })
+  }
+}
+
+/** The path of an executable file in the folders of a PATH, as a shell finds it; undefined if there is none. */
+export function findProgram(name: string, path: string | undefined): string | undefined {
+  const folders = (path ?? '').split(delimiter).filter((folder) => folder !== '')
+  return folders.map((folder) => join(folder, name)).find(isExecutable)
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK)
+    return statSync(file).isFile()
+  } catch {
+    // There is nothing, or it is not for this user: the next folder may have it.
+    return false
+  }
+}
+
+/** What an agent is started with, for a shell: its files with their contents, its environment and its command. */
+export function formatSetup(agent: Agent, target: Target, args: readonly string[]): string {
+  const setup = agent.setUp(target)
+  const files = Object.entries(setup.files).map(([path, content]) => writeFile(join(target.folder, path), content))
+  const env = Object.entries(setup.env).map(([name, value]) => `export ${name}=${quote(value)}`)
+  return [...files, ...env, [agent.command, ...setup.args, ...args].map(quote).join(' ')].join('\n')
+}
+
+/** The shell reads nothing in what stands between the two words. */
+function writeFile(path: string, content: string): string {
+  const lines = content.trimEnd().split('\n')
+  let end = 'END'
+  while (lines.includes(end)) end += '_'
+  return [`mkdir -p ${quote(dirname(path))} && cat > ${quote(path)} <<'${end}'`, ...lines, `${end}\n`].join('\n')
+}
+
+/** As one word of a POSIX shell. */
+function quote(text: string): string {
+  return /^[\w./:=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}
+
+const forwarded = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/**
+ * Runs a program with the standard streams and the signals of this process, and resolves with its exit code, as a shell counts it: 128 and
+ * the signal's number where a signal ended it.
+ */
+function runProgram(file: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+  // On a terminal the program must stay in the group that may read from it. Elsewhere it leads a group, which a signal reaches whole: some
+  // programs run in processes of their own, and outlive the one that started them.
+  const isOnTerminal = process.stdin.isTTY === true
+  const child = spawn(file, args, { stdio: 'inherit', env, detached: !isOnTerminal })
+  const forward = (signal: NodeJS.Signals) => {
+    if (!isOnTerminal) signalGroup(child.pid, signal)
+    // A terminal sends Ctrl-C to the program as well.
+    else if (signal !== 'SIGINT') child.kill(signal)
+  }
+  for (const signal of forwarded) process.on(signal, forward)
+  return new Promise<number>((resolve, reject) => {
+    child.once('error', (cause) => {
+      reject(new AppError('invalid-request', `${file} cannot be started: ${cause.message}`, { cause }))
+    })
+    child.once('close', (code, signal) => resolve(code ?? 128 + (signal === null ? 0 : osConstants.signals[signal])))
+  }).finally(() => {
+    for (const signal of forwarded) process.off(signal, forward)
+  })
+}
+
+function signalGroup(leader: number | undefined, signal: NodeJS.Signals): void {
+  try {
+    if (leader !== undefined) process.kill(-leader, signal)
+  } catch (error) {
+    // ESRCH: it has just ended.
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
   }
 }

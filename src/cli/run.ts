@@ -1,3 +1,6 @@
+import { fstatSync } from 'node:fs'
+import type { Readable } from 'node:stream'
+import { text as readAll } from 'node:stream/consumers'
 import { type App, createApp } from '../app/create-app.ts'
 import { clientKey } from '../app/find-keys.ts'
 import { printable } from '../app/printable.ts'
@@ -8,8 +11,6 @@ import { createAnswerWriter } from './answer-writer.ts'
 import { chatHelp, readChatLine } from './chat-commands.ts'
 import { type ChatMessage, chat, hasModel, isServing, listModels, type ServerAddress } from './client.ts'
 import { createConsole } from './console.ts'
-import { readPiped } from './read-piped.ts'
-import { ReplySpeed } from './reply-speed.ts'
 import { resolveName } from './resolve-name.ts'
 import { openTerminalInput } from './terminal-input.ts'
 
@@ -190,4 +191,65 @@ async function startOwnServer(name: string, loadConfig: RunOptions['loadConfig']
       await app.close()
     },
   }
+}
+
+/** Measures one streamed reply. */
+export class ReplySpeed {
+  readonly #now: () => number
+  readonly #askedMs: number
+  #firstMs: number | undefined
+  #lastMs = 0
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
+    this.#askedMs = now()
+  }
+
+  /** A part of the reply has arrived. */
+  mark(): void {
+    this.#lastMs = this.#now()
+    this.#firstMs ??= this.#lastMs
+  }
+
+  /** One line about the reply, which has this many tokens; undefined where the server counted none. */
+  describe(outputTokens: number | undefined): string | undefined {
+    if (outputTokens === undefined || this.#firstMs === undefined) return undefined
+    const count = `${outputTokens} ${outputTokens === 1 ? 'token' : 'tokens'}`
+    const first = `the first after ${((this.#firstMs - this.#askedMs) / 1000).toFixed(2)} s`
+    const seconds = (this.#lastMs - this.#firstMs) / 1000
+    // The first token is waited for, not generated, in this time.
+    const perSecond = outputTokens > 1 && seconds > 0 ? `, ${((outputTokens - 1) / seconds).toFixed(1)} tokens/s` : ''
+    return `(${count}${perSecond}, ${first})`
+  }
+}
+
+/** A program that starts this one may leave a socket open that it never writes to; what it has to say is there by now. */
+const socketWaitMs = 1000
+
+/**
+ * What is piped or redirected into this process; empty for a terminal and for a socket that stays silent. A pipe of a shell is read to its
+ * end, however long its writer takes.
+ */
+async function readPiped(input: Readable & { readonly isTTY?: boolean; readonly fd?: number }): Promise<string> {
+  if (input.isTTY === true) return ''
+  if (fstatSync(input.fd ?? 0).isSocket() && !(await hasData(input))) return ''
+  return (await readAll(input)).trim()
+}
+
+function hasData(input: Readable): Promise<boolean> {
+  return new Promise((resolve) => {
+    const decide = (isThere: boolean) => {
+      clearTimeout(timer)
+      input.off('readable', onReadable)
+      resolve(isThere)
+    }
+    // At the end, too, a stream is readable.
+    const onReadable = () => decide(true)
+    const timer = setTimeout(() => {
+      decide(false)
+      // It would keep the process alive.
+      input.destroy()
+    }, socketWaitMs)
+    input.on('readable', onReadable)
+  })
 }

@@ -1,7 +1,6 @@
 import type { LoadedConfig } from '../config/load.ts'
 import type { ModelSummary } from '../http/run/deps.ts'
-import { builtinModel } from '../registry/names/builtin-model.ts'
-import { defaultModel } from '../registry/names/default-model.ts'
+import { builtinModel, defaultModel } from '../registry/names/builtin-model.ts'
 import { formatBytes } from '../registry/names/format-bytes.ts'
 import { suggestModel } from '../registry/names/suggested-models.ts'
 import { commandName } from './command-name.ts'

@@ -1,10 +1,10 @@
 import { createApp } from '../app/create-app.ts'
 import { createLog } from '../app/log.ts'
-import { shareConfig } from '../app/share-config.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { AppError, messageOf } from '../contract/errors.ts'
 import { joinHub } from '../workers/membership.ts'
 import { type Order, orderSchema, type Report } from '../workers/order.ts'
+import { shareOf, type WorkerPlace } from '../workers/share.ts'
 import { tuneV8 } from './v8-flags.ts'
 
 /**
@@ -70,5 +70,21 @@ async function serve({ config: checked, preset, ...place }: Start): Promise<void
     const { code, message } = AppError.from(error)
     if (code === 'internal') log.error({ err: error }, 'the worker failed')
     report({ type: 'failed', code, message })
+  }
+}
+
+/** The configuration of one of several workers: its share of what all of them may use together. */
+function shareConfig(config: LoadedConfig, place: WorkerPlace): LoadedConfig {
+  const { server, models } = config
+  // A body of the allowed size must be possible.
+  const totalBodyLimitBytes = Math.max(server.bodyLimitBytes, shareOf(server.totalBodyLimitBytes, place))
+  return {
+    ...config,
+    server: { ...server, totalBodyLimitBytes },
+    models: models.map((model) => ({
+      ...model,
+      slots: shareOf(model.slots, place),
+      maxQueued: shareOf(model.maxQueued, place),
+    })),
   }
 }

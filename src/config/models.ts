@@ -1,6 +1,5 @@
 import type { FolderModel } from '../registry/fetch/models-folder.ts'
-import { builtinModel } from '../registry/names/builtin-model.ts'
-import { defaultModel } from '../registry/names/default-model.ts'
+import { builtinModel, defaultModel } from '../registry/names/builtin-model.ts'
 import { parseSource, resolvePath, type Source, sourceFileName } from '../registry/names/sources.ts'
 import { type LlamaModelConfig, type ModelConfig, modelSchema } from './schema.ts'
 

@@ -3,7 +3,7 @@ import type { Dialect, ErrorReply } from '../contract/dialect.ts'
 import type { Principal, Scope } from '../contract/principal.ts'
 import type { EncodeError } from './reply/error-reply.ts'
 import type { GenerationFacts } from './reply/generation-facts.ts'
-import type { EncodeLimits } from './reply/limit-headers.ts'
+import type { EncodeLimits } from './reply/reply-headers.ts'
 
 /** What the routes, the requests and the server itself carry beside Fastify's own. */
 declare module 'fastify' {

@@ -22,7 +22,7 @@ import { lookUp } from './look-up.ts'
 import { decidingLoad, type ManagedModel, refuseInUse, refuseOwn, report, requestsOf, unknownName } from './model-report.ts'
 import { takeFile } from './take-file.ts'
 import { Turns } from './turns.ts'
-import { writeTemplate } from './write-template.ts'
+import { tryTemplate, writeTemplate } from './write-template.ts'
 
 type LifecycleDeps<Model extends ManagedModel> = {
   readonly models: {

@@ -2,7 +2,6 @@ import { AppError } from '../contract/errors.ts'
 import type { ExceededLimit, KeyQuota, LimitState, Share, Usage, UsageCounter } from '../contract/quota.ts'
 import type { RequestCost } from '../contract/scheduler.ts'
 import { MinuteCounter } from './minute-counter.ts'
-import { planTokens } from './plan-tokens.ts'
 
 /** What a request without an output limit is expected to generate. */
 const expectedOutputTokens = 4096
@@ -109,4 +108,29 @@ function exceeded(limit: ExceededLimit, minute: Usage | undefined): AppError {
   }
   const message = `the limit of this API key is ${perMinute}, of which ${used} are used or reserved; this request may take ${requested}; try again later`
   return new AppError('rate-limit-exceeded', message, { exceeded: limit, retryAfterMs: msLeft(minute) })
+}
+
+/** What a request may take of a limit, and what is taken already. */
+type TokenPlan = {
+  readonly limit: number
+  readonly used: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  /** A request of the account is running on less than it may use. */
+  readonly isStretched: boolean
+}
+
+/** The tokens to reserve, or why there are none: `later` there may be, `never` are there as many. */
+type Reserved = { readonly tokens: number; readonly isStretched: boolean } | 'later' | 'never'
+
+/**
+ * Reserves all that a request may use. Where that is not left, one request at a time may run on what is left, if its prompt fits: agents
+ * ask for far more output than they get. So an account exceeds its limit by at most the output of one request.
+ */
+export function planTokens({ limit, used, inputTokens, outputTokens, isStretched }: TokenPlan): Reserved {
+  const left = limit - used
+  if (inputTokens > limit) return 'never'
+  if (inputTokens + outputTokens <= left) return { tokens: inputTokens + outputTokens, isStretched: false }
+  if (isStretched || left <= 0 || inputTokens > left) return 'later'
+  return { tokens: left, isStretched: true }
 }

@@ -1,15 +1,16 @@
 import { ChurnMap } from '../base/churn.ts'
+import type { Emit } from '../base/emit.ts'
 import type { GenerationEvent } from '../contract/event.ts'
+import { Waiters } from '../core/waiters.ts'
 import type { ResponseEvent } from '../dialect/openai-responses/encode/encoder.ts'
 import type { ResponsesDeps } from './deps.ts'
-import { EventLog } from './event-log.ts'
 import { leaseMs, type ResponseRun } from './response-run.ts'
 
 /** How often leases are renewed, which also shows what other processes asked to cancel. */
 const renewEveryMs = 2000
 
 /** A background response that runs in this process. */
-export type LiveResponse = {
+type LiveResponse = {
   readonly run: ResponseRun
   readonly log: EventLog
   /** Resolves when it has ended and is stored. */
@@ -79,6 +80,39 @@ export class BackgroundResponses {
       for (const id of cancelled ?? []) cancellations.cancelWhere({ id }, 'requested', this.#live.get(id)?.run.owner)
     } catch (error) {
       onFailure(error, 'the leases of background responses could not be renewed')
+    }
+  }
+}
+
+/** The events of a response that runs on its own, for any number of readers, each at its own pace. */
+class EventLog {
+  readonly #events: ResponseEvent[] = []
+  readonly #waiters = new Waiters()
+  #isClosed = false
+
+  add(events: readonly ResponseEvent[]): void {
+    for (const event of events) this.#events.push(event)
+    this.#waiters.wake()
+  }
+
+  /** No event follows. */
+  close(): void {
+    this.#isClosed = true
+    this.#waiters.wake()
+  }
+
+  /** Emits the events with a higher number, and those to come. Resolves after the last one, or when the signal is aborted. */
+  async follow(after: number, emit: Emit<ResponseEvent>, signal: AbortSignal): Promise<void> {
+    let index = this.#events.findIndex((event) => event.sequence_number > after)
+    if (index === -1) index = this.#events.length
+    while (!signal.aborted) {
+      const event = this.#events[index]
+      if (event !== undefined) {
+        index += 1
+        const pending = event.sequence_number > after ? emit(event) : undefined
+        if (pending !== undefined) await pending
+      } else if (this.#isClosed) return
+      else await this.#waiters.wait(signal)
     }
   }
 }

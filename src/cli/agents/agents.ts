@@ -1,11 +1,236 @@
-import type { Agent } from './agent.ts'
-import { claude } from './claude.ts'
-import { cline } from './cline.ts'
-import { codex } from './codex.ts'
-import { copilot } from './copilot.ts'
-import { opencode } from './opencode.ts'
-import { pi } from './pi.ts'
-import { qwen } from './qwen.ts'
+import { join } from 'node:path'
+import { type Agent, keyVariable, outputLimit, type Protocol, providerName } from './agent.ts'
+
+/**
+ * Configured by its environment. `env` in the user's own settings would win over that, and so over the address of the server; a file that
+ * is named in the arguments wins over both. What the user's settings say besides stays in force.
+ */
+const claude: Agent = {
+  title: 'Claude Code',
+  command: 'claude',
+  npmPackage: '@anthropic-ai/claude-code',
+  protocols: ['messages'],
+  firstRequestBytes: 48_600,
+  setUp: ({ url, apiKey, model, contextLength, folder }) => {
+    const env = {
+      ANTHROPIC_BASE_URL: url,
+      ANTHROPIC_AUTH_TOKEN: apiKey,
+      // A key of the user's for another server would be sent here.
+      ANTHROPIC_API_KEY: '',
+      ANTHROPIC_MODEL: model,
+      // It chooses models by size for its side tasks.
+      ANTHROPIC_DEFAULT_OPUS_MODEL: model,
+      ANTHROPIC_DEFAULT_SONNET_MODEL: model,
+      ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+      CLAUDE_CODE_SUBAGENT_MODEL: model,
+      // A line at the start of the prompt that differs by conversation, so that no other could use its cache.
+      CLAUDE_CODE_ATTRIBUTION_HEADER: '0',
+      ...(contextLength !== undefined && windowOf(contextLength)),
+    }
+    return {
+      env,
+      args: ['--settings', join(folder, 'settings.json')],
+      files: { 'settings.json': JSON.stringify({ env }, null, 2) },
+    }
+  },
+}
+
+/** It assumes a million tokens for models that it does not know. */
+function windowOf(contextLength: number): Record<string, string> {
+  return {
+    CLAUDE_CODE_MAX_CONTEXT_TOKENS: String(contextLength),
+    CLAUDE_CODE_AUTO_COMPACT_WINDOW: String(contextLength),
+    CLAUDE_CODE_MAX_OUTPUT_TOKENS: String(outputLimit(contextLength)),
+  }
+}
+
+/** Configured by a data folder of its own, which is all it offers: its sessions end with it. */
+const cline: Agent = {
+  title: 'Cline',
+  command: 'cline',
+  npmPackage: 'cline',
+  protocols: ['chat'],
+  firstRequestBytes: 21_800,
+  setUp: ({ url, apiKey, model, folder }) => {
+    const provider = 'openai-compatible'
+    const providers = {
+      version: 1,
+      lastUsedProvider: provider,
+      modes: {},
+      providers: {
+        [provider]: {
+          settings: { provider, apiKey, model, baseUrl: `${url}/v1` },
+          updatedAt: new Date(0).toISOString(),
+          tokenSource: 'manual',
+        },
+      },
+    }
+    return {
+      env: {},
+      args: ['--data-dir', join(folder, 'data')],
+      files: { 'data/settings/providers.json': JSON.stringify(providers, null, 2) },
+    }
+  },
+}
+
+/**
+ * Configured by `-c KEY=VALUE` in TOML, which wins over the user's file. It warns that it does not know the model: a catalog would spare
+ * that, and would take its own instructions from the prompt, because an entry has to bring others.
+ */
+const codex: Agent = {
+  title: 'Codex',
+  command: 'codex',
+  npmPackage: '@openai/codex',
+  protocols: ['responses'],
+  firstRequestBytes: 39_300,
+  setUp: ({ url, apiKey, model, contextLength }) => {
+    const provider = {
+      name: 'Dragoman',
+      base_url: `${url}/v1`,
+      env_key: keyVariable,
+      wire_api: 'responses',
+    }
+    const settings = {
+      model: toml(model),
+      model_provider: toml(providerName),
+      [`model_providers.${providerName}`]: `{${Object.entries(provider).map(([key, value]) => `${key}=${toml(value)}`)}}`,
+      ...(contextLength !== undefined && { model_context_window: String(contextLength) }),
+    }
+    return {
+      env: { [keyVariable]: apiKey },
+      args: Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`]),
+      files: {},
+    }
+  },
+}
+
+/** A string of JSON is one of TOML. */
+function toml(text: string): string {
+  return JSON.stringify(text)
+}
+
+/** Configured by its environment alone. */
+const copilot: Agent = {
+  title: 'GitHub Copilot CLI',
+  command: 'copilot',
+  npmPackage: '@github/copilot',
+  protocols: ['chat', 'messages', 'responses'],
+  firstRequestBytes: 48_000,
+  setUp: ({ url, apiKey, model, contextLength, protocol }) => ({
+    env: {
+      ...providerOf(url)[protocol],
+      COPILOT_PROVIDER_API_KEY: apiKey,
+      COPILOT_MODEL: model,
+      ...(contextLength !== undefined && {
+        COPILOT_PROVIDER_MAX_PROMPT_TOKENS: String(contextLength - outputLimit(contextLength)),
+        COPILOT_PROVIDER_MAX_OUTPUT_TOKENS: String(outputLimit(contextLength)),
+      }),
+    },
+    args: [],
+    files: {},
+  }),
+}
+
+function providerOf(url: string): Record<Protocol, Record<string, string>> {
+  const openai = { COPILOT_PROVIDER_TYPE: 'openai', COPILOT_PROVIDER_BASE_URL: `${url}/v1` }
+  return {
+    chat: { ...openai, COPILOT_PROVIDER_WIRE_API: 'completions' },
+    responses: { ...openai, COPILOT_PROVIDER_WIRE_API: 'responses' },
+    messages: { COPILOT_PROVIDER_TYPE: 'anthropic', COPILOT_PROVIDER_BASE_URL: url },
+  }
+}
+
+const packages = { chat: '@ai-sdk/openai-compatible', messages: '@ai-sdk/anthropic', responses: '@ai-sdk/openai' } as const
+
+/** Configured by a variable whose content is merged over the user's files. */
+const opencode: Agent = {
+  title: 'opencode',
+  command: 'opencode',
+  npmPackage: 'opencode-ai',
+  protocols: ['chat', 'messages', 'responses'],
+  firstRequestBytes: 30_700,
+  setUp: ({ url, apiKey, model, contextLength, protocol }) => {
+    const limit = contextLength !== undefined && { limit: { context: contextLength, output: outputLimit(contextLength) } }
+    const provider = {
+      npm: packages[protocol],
+      name: 'Dragoman',
+      options: { baseURL: `${url}/v1`, apiKey: `{env:${keyVariable}}` },
+      models: { [model]: { name: model, ...limit } },
+    }
+    const name = `${providerName}/${model}`
+    const config = { provider: { [providerName]: provider }, model: name, small_model: name }
+    return { env: { [keyVariable]: apiKey, OPENCODE_CONFIG_CONTENT: JSON.stringify(config) }, args: [], files: {} }
+  },
+}
+
+const apis = { chat: 'openai-completions', messages: 'anthropic-messages', responses: 'openai-responses' } as const
+
+/** Configured by an extension: a folder of its own would hide the user's sessions, logins and skills. */
+const pi: Agent = {
+  title: 'pi',
+  command: 'pi',
+  npmPackage: '@mariozechner/pi-coding-agent',
+  protocols: ['chat', 'messages', 'responses'],
+  firstRequestBytes: 5_500,
+  reservedTokens: 16_384,
+  setUp: ({ url, apiKey, model, contextLength, protocol, folder }) => {
+    const provider = {
+      name: 'Dragoman',
+      baseUrl: protocol === 'messages' ? url : `${url}/v1`,
+      api: apis[protocol],
+      apiKey: keyVariable,
+      models: [
+        {
+          id: model,
+          name: model,
+          reasoning: false,
+          input: ['text'],
+          cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+          ...(contextLength !== undefined && { contextWindow: contextLength, maxTokens: outputLimit(contextLength) }),
+        },
+      ],
+    }
+    const extension = `export default (pi) => pi.registerProvider(${JSON.stringify(providerName)}, ${JSON.stringify(provider, null, 2)})\n`
+    return {
+      env: { [keyVariable]: apiKey },
+      args: ['--extension', join(folder, 'extension.js'), '--provider', providerName, '--model', model],
+      files: { 'extension.js': extension },
+    }
+  },
+}
+
+const kinds = { chat: 'openai', messages: 'anthropic', responses: 'openai-responses' } as const
+
+/** Configured by a file that it reads as the machine's, which wins over the user's and the project's. */
+const qwen: Agent = {
+  title: 'Qwen Code',
+  command: 'qwen',
+  npmPackage: '@qwen-code/qwen-code',
+  protocols: ['chat', 'messages', 'responses'],
+  firstRequestBytes: 75_900,
+  setUp: ({ url, apiKey, model, contextLength, protocol, folder }) => {
+    const kind = kinds[protocol]
+    const provider = {
+      id: model,
+      name: model,
+      envKey: keyVariable,
+      baseUrl: protocol === 'messages' ? url : `${url}/v1`,
+      ...(contextLength !== undefined && {
+        generationConfig: { contextWindowSize: contextLength, samplingParams: { max_tokens: outputLimit(contextLength) } },
+      }),
+    }
+    const settings = {
+      modelProviders: { [kind]: [provider] },
+      security: { auth: { selectedType: kind } },
+      model: { name: model },
+    }
+    return {
+      env: { [keyVariable]: apiKey, QWEN_CODE_SYSTEM_SETTINGS_PATH: join(folder, 'settings.json') },
+      args: [],
+      files: { 'settings.json': JSON.stringify(settings, null, 2) },
+    }
+  },
+}
 
 /** The agents that `dragoman launch` starts, by name. */
 export const agents: ReadonlyMap<string, Agent> = new Map(

@@ -6,7 +6,6 @@ import type { Principal } from '../../contract/principal.ts'
 import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
 import { asCutBody } from '../body/cut-body.ts'
 import { logFailure, wireCodeOf } from './failure-log.ts'
-import { hidePaths } from './hide-paths.ts'
 
 export type EncodeError = Dialect['encodeError']
 
@@ -76,4 +75,12 @@ function toAppError(thrown: unknown, request: FastifyRequest): AppError {
     return new AppError('invalid-request', `the request is not valid: ${thrown.message}`, { cause: thrown })
   }
   return AppError.from(thrown)
+}
+
+/** An absolute path in a text, of Unix or Windows, and neither a URL's nor a route's; its last part is a group. */
+const absolutePath = /(?<![\w:/.~-])(?!\/v1\/)(?:~?\/|[A-Za-z]:[\\/])(?:[^\s'"`,;:()<>|/\\]+[\\/])+([^\s'"`,;:()<>|/\\]+)/g
+
+/** A message without the folders of this machine: the names of files stay. */
+export function hidePaths(message: string): string {
+  return message.replace(absolutePath, '…/$1')
 }

@@ -1,8 +1,8 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyReply } from 'fastify'
-import { addLimitHeaders, type LimitReader } from './limit-headers.ts'
 import { loadComment } from './load-place.ts'
 import { placeComment } from './queue-place.ts'
+import { addLimitHeaders, type LimitReader } from './reply-headers.ts'
 import { SseWriter } from './sse.ts'
 import { defaultStalledReaderMs } from './stalled-reader.ts'
 

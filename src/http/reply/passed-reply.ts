@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import type { ServiceHead, ServiceSink } from '../../contract/services.ts'
-import { addLimitHeaders, type LimitReader } from './limit-headers.ts'
+import { addLimitHeaders, type LimitReader } from './reply-headers.ts'
 import { defaultStalledReaderMs, disconnectStalledReader } from './stalled-reader.ts'
 
 type Deps = LimitReader & { readonly stalledReaderMs?: number }

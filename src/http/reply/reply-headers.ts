@@ -1,5 +1,9 @@
-import type { Timings } from '../../contract/event.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { DecodedCall } from '../../contract/dialect.ts'
+import type { StartEvent, Timings } from '../../contract/event.ts'
+import type { KeyQuota, LimitState } from '../../contract/quota.ts'
 import type { ToolCallState } from '../../contract/request.ts'
+import { encodeOpenaiLimits } from '../../dialect/openai/limit-headers.ts'
 
 /** Proxies reject much longer headers. */
 const maxIgnoredChars = 1024
@@ -52,4 +56,34 @@ function encodeToken(text: string): string {
   return text.replace(/[^!#$&'*+\-.[\]^_`|~\w]/gu, (char) =>
     Buffer.from(char).toString('hex').toUpperCase().replace(/../g, '%$&'),
   )
+}
+
+/** Adds the headers about a generation that has started. */
+export function addStartHeaders(
+  { structured, preset, divergedAt, ignored }: StartEvent,
+  call: Pick<DecodedCall, 'ignored' | 'nameOf'>,
+  reply: FastifyReply,
+): void {
+  if (ignored !== undefined) {
+    // As for unknown fields, without indices.
+    const names = ignored.map((path) => call.nameOf(path).replace(/\[\d+\]/g, '[]'))
+    reply.header('x-dragoman-ignored', encodeFields([...call.ignored, ...names]))
+  }
+  if (structured !== undefined) reply.header('x-dragoman-structured', structured)
+  if (preset !== undefined) reply.header('x-dragoman-preset', preset)
+  if (divergedAt !== undefined) reply.header('x-dragoman-prefix', encodeFields([call.nameOf(divergedAt)]))
+}
+
+/** The headers about limits, in the form of one protocol. `nowMs` is the time of the epoch. */
+export type EncodeLimits = (states: readonly LimitState[], nowMs: number) => Readonly<Record<string, string>>
+
+/** What is left of the limits of a key; absent: no key has limits. */
+export type LimitReader = { readLimits?(quota: KeyQuota): readonly LimitState[] }
+
+/** Adds the headers about the limits of a request's key. None are added without a limit. */
+export function addLimitHeaders({ readLimits }: LimitReader, request: FastifyRequest, reply: FastifyReply): void {
+  const { principal, routeOptions } = request
+  if (principal?.quota === undefined || readLimits === undefined) return
+  const encode = routeOptions.config.encodeLimits?.(request) ?? encodeOpenaiLimits
+  reply.headers(encode(readLimits(principal.quota), Date.now()))
 }

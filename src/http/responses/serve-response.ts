@@ -3,7 +3,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../contract/errors.ts'
 import type { GenerationEvent, StartEvent } from '../../contract/event.ts'
 import { settledStart } from '../../contract/is-truncated.ts'
+import { providerDataHeader, readProviderData } from '../../dialect/llama-stack/provider-data.ts'
 import { acceptResponse, createResponseId } from '../../responses/accept.ts'
+import type { SentKeys } from '../../responses/caller-keys.ts'
 import type { ResponseRun } from '../../responses/response-run.ts'
 import type { ResponsesService } from '../../responses/service.ts'
 import { hasLargeBody, takeRequiredBody } from '../body/take-body.ts'
@@ -12,7 +14,6 @@ import { jsonReply } from '../reply/json-reply.ts'
 import { encodeFields, encodeOddCalls, encodeServerTiming } from '../reply/reply-headers.ts'
 import type { ServerDeps } from '../run/deps.ts'
 import { openRun } from '../run/open-run.ts'
-import { readSentKeys } from './sent-keys.ts'
 import { addResponseHeaders, logResponseFailure, streamFollowed, streamRun, unseenFields } from './stream-response.ts'
 
 /** The handler of `POST /v1/responses`. */
@@ -86,4 +87,11 @@ function noteInto(facts: GenerationFacts, request: FastifyRequest) {
     noteEvent(facts, event)
     if (event.type === 'error') logResponseFailure(request, event.error)
   }
+}
+
+/** The keys in a request's header; undefined without one. Throws for a header that cannot be read. */
+export function readSentKeys({ headers }: Pick<FastifyRequest, 'headers'>): SentKeys | undefined {
+  if (headers[providerDataHeader] === undefined) return undefined
+  const { callerKeys, ignored } = readProviderData(headers)
+  return { place: providerDataHeader, ignored, ...(callerKeys !== undefined && { keys: callerKeys }) }
 }

@@ -10,8 +10,7 @@ import { shownTo } from '../reply/error-reply.ts'
 import { openEventStream } from '../reply/event-stream.ts'
 import { logFailure, wireCodeOf } from '../reply/failure-log.ts'
 import { type GenerationFacts, noteEvent } from '../reply/generation-facts.ts'
-import { encodeFields } from '../reply/reply-headers.ts'
-import { addStartHeaders } from '../reply/start-headers.ts'
+import { addStartHeaders, encodeFields } from '../reply/reply-headers.ts'
 import type { ServerDeps } from '../run/deps.ts'
 
 /** A comment; clients skip it. */

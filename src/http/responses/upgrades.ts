@@ -1,10 +1,9 @@
-import { type IncomingMessage, ServerResponse } from 'node:http'
+import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { AppError } from '../../contract/errors.ts'
-import { readAsPlainRequest } from './plain-request.ts'
 
 /** For Node's HTTP server, which asks since some version of Node 24: requests to upgrade to something else are plain ones. */
 export const upgradeOptions = { shouldUpgradeCallback: isWebSocket }
@@ -100,4 +99,25 @@ function isWebSocket({ method, headers }: IncomingMessage): boolean {
 
 function destroy(this: Duplex): void {
   this.destroy()
+}
+
+/** What is said about the upgrade only. */
+const upgradeHeaders = new Set(['upgrade', 'http2-settings', 'connection'])
+
+/**
+ * Serves a request as if it did not ask for an upgrade, which servers may ignore: clients that can do without, such as Java's and curl's,
+ * ask for HTTP/2 in this way. Node has taken the socket from its HTTP server by then, and gives it back with the request as it was.
+ */
+function readAsPlainRequest(
+  server: Server,
+  { method, url, httpVersion, rawHeaders }: IncomingMessage,
+  { socket, head }: { readonly socket: Duplex; readonly head: Buffer },
+): void {
+  const lines = [`${method} ${url} HTTP/${httpVersion}`]
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? ''
+    if (!upgradeHeaders.has(name.toLowerCase())) lines.push(`${name}: ${rawHeaders[index + 1]}`)
+  }
+  socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]))
+  server.emit('connection', socket)
 }

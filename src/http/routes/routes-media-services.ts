@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../contract/errors.ts'
-import type { FormPart, ServiceKind } from '../../contract/services.ts'
+import type { FormPart, ServiceKind, ServiceSink } from '../../contract/services.ts'
 import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
 import { encodeUnslothError } from '../../dialect/unsloth/replies.ts'
 import { decodeSpeech, encodeSpeech } from '../../dialect/unsloth/speech.ts'
@@ -11,7 +11,6 @@ import type { BodyRoom } from '../body/body-room.ts'
 import { takeForm } from '../body/parse-form.ts'
 import { readForm } from '../body/read-form.ts'
 import { takeRequiredBody } from '../body/take-body.ts'
-import { CollectedReply } from '../reply/collected-reply.ts'
 import { logFailure, wireCodeOf } from '../reply/failure-log.ts'
 import { PassedReply } from '../reply/passed-reply.ts'
 import type { ServerDeps } from '../run/deps.ts'
@@ -85,4 +84,29 @@ function formOf({ room, bodyLimitBytes: limitBytes }: RouteDeps, kind: ServiceKi
 
 function valueIn(part: FormPart, name: string): string | undefined {
   return part.name === name && 'value' in part ? part.value : undefined
+}
+
+/** Some minutes of speech. */
+const mostBytes = 64 * 1024 * 1024
+
+/** The whole reply of another server, for one that is made of it. */
+class CollectedReply implements ServiceSink {
+  readonly #pieces: Uint8Array[] = []
+  #sizeBytes = 0
+
+  get bytes(): Buffer {
+    return Buffer.concat(this.#pieces)
+  }
+
+  begin(): void {
+    // What it is, its bytes say.
+  }
+
+  write(bytes: Uint8Array): undefined {
+    this.#sizeBytes += bytes.length
+    if (this.#sizeBytes > mostBytes) {
+      throw new AppError('upstream-failed', `the server behind this model sent more than ${mostBytes} bytes of sound`)
+    }
+    this.#pieces.push(bytes)
+  }
 }

@@ -10,7 +10,7 @@ import { encodeOpenaiLimits } from '../../dialect/openai/limit-headers.ts'
 import { encodeModelDetail, encodeModelList } from '../../dialect/openai/models.ts'
 import { callerOf } from '../access/caller.ts'
 import type { EncodeError } from '../reply/error-reply.ts'
-import type { EncodeLimits } from '../reply/limit-headers.ts'
+import type { EncodeLimits } from '../reply/reply-headers.ts'
 import type { ModelSummary, ServerDeps } from '../run/deps.ts'
 import { hasSecondPrefix } from './second-prefix.ts'
 

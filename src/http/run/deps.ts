@@ -14,7 +14,7 @@ import type { PresetSwitch } from '../../core/presets/preset-switch.ts'
 import type { ReasoningFields } from '../../dialect/openai-chat/encode.ts'
 import type { AccessRules } from '../access/access.ts'
 import type { Repeats } from '../repeats/repeats.ts'
-import type { LimitReader } from '../reply/limit-headers.ts'
+import type { LimitReader } from '../reply/reply-headers.ts'
 import type { Metrics } from './metrics.ts'
 
 /** A model as clients and operators see it. */

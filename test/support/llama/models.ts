@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { defaultModel } from '../../../src/registry/names/default-model.ts'
+import { defaultModel } from '../../../src/registry/names/builtin-model.ts'
 import { landingPath, parseSource } from '../../../src/registry/names/sources.ts'
 import { writeRandomModel } from './random-gguf.ts'
 import { writeRandomProjector } from './random-projector.ts'

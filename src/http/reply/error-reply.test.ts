@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hidePaths } from './hide-paths.ts'
+import { hidePaths } from './error-reply.ts'
 
 test.each([
   [

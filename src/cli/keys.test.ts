@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readExpiry } from './read-expiry.ts'
+import { readExpiry } from './keys.ts'
 
 const nowMs = Date.parse('2030-01-01T00:00:00Z')
 
