@@ -1,36 +1,28 @@
+import { LruMap } from '../base/lru-map.ts'
 import type { StoredItem } from '../contract/store.ts'
 
 type Remembered = { readonly id: string; readonly history: readonly StoredItem[]; readonly sizeBytes: number }
 
 /** What one connection knows of its responses, so that they can be continued without a store: the last one of each lane. */
 export class SessionMemory {
-  readonly #limitBytes: number
-  readonly #lanes = new Map<string, Remembered>()
+  readonly #lanes: LruMap<string, Remembered>
   /** Histories share items, which are measured once. */
   readonly #sizes = new WeakMap<StoredItem, number>()
 
   /** The limit of each history, and of all together, as JSON. */
   constructor(limitBytes: number) {
-    this.#limitBytes = limitBytes
+    this.#lanes = new LruMap({ max: limitBytes, sizeOf: ({ sizeBytes }) => sizeBytes })
   }
 
   /** The history of a response. */
   recall(id: string): readonly StoredItem[] | undefined {
-    return [...this.#lanes.values()].find((remembered) => remembered.id === id)?.history
+    return [...this.#lanes].find(([, remembered]) => remembered.id === id)?.[1].history
   }
 
   /** Takes the place of the lane's last response. The lanes that were not used for longest go when all are too large. */
   remember(lane: string, id: string, history: readonly StoredItem[]): void {
-    this.#lanes.delete(lane)
     const sizeBytes = history.reduce((sum, item) => sum + this.#sizeOf(item), 0)
-    if (sizeBytes > this.#limitBytes) return
     this.#lanes.set(lane, { id, history, sizeBytes })
-    let totalBytes = [...this.#lanes.values()].reduce((sum, remembered) => sum + remembered.sizeBytes, 0)
-    for (const [oldest, remembered] of this.#lanes) {
-      if (totalBytes <= this.#limitBytes) return
-      this.#lanes.delete(oldest)
-      totalBytes -= remembered.sizeBytes
-    }
   }
 
   forget(id: string): void {

@@ -1,3 +1,4 @@
+import { LruMap } from '../base/lru-map.ts'
 import { AppError } from '../contract/errors.ts'
 import type { JsonObject } from '../contract/request.ts'
 import type { TextGrammar, Validator } from '../contract/validator.ts'
@@ -22,8 +23,7 @@ export class OutputValidator implements Validator {
   readonly #timeoutMs: number
   readonly #threads: ThreadPool<ValidationRequest, ValidationReply>
   readonly #grammarThreads: ThreadPool<InputGrammarRequest, ThreadReply<JsonObject>>
-  /** The least recently used one is the first in the map's order. */
-  readonly #grammars = new Map<string, JsonObject>()
+  readonly #grammars = new LruMap<string, JsonObject>({ max: keptGrammars })
   #isClosed = false
 
   constructor({ timeoutMs = 2000, grammarTimeoutMs = 10_000 }: Options = {}) {
@@ -45,12 +45,7 @@ export class OutputValidator implements Validator {
 
   async inputSchema(grammar: TextGrammar, { place, signal }: Parameters<Validator['inputSchema']>[1]): Promise<JsonObject> {
     const key = `${grammar.syntax} ${grammar.definition}`
-    const schema = this.#grammars.get(key) ?? (await this.#readGrammar({ grammar, place }, signal))
-    this.#grammars.delete(key)
-    this.#grammars.set(key, schema)
-    if (this.#grammars.size > keptGrammars)
-      for (const oldest of [...this.#grammars.keys()].slice(0, 1)) this.#grammars.delete(oldest)
-    return schema
+    return this.#grammars.get(key) ?? this.#grammars.set(key, await this.#readGrammar({ grammar, place }, signal))
   }
 
   async close(): Promise<void> {

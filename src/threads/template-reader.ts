@@ -1,3 +1,4 @@
+import { LruMap } from '../base/lru-map.ts'
 import { type ThinkingSwitch, thinkingSwitches } from '../model-text/template/reasoning-variables.ts'
 import { threadModule } from './thread-module.ts'
 import { ThreadPool } from './thread-pool.ts'
@@ -15,7 +16,7 @@ const remembered = 8
 /** Finds out about chat templates of other servers, in threads: they may be hostile, and rendering them takes up to a second. */
 export class TemplateReader {
   readonly #threads: ThreadPool<string, ThreadReply<TemplateThinking>>
-  readonly #known = new Map<string, Promise<TemplateThinking>>()
+  readonly #known = new LruMap<string, Promise<TemplateThinking>>({ max: remembered })
 
   constructor({ timeoutMs = defaultTimeoutMs }: { readonly timeoutMs?: number } = {}) {
     this.#threads = new ThreadPool({ module: threadModule('template-thread', import.meta.url), timeoutMs })
@@ -24,13 +25,9 @@ export class TemplateReader {
   /** Nothing is known of a template that cannot be read. */
   readThinking(template: string): Promise<TemplateThinking> {
     if (!thinkingSwitches.some(({ name }) => template.includes(name))) return Promise.resolve(none)
-    const known = this.#known.get(template)
-    if (known !== undefined) return known
-    const found = this.#threads.request(template).then((reply) => (reply?.type === 'done' ? reply.result : none))
-    for (const oldest of [...this.#known.keys()].slice(0, Math.max(0, this.#known.size + 1 - remembered)))
-      this.#known.delete(oldest)
-    this.#known.set(template, found)
-    return found
+    return this.#known.find(template, () =>
+      this.#threads.request(template).then((reply) => (reply?.type === 'done' ? reply.result : none)),
+    )
   }
 
   async close(): Promise<void> {

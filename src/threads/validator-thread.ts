@@ -1,4 +1,5 @@
 import { parentPort } from 'node:worker_threads'
+import { LruMap } from '../base/lru-map.ts'
 import { createSchemaValidator, type SchemaValidator } from './schema-validator.ts'
 
 /** Validates `text`; without one, only reports whether the schema is supported. */
@@ -8,17 +9,13 @@ export type ValidationReply =
   | { readonly isSupported: true; readonly problem: string | undefined }
 
 const maxValidators = 256
-/** Least recently used first. */
-const validators = new Map<string, SchemaValidator | undefined>()
+const validators = new LruMap<string, { readonly validate: SchemaValidator | undefined }>({ max: maxValidators })
 
 parentPort?.on('message', (request: ValidationRequest) => parentPort?.postMessage(reply(request)))
 parentPort?.postMessage('ready')
 
 function reply({ schema, text }: ValidationRequest): ValidationReply {
-  const validate = validators.has(schema) ? validators.get(schema) : createSchemaValidator(schema)
-  validators.delete(schema)
-  validators.set(schema, validate)
-  if (validators.size > maxValidators) for (const oldest of [...validators.keys()].slice(0, 1)) validators.delete(oldest)
+  const { validate } = validators.find(schema, () => ({ validate: createSchemaValidator(schema) }))
   if (validate === undefined) return { isSupported: false }
   return { isSupported: true, problem: text === undefined ? undefined : validate(text) }
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { ChurnMap } from '../../base/churn.ts'
+import { LruMap } from '../../base/lru-map.ts'
 import { listedTools } from '../../canonical/callable-tools.ts'
 import type { CanonicalPath } from '../../contract/field.ts'
 import { bytesOf } from '../../contract/media.ts'
@@ -38,11 +38,11 @@ type Options = {
  */
 export class PrefixMemory {
   readonly #options: Options
-  readonly #sessions = new ChurnMap<string, readonly TurnHashes[]>()
-  #hashes = 0
+  readonly #sessions: LruMap<string, readonly TurnHashes[]>
 
   constructor(options: Options = {}) {
     this.#options = options
+    this.#sessions = new LruMap({ max: options.maxHashes ?? defaultMaxHashes, sizeOf })
   }
 
   /** The first place that differs from the turn before; undefined for a first turn, and for one that goes on where the last one ended. */
@@ -52,27 +52,10 @@ export class PrefixMemory {
     const key = short(`${owner.length}:${owner}${model.length}:${model}${begun}`)
     const known = this.#sessions.get(key) ?? []
     const { lines, diverged } = compareTurn(known, turn)
-    this.#replace(key, lines.slice(0, maxLines))
+    this.#sessions.set(key, lines.slice(0, maxLines))
     if (diverged === undefined) return undefined
     this.#options.onDiverged?.(model)
     return diverged === 'tools' ? ['prompt', 'tools'] : ['prompt', 'messages', diverged]
-  }
-
-  #replace(key: string, lines: readonly TurnHashes[]): void {
-    this.#forget(key)
-    this.#sessions.set(key, lines)
-    this.#hashes += sizeOf(lines)
-    const most = this.#options.maxHashes ?? defaultMaxHashes
-    if (this.#hashes <= most) return
-    for (const oldest of this.#sessions.keys()) {
-      this.#forget(oldest)
-      if (this.#hashes <= most) return
-    }
-  }
-
-  #forget(key: string): void {
-    this.#hashes -= sizeOf(this.#sessions.get(key) ?? [])
-    this.#sessions.delete(key)
   }
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { LruMap } from '../../../base/lru-map.ts'
 import { callableTools, enforcedTools, functionTools } from '../../../canonical/callable-tools.ts'
 import { AppError } from '../../../contract/errors.ts'
 import type { OutputFormat } from '../../../contract/output-format.ts'
@@ -35,8 +36,7 @@ export class PlanCompiler {
     module: threadModule('plan-thread', import.meta.url),
     timeoutMs,
   })
-  /** The least recently used one is the first in the map's order. */
-  readonly #grammars = new Map<string, CompiledGrammar>()
+  readonly #grammars = new LruMap<string, CompiledGrammar>({ max: keptGrammars })
   readonly #constrainsAllTools: boolean
   #isClosed = false
 
@@ -60,9 +60,10 @@ export class PlanCompiler {
 
   async #find(request: GrammarRequest, signal: AbortSignal): Promise<CompiledGrammar | undefined> {
     const key = createHash('sha256').update(JSON.stringify(request)).digest('base64')
-    const grammar = this.#grammars.get(key) ?? (await this.#compile(request, signal))
-    if (grammar !== undefined) this.#keep(key, grammar)
-    return grammar
+    const known = this.#grammars.get(key)
+    if (known !== undefined) return known
+    const grammar = await this.#compile(request, signal)
+    return grammar && this.#grammars.set(key, grammar)
   }
 
   async close(): Promise<void> {
@@ -75,13 +76,6 @@ export class PlanCompiler {
     if (reply !== undefined) return resultOf(reply)
     if (signal.aborted) throw AppError.from(signal.reason)
     throw this.#isClosed ? new AppError('model-unavailable', 'the model was unloaded') : tookTooLong()
-  }
-
-  #keep(key: string, grammar: CompiledGrammar): void {
-    this.#grammars.delete(key)
-    this.#grammars.set(key, grammar)
-    if (this.#grammars.size > keptGrammars)
-      for (const oldest of [...this.#grammars.keys()].slice(0, 1)) this.#grammars.delete(oldest)
   }
 }
 

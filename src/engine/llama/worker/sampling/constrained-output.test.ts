@@ -1,5 +1,6 @@
 import type { Token } from 'node-llama-cpp'
 import { describe, expect, test } from 'vitest'
+import { LruMap } from '../../../../base/lru-map.ts'
 import { GrammarMachine } from '../../../../grammar/run/machine.ts'
 import { compileProgram } from '../../../../grammar/run/program.ts'
 import { ConstrainedOutput } from './constrained-output.ts'
@@ -29,7 +30,7 @@ const vocabulary = {
 
 function open(gbnf: string): ConstrainedOutput {
   const create = () => new GrammarMachine(compileProgram(gbnf))
-  return new ConstrainedOutput({ current: create(), renew: create, allowed: new Map() }, vocabulary)
+  return new ConstrainedOutput({ current: create(), renew: create, allowed: new LruMap({ max: 64 }) }, vocabulary)
 }
 
 /** What may follow some tokens, by number. */

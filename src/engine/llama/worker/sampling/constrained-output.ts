@@ -1,4 +1,5 @@
 import type { Token } from 'node-llama-cpp'
+import type { LruMap } from '../../../../base/lru-map.ts'
 import { AppError } from '../../../../contract/errors.ts'
 import { type EffortMeter, type GrammarMachine, type MachineState, spend } from '../../../../grammar/run/machine.ts'
 import { compileForRequest } from '../../../../threads/grammar-failure.ts'
@@ -10,8 +11,8 @@ import type { TokenBytes } from './vocabulary.ts'
 export type SharedMachine = {
   current: GrammarMachine
   renew(): GrammarMachine
-  /** Sets of allowed tokens, one bit for each token, by state: the least recently used first. */
-  readonly allowed: Map<MachineState, Uint32Array>
+  /** Sets of allowed tokens, one bit for each token, by state. */
+  readonly allowed: LruMap<MachineState, Uint32Array>
 }
 
 /** The tokens of a model, as a constraint sees them. */
@@ -24,7 +25,8 @@ export type ConstrainedVocabulary = {
   bytesOf(token: Token): Uint8Array
 }
 
-const keptSets = 64
+/** The sets of allowed tokens that are kept for each grammar. */
+export const keptSets = 64
 
 /**
  * One output that a grammar constrains. All work is metered, so that no grammar delays other requests: an output has credit for some
@@ -98,14 +100,8 @@ export class ConstrainedOutput {
   }
 
   #allowed(): Uint32Array {
-    const known = this.#partial === undefined ? this.#shared.allowed.get(this.#state) : undefined
-    const allowed = known ?? this.#findAllowed()
-    if (this.#partial !== undefined) return allowed
-    const sets = this.#shared.allowed
-    sets.delete(this.#state)
-    sets.set(this.#state, allowed)
-    if (sets.size > keptSets) for (const oldest of [...sets.keys()].slice(0, 1)) sets.delete(oldest)
-    return allowed
+    const find = () => this.#findAllowed()
+    return this.#partial === undefined ? this.#shared.allowed.find(this.#state, find) : find()
   }
 
   #findAllowed(): Uint32Array {
