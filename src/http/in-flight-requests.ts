@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { ActiveRuns } from '../base/active-runs.ts'
 import { ChurnSet } from '../base/churn.ts'
 
 type Reply = Pick<ServerResponse, 'headersSent'> & { readonly req: Pick<IncomingMessage, 'complete' | 'destroy' | 'socket'> }
@@ -9,17 +10,15 @@ export type ConnectionStage = 'idle' | 'receiving' | 'replying'
 /** Tracks the HTTP requests in flight, by their replies. */
 export class InFlightRequests {
   readonly #running = new ChurnSet<Reply>()
-  readonly #waiting = new ChurnSet<() => void>()
+  readonly #active = new ActiveRuns()
 
   enter(reply: Reply): void {
     this.#running.add(reply)
+    this.#active.begin()
   }
 
   leave(reply: Reply): void {
-    this.#running.delete(reply)
-    if (this.#running.size > 0) return
-    for (const wake of this.#waiting) wake()
-    this.#waiting.clear()
+    if (this.#running.delete(reply)) this.#active.end()
   }
 
   /** The stage of a connection. While `replying`, nothing else may be written to it. */
@@ -40,17 +39,6 @@ export class InFlightRequests {
 
   /** Whether all requests ended within the time. */
   idleWithin(timeoutMs: number): Promise<boolean> {
-    if (this.#running.size === 0) return Promise.resolve(true)
-    return new Promise((resolve) => {
-      const wake = () => {
-        clearTimeout(timer)
-        resolve(true)
-      }
-      const timer = setTimeout(() => {
-        this.#waiting.delete(wake)
-        resolve(false)
-      }, timeoutMs)
-      this.#waiting.add(wake)
-    })
+    return this.#active.idleWithin(timeoutMs)
   }
 }

@@ -1,3 +1,4 @@
+import { ActiveRuns } from '../base/active-runs.ts'
 import { ChurnMap } from '../base/churn.ts'
 import type { Emit } from '../base/emit.ts'
 import type { GenerationEvent } from '../contract/event.ts'
@@ -21,6 +22,7 @@ type LiveResponse = {
 export class BackgroundResponses {
   readonly #deps: ResponsesDeps
   readonly #live = new ChurnMap<string, LiveResponse>()
+  readonly #active = new ActiveRuns()
   #timer: NodeJS.Timeout | undefined
 
   constructor(deps: ResponsesDeps) {
@@ -41,6 +43,7 @@ export class BackgroundResponses {
     }
     await run.queue(emit)
     const listener = { observe, emit }
+    this.#active.begin()
     const ended = run
       .run(listener)
       .catch((error: unknown) => run.fail(error, listener))
@@ -48,6 +51,7 @@ export class BackgroundResponses {
         this.#live.delete(run.id)
         log.close()
         run.close()
+        this.#active.end()
       })
     const live = { run, log, ended }
     this.#live.set(run.id, live)
@@ -56,15 +60,8 @@ export class BackgroundResponses {
   }
 
   /** Whether all of them ended within the time. */
-  async idleWithin(timeoutMs: number): Promise<boolean> {
-    const all = Promise.all([...this.#live.values()].map(({ ended }) => ended))
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<false>((resolve) => {
-      timer = setTimeout(() => resolve(false), timeoutMs)
-    })
-    const isIdle = await Promise.race([all.then(() => true), late])
-    clearTimeout(timer)
-    return isIdle
+  idleWithin(timeoutMs: number): Promise<boolean> {
+    return this.#active.idleWithin(timeoutMs)
   }
 
   async #renew(): Promise<void> {

@@ -1,12 +1,12 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
+import { ActiveRuns } from '../../base/active-runs.ts'
 import { type Emit, type OnLateTokens, WatchedEmit } from '../../base/emit.ts'
 import { mergeSampling } from '../../canonical/merge-sampling.ts'
 import type { Admit, Engine, EngineCapabilities, EngineFacts, EngineState, PreparedGeneration } from '../../contract/engine.ts'
 import { AppError, type ErrorCode } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
-import { ActiveRuns } from '../shared/active-runs.ts'
 import { Replay } from '../shared/replay.ts'
 import {
   type ProcessExit,

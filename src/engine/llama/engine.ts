@@ -12,7 +12,7 @@ import type {
 import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import type { GenerationRequest, Sampling } from '../../contract/request.ts'
-import { ActiveRuns } from '../shared/active-runs.ts'
+import { ActiveRuns } from '../../base/active-runs.ts'
 import { refuseOtherAdapters } from '../shared/adapters.ts'
 import { LateTokens } from '../shared/late-tokens.ts'
 import { Replay } from '../shared/replay.ts'

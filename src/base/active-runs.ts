@@ -1,4 +1,4 @@
-/** Counts running generations, so that an engine can wait for their end. */
+/** Counts what runs, so that somebody can wait for its end. */
 export class ActiveRuns {
   #count = 0
   readonly #idle = new Set<() => void>()
@@ -22,16 +22,17 @@ export class ActiveRuns {
     if (this.#count === 0) for (const wake of this.#idle) wake()
   }
 
-  /** Resolves when nothing runs, or after the timeout. */
-  idleWithin(timeoutMs: number): Promise<void> {
-    if (this.#count === 0) return Promise.resolve()
+  /** Whether nothing runs, now or within the time. */
+  idleWithin(timeoutMs: number): Promise<boolean> {
+    if (this.#count === 0) return Promise.resolve(true)
     return new Promise((resolve) => {
-      const wake = () => {
+      const leave = (isIdle: boolean) => {
         clearTimeout(timer)
         this.#idle.delete(wake)
-        resolve()
+        resolve(isIdle)
       }
-      const timer = setTimeout(wake, timeoutMs)
+      const wake = () => leave(true)
+      const timer = setTimeout(() => leave(false), timeoutMs)
       this.#idle.add(wake)
     })
   }
