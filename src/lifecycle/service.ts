@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { KeyedQueue } from '../base/queue.ts'
 import type { LoadedModel } from '../config/models.ts'
 import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
@@ -21,7 +22,6 @@ import { listFiles } from './list-files.ts'
 import { lookUp } from './look-up.ts'
 import { decidingLoad, type ManagedModel, refuseInUse, refuseOwn, report, requestsOf, unknownName } from './model-report.ts'
 import { takeFile } from './take-file.ts'
-import { Turns } from './turns.ts'
 import { tryTemplate, writeTemplate } from './write-template.ts'
 
 type LifecycleDeps<Model extends ManagedModel> = {
@@ -46,7 +46,7 @@ const never = new AbortController().signal
 /** Loads and unloads the models of a set. Work on one model is done in turn; on several, at the same time. */
 export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
   readonly #deps: LifecycleDeps<Model>
-  readonly #turns = new Turns()
+  readonly #turns = new KeyedQueue<string>()
   readonly #loads = new Set<RunningLoad>()
   /** The models that loads made, with their configurations without the settings of a load. `isAdded`: they were not there before. */
   readonly #made = new Map<string, { readonly model: Model; readonly base: LoadedModel; readonly isAdded: boolean }>()

@@ -1,3 +1,4 @@
+import { KeyedQueue } from '../base/queue.ts'
 import { AppError } from '../contract/errors.ts'
 import type { FileStore } from '../contract/file-store.ts'
 import type { HeldMedia, MediaBytes, MediaCaller, MediaItem, MediaReader } from '../contract/media.ts'
@@ -6,7 +7,6 @@ import { checkReference, notFetched, notStored, unknownScheme } from './check-re
 import { fetchUrl } from './fetch-url.ts'
 import type { Guard } from './guarded-connect.ts'
 import { invalid } from './invalid.ts'
-import { Lanes } from './lanes.ts'
 import { defaultCache, defaultLimits, defaultMemoryBytes, formatBytes, type MediaLimits } from './limits.ts'
 import { isLocal, readLocalFile } from './local-file.ts'
 import { MemoryRoom } from './memory-room.ts'
@@ -36,7 +36,7 @@ export function createMediaReader(options: MediaOptions = {}): MediaReader {
   const limits = { ...defaultLimits, ...options.limits }
   const room = new MemoryRoom(options.memoryBytes ?? defaultMemoryBytes)
   const cache = new UrlCache({ ...defaultCache, ...options.cache, now: () => performance.now() })
-  const lanes = new Lanes(parallelFetches)
+  const lanes = new KeyedQueue<string>(parallelFetches)
   return { check: checkAll, read }
 
   function checkAll(items: readonly MediaItem[]): void {

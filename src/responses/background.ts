@@ -1,8 +1,8 @@
 import { ActiveRuns } from '../base/active-runs.ts'
 import { ChurnMap } from '../base/churn.ts'
 import type { Emit } from '../base/emit.ts'
+import { Waiters } from '../base/waiters.ts'
 import type { GenerationEvent } from '../contract/event.ts'
-import { Waiters } from '../core/waiters.ts'
 import type { ResponseEvent } from '../dialect/openai-responses/encode/encoder.ts'
 import type { ResponsesDeps } from './deps.ts'
 import { leaseMs, type ResponseRun } from './response-run.ts'
@@ -89,13 +89,13 @@ class EventLog {
 
   add(events: readonly ResponseEvent[]): void {
     for (const event of events) this.#events.push(event)
-    this.#waiters.wake()
+    this.#waiters.release()
   }
 
   /** No event follows. */
   close(): void {
     this.#isClosed = true
-    this.#waiters.wake()
+    this.#waiters.release()
   }
 
   /** Emits the events with a higher number, and those to come. Resolves after the last one, or when the signal is aborted. */
@@ -109,7 +109,7 @@ class EventLog {
         const pending = event.sequence_number > after ? emit(event) : undefined
         if (pending !== undefined) await pending
       } else if (this.#isClosed) return
-      else await this.#waiters.wait(signal)
+      else await this.#waiters.wait(signal).catch(() => undefined)
     }
   }
 }

@@ -1,3 +1,4 @@
+import { KeyedQueue } from '../base/queue.ts'
 import { unlessLong } from '../base/turn.ts'
 import { AppError } from '../contract/errors.ts'
 import { type ClientEvent, decodeClientEvent } from '../dialect/openai-responses/client-event.ts'
@@ -46,8 +47,7 @@ export type SessionMessage = { readonly content: unknown; release(): void }
 export class ResponsesSession {
   readonly #options: SessionOptions
   readonly #memory: SessionMemory
-  /** The end of each lane's last response. */
-  readonly #lanes = new Map<string | undefined, Promise<void>>()
+  readonly #lanes = new KeyedQueue<string | undefined>()
   #pending = 0
   #isClosed = false
 
@@ -76,10 +76,8 @@ export class ResponsesSession {
       return this.#options.sendError(new AppError('queue-full', text), streamId)
     }
     this.#pending += 1
-    const turn = (this.#lanes.get(streamId) ?? Promise.resolve()).then(() => this.#take(event, message))
-    this.#lanes.set(streamId, turn)
+    const turn = this.#lanes.run(streamId, undefined, () => this.#take(event, message))
     void turn.then(() => {
-      if (this.#lanes.get(streamId) === turn) this.#lanes.delete(streamId)
       this.#pending -= 1
       if (this.isIdle) this.#options.onIdle()
     })

@@ -9,6 +9,7 @@ import {
   SqliteQueryCompiler,
   type TransactionSettings,
 } from 'kysely'
+import { Queue } from '../base/queue.ts'
 import type { SqliteClient } from './sqlite-client.ts'
 
 /** The file, opened twice: in WAL mode, what reads waits for none that writes, in whichever process. */
@@ -36,26 +37,8 @@ class TransactionalAdapter extends SqliteAdapter {
   }
 }
 
-/** A client that one connection uses at a time; who needs it waits for the one before. */
-class Lane {
-  readonly client: SqliteClient
-  #free: Promise<void> = Promise.resolve()
-
-  constructor(client: SqliteClient) {
-    this.client = client
-  }
-
-  /** Resolves with what frees it. */
-  async take(): Promise<() => void> {
-    const before = this.#free
-    let free: () => void = () => undefined
-    this.#free = new Promise((resolve) => {
-      free = resolve
-    })
-    await before
-    return free
-  }
-}
+/** A client that one connection uses at a time. */
+type Lane = { readonly client: SqliteClient; readonly queue: Queue }
 
 type Lanes = { readonly reads: Lane; readonly writes: Lane }
 
@@ -63,7 +46,10 @@ class ClientDriver implements Driver {
   readonly #lanes: Lanes
 
   constructor({ reads, writes }: SqliteClients) {
-    this.#lanes = { reads: new Lane(reads), writes: new Lane(writes) }
+    this.#lanes = {
+      reads: { client: reads, queue: new Queue() },
+      writes: { client: writes, queue: new Queue() },
+    }
   }
 
   async init(): Promise<void> {
@@ -106,7 +92,8 @@ class ClientConnection implements DatabaseConnection {
   readonly #lanes: Lanes
   /** The lane of the transaction. */
   #name: keyof Lanes | undefined
-  #free: (() => void) | undefined
+  /** Whether the transaction has begun, and holds its lane. */
+  #hasBegun = false
 
   constructor(lanes: Lanes) {
     this.#lanes = lanes
@@ -117,16 +104,16 @@ class ClientConnection implements DatabaseConnection {
   }
 
   async end(sql: 'commit' | 'rollback'): Promise<void> {
-    const free = this.#free
+    const lane = this.#hasBegun && this.#name !== undefined ? this.#lanes[this.#name] : undefined
     try {
-      if (free !== undefined && this.#name !== undefined) await this.#lanes[this.#name].client.query({ sql, parameters: [] })
+      await lane?.client.query({ sql, parameters: [] })
     } catch (error) {
       // What cannot be committed is rolled back next; and after some failures, SQLite has rolled back already.
       if (sql === 'commit') throw error
     }
     this.#name = undefined
-    this.#free = undefined
-    free?.()
+    this.#hasBegun = false
+    lane?.queue.leave()
   }
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
@@ -137,19 +124,15 @@ class ClientConnection implements DatabaseConnection {
 
   async #runWithin(name: keyof Lanes, { sql, parameters }: CompiledQuery) {
     const lane = this.#lanes[name]
-    if (this.#free !== undefined) return lane.client.query({ sql, parameters })
-    this.#free = await lane.take()
+    if (this.#hasBegun) return lane.client.query({ sql, parameters })
+    await lane.queue.enter()
+    this.#hasBegun = true
     return lane.client.query({ sql, parameters, begin: begins[name] })
   }
 
   async #runAlone({ sql, parameters, query }: CompiledQuery) {
     const lane = this.#lanes[query.kind === 'SelectQueryNode' ? 'reads' : 'writes']
-    const free = await lane.take()
-    try {
-      return await lane.client.query({ sql, parameters })
-    } finally {
-      free()
-    }
+    return await lane.queue.run(undefined, () => lane.client.query({ sql, parameters }))
   }
 
   // biome-ignore lint/correctness/useYield: it never has a row

@@ -1,4 +1,6 @@
+import { ActiveRuns } from '../../base/active-runs.ts'
 import { emitAll, type OnLateTokens } from '../../base/emit.ts'
+import { orAborted } from '../../base/time-limit.ts'
 import type {
   Adapter,
   Admit,
@@ -12,7 +14,6 @@ import type {
 import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import type { GenerationRequest, Sampling } from '../../contract/request.ts'
-import { ActiveRuns } from '../../base/active-runs.ts'
 import { refuseOtherAdapters } from '../shared/adapters.ts'
 import { LateTokens } from '../shared/late-tokens.ts'
 import { Replay } from '../shared/replay.ts'
@@ -24,7 +25,6 @@ import { type CompiledPlan, PlanCompiler } from './constraint/plan-compiler.ts'
 import { templateSwitched } from './failure.ts'
 import { Inboxes } from './inboxes.ts'
 import type { LlamaEngineOptions } from './options.ts'
-import { orAborted } from './or-aborted.ts'
 import { spawnWorker } from './process.ts'
 import { type RunCommand, runOnWorker } from './run-on-worker.ts'
 import { SavedPrefixes } from './saved-prefixes.ts'

@@ -1,10 +1,11 @@
+import { Queue } from '../../base/queue.ts'
+import { orAborted } from '../../base/time-limit.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { ExchangeCommand, Report } from './channel/ipc.ts'
 import type { WorkerReply, WorkerRequest } from './channel/worker-requests.ts'
 import type { Inboxes } from './inboxes.ts'
 import type { Supervisor } from './supervisor.ts'
 import { tookTooLong } from './took-too-long.ts'
-import { Turns } from './turns.ts'
 
 type WorkerExchangesOptions = {
   readonly supervisor: Pick<Supervisor, 'ensureReady' | 'send' | 'steer' | 'abandon'>
@@ -21,7 +22,7 @@ type Expected = 'prepared' | 'answered' | 'template-used' | 'prefixes-saved'
  */
 export class WorkerExchanges {
   readonly #options: WorkerExchangesOptions
-  readonly #turns = new Turns()
+  readonly #turns = new Queue()
   /** The failure of all requests of the last worker, if another process killed it. */
   #killedFromOutside: AppError | undefined
   #asked = 0
@@ -52,11 +53,13 @@ export class WorkerExchanges {
    */
   inTurn<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const { supervisor } = this.#options
-    return this.#turns.take(async () => {
+    const turn = this.#turns.run(signal, async () => {
       // The worker may have ended during an earlier exchange.
       await supervisor.ensureReady(signal)
       return this.orAgain(work, signal)
-    }, signal)
+    })
+    // An exchange that has begun keeps its turn until it ends, even if its caller has gone.
+    return orAborted(turn, signal)
   }
 
   /** Runs `work` once more, on the next worker, where another process killed the first one; `onRepeat` gets the failure. */

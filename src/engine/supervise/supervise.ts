@@ -1,8 +1,8 @@
+import { Waiters } from '../../base/waiters.ts'
 import type { Admit, EngineState, MemoryNeed } from '../../contract/engine.ts'
 import { AppError, messageOf } from '../../contract/errors.ts'
 import { ObservedState } from '../shared/observed-state.ts'
 import { causeOf } from './cause.ts'
-import { Waiters } from './waiters.ts'
 
 /** The part of a logger that a supervisor needs. */
 export type SupervisorLog = {

@@ -1,9 +1,9 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { orAborted } from '../../../base/time-limit.ts'
 import { AppError, messageOf } from '../../../contract/errors.ts'
 import type { Discovery, Upstream } from '../servers/upstream.ts'
 import type { Endpoint } from '../transport/client.ts'
-import { unlessAborted } from '../transport/time-limit.ts'
 import { Discoveries, type DiscoveryOptions, type KnownReplica } from './discoveries.ts'
 import { startHealthChecks } from './health-check.ts'
 import { type AcquireRequest, type EndpointReport, type Lease, type NoLease, Pool, type RequestOutcome } from './pool.ts'
@@ -88,7 +88,7 @@ export class Replicas {
     // Every probe listens to it.
     setMaxListeners(0, signal)
     try {
-      const probes = this.#options.endpoints.map((endpoint) => unlessAborted(this.#discoveries.probe(endpoint), signal))
+      const probes = this.#options.endpoints.map((endpoint) => orAborted(this.#discoveries.probe(endpoint), signal))
       return (await Promise.any(probes)).discovery
     } catch {
       signal.throwIfAborted()
@@ -128,7 +128,7 @@ export class Replicas {
   /** Waits; rejects with the signal's reason, or with `model-unavailable` when closed. */
   async pause(ms: number, signal: AbortSignal): Promise<void> {
     try {
-      await unlessAborted(sleep(ms, undefined, { signal, ref: false }), this.#closed.signal)
+      await orAborted(sleep(ms, undefined, { signal, ref: false }), this.#closed.signal)
     } catch (error) {
       signal.throwIfAborted()
       throw error
@@ -190,7 +190,7 @@ export class Replicas {
   async #probeLeased(lease: Lease<Endpoint>, signal: AbortSignal): Promise<KnownReplica | undefined> {
     const { endpoint } = lease
     try {
-      return this.#discoveries.get(endpoint.id) ?? (await unlessAborted(this.#discoveries.probe(endpoint), signal))
+      return this.#discoveries.get(endpoint.id) ?? (await orAborted(this.#discoveries.probe(endpoint), signal))
     } catch (error) {
       this.throwIfClosed()
       const failed = { type: 'failed', reason: messageOf(error), isRefused: true } as const
@@ -211,7 +211,7 @@ export class Replicas {
   async #check(endpoint: Endpoint, signal: AbortSignal): Promise<void> {
     const known = this.#discoveries.get(endpoint.id)
     const isDown = this.#pool.describe(this.#options.now()).some(({ id, breaker }) => id === endpoint.id && breaker !== 'closed')
-    if (known === undefined || isDown) await unlessAborted(this.#discoveries.probe(endpoint), signal)
+    if (known === undefined || isDown) await orAborted(this.#discoveries.probe(endpoint), signal)
     else await this.#options.client.touch(endpoint, known.upstream.profile.health, signal)
   }
 }

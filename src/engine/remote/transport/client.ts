@@ -1,11 +1,11 @@
 import { Agent } from 'undici'
+import { withTimeLimit } from '../../../base/time-limit.ts'
 import { connectionFailed, statusFailed } from './failed-request.ts'
 import { type HttpReply, type HttpRequest, httpExchange } from './http-exchange.ts'
 import type { JsonBounds } from './json-reader.ts'
 import { bodyText } from './raw-json.ts'
 import { readWhole } from './read-reply.ts'
 import { keepSecret } from './secrets.ts'
-import { withTimeLimit } from './time-limit.ts'
 import { UpstreamError } from './upstream-error.ts'
 import { hostOf, rootOf, urlOf } from './upstream-url.ts'
 

@@ -1,22 +1,21 @@
 import { expect, test } from 'vitest'
 import { Waiters } from './waiters.ts'
 
-test('a change ends the waits that began before it, and a later wait needs another change', async () => {
+test('a release ends the waits that began before it, and a later wait needs another release', async () => {
   const waiters = new Waiters()
-  const { signal } = new AbortController()
   const ended: string[] = []
-  const wait = (name: string) => waiters.wait(signal).then(() => ended.push(name))
+  const wait = (name: string) => waiters.wait().then(() => ended.push(name))
   const first = [wait('a'), wait('b')]
-  waiters.wake()
+  waiters.release()
   const later = wait('c')
   await Promise.all(first)
   expect(ended).toEqual(['a', 'b'])
-  waiters.wake()
+  waiters.release()
   await later
   expect(ended).toEqual(['a', 'b', 'c'])
 })
 
-test('an aborted signal ends its own wait only', async () => {
+test('an aborted signal ends its own wait only, with its reason', async () => {
   const waiters = new Waiters()
   const leaving = new AbortController()
   const left = waiters.wait(leaving.signal)
@@ -24,9 +23,9 @@ test('an aborted signal ends its own wait only', async () => {
   const other = waiters.wait(new AbortController().signal).then(() => {
     stays = false
   })
-  leaving.abort()
-  await left
+  leaving.abort(new Error('gone'))
+  await expect(left).rejects.toThrow('gone')
   expect(stays).toBe(true)
-  waiters.wake()
+  waiters.release()
   await other
 })

@@ -15,8 +15,8 @@ export async function withTimeLimit<T>(
   }
 }
 
-/** The result of shared work, or the signal's reason. The signal does not end the work. */
-export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+/** The result of shared work, or the signal's reason if that comes first. The signal does not end the work. */
+export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason)
     signal.addEventListener('abort', onAbort, { once: true })

@@ -1,28 +1,29 @@
+import { ChurnSet } from './churn.ts'
+
 type Waiter = { resolve(): void; reject(error: unknown): void }
 
 /** Callers that wait for the same event; each can abort separately. */
 export class Waiters {
-  readonly #waiting = new Set<Waiter>()
+  readonly #waiting = new ChurnSet<Waiter>()
 
   /** Resolves at the next `release`; rejects at the next `fail`, or with the signal's reason when it is aborted first. */
-  wait(signal: AbortSignal): Promise<void> {
+  wait(signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const leave = () => {
         this.#waiting.delete(waiter)
-        reject(signal.reason)
+        reject(signal?.reason)
       }
-      const stay = () => signal.removeEventListener('abort', leave)
       const waiter: Waiter = {
         resolve: () => {
-          stay()
+          signal?.removeEventListener('abort', leave)
           resolve()
         },
         reject: (error) => {
-          stay()
+          signal?.removeEventListener('abort', leave)
           reject(error)
         },
       }
-      signal.addEventListener('abort', leave, { once: true })
+      signal?.addEventListener('abort', leave, { once: true })
       this.#waiting.add(waiter)
     })
   }
