@@ -9,7 +9,6 @@ import { decodeServerFields } from '../openai/server-fields.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
 import { validate } from '../wire/validate.ts'
-import { decodeLogprobs } from './decode-logprobs.ts'
 import { decodeMessages } from './decode-messages.ts'
 import { decodePrompt } from './decode-prompt.ts'
 import { decodeReasoning } from './decode-reasoning.ts'
@@ -81,4 +80,16 @@ function decodeChatOutput(wire: ChatWire, { toolChoice }: DecodedTools): Decoded
     `${param} constrains the text, but tool_choice requires a call instead of text: send one of them`,
     { param },
   )
+}
+
+/** OpenAI's pair of fields, or tabbyAPI's number, which above 1 is the number of top log-probabilities. */
+function decodeLogprobs({ logprobs, top_logprobs }: ChatWire): { readonly top: number } | undefined {
+  if (typeof logprobs === 'number' && logprobs > 0) return { top: top_logprobs ?? (logprobs > 1 ? logprobs : 0) }
+  if (logprobs === true) return { top: top_logprobs ?? 0 }
+  if (typeof top_logprobs === 'number' && top_logprobs > 0) {
+    throw new AppError('invalid-request', `top_logprobs ${top_logprobs} requires logprobs true: send both`, {
+      param: 'top_logprobs',
+    })
+  }
+  return undefined
 }

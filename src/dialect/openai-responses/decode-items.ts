@@ -8,9 +8,9 @@ import { unseal } from '../wire/sealed.ts'
 import { decodeContent, decodePart } from './decode-content.ts'
 import type { DecodedTools } from './decode-tools.ts'
 import type { Entry } from './entries.ts'
-import { describeFound } from './found-tools.ts'
 import { isKnownItem, type KnownItem, type WirePart } from './item-schema.ts'
-import { toolNameOf } from './namespaces.ts'
+import { type ToolName, toolNameOf } from './namespaces.ts'
+import { isKnownTool, type WireTool } from './tool-schema.ts'
 
 /** A conversation, and its items that do not reach the model. */
 export type Conversation = DecodedMessages & { readonly ignored: readonly string[] }
@@ -192,4 +192,22 @@ class Decoder {
 
 function textOf(input: unknown): string {
   return typeof input === 'string' ? input : JSON.stringify(input ?? {})
+}
+
+/** What a search found, as its result shows it to the model; the names are those that the model can call. */
+function describeFound(found: readonly WireTool[], { tools, names }: Options['tools']): string {
+  const flat = new Set(found.flatMap(membersOf).map((tool) => names.flatten(tool)))
+  const lines = tools.flatMap((tool) => {
+    if (!flat.has(tool.name) || tool.type === 'server') return []
+    const { name, description } = tool
+    const parameters = tool.type === 'custom' ? undefined : tool.parameters
+    return [`<function>${JSON.stringify({ description, name, parameters })}</function>`]
+  })
+  return lines.length === 0 ? 'No tools were found.' : lines.join('\n')
+}
+
+function membersOf(tool: WireTool): readonly ToolName[] {
+  if (!isKnownTool(tool)) return []
+  if (tool.type !== 'namespace') return [{ name: tool.name }]
+  return tool.tools.map(({ name }) => ({ name, namespace: tool.name }))
 }

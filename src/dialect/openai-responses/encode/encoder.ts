@@ -8,9 +8,8 @@ import type { DecodedResponse } from '../decode.ts'
 import { encodeFailure, encodeUsage, endOf } from '../response-end.ts'
 import { CallItem } from './call-item.ts'
 import { MessageItem } from './message-item.ts'
-import type { Emitter, OutputItem } from './output-item.ts'
+import { type Emitter, type OutputItem, WholeItem } from './output-item.ts'
 import { ReasoningItem } from './reasoning-item.ts'
-import { WholeItem } from './whole-item.ts'
 
 /** An event of a stream on the wire. */
 export type ResponseEvent = JsonObject & { readonly type: string; readonly sequence_number: number }

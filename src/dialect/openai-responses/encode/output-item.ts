@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../../contract/request.ts'
+import type { StoredItem } from '../../../contract/store.ts'
 
 /** Emits an event of the stream; the encoder adds its `sequence_number`. */
 export type Send = (type: string, fields: JsonObject) => void
@@ -14,3 +15,26 @@ export type OutputItem = {
 
 /** Where an item sends its events, and what is added to each of them. */
 export type Emitter = { readonly send: Send; readonly outputIndex: number }
+
+/** An item that is complete when it is added. */
+export class WholeItem implements OutputItem {
+  readonly id: string
+  readonly #emitter: Emitter
+  readonly #json: JsonObject
+
+  constructor(emitter: Emitter, { id, json }: StoredItem) {
+    this.id = id
+    this.#emitter = emitter
+    this.#json = json
+    emitter.send('response.output_item.added', { output_index: emitter.outputIndex, item: json })
+  }
+
+  close(): void {
+    const { send, outputIndex } = this.#emitter
+    send('response.output_item.done', { output_index: outputIndex, item: this.#json })
+  }
+
+  toJson(): JsonObject {
+    return this.#json
+  }
+}

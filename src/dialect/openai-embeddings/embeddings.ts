@@ -1,13 +1,34 @@
-import type { EmbedRequest } from '../../contract/embed.ts'
+import { z } from 'zod'
+import type { EmbedRequest, EmbedResult } from '../../contract/embed.ts'
 import type { EmbedInput } from '../../contract/engine.ts'
 import type { NameOf } from '../../contract/field.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
+import { list, looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
+import { integerFrom, nonEmptyText, text, tokenIdList } from '../wire/wire-types.ts'
 import { embeddingFields } from './fields.ts'
-import { type EmbeddingWire, embeddingRequestSchema } from './schema.ts'
+
+const maxInputs = 2048
+const tooMany = { count: maxInputs, error: `at most ${maxInputs} inputs` }
+const none = { error: 'at least one input' }
+const tokenIds = tokenIdList().min(1, { error: 'at least one token' })
+
+/** The body of an embedding request. */
+export const embeddingRequestSchema = looseObject({
+  model: nonEmptyText,
+  input: z.union([
+    nonEmptyText,
+    list(nonEmptyText, { error: 'an array of non-empty strings', max: tooMany }).min(1, none),
+    tokenIds,
+    list(tokenIds, { error: 'an array of arrays of token ids', max: tooMany }).min(1, none),
+  ]),
+  dimensions: integerFrom(1),
+  encoding_format: z.enum(['float', 'base64']).nullish(),
+  user: text,
+})
 
 /** The encoding of vectors in the reply. */
-export type EncodingFormat = 'float' | 'base64'
+type EncodingFormat = 'float' | 'base64'
 
 /** An embedding request in canonical form, and the encoding of its reply. */
 type DecodedEmbeddings = {
@@ -34,7 +55,7 @@ export function decodeEmbeddings(body: unknown): DecodedEmbeddings {
   }
 }
 
-function decodeInputs(input: EmbeddingWire['input']): readonly EmbedInput[] {
+function decodeInputs(input: z.output<typeof embeddingRequestSchema>['input']): readonly EmbedInput[] {
   if (typeof input === 'string') return [{ type: 'text', text: input }]
   if (isTokens(input)) return [{ type: 'tokens', tokens: input }]
   return (input as readonly (string | readonly number[])[]).map((item) =>
@@ -48,4 +69,26 @@ function isTokens(input: readonly unknown[]): input is readonly number[] {
 
 function isSingle(input: string | readonly unknown[]): boolean {
   return typeof input === 'string' || isTokens(input) || input.length === 1
+}
+
+/** OpenAI's reply: a list of vectors in the order of the inputs. Usage has prompt tokens only. */
+export function encodeEmbeddings({ model, vectors, inputTokens }: EmbedResult, format: EncodingFormat): unknown {
+  return {
+    object: 'list',
+    data: vectors.map((vector, index) => ({ object: 'embedding', index, embedding: encodeVector(vector, format) })),
+    model,
+    usage: { prompt_tokens: inputTokens, total_tokens: inputTokens },
+  }
+}
+
+function encodeVector(vector: Float32Array, format: EncodingFormat): readonly number[] | string {
+  switch (format) {
+    case 'float':
+      return Array.from(vector)
+    case 'base64': {
+      const bytes = Buffer.alloc(vector.length * 4)
+      for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * 4)
+      return bytes.toString('base64')
+    }
+  }
 }

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import type { CanonicalPath } from '../../contract/field.ts'
-import { decodeEmbeddings } from './decode.ts'
+import { decodeEmbeddings, embeddingRequestSchema } from './embeddings.ts'
 import { embeddingFields } from './fields.ts'
-import { embeddingRequestSchema } from './schema.ts'
 
 const body = { model: 'm', input: 'a' }
 
