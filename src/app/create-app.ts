@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { LoadedConfig } from '../config/load.ts'
-import type { LoadedModel } from '../config/models.ts'
+import type { ConfiguredModel } from '../config/models.ts'
 import type { ModelViewer } from '../contract/principal.ts'
 import type { PresetChoice, Siblings } from '../contract/siblings.ts'
 import { Cancellations } from '../core/cancel/cancellations.ts'
@@ -206,7 +206,7 @@ export async function createApp(
     whenSettled: () => models.whenSettled(),
     async reconfigure(next) {
       live.change(next, (before) => {
-        const create = (model: LoadedModel) => createModel(model, { ...factory, limits: next.limits })
+        const create = (model: ConfiguredModel) => createModel(model, { ...factory, limits: next.limits })
         void models.change((all) => replaceModels(all, { before, after: next, create }))
       })
       server.setAccess(live.access)

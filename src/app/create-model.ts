@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { limitsOf } from '../config/limits-schema.ts'
 import type { LoadedConfig } from '../config/load.ts'
-import type { LoadedModel } from '../config/models.ts'
+import type { ConfiguredModel } from '../config/models.ts'
 import type { Engine } from '../contract/engine.ts'
 import type { MediaConverter } from '../contract/media-converter.ts'
 import type { Scheduler } from '../contract/scheduler.ts'
@@ -16,7 +16,7 @@ import { createRemote } from './create-remote-engine.ts'
 import type { MemorySharing } from './memory-sharing.ts'
 
 /** A model of this server, with its names and how it is loaded. */
-export type RegisteredModel = ServedModel & {
+export type Registered = ServedModel & {
   readonly aliases: readonly string[]
   readonly loadsAtStart: boolean
   /** Whether readiness needs it, where the configuration says. */
@@ -29,7 +29,7 @@ export type RegisteredModel = ServedModel & {
   /** The file is being fetched, or fetching failed. */
   readonly isAwaitingFile: boolean
   /** What it was made from; absent for an engine of the caller's. */
-  readonly config: LoadedModel | undefined
+  readonly config: ConfiguredModel | undefined
 }
 
 /** Receives progress of the start, such as for a terminal. */
@@ -55,7 +55,7 @@ type ModelFactory = {
 }
 
 /** Creates a configured model. Nothing is loaded yet. */
-export function createModel(config: LoadedModel, factory: ModelFactory): RegisteredModel {
+export function createModel(config: ConfiguredModel, factory: ModelFactory): Registered {
   const { id, aliases, load, required, standIn, slots, maxQueued } = config
   const waits = { file: false }
   const engine = createEngine(config, factory, waits)
@@ -97,7 +97,7 @@ export type OwnModel = {
 export function registerOwnModel(
   model: OwnModel,
   { createScheduler, limits }: Pick<ModelFactory, 'createScheduler' | 'limits'>,
-): RegisteredModel {
+): Registered {
   const { id, aliases = [], engine, slots = 4, maxQueued = 64, load = 'demand' } = model
   return {
     id,
@@ -116,7 +116,11 @@ export function registerOwnModel(
 }
 
 /** Finds or fetches the files of a model, whose alias others answer to meanwhile. */
-function filesOf(config: LoadedModel & ModelWithFiles, { home, observer }: ModelFactory, waits: { file: boolean }): LocateFiles {
+function filesOf(
+  config: ConfiguredModel & ModelWithFiles,
+  { home, observer }: ModelFactory,
+  waits: { file: boolean },
+): LocateFiles {
   const { id } = config
   return async (signal) => {
     const files = await fetchFiles(config, {
@@ -134,7 +138,7 @@ function filesOf(config: LoadedModel & ModelWithFiles, { home, observer }: Model
   }
 }
 
-function createEngine(config: LoadedModel, factory: ModelFactory, waits: { file: boolean }): Engine {
+function createEngine(config: ConfiguredModel, factory: ModelFactory, waits: { file: boolean }): Engine {
   switch (config.engine) {
     case 'llama':
       return createLlama(config, { ...factory, locateFiles: filesOf(config, factory, waits) })

@@ -4,7 +4,7 @@ import { modelFromFolder } from '../config/models.ts'
 import type { ModelConfig } from '../config/schema.ts'
 import { AppError, messageOf } from '../contract/errors.ts'
 import { type FolderModel, readModelsFolder } from '../registry/fetch/models-folder.ts'
-import type { RegisteredModel } from './create-model.ts'
+import type { Registered } from './create-model.ts'
 import type { ModelSet } from './model-set.ts'
 
 /** The models folder of a server. */
@@ -18,7 +18,7 @@ export interface ModelsFolder {
 type Parts = {
   readonly models: ModelSet
   readonly log: Logger
-  create(config: ModelConfig): RegisteredModel
+  create(config: ModelConfig): Registered
 }
 
 /** Serves the models of the configured folder, if there is one. Throws `invalid-request` when it cannot be read. */
@@ -90,7 +90,7 @@ export class FolderModels {
     return [...this.#served.values()].some((served) => served.id === id)
   }
 
-  #add(files: readonly FolderModel[], kept: readonly RegisteredModel[]): RegisteredModel[] {
+  #add(files: readonly FolderModel[], kept: readonly Registered[]): Registered[] {
     // Names of the configuration win, and ids win over aliases.
     const names = new Set(kept.flatMap(({ id, aliases }) => [id, ...aliases]))
     const isFree = (name: string) => !names.has(name) && names.add(name) === names

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { LoadedConfig } from '../config/load.ts'
-import type { LoadedModel } from '../config/models.ts'
+import type { ConfiguredModel } from '../config/models.ts'
 import type { Engine, MemoryNeed } from '../contract/engine.ts'
 import type { Residency, Resident } from '../contract/residency.ts'
 import type { LoadOptions } from '../engine/llama/channel/ipc.ts'
@@ -14,7 +14,7 @@ import type { ResidencyLimits } from '../residency/rules.ts'
 export type MemorySharing = {
   readonly residency: Residency
   /** The model's part in it; undefined for one that needs no memory of this machine. */
-  add(config: LoadedModel, engine: Engine): Resident | undefined
+  add(config: ConfiguredModel, engine: Engine): Resident | undefined
   /** The models share memory by other settings from now on. */
   change(memory: LoadedConfig['memory']): void
   /** Loads and unloads nothing any more. */

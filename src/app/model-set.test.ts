@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { stubEngine } from '../../test/support/upstream/stub-engine.ts'
 import { FairScheduler } from '../core/schedule/fair-scheduler.ts'
-import { type OwnModel, type RegisteredModel, registerOwnModel, type StartObserver } from './create-model.ts'
+import { type OwnModel, type Registered, registerOwnModel, type StartObserver } from './create-model.ts'
 import { ModelSet } from './model-set.ts'
 
 const silent: StartObserver = { onDownload: () => undefined, onNote: () => undefined, onFetch: () => undefined }
@@ -31,13 +31,13 @@ function counting(id: string, options: Partial<OwnModel> = {}) {
   return { model, counts }
 }
 
-function setOf(...models: readonly RegisteredModel[]): ModelSet {
+function setOf(...models: readonly Registered[]): ModelSet {
   const set = new ModelSet(silent)
   void set.change(() => models)
   return set
 }
 
-const enter = (model: RegisteredModel) => model.scheduler.enter({ id: 'r', principal: { id: 'p', scopes: new Set() }, signal })
+const enter = (model: Registered) => model.scheduler.enter({ id: 'r', principal: { id: 'p', scopes: new Set() }, signal })
 
 describe('a change of the models', () => {
   test('adds and removes names at once, in the order given, and calls listeners', () => {

@@ -5,21 +5,21 @@ import { loadModel } from '../contract/served-model.ts'
 import type { ModelSummary } from '../http/run/deps.ts'
 import { builtinModel } from '../registry/names/builtin-model.ts'
 import { createRegistry } from '../registry/names/registry.ts'
-import type { RegisteredModel, StartObserver } from './create-model.ts'
+import type { Registered, StartObserver } from './create-model.ts'
 
 /** Takes the models before a change and returns those after it, in the order in which they are listed. */
-type ChangeModels = (models: readonly RegisteredModel[]) => readonly RegisteredModel[]
+type ChangeModels = (models: readonly Registered[]) => readonly Registered[]
 
 /** The models of a server, with stand-ins for those whose file is not available yet. They can change while the server runs. */
 export class ModelSet {
-  #registry = createRegistry<RegisteredModel>([])
+  #registry = createRegistry<Registered>([])
   readonly #observer: StartObserver
   readonly #stopping = new AbortController()
   readonly #retired = new RetiredModels()
   readonly #listeners = new Set<() => void>()
   #loading: readonly Promise<void>[] | undefined
   /** Engines of the models of the start whose first load has not ended. */
-  readonly #awaited = new Set<RegisteredModel['engine']>()
+  readonly #awaited = new Set<Registered['engine']>()
   /** For the models of this set: they report what happens while they load. */
   readonly observer: StartObserver
 
@@ -67,12 +67,12 @@ export class ModelSet {
    * The model for a name, among those that the caller may use: for an alias of a model without its file, the stand-in. Throws
    * `model-not-found`.
    */
-  resolve(name: string, { models: allowed }: ModelViewer): RegisteredModel {
+  resolve(name: string, { models: allowed }: ModelViewer): Registered {
     const model = this.#registry.resolve(name, allowed)
     return model.isAwaitingFile && name !== model.id ? (this.#standInOf(model.id) ?? model) : model
   }
 
-  all(): readonly RegisteredModel[] {
+  all(): readonly Registered[] {
     return this.#registry.list()
   }
 
@@ -120,7 +120,7 @@ export class ModelSet {
     await Promise.all([...this.all().map(({ engine }) => engine.close()), this.#retired.close()])
   }
 
-  async #loadOrStandIn(model: RegisteredModel): Promise<void> {
+  async #loadOrStandIn(model: Registered): Promise<void> {
     const { signal } = this.#stopping
     try {
       if (await preload(model, signal)) return
@@ -138,12 +138,12 @@ export class ModelSet {
   }
 
   /** The stand-in of a model, by ids; undefined also for a model that is not in the set, or no longer. */
-  #standInOf(id: string): RegisteredModel | undefined {
+  #standInOf(id: string): Registered | undefined {
     const find = (wanted: string | undefined) => this.all().find((model) => model.id === wanted)
     return find(find(id)?.standIn)
   }
 
-  #summarize(model: RegisteredModel): ModelSummary {
+  #summarize(model: Registered): ModelSummary {
     const { id, aliases, createdAtMs, engine, isAwaitingFile, resident } = model
     const { contextLength } = engine.facts
     const standIn = isAwaitingFile && engine.state.type === 'failed' ? this.#standInOf(id)?.id : undefined
@@ -163,7 +163,7 @@ export class ModelSet {
   }
 
   /** As configured; otherwise the model called `default` is required where no model is marked as required. */
-  #requirementOf({ id, aliases, required }: RegisteredModel): ModelSummary['isRequired'] {
+  #requirementOf({ id, aliases, required }: Registered): ModelSummary['isRequired'] {
     if (required !== undefined) return required ? 'yes' : 'no'
     if (id === builtinModel.id || this.all().some((other) => other.required === true)) return 'no'
     return [id, ...aliases].includes('default') ? 'yes' : 'any'
@@ -171,14 +171,14 @@ export class ModelSet {
 }
 
 /** Loads a model into free memory; false when there is too little. */
-async function preload({ engine, resident }: RegisteredModel, signal: AbortSignal): Promise<boolean> {
+async function preload({ engine, resident }: Registered, signal: AbortSignal): Promise<boolean> {
   if (resident !== undefined) return resident.preload(signal)
   await engine.ensureReady(signal)
   return true
 }
 
 /** The models whose engines `models` do not have: one of them may have got other names. */
-function missingFrom(models: readonly RegisteredModel[], others: readonly RegisteredModel[]): readonly RegisteredModel[] {
+function missingFrom(models: readonly Registered[], others: readonly Registered[]): readonly Registered[] {
   const engines = new Set(models.map(({ engine }) => engine))
   return others.filter(({ engine }) => !engines.has(engine))
 }
@@ -188,11 +188,11 @@ const lookEveryMs = 100
 
 /** Models that are no longer served: each is freed as soon as no request uses it. */
 class RetiredModels {
-  readonly #kept = new Set<RegisteredModel>()
+  readonly #kept = new Set<Registered>()
   readonly #closing = new AbortController()
 
   /** Resolves when it is freed. */
-  add(model: RegisteredModel): Promise<void> {
+  add(model: Registered): Promise<void> {
     const free = async () => {
       if (this.#kept.has(model)) return
       this.#kept.add(model)
@@ -211,7 +211,7 @@ class RetiredModels {
     await Promise.all([...this.#kept].map(({ engine }) => engine.close()))
   }
 
-  async #freeWhenIdle(model: RegisteredModel): Promise<void> {
+  async #freeWhenIdle(model: Registered): Promise<void> {
     const { signal } = this.#closing
     const isUsed = () => model.scheduler.load.busy + model.scheduler.load.queued > 0
     while (isUsed()) {

@@ -1,20 +1,20 @@
 import { expect, test, vi } from 'vitest'
 import { stubEngine } from '../../test/support/upstream/stub-engine.ts'
-import type { LoadedModel } from '../config/models.ts'
+import type { ConfiguredModel } from '../config/models.ts'
 import { modelSchema } from '../config/schema.ts'
 import { FairScheduler } from '../core/schedule/fair-scheduler.ts'
-import { type RegisteredModel, registerOwnModel } from './create-model.ts'
+import { type Registered, registerOwnModel } from './create-model.ts'
 import { replaceModels } from './replace-models.ts'
 
 const config = (id: string, more: object = {}) => modelSchema.parse({ engine: 'fake', id, script: 'from-request', ...more })
 const own = (id: string) =>
   registerOwnModel({ id, engine: stubEngine({}) }, { createScheduler: (options) => new FairScheduler(options), limits: {} })
 
-function open(...before: readonly LoadedModel[]) {
-  const create = vi.fn((made: LoadedModel): RegisteredModel => ({ ...own(made.id), aliases: made.aliases, config: made }))
+function open(...before: readonly ConfiguredModel[]) {
+  const create = vi.fn((made: ConfiguredModel): Registered => ({ ...own(made.id), aliases: made.aliases, config: made }))
   const models = before.map(create)
   create.mockClear()
-  const change = (after: readonly LoadedModel[], all = models, limits = {}) =>
+  const change = (after: readonly ConfiguredModel[], all = models, limits = {}) =>
     replaceModels(all, { before: { models: before, limits: {} }, after: { models: after, limits }, create })
   return { create, models, change }
 }

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { limitsOf } from '../config/limits-schema.ts'
 import type { LoadedConfig } from '../config/load.ts'
-import type { LoadedModel } from '../config/models.ts'
+import type { ConfiguredModel } from '../config/models.ts'
 import { AppError } from '../contract/errors.ts'
 import { findNameConflicts } from '../registry/names/aliases.ts'
-import type { RegisteredModel } from './create-model.ts'
+import type { Registered } from './create-model.ts'
 
 /** The models of a configuration, and the limits of those without their own. */
 type Configured = Pick<LoadedConfig, 'models' | 'limits'>
@@ -12,7 +12,7 @@ type Configured = Pick<LoadedConfig, 'models' | 'limits'>
 type ModelChanges = {
   readonly before: Configured
   readonly after: Configured
-  create(config: LoadedModel): RegisteredModel
+  create(config: ConfiguredModel): Registered
 }
 
 /**
@@ -20,10 +20,7 @@ type ModelChanges = {
  * with other names and limits; those that did not come from the configuration stay too. Throws `invalid-request`, before anything is created, when
  * one of them has a name that the configuration gives to another.
  */
-export function replaceModels(
-  models: readonly RegisteredModel[],
-  { before, after, create }: ModelChanges,
-): readonly RegisteredModel[] {
+export function replaceModels(models: readonly Registered[], { before, after, create }: ModelChanges): readonly Registered[] {
   const known = new Map(before.models.map((config) => [config.id, config]))
   const added = new Set(after.models.map(({ id }) => id))
   const others = models.filter(({ id }) => !known.has(id) && !added.has(id))
@@ -42,12 +39,12 @@ export function replaceModels(
 }
 
 /** What an engine is made from. */
-function settingsOf({ aliases: _a, load: _l, required: _r, standIn: _s, limits: _m, ...settings }: LoadedModel): object {
+function settingsOf({ aliases: _a, load: _l, required: _r, standIn: _s, limits: _m, ...settings }: ConfiguredModel): object {
   return settings
 }
 
 /** The same engine and queue under other names and limits. */
-function withNames(model: RegisteredModel, config: LoadedModel, limits: LoadedConfig['limits']): RegisteredModel {
+function withNames(model: Registered, config: ConfiguredModel, limits: LoadedConfig['limits']): Registered {
   const { aliases, load, required, standIn } = config
   return {
     ...model,

@@ -6,7 +6,7 @@ import { AppError } from '../contract/errors.ts'
 import { findNameConflicts } from '../registry/names/aliases.ts'
 import { resolvePath } from '../registry/names/sources.ts'
 import { type ConfigDocument, parseConfigDocument } from './document.ts'
-import { type LoadedModel, mergeModels, modelFromFlag, resolveModelPaths } from './models.ts'
+import { type ConfiguredModel, mergeModels, modelFromFlag, resolveModelPaths } from './models.ts'
 import { applyOverrides, collectOverrides, findOverride, type Override } from './overrides.ts'
 import { type ConfigProblem, describeIssues, formatPath } from './problems.ts'
 import { type Config, configSchema, type ModelConfig } from './schema.ts'
@@ -35,7 +35,7 @@ type ConfigInputs = {
 
 /** The effective configuration: all paths are absolute, and there is at least one model. */
 export type LoadedConfig = Omit<Config, 'models'> & {
-  readonly models: readonly LoadedModel[]
+  readonly models: readonly ConfiguredModel[]
   /** Dragoman's data folder. */
   readonly home: string
 }

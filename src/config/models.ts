@@ -7,7 +7,7 @@ import { type LlamaModelConfig, type ModelConfig, modelSchema } from './schema.t
 type Folders = { readonly base: string; readonly userHome: string }
 
 /** A model to serve. Until its file is fetched, the model `standIn` serves its aliases. */
-export type LoadedModel = ModelConfig & { readonly standIn?: string }
+export type ConfiguredModel = ModelConfig & { readonly standIn?: string }
 
 /** The alias of the model that the server was started for. */
 const defaultAlias = 'default'
@@ -39,7 +39,7 @@ export function mergeModels(
   flagModels: readonly ModelConfig[],
   fileModels: readonly ModelConfig[],
   { builtin, needsModel }: { readonly builtin: boolean; readonly needsModel: boolean },
-): LoadedModel[] {
+): ConfiguredModel[] {
   const named = mergeNamed(flagModels, fileModels)
   const isTaken = named.some(({ id, aliases }) => id === builtinModel.id || aliases.includes(builtinModel.id))
   const extra = builtin && !isTaken ? [builtinConfig()] : []

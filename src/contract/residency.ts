@@ -22,7 +22,7 @@ export type ResidencyStatus = {
 }
 
 /** A model that needs this machine's memory. */
-export type ResidentModel = {
+export type ResidentOptions = {
   readonly id: string
   readonly engine: Engine
   /** Unloaded for others only when unloading the others is not enough. */
@@ -61,7 +61,7 @@ export interface Resident {
  */
 export interface Residency {
   /** Another model may have the same id, such as one that this one replaces. */
-  add(model: ResidentModel): Resident
+  add(model: ResidentOptions): Resident
   status(): readonly ResidencyStatus[]
   memory(): { readonly budgetBytes: number; readonly usedBytes: number }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { LoadedModel } from '../config/models.ts'
+import type { ConfiguredModel } from '../config/models.ts'
 import { modelSchema } from '../config/schema.ts'
 import type { LoadSettings } from '../contract/lifecycle.ts'
 import { applySettings } from './apply-settings.ts'
@@ -76,7 +76,7 @@ describe('how tokens are drafted', () => {
       expected: { draft: undefined, args: ['--mlock'] },
     },
   ])('$name', ({ config, settings, expected }) => {
-    const base = modelSchema.parse(config) as LoadedModel
+    const base = modelSchema.parse(config) as ConfiguredModel
     const files = settings.draftModel === undefined ? {} : { draft: [other] }
     const {
       draft: drafted,
@@ -87,7 +87,7 @@ describe('how tokens are drafted', () => {
   })
 
   test('cannot be set on other engines', () => {
-    const fake = modelSchema.parse({ engine: 'fake', id: 'f', script: 'from-request' }) as LoadedModel
+    const fake = modelSchema.parse({ engine: 'fake', id: 'f', script: 'from-request' }) as ConfiguredModel
     const set = () => applySettings(fake, { draftModel: 'o' }, { draft: [small] })
     expect(set).toThrow(/draftModel.* cannot be set for model 'f' .* serve the model with llama or llama-server/)
   })

@@ -1,4 +1,4 @@
-import type { LoadedModel } from '../config/models.ts'
+import type { ConfiguredModel } from '../config/models.ts'
 import { refuseWithAdapters } from '../config/reserved-arguments.ts'
 import type { LlamaModelConfig, LlamaServerModelConfig } from '../config/schema.ts'
 import { AppError } from '../contract/errors.ts'
@@ -32,7 +32,7 @@ const forLlama: readonly Setting[] = [
   'speculation',
 ]
 /** What each kind of engine can set when it loads a model. */
-const settable: Readonly<Record<LoadedModel['engine'], readonly Setting[]>> = {
+const settable: Readonly<Record<ConfiguredModel['engine'], readonly Setting[]>> = {
   llama: forLlama,
   'llama-server': forLlama.filter((name) => name !== 'batchSize'),
   remote: [],
@@ -40,7 +40,7 @@ const settable: Readonly<Record<LoadedModel['engine'], readonly Setting[]>> = {
 }
 
 /** The configuration of a model with the settings of a load. Throws `unsupported-field` for one that its engine does not have. */
-export function applySettings(config: LoadedModel, settings: LoadSettings, files: SettingFiles): LoadedModel {
+export function applySettings(config: ConfiguredModel, settings: LoadSettings, files: SettingFiles): ConfiguredModel {
   for (const name of Object.keys(settings) as Setting[]) refuseUnknown(config, name, settings)
   const { chatTemplate: _, adapters: __, draftModel, speculation, ...plain } = settings
   const changed = {
@@ -48,7 +48,7 @@ export function applySettings(config: LoadedModel, settings: LoadSettings, files
     ...plain,
     ...(files.chatTemplate !== undefined && { chatTemplate: files.chatTemplate }),
     ...(files.adapters !== undefined && { adapters: files.adapters }),
-  } as LoadedModel
+  } as ConfiguredModel
   refuseQuantizedValues(changed)
   refuseArguments(changed)
   if (changed.engine !== 'llama' && changed.engine !== 'llama-server') return changed
@@ -62,7 +62,7 @@ export function applySettings(config: LoadedModel, settings: LoadSettings, files
 }
 
 /** The settings that a configuration has. */
-export function settingsOf(config: LoadedModel): LoadSettings {
+export function settingsOf(config: ConfiguredModel): LoadSettings {
   if (config.engine !== 'llama' && config.engine !== 'llama-server') return {}
   const { contextLength, slots, gpuLayers, flashAttention, cacheTypeK, cacheTypeV } = config
   const speculation = config.engine === 'llama-server' ? speculationOf(config.args) : config.speculation && 'ngram-simple'
@@ -81,7 +81,7 @@ export function settingsOf(config: LoadedModel): LoadSettings {
 
 type WithoutDraft = Omit<LlamaModelConfig, 'draft'> | Omit<LlamaServerModelConfig, 'draft'>
 
-function withSpeculation(config: WithoutDraft, speculation: Speculation): LoadedModel {
+function withSpeculation(config: WithoutDraft, speculation: Speculation): ConfiguredModel {
   const without = withoutSpeculation(config)
   if (speculation === 'off') return without
   if (without.engine === 'llama-server') return { ...without, args: [...without.args, '--spec-type', speculation] }
@@ -99,14 +99,14 @@ function withoutSpeculation(config: WithoutDraft): WithoutDraft {
   return index === -1 ? config : { ...config, args: config.args.toSpliced(index, 2) }
 }
 
-function refuseUnknown(config: LoadedModel, name: Setting, settings: LoadSettings): void {
+function refuseUnknown(config: ConfiguredModel, name: Setting, settings: LoadSettings): void {
   if (settings[name] === undefined || settable[config.engine].includes(name)) return
   const engines = Object.entries(settable).flatMap(([engine, names]) => (names.includes(name) ? [engine] : []))
   const message = `${field('settings', name)} cannot be set for model '${config.id}' on the engine '${config.engine}': leave it out, or serve the model with ${engines.join(' or ')}`
   throw new AppError('unsupported-field', message, { at: ['settings', name] })
 }
 
-function refuseQuantizedValues(config: LoadedModel): void {
+function refuseQuantizedValues(config: ConfiguredModel): void {
   if (config.engine !== 'llama' && config.engine !== 'llama-server') return
   const { cacheTypeV = 'f16', flashAttention } = config
   if (flashAttention !== false || ['f32', 'f16', 'bf16'].includes(cacheTypeV)) return
@@ -115,7 +115,7 @@ function refuseQuantizedValues(config: LoadedModel): void {
 }
 
 /** The configuration refuses them where it has adapters itself. */
-function refuseArguments(config: LoadedModel): void {
+function refuseArguments(config: ConfiguredModel): void {
   if (config.engine !== 'llama-server' || (config.adapters ?? []).length === 0) return
   const problem = config.args.map(refuseWithAdapters).find((message) => message !== undefined)
   if (problem === undefined) return

@@ -1,4 +1,4 @@
-import type { LoadedModel } from '../config/models.ts'
+import type { ConfiguredModel } from '../config/models.ts'
 import type { LlamaModelConfig, LlamaServerModelConfig } from '../config/schema.ts'
 import { ensureModelFile, type ModelFileOptions } from '../registry/fetch/fetch-model.ts'
 import { weightsOf } from '../registry/gguf/memory-need.ts'
@@ -15,7 +15,7 @@ export type ModelFiles = {
   readonly adapters?: { path: string; scale: number }[]
 }
 
-export function hasFiles(config: LoadedModel): config is LoadedModel & ModelWithFiles {
+export function hasFiles(config: ConfiguredModel): config is ConfiguredModel & ModelWithFiles {
   return config.engine === 'llama' || config.engine === 'llama-server'
 }
 

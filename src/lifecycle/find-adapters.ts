@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path'
-import type { LoadedModel } from '../config/models.ts'
+import type { ConfiguredModel } from '../config/models.ts'
 import type { LlamaModelConfig } from '../config/schema.ts'
 import type { Adapter } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
@@ -12,7 +12,7 @@ type FoundAdapter = NonNullable<LlamaModelConfig['adapters']>[number]
  * The wanted adapters of a model: those of its configuration by name, others by a source, after whose file they are named. Throws
  * `invalid-request`, at `settings.adapters`.
  */
-export function findAdapters(wanted: readonly Adapter[], config: LoadedModel): FoundAdapter[] {
+export function findAdapters(wanted: readonly Adapter[], config: ConfiguredModel): FoundAdapter[] {
   const known = config.engine === 'llama' || config.engine === 'llama-server' ? (config.adapters ?? []) : []
   const found = wanted.map(({ name, scale }) => {
     const adapter = known.find((other) => other.name === name)

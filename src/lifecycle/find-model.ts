@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { basename, isAbsolute } from 'node:path'
-import { type LoadedModel, modelFromSource } from '../config/models.ts'
+import { type ConfiguredModel, modelFromSource } from '../config/models.ts'
 import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
 import type { ModelWanted } from '../contract/lifecycle.ts'
@@ -15,7 +15,7 @@ type Repository = Extract<Source, { type: 'hf-repository' }>
 
 export type FindOptions = {
   /** The models that have names; what is found among them wins over a source. */
-  readonly named: readonly LoadedModel[]
+  readonly named: readonly ConfiguredModel[]
   listFiles(repository: Repository, token: string | undefined): Promise<readonly RepositoryFile[]>
 }
 
@@ -25,7 +25,10 @@ const repositoryName = /^[\w-][\w.-]*\/[\w-][\w.-]*$/
  * The configuration of a wanted model: one with that name, in any case of letters, or a new one for a repository (`OWNER/REPO`), a
  * local file or folder (an absolute path), or another source. Throws `model-not-found` or `invalid-request`, at `name` or `variant`.
  */
-export async function findModel({ name, variant, token }: ModelWanted, { named, listFiles }: FindOptions): Promise<LoadedModel> {
+export async function findModel(
+  { name, variant, token }: ModelWanted,
+  { named, listFiles }: FindOptions,
+): Promise<ConfiguredModel> {
   const text = name.trim()
   if (text === '')
     throw new AppError('invalid-request', `${field('name')} is empty: name a model or its source`, { at: ['name'] })
@@ -50,13 +53,13 @@ export async function findModel({ name, variant, token }: ModelWanted, { named, 
 }
 
 /** The quantization in the name of a model's file. */
-export function variantOf(config: LoadedModel): string | undefined {
+export function variantOf(config: ConfiguredModel): string | undefined {
   const name = fileOf(config)
   return name === undefined ? undefined : quantizationOf(name)
 }
 
 /** The name of a model's file. */
-export function fileOf(config: LoadedModel): string | undefined {
+export function fileOf(config: ConfiguredModel): string | undefined {
   if (config.engine !== 'llama' && config.engine !== 'llama-server') return undefined
   const [source] = config.source
   return source === undefined || source.type === 'hf-repository' ? undefined : sourceFileName(source)
@@ -144,13 +147,13 @@ function noLocalModel(path: string): AppError {
   return new AppError('model-not-found', message, { at: ['name'] })
 }
 
-function unknownModel(text: string, named: readonly LoadedModel[]): AppError {
+function unknownModel(text: string, named: readonly ConfiguredModel[]): AppError {
   const names = named.map(({ id }) => id).join(', ')
   const message = `there is no model '${text.slice(0, 100)}'; send the name of a model (${names || 'there are none'}), OWNER/REPO, hf:…, https:… or the absolute path of a GGUF file`
   return new AppError('model-not-found', message, { at: ['name'] })
 }
 
-function otherVariant(known: LoadedModel, variant: string | undefined): AppError {
+function otherVariant(known: ConfiguredModel, variant: string | undefined): AppError {
   const message = `the file of model '${known.id}' is ${variantOf(known) ?? 'of an unknown quantization'}, not ${variant}; leave ${field('variant')} out`
   return new AppError('invalid-request', message, { at: ['variant'] })
 }

@@ -1,4 +1,4 @@
-import type { LoadedModel } from '../config/models.ts'
+import type { ConfiguredModel } from '../config/models.ts'
 import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
 import type { FoundModel } from '../contract/lifecycle.ts'
@@ -8,12 +8,12 @@ import { reachFile } from '../registry/fetch/reach-file.ts'
 import { availableMemoryBytes } from '../registry/names/memory.ts'
 import type { Source } from '../registry/names/sources.ts'
 import { listFiles } from './list-files.ts'
-import { describeConfig, type ManagedModel } from './model-report.ts'
+import { describeConfig, type Managed } from './model-report.ts'
 
 type Repository = Extract<Source, { type: 'hf-repository' }>
 
 type LookUpOptions = {
-  readonly models: { all(): readonly ManagedModel[] }
+  readonly models: { all(): readonly Managed[] }
   readonly env?: Readonly<Record<string, string | undefined>>
   /** Gives access to the repository; absent: that of the environment. */
   readonly token: string | undefined
@@ -25,7 +25,7 @@ type LookUpOptions = {
  * does not have, with `model-unavailable` where the answer is no file, or there is none.
  */
 export async function lookUp(
-  config: LoadedModel,
+  config: ConfiguredModel,
   { models, env = process.env, token, signal }: LookUpOptions,
 ): Promise<FoundModel> {
   if (config.engine !== 'llama' && config.engine !== 'llama-server') return describeConfig(config)

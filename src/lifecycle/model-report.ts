@@ -1,4 +1,4 @@
-import type { LoadedModel } from '../config/models.ts'
+import type { ConfiguredModel } from '../config/models.ts'
 import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
 import type { FoundModel, ModelReport } from '../contract/lifecycle.ts'
@@ -7,15 +7,15 @@ import { settingsOf } from './apply-settings.ts'
 import { fileOf, variantOf } from './find-model.ts'
 
 /** A model of the set that is changed here. */
-export type ManagedModel = ServedModel & {
+export type Managed = ServedModel & {
   readonly aliases: readonly string[]
   readonly createdAtMs: number
   /** Absent for an engine of the caller's, which keeps its settings. */
-  readonly config: LoadedModel | undefined
+  readonly config: ConfiguredModel | undefined
 }
 
 /** What a model is, as far as its configuration says. */
-export function describeConfig(config: LoadedModel): FoundModel {
+export function describeConfig(config: ConfiguredModel): FoundModel {
   const [file, variant] = [fileOf(config), variantOf(config)]
   return {
     id: config.id,
@@ -26,12 +26,12 @@ export function describeConfig(config: LoadedModel): FoundModel {
 }
 
 /** The requests that use a model, or wait for it. */
-export function requestsOf({ scheduler: { load } }: ManagedModel): number {
+export function requestsOf({ scheduler: { load } }: Managed): number {
   return load.busy + load.queued
 }
 
 /** A model as its operators see it. */
-export function report(model: ManagedModel): ModelReport {
+export function report(model: Managed): ModelReport {
   const { id, aliases, createdAtMs, engine, scheduler, config, resident } = model
   const longestContext = resident?.longestContext
   return {
@@ -50,18 +50,18 @@ export function report(model: ManagedModel): ModelReport {
 }
 
 /** What of a configuration decides how a model is loaded. */
-export function decidingLoad({ load: _, ...config }: LoadedModel): unknown {
+export function decidingLoad({ load: _, ...config }: ConfiguredModel): unknown {
   return config
 }
 
 /** Refuses to load a model on an engine of the caller's. */
-export function refuseOwn({ id }: ManagedModel): never {
+export function refuseOwn({ id }: Managed): never {
   const message = `model '${id}' runs on an engine of this program's own, which is not loaded here`
   throw new AppError('invalid-request', message, { at: ['name'] })
 }
 
 /** Throws `request-conflict` while requests use a loaded model, unless they are to be ended. */
-export function refuseInUse(model: ManagedModel, endsRequests: boolean): void {
+export function refuseInUse(model: Managed, endsRequests: boolean): void {
   const { id, engine } = model
   const count = requestsOf(model)
   if (count === 0 || endsRequests || engine.state.type === 'stopped') return
@@ -70,7 +70,7 @@ export function refuseInUse(model: ManagedModel, endsRequests: boolean): void {
 }
 
 /** What a name is answered that no model has. */
-export function unknownName(name: string, models: readonly ManagedModel[]): AppError {
+export function unknownName(name: string, models: readonly Managed[]): AppError {
   const ids = models.map(({ id }) => id)
   const message = `there is no model '${name.slice(0, 100)}'; there are: ${ids.join(', ') || 'none'}`
   return new AppError('model-not-found', message, { at: ['name'] })

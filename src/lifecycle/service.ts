@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { KeyedQueue } from '../base/queue.ts'
-import type { LoadedModel } from '../config/models.ts'
+import type { ConfiguredModel } from '../config/models.ts'
 import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
 import type {
@@ -20,11 +20,11 @@ import { findAdapters } from './find-adapters.ts'
 import { findByName, findModel } from './find-model.ts'
 import { listFiles } from './list-files.ts'
 import { lookUp } from './look-up.ts'
-import { decidingLoad, type ManagedModel, refuseInUse, refuseOwn, report, requestsOf, unknownName } from './model-report.ts'
+import { decidingLoad, type Managed, refuseInUse, refuseOwn, report, requestsOf, unknownName } from './model-report.ts'
 import { takeFile } from './take-file.ts'
-import { tryTemplate, writeTemplate } from './write-template.ts'
+import { writeTemplate } from './write-template.ts'
 
-type LifecycleDeps<Model extends ManagedModel> = {
+type LifecycleDeps<Model extends Managed> = {
   readonly models: {
     all(): readonly Model[]
     /** Resolves when the models that are gone hold no memory. */
@@ -32,7 +32,7 @@ type LifecycleDeps<Model extends ManagedModel> = {
   }
   /** Looks for new files in the models folder. */
   refresh(): void
-  create(config: LoadedModel): Model
+  create(config: ConfiguredModel): Model
   /** Cancels the running requests of a model. */
   endRequests(model: string): void
   /** Dragoman's data folder. */
@@ -44,12 +44,12 @@ type LifecycleDeps<Model extends ManagedModel> = {
 const never = new AbortController().signal
 
 /** Loads and unloads the models of a set. Work on one model is done in turn; on several, at the same time. */
-export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
+export class LifecycleService<Model extends Managed> implements Lifecycle {
   readonly #deps: LifecycleDeps<Model>
   readonly #turns = new KeyedQueue<string>()
   readonly #loads = new Set<RunningLoad>()
   /** The models that loads made, with their configurations without the settings of a load. `isAdded`: they were not there before. */
-  readonly #made = new Map<string, { readonly model: Model; readonly base: LoadedModel; readonly isAdded: boolean }>()
+  readonly #made = new Map<string, { readonly model: Model; readonly base: ConfiguredModel; readonly isAdded: boolean }>()
   /** The ids of models by what loads called them, such as the path of a file. */
   readonly #calledBy = new Map<string, string>()
   #active: string | undefined
@@ -147,7 +147,7 @@ export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
     return [...this.#loads].map(({ model, owner, progress }) => ({ model, owner, ...progress }))
   }
 
-  async #find(wanted: ModelWanted, signal: AbortSignal): Promise<LoadedModel> {
+  async #find(wanted: ModelWanted, signal: AbortSignal): Promise<ConfiguredModel> {
     const { models, env = process.env, refresh } = this.#deps
     refresh()
     const current = models.all().find(({ id, aliases }) => [id, ...aliases].includes(wanted.name))
@@ -159,7 +159,11 @@ export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
     })
   }
 
-  async #withSettings(base: LoadedModel, { settings, keepsSettings }: LoadRequest, signal: AbortSignal): Promise<LoadedModel> {
+  async #withSettings(
+    base: ConfiguredModel,
+    { settings, keepsSettings }: LoadRequest,
+    signal: AbortSignal,
+  ): Promise<ConfiguredModel> {
     const { chatTemplate, draftModel, adapters } = settings
     const draft = draftModel === undefined ? undefined : await this.#sourceOf(draftModel, signal)
     const template = chatTemplate === undefined ? undefined : await writeTemplate(chatTemplate, this.#deps.home)
@@ -184,7 +188,7 @@ export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
     })
   }
 
-  async #load({ base, wanted, request }: Wish, run: Required<LoadRun>): Promise<boolean> {
+  async #load({ base, wanted, request }: PlannedLoad, run: Required<LoadRun>): Promise<boolean> {
     const current = this.#at(base.id)
     const isSame = current?.config !== undefined && isDeepStrictEqual(decidingLoad(current.config), decidingLoad(wanted))
     if (isSame && !request.reloads && current.engine.state.type === 'ready') return false
@@ -206,7 +210,7 @@ export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
   }
 
   /** Undefined: the model has none. */
-  async #fetchFiles(config: LoadedModel, { token, signal, onProgress }: Fetching): Promise<ModelFiles | undefined> {
+  async #fetchFiles(config: ConfiguredModel, { token, signal, onProgress }: Fetching): Promise<ModelFiles | undefined> {
     if (!hasFiles(config)) return undefined
     const { home, env = process.env } = this.#deps
     return fetchFiles(config, {
@@ -218,7 +222,7 @@ export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
     })
   }
 
-  async #exchange(current: Model | undefined, { base, wanted, request: { endsRequests } }: Wish): Promise<Model> {
+  async #exchange(current: Model | undefined, { base, wanted, request: { endsRequests } }: PlannedLoad): Promise<Model> {
     const { models, create } = this.#deps
     if (current !== undefined) refuseInUse(current, endsRequests)
     const model = create({ ...wanted, load: 'demand' })
@@ -252,7 +256,7 @@ export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
   }
 
   /** The configuration of a model without the settings of a load. */
-  #baseOf(model: Model): LoadedModel | undefined {
+  #baseOf(model: Model): ConfiguredModel | undefined {
     const made = this.#made.get(model.id)
     return made?.model === model ? made.base : model.config
   }
@@ -276,4 +280,4 @@ export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
 type RunningLoad = Pick<LoadReport, 'model' | 'owner'> & { readonly stop: AbortController; progress: LoadProgress }
 type Fetching = Required<Omit<LoadRun, 'principal'>> & { readonly token: string | undefined }
 type UnloadOptions = Parameters<Lifecycle['unload']>[1]
-type Wish = { readonly base: LoadedModel; readonly wanted: LoadedModel; readonly request: LoadRequest }
+type PlannedLoad = { readonly base: ConfiguredModel; readonly wanted: ConfiguredModel; readonly request: LoadRequest }

@@ -1,4 +1,4 @@
-import type { LoadedModel } from '../config/models.ts'
+import type { ConfiguredModel } from '../config/models.ts'
 import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
 import type { FileFilter } from '../contract/lifecycle.ts'
@@ -11,10 +11,10 @@ type Repository = Extract<Source, { type: 'hf-repository' }>
 
 /** A model of a repository with one of the files that the filter lets through: the best that fits the memory. Rejects at `files`. */
 export async function takeFile(
-  config: LoadedModel,
+  config: ConfiguredModel,
   filter: FileFilter,
   list: (repository: Repository) => Promise<readonly RepositoryFile[]>,
-): Promise<LoadedModel> {
+): Promise<ConfiguredModel> {
   const [source] = config.engine === 'llama' ? config.source : []
   if (config.engine !== 'llama' || source?.type !== 'hf-repository') {
     throw new AppError('invalid-request', `${field('files')} choose among the files of a repository: name one`, { at: ['files'] })

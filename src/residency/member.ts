@@ -1,5 +1,5 @@
 import { ChurnMap, ChurnSet } from '../base/churn.ts'
-import type { ResidencyState, ResidentModel } from '../contract/residency.ts'
+import type { ResidencyState, ResidentOptions } from '../contract/residency.ts'
 import type { WishKind } from './events.ts'
 
 /** A model, and its state in the rules. Times are those of the caller's clock. */
@@ -34,7 +34,7 @@ export type Member<Wish extends object> = {
 
 export function newMember<Wish extends object>(
   key: string,
-  { id, isPinned, idleTtlMs }: Omit<ResidentModel, 'engine'>,
+  { id, isPinned, idleTtlMs }: Omit<ResidentOptions, 'engine'>,
   nowMs: number,
 ): Member<Wish> {
   return {

@@ -1,7 +1,7 @@
-import type { Residency, ResidencyStatus, Resident, ResidentModel } from '../contract/residency.ts'
+import type { Residency, ResidencyStatus, Resident, ResidentOptions } from '../contract/residency.ts'
 import type { ResidencyEffect, ResidencyEvent } from './events.ts'
+import { type ResidencyLog, ResidentModel } from './resident-model.ts'
 import { type Decision, type ResidencyLimits, ResidencyRules } from './rules.ts'
-import { type ResidencyLog, SharedModel } from './shared-model.ts'
 import { deferred, type Wish } from './wish.ts'
 
 type ModelMemoryOptions = ResidencyLimits & {
@@ -17,7 +17,7 @@ export class ModelMemory implements Residency {
   readonly #options: ModelMemoryOptions
   readonly #rules: ResidencyRules<Wish>
   #budgetBytes: number
-  readonly #models = new Map<string, SharedModel>()
+  readonly #models = new Map<string, ResidentModel>()
   readonly #pending: (() => Decision<Wish>)[] = []
   #added = 0
   #timer: NodeJS.Timeout | undefined
@@ -28,11 +28,11 @@ export class ModelMemory implements Residency {
     this.#rules = new ResidencyRules(options)
   }
 
-  add(model: ResidentModel): Resident {
+  add(model: ResidentOptions): Resident {
     const { now, log } = this.#options
     const key = `${++this.#added}`
     const member = this.#rules.add(key, model, now())
-    const shared = new SharedModel(model, {
+    const shared = new ResidentModel(model, {
       member,
       budgetBytes: () => this.#budgetBytes,
       now,

@@ -1,5 +1,5 @@
 import { AppError } from '../contract/errors.ts'
-import type { ResidentModel } from '../contract/residency.ts'
+import type { ResidentOptions } from '../contract/residency.ts'
 import { type Candidate, chooseVictims, sumBytes } from './choose-victims.ts'
 import type { ResidencyEffect, ResidencyEvent, UnloadReason } from './events.ts'
 import { enterPhase, isModest, type Member, newMember, wantedSinceMs } from './member.ts'
@@ -40,7 +40,7 @@ export class ResidencyRules<Wish extends object> {
   }
 
   /** The state of the model, which changes with each decision. */
-  add(key: string, model: Omit<ResidentModel, 'engine'>, nowMs: number): Readonly<Member<Wish>> {
+  add(key: string, model: Omit<ResidentOptions, 'engine'>, nowMs: number): Readonly<Member<Wish>> {
     const member = newMember<Wish>(key, model, nowMs)
     this.#members.set(key, member)
     return member

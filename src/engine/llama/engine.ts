@@ -28,7 +28,7 @@ import type { LlamaEngineOptions } from './options.ts'
 import { spawnWorker } from './process.ts'
 import { type RunCommand, runOnWorker } from './run-on-worker.ts'
 import { SavedPrefixes } from './saved-prefixes.ts'
-import { type LoadedModel, Supervisor } from './supervisor.ts'
+import { type LoadFacts, Supervisor } from './supervisor.ts'
 import { createTextCapabilities } from './text-capabilities.ts'
 import { WorkerExchanges } from './worker-exchanges.ts'
 
@@ -209,7 +209,7 @@ export class LlamaEngine implements Engine {
   }
 
   /** Waits for a template switch too, because the worker may already use the new template; the switch may crash the worker. */
-  async #readyToRun(signal: AbortSignal): Promise<LoadedModel> {
+  async #readyToRun(signal: AbortSignal): Promise<LoadFacts> {
     let loaded = await this.#supervisor.ensureReady(signal)
     while (this.#switching !== undefined) {
       await orAborted(this.#switching, signal)

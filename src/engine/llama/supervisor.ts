@@ -15,12 +15,12 @@ type SupervisorOptions = Start<LoadOptions> & {
 }
 
 /** The facts of a loaded model. */
-export type LoadedModel = Omit<Extract<Report, { type: 'ready' }>, 'type'>
+export type LoadFacts = Omit<Extract<Report, { type: 'ready' }>, 'type'>
 
 /** Supervises the worker of one model, and passes messages to and from it. */
 export class Supervisor {
   readonly #model: string
-  readonly #processes: ProcessSupervisor<LoadOptions, LoadedModel, SupervisedProcess & WorkerProcess>
+  readonly #processes: ProcessSupervisor<LoadOptions, LoadFacts, SupervisedProcess & WorkerProcess>
 
   constructor({ model, spawn, log, onReport, onExit, ...start }: SupervisorOptions) {
     this.#model = model
@@ -91,12 +91,12 @@ export class Supervisor {
   }
 
   /** The facts of the last load; absent before the first. */
-  get loaded(): LoadedModel | undefined {
+  get loaded(): LoadFacts | undefined {
     return this.#processes.loaded
   }
 
   /** Resolves when the worker is ready. Rejects with `model-unavailable` if it cannot be loaded. */
-  ensureReady(signal: AbortSignal, admit?: Admit): Promise<LoadedModel> {
+  ensureReady(signal: AbortSignal, admit?: Admit): Promise<LoadFacts> {
     return this.#processes.ensureReady(signal, admit)
   }
 

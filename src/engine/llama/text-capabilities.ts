@@ -1,14 +1,14 @@
 import type { Embedder, EngineCapabilities, Ranker, RenderRequest, Tokenizer } from '../../contract/engine.ts'
 import type { WorkerRequest } from './channel/worker-requests.ts'
 import { refuseNonText, refuseUnknownIds } from './check-request.ts'
-import type { LoadedModel } from './supervisor.ts'
+import type { LoadFacts } from './supervisor.ts'
 import { unexpected, type WorkerExchanges } from './worker-exchanges.ts'
 
 type Deps = {
   /** The model's id. */
   readonly id: string
   readonly exchanges: Pick<WorkerExchanges, 'ask' | 'compute'>
-  ready(signal: AbortSignal): Promise<LoadedModel>
+  ready(signal: AbortSignal): Promise<LoadFacts>
 }
 
 /** The capabilities other than generating: each is a request to the worker, and its reply. */

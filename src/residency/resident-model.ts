@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Admit, MemoryNeed } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
-import type { ResidencyStatus, Resident, ResidentModel } from '../contract/residency.ts'
+import type { ResidencyStatus, Resident, ResidentOptions } from '../contract/residency.ts'
 import type { LoadPlace, Scheduler } from '../contract/scheduler.ts'
 import type { ResidencyEvent, UnloadReason, WishKind } from './events.ts'
 import { gateScheduler } from './gate.ts'
@@ -13,7 +13,7 @@ export type ResidencyLog = { info(facts: object, message: string): void; warn(fa
 
 type WithoutKey<T> = T extends { readonly key: string } ? Omit<T, 'key'> : never
 
-type SharedModelDeps = {
+type ResidentModelDeps = {
   /** Its state in the rules. */
   readonly member: Readonly<Member<Wish>>
   budgetBytes(): number
@@ -34,9 +34,9 @@ const whyUnloaded: Readonly<Record<Exclude<UnloadReason, 'unwanted'>, string>> =
 }
 
 /** One model: what it wants of the rules, and what they do with its engine. */
-export class SharedModel implements Resident {
-  readonly #model: ResidentModel
-  readonly #deps: SharedModelDeps
+export class ResidentModel implements Resident {
+  readonly #model: ResidentOptions
+  readonly #deps: ResidentModelDeps
   readonly #unsubscribe: () => void
   /** Ends loads when the model is removed. */
   readonly #removed = new AbortController()
@@ -46,7 +46,7 @@ export class SharedModel implements Resident {
   /** Called when it begins to leave the memory. */
   #onLeaving: (() => void)[] = []
 
-  constructor(model: ResidentModel, deps: SharedModelDeps) {
+  constructor(model: ResidentOptions, deps: ResidentModelDeps) {
     this.#model = model
     this.#deps = deps
     this.#unsubscribe = model.engine.onState((state) => {
