@@ -1,13 +1,13 @@
 import type { LoadPlace, Scheduler } from '../contract/scheduler.ts'
-import type { Wish } from './wish.ts'
+import type { Claim } from './claim.ts'
 
 /** How a gate reaches the rules. */
 type GateKeeper = {
   /** It may be granted already. */
-  wish(): Wish
+  claim(): Claim
   /** Resolves when it is granted; gives it up when the signal is aborted first. */
-  granted(wish: Wish, signal: AbortSignal): Promise<void>
-  end(wish: Wish): void
+  granted(claim: Claim, signal: AbortSignal): Promise<void>
+  end(claim: Claim): void
   /** What those wait for who want the model; undefined when it is ready. */
   place(): LoadPlace | undefined
 }
@@ -24,17 +24,17 @@ export function gateScheduler(scheduler: Scheduler, keeper: GateKeeper): Schedul
     enter(request, purpose) {
       const ticket = scheduler.enter(request, purpose)
       /** The ticket uses the model. */
-      let held: Wish | undefined
+      let held: Claim | undefined
       const end = () => {
         if (held !== undefined) keeper.end(held)
         held = undefined
       }
-      const use = async (wish: Wish, signal: AbortSignal) => {
+      const use = async (claim: Claim, signal: AbortSignal) => {
         let isWaiting = true
         if (keeper.place() !== undefined) request.onLoading?.(() => (isWaiting ? keeper.place() : undefined))
         try {
-          await keeper.granted(wish, signal)
-          held = wish
+          await keeper.granted(claim, signal)
+          held = claim
           await ticket.ready(signal)
         } finally {
           isWaiting = false
@@ -42,7 +42,7 @@ export function gateScheduler(scheduler: Scheduler, keeper: GateKeeper): Schedul
       }
       return {
         charge: (tokens) => ticket.charge(tokens),
-        ready: (signal) => use(held ?? keeper.wish(), signal),
+        ready: (signal) => use(held ?? keeper.claim(), signal),
         async slot(cost, signal) {
           for (;;) {
             const { busy, slots } = scheduler.load
@@ -50,14 +50,14 @@ export function gateScheduler(scheduler: Scheduler, keeper: GateKeeper): Schedul
             if (busy >= slots) end()
             await ticket.slot(cost, signal)
             if (held !== undefined) return
-            const wish = keeper.wish()
-            if (wish.isGranted) {
-              held = wish
+            const claim = keeper.claim()
+            if (claim.isGranted) {
+              held = claim
               return
             }
             // The model has gone, or goes: what still uses it may need the slot to end.
             ticket.release()
-            await use(wish, signal)
+            await use(claim, signal)
           }
         },
         release() {

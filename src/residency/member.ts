@@ -1,9 +1,9 @@
 import { ChurnMap, ChurnSet } from '../base/churn.ts'
 import type { ResidencyState, ResidentOptions } from '../contract/residency.ts'
-import type { WishKind } from './events.ts'
+import type { ClaimKind } from './events.ts'
 
 /** A model, and its state in the rules. Times are those of the caller's clock. */
-export type Member<Wish extends object> = {
+export type Member<Claim extends object> = {
   readonly key: string
   readonly id: string
   readonly isPinned: boolean
@@ -19,24 +19,24 @@ export type Member<Wish extends object> = {
   readyAtMs: number | undefined
   lastUsedMs: number
   /** Those who use it. */
-  readonly users: ChurnSet<Wish>
+  readonly users: ChurnSet<Claim>
   /** Those who want it, in the order in which they came. */
-  readonly waiting: ChurnMap<Wish, { readonly kind: WishKind; readonly sinceMs: number }>
+  readonly waiting: ChurnMap<Claim, { readonly kind: ClaimKind; readonly sinceMs: number }>
   /** Loads begun and ended; the failure of an earlier load is old news. */
   attempt: number
-  /** All wishes for it ended while its files were being fetched. */
+  /** All claims for it ended while its files were being fetched. */
   isUnwanted: boolean
-  /** It grants no wishes until it is unloaded: for another model's memory, or by a command. */
+  /** It grants no claims until it is unloaded: for another model's memory, or by a command. */
   closedFor: 'memory' | 'command' | undefined
   /** It has been unloaded, or left for later: requests load it. */
   comesAndGoes: boolean
 }
 
-export function newMember<Wish extends object>(
+export function newMember<Claim extends object>(
   key: string,
   { id, isPinned, idleTtlMs }: Omit<ResidentOptions, 'engine'>,
   nowMs: number,
-): Member<Wish> {
+): Member<Claim> {
   return {
     key,
     id,
@@ -59,7 +59,7 @@ export function newMember<Wish extends object>(
 }
 
 /** Changes the phase, and what depends on it. */
-export function enterPhase<Wish extends object>(member: Member<Wish>, phase: ResidencyState, nowMs: number): void {
+export function enterPhase<Claim extends object>(member: Member<Claim>, phase: ResidencyState, nowMs: number): void {
   member.phase = phase
   member.sinceMs = nowMs
   switch (phase) {
@@ -81,12 +81,12 @@ export function enterPhase<Wish extends object>(member: Member<Wish>, phase: Res
 }
 
 /** Since when it is wanted, without a break. */
-export function wantedSinceMs<Wish extends object>({ waiting, sinceMs }: Member<Wish>): number {
+export function wantedSinceMs<Claim extends object>({ waiting, sinceMs }: Member<Claim>): number {
   const [first] = waiting.values()
   return first === undefined ? sinceMs : Math.min(first.sinceMs, sinceMs)
 }
 
-/** None of its wishes may unload another model. */
-export function isModest<Wish extends object>({ waiting, isUnwanted }: Member<Wish>): boolean {
+/** None of its claims may unload another model. */
+export function isModest<Claim extends object>({ waiting, isUnwanted }: Member<Claim>): boolean {
   return isUnwanted || (waiting.size > 0 && [...waiting.values()].every(({ kind }) => kind === 'preload'))
 }

@@ -1,8 +1,8 @@
 import type { Residency, ResidencyStatus, Resident, ResidentOptions } from '../contract/residency.ts'
+import { type Claim, deferred } from './claim.ts'
 import type { ResidencyEffect, ResidencyEvent } from './events.ts'
 import { type ResidencyLog, ResidentModel } from './resident-model.ts'
 import { type Decision, type ResidencyLimits, ResidencyRules } from './rules.ts'
-import { deferred, type Wish } from './wish.ts'
 
 type ModelMemoryOptions = ResidencyLimits & {
   /** Milliseconds of a monotonic clock. */
@@ -15,10 +15,10 @@ const longestTimeoutMs = 2 ** 31 - 1
 /** Carries out what the rules decide about the models of one machine. */
 export class ModelMemory implements Residency {
   readonly #options: ModelMemoryOptions
-  readonly #rules: ResidencyRules<Wish>
+  readonly #rules: ResidencyRules<Claim>
   #budgetBytes: number
   readonly #models = new Map<string, ResidentModel>()
-  readonly #pending: (() => Decision<Wish>)[] = []
+  readonly #pending: (() => Decision<Claim>)[] = []
   #added = 0
   #timer: NodeJS.Timeout | undefined
 
@@ -67,12 +67,12 @@ export class ModelMemory implements Residency {
     for (const model of [...this.#models.values()]) model.remove()
   }
 
-  #report(event: ResidencyEvent<Wish>): void {
+  #report(event: ResidencyEvent<Claim>): void {
     this.#follow(() => this.#rules.decide(event, this.#options.now()))
   }
 
   /** Carries out one decision after the other: an effect may cause the next event at once. */
-  #follow(decide: () => Decision<Wish>): void {
+  #follow(decide: () => Decision<Claim>): void {
     this.#pending.push(decide)
     if (this.#pending.length > 1) return
     for (let next = this.#pending[0]; next !== undefined; next = this.#pending[0]) {
@@ -92,7 +92,7 @@ export class ModelMemory implements Residency {
     this.#timer.unref()
   }
 
-  #perform(effect: ResidencyEffect<Wish>): void {
+  #perform(effect: ResidencyEffect<Claim>): void {
     switch (effect.type) {
       case 'load':
         this.#models.get(effect.key)?.beginLoad(effect.attempt)
@@ -107,13 +107,13 @@ export class ModelMemory implements Residency {
         this.#models.get(effect.key)?.beginUnload(effect.reason)
         break
       case 'grant':
-        effect.wish.grant()
+        effect.claim.grant()
         break
       case 'refuse':
-        effect.wish.refuse(effect.error)
+        effect.claim.refuse(effect.error)
         break
       case 'defer':
-        effect.wish.refuse(deferred)
+        effect.claim.refuse(deferred)
         break
     }
   }

@@ -3,10 +3,10 @@ import type { Admit, MemoryNeed } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import type { ResidencyStatus, Resident, ResidentOptions } from '../contract/residency.ts'
 import type { LoadPlace, Scheduler } from '../contract/scheduler.ts'
-import type { ResidencyEvent, UnloadReason, WishKind } from './events.ts'
+import { Claim, deferred } from './claim.ts'
+import type { ClaimKind, ResidencyEvent, UnloadReason } from './events.ts'
 import { gateScheduler } from './gate.ts'
 import type { Member } from './member.ts'
-import { deferred, Wish } from './wish.ts'
 
 /** The part of a logger that is used here. */
 export type ResidencyLog = { info(facts: object, message: string): void; warn(facts: object, message: string): void }
@@ -15,11 +15,11 @@ type WithoutKey<T> = T extends { readonly key: string } ? Omit<T, 'key'> : never
 
 type ResidentModelDeps = {
   /** Its state in the rules. */
-  readonly member: Readonly<Member<Wish>>
+  readonly member: Readonly<Member<Claim>>
   budgetBytes(): number
   now(): number
   readonly log: ResidencyLog
-  report(event: WithoutKey<ResidencyEvent<Wish>>): void
+  report(event: WithoutKey<ResidencyEvent<Claim>>): void
   forget(): void
 }
 
@@ -83,9 +83,9 @@ export class ResidentModel implements Resident {
 
   gate(scheduler: Scheduler): Scheduler {
     return gateScheduler(scheduler, {
-      wish: () => this.#wish('request'),
-      granted: (wish, signal) => this.#granted(wish, signal),
-      end: (wish) => this.#deps.report({ type: 'end', wish }),
+      claim: () => this.#claim('request'),
+      granted: (claim, signal) => this.#granted(claim, signal),
+      end: (claim) => this.#deps.report({ type: 'end', claim }),
       place: () => this.#place(),
     })
   }
@@ -207,42 +207,42 @@ export class ResidentModel implements Resident {
     return state.type === 'loading' ? { state: 'loading', progress: state.progress } : { state: 'starting' }
   }
 
-  #wish(kind: WishKind): Wish {
-    const wish = new Wish()
+  #claim(kind: ClaimKind): Claim {
+    const claim = new Claim()
     // A request that is older than the removal of its model loads it as it likes.
-    if (this.#removed.signal.aborted) wish.grant()
-    else this.#deps.report({ type: 'wish', wish, kind })
-    return wish
+    if (this.#removed.signal.aborted) claim.grant()
+    else this.#deps.report({ type: 'claim', claim, kind })
+    return claim
   }
 
-  /** Resolves when the wish is granted, which is then to be ended; otherwise it is ended here. */
-  async #granted(wish: Wish, signal: AbortSignal): Promise<void> {
+  /** Resolves when the claim is granted, which is then to be ended; otherwise it is ended here. */
+  async #granted(claim: Claim, signal: AbortSignal): Promise<void> {
     const giveUp = () => {
-      if (wish.isGranted) return
-      this.#deps.report({ type: 'end', wish })
-      wish.refuse(signal.reason)
+      if (claim.isGranted) return
+      this.#deps.report({ type: 'end', claim })
+      claim.refuse(signal.reason)
     }
     if (signal.aborted) giveUp()
     signal.addEventListener('abort', giveUp, { once: true })
     try {
-      await wish.answer
+      await claim.answer
     } finally {
       signal.removeEventListener('abort', giveUp)
     }
   }
 
-  async #loadAs(kind: WishKind, signal: AbortSignal): Promise<void> {
-    const wish = this.#wish(kind)
-    await this.#granted(wish, signal)
+  async #loadAs(kind: ClaimKind, signal: AbortSignal): Promise<void> {
+    const claim = this.#claim(kind)
+    await this.#granted(claim, signal)
     try {
       await this.#model.engine.ensureReady(signal, this.#admit)
     } finally {
-      this.#deps.report({ type: 'end', wish })
+      this.#deps.report({ type: 'end', claim })
     }
   }
 }
 
-function stillBusy({ id, users }: Readonly<Member<Wish>>): AppError {
+function stillBusy({ id, users }: Readonly<Member<Claim>>): AppError {
   const message = `model '${id}' is not unloaded: requests that use it: ${users.size}; try again later, wait longer, or force it`
   return new AppError('request-conflict', message)
 }

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import type { ResidencyEffect, ResidencyEvent, WishKind } from './events.ts'
+import type { ClaimKind, ResidencyEffect, ResidencyEvent } from './events.ts'
 import { type Decision, type ResidencyLimits, ResidencyRules } from './rules.ts'
 
-type Wish = { readonly name: string }
+type Claim = { readonly name: string }
 type Step = readonly [atMs: number, event: Report, effects: readonly string[]]
-type Report = string | ResidencyEvent<Wish>
+type Report = string | ResidencyEvent<Claim>
 
 /** Rules with a budget of 10, minimum residency of 10 s and a grace of 1 s, and models of which each has the size that it reserves. */
 function createRules(models: Readonly<Record<string, { isPinned?: boolean; idleTtlMs?: number }>>) {
-  const rules = new ResidencyRules<Wish>({ budgetBytes: 10, minResidencyMs: 10_000, idleGraceMs: 1000 })
-  const wishes = new Map<string, Wish>()
+  const rules = new ResidencyRules<Claim>({ budgetBytes: 10, minResidencyMs: 10_000, idleGraceMs: 1000 })
+  const claims = new Map<string, Claim>()
   for (const [id, options] of Object.entries(models)) rules.add(id, { id, isPinned: false, ...options }, 0)
   let attempts: Record<string, number> = {}
-  const show = (effect: ResidencyEffect<Wish>): string => {
+  const show = (effect: ResidencyEffect<Claim>): string => {
     switch (effect.type) {
       case 'load':
         attempts = { ...attempts, [effect.key]: effect.attempt }
@@ -23,29 +23,29 @@ function createRules(models: Readonly<Record<string, { isPinned?: boolean; idleT
       case 'reject':
         return `${effect.type} ${effect.key}`
       case 'refuse':
-        return `refuse ${effect.wish.name}: ${(effect.error as Error).message}`
+        return `refuse ${effect.claim.name}: ${(effect.error as Error).message}`
       case 'grant':
       case 'defer':
-        return `${effect.type} ${effect.wish.name}`
+        return `${effect.type} ${effect.claim.name}`
     }
   }
   /** `A wants big`, `A ends big`, `big needs 7`, `big is ready` … */
-  const read = (text: string): ResidencyEvent<Wish> => {
+  const read = (text: string): ResidencyEvent<Claim> => {
     const [subject = '', verb, object = ''] = text.split(' ')
-    const wishOf = (name: string) => {
-      const wish = wishes.get(name) ?? { name }
-      wishes.set(name, wish)
-      return wish
+    const claimOf = (name: string) => {
+      const claim = claims.get(name) ?? { name }
+      claims.set(name, claim)
+      return claim
     }
     switch (verb) {
       case 'wants':
       case 'preloads':
       case 'loads': {
-        const kind: WishKind = verb === 'wants' ? 'request' : verb === 'loads' ? 'load' : 'preload'
-        return { type: 'wish', key: object, wish: wishOf(subject), kind }
+        const kind: ClaimKind = verb === 'wants' ? 'request' : verb === 'loads' ? 'load' : 'preload'
+        return { type: 'claim', key: object, claim: claimOf(subject), kind }
       }
       case 'ends':
-        return { type: 'end', key: object, wish: wishOf(subject) }
+        return { type: 'end', key: object, claim: claimOf(subject) }
       case 'needs':
         return { type: 'reserve', key: subject, bytes: Number(object) }
       case 'fails':
@@ -58,7 +58,7 @@ function createRules(models: Readonly<Record<string, { isPinned?: boolean; idleT
         return { type: 'tick' }
     }
   }
-  const shown = ({ effects, wakeAtMs }: Decision<Wish>) => ({ effects: effects.map(show), wakeAtMs })
+  const shown = ({ effects, wakeAtMs }: Decision<Claim>) => ({ effects: effects.map(show), wakeAtMs })
   return {
     rules,
     report: (event: Report, atMs: number) => shown(rules.decide(typeof event === 'string' ? read(event) : event, atMs)),

@@ -14,8 +14,8 @@ export type ResidencyLimits = {
   readonly idleTtlMs?: number
 }
 
-export type Decision<Wish extends object> = {
-  readonly effects: readonly ResidencyEffect<Wish>[]
+export type Decision<Claim extends object> = {
+  readonly effects: readonly ResidencyEffect<Claim>[]
   /** When to send a `tick`, if nothing happens before; `Infinity` for never. */
   readonly wakeAtMs: number
 }
@@ -25,10 +25,10 @@ export type Decision<Wish extends object> = {
  * time: it finishes what it runs, while new requests for it wait. So the wait for a model is bounded by the minimum residency, what runs at
  * its end, and the loads. Memory goes to the model that is wanted for longest.
  */
-export class ResidencyRules<Wish extends object> {
+export class ResidencyRules<Claim extends object> {
   #limits: ResidencyLimits
-  readonly #members = new Map<string, Member<Wish>>()
-  #effects: ResidencyEffect<Wish>[] = []
+  readonly #members = new Map<string, Member<Claim>>()
+  #effects: ResidencyEffect<Claim>[] = []
   #wakeAtMs = Number.POSITIVE_INFINITY
 
   constructor(limits: ResidencyLimits) {
@@ -40,13 +40,13 @@ export class ResidencyRules<Wish extends object> {
   }
 
   /** The state of the model, which changes with each decision. */
-  add(key: string, model: Omit<ResidentOptions, 'engine'>, nowMs: number): Readonly<Member<Wish>> {
-    const member = newMember<Wish>(key, model, nowMs)
+  add(key: string, model: Omit<ResidentOptions, 'engine'>, nowMs: number): Readonly<Member<Claim>> {
+    const member = newMember<Claim>(key, model, nowMs)
     this.#members.set(key, member)
     return member
   }
 
-  remove(key: string, nowMs: number): Decision<Wish> {
+  remove(key: string, nowMs: number): Decision<Claim> {
     const member = this.#members.get(key)
     if (member !== undefined) this.#refuseAll(member, new AppError('model-unavailable', `model '${member.id}' has been removed`))
     this.#members.delete(key)
@@ -54,14 +54,14 @@ export class ResidencyRules<Wish extends object> {
   }
 
   /** Other limits. Models that a smaller budget has no room for stay until another one needs their memory. */
-  changeLimits(limits: ResidencyLimits, nowMs: number): Decision<Wish> {
+  changeLimits(limits: ResidencyLimits, nowMs: number): Decision<Claim> {
     this.#limits = limits
     for (const member of this.#all(({ phase }) => phase === 'waiting')) this.#reserve(member, member.bytes, nowMs)
     return this.#settle(nowMs)
   }
 
   /** What follows from an event; one about a model that is not here changes nothing. */
-  decide(event: ResidencyEvent<Wish>, nowMs: number): Decision<Wish> {
+  decide(event: ResidencyEvent<Claim>, nowMs: number): Decision<Claim> {
     if (event.type !== 'tick') {
       const member = this.#members.get(event.key)
       if (member !== undefined) this.#apply(event, member, nowMs)
@@ -69,14 +69,14 @@ export class ResidencyRules<Wish extends object> {
     return this.#settle(nowMs)
   }
 
-  #apply(event: Exclude<ResidencyEvent<Wish>, { type: 'tick' }>, member: Member<Wish>, nowMs: number): void {
+  #apply(event: Exclude<ResidencyEvent<Claim>, { type: 'tick' }>, member: Member<Claim>, nowMs: number): void {
     switch (event.type) {
-      case 'wish':
-        member.waiting.set(event.wish, { kind: event.kind, sinceMs: nowMs })
+      case 'claim':
+        member.waiting.set(event.claim, { kind: event.kind, sinceMs: nowMs })
         member.isUnwanted = false
         break
       case 'end':
-        this.#end(member, event.wish, nowMs)
+        this.#end(member, event.claim, nowMs)
         break
       case 'reserve':
         this.#reserve(member, event.bytes, nowMs)
@@ -111,15 +111,15 @@ export class ResidencyRules<Wish extends object> {
     }
   }
 
-  #end(member: Member<Wish>, wish: Wish, nowMs: number): void {
-    if (member.users.delete(wish)) member.lastUsedMs = nowMs
-    if (!member.waiting.delete(wish) || member.waiting.size > 0) return
+  #end(member: Member<Claim>, claim: Claim, nowMs: number): void {
+    if (member.users.delete(claim)) member.lastUsedMs = nowMs
+    if (!member.waiting.delete(claim) || member.waiting.size > 0) return
     // A download goes on, since its file stays.
     if (member.phase === 'starting') member.isUnwanted = true
     if (member.phase === 'waiting') this.#giveUp(member, nowMs)
   }
 
-  #reserve(member: Member<Wish>, bytes: number, nowMs: number): void {
+  #reserve(member: Member<Claim>, bytes: number, nowMs: number): void {
     member.bytes = bytes
     if (bytes > this.#limits.budgetBytes) {
       this.#effects.push({ type: 'reject', key: member.key })
@@ -145,7 +145,7 @@ export class ResidencyRules<Wish extends object> {
   }
 
   /** No request waits any more for a model that waits for memory: what was to make room for it may stay. */
-  #giveUp(member: Member<Wish>, nowMs: number): void {
+  #giveUp(member: Member<Claim>, nowMs: number): void {
     this.#unload(member, 'unwanted', nowMs)
     this.#reopenAll()
   }
@@ -154,24 +154,24 @@ export class ResidencyRules<Wish extends object> {
     for (const member of this.#members.values()) if (member.closedFor === 'memory') member.closedFor = undefined
   }
 
-  #load(member: Member<Wish>): void {
+  #load(member: Member<Claim>): void {
     member.attempt += 1
     this.#effects.push({ type: 'load', key: member.key, attempt: member.attempt })
   }
 
-  #unload(member: Member<Wish>, reason: UnloadReason, nowMs: number): void {
+  #unload(member: Member<Claim>, reason: UnloadReason, nowMs: number): void {
     member.attempt += 1
     member.comesAndGoes = true
     enterPhase(member, 'unloading', nowMs)
     this.#effects.push({ type: 'unload', key: member.key, reason })
   }
 
-  #refuseAll({ waiting }: Member<Wish>, error: unknown): void {
-    for (const wish of waiting.keys()) this.#effects.push({ type: 'refuse', wish, error })
+  #refuseAll({ waiting }: Member<Claim>, error: unknown): void {
+    for (const claim of waiting.keys()) this.#effects.push({ type: 'refuse', claim, error })
     waiting.clear()
   }
 
-  #settle(nowMs: number): Decision<Wish> {
+  #settle(nowMs: number): Decision<Claim> {
     this.#wakeAtMs = Number.POSITIVE_INFINITY
     for (const member of this.#all(({ phase, waiting }) => phase === 'absent' && waiting.size > 0)) {
       enterPhase(member, 'starting', nowMs)
@@ -208,7 +208,7 @@ export class ResidencyRules<Wish extends object> {
         continue
       }
       if (missingBytes > 0 && isModest(claimant)) {
-        for (const wish of claimant.waiting.keys()) this.#effects.push({ type: 'defer', wish })
+        for (const claim of claimant.waiting.keys()) this.#effects.push({ type: 'defer', claim })
         claimant.waiting.clear()
         this.#unload(claimant, 'unwanted', nowMs)
         continue
@@ -235,7 +235,7 @@ export class ResidencyRules<Wish extends object> {
     }
   }
 
-  #asCandidate({ bytes, isPinned, lastUsedMs, users, readyAtMs, admittedAtMs }: Member<Wish>): Candidate {
+  #asCandidate({ bytes, isPinned, lastUsedMs, users, readyAtMs, admittedAtMs }: Member<Claim>): Candidate {
     const { minResidencyMs, idleGraceMs } = this.#limits
     const isIdle = users.size === 0
     const loadMs = readyAtMs === undefined ? Number.POSITIVE_INFINITY : readyAtMs - admittedAtMs
@@ -245,17 +245,17 @@ export class ResidencyRules<Wish extends object> {
     return { bytes, isPinned, isIdle, lastUsedMs, freeFromMs }
   }
 
-  #grantAll(member: Member<Wish>, nowMs: number): void {
+  #grantAll(member: Member<Claim>, nowMs: number): void {
     const { waiting, users } = member
-    for (const wish of waiting.keys()) {
-      users.add(wish)
+    for (const claim of waiting.keys()) {
+      users.add(claim)
       member.lastUsedMs = nowMs
-      this.#effects.push({ type: 'grant', wish })
+      this.#effects.push({ type: 'grant', claim })
     }
     waiting.clear()
   }
 
-  #unloadIdle(member: Member<Wish>, nowMs: number): void {
+  #unloadIdle(member: Member<Claim>, nowMs: number): void {
     const { users, readyAtMs, lastUsedMs, idleTtlMs = this.#limits.idleTtlMs } = member
     if (idleTtlMs === undefined || users.size > 0 || readyAtMs === undefined) return
     if (lastUsedMs + idleTtlMs <= nowMs) this.#unload(member, 'idle', nowMs)
@@ -266,12 +266,12 @@ export class ResidencyRules<Wish extends object> {
     this.#wakeAtMs = Math.min(this.#wakeAtMs, atMs)
   }
 
-  #all(matches: (member: Member<Wish>) => boolean): Member<Wish>[] {
+  #all(matches: (member: Member<Claim>) => boolean): Member<Claim>[] {
     return [...this.#members.values()].filter(matches)
   }
 }
 
 /** It is not ready for the first time yet. */
-function isLoading<Wish extends object>({ phase, readyAtMs }: Member<Wish>): boolean {
+function isLoading<Claim extends object>({ phase, readyAtMs }: Member<Claim>): boolean {
   return phase === 'starting' || phase === 'waiting' || (phase === 'loaded' && readyAtMs === undefined)
 }

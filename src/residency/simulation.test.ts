@@ -8,13 +8,13 @@ const loadMs = 3000
 const unloadMs = 100
 const limits = { budgetBytes: 10, minResidencyMs: 10_000, idleGraceMs: 1000 }
 
-type Wish = { granted(): void }
+type Claim = { granted(): void }
 type Agent = { readonly model: string; readonly runMs: number; readonly pauseMs: number }
 type Served = { readonly model: string; readonly waitedMs: number; readonly endedMs: number }
 
 /** Agents that send one request after the other for a while, to models of these sizes. No clock and no process takes part. */
 function simulate(sizes: Readonly<Record<string, number>>, agents: readonly Agent[], untilMs: number) {
-  const rules = new ResidencyRules<Wish>(limits)
+  const rules = new ResidencyRules<Claim>(limits)
   const due: { readonly atMs: number; readonly run: () => void }[] = []
   const served: Served[] = []
   const loads: string[] = []
@@ -35,7 +35,7 @@ function simulate(sizes: Readonly<Record<string, number>>, agents: readonly Agen
     for (const effect of effects) perform(effect)
     if (wakeAtMs !== Number.POSITIVE_INFINITY) at(wakeAtMs, () => report({ type: 'tick' }))
   }
-  const perform = (effect: ResidencyEffect<Wish>) => {
+  const perform = (effect: ResidencyEffect<Claim>) => {
     switch (effect.type) {
       case 'load':
         return at(nowMs + findMs, () => report({ type: 'reserve', key: effect.key, bytes: sizes[effect.key] ?? 0 }))
@@ -50,7 +50,7 @@ function simulate(sizes: Readonly<Record<string, number>>, agents: readonly Agen
         ready.delete(effect.key)
         return at(nowMs + unloadMs, () => report({ type: 'freed', key: effect.key }))
       case 'grant':
-        return effect.wish.granted()
+        return effect.claim.granted()
       case 'refuse':
       case 'reject':
       case 'defer':
@@ -63,17 +63,17 @@ function simulate(sizes: Readonly<Record<string, number>>, agents: readonly Agen
       const waitedMs = nowMs - sentMs
       at(nowMs + runMs, () => {
         served.push({ model, waitedMs, endedMs: nowMs })
-        report({ type: 'end', key: model, wish })
+        report({ type: 'end', key: model, claim })
         if (nowMs < untilMs) at(nowMs + pauseMs, () => send({ model, runMs, pauseMs }))
       })
     }
-    const wish: Wish = {
+    const claim: Claim = {
       granted: () => {
         if (ready.has(model)) run()
         else untilReady.set(model, [...(untilReady.get(model) ?? []), run])
       },
     }
-    report({ type: 'wish', key: model, wish, kind: 'request' })
+    report({ type: 'claim', key: model, claim, kind: 'request' })
   }
 
   for (const id of Object.keys(sizes)) rules.add(id, { id, isPinned: false }, 0)

@@ -1,5 +1,5 @@
-/** A wish for a model, which is granted or refused once. */
-export class Wish {
+/** A claim for a model, which is granted or refused once. */
+export class Claim {
   /** Settles when it is granted or refused. */
   readonly answer: Promise<void>
   #isGranted = false
@@ -11,7 +11,7 @@ export class Wish {
       this.#resolve = resolve
       this.#reject = reject
     })
-    // A wish that is granted at once, or given up, has no reader.
+    // A claim that is granted at once, or given up, has no reader.
     this.answer.catch(() => undefined)
   }
 
