@@ -7,7 +7,7 @@ export type RequestCost = { readonly inputTokens?: number; readonly maxOutputTok
 export type Lane = 'interactive' | 'background'
 
 /** Where a request waits: 1 is next. The wait is extrapolated from those before; absent until there were any. */
-export type QueuePlace = { readonly position: number; readonly estimatedWaitMs?: number }
+export type QueuePosition = { readonly position: number; readonly estimatedWaitMs?: number }
 
 /** The current load of a model. */
 export type SchedulerLoad = {
@@ -44,7 +44,7 @@ export type LoadPlace =
 export type OnLoading = (place: () => LoadPlace | undefined) => void
 
 /** Called when a request has to wait for a slot, with a function for its place; that returns undefined when it no longer waits. */
-export type OnQueued = (place: () => QueuePlace | undefined) => void
+export type OnQueued = (place: () => QueuePosition | undefined) => void
 
 /** Decides which request runs when, on one model. */
 export interface Scheduler {

@@ -1,5 +1,5 @@
 import { ChurnSet } from '../../base/churn.ts'
-import type { QueuePlace, RequestCost, SchedulerLoad } from '../../contract/scheduler.ts'
+import type { QueuePosition, RequestCost, SchedulerLoad } from '../../contract/scheduler.ts'
 import { findDisplaced } from './displace.ts'
 import { DrainRate } from './drain-rate.ts'
 import type { Entry } from './entry.ts'
@@ -114,7 +114,7 @@ export class Decisions {
   }
 
   /** Where a request waits; undefined when it does not. */
-  placeOf(entry: Entry, nowMs: number): QueuePlace | undefined {
+  placeOf(entry: Entry, nowMs: number): QueuePosition | undefined {
     if (entry.state !== 'waiting') return undefined
     const position = this.#before(entry) + 1
     const estimatedWaitMs = this.#rate.waitMs(position, nowMs)

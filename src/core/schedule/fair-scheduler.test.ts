@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { stubEngine } from '../../../test/support/upstream/stub-engine.ts'
-import type { Lane, QueuePlace, Scheduler, SchedulerRequest, Ticket } from '../../contract/scheduler.ts'
+import type { Lane, QueuePosition, Scheduler, SchedulerRequest, Ticket } from '../../contract/scheduler.ts'
 import { FairScheduler, type FairSchedulerOptions } from './fair-scheduler.ts'
 
 const never = new AbortController().signal
@@ -205,8 +205,8 @@ describe('a full queue', () => {
 
 describe('a request that waits', () => {
   const watch = () => {
-    const places: (() => QueuePlace | undefined)[] = []
-    return { places, onQueued: (place: () => QueuePlace | undefined) => void places.push(place) }
+    const places: (() => QueuePosition | undefined)[] = []
+    return { places, onQueued: (place: () => QueuePosition | undefined) => void places.push(place) }
   }
 
   test('has a place, until it has a slot', async () => {

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { OnQueued, QueuePlace } from '../../contract/scheduler.ts'
+import type { OnQueued, QueuePosition } from '../../contract/scheduler.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Where the request waits now; undefined unless it has had to wait. */
-    queuePlace: (() => QueuePlace | undefined) | undefined
+    queuePlace: (() => QueuePosition | undefined) | undefined
   }
 }
 
