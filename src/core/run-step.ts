@@ -12,7 +12,7 @@ import { createOutputCheck, needsOutputCheck } from './checks/check-output.ts'
 import { ignoredByTemplate } from './checks/ignored-by-template.ts'
 import { refuseOtherTools, refuseUnhonoured } from './checks/refuse-unhonoured.ts'
 import { createOutputPipeline, elapsed } from './output-pipeline.ts'
-import type { Turn } from './prefix/prefix-memory.ts'
+import type { ConversationTurn } from './prefix/prefix-memory.ts'
 import { needsCallsHeld, runWithRequiredCalls } from './required-calls.ts'
 import { finishOfCancelled, RunObserver } from './run-observer.ts'
 import { costOf, type Loading, takeSlot } from './take-slot.ts'
@@ -26,7 +26,7 @@ export type StepDeps = {
   /** The operator's preset in use. */
   readonly presets?: { readonly inUse: { readonly name: string | undefined } | undefined }
   /** Finds where a conversation differs from its turn before. */
-  readonly prefixes?: { note(turn: Turn): CanonicalPath | undefined }
+  readonly prefixes?: { note(turn: ConversationTurn): CanonicalPath | undefined }
 }
 
 type Step = {

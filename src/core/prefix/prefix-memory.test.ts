@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { assistant, call, reasoning, text } from '../../../test/support/parts.ts'
 import { type Message, plainChat, type Tool } from '../../contract/request.ts'
-import { PrefixMemory, type Turn } from './prefix-memory.ts'
+import { type ConversationTurn, PrefixMemory } from './prefix-memory.ts'
 
 const system: Message = { role: 'system', content: [text('Be brief.')] }
 const user: Message = { role: 'user', content: [text('hi')] }
@@ -9,7 +9,11 @@ const thought = assistant(reasoning('hm'), text('I look.'), call('t1', 'f', '{}'
 const result: Message = { role: 'tool', toolCallId: 't1', content: [text('r')] }
 const more: Message = { role: 'user', content: [text('and?')] }
 
-function turn(messages: readonly Message[], fields: Partial<Turn> = {}, tools: readonly Tool[] = []): Turn {
+function turn(
+  messages: readonly Message[],
+  fields: Partial<ConversationTurn> = {},
+  tools: readonly Tool[] = [],
+): ConversationTurn {
   return { owner: 'a', model: 'm', session: 's', prompt: { type: 'chat', ...plainChat, messages, tools }, ...fields }
 }
 

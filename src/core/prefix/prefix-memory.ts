@@ -17,7 +17,7 @@ const noTools = 0
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
 /** One turn of a conversation. */
-export type Turn = {
+export type ConversationTurn = {
   /** The id of the caller; what one caller sends says nothing to another. */
   readonly owner: string
   readonly model: string
@@ -46,7 +46,7 @@ export class PrefixMemory {
   }
 
   /** The first place that differs from the turn before; undefined for a first turn, and for one that goes on where the last one ended. */
-  note({ owner, model, session, prompt }: Turn): CanonicalPath | undefined {
+  note({ owner, model, session, prompt }: ConversationTurn): CanonicalPath | undefined {
     const turn = hashTurn(prompt)
     const begun = session === undefined ? `?${turn.question}` : `=${session}`
     const key = short(`${owner.length}:${owner}${model.length}:${model}${begun}`)
