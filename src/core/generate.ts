@@ -7,10 +7,10 @@ import type { MediaReader } from '../contract/media.ts'
 import type { GenerationRequest } from '../contract/request.ts'
 import type { Ticket } from '../contract/scheduler.ts'
 import { withFunctions } from './custom-tools/with-functions.ts'
-import { Delivery } from './delivery.ts'
 import { generateSeveral } from './generate-several.ts'
 import { refuseUnread } from './media/refuse-unread.ts'
 import { readMedia } from './media/with-media.ts'
+import { ReaderBuffer } from './reader-buffer.ts'
 import { finishOfCancelled, RunObserver } from './run-observer.ts'
 import { runStep, type StepDeps } from './run-step.ts'
 import { seal } from './seal.ts'
@@ -74,7 +74,7 @@ type Run = { readonly context: RequestContext; readonly emit: Emit<GenerationEve
 /** Runs requests; their reader gets the last events when the slot is free. */
 async function runToEnd(deps: GenerateDeps, requests: Requests, { context: given, emit }: Run): Promise<void> {
   const context = inLane(given, requests[0])
-  const delivery = new Delivery(emit, context.signal)
+  const buffer = new ReaderBuffer(emit, context.signal)
   let ticket: Ticket | undefined
   const enter = () => {
     // A request that was cancelled before it came needs no place in the queue, which may be full.
@@ -87,12 +87,12 @@ async function runToEnd(deps: GenerateDeps, requests: Requests, { context: given
     const preset = (request: GenerationRequest) => ({ owner, ...(deps.presets?.apply(request) ?? request) })
     const first = preset(requests[0])
     const rest = requests.slice(1).map(preset)
-    if (rest.length === 0) await runOne(deps, first, { context, enter, emit: delivery.take, later: [] })
+    if (rest.length === 0) await runOne(deps, first, { context, enter, emit: buffer.take, later: [] })
     else
       await generateSeveral([first, ...rest], {
         context,
         enter,
-        emit: delivery.take,
+        emit: buffer.take,
         runOne: (request, { signal, ...around }) =>
           runOne(deps, request, { ...around, context: { ...context, signal }, later: request === first ? rest : [] }),
         ...(deps.onFailed !== undefined && { onFailed: deps.onFailed }),
@@ -100,7 +100,7 @@ async function runToEnd(deps: GenerateDeps, requests: Requests, { context: given
   } finally {
     ticket?.leave()
     context.onWorkEnded?.()
-    const reader = delivery.finish()
+    const reader = buffer.finish()
     if (reader !== undefined) await reader
   }
 }

@@ -5,7 +5,7 @@ import type { GenerationEvent } from '../contract/event.ts'
  * Passes the events of a run on to its reader, which may be slow: it stores a reply at its end, or reads nothing for minutes. A run that is
  * over, or cancelled, does not wait for it: its last event, and all after a cancel, are kept until `finish`. Later events are dropped.
  */
-export class Delivery {
+export class ReaderBuffer {
   readonly #emit: Emit<GenerationEvent>
   readonly #signal: AbortSignal
   readonly #kept: GenerationEvent[] = []
