@@ -39,7 +39,7 @@ export function createInProcess({ cancellations, generating, resolveModel }: InP
         model,
         receivedAtMs: generating.now(),
         signal: handle.signal,
-        onLateTokens: (count: number) => handle.addLateTokens(count),
+        onTokensAfterCancel: (count: number) => handle.addTokensAfterCancel(count),
         onWorkEnded: () => handle.workEnded(),
         onLimit: (error: AppError) => void handle.expire(error),
       }

@@ -32,7 +32,7 @@ function standardError(): DestinationStream {
 
 /** Logs each cancelled request when it has ended: why, who asked for it, and how long and for how many tokens its work went on. */
 export function createStopLog(log: Logger) {
-  return ({ id, owner, model, reason, by, limit, afterMs, endedMs, lateTokens, cancelId, sessionId }: StoppedRun): void => {
+  return ({ id, owner, model, reason, by, limit, afterMs, endedMs, tokensAfterCancel, cancelId, sessionId }: StoppedRun): void => {
     const entry = {
       generationId: id,
       key: owner,
@@ -44,7 +44,7 @@ export function createStopLog(log: Logger) {
       ...(sessionId !== undefined && { sessionId }),
       afterMs: Math.round(afterMs),
       endedMs: Math.round(endedMs),
-      lateTokens,
+      lateTokens: tokensAfterCancel,
     }
     log.info(entry, 'request stopped')
   }

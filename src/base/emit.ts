@@ -47,4 +47,4 @@ export async function emitAll<Event>(events: AsyncIterable<Event>, emit: Emit<Ev
 }
 
 /** Called with the number of tokens that were generated after their request was cancelled. */
-export type OnLateTokens = (count: number) => void
+export type OnTokensAfterCancel = (count: number) => void

@@ -1,4 +1,4 @@
-import type { OnLateTokens } from '../base/emit.ts'
+import type { OnTokensAfterCancel } from '../base/emit.ts'
 import type { AppError } from './errors.ts'
 import type { Principal } from './principal.ts'
 import type { Lane, OnLoading, OnQueued } from './scheduler.ts'
@@ -28,7 +28,7 @@ export type RequestContext = {
   /** Aborted to end the request, with an `AppError` as reason. */
   readonly signal: AbortSignal
   /** Called with tokens that were generated after `signal` was aborted. */
-  readonly onLateTokens?: OnLateTokens
+  readonly onTokensAfterCancel?: OnTokensAfterCancel
   /** Called when the engine has stopped and the slot is free; the reply may take longer. Again after each further run. */
   readonly onWorkEnded?: () => void
   readonly trace?: TraceContext

@@ -1,4 +1,4 @@
-import type { Emit, OnLateTokens } from '../base/emit.ts'
+import type { Emit, OnTokensAfterCancel } from '../base/emit.ts'
 import type { CallerKeys } from './caller-keys.ts'
 import type { AppError } from './errors.ts'
 import type { EngineEvent } from './event.ts'
@@ -46,9 +46,9 @@ export type PreparedGeneration = {
   readonly usesCallerKeys?: true
   /**
    * Generates. Call it at most once, while holding a slot of the model. When it settles, the engine has stopped working on the
-   * request. `onLateTokens` is called with the tokens that were generated after the signal was aborted, where the engine counts them.
+   * request. `onTokensAfterCancel` is called with the tokens that were generated after the signal was aborted, where the engine counts them.
    */
-  run(signal: AbortSignal, emit: Emit<EngineEvent>, onLateTokens?: OnLateTokens): Promise<void>
+  run(signal: AbortSignal, emit: Emit<EngineEvent>, onTokensAfterCancel?: OnTokensAfterCancel): Promise<void>
 }
 
 /** A LoRA adapter of a model. `scale` 0: only requests that name it use it, with scale 1. */

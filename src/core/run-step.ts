@@ -98,7 +98,7 @@ export async function runStep(
           const pending = onEvent(event)
           return pending === undefined ? undefined : clock.pausedFor(pending)
         }
-        await current.run(signal, take, context.onLateTokens)
+        await current.run(signal, take, context.onTokensAfterCancel)
       } catch (error) {
         const reason = finishOfCancelled(signal)
         // What the parser holds belongs to the output.

@@ -2,8 +2,6 @@ import { createHash, randomUUID } from 'node:crypto'
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AppError, messageOf } from '../contract/errors.ts'
-import { plainChat } from '../contract/request.ts'
-import type { ServedModel } from '../contract/served-model.ts'
 import { compileJinja } from '../jinja/jinja-template.ts'
 
 /**
@@ -31,14 +29,4 @@ function check(source: string): void {
       cause: error,
     })
   }
-}
-
-const smallChat = {
-  prompt: { type: 'chat', ...plainChat, messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello' }] }] },
-  reasoning: {},
-} as const
-
-/** Renders a small conversation with a loaded model's template. Rejects as its tokenizer does. */
-export async function tryTemplate({ engine }: Pick<ServedModel, 'engine'>, signal: AbortSignal): Promise<void> {
-  await engine.capabilities.tokenizer?.render(smallChat, signal)
 }

@@ -173,7 +173,7 @@ test('a cancelled run reports why, by whom and when, once it has ended', () => {
   clock.ms += 100
   cancel({ sessionId: 's' }, admin)
   clock.ms += 20
-  run.addLateTokens(2)
+  run.addTokensAfterCancel(2)
   expect(stopped).toEqual([])
   run.close()
   run.close()
@@ -188,7 +188,7 @@ test('a cancelled run reports why, by whom and when, once it has ended', () => {
       by: 'root',
       afterMs: 100,
       endedMs: 20,
-      lateTokens: 2,
+      tokensAfterCancel: 2,
     },
   ])
 })

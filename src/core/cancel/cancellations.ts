@@ -27,7 +27,7 @@ export type StoppedRun = RunDescription & {
   /** From the cancel to the end of the work. */
   readonly endedMs: number
   /** The tokens that were generated in that time, where the engine counts them. */
-  readonly lateTokens: number
+  readonly tokensAfterCancel: number
 }
 
 /** One running request. */
@@ -41,7 +41,7 @@ export interface RunHandle {
   /** The same with reason `deadline`, for a limit of time that names itself. */
   expire(error: AppError): boolean
   /** Counts tokens that were generated after the cancel. */
-  addLateTokens(count: number): void
+  addTokensAfterCancel(count: number): void
   /** Records that the engine has stopped and the slot is free, which may be long before the request ends. */
   workEnded(): void
   /** Unregisters the request when it has ended. Idempotent. */
@@ -74,7 +74,7 @@ class Run implements RunHandle {
   readonly #shared: Shared
   readonly #controller = new AbortController()
   readonly #startedMs: number
-  #lateTokens = 0
+  #tokensAfterCancel = 0
   #workEndedMs: number | undefined = undefined
   #cancelled: Stop | undefined = undefined
 
@@ -108,8 +108,8 @@ class Run implements RunHandle {
     return true
   }
 
-  addLateTokens(count: number): void {
-    this.#lateTokens += count
+  addTokensAfterCancel(count: number): void {
+    this.#tokensAfterCancel += count
   }
 
   workEnded(): void {
@@ -127,7 +127,7 @@ class Run implements RunHandle {
       reason,
       afterMs: atMs - this.#startedMs,
       endedMs: Math.max(0, (this.#workEndedMs ?? now()) - atMs),
-      lateTokens: this.#lateTokens,
+      tokensAfterCancel: this.#tokensAfterCancel,
       ...(by !== undefined && { by }),
       ...(limit !== undefined && { limit }),
       ...(model !== undefined && { model }),

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ActiveRuns } from '../../base/active-runs.ts'
-import { type Emit, type OnLateTokens, WatchedEmit } from '../../base/emit.ts'
+import { type Emit, type OnTokensAfterCancel, WatchedEmit } from '../../base/emit.ts'
 import { mergeSampling } from '../../canonical/merge-sampling.ts'
 import type { Admit, Engine, EngineCapabilities, EngineFacts, EngineState, PreparedGeneration } from '../../contract/engine.ts'
 import { AppError, type ErrorCode } from '../../contract/errors.ts'
@@ -42,7 +42,7 @@ type Run = {
   readonly prepared: PreparedGeneration
   readonly signal: AbortSignal
   readonly emit: Emit<EngineEvent>
-  readonly onLateTokens: OnLateTokens | undefined
+  readonly onTokensAfterCancel: OnTokensAfterCancel | undefined
 }
 
 /** A closed connection is noticed before the exit of the process: on a busy machine, long before. */
@@ -138,8 +138,8 @@ export class LlamaServerEngine implements Engine {
     const { running, prepared } = await this.#ask(prepare, signal)
     return {
       ...prepared,
-      run: (runSignal, emit, onLateTokens) =>
-        this.#active.track(() => this.#run(request, { running, prepared, signal: runSignal, emit, onLateTokens })),
+      run: (runSignal, emit, onTokensAfterCancel) =>
+        this.#active.track(() => this.#run(request, { running, prepared, signal: runSignal, emit, onTokensAfterCancel })),
     }
   }
 
@@ -175,7 +175,7 @@ export class LlamaServerEngine implements Engine {
     }
   }
 
-  async #run(request: GenerationRequest, { running, prepared, signal, emit, onLateTokens }: Run): Promise<void> {
+  async #run(request: GenerationRequest, { running, prepared, signal, emit, onTokensAfterCancel }: Run): Promise<void> {
     signal.throwIfAborted()
     const now = await this.#ready(signal)
     // The server may have been restarted since the request was prepared; the new one does not know the request.
@@ -188,7 +188,7 @@ export class LlamaServerEngine implements Engine {
       return replay.take(event)
     }
     try {
-      await current.run(signal, take, onLateTokens)
+      await current.run(signal, take, onTokensAfterCancel)
     } catch (error) {
       if (reader.hasFailed) throw error
       const end = await this.#endOf(now, error, signal)
@@ -196,7 +196,7 @@ export class LlamaServerEngine implements Engine {
       if (!end.exit.fromOutside) throw end.error
       const { upstream } = await this.#ready(signal)
       replay.restart(end.error)
-      await (await upstream.prepare(request, signal)).run(signal, take, onLateTokens)
+      await (await upstream.prepare(request, signal)).run(signal, take, onTokensAfterCancel)
     }
   }
 

@@ -1,5 +1,5 @@
 import { ActiveRuns } from '../../base/active-runs.ts'
-import { emitAll, type OnLateTokens } from '../../base/emit.ts'
+import { emitAll, type OnTokensAfterCancel } from '../../base/emit.ts'
 import { orAborted } from '../../base/time-limit.ts'
 import type {
   Adapter,
@@ -15,9 +15,9 @@ import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import type { GenerationRequest, Sampling } from '../../contract/request.ts'
 import { refuseOtherAdapters } from '../shared/adapters.ts'
-import { LateTokens } from '../shared/late-tokens.ts'
 import { Replay } from '../shared/replay.ts'
 import { refuseMissingOwn, templateFacts } from '../shared/template-choice.ts'
+import { TokensAfterCancel } from '../shared/tokens-after-cancel.ts'
 import type { Report } from './channel/ipc.ts'
 import { resolveSampling, samplingDefaults } from './channel/resolve-sampling.ts'
 import { refuseImpossible, refuseNonText, refuseTemperatureFirst } from './check-request.ts'
@@ -42,7 +42,7 @@ type Prepared = PreparedPrompt & CompiledPlan
 
 type RunOptions = {
   readonly signal: AbortSignal
-  readonly late: OnLateTokens
+  readonly late: OnTokensAfterCancel
   /** The sampling of the first try, whose seed may be random: a second try must generate the same text. */
   readonly chosen: { sampling?: RunCommand['sampling'] }
 }
@@ -60,7 +60,7 @@ export class LlamaEngine implements Engine {
   /** The template switch that the worker has not confirmed yet. It never rejects. */
   #switching: Promise<void> | undefined
   readonly #prefixes = new SavedPrefixes(() => this.#exchanges)
-  readonly #late = new LateTokens()
+  readonly #late = new TokensAfterCancel()
   readonly #active = new ActiveRuns()
   readonly #plans: PlanCompiler
   readonly capabilities: EngineCapabilities

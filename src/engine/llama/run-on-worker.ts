@@ -1,4 +1,4 @@
-import type { OnLateTokens } from '../../base/emit.ts'
+import type { OnTokensAfterCancel } from '../../base/emit.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import type { Command, Report } from './channel/ipc.ts'
@@ -15,7 +15,7 @@ type RunOptions = {
   readonly inboxes: Inboxes
   readonly templateMs: number
   readonly signal: AbortSignal
-  readonly late: OnLateTokens
+  readonly late: OnTokensAfterCancel
 }
 
 /** Runs one prepared request on the worker. Ends when the worker has ended the work, also after an abort. */

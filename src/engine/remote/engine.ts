@@ -9,8 +9,8 @@ import type { ServiceKind, Services } from '../../contract/services.ts'
 import { GrammarCompiler } from '../../threads/grammar-compiler.ts'
 import { TemplateReader } from '../../threads/template-reader.ts'
 import { refuseAdapterChoice, scalesFor } from '../shared/adapters.ts'
-import { LateTokens } from '../shared/late-tokens.ts'
 import { ObservedState } from '../shared/observed-state.ts'
+import { TokensAfterCancel } from '../shared/tokens-after-cancel.ts'
 import { adaptMedia } from './adapt-media.ts'
 import { findFront, needsFront } from './answer-front.ts'
 import { checkRequest, enforcementOf } from './check-request.ts'
@@ -57,7 +57,7 @@ class RemoteEngine implements Engine {
   readonly #options: RemoteEngineOptions
   readonly #formatOf: ReturnType<typeof createReplyFormat>
   #session: Session | undefined
-  readonly #late = new LateTokens()
+  readonly #late = new TokensAfterCancel()
   readonly #state = new ObservedState()
   readonly #active = new ActiveRuns()
   readonly capabilities: EngineCapabilities
@@ -178,7 +178,7 @@ class RemoteEngine implements Engine {
       ...(session.replicas.upstreams.some(({ profile }) => profile.takesOurGrammars) && { repeatsByGrammar: true }),
       ...(this.#usesKeys(session, request) && { usesCallerKeys: true }),
       run: (signal, emit, late) =>
-        this.#generate(session, { checked, ...counted }, { signal, emit, onLateTokens: this.#late.of(late) }),
+        this.#generate(session, { checked, ...counted }, { signal, emit, onTokensAfterCancel: this.#late.of(late) }),
     }
   }
 

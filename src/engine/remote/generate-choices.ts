@@ -48,7 +48,7 @@ type ChoicesToMake = { readonly choices: readonly number[]; readonly sink: Reply
 async function generateOneByOne(
   deps: GenerationDeps,
   plan: ReplyPlan,
-  { choices, sink: { signal: caller, emit, onLateTokens } }: ChoicesToMake,
+  { choices, sink: { signal: caller, emit, onTokensAfterCancel } }: ChoicesToMake,
 ): Promise<readonly Usage[]> {
   const { checked: _, ...each } = plan
   const usages: Usage[] = []
@@ -66,7 +66,7 @@ async function generateOneByOne(
   const replies = choices.map(async (choice) => {
     try {
       const one = { ...each, request: singleChoice(plan.request, choice), firstChoice: choice }
-      await generateReply(deps, one, { signal, emit: emitButUsage, onLateTokens })
+      await generateReply(deps, one, { signal, emit: emitButUsage, onTokensAfterCancel })
     } catch (error) {
       failure ??= { error }
       failed.abort(new AppError('cancelled', 'no longer wanted'))

@@ -40,7 +40,7 @@ export type ReplySink = {
   readonly signal: AbortSignal
   readonly emit: Emit<EngineEvent>
   /** Counts tokens that a server sent after the request was cancelled. */
-  onLateTokens(count: number): void
+  onTokensAfterCancel(count: number): void
 }
 
 /** `one-choice-only`: nothing was sent, because the replica's kind makes one choice per request. */
@@ -168,7 +168,7 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
       if (this.signal.aborted || !(error instanceof UpstreamError) || !reader.isFinished) throw error
       return { saidDone: false }
     } finally {
-      if (reply.lateEvents > 0) this.#sink.onLateTokens(reply.lateEvents)
+      if (reply.lateEvents > 0) this.#sink.onTokensAfterCancel(reply.lateEvents)
     }
   }
 

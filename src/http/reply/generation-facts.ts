@@ -1,6 +1,6 @@
 import type { FinishReason, GenerationEvent, Timings, Usage } from '../../contract/event.ts'
 import { formatPath } from '../../contract/field.ts'
-import { encodeOddCalls, type OddCall } from './reply-headers.ts'
+import { encodeUnparsedCalls, type UnparsedCall } from './reply-headers.ts'
 
 /** What the log says about a generation when its request has ended. */
 export type GenerationFacts = {
@@ -13,7 +13,7 @@ export type GenerationFacts = {
   usage?: Usage
   timings?: Timings
   /** Calls whose arguments were repaired or could not be parsed. */
-  oddCalls?: OddCall[]
+  unparsedCalls?: UnparsedCall[]
   /** Where the conversation differs from its turn before, as a canonical path. */
   divergedAt?: string
   /** The replica of a remote model. */
@@ -28,8 +28,8 @@ export function noteEvent(facts: GenerationFacts, event: GenerationEvent): void 
     facts.finishReasons ??= []
     facts.finishReasons.push(event.reason)
   } else if (event.type === 'tool-call-end' && event.state !== undefined) {
-    facts.oddCalls ??= []
-    facts.oddCalls.push({ id: event.id, state: event.state })
+    facts.unparsedCalls ??= []
+    facts.unparsedCalls.push({ id: event.id, state: event.state })
   } else if (event.type === 'usage') {
     facts.usage = event.usage
     facts.timings = event.timings
@@ -38,13 +38,21 @@ export function noteEvent(facts: GenerationFacts, event: GenerationEvent): void 
 }
 
 /** The facts as fields of a log entry. */
-export function factFields({ finishReasons, usage, timings, requestedModel, model, oddCalls, ...rest }: GenerationFacts): object {
+export function factFields({
+  finishReasons,
+  usage,
+  timings,
+  requestedModel,
+  model,
+  unparsedCalls,
+  ...rest
+}: GenerationFacts): object {
   // Assigned, not spread, which takes more time than the rest of the log's line.
   const fields: Record<string, unknown> = rest
   if (requestedModel !== undefined && requestedModel !== model) fields.requestedModel = requestedModel.slice(0, 200)
   if (model !== undefined) fields.model = model
   if (finishReasons !== undefined) fields.finishReason = [...new Set(finishReasons)].join(',')
-  if (oddCalls !== undefined) fields.calls = encodeOddCalls(oddCalls)
+  if (unparsedCalls !== undefined) fields.calls = encodeUnparsedCalls(unparsedCalls)
   if (usage !== undefined) {
     fields.inputTokens = usage.inputTokens
     fields.cachedInputTokens = usage.cachedInputTokens

@@ -32,14 +32,14 @@ export function encodeFields(fields: readonly string[]): string {
 }
 
 /** A call whose arguments were repaired, or could not be parsed. */
-export type OddCall = { readonly id: string; readonly state: Exclude<ToolCallState, 'ok'> }
+export type UnparsedCall = { readonly id: string; readonly state: Exclude<ToolCallState, 'ok'> }
 
-const maxOddCalls = 16
+const maxUnparsedCalls = 16
 
 /** The value of `x-dragoman-calls`, such as `call_1;state=repaired`; a final `...` means more. */
-export function encodeOddCalls(calls: readonly OddCall[]): string {
-  const shown = calls.slice(0, maxOddCalls).map(({ id, state }) => `${encodeToken(id.slice(0, 64))};state=${state}`)
-  return [...shown, ...(calls.length > maxOddCalls ? ['...'] : [])].join(', ')
+export function encodeUnparsedCalls(calls: readonly UnparsedCall[]): string {
+  const shown = calls.slice(0, maxUnparsedCalls).map(({ id, state }) => `${encodeToken(id.slice(0, 64))};state=${state}`)
+  return [...shown, ...(calls.length > maxUnparsedCalls ? ['...'] : [])].join(', ')
 }
 
 /** The value of `server-timing`: the durations that the engine measured. */

@@ -11,7 +11,7 @@ import type { ResponsesService } from '../../responses/service.ts'
 import { hasLargeBody, takeRequiredBody } from '../body/take-body.ts'
 import { factFields, type GenerationFacts, noteEvent } from '../reply/generation-facts.ts'
 import { jsonReply } from '../reply/json-reply.ts'
-import { encodeFields, encodeOddCalls, encodeServerTiming } from '../reply/reply-headers.ts'
+import { encodeFields, encodeServerTiming, encodeUnparsedCalls } from '../reply/reply-headers.ts'
 import type { ServerDeps } from '../run/deps.ts'
 import { openRun } from '../run/open-run.ts'
 import { addResponseHeaders, logResponseFailure, streamFollowed, streamRun, unseenFields } from './stream-response.ts'
@@ -78,7 +78,7 @@ async function answerWhole(run: ResponseRun, { reply, facts }: Exchange): Promis
   addResponseHeaders(run, start, reply)
   const serverTiming = facts.timings === undefined ? '' : encodeServerTiming(facts.timings)
   if (serverTiming !== '') reply.header('server-timing', serverTiming)
-  if (facts.oddCalls !== undefined) reply.header('x-dragoman-calls', encodeOddCalls(facts.oddCalls))
+  if (facts.unparsedCalls !== undefined) reply.header('x-dragoman-calls', encodeUnparsedCalls(facts.unparsedCalls))
   return jsonReply(reply, run.snapshot())
 }
 

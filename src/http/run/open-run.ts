@@ -56,10 +56,10 @@ export function openRun(
 }
 
 /** What of a context ends its request, and observes what is done for it then. */
-export function stoppedBy(handle: RunHandle): Pick<CallerContext, 'signal' | 'onLateTokens' | 'onWorkEnded' | 'onLimit'> {
+export function stoppedBy(handle: RunHandle): Pick<CallerContext, 'signal' | 'onTokensAfterCancel' | 'onWorkEnded' | 'onLimit'> {
   return {
     signal: handle.signal,
-    onLateTokens: (count) => handle.addLateTokens(count),
+    onTokensAfterCancel: (count) => handle.addTokensAfterCancel(count),
     onWorkEnded: () => handle.workEnded(),
     onLimit: (error) => handle.expire(error),
   }

@@ -12,7 +12,7 @@ import { openEventStream } from '../reply/event-stream.ts'
 import { logFailure, wireCodeOf } from '../reply/failure-log.ts'
 import { type GenerationFacts, noteEvent } from '../reply/generation-facts.ts'
 import { jsonReply } from '../reply/json-reply.ts'
-import { addStartHeaders, encodeFields, encodeOddCalls, encodeServerTiming } from '../reply/reply-headers.ts'
+import { addStartHeaders, encodeFields, encodeUnparsedCalls, encodeServerTiming } from '../reply/reply-headers.ts'
 import { withModel } from './default-model.ts'
 import type { ServerDeps } from './deps.ts'
 import { openRun } from './open-run.ts'
@@ -52,7 +52,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect, { model
       addStartHeaders(result.start, call, reply)
       const serverTiming = encodeServerTiming(result.timings)
       if (serverTiming !== '') reply.header('server-timing', serverTiming)
-      if (facts.oddCalls !== undefined) reply.header('x-dragoman-calls', encodeOddCalls(facts.oddCalls))
+      if (facts.unparsedCalls !== undefined) reply.header('x-dragoman-calls', encodeUnparsedCalls(facts.unparsedCalls))
       return jsonReply(reply, call.encodeResult(result))
     } catch (thrown) {
       const error = call === undefined ? AppError.from(thrown) : AppError.from(thrown).inWordsOf(call.nameOf)

@@ -1,11 +1,11 @@
-import type { OnLateTokens } from '../../base/emit.ts'
+import type { OnTokensAfterCancel } from '../../base/emit.ts'
 
 /** The tokens that an engine generated after their requests were cancelled. */
-export class LateTokens {
+export class TokensAfterCancel {
   total = 0
 
   /** Counts those of one run, for its caller too. */
-  of(caller: OnLateTokens | undefined): OnLateTokens {
+  of(caller: OnTokensAfterCancel | undefined): OnTokensAfterCancel {
     return (count) => {
       this.total += count
       caller?.(count)
