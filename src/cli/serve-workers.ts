@@ -7,8 +7,8 @@ import type { LoadedConfig } from '../config/load.ts'
 import { findUnshared } from '../config/workers.ts'
 import { AppError } from '../contract/errors.ts'
 import { MinuteCounter } from '../quota/minute-counter.ts'
-import { Crew } from '../workers/crew.ts'
 import { Hub } from '../workers/hub.ts'
+import { WorkerPool } from '../workers/worker-pool.ts'
 import { type ConfigSource, openReloader } from './config-reloader.ts'
 import { createConsole } from './console.ts'
 import { keyNotice } from './serve-notices.ts'
@@ -21,7 +21,7 @@ export async function serveWorkers(config: LoadedConfig, source: ConfigSource): 
   const hub = new Hub(new MinuteCounter())
   // From sources (tests, development) a worker is TypeScript; built, it is JavaScript.
   const extension = extname(fileURLToPath(import.meta.url))
-  const crew = new Crew({
+  const pool = new WorkerPool({
     module: fileURLToPath(new URL(`./worker${extension}`, import.meta.url)),
     execArgv: extension === '.ts' ? ['--import', 'tsx'] : [...startFlags, ...process.execArgv],
     count: config.server.workers,
@@ -38,23 +38,23 @@ export async function serveWorkers(config: LoadedConfig, source: ConfigSource): 
       checkPresets(next)
       current = next
       // Where they listen decides whether they need keys: a worker that is started again is like the others.
-      crew.reconfigure(next, withoutRestart(config, next))
+      pool.reconfigure(next, withoutRestart(config, next))
     },
   })
   const stopped = stopSignal(reloader)
   await reloader?.watch()
   try {
-    const started = crew.start().then(async (url) => {
+    const started = pool.start().then(async (url) => {
       const createdKey = await findKeys(config).ensureKey?.()
       if (createdKey !== undefined) progress.note(keyNotice(createdKey))
       console.log(`listening on ${url}`)
     })
     const signal = await Promise.race([stopped, started.then(() => stopped)])
     log.info({ signal }, 'draining')
-    await crew.drain()
+    await pool.drain()
   } finally {
     reloader?.close()
-    crew.kill()
+    pool.kill()
   }
 }
 

@@ -6,7 +6,7 @@ import type { Hub } from './hub.ts'
 import { type Order, reportSchema } from './order.ts'
 import { nextRestart } from './restart-rule.ts'
 
-type CrewOptions = {
+type WorkerPoolOptions = {
   /** The module that a worker runs, and the flags of its Node. */
   readonly module: string
   readonly execArgv: readonly string[]
@@ -17,16 +17,16 @@ type CrewOptions = {
   readonly log: Logger
 }
 
-type Place = { readonly index: number; worker: Worker | undefined; failures: number; restart: NodeJS.Timeout | undefined }
+type WorkerSlot = { readonly index: number; worker: Worker | undefined; failures: number; restart: NodeJS.Timeout | undefined }
 
 /**
  * The worker processes of a server. The primary process accepts connections and gives them to the workers in turn; one that ends is
  * started again, and its requests fail.
  */
-export class Crew {
-  readonly #options: CrewOptions
-  readonly #places: readonly Place[]
-  readonly #ended = new Map<Place, Promise<void>>()
+export class WorkerPool {
+  readonly #options: WorkerPoolOptions
+  readonly #slots: readonly WorkerSlot[]
+  readonly #ended = new Map<WorkerSlot, Promise<void>>()
   readonly #handover = new Handover()
   #startConfig: object
   #isDraining = false
@@ -35,10 +35,10 @@ export class Crew {
   /** Rejects when a worker cannot start in the beginning. */
   readonly failed: Promise<never>
 
-  constructor(options: CrewOptions) {
+  constructor(options: WorkerPoolOptions) {
     this.#options = options
     this.#startConfig = options.config
-    this.#places = Array.from({ length: options.count }, (_, index) => {
+    this.#slots = Array.from({ length: options.count }, (_, index) => {
       return { index, worker: undefined, failures: 0, restart: undefined }
     })
     this.failed = new Promise((_, reject) => {
@@ -52,7 +52,7 @@ export class Crew {
     const { module, execArgv } = this.#options
     cluster.setupPrimary({ exec: module, args: [], execArgv: [...execArgv], serialization: 'advanced' })
     // All of them get the same free port, where any will do.
-    const [url = ''] = await Promise.race([Promise.all(this.#places.map((place) => this.#launch(place))), this.failed])
+    const [url = ''] = await Promise.race([Promise.all(this.#slots.map((slot) => this.#launch(slot))), this.failed])
     this.#hasStarted = true
     return url
   }
@@ -60,13 +60,13 @@ export class Crew {
   /** Gives all of them another configuration. `startConfig`: what those that start later begin with. */
   reconfigure(config: object, startConfig: object): void {
     this.#startConfig = startConfig
-    for (const { worker } of this.#places) if (worker !== undefined) post(worker, { type: 'reconfigure', config })
+    for (const { worker } of this.#slots) if (worker !== undefined) post(worker, { type: 'reconfigure', config })
   }
 
   /** Lets all finish what they do within their grace period. Resolves when they have ended. */
   async drain(): Promise<void> {
     this.#isDraining = true
-    for (const { worker, restart } of this.#places) {
+    for (const { worker, restart } of this.#slots) {
       clearTimeout(restart)
       if (worker !== undefined) post(worker, { type: 'drain' })
     }
@@ -75,63 +75,63 @@ export class Crew {
 
   /** Ends all at once. */
   kill(): void {
-    for (const { worker } of this.#places) worker?.process.kill('SIGKILL')
+    for (const { worker } of this.#slots) worker?.process.kill('SIGKILL')
   }
 
   /** Resolves with the address when the worker listens. */
-  #launch(place: Place): Promise<string> {
+  #launch(slot: WorkerSlot): Promise<string> {
     const { hub, log } = this.#options
     const worker = cluster.fork()
     this.#handover.watch(worker)
     const startedMs = performance.now()
-    place.worker = worker
+    slot.worker = worker
     const port = hub.connect({ send: (message) => post(worker, message) })
     const listening = new Promise<string>((resolve) => {
       worker.on('message', (message: unknown) => {
         if (port.take(message)) return
         const { data } = reportSchema.safeParse(message)
-        if (data?.type === 'waiting') this.#begin(worker, place)
+        if (data?.type === 'waiting') this.#begin(worker, slot)
         else if (data?.type === 'listening') resolve(data.url)
-        else if (data?.type === 'failed') this.#onStartFailure(place, new AppError(data.code, data.message))
+        else if (data?.type === 'failed') this.#onStartFailure(slot, new AppError(data.code, data.message))
       })
     })
     const ended = new Promise<void>((resolve) => {
       const end = (how: string) => {
         port.close()
-        place.worker = undefined
-        this.#ended.delete(place)
+        slot.worker = undefined
+        this.#ended.delete(slot)
         if (!this.#isDraining && !this.#hasStarted)
           this.#onFailure(new AppError('internal', `a worker ended (${how}) before it listened`))
-        else if (!this.#isDraining) this.#restart(place, performance.now() - startedMs, how)
+        else if (!this.#isDraining) this.#restart(slot, performance.now() - startedMs, how)
         resolve()
       }
       worker.once('exit', (code, signal) => end(signal ?? `code ${code}`))
       worker.on('error', (error) => {
-        log.error({ err: error, worker: place.index }, 'a worker failed')
+        log.error({ err: error, worker: slot.index }, 'a worker failed')
         // Without a process there is no exit: the system has no room for one.
         if (worker.process.pid === undefined) end(error.message)
       })
     })
-    this.#ended.set(place, ended)
+    this.#ended.set(slot, ended)
     return listening
   }
 
-  #begin(worker: Worker, { index }: Place): void {
+  #begin(worker: Worker, { index }: WorkerSlot): void {
     const { hub, count } = this.#options
     if (this.#isDraining) post(worker, { type: 'drain' })
     else post(worker, { type: 'start', config: this.#startConfig, index, count, preset: hub.preset })
   }
 
-  #onStartFailure({ index }: Place, error: AppError): void {
+  #onStartFailure({ index }: WorkerSlot, error: AppError): void {
     if (this.#hasStarted) this.#options.log.error({ worker: index, code: error.code }, error.message)
     else this.#onFailure(error)
   }
 
-  #restart(place: Place, servedMs: number, how: string): void {
-    const { failures, pauseMs } = nextRestart(place.failures, servedMs)
-    place.failures = failures
-    this.#options.log.error({ worker: place.index, pauseMs }, `a worker ended (${how}) and is started again`)
-    place.restart = setTimeout(() => void this.#launch(place), pauseMs)
+  #restart(slot: WorkerSlot, servedMs: number, how: string): void {
+    const { failures, pauseMs } = nextRestart(slot.failures, servedMs)
+    slot.failures = failures
+    this.#options.log.error({ worker: slot.index, pauseMs }, `a worker ended (${how}) and is started again`)
+    slot.restart = setTimeout(() => void this.#launch(slot), pauseMs)
   }
 }
 

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createLog } from '../app/log.ts'
 import { MinuteCounter } from '../quota/minute-counter.ts'
-import { Crew } from './crew.ts'
 import { Hub } from './hub.ts'
+import { WorkerPool } from './worker-pool.ts'
 
 /** A worker that only answers the primary process. */
 const workerSource = `
@@ -18,16 +18,16 @@ process.send({ type: 'waiting' })
 `
 
 let folder: string
-let crew: Crew
+let pool: WorkerPool
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'dragoman-crew-'))
+  folder = await mkdtemp(join(tmpdir(), 'dragoman-pool-'))
   const module = join(folder, 'worker.mjs')
   await writeFile(module, workerSource)
   const log = createLog({ level: 'silent' })
-  crew = new Crew({ module, execArgv: [], count: 1, config: {}, hub: new Hub(new MinuteCounter()), log })
+  pool = new WorkerPool({ module, execArgv: [], count: 1, config: {}, hub: new Hub(new MinuteCounter()), log })
 })
 afterEach(async () => {
-  crew.kill()
+  pool.kill()
   delete cluster.settings.cwd
   await rm(folder, { recursive: true })
 })
@@ -40,12 +40,12 @@ const pids = () => Object.values(cluster.workers ?? {}).map((worker) => worker?.
 
 test('a first process that cannot be made is a failure of the start', async () => {
   refuseProcesses()
-  await expect(crew.start()).rejects.toThrow(/a worker ended \(spawn .* ENOENT\) before it listened/)
-  await crew.drain()
+  await expect(pool.start()).rejects.toThrow(/a worker ended \(spawn .* ENOENT\) before it listened/)
+  await pool.drain()
 })
 
 test('a later process that cannot be made is tried again, until it can', async () => {
-  expect(await crew.start()).toBe('http://here')
+  expect(await pool.start()).toBe('http://here')
   const [first] = pids()
   refuseProcesses()
   const fork = vi.spyOn(cluster, 'fork')
@@ -53,6 +53,6 @@ test('a later process that cannot be made is tried again, until it can', async (
   await vi.waitUntil(() => fork.mock.calls.length >= 2, { timeout: 10_000 })
   delete cluster.settings.cwd
   await vi.waitUntil(() => pids().some((pid) => pid !== undefined && pid !== first), { timeout: 10_000 })
-  await crew.drain()
+  await pool.drain()
   expect(pids()).toEqual([])
 })
