@@ -7,7 +7,7 @@ import type { LoadedConfig } from '../config/load.ts'
 import { findUnshared } from '../config/workers.ts'
 import { AppError } from '../contract/errors.ts'
 import { MinuteCounter } from '../quota/minute-counter.ts'
-import { Hub } from '../workers/hub.ts'
+import { PrimaryState } from '../workers/primary-state.ts'
 import { WorkerPool } from '../workers/worker-pool.ts'
 import { type ConfigSource, openReloader } from './config-reloader.ts'
 import { createConsole } from './console.ts'
@@ -18,7 +18,7 @@ import { startFlags } from './v8-flags.ts'
 /** As `serve`, with several processes that answer requests; this one accepts their connections, and counts what they share. */
 export async function serveWorkers(config: LoadedConfig, source: ConfigSource): Promise<void> {
   const { log, progress } = createConsole({ level: config.log.level })
-  const hub = new Hub(new MinuteCounter())
+  const primary = new PrimaryState(new MinuteCounter())
   // From sources (tests, development) a worker is TypeScript; built, it is JavaScript.
   const extension = extname(fileURLToPath(import.meta.url))
   const pool = new WorkerPool({
@@ -26,7 +26,7 @@ export async function serveWorkers(config: LoadedConfig, source: ConfigSource): 
     execArgv: extension === '.ts' ? ['--import', 'tsx'] : [...startFlags, ...process.execArgv],
     count: config.server.workers,
     config,
-    hub,
+    primary,
     log,
   })
   let current = config

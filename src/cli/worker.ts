@@ -2,7 +2,7 @@ import { createApp } from '../app/create-app.ts'
 import { createLog } from '../app/log.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { AppError, messageOf } from '../contract/errors.ts'
-import { joinHub } from '../workers/membership.ts'
+import { joinPrimary } from '../workers/membership.ts'
 import { type Order, orderSchema, type Report } from '../workers/order.ts'
 import { shareOf, type WorkerPlace } from '../workers/share.ts'
 import { tuneV8 } from './v8-flags.ts'
@@ -21,7 +21,7 @@ type Start = Extract<Order, { type: 'start' }>
 
 const send = (message: object) => void process.send?.(message)
 const report = (message: Report) => send(message)
-const { siblings, take } = joinHub({ send })
+const { siblings, take } = joinPrimary({ send })
 
 let onStart: (order: Start) => void = () => undefined
 let onDrain: () => void = () => undefined

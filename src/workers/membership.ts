@@ -4,15 +4,15 @@ import type { CancelBus } from '../contract/store.ts'
 import { Link, type Port } from './link.ts'
 import { type Answer, answerSchemas, type Duty, type DutyAnswer, dutySchema, type Question } from './messages.ts'
 
-/** A worker's end of the hub. */
+/** A worker's end of the primary state. */
 export type Membership = {
   readonly siblings: Siblings
-  /** Returns whether the message was one of the hub. */
+  /** Returns whether the message was one of the primary state. */
   take(message: unknown): boolean
 }
 
 /** What a worker shares with the others, through the primary process at the other end of the port. */
-export function joinHub(port: Port): Membership {
+export function joinPrimary(port: Port): Membership {
   let duties: SiblingDuties | undefined
   const link = new Link(port, (question) => perform(dutySchema.parse(question)))
   const ask = <Type extends Question['type']>(question: Extract<Question, { type: Type }>): Promise<Answer<Type>> =>

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createLog } from '../app/log.ts'
 import { MinuteCounter } from '../quota/minute-counter.ts'
-import { Hub } from './hub.ts'
+import { PrimaryState } from './primary-state.ts'
 import { WorkerPool } from './worker-pool.ts'
 
 /** A worker that only answers the primary process. */
@@ -24,7 +24,7 @@ beforeEach(async () => {
   const module = join(folder, 'worker.mjs')
   await writeFile(module, workerSource)
   const log = createLog({ level: 'silent' })
-  pool = new WorkerPool({ module, execArgv: [], count: 1, config: {}, hub: new Hub(new MinuteCounter()), log })
+  pool = new WorkerPool({ module, execArgv: [], count: 1, config: {}, primary: new PrimaryState(new MinuteCounter()), log })
 })
 afterEach(async () => {
   pool.kill()

@@ -2,8 +2,8 @@ import cluster, { type Worker } from 'node:cluster'
 import type { Logger } from 'pino'
 import { AppError } from '../contract/errors.ts'
 import { Handover } from './handover.ts'
-import type { Hub } from './hub.ts'
 import { type Order, reportSchema } from './order.ts'
+import type { PrimaryState } from './primary-state.ts'
 import { nextRestart } from './restart-rule.ts'
 
 type WorkerPoolOptions = {
@@ -13,7 +13,7 @@ type WorkerPoolOptions = {
   readonly count: number
   /** The checked configuration. */
   readonly config: object
-  readonly hub: Hub
+  readonly primary: PrimaryState
   readonly log: Logger
 }
 
@@ -80,12 +80,12 @@ export class WorkerPool {
 
   /** Resolves with the address when the worker listens. */
   #launch(slot: WorkerSlot): Promise<string> {
-    const { hub, log } = this.#options
+    const { primary, log } = this.#options
     const worker = cluster.fork()
     this.#handover.watch(worker)
     const startedMs = performance.now()
     slot.worker = worker
-    const port = hub.connect({ send: (message) => post(worker, message) })
+    const port = primary.connect({ send: (message) => post(worker, message) })
     const listening = new Promise<string>((resolve) => {
       worker.on('message', (message: unknown) => {
         if (port.take(message)) return
@@ -117,9 +117,9 @@ export class WorkerPool {
   }
 
   #begin(worker: Worker, { index }: WorkerSlot): void {
-    const { hub, count } = this.#options
+    const { primary, count } = this.#options
     if (this.#isDraining) post(worker, { type: 'drain' })
-    else post(worker, { type: 'start', config: this.#startConfig, index, count, preset: hub.preset })
+    else post(worker, { type: 'start', config: this.#startConfig, index, count, preset: primary.preset })
   }
 
   #onStartFailure({ index }: WorkerSlot, error: AppError): void {

@@ -15,16 +15,16 @@ type Member = {
   metrics: MetricList
 }
 
-/** The worker's end of the hub. */
-export type HubPort = {
-  /** Returns whether the message was one for the hub. */
+/** The worker's end of the primary state. */
+export type PrimaryPort = {
+  /** Returns whether the message was one for the primary state. */
   take(message: unknown): boolean
   /** The process has ended: what it held is free again. */
   close(): void
 }
 
 /** The state that the processes of a server share. It is in the primary process, and answers their questions. */
-export class Hub {
+export class PrimaryState {
   readonly #usage: UsageCounter
   readonly #members = new Set<Member>()
   readonly #locked = new Set<string>()
@@ -37,7 +37,7 @@ export class Hub {
     this.#usage = usage
   }
 
-  connect(port: Port): HubPort {
+  connect(port: Port): PrimaryPort {
     const member: Member = {
       link: new Link(port, (question) => this.#answer(member, questionSchema.parse(question))),
       locks: new Set(),

@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest'
 import type { SiblingDuties } from '../contract/siblings.ts'
 import { MinuteCounter } from '../quota/minute-counter.ts'
-import { Hub } from './hub.ts'
-import { joinHub } from './membership.ts'
+import { joinPrimary } from './membership.ts'
+import { PrimaryState } from './primary-state.ts'
 
-/** A hub with workers whose messages pass a structured clone, as between processes. */
+/** A primary state with workers whose messages pass a structured clone, as between processes. */
 function start() {
-  const hub = new Hub(new MinuteCounter())
+  const primary = new PrimaryState(new MinuteCounter())
   const join = (duties: Partial<SiblingDuties> = {}) => {
     const send = (take: (message: unknown) => void) => (message: object) => {
       const copy = structuredClone(message)
       queueMicrotask(() => take(copy))
     }
-    const worker = joinHub({ send: send((message) => port.take(message)) })
-    const port = hub.connect({ send: send((message) => worker.take(message)) })
+    const worker = joinPrimary({ send: send((message) => port.take(message)) })
+    const port = primary.connect({ send: send((message) => worker.take(message)) })
     worker.siblings.join({
       cancel: () => 0,
       isReady: () => true,
@@ -23,7 +23,7 @@ function start() {
     })
     return { ...worker.siblings, end: () => port.close() }
   }
-  return { hub, join }
+  return { primary, join }
 }
 const cancel = { by: 'k', isAdmin: false, cancelId: 'c', replyIds: [] }
 
@@ -90,12 +90,12 @@ test('metrics are summed; what one counted that has ended stays, and what it had
 })
 
 test('a preset is used by all, the one that asks included, and known to those that come later', async () => {
-  const { hub, join } = start()
+  const { primary, join } = start()
   const used: string[] = []
   const note = (name: string) => join({ usePreset: ({ type }) => used.push(`${name} ${type}`) })
   const one = note('one')
   note('two')
   await one.usePreset({ type: 'none' })
   expect(used).toEqual(['one none', 'two none'])
-  expect(hub.preset).toEqual({ type: 'none' })
+  expect(primary.preset).toEqual({ type: 'none' })
 })
