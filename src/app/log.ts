@@ -32,7 +32,19 @@ function standardError(): DestinationStream {
 
 /** Logs each cancelled request when it has ended: why, who asked for it, and how long and for how many tokens its work went on. */
 export function createStopLog(log: Logger) {
-  return ({ id, owner, model, reason, by, limit, afterMs, endedMs, tokensAfterCancel, cancelId, sessionId }: StoppedRun): void => {
+  return ({
+    id,
+    owner,
+    model,
+    reason,
+    by,
+    limit,
+    afterMs,
+    endedMs,
+    tokensAfterCancel,
+    cancelId,
+    sessionId,
+  }: StoppedRun): void => {
     const entry = {
       generationId: id,
       key: owner,
