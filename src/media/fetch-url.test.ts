@@ -115,7 +115,7 @@ test('a name is asked once, and the connection goes to the address that was chec
   const { bytes } = await fetch(`http://rebinding.example:${server.port}/`, { resolve })
   expect(bytes.toString()).toBe('picture')
   expect(asked).toBe(1)
-  await expect(fetch(`http://rebinding.example:${target.port}/`, { resolve })).rejects.toThrow('is at no public address')
+  await expect(fetch(`http://rebinding.example:${target.port}/`, { resolve })).rejects.toThrow('is not at a public address')
   expect(target.hits()).toBe(0)
 })
 

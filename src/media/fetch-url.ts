@@ -138,7 +138,7 @@ function tooLarge({ kind, at }: MediaItem, maxBytes: number) {
 }
 
 export function forbiddenAddress({ at }: MediaItem, cause?: unknown): AppError {
-  return invalid(at, 'is at no public address: only media on the Internet are fetched (media.allowedAddresses)', cause)
+  return invalid(at, 'is not at a public address: only media on the Internet are fetched (media.allowedAddresses)', cause)
 }
 
 /** A name that does not exist and one of a private address give the same error, so that callers cannot list internal names. */

@@ -178,7 +178,7 @@ test('a request can refer to a file of its caller, and to no other', async () =>
     await expect(read(owner, file)).rejects.toMatchObject({
       code: 'invalid-request',
       at: ['here'],
-      message: expect.stringContaining('is none of your files'),
+      message: expect.stringContaining('is not one of your files'),
     })
   }
 })

@@ -20,7 +20,7 @@ const audioInContainers: Readonly<Record<string, string>> = {
   'video/ogg': 'audio/ogg',
 }
 
-/** ZIP, gzip and others are no media, and detecting what they hold means inflating it. */
+/** ZIP, gzip and others are not media, and detecting what they hold means inflating it. */
 const archives = ['504b', '1f8b', '425a68', 'fd377a585a', '28b52ffd', '377abcaf']
 
 /** What bytes are, where they are of that kind; undefined for others. Only the bytes decide, except for documents. */

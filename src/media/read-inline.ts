@@ -47,7 +47,7 @@ async function unescapeBase64(text: string): Promise<string> {
     const cut = text.lastIndexOf('%', end - 1)
     const next = cut > end - 3 && end < text.length ? cut : end
     const bytes = decodePercent(text.slice(start, next))
-    // As it is, it is no base64.
+    // As it is, it is not base64.
     if (bytes === undefined) return text
     decoded += bytes.toString('latin1')
     start = next

@@ -125,7 +125,7 @@ export function createMediaReader(options: MediaOptions = {}): MediaReader {
       return { bytes: Buffer.concat(pieces, sizeBytes), declared: mediaType }
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'not-found') throw error
-      throw invalid(item.at, `is none of your files ('${id.slice(0, 80)}'): upload it with POST /v1/files`, error)
+      throw invalid(item.at, `is not one of your files ('${id.slice(0, 80)}'): upload it with POST /v1/files`, error)
     }
   }
 

@@ -3,7 +3,7 @@ import type { MediaBytes, MediaKind } from '../contract/media.ts'
 
 type Options = { readonly maxBytes: number; readonly ttlMs: number; now(): number }
 
-/** What a caller fetched. Each has its own: a hit would show one caller what another has fetched. */
+/** What a caller fetched. Keyed by caller: a shared entry would reveal what others fetched. */
 export type CacheKey = { readonly owner: string; readonly kind: MediaKind; readonly url: string }
 
 /** Fetched media, until they are old or others need the room; those that were not used for the longest time go first. */

@@ -72,7 +72,7 @@ export class OwnPrompts {
     this.#options = options
   }
 
-  /** The model's template needs not be read, or was. */
+  /** The model's template need not be read, or has been. */
   get isRead(): boolean {
     return this.#options.readTemplate === undefined || this.#hasRead
   }

@@ -77,7 +77,7 @@ function* endElements(writer: CallWriter, tool: FunctionTool, { style, isBroken,
   } else if (isBroken || (yield* comesSoon(feed, ends))) {
     yield* passOnTo(writer, [...ends, ...turnEnds])
   } else {
-    // The model forgot to end the call, and goes on with text.
+    // The model forgot to end the call, and continues with text.
     writer.repaired()
     writer.arguments(isEmpty ? '{}' : '}')
     writer.endArguments()

@@ -37,7 +37,7 @@ export function readReasoningTags({ open, close }: NonNullable<OutputFormat['rea
   }
 }
 
-/** Tags that are no text of an answer: a closing tag without its partner, and those around the answer. */
+/** Tags that are not text of an answer: a closing tag without its partner, and those around the answer. */
 export function droppedAround({ close, position, dropped }: ReasoningTags): readonly DroppedTag[] {
   return [{ tag: close, position }, ...dropped]
 }

@@ -3,7 +3,7 @@ import type { Trigger } from '../formats/tool-format.ts'
 import { maxHeldChars, type Reading, type TextFeed } from '../scan/text-feed.ts'
 
 /**
- * What the begin tag of a call means inside reasoning: the call was read (`call`); the tag is the first of so many characters of the
+ * What the begin tag of a call means inside reasoning: the call was read (`call`); the tag is the first of this many characters of the
  * reasoning; or the reasoning ends in front of it, and it is text (`text`).
  */
 export type ThoughtVerdict = 'call' | 'text' | { readonly reasoningChars: number }
@@ -12,7 +12,7 @@ export type ThoughtVerdict = 'call' | 'text' | { readonly reasoningChars: number
  * Decides whether calls in reasoning are made or only thought of. Models forget to close their reasoning in front of a call, and the
  * parsers of vLLM and SGLang then take the family's own begin tag for the end of it; but where the reasoning is closed, everything
  * before its closing tag is reasoning. So a call ends reasoning if it can be read and no closing tag follows. The call is
- * held until that is certain, but only so many characters as may be held. In truncated reasoning, a call must also be the last thing.
+ * held until that is certain, but only as many characters as may be held. In truncated reasoning, a call must also be the last thing.
  * A call of a tool that may not be called ends reasoning by the same rule, and is text.
  */
 export class ThoughtCalls {

@@ -28,7 +28,7 @@ type JsonReader = {
   readonly ends: EndMarks
   /** A delimiter of strings in which nothing is escaped, in addition to the usual quotes; keys and words need no quotes then. */
   readonly rawQuote?: string
-  /** Python's quotes and literals are no repairs, and triple quotes are quotes too. */
+  /** Python's quotes and literals are not repairs, and triple quotes are quotes too. */
   readonly python?: boolean
   /** The most brackets that may be open; 256 by default. */
   readonly maxDepth?: number

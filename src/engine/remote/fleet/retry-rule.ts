@@ -63,7 +63,7 @@ export type Decision =
 const maxFailures = 4
 /** A reply that breaks again and again is what breaks the replicas; from then on, a break counts as any other failure. */
 const maxContinuations = 8
-/** Proxies end long replies, also those of a sound server: a break after so long is not the one before it. */
+/** Proxies end long replies, also those of a sound server: a break after this long is not the one before it. */
 const longAttemptMs = 10_000
 const retryForMs = 60_000
 const maxWaitMs = 15_000
@@ -147,7 +147,7 @@ type DelayOptions = { readonly failures: number; readonly hasAlternative: boolea
 
 /** Full jitter, so that requests that failed together do not retry together. */
 function delayOf(attempt: Failed, { failures, hasAlternative, random }: DelayOptions): number {
-  // The client is reading the reply: it goes on at once.
+  // The client is reading the reply: it continues immediately.
   if (attempt.row.isBreak === true && hasAlternative) return 0
   const jitterMs = Math.round(random() * Math.min(maxDelayMs, firstDelayMs * 2 ** (failures - 1)))
   // Retry-After does not bind another replica.

@@ -136,7 +136,7 @@ function reasoningFields(
     if (reasoning.enabled === true) return { reasoning_effort: reasoning.effort ?? 'medium', ...verbosity }
     return { reasoning_effort: 'none', ...verbosity }
   }
-  // A budget of nothing is no thinking.
+  // A budget of 0 switches thinking off.
   const wanted = reasoning.budgetTokens === 0 ? { ...reasoning, enabled: false, budgetTokens: undefined } : reasoning
   const { budgetTokens: _, ...rest } = wanted
   const isOpen = rest.enabled === undefined && rest.effort === undefined && budgetTokens === 0

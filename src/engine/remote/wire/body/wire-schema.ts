@@ -50,7 +50,7 @@ function rewriteKeyword(key: string, value: unknown, reader: Reader): unknown {
   return byName.has(key) ? Object.fromEntries(Object.entries(value).map(([name, each]) => [name, child(each)])) : value
 }
 
-/** A schema that is no object is one of the two that are booleans, or none at all. */
+/** A schema that is not an object is one of the two that are booleans, or none at all. */
 function asObject(schema: unknown, reader: Reader): unknown {
   if (isObject(schema)) return rewrite(schema, reader)
   if (schema === false) return { not: {} }

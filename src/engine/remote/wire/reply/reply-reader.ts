@@ -70,7 +70,7 @@ export class ReplyReader {
     return this.pieces > 0 || this.#before !== undefined
   }
 
-  /** Whether another server goes on with what one has begun. */
+  /** Whether another server continues what one has begun. */
   get isResumed(): boolean {
     return this.#before !== undefined
   }
@@ -85,7 +85,7 @@ export class ReplyReader {
     return this.#readUsage()?.outputTokens ?? (this.#before?.outputTokens ?? 0) + this.pieces
   }
 
-  /** The reply broke off, and another server goes on with it: what it counts is added to what was counted. */
+  /** The reply broke off, and another server continues it: what it counts is added to what was counted. */
   resume(profile: Profile): void {
     this.#profile = profile
     this.#readChunk = createChunkReader(profile, this.#choices.length)
@@ -97,7 +97,7 @@ export class ReplyReader {
     this.pieces = 0
   }
 
-  /** The events of one chunk, or of a whole reply. Throws what the server reports, and for what is no chunk. */
+  /** The events of one chunk, or of a whole reply. Throws what the server reports, and for what is not a chunk. */
   read(value: unknown): readonly EngineEvent[] {
     const chunk = this.#readChunk(value)
     const before = this.#choices.length === 1 ? this.outputTokens : 0
@@ -178,7 +178,7 @@ export class ReplyReader {
     if (told === undefined) return undefined
     const { outputTokens, cachedTokens } = told
     const before = this.#before
-    // Who goes on with an answer reads what there is of it as a part of the prompt.
+    // A server that continues an answer reads what there is of it as a part of the prompt.
     const inputTokens = before?.inputTokens ?? Math.max(0, told.inputTokens - (before?.outputTokens ?? 0))
     return {
       inputTokens,
