@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApp } from '../src/app/create-app.ts'
-import { createLog } from '../src/app/log.ts'
+import { createLog } from '../src/app/log/log.ts'
 import { configSchema } from '../src/config/schema.ts'
 import { realModel } from '../test/support/llama/models.ts'
 

@@ -6,7 +6,7 @@ export {
   type GenerateInput,
   type InProcessGeneration,
 } from './app/create-dragoman.ts'
-export type { OwnModel } from './app/create-model.ts'
+export type { OwnModel } from './app/models/create-model.ts'
 export { callsOf, reasoningOf, refusalOf, textOf } from './canonical/parts.ts'
 export type { ConfigInput } from './config/load.ts'
 export type { CallInput, DecodeContext, DecodedCall, Dialect, ErrorReply, StreamEncoder } from './contract/dialect.ts'

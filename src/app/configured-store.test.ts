@@ -7,7 +7,7 @@ import { items, response } from '../../test/support/stored.ts'
 import { configSchema } from '../config/schema.ts'
 import { SqliteFile } from '../store/sqlite-file.ts'
 import { connectStore, describeStore, openConfiguredStore } from './configured-store.ts'
-import { createLog } from './log.ts'
+import { createLog } from './log/log.ts'
 
 const log = createLog({ level: 'silent' })
 const home = mkdtempSync(join(tmpdir(), 'dragoman-home-'))

@@ -8,9 +8,9 @@ import { type GenerationRequest, type Message, type Prompt, plainChat, plainRequ
 import { foldEvents, type GenerationResult } from '../contract/result.ts'
 import type { ModelSummary } from '../http/run/deps.ts'
 import { createApp } from './create-app.ts'
-import type { OwnModel } from './create-model.ts'
 import { iterateEvents } from './iterate-events.ts'
-import { createLog, type LogOptions } from './log.ts'
+import { createLog, type LogOptions } from './log/log.ts'
+import type { OwnModel } from './models/create-model.ts'
 
 /** A configuration, the caller's own parts, or both. */
 export type DragomanOptions = {

@@ -7,8 +7,8 @@ import { readPreset } from '../dialect/presets/read-preset.ts'
 import type { AccessRules } from '../http/access/access.ts'
 import type { ServerDeps } from '../http/run/deps.ts'
 import { TemplateFolder } from '../registry/names/template-folder.ts'
-import { checkKeysRemain } from './find-keys.ts'
-import { ServerKeys } from './server-keys.ts'
+import { checkKeysRemain } from './keys/find-keys.ts'
+import { ServerKeys } from './keys/server-keys.ts'
 
 /** The configuration of a running server, and all that follows its changes, except its models. */
 export class LiveConfig {

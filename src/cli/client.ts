@@ -1,7 +1,7 @@
-import { printable } from '../app/printable.ts'
+import { printable } from '../app/log/printable.ts'
 import { networkReason } from '../canonical/failure-reason.ts'
 import { AppError, messageOf } from '../contract/errors.ts'
-import { commandName } from './command-name.ts'
+import { commandName } from './terminal/command-name.ts'
 
 export type ChatMessage = { readonly role: 'system' | 'user' | 'assistant'; readonly content: string }
 

@@ -1,6 +1,6 @@
-import { type ApiKeyFile, keyId, keyScopes, type StoredKey } from '../app/api-key-file.ts'
+import { type ApiKeyFile, keyId, keyScopes, type StoredKey } from '../app/keys/api-key-file.ts'
 import { AppError } from '../contract/errors.ts'
-import { formatTable } from './table.ts'
+import { formatTable } from './terminal/table.ts'
 
 /** The flags of `keys new`, as typed. */
 export type NewKeyFlags = {

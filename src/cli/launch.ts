@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process'
 import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { constants as osConstants, tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
-import { printable, printableLines } from '../app/printable.ts'
+import { printable, printableLines } from '../app/log/printable.ts'
 import { AppError } from '../contract/errors.ts'
 import { type Agent, type Protocol, protocols, type Setup, type Target } from './agents/agent.ts'
 import { agents } from './agents/agents.ts'
 import { isServing, listModels, type ModelCard, type ServerAddress } from './client.ts'
-import { commandName } from './command-name.ts'
+import { commandName } from './terminal/command-name.ts'
 
 type LaunchOptions = {
   /** The name of an agent. */

@@ -1,5 +1,5 @@
 import { listModels, type ModelCard, type ServerAddress } from './client.ts'
-import { formatTable } from './table.ts'
+import { formatTable } from './terminal/table.ts'
 
 /** Prints the running server's models as a table. */
 export async function list(server: ServerAddress): Promise<void> {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { printable } from '../app/printable.ts'
+import { printable } from '../app/log/printable.ts'
 import { AppError } from '../contract/errors.ts'
 import { callServer, type ServerAddress } from './client.ts'
-import { createProgress } from './progress.ts'
-import { formatTable } from './table.ts'
+import { createProgress } from './terminal/progress.ts'
+import { formatTable } from './terminal/table.ts'
 
 export type LoadFlags = {
   readonly context?: string | undefined

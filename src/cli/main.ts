@@ -6,12 +6,12 @@ import { resolvePath } from '../registry/names/sources.ts'
 import { protocols } from './agents/agent.ts'
 import { agents } from './agents/agents.ts'
 import { type CancelFlags, cancel } from './cancel.ts'
-import { commandName } from './command-name.ts'
-import { reportFailure, reportServeFailure } from './console.ts'
 import { deleteKey, type KeyFile, listKeys, type NewKeyFlags, newKey } from './keys.ts'
 import { launch } from './launch.ts'
 import { list } from './list.ts'
 import { type LoadFlags, load as loadModel, ps, unload } from './load.ts'
+import { commandName } from './terminal/command-name.ts'
+import { reportFailure, reportServeFailure } from './terminal/console.ts'
 
 // What serves models takes five times as long to load as what asks a server: only the commands that need it import it.
 const defaultUrl = 'http://127.0.0.1:7411'
@@ -193,7 +193,7 @@ async function load({ config, host, port, workers, models, logLevel }: ConfigFla
 
 async function keyFile(config: string | undefined): Promise<KeyFile> {
   const { home, server } = await load({ config })
-  const { openKeyFile, usesKeyFile } = await import('../app/find-keys.ts')
+  const { openKeyFile, usesKeyFile } = await import('../app/keys/find-keys.ts')
   return { file: openKeyFile(home), isUsed: usesKeyFile(server) }
 }
 

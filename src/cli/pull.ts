@@ -3,9 +3,9 @@ import type { ModelConfig } from '../config/schema.ts'
 import { AppError } from '../contract/errors.ts'
 import { ensureModelFile } from '../registry/fetch/fetch-model.ts'
 import { isSource, type Source } from '../registry/names/sources.ts'
-import { commandName } from './command-name.ts'
-import { createProgress } from './progress.ts'
 import { resolveName } from './resolve-name.ts'
+import { commandName } from './terminal/command-name.ts'
+import { createProgress } from './terminal/progress.ts'
 
 type WantedFile = { readonly source: readonly Source[]; readonly sha256?: string | undefined }
 

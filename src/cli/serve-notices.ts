@@ -3,8 +3,8 @@ import type { ModelSummary } from '../http/run/deps.ts'
 import { builtinModel, defaultModel } from '../registry/names/builtin-model.ts'
 import { formatBytes } from '../registry/names/format-bytes.ts'
 import { suggestModel } from '../registry/names/suggested-models.ts'
-import { commandName } from './command-name.ts'
-import { formatTable } from './table.ts'
+import { commandName } from './terminal/command-name.ts'
+import { formatTable } from './terminal/table.ts'
 
 /** How clients get a key of this server: made by this start, made earlier, or from the configuration. */
 export type KeyFacts = { readonly createdKey: string | undefined; readonly source: 'none' | 'file' | 'config' }

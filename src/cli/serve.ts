@@ -1,12 +1,12 @@
 import { availableParallelism } from 'node:os'
 import { type App, createApp } from '../app/create-app.ts'
-import { clientKey } from '../app/find-keys.ts'
+import { clientKey } from '../app/keys/find-keys.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { availableMemoryBytes } from '../registry/names/memory.ts'
 import { type ConfigSource, openReloader } from './config-reloader.ts'
-import { createConsole } from './console.ts'
 import { fetchNotice, type KeyFacts, keyNotice, modelTable, toyNotice, tryItNotice } from './serve-notices.ts'
-import { stopSignal } from './stop-signal.ts'
+import { createConsole } from './terminal/console.ts'
+import { stopSignal } from './terminal/stop-signal.ts'
 import { tuneV8 } from './v8-flags.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { createApp } from '../app/create-app.ts'
-import { createLog } from '../app/log.ts'
+import { createLog } from '../app/log/log.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { AppError, messageOf } from '../contract/errors.ts'
 import { joinPrimary } from '../workers/membership.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { hashApiKey } from '../../app/api-key-file.ts'
+import { hashApiKey } from '../../app/keys/api-key-file.ts'
 import { type ApiKey, allScopes } from '../../contract/principal.ts'
 import { authorize, createAuthenticator } from './auth.ts'
 

@@ -11,7 +11,7 @@ import {
   type TestServerOptions,
 } from '../../../test/support/http/test-server.ts'
 import { stubEngine } from '../../../test/support/upstream/stub-engine.ts'
-import { hashApiKey } from '../../app/api-key-file.ts'
+import { hashApiKey } from '../../app/keys/api-key-file.ts'
 import type { Emit } from '../../base/emit.ts'
 import type { GenerationRecord } from '../../canonical/record.ts'
 import type { DecodedCall, Dialect } from '../../contract/dialect.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, describe, expect, test } from 'vitest'
-import { serverNeed, workerNeed } from '../../../src/app/memory-sharing.ts'
+import { serverNeed, workerNeed } from '../../../src/app/models/memory-sharing.ts'
 import type { ServerPlan } from '../../../src/engine/llama-server/server-plan.ts'
 import { builtinModel } from '../../../src/registry/names/builtin-model.ts'
 import { type RunningApp, startApp, until } from '../../support/http/app.ts'

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { z } from 'zod'
 import { type App, createApp } from '../../../src/app/create-app.ts'
-import { createLog } from '../../../src/app/log.ts'
+import { createLog } from '../../../src/app/log/log.ts'
 import { configSchema } from '../../../src/config/schema.ts'
 
 export type RunningApp = App & {

@@ -1,0 +1,111 @@
+import { join } from 'node:path'
+import type { LoadedConfig } from '../../config/load.ts'
+import { AppError } from '../../contract/errors.ts'
+import { type ApiKey, allScopes } from '../../contract/principal.ts'
+import type { KeyLimits } from '../../contract/quota.ts'
+import type { FindKey } from '../../http/access/auth.ts'
+import { ApiKeyFile, hashApiKey, type StoredKey } from './api-key-file.ts'
+import { isLoopback } from './loopback.ts'
+
+/** The configured API keys, or how to find those of the key file. */
+export type FoundKeys = {
+  readonly apiKeys: readonly ApiKey[]
+  readonly findKey?: FindKey
+  /** Writes into the key file when its keys were used. */
+  readonly writeUses?: () => Promise<void>
+  /** Makes the first key of the key file, and returns it only then. For a server that listens: one that cannot start leaves no key. */
+  readonly ensureKey?: () => Promise<string | undefined>
+}
+
+/** Keys are optional on loopback; a server that others can reach never runs without one. */
+export function findKeys({ server, home }: Pick<LoadedConfig, 'server' | 'home'>): FoundKeys {
+  const { keyLimits } = server
+  const configured = [
+    ...(server.apiKeys ?? []).map((key) => readKey(key, keyLimits)),
+    ...(server.adminKey === undefined ? [] : [adminKey(server.adminKey)]),
+  ]
+  if (configured.length > 0) return { apiKeys: configured }
+  if (isLoopback(server.host)) return { apiKeys: [] }
+  const file = openKeyFile(home)
+  const findKey: FindKey = (hash) => {
+    const stored = file.find(hash)
+    if (stored === undefined) return undefined
+    file.noteUse(hash)
+    return toApiKey(stored, keyLimits)
+  }
+  // The operator's only key: nobody else can have given it one, so that it may do everything.
+  return { apiKeys: [], findKey, writeUses: () => file.writeUses(), ensureKey: () => file.ensureKey() }
+}
+
+/**
+ * A file that was emptied, or is cut short, must not open a server. Throws `invalid-request` when a running server has configured keys
+ * and its next configuration has none.
+ */
+export function checkKeysRemain(before: ServerSettings, next: ServerSettings): void {
+  if (!hasKeys(before) || hasKeys(next)) return
+  const message =
+    'the configuration has no key any more (server.apiKeys, server.adminKey), and a reload cannot take the last one away: ' +
+    'restart the server to serve without these keys'
+  throw new AppError('invalid-request', message)
+}
+
+/** Whether servers with these settings accept the keys of the key file, if they need any: configured keys stand alone. */
+export function usesKeyFile(server: ServerSettings): boolean {
+  return !hasKeys(server)
+}
+
+function hasKeys({ apiKeys, adminKey }: ServerSettings): boolean {
+  return apiKeys !== undefined || adminKey !== undefined
+}
+
+/** The keys that Dragoman made, which servers with this data folder accept when none are configured. */
+export function openKeyFile(home: string): ApiKeyFile {
+  return new ApiKeyFile(join(home, 'api-keys.json'))
+}
+
+type ServerSettings = LoadedConfig['server']
+type ConfiguredKey = NonNullable<ServerSettings['apiKeys']>[number]
+
+/** A configured key that may use models, for this process's own requests. */
+export function clientKey({ apiKeys = [], adminKey }: ServerSettings): string | undefined {
+  for (const configured of apiKeys) {
+    if (typeof configured === 'string') return configured
+    if (configured.scopes.some((scope) => scope !== 'metrics')) return configured.key
+  }
+  return adminKey
+}
+
+/** A plain text is a key for clients: it may use models, and change nothing. */
+function readKey(configured: ConfiguredKey, defaults: KeyLimits | undefined): ApiKey {
+  const { key, ...described } = typeof configured === 'string' ? { key: configured, scopes: ['inference' as const] } : configured
+  return toApiKey({ hash: hashApiKey(key), ...described }, defaults)
+}
+
+function toApiKey(stored: StoredKey, defaults: KeyLimits | undefined): ApiKey {
+  const { hash, name, scopes, models, expiresAt } = stored
+  const limits = limitsOf(stored, defaults)
+  return {
+    hash,
+    scopes: new Set(['public', ...scopes]),
+    ...(name !== undefined && { name }),
+    ...(models !== undefined && { models }),
+    ...(limits !== undefined && { limits }),
+    ...(expiresAt !== undefined && { expiresAtMs: Date.parse(expiresAt) }),
+  }
+}
+
+/** A key's own limits, and the defaults for what it does not limit. Those do not apply to operators. */
+function limitsOf({ scopes, ...own }: StoredKey, defaults: KeyLimits | undefined): KeyLimits | undefined {
+  const common = scopes.includes('admin') ? undefined : defaults
+  const requestsPerMinute = own.requestsPerMinute ?? common?.requestsPerMinute
+  const tokensPerMinute = own.tokensPerMinute ?? common?.tokensPerMinute
+  if (requestsPerMinute === undefined && tokensPerMinute === undefined) return undefined
+  return {
+    ...(requestsPerMinute !== undefined && { requestsPerMinute }),
+    ...(tokensPerMinute !== undefined && { tokensPerMinute }),
+  }
+}
+
+function adminKey(key: string): ApiKey {
+  return { hash: hashApiKey(key), name: 'admin', scopes: allScopes }
+}

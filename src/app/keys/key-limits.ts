@@ -1,0 +1,47 @@
+import type { Logger } from 'pino'
+import { messageOf } from '../../contract/errors.ts'
+import type { ApiKey } from '../../contract/principal.ts'
+import type { UsageCounter } from '../../contract/quota.ts'
+import { FairScheduler, type FairSchedulerOptions } from '../../core/schedule/fair-scheduler.ts'
+import type { ModelDirectory, ServerDeps } from '../../http/run/deps.ts'
+import { limitScheduler } from '../../quota/limit-scheduler.ts'
+import { Quotas } from '../../quota/quotas.ts'
+import { SharedCounter } from '../../quota/shared-counter.ts'
+import type { CreateScheduler } from '../models/create-model.ts'
+
+type KeyLimiting = { readonly createScheduler: CreateScheduler } & Required<Pick<ServerDeps, 'readLimits'>>
+
+type KeyLimitingOptions = {
+  /** The counter of several processes; absent: this one counts alone. */
+  readonly shared?: UsageCounter | undefined
+  readonly log: Logger
+  onGranted(model: string, ...waited: Parameters<NonNullable<FairSchedulerOptions['onGranted']>>): void
+}
+
+/** Schedulers that keep the limits of keys. */
+export function createKeyLimiting({ shared, log, onGranted }: KeyLimitingOptions): KeyLimiting {
+  const quotas = new Quotas(shared && new SharedCounter({ shared, ...logged(log) }))
+  const createFair: CreateScheduler = ({ id, ...options }) =>
+    new FairScheduler({ onGranted: (...waited) => onGranted(id, ...waited), ...options })
+  return {
+    createScheduler: (options) => limitScheduler(createFair(options), quotas),
+    readLimits: (quota) => quotas.states(quota),
+  }
+}
+
+function logged(log: Logger) {
+  return {
+    onAway: (error: unknown) =>
+      log.warn({ reason: messageOf(error) }, 'the limits of keys cannot be counted with other processes: this one counts alone'),
+    onBack: () => log.info('the limits of keys are counted with other processes again'),
+  }
+}
+
+/** Warns of names in the keys of the configuration that no model has: they allow nothing, and may be mistyped. */
+export function warnOfUnknownModels(apiKeys: readonly ApiKey[], { list }: Pick<ModelDirectory, 'list'>, log: Logger): void {
+  for (const [index, { models = [] }] of apiKeys.entries()) {
+    const unknown = models.filter((name) => list({ models: [name] }).length === 0)
+    if (unknown.length === 0) continue
+    log.warn({ setting: `server.apiKeys[${index}].models`, unknown }, 'a key may use models that are not there')
+  }
+}

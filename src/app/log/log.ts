@@ -1,0 +1,63 @@
+import { type DestinationStream, type Logger, pino } from 'pino'
+import type { StoppedRun } from '../../core/cancel/cancellations.ts'
+import { prettyDestination } from './pretty-log.ts'
+import { printableJson } from './printable.ts'
+
+export type LogOptions = {
+  readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
+  /** Default: standard error, to keep the output of commands clean. */
+  readonly destination?: DestinationStream
+}
+
+const secretHeaders = ['authorization', 'x-api-key', 'cookie']
+
+/** The log of the process, one JSON object per line. API keys in headers are redacted; never log a prompt or an output. */
+export function createLog({ level, destination = standardError() }: LogOptions): Logger {
+  const paths = ['headers', '*.headers', '*'].flatMap((parent) => secretHeaders.map((header) => `${parent}["${header}"]`))
+  return pino(
+    {
+      level,
+      // JSON escapes less than terminals obey.
+      hooks: { streamWrite: printableJson },
+      redact: { paths: [...secretHeaders.map((header) => `["${header}"]`), ...paths], censor: '[redacted]' },
+    },
+    destination,
+  )
+}
+
+/** JSON for machines; readable lines on a terminal. */
+function standardError(): DestinationStream {
+  return process.stderr.isTTY === true ? prettyDestination(process.stderr) : pino.destination(2)
+}
+
+/** Logs each cancelled request when it has ended: why, who asked for it, and how long and for how many tokens its work went on. */
+export function createStopLog(log: Logger) {
+  return ({
+    id,
+    owner,
+    model,
+    reason,
+    by,
+    limit,
+    afterMs,
+    endedMs,
+    tokensAfterCancel,
+    cancelId,
+    sessionId,
+  }: StoppedRun): void => {
+    const entry = {
+      generationId: id,
+      key: owner,
+      ...(model !== undefined && { model }),
+      reason,
+      ...(by !== undefined && { by }),
+      ...(limit !== undefined && { limit }),
+      ...(cancelId !== undefined && { cancelId }),
+      ...(sessionId !== undefined && { sessionId }),
+      afterMs: Math.round(afterMs),
+      endedMs: Math.round(endedMs),
+      lateTokens: tokensAfterCancel,
+    }
+    log.info(entry, 'request stopped')
+  }
+}

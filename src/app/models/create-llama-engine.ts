@@ -1,0 +1,81 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { fileReason } from '../../canonical/failure-reason.ts'
+import type { LlamaModelConfig } from '../../config/schema.ts'
+import type { Engine } from '../../contract/engine.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { LoadOptions } from '../../engine/llama/channel/ipc.ts'
+import { shortHash } from '../../engine/llama/channel/short-hash.ts'
+import { LlamaEngine } from '../../engine/llama/engine.ts'
+import { type ModelFiles, pathsOf } from '../../lifecycle/fetch-files.ts'
+import { requireReadableGguf } from '../../registry/gguf/require-gguf.ts'
+import { ensureLlamaPackage } from './llama-package.ts'
+import { workerNeed } from './memory-sharing.ts'
+
+/** Finds or fetches the files of a model; asked before each start of its process. */
+export type LocateFiles = (signal: AbortSignal) => Promise<ModelFiles>
+
+type LlamaParts = {
+  readonly home: string
+  readonly log: Logger
+  readonly observer: { onNote(model: string, note: string): void }
+  readonly locateFiles: LocateFiles
+}
+
+/** The embedded engine of a configured model. Nothing is started yet. */
+export function createLlama(config: LlamaModelConfig, { home, log, observer, locateFiles }: LlamaParts): Engine {
+  const { id, adapters = [], toolStrategy, defaults } = config
+  return new LlamaEngine({
+    id,
+    log,
+    locate: async (signal) => {
+      const files = await locateFiles(signal)
+      for (const path of pathsOf(files)) await requireReadableGguf(path)
+      const enginePath = await ensureLlamaPackage({ home, signal, onNote: (note) => observer.onNote(id, note) })
+      return { ...(await planOf(config, { files, home })), ...(enginePath !== undefined && { enginePath }) }
+    },
+    need: workerNeed,
+    adapters: adapters.map(({ name, scale }) => ({ name, scale })),
+    constrainsAllTools: toolStrategy === 'two-pass',
+    ...(defaults !== undefined && { sampling: defaults }),
+  })
+}
+
+async function planOf(
+  config: LlamaModelConfig,
+  { files, home }: { readonly files: ModelFiles; readonly home: string },
+): Promise<LoadOptions> {
+  const { id, slots, flashAttention, cacheTypeK, cacheTypeV, speculation, prefixCache, contextLength, threads } = config
+  const { batchSize, stopWithinMs, gpuLayers, chatTemplate, toolFormat } = config
+  return {
+    ...files,
+    slots,
+    flashAttention,
+    stopWithinMs,
+    ...(speculation !== undefined && { speculation }),
+    ...(prefixCache !== undefined && { prefixCache: { ...prefixCache, folder: prefixFolder(home, id) } }),
+    ...(contextLength !== undefined && { contextLength }),
+    ...(threads !== undefined && { threads }),
+    ...(batchSize !== undefined && { batchSize }),
+    ...(gpuLayers !== undefined && { gpuLayers }),
+    ...(cacheTypeK !== undefined && { cacheTypeK }),
+    ...(cacheTypeV !== undefined && { cacheTypeV }),
+    ...(toolFormat !== undefined && { toolFormat }),
+    ...(chatTemplate !== undefined && { chatTemplate: await readTemplate(chatTemplate) }),
+  }
+}
+
+/** Ids may have characters that names of folders cannot. */
+function prefixFolder(home: string, id: string): string {
+  return join(home, 'prefix-cache', shortHash(id))
+}
+
+async function readTemplate(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    const message = `its chatTemplate '${path}' cannot be read: ${fileReason(error)}`
+    throw new AppError('model-unavailable', message, { cause: error })
+  }
+}

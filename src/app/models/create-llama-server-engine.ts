@@ -1,0 +1,76 @@
+import type { Logger } from 'pino'
+import type { LlamaServerModelConfig } from '../../config/schema.ts'
+import type { Engine } from '../../contract/engine.ts'
+import type { MediaConverter } from '../../contract/media-converter.ts'
+import { LlamaServerEngine } from '../../engine/llama-server/engine.ts'
+import type { ServerPlan } from '../../engine/llama-server/server-plan.ts'
+import { createRemoteEngine } from '../../engine/remote/engine.ts'
+import type { ModelFiles } from '../../lifecycle/fetch-files.ts'
+import { readProjectorType } from '../../registry/gguf/projector-type.ts'
+import type { LocateFiles } from './create-llama-engine.ts'
+import { serverNeed } from './memory-sharing.ts'
+
+type LlamaServerParts = {
+  readonly log: Logger
+  readonly converter: MediaConverter
+  readonly locateFiles: LocateFiles
+}
+
+/**
+ * Projectors for which llama-server puts no token of its own between pictures. It looks for a cancel only where it reads text, so that it would
+ * read any number of pictures to their end. The prompts of these models (LLaVA, MobileVLM) have a line break after a picture.
+ */
+const withoutSeparators: ReadonlySet<string | undefined> = new Set(['mlp', 'ldp', 'ldpv2'])
+
+/** What says how the server thinks by default. */
+const reasoningArgument = /^(?:-rea|--reasoning|--chat[-_]template[-_]kwargs)(?:=|$)/
+
+/** An engine that runs a configured llama-server as a child process. Nothing is started yet. */
+export function createLlamaServer(config: LlamaServerModelConfig, { log, converter, locateFiles }: LlamaServerParts): Engine {
+  const { id, slots, toolFormat, defaults, adapters = [], args } = config
+  let separatesMedia = false
+  return new LlamaServerEngine({
+    id,
+    log,
+    locate: async (signal) => {
+      const files = await locateFiles(signal)
+      const { mmprojPath } = files
+      separatesMedia = mmprojPath !== undefined && withoutSeparators.has(await readProjectorType(mmprojPath))
+      return planOf(config, files)
+    },
+    need: serverNeed,
+    createUpstream: ({ url, apiKey, model }) =>
+      createRemoteEngine({
+        id,
+        endpoints: [{ url, apiKey, weight: 1 }],
+        profile: 'llama-server',
+        isOwnServer: true,
+        followsTemplate: !args.some((argument) => reasoningArgument.test(argument)),
+        upstreamModel: model,
+        connections: slots,
+        adapters: adapters.map(({ name, scale }) => ({ name, scale })),
+        log,
+        converter,
+        separatesMedia,
+        ...(toolFormat !== undefined && { toolFormat }),
+        ...(defaults !== undefined && { sampling: defaults }),
+      }),
+  })
+}
+
+function planOf(config: LlamaServerModelConfig, files: ModelFiles): ServerPlan {
+  const { binary, contextLength, slots, threads, gpuLayers, flashAttention, cacheTypeK, cacheTypeV, chatTemplate, args } = config
+  return {
+    ...files,
+    binary,
+    contextLength,
+    slots,
+    flashAttention,
+    extraArguments: args,
+    ...(threads !== undefined && { threads }),
+    ...(gpuLayers !== undefined && { gpuLayers }),
+    ...(cacheTypeK !== undefined && { cacheTypeK }),
+    ...(cacheTypeV !== undefined && { cacheTypeV }),
+    ...(chatTemplate !== undefined && { chatTemplatePath: chatTemplate }),
+  }
+}

@@ -1,0 +1,152 @@
+import type { Logger } from 'pino'
+import { limitsOf } from '../../config/limits-schema.ts'
+import type { LoadedConfig } from '../../config/load.ts'
+import type { ConfiguredModel } from '../../config/models.ts'
+import type { Engine } from '../../contract/engine.ts'
+import type { MediaConverter } from '../../contract/media-converter.ts'
+import type { Scheduler } from '../../contract/scheduler.ts'
+import type { ServedModel } from '../../contract/served-model.ts'
+import type { FairSchedulerOptions } from '../../core/schedule/fair-scheduler.ts'
+import { createFakeEngine } from '../../engine/fake/engine.ts'
+import { fetchFiles, type ModelWithFiles } from '../../lifecycle/fetch-files.ts'
+import type { DownloadProgress } from '../../registry/fetch/download.ts'
+import { createLlama, type LocateFiles } from './create-llama-engine.ts'
+import { createLlamaServer } from './create-llama-server-engine.ts'
+import { createRemote } from './create-remote-engine.ts'
+import type { MemorySharing } from './memory-sharing.ts'
+
+/** A model of this server, with its names and how it is loaded. */
+export type Registered = ServedModel & {
+  readonly aliases: readonly string[]
+  readonly loadsAtStart: boolean
+  /** Whether readiness needs it, where the configuration says. */
+  readonly required: boolean | undefined
+  /** A failed load may succeed later without a new start: its servers are elsewhere, or its engine is the caller's. */
+  readonly mayRecover: boolean
+  readonly createdAtMs: number
+  /** The id of the model that serves this one's aliases until its file is available. */
+  readonly standIn: string | undefined
+  /** The file is being fetched, or fetching failed. */
+  readonly isAwaitingFile: boolean
+  /** What it was made from; absent for an engine of the caller's. */
+  readonly config: ConfiguredModel | undefined
+}
+
+/** Receives progress of the start, such as for a terminal. */
+export type StartObserver = {
+  onDownload(model: string, progress: DownloadProgress): void
+  onNote(model: string, note: string): void
+  /** Fetching begins, because the model's file is not on this disk. */
+  onFetch(model: string): void
+}
+
+/** Makes the scheduler of a model. */
+export type CreateScheduler = (options: FairSchedulerOptions & { readonly id: string }) => Scheduler
+
+type ModelFactory = {
+  readonly home: string
+  readonly log: Logger
+  readonly observer: StartObserver
+  readonly converter: MediaConverter
+  readonly createScheduler: CreateScheduler
+  readonly sharing: MemorySharing
+  /** Of models without limits of their own. */
+  readonly limits: LoadedConfig['limits']
+}
+
+/** Creates a configured model. Nothing is loaded yet. */
+export function createModel(config: ConfiguredModel, factory: ModelFactory): Registered {
+  const { id, aliases, load, required, standIn, slots, maxQueued } = config
+  const waits = { file: false }
+  const engine = createEngine(config, factory, waits)
+  const scheduler = factory.createScheduler({ id, slots, maxQueued, engine })
+  const resident = factory.sharing.add(config, engine)
+  return {
+    id,
+    aliases,
+    loadsAtStart: load === 'start',
+    required,
+    mayRecover: config.engine === 'remote',
+    createdAtMs: Date.now(),
+    standIn,
+    config,
+    get isAwaitingFile() {
+      return waits.file
+    },
+    engine,
+    limits: limitsOf(factory.limits, config.limits),
+    scheduler: resident?.gate(scheduler) ?? scheduler,
+    ...(resident !== undefined && { resident }),
+  }
+}
+
+/** A model that runs on an engine of the caller's. */
+export type OwnModel = {
+  readonly id: string
+  readonly aliases?: readonly string[]
+  readonly engine: Engine
+  /** Requests that run at once; 4 unless given. */
+  readonly slots?: number
+  /** Requests that may wait beside them; 64 unless given. */
+  readonly maxQueued?: number
+  /** When the model is loaded; with the first request unless given. */
+  readonly load?: 'start' | 'demand'
+}
+
+/** Creates a model on a caller's own engine. */
+export function registerOwnModel(
+  model: OwnModel,
+  { createScheduler, limits }: Pick<ModelFactory, 'createScheduler' | 'limits'>,
+): Registered {
+  const { id, aliases = [], engine, slots = 4, maxQueued = 64, load = 'demand' } = model
+  return {
+    id,
+    aliases,
+    engine,
+    loadsAtStart: load === 'start',
+    required: undefined,
+    mayRecover: true,
+    createdAtMs: Date.now(),
+    standIn: undefined,
+    isAwaitingFile: false,
+    config: undefined,
+    limits: limitsOf(limits),
+    scheduler: createScheduler({ id, slots, maxQueued, engine }),
+  }
+}
+
+/** Finds or fetches the files of a model, whose alias others answer to meanwhile. */
+function filesOf(
+  config: ConfiguredModel & ModelWithFiles,
+  { home, observer }: ModelFactory,
+  waits: { file: boolean },
+): LocateFiles {
+  const { id } = config
+  return async (signal) => {
+    const files = await fetchFiles(config, {
+      home,
+      signal,
+      onFetch: () => {
+        waits.file = true
+        observer.onFetch(id)
+      },
+      onProgress: (progress) => observer.onDownload(id, progress),
+      onNote: (note) => observer.onNote(id, note),
+    })
+    waits.file = false
+    return files
+  }
+}
+
+function createEngine(config: ConfiguredModel, factory: ModelFactory, waits: { file: boolean }): Engine {
+  switch (config.engine) {
+    case 'llama':
+      return createLlama(config, { ...factory, locateFiles: filesOf(config, factory, waits) })
+    case 'llama-server':
+      return createLlamaServer(config, { ...factory, locateFiles: filesOf(config, factory, waits) })
+    case 'remote':
+      return createRemote(config, factory)
+    case 'fake':
+      return createFakeEngine(config)
+  }
+}

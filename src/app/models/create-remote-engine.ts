@@ -1,0 +1,40 @@
+import type { Logger } from 'pino'
+import type { RemoteModelConfig } from '../../config/schema.ts'
+import type { Engine } from '../../contract/engine.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { MediaConverter } from '../../contract/media-converter.ts'
+import { createRemoteEngine } from '../../engine/remote/engine.ts'
+import { readModelTemplate } from './read-model-template.ts'
+
+/** The engine of a remote model. Throws `invalid-request` for an API key that is not in the environment. */
+export function createRemote(
+  config: RemoteModelConfig,
+  { log, converter, env = process.env }: { log: Logger; converter?: MediaConverter; env?: NodeJS.ProcessEnv },
+): Engine {
+  const { id, endpoints, server, protocol, upstreamModel, contextLength, toolFormat, slots, defaults, chatTemplate, addsBos } =
+    config
+  return createRemoteEngine({
+    id,
+    endpoints: endpoints.map(({ url, apiKeyEnv, weight }) => ({ url, weight, ...readKey(apiKeyEnv, { id, env }) })),
+    connections: slots,
+    log,
+    ...(converter !== undefined && { converter }),
+    probesAbilities: config.probe,
+    ...(config.services !== undefined && { services: config.services }),
+    ...(server !== 'auto' && { profile: server }),
+    ...(protocol !== 'auto' && { protocol }),
+    ...(upstreamModel !== undefined && { upstreamModel }),
+    ...(chatTemplate !== undefined && { readTemplate: () => readModelTemplate(chatTemplate) }),
+    ...(addsBos !== undefined && { addsBos }),
+    ...(contextLength !== undefined && { contextLength }),
+    ...(toolFormat !== undefined && toolFormat !== 'auto' && { toolFormat }),
+    ...(defaults !== undefined && { sampling: defaults }),
+  })
+}
+
+function readKey(name: string | undefined, { id, env }: { id: string; env: NodeJS.ProcessEnv }): { readonly apiKey?: string } {
+  if (name === undefined) return {}
+  const apiKey = env[name]
+  if (apiKey !== undefined && apiKey !== '') return { apiKey }
+  throw new AppError('invalid-request', `model '${id}' needs the environment variable ${name}, which is not set`)
+}

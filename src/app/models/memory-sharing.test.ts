@@ -1,0 +1,21 @@
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { workerNeed } from './memory-sharing.ts'
+
+const modelPath = fileURLToPath(new URL('../../../models/dragoman-tiny.gguf', import.meta.url))
+const plan = { modelPath, slots: 4, flashAttention: true, contextLength: 4096 }
+const draft = { modelPath }
+
+test('quantized caches need less memory', async () => {
+  const [plain, quantized] = await Promise.all(
+    [{}, { cacheTypeK: 'q8_0', cacheTypeV: 'q4_0' } as const].map((more) => workerNeed({ ...plan, ...more })),
+  )
+  expect(quantized?.bytes).toBeLessThan(plain?.bytes ?? 0)
+})
+
+test('a draft model needs its own memory: weights, and a context like that of the model', async () => {
+  const [alone, drafting] = await Promise.all([{}, { draft }].map((more) => workerNeed({ ...plan, ...more })))
+  const slots = await workerNeed({ ...plan, draft, slots: 8 })
+  expect(drafting?.bytes).toBeGreaterThan((alone?.bytes ?? 0) + 4e6)
+  expect(slots.bytes).toBeGreaterThan(drafting?.bytes ?? 0)
+})

@@ -1,0 +1,67 @@
+import { expect, test, vi } from 'vitest'
+import { stubEngine } from '../../../test/support/upstream/stub-engine.ts'
+import type { ConfiguredModel } from '../../config/models.ts'
+import { modelSchema } from '../../config/schema.ts'
+import { FairScheduler } from '../../core/schedule/fair-scheduler.ts'
+import { type Registered, registerOwnModel } from './create-model.ts'
+import { replaceModels } from './replace-models.ts'
+
+const config = (id: string, more: object = {}) => modelSchema.parse({ engine: 'fake', id, script: 'from-request', ...more })
+const own = (id: string) =>
+  registerOwnModel({ id, engine: stubEngine({}) }, { createScheduler: (options) => new FairScheduler(options), limits: {} })
+
+function open(...before: readonly ConfiguredModel[]) {
+  const create = vi.fn((made: ConfiguredModel): Registered => ({ ...own(made.id), aliases: made.aliases, config: made }))
+  const models = before.map(create)
+  create.mockClear()
+  const change = (after: readonly ConfiguredModel[], all = models, limits = {}) =>
+    replaceModels(all, { before: { models: before, limits: {} }, after: { models: after, limits }, create })
+  return { create, models, change }
+}
+
+test('models are added, removed and sorted as in the file; those that are the same stay', () => {
+  const { create, models, change } = open(config('a'), config('b'), config('c'))
+  const after = change([config('d'), config('c'), config('a')])
+  expect(after.map(({ id }) => id)).toEqual(['d', 'c', 'a'])
+  expect(after[1]).toBe(models[2])
+  expect(after[2]).toBe(models[0])
+  expect(create).toHaveBeenCalledOnce()
+})
+
+test('a model with other names keeps its engine and its queue', () => {
+  const { create, models, change } = open(config('a', { aliases: ['x'] }))
+  const [after] = change([config('a', { aliases: ['y'], required: true })])
+  expect(after).toMatchObject({ aliases: ['y'], required: true })
+  expect(after?.engine).toBe(models[0]?.engine)
+  expect(after?.scheduler).toBe(models[0]?.scheduler)
+  expect(create).not.toHaveBeenCalled()
+})
+
+test('other limits of time apply without another load', () => {
+  const { models, change } = open(config('a'), config('b', { limits: { stallMs: 5 } }))
+  const after = change([config('a'), config('b', { limits: { stallMs: 6 } })], models, { stallMs: 7 })
+  expect(after.map(({ limits }) => limits?.stallMs)).toEqual([7, 6])
+  expect(after.map(({ engine }) => engine)).toEqual(models.map(({ engine }) => engine))
+})
+
+test('a model with other settings is another one', () => {
+  const { models, change } = open(config('a'))
+  const [after] = change([config('a', { slots: 3 })])
+  expect(after?.engine).not.toBe(models[0]?.engine)
+})
+
+test('models from elsewhere stay, and one that was removed meanwhile stays away', () => {
+  const { models, change } = open(config('a'), config('b'))
+  const elsewhere = own('folder-model')
+  const after = change([config('a'), config('b')], [...models.slice(1), elsewhere])
+  expect(after).toEqual([models[1], elsewhere])
+})
+
+test('a name that a model from elsewhere has is refused, before anything is created', () => {
+  const { create, models, change } = open(config('a'))
+  const after = [config('b', { aliases: ['folder-model'] })]
+  expect(() => change(after, [...models, own('folder-model')])).toThrow(
+    "'folder-model' is already a name of the model 'folder-model'",
+  )
+  expect(create).not.toHaveBeenCalled()
+})

@@ -1,0 +1,61 @@
+import { isDeepStrictEqual } from 'node:util'
+import { limitsOf } from '../../config/limits-schema.ts'
+import type { LoadedConfig } from '../../config/load.ts'
+import type { ConfiguredModel } from '../../config/models.ts'
+import { AppError } from '../../contract/errors.ts'
+import { findNameConflicts } from '../../registry/names/aliases.ts'
+import type { Registered } from './create-model.ts'
+
+/** The models of a configuration, and the limits of those without their own. */
+type Configured = Pick<LoadedConfig, 'models' | 'limits'>
+
+type ModelChanges = {
+  readonly before: Configured
+  readonly after: Configured
+  create(config: ConfiguredModel): Registered
+}
+
+/**
+ * The models of a server after a change of its configuration. Those whose settings are the same stay as they are, loaded or not, also
+ * with other names and limits; those that did not come from the configuration stay too. Throws `invalid-request`, before anything is created, when
+ * one of them has a name that the configuration gives to another.
+ */
+export function replaceModels(models: readonly Registered[], { before, after, create }: ModelChanges): readonly Registered[] {
+  const known = new Map(before.models.map((config) => [config.id, config]))
+  const added = new Set(after.models.map(({ id }) => id))
+  const others = models.filter(({ id }) => !known.has(id) && !added.has(id))
+  const conflicts = findNameConflicts([...after.models, ...others])
+  if (conflicts.length > 0) throw new AppError('invalid-request', conflicts.map(({ message }) => message).join('; '))
+  const configured = after.models.flatMap((config) => {
+    const old = known.get(config.id)
+    if (old === undefined || !isDeepStrictEqual(settingsOf(old), settingsOf(config))) return [create(config)]
+    const model = models.find(({ id }) => id === config.id)
+    // An operator may have removed it.
+    if (model === undefined) return []
+    const isSame = isDeepStrictEqual([old, before.limits], [config, after.limits])
+    return [isSame ? model : withNames(model, config, after.limits)]
+  })
+  return [...configured, ...others]
+}
+
+/** What an engine is made from. */
+function settingsOf({ aliases: _a, load: _l, required: _r, standIn: _s, limits: _m, ...settings }: ConfiguredModel): object {
+  return settings
+}
+
+/** The same engine and queue under other names and limits. */
+function withNames(model: Registered, config: ConfiguredModel, limits: LoadedConfig['limits']): Registered {
+  const { aliases, load, required, standIn } = config
+  return {
+    ...model,
+    aliases,
+    loadsAtStart: load === 'start',
+    required,
+    standIn,
+    config,
+    limits: limitsOf(limits, config.limits),
+    get isAwaitingFile() {
+      return model.isAwaitingFile
+    },
+  }
+}
