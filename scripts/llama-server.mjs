@@ -13,7 +13,7 @@ await ensureNode()
 const platform = `${process.platform}-${process.arch}`
 const libraries = join(root, 'node_modules', '@node-llama-cpp', platform, 'bins', platform)
 const bundle = join(root, 'node_modules', 'node-llama-cpp', 'llama', 'gitRelease.bundle')
-const recipe = join(root, 'test', 'support', 'llama-server')
+const recipe = join(root, 'test', 'support', 'llama', 'llama-server')
 if (!existsSync(bundle)) fail('node-llama-cpp is not installed: run `npm ci` first')
 const { release } = JSON.parse(readFileSync(join(bundle, '..', 'binariesGithubRelease.json'), 'utf8'))
 const version = createHash('sha256')
