@@ -187,12 +187,15 @@ describe('a server that is silent', () => {
 })
 
 describe('large and many events', () => {
-  test('an event of 64 MB comes through', async () => {
-    const text = 'x'.repeat(64 * 1024 * 1024)
+  test('an event of 15 MB comes through, and one of 64 MB fails with its bound', async () => {
+    const text = 'x'.repeat(15 * 1024 * 1024)
     upstream.answer = streamOf(chatChunk({ delta: { content: text } }), chatChunk({ delta: {}, finish_reason: 'stop' }), doneLine)
     const { status, text: body } = await post({})
     expect(status).toBe(200)
     expect(JSON.parse(body).choices[0].message.content).toHaveLength(text.length)
+    upstream.answer = streamOf(chatChunk({ delta: { content: 'x'.repeat(64 * 1024 * 1024) } }), doneLine)
+    const tooLong = await post({})
+    expect([tooLong.status, tooLong.text]).toEqual([502, expect.stringContaining('16')])
   })
 
   test('ten thousand events come through, in their order', async () => {
