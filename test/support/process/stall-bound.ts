@@ -10,7 +10,7 @@ export function loadFactor(): number {
  * the bound leaves room for noise, and for busy neighbours, which share the caches.
  */
 export function mostHealthMs(): number {
-  return loadFactor() > 1 ? 250 : 150
+  return loadFactor() > 1 ? 300 : 200
 }
 
 /**
