@@ -167,6 +167,8 @@ describe('a configuration that changes while the server runs', () => {
     const server = await cli.serve()
     await replaceFile({ models: [fake('new')], server: { retryGraceMs: 5 }, storage: { ttlDays: 5 } })
     await until(async () => (await ids(server)).join() === 'new')
+    // The line is on its way through the pipe.
+    await until(async () => server.err().includes('need a restart'))
     const line = server
       .err()
       .split('\n')
