@@ -61,7 +61,8 @@ export class KeyedQueue<Key> {
     try {
       return await queue.run(signal, work)
     } finally {
-      if (queue.isIdle) this.#queues.delete(key)
+      // Others may have finished it, and begun another.
+      if (queue.isIdle && this.#queues.get(key) === queue) this.#queues.delete(key)
     }
   }
 }
