@@ -125,11 +125,6 @@ export function anyArray(book: RuleBook, depth: number = book.limits.anyValueDep
   return book.once(`array-${depth}`, () => sequence(literal('['), optional(list(book, anyValue(book, depth - 1))), literal(']')))
 }
 
-/** A given JSON value in compact form. */
-export function givenValue(value: unknown): Expression {
-  return literal(JSON.stringify(value))
-}
-
 function list(book: RuleBook, item: Expression): Expression {
   return sequence(item, repeat(sequence(comma(book), item), 0))
 }
