@@ -263,7 +263,7 @@ class RemoteEngine implements Engine {
   #open(): Session {
     const { readTemplate, addsBos, toolFormat } = this.#options
     const { id, connections, profile, protocol, upstreamModel, contextLength, log, probesAbilities = false } = this.#options
-    const { now = () => performance.now(), random = Math.random, followsTemplate = false } = this.#options
+    const { now = () => performance.now(), random = Math.random, followsTemplate = false, observer } = this.#options
     const endpoints = this.#options.endpoints.map((endpoint) => ({ id: endpoint.url, ...endpoint }))
     const client = new UpstreamClient({ connections, endpoints })
     this.#state.current = { type: 'starting' }
@@ -275,10 +275,11 @@ class RemoteEngine implements Engine {
     const probe = { profile, protocol, upstreamModel, id, contextLength, templates, followsTemplate }
     return {
       client,
-      replicas: new Replicas({ endpoints, probe, client, log, probesAbilities, onDiscovered, now, random }),
+      replicas: new Replicas({ endpoints, probe, client, log, probesAbilities, onDiscovered, observer, now, random }),
       grammars: new GrammarCompiler(),
       templates,
       prompts: new OwnPrompts({ id, readTemplate, addsBos, toolFormat }),
+      observer,
       now,
       random,
     }

@@ -9,6 +9,7 @@ import { countUsage } from './count-tokens.ts'
 import type { AcquiredReplica } from './fleet/replicas.ts'
 import type { Progress } from './fleet/retry-rule.ts'
 import { type AttemptResult, type ReplicaTask, type RetryDeps, tryReplicas } from './fleet/try-replicas.ts'
+import { replyFacts } from './fleet/watch-attempt.ts'
 import { type CountedRequest, checkUpstream } from './servers/check-upstream.ts'
 import type { Profile } from './servers/profile.ts'
 import type { Upstream } from './servers/upstream.ts'
@@ -114,7 +115,7 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
       this.#emitWanted(event.type === 'usage' ? { servedBy: endpoint.id, ...event } : event)
     const pending = inTurn(last, named)
     if (pending !== undefined) await pending
-    return { type: 'answered', value: missing.length === 0 ? 'done' : { missing } }
+    return { type: 'answered', value: missing.length === 0 ? 'done' : { missing }, facts: replyFacts(last) }
   }
 
   progress({ upstream }: AcquiredReplica): Progress | undefined {

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { FleetObserver } from '../../contract/attempts.ts'
 import type { Adapter } from '../../contract/engine.ts'
 import type { MediaConverter } from '../../contract/media-converter.ts'
 import type { Sampling } from '../../contract/request.ts'
@@ -42,6 +43,8 @@ export type RemoteEngineOptions = {
   readonly isOwnServer?: true
   /** Servers that think unless they are told not to are told so where their template's default is off. */
   readonly followsTemplate?: boolean
+  /** Hears what becomes of attempts, and of servers that fail. */
+  readonly observer?: FleetObserver
   readonly log: Logger
   now?(): number
   random?(): number

@@ -1,3 +1,5 @@
+import type { EjectionReason } from '../../../contract/attempts.ts'
+
 /** `half-open`: the wait is over, and one trial request decides. */
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
@@ -16,6 +18,8 @@ export type BreakerOptions = {
   readonly failuresToOpen?: number
   readonly openMs?: number
   readonly maxOpenMs?: number
+  /** It was closed, and opens. */
+  onOpen?(reason: EjectionReason): void
 }
 
 /**
@@ -23,7 +27,7 @@ export type BreakerOptions = {
  * each failed trial. Times are milliseconds of any monotonic clock, passed in.
  */
 export class Breaker {
-  readonly #options: Required<BreakerOptions>
+  readonly #options: Required<Omit<BreakerOptions, 'onOpen'>> & Pick<BreakerOptions, 'onOpen'>
   #failures = 0
   #failedChecks = 0
   /** Openings since the last complete success, each soon after the wait before it: the exponent of the wait. */
@@ -38,8 +42,8 @@ export class Breaker {
   /** Incremented by each opening and closing: requests that began before say nothing about the time after. */
   #epoch = 0
 
-  constructor({ random, failuresToOpen = 3, openMs = 1000, maxOpenMs = 30_000 }: BreakerOptions) {
-    this.#options = { random, failuresToOpen, openMs, maxOpenMs }
+  constructor(options: BreakerOptions) {
+    this.#options = { failuresToOpen: 3, openMs: 1000, maxOpenMs: 30_000, ...options }
   }
 
   get failures(): number {
@@ -102,11 +106,11 @@ export class Breaker {
         return
       case 'failed':
         this.#failures += 1
-        if (isTrial || this.#failures >= this.#options.failuresToOpen) this.#open(nowMs)
+        if (isTrial || this.#failures >= this.#options.failuresToOpen) this.#open(nowMs, 'failures')
         return
       case 'refused':
         this.#failures += 1
-        this.#open(nowMs)
+        this.#open(nowMs, 'unreachable')
         this.#wasSeenDown = true
         return
       case 'doubtful':
@@ -126,7 +130,7 @@ export class Breaker {
     if (pass.epoch !== this.#epoch) return
     if (!pass.isAuxiliary) this.#hasFailedGeneration = true
     this.#failures += 1
-    if (this.#openUntilMs !== undefined || this.#failures >= this.#options.failuresToOpen) this.#open(nowMs)
+    if (this.#openUntilMs !== undefined || this.#failures >= this.#options.failuresToOpen) this.#open(nowMs, 'failures')
   }
 
   /**
@@ -146,7 +150,8 @@ export class Breaker {
       return
     }
     // Half-open, the check counts as a trial; when open, the current wait is long enough.
-    if (state === 'half-open' || (state === 'closed' && this.#failedChecks >= this.#options.failuresToOpen)) this.#open(nowMs)
+    if (state === 'half-open' || (state === 'closed' && this.#failedChecks >= this.#options.failuresToOpen))
+      this.#open(nowMs, 'health-check')
     if (this.#openUntilMs !== undefined) this.#wasSeenDown = true
   }
 
@@ -156,7 +161,8 @@ export class Breaker {
     return pass === this.#trial || (pass.isForced === true && pass.epoch === this.#epoch)
   }
 
-  #open(nowMs: number): void {
+  #open(nowMs: number, reason: EjectionReason): void {
+    if (this.#openUntilMs === undefined) this.#options.onOpen?.(reason)
     // Trouble of long ago says nothing about how long this one lasts.
     if (nowMs - this.#lastWaitEndMs > this.#options.maxOpenMs) this.#openings = 0
     this.#wait(nowMs, this.#openings)

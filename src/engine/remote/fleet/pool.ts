@@ -1,11 +1,14 @@
 import { ChurnMap } from '../../../base/churn.ts'
+import type { EjectionReason } from '../../../contract/attempts.ts'
 import { Breaker, type BreakerOptions, type BreakerPass, type BreakerState } from './breaker.ts'
 
 /** `weight` is above 0: weight 2 takes twice the tokens of weight 1. */
 export type PoolEndpoint = { readonly id: string; readonly weight: number }
 
-type PoolOptions = {
-  readonly breaker: BreakerOptions
+type PoolOptions<Endpoint> = {
+  readonly breaker: Omit<BreakerOptions, 'onOpen'>
+  /** A breaker that was closed has opened. */
+  onEjected?(endpoint: Endpoint, reason: EjectionReason): void
   /** How far the load of a replica may exceed the lowest, in tokens by weight, before its conversations move. */
   readonly spillOverTokens?: number
   readonly maxAffinityKeys?: number
@@ -90,12 +93,12 @@ type Member<Endpoint> = {
  */
 export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
   readonly #members: readonly Member<Endpoint>[]
-  readonly #options: Required<PoolOptions>
+  readonly #options: Required<Omit<PoolOptions<Endpoint>, 'onEjected'>>
   /** Which endpoint has read a prefix, least recently used first. */
   readonly #endpointByPrefix = new ChurnMap<string, Member<Endpoint>>()
   #turn = 0
 
-  constructor(endpoints: readonly Endpoint[], options: PoolOptions) {
+  constructor(endpoints: readonly Endpoint[], { onEjected, ...options }: PoolOptions<Endpoint>) {
     this.#options = {
       spillOverTokens: 4096,
       maxAffinityKeys: 10_000,
@@ -105,7 +108,7 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
     }
     this.#members = endpoints.map((endpoint) => ({
       endpoint,
-      breaker: new Breaker(options.breaker),
+      breaker: new Breaker({ onOpen: (reason) => onEjected?.(endpoint, reason), ...options.breaker }),
       activeRequests: 0,
       outstandingTokens: 0,
       busyUntilMs: Number.NEGATIVE_INFINITY,

@@ -1,15 +1,18 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { orAborted } from '../../../base/time-limit.ts'
+import type { FleetObserver } from '../../../contract/attempts.ts'
 import { AppError, messageOf } from '../../../contract/errors.ts'
 import type { Discovery, Upstream } from '../servers/upstream.ts'
 import type { Endpoint } from '../transport/client.ts'
+import { hostOf } from '../transport/upstream-url.ts'
 import { Discoveries, type DiscoveryOptions, type KnownReplica } from './discoveries.ts'
 import { startHealthChecks } from './health-check.ts'
 import { type AcquireRequest, type EndpointReport, type Lease, type NoLease, Pool, type RequestOutcome } from './pool.ts'
 import type { ReplicaStatus } from './retry-rule.ts'
 
 type ReplicaOptions = DiscoveryOptions & {
+  readonly observer?: FleetObserver | undefined
   /** Milliseconds of a monotonic clock. */
   now(): number
   random(): number
@@ -50,7 +53,10 @@ export class Replicas {
     this.#options = options
     // Every probe listens to it.
     setMaxListeners(0, this.#closed.signal)
-    this.#pool = new Pool(options.endpoints, { breaker: { random: options.random } })
+    this.#pool = new Pool(options.endpoints, {
+      breaker: { random: options.random },
+      onEjected: ({ url }, reason) => options.observer?.ejected(hostOf(url), reason),
+    })
     this.#discoveries = new Discoveries(options, this.#closed.signal)
   }
 

@@ -6,10 +6,10 @@ import { type FailureRow, type KeyOwner, rowOf } from './failure-table.ts'
 import type { RequestOutcome } from './pool.ts'
 import type { AcquiredReplica, Replicas } from './replicas.ts'
 import { decide, type FailedAttempt, nextAttempt, type Progress, untried } from './retry-rule.ts'
+import { type ReplyFacts, type WatchDeps, watchAttempts } from './watch-attempt.ts'
 
-export type RetryDeps = {
+export type RetryDeps = WatchDeps & {
   readonly replicas: Pick<Replicas, 'count' | 'acquire' | 'statuses' | 'pause' | 'throwIfClosed'>
-  now(): number
   random(): number
 }
 
@@ -33,32 +33,39 @@ export type ReplicaTask<T> = {
 }
 
 /** `not-sent`: the result was known without the replica, which says nothing about its health. */
-export type AttemptResult<T> = { readonly type: 'answered'; readonly value: T } | { readonly type: 'not-sent'; readonly value: T }
+export type AttemptResult<T> =
+  | { readonly type: 'answered'; readonly value: T; readonly facts?: ReplyFacts }
+  | { readonly type: 'not-sent'; readonly value: T }
 
 type AttemptEnd<T> = AttemptResult<T> | { readonly type: 'failed'; readonly error: unknown }
 
 export const noProgress: Progress = { hasAdvanced: false, hasBegun: false, canContinue: false }
 
 /** Tries the task on one replica after the other, as `decide` says. Rejects with the last failure. */
-export async function tryReplicas<T>({ replicas, now, random }: RetryDeps, task: ReplicaTask<T>): Promise<T> {
+export async function tryReplicas<T>(deps: RetryDeps, task: ReplicaTask<T>): Promise<T> {
+  const { replicas, now, random } = deps
   const { tokens, affinityKeys, isAuxiliary, signal } = task
   let state = untried
   const suspects: Suspect[] = []
+  const watch = watchAttempts(deps, task)
   while (true) {
     const { waitMs, ...wanted } = nextAttempt(state, replicas.count, isAuxiliary)
     const acquiring = replicas.acquire({ tokens, affinityKeys, isAuxiliary, ...wanted }, waitMs, signal)
     const replica = acquiring instanceof Promise ? await acquiring : acquiring
     const own = callerAccess(task.callerKeys, replica)
-    const seen = own === undefined ? replica : { ...replica, endpoint: own.endpoint }
+    const mine = own === undefined ? replica : { ...replica, endpoint: own.endpoint }
+    const seen = suspects.length === 0 ? mine : { ...mine, confirm: confirming(replica, task, suspects) }
     const beganMs = now()
     let end: AttemptEnd<T>
     try {
-      end = await task.attempt(suspects.length === 0 ? seen : { ...seen, confirm: confirming(replica, task, suspects) })
+      end = await task.attempt(watch?.began(seen) ?? seen)
     } catch (error) {
       end = { type: 'failed', error: own === undefined ? error : own.clean(error) }
     }
     const row = rowOfEnd(end, keyOwner(replica, own), signal)
-    replica.release(outcomeOf(end, row))
+    const outcome = outcomeOf(end, row)
+    replica.release(outcome)
+    watch?.ended(replica, end, outcome)
     if (end.type === 'answered') blame(suspects, replica, () => true)
     if (end.type !== 'failed') return end.value
     signal.throwIfAborted()

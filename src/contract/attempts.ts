@@ -1,0 +1,40 @@
+import type { FinishReason, Usage } from './event.ts'
+
+/** One attempt at a request, at one server of a remote model. */
+export type AttemptStart = {
+  /** Its host and port. */
+  readonly server: string
+  /** Its kind, such as `vllm`. */
+  readonly kind: string
+  /** Its name for the model. */
+  readonly model: string
+  /** 0: the first attempt at the request; each repetition and each continuation counts one more. */
+  readonly retry: number
+}
+
+/**
+ * `busy`: it has no room for the request now. `failed`: the server, or the connection to it. `refused`: the request or its key, not the
+ * server. `cancelled`: the request was no longer wanted.
+ */
+export type AttemptOutcome = 'ok' | 'busy' | 'failed' | 'refused' | 'cancelled'
+
+/** How an attempt ended. */
+export type AttemptEnd = {
+  readonly outcome: AttemptOutcome
+  /** How it failed: an HTTP status, or a word such as `connection`; never a text of the server. */
+  readonly error?: string
+  /** From its start to the first event of the reply; absent when none came. */
+  readonly firstChunkMs?: number
+  /** What the reply as a whole has cost, also where another server had begun it. */
+  readonly usage?: Usage
+  readonly finishReasons?: readonly FinishReason[]
+}
+
+/** Why a server gets no more requests for a while: it cannot be reached, fails requests, or fails its health checks. */
+export type EjectionReason = 'unreachable' | 'failures' | 'health-check'
+
+/** Hears what becomes of the attempts of one model, for metrics. */
+export interface FleetObserver {
+  attemptEnded(attempt: AttemptStart & AttemptEnd): void
+  ejected(server: string, reason: EjectionReason): void
+}
