@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { PerformanceObserver } from 'node:perf_hooks'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import { protocolNames } from '../../../src/engine/remote/servers/profile.ts'
 import { startApp } from '../http/app.ts'
-import { isFullCollection } from './collect-garbage.ts'
 
 /**
  * A server over one upstream, to be measured from outside: each line of its input is answered with what happened since the last.
@@ -24,11 +22,6 @@ let peakBytes = 0
 let stallMs = 0
 const warnings: string[] = []
 process.on('warning', ({ message }) => warnings.push(message))
-let fullCollections = 0
-const collections = new PerformanceObserver((list) => {
-  fullCollections += list.getEntries().filter(isFullCollection).length
-})
-collections.observe({ entryTypes: ['gc'] })
 let lastMs = cpuMs()
 setInterval(() => {
   const nowMs = cpuMs()
@@ -38,12 +31,11 @@ setInterval(() => {
 }, 5)
 process.stdout.write(`${JSON.stringify({ url: app.url })}\n`)
 for await (const _ of createInterface({ input: process.stdin })) {
-  process.stdout.write(`${JSON.stringify({ stallMs, peakBytes, warnings, fullCollections })}\n`)
+  process.stdout.write(`${JSON.stringify({ stallMs, peakBytes, warnings })}\n`)
   globalThis.gc?.()
   // Neither the collection itself nor its stall is counted.
   await pause(20)
   stallMs = 0
-  fullCollections = 0
   peakBytes = process.memoryUsage().rss
 }
 await app.close()

@@ -13,7 +13,6 @@ type Measured = {
     readonly stallMs: number
     readonly peakBytes: number
     readonly warnings: readonly string[]
-    readonly fullCollections: number
   }>
 }
 
