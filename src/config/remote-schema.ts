@@ -75,7 +75,9 @@ export const remoteModel = z
       .string()
       .min(1)
       .exactOptional()
-      .describe('The name of the model on the replicas; absent: its id, or the only model that they have.'),
+      .describe(
+        'The name of the model on the replicas, also where they do not list it; absent: its id, or the only model that they list.',
+      ),
     contextLength: contextLength.exactOptional().describe('Tokens that one request may use; absent: what the replicas report.'),
     toolFormat: toolFormat
       .exactOptional()

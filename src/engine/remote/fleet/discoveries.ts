@@ -115,6 +115,13 @@ export class Discoveries {
     const isSame = before !== undefined && isSameServer(before.discovery, found) && (found.version !== undefined || !wasDown)
     const discovery = isSame ? { ...found, abilities: before.discovery.abilities } : found
     if (isSame && isDeepStrictEqual(discovery, before.discovery)) return before
+    const { unlisted } = discovery
+    if (unlisted !== undefined && unlisted !== before?.discovery.unlisted) {
+      this.#options.log.warn(
+        { model: probe.id, server: hostOf(endpoint.url), reason: unlisted },
+        'model not listed by the server',
+      )
+    }
     const known = this.#set(endpoint, discovery)
     const mayProbe = probesAbilities && probe.profile === undefined && discovery.protocol === 'chat'
     if (!isSame && mayProbe && needsProbe(discovery.profile)) {

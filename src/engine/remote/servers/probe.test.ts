@@ -124,6 +124,35 @@ describe("the server's name of the model", () => {
     expect(await probe(models({ id: 'other' }))).toMatchObject({ model: 'other' })
   })
 
+  test.each<[string, Record<string, unknown>[]]>([
+    [
+      'other models',
+      [
+        { id: 'a', owned_by: 'vllm', max_model_len: 10 },
+        { id: 'b', owned_by: 'vllm' },
+      ],
+    ],
+    ['one other model', [{ id: 'a', owned_by: 'vllm', max_model_len: 10 }]],
+  ])('is believed where it is configured and the server lists %s, of which the kind is taken', async (_, listed) => {
+    const found = await probe(models(...listed), { upstreamModel: 'gateway/q' })
+    expect(found).toMatchObject({ model: 'gateway/q', profile: 'vllm', contextLength: undefined })
+    expect(found.unlisted).toMatch(/no model 'gateway\/q'; it has: a.*asked for nevertheless/)
+  })
+
+  test('leaves the kind open where the listed models are of several', async () => {
+    const listed = models({ id: 'a', owned_by: 'vllm' }, { id: 'b', owned_by: 'sglang' })
+    expect(await probe(listed, { upstreamModel: 'c' })).toMatchObject({ model: 'c', profile: 'openai' })
+  })
+
+  test.each<[string, Partial<ProbeOptions>, string]>([
+    ['ours', {}, 'm'],
+    ['the configured one', { upstreamModel: 'q' }, 'q'],
+  ])('is %s where the server lists `unknown` only, which names nothing', async (_, options, model) => {
+    const found = await probe(models({ id: 'unknown', owned_by: 'local' }), options)
+    expect(found).toMatchObject({ model, profile: 'openai' })
+    expect(found).not.toHaveProperty('unlisted')
+  })
+
   test('must be configured where there are several others, which are listed', async () => {
     await expect(probe(models({ id: 'a' }, { id: 'b' }))).rejects.toThrow("no model 'm'; it has: a, b")
   })

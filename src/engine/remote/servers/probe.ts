@@ -42,8 +42,9 @@ export async function probeServer(
       throw error
     }
   }
-  const entry = pickModel(await listModels(client, endpoint, { options, signal }), options)
-  const profile = options.profile ?? recogniseServer(entry)
+  const entries = (await listModels(client, endpoint, { options, signal })).map(asObject).filter(isNamed)
+  const entry = pickModel(entries, options)
+  const profile = options.profile ?? recogniseOwner(entry, entries)
   const props = describesItself(profile) ? asObject(await ask(propsPath(profile, entry))) : undefined
   const chatTemplate = asText(props?.chat_template)
   const thinking = chatTemplate === undefined ? undefined : await options.templates.readThinking(chatTemplate)
@@ -58,6 +59,8 @@ export async function probeServer(
     thinkingSwitch: thinking?.thinkingSwitch,
     isThinkingOff: options.followsTemplate === true && thinking?.isOffByDefault === true,
     abilities: {},
+    ...(entry === undefined &&
+      entries.length > 0 && { unlisted: `${notListed(entries, options)}: it is asked for nevertheless` }),
     modalities: readModalities(props?.modalities) ?? readCapabilities(entry?.capabilities),
   }
 }
@@ -98,22 +101,33 @@ function isUnauthorized(error: unknown): boolean {
   return error instanceof UpstreamError && error.failure.type === 'status' && [401, 403].includes(error.failure.status)
 }
 
-function pickModel(listed: readonly unknown[], { upstreamModel, id }: ProbeOptions): Loose | undefined {
-  const entries = listed.map(asObject).filter((entry) => entry !== undefined)
+/** Routers that ask none of their engines list a model of this name, which names nothing. */
+const namesNothing = 'unknown'
+
+function isNamed(entry: Loose | undefined): entry is Loose {
+  return entry !== undefined && entry.id !== namesNothing
+}
+
+/** The description of the model; undefined where the server lists none, or does not list the configured one. */
+function pickModel(entries: readonly Loose[], options: ProbeOptions): Loose | undefined {
+  const { upstreamModel, id } = options
   const wanted = upstreamModel ?? id
   const found =
     entries.find((entry) => entry.id === wanted || asArray(entry.aliases).includes(wanted)) ??
     // Ollama's default tag.
     entries.find((entry) => entry.id === `${wanted}:latest`)
-  if (found !== undefined) return found
+  // A list is a hint: routers and gateways answer to names that they do not list.
+  if (found !== undefined || upstreamModel !== undefined || entries.length === 0) return found
   const [only] = entries
   // A server with a single model takes any name for it.
-  if (entries.length === 1 && upstreamModel === undefined) return only
-  if (entries.length === 0) return undefined
+  if (entries.length === 1) return only
+  throw new AppError('model-unavailable', `${notListed(entries, options)}. Set \`upstreamModel\` to one of them`)
+}
+
+function notListed(entries: readonly Loose[], { upstreamModel, id }: ProbeOptions): string {
   const names = entries.slice(0, maxNames).map((entry) => shortened(asText(entry.id) ?? '?', 100))
   const more = entries.length > maxNames ? ` and ${entries.length - maxNames} more` : ''
-  const message = `the server has no model '${wanted}'; it has: ${names.join(', ')}${more}. Set \`upstreamModel\` to one of them`
-  throw new AppError('model-unavailable', message)
+  return `the server has no model '${upstreamModel ?? id}'; it has: ${names.join(', ')}${more}`
 }
 
 /** Model names that a message lists. */
@@ -127,6 +141,13 @@ const owners: Readonly<Record<string, ProfileName>> = {
   library: 'ollama',
   dragoman: 'dragoman',
   fireworks: 'fireworks',
+}
+
+/** Where the model is not listed, the kind that all listed ones agree on. */
+function recogniseOwner(entry: Loose | undefined, entries: readonly Loose[]): ProfileName {
+  if (entry !== undefined) return recogniseServer(entry)
+  const [kind = 'openai', ...others] = new Set(entries.map(recogniseServer))
+  return others.length === 0 ? kind : 'openai'
 }
 
 function recogniseServer(entry: Loose | undefined): ProfileName {

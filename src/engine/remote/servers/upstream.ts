@@ -22,6 +22,8 @@ export type Discovery = {
   readonly isThinkingOff?: boolean
   /** Observed abilities; they override the profile's. */
   readonly abilities: Abilities
+  /** The server lists models, but not the configured one. */
+  readonly unlisted?: string
   /** Undefined when the server does not report them. */
   readonly modalities: Modalities | undefined
 }
