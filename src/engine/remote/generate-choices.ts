@@ -18,7 +18,7 @@ export function generateChoices(deps: GenerationDeps, prepared: PreparedRequest,
   const plan: ReplyPlan = {
     firstChoice: 0,
     // A single replica leaves no choice.
-    affinityKeys: deps.replicas.count === 1 ? [] : affinityKeys(request.prompt, request.forwarded?.promptCacheKey),
+    affinityKeys: deps.replicas.count === 1 ? [] : affinityKeys(request.prompt, [request.forwarded?.promptCacheKey]),
     tokens: estimateTokens(request),
     ...prepared,
   }

@@ -6,6 +6,7 @@ import type { GenerationRequest } from '../../contract/request.ts'
 import type { GrammarCompiler } from '../../threads/grammar-compiler.ts'
 import type { CheckedRequest } from './check-request.ts'
 import { countUsage } from './count-tokens.ts'
+import type { AffinityKey } from './fleet/affinity.ts'
 import type { AcquiredReplica } from './fleet/replicas.ts'
 import type { Progress } from './fleet/retry-rule.ts'
 import { type AttemptResult, type ReplicaTask, type RetryDeps, tryReplicas } from './fleet/try-replicas.ts'
@@ -29,7 +30,7 @@ export type GenerationDeps = RetryDeps & {
 export type ReplyPlan = CountedRequest & {
   /** The number of the reply's first choice. */
   readonly firstChoice: number
-  readonly affinityKeys: readonly string[]
+  readonly affinityKeys: readonly AffinityKey[]
   /** The likely cost. */
   readonly tokens: number
   /** The result of the check of this very request; absent for a request derived from the checked one. */
@@ -84,7 +85,7 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
     return this.#plan.tokens
   }
 
-  get affinityKeys(): readonly string[] {
+  get affinityKeys(): readonly AffinityKey[] {
     return this.#plan.affinityKeys
   }
 

@@ -55,11 +55,16 @@ export class Breaker {
     return nowMs < this.#openUntilMs ? 'open' : 'half-open'
   }
 
+  /** From when on `enter` gives a pass: negative infinity while it is closed, infinity while a trial runs. */
+  get admitsFromMs(): number {
+    if (this.#openUntilMs === undefined) return Number.NEGATIVE_INFINITY
+    return this.#trial === undefined ? this.#openUntilMs : Number.POSITIVE_INFINITY
+  }
+
   /** The earliest time at which `enter` may give a pass; while a trial runs, when to ask again. */
   admitsAtMs(nowMs: number): number {
-    if (this.#openUntilMs === undefined) return nowMs
-    if (this.#trial !== undefined) return nowMs + this.#options.openMs
-    return Math.max(nowMs, this.#openUntilMs)
+    const fromMs = this.admitsFromMs
+    return fromMs === Number.POSITIVE_INFINITY ? nowMs + this.#options.openMs : Math.max(nowMs, fromMs)
   }
 
   /** A pass, or undefined when the endpoint may not be used now. Half-open, one at a time. */
@@ -80,13 +85,14 @@ export class Breaker {
 
   /**
    * The endpoint has begun to reply. A trial closes the breaker here, because its reply may take minutes; until it has ended
-   * well, one failure opens the breaker again.
+   * well, one failure opens the breaker again. Returns whether that has closed it.
    */
-  confirm(pass: BreakerPass): void {
-    if (!this.#isTrial(pass)) return
+  confirm(pass: BreakerPass): boolean {
+    if (!this.#isTrial(pass)) return false
     this.#close()
     this.#failures = this.#options.failuresToOpen - 1
     pass.epoch = this.#epoch
+    return true
   }
 
   leave(pass: BreakerPass, result: BreakerResult, nowMs: number): void {

@@ -16,21 +16,19 @@ export type DiscoveryOptions = {
   /** Servers of unknown kind are probed with small requests. */
   readonly probesAbilities: boolean
   /** Called whenever a probe has found out what a replica is. */
-  onDiscovered(): void
+  onDiscovered(id: string): void
 }
 
 /** A replica after a successful probe. Its `upstream` stays the same object until a probe finds something new. */
 export type KnownReplica = { readonly discovery: Discovery; readonly upstream: Upstream }
-
-const none: readonly string[] = []
 
 /** What each replica of a model is. A probe is shared by all who wait for it, and outlives them. */
 export class Discoveries {
   readonly #options: DiscoveryOptions
   readonly #closed: AbortSignal
   readonly #known = new Map<string, KnownReplica>()
-  /** The same, in the order of the endpoints: every request reads it. */
-  #inOrder: readonly KnownReplica[] = []
+  /** The same in the order of the endpoints, and what is different among them: every request reads it. Absent after a change. */
+  #inOrder: { readonly known: readonly KnownReplica[]; readonly upstreams: readonly Upstream[] } | undefined
   /** Why the last probe of a replica failed. */
   readonly #failures = new Map<string, string>()
   readonly #probes = new Map<string, Promise<KnownReplica>>()
@@ -48,13 +46,18 @@ export class Discoveries {
 
   /** Known replicas, in the order of the endpoints. */
   get known(): readonly KnownReplica[] {
-    return this.#inOrder
+    return this.#ordered().known
   }
 
-  /** Ids of the replicas that no probe has reached yet. */
-  get unknownIds(): readonly string[] {
-    if (this.#known.size === this.#options.endpoints.length) return none
-    return this.#options.endpoints.map(({ id }) => id).filter((id) => !this.#known.has(id))
+  /** What known replicas are, each kind once: replicas that are alike have the same object. */
+  get upstreams(): readonly Upstream[] {
+    return this.#ordered().upstreams
+  }
+
+  /** Whether a replica is known that is not among these. */
+  hasKnown(except: ReadonlySet<string>): boolean {
+    for (const id of this.#known.keys()) if (!except.has(id)) return true
+    return false
   }
 
   /** Why probes failed, each reason once; empty when none did. */
@@ -133,11 +136,21 @@ export class Discoveries {
   }
 
   #set(endpoint: Endpoint, discovery: Discovery): KnownReplica {
-    const known = { discovery, upstream: upstreamOf(discovery) }
+    const found = upstreamOf(discovery)
+    const upstream = this.upstreams.find((other) => isDeepStrictEqual(other, found)) ?? found
+    const known = { discovery, upstream }
     this.#known.set(endpoint.id, known)
-    this.#inOrder = this.#options.endpoints.flatMap(({ id }) => this.#known.get(id) ?? [])
-    this.#options.onDiscovered()
+    this.#inOrder = undefined
+    this.#options.onDiscovered(endpoint.id)
     return known
+  }
+
+  #ordered() {
+    if (this.#inOrder === undefined) {
+      const known = this.#options.endpoints.flatMap(({ id }) => this.#known.get(id) ?? [])
+      this.#inOrder = { known, upstreams: [...new Set(known.map(({ upstream }) => upstream))] }
+    }
+    return this.#inOrder
   }
 
   #onFailure({ id, url }: Endpoint, reason: string): void {

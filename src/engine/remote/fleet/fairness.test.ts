@@ -47,11 +47,12 @@ function fleetOf(kind: (typeof profileNames)[number], count: number) {
       while (true) {
         const lease = pool.acquire({ nowMs: time.nowMs, ...wanted })
         if (lease.type === 'lease') {
-          const { endpoint, confirm, release, blame } = lease
+          const { endpoint, confirm, learn, release, blame } = lease
           return {
             endpoint,
             upstream,
             confirm,
+            learn,
             release: (outcome) => release(outcome, time.nowMs),
             blame: () => blame(time.nowMs),
           }
@@ -60,12 +61,9 @@ function fleetOf(kind: (typeof profileNames)[number], count: number) {
         await time.sleep(Math.min(250, Math.max(10, lease.retryAtMs - time.nowMs)))
       }
     },
-    statuses: () =>
-      reports().map(({ id, retryAtMs, breaker }) => ({
-        id,
-        isKnown: true,
-        isUsable: retryAtMs === undefined && breaker === 'closed',
-      })),
+    hasKnown: (except) => endpoints.some(({ id }) => !except.has(id)),
+    isUsable: (id) => pool.isUsable(id, time.nowMs),
+    hasUsable: (...except) => pool.hasUsable(time.nowMs, ...except),
     pause: (ms) => time.sleep(ms),
     throwIfClosed: () => undefined,
   }

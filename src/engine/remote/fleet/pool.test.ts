@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import type { AffinityKey, AffinityOptions } from './affinity.ts'
 import { type AcquireRequest, type Lease, Pool, type PoolEndpoint, type RequestOutcome } from './pool.ts'
 
 const ok: RequestOutcome = { type: 'ok' }
@@ -27,37 +29,210 @@ test('equals take turns', () => {
 
 test('a conversation returns to the replica that read its longest known prefix', () => {
   const pool = createPool([1, 1, 1])
-  take(pool, 10, { affinityKeys: ['system'] }).release(ok, 0)
-  take(pool, 10, { affinityKeys: ['turn 1', 'other system'] }).release(ok, 0)
-  expect(idOf(take(pool, 10, { affinityKeys: ['turn x', 'system'] }))).toBe('0')
-  expect(idOf(take(pool, 10, { affinityKeys: ['turn 3', 'turn 1', 'system'] }))).toBe('1')
+  take(pool, 10, { affinityKeys: keys('system') }).release(ok, 0)
+  take(pool, 10, { affinityKeys: keys('turn 1', 'other system') }).release(ok, 0)
+  expect(take(pool, 10, { affinityKeys: keys('turn x', 'system') })).toMatchObject({ endpoint: { id: '0' }, affinity: 'hit' })
+  expect(idOf(take(pool, 10, { affinityKeys: keys('turn 3', 'turn 1', 'system') }))).toBe('1')
+  expect(take(pool, 10, { affinityKeys: keys('unheard of') }).affinity).toBe('new')
+  expect(take(pool, 10).affinity).toBeUndefined()
+  expect(pool.affinityOutcomes).toEqual({ hit: 2, moved: 0, new: 3 })
 })
 
-test('it spills over when its replica has too much load, and then stays there', () => {
-  const pool = createPool([1, 1], { spillOverTokens: 100 })
-  const keys = { affinityKeys: ['k'] }
-  expect(idOf(take(pool, 100, keys))).toBe('0')
-  expect(idOf(take(pool, 1, keys))).toBe('0')
-  expect(idOf(take(pool, 1, keys))).toBe('1')
-  expect(idOf(take(pool, 1, keys))).toBe('1')
+test('it moves when its replica has more load than one and a half times the mean and the request, and then stays there', () => {
+  const pool = createPool([1, 1, 1, 1])
+  const k = { affinityKeys: keys('k') }
+  expect(idOf(take(pool, 100, k))).toBe('0')
+  // 100 <= 1.5 * 25 + 100, then 200 > 1.5 * 50 + 100.
+  expect(take(pool, 100, k)).toMatchObject({ endpoint: { id: '0' }, affinity: 'hit' })
+  expect(take(pool, 100, k)).toMatchObject({ endpoint: { id: '1' }, affinity: 'moved' })
+  expect(take(pool, 10, k)).toMatchObject({ endpoint: { id: '1' }, affinity: 'hit' })
 })
 
-test('least recently used prefixes are evicted first', () => {
-  const pool = createPool([1, 1], { maxAffinityKeys: 2 })
-  take(pool, 1, { affinityKeys: ['a'] }).release(ok, 0)
-  take(pool, 1, { affinityKeys: ['b'] }).release(ok, 0)
-  take(pool, 1, { affinityKeys: ['a'] }).release(ok, 0)
-  take(pool, 1, { affinityKeys: ['c'] }).release(ok, 0)
-  // b was evicted, so that replica 0 has its turn; a is still known.
-  expect(idOf(take(pool, 1, { affinityKeys: ['a'] }))).toBe('0')
-  expect(pool.describe(0)[0]?.activeRequests).toBe(1)
-  expect(idOf(take(pool, 1, { affinityKeys: ['b'] }))).toBe('1')
+test('a bound of its own, and load by weight', () => {
+  const pool = createPool([1, 4], { bound: 10 })
+  take(pool, 100, { affinityKeys: keys('k') })
+  for (let count = 0; count < 5; count++) expect(idOf(take(pool, 100, { affinityKeys: keys('k') }))).toBe('0')
+  const heavy = createPool([4, 1, 1])
+  take(heavy, 100, { affinityKeys: keys('k') })
+  expect(idOf(take(heavy, 100, { affinityKeys: keys('k') }))).toBe('0')
+  // 200 / 4 <= 1.5 * 200 / 6 + 100 / 4
+  expect(idOf(take(heavy, 100, { affinityKeys: keys('k') }))).toBe('0')
+})
+
+test('of several replicas that have read a prefix, the least loaded is chosen', () => {
+  const pool = createPool([1, 1, 1])
+  const k = { affinityKeys: keys('k') }
+  take(pool, 1, { ...k, avoid: new Set(['1', '2']) }).release(ok, 0)
+  take(pool, 1, { ...k, avoid: new Set(['0', '2']) }).release(ok, 0)
+  const first = idOf(take(pool, 1000, k))
+  expect(['0', '1']).toContain(first)
+  expect(idOf(take(pool, 1000, k))).toBe(first === '0' ? '1' : '0')
+})
+
+test('a prefix below a tenth of the prompt does not decide', () => {
+  const pool = createPool([1, 1])
+  const withShare = (share: number) => keys('k').map((key) => ({ ...key, share }))
+  take(pool, 1, { affinityKeys: withShare(1) }).release(ok, 0)
+  expect(take(pool, 1, { affinityKeys: withShare(0.09) })).toMatchObject({ endpoint: { id: '1' }, affinity: 'new' })
+  expect(take(pool, 1, { affinityKeys: withShare(0.1) }).affinity).toBe('hit')
+})
+
+test('a prompt that its replica has read costs what is new of it', () => {
+  const pool = createPool([1, 1])
+  const prompt = {
+    promptTokens: 1000,
+    affinityKeys: keys('longer', 'k').map((key, index) => ({ ...key, share: index === 0 ? 1 : 0.8 })),
+  }
+  take(pool, 1100, { promptTokens: 1000, affinityKeys: keys('k').map((key) => ({ ...key, share: 1 })) })
+  expect(pool.describe(0)[0]?.outstandingTokens).toBe(1100)
+  const lease = take(pool, 1100, prompt)
+  expect(pool.describe(0)[0]?.outstandingTokens).toBe(1100 + 300)
+  lease.release(ok, 0)
+  expect(pool.describe(0)[0]?.outstandingTokens).toBe(1100)
+})
+
+describe('what replicas report about their caches', () => {
+  const long = { promptTokens: 2000, affinityKeys: keys('k').map((key) => ({ ...key, share: 1 })) }
+  const turn = (pool: Pool, cachedTokens: number) => {
+    const lease = take(pool, 2000, long)
+    lease.learn(2000, cachedTokens)
+    lease.release(ok, 0)
+    return lease
+  }
+
+  test('one that reports twice that it has lost a long prefix is forgotten', () => {
+    const pool = createPool([1, 1])
+    turn(pool, 0)
+    expect([turn(pool, 1900), turn(pool, 0), turn(pool, 1900), turn(pool, 0)].map(idOf)).toEqual(['0', '0', '0', '0'])
+    turn(pool, 0)
+    expect(take(pool, 2000, long)).toMatchObject({ endpoint: { id: '1' }, affinity: 'new' })
+  })
+
+  test('one that never reports a cached token says nothing', () => {
+    const pool = createPool([1, 1])
+    expect([turn(pool, 0), turn(pool, 0), turn(pool, 0), turn(pool, 0)].map(idOf)).toEqual(['0', '0', '0', '0'])
+  })
+})
+
+describe('replicas that come and go', () => {
+  const k = { affinityKeys: keys('k') }
+
+  test('a new one gets requests, and a removed one no more, while its leases end', () => {
+    const pool = createPool([1])
+    const old = take(pool, 100, k)
+    pool.add({ id: 'new', weight: 1 }, 0)
+    expect(idOf(take(pool, 10))).toBe('new')
+    pool.remove('0', 0)
+    expect(idOf(take(pool, 10, k))).toBe('new')
+    old.release(ok, 0)
+    expect(pool.describe(0)).toMatchObject([{ id: 'new', outstandingTokens: 20 }])
+    expect([pool.size, pool.has('0'), pool.has('new')]).toEqual([1, false, true])
+    expect(() => pool.add({ id: 'new', weight: 1 }, 0)).toThrow('in the pool already')
+  })
+
+  test.each([
+    { name: 'within a minute keeps its prefixes', backMs: 60_000, affinity: 'hit' },
+    { name: 'later is a new one', backMs: 60_001, affinity: 'new' },
+  ])('an address that is back $name', ({ backMs, affinity }) => {
+    const pool = createPool([1, 1])
+    take(pool, 10, k).release(refused, 0)
+    pool.remove('0', 0)
+    pool.add({ id: '0', weight: 1 }, backMs)
+    expect(pool.describe(backMs).find(({ id }) => id === '0')).toMatchObject({ breaker: 'closed', failures: 0 })
+    expect(take(pool, 10, { ...k, nowMs: backMs }).affinity).toBe(affinity)
+  })
+
+  test('an empty pool, and one without a fit replica, say when to ask again', () => {
+    const pool = createPool([1])
+    const request = { nowMs: 50, tokens: 1, affinityKeys: [] }
+    expect(pool.acquire({ ...request, unfit: new Set(['0']) })).toEqual({ type: 'none', retryAtMs: 1050 })
+    pool.remove('0', 50)
+    expect(pool.acquire({ ...request, failed: new Set() })).toEqual({ type: 'none', retryAtMs: 1050 })
+    expect(pool.hasUsable(50)).toBe(false)
+    expect(pool.stateOf('0', 50)).toBe('open')
+  })
+
+  test('one that drains gets no requests until it no longer drains', () => {
+    const pool = createPool([1, 1])
+    take(pool, 10, k).release(ok, 0)
+    pool.setDraining('0', true, 0)
+    expect(pool.describe(0)[0]).toMatchObject({ isDraining: true })
+    expect(pool.isUsable('0', 0)).toBe(false)
+    expect(take(pool, 10, k)).toMatchObject({ endpoint: { id: '1' }, affinity: 'moved' })
+    expect(idOf(take(pool, 10))).toBe('1')
+    pool.setDraining('1', true, 0)
+    expect(pool.acquire({ nowMs: 0, tokens: 1, affinityKeys: [], failed: new Set() }).type).toBe('none')
+    pool.setDraining('0', false, 0)
+    expect(idOf(take(pool, 10))).toBe('0')
+    expect(pool.describe(0)[0]).not.toHaveProperty('isDraining')
+  })
+
+  test('one whose weight grows gets a growing share', () => {
+    const pool = createPool([1, 1])
+    pool.setWeight('0', 0.1, 0)
+    expect(pool.describe(0)[0]?.weight).toBe(0.1)
+    const shareOf = (count: number) => {
+      const leases = Array.from({ length: count }, () => take(pool, 10))
+      for (const lease of leases) lease.release(ok, 0)
+      return leases.filter((lease) => idOf(lease) === '0').length / count
+    }
+    expect(shareOf(110)).toBeCloseTo(0.1, 1)
+    pool.setWeight('0', 1, 0)
+    expect(shareOf(110)).toBeCloseTo(0.5, 1)
+  })
+
+  test('those that no probe has reached come last', () => {
+    const pool = new Pool([endpoint('0'), endpoint('1')], { breaker: { random: () => 0.5 }, areKnown: false })
+    pool.setKnown('1', 0)
+    expect([take(pool, 10), take(pool, 10)].map(idOf)).toEqual(['1', '1'])
+    expect(idOf(take(pool, 10, { avoid: new Set(['1']) }))).toBe('0')
+    pool.setKnown('0', 0)
+    expect(idOf(take(pool, 1))).toBe('0')
+  })
+})
+
+test('what the retry rule asks: which replicas are usable, and whether any other is', () => {
+  const pool = createPool([1, 1, 1])
+  const none = new Set<string>()
+  take(pool, 1, { avoid: new Set(['1', '2']) }).release(refused, 0)
+  take(pool, 1, { avoid: new Set(['0', '2']) }).release({ type: 'busy', retryAfterMs: 1000 }, 0)
+  expect(['0', '1', '2', '3'].map((id) => pool.isUsable(id, 0))).toEqual([false, false, true, false])
+  expect(['0', '1', '2', '3'].map((id) => pool.stateOf(id, 0))).toEqual(['open', 'closed', 'closed', 'open'])
+  expect(pool.hasUsable(0, none, none)).toBe(true)
+  expect(pool.hasUsable(0, new Set(['2']), none)).toBe(false)
+  expect(pool.hasUsable(1000, none, new Set(['2']))).toBe(true)
+  // Half-open, it is not usable in this sense: a trial decides.
+  expect(pool.hasUsable(1000, new Set(['1']), new Set(['2']))).toBe(false)
+})
+
+test.each([10, 1000])('a choice among %i replicas looks at a few of them', (count) => {
+  let looks = 0
+  const endpoints = Array.from({ length: count }, (_, index) => ({
+    weight: 1,
+    get id() {
+      looks += 1
+      return `${index}`
+    },
+  }))
+  const pool = new Pool(endpoints, { breaker: { random: () => 0.5 } })
+  for (let index = 0; index < 5; index++) take(pool, 10, { avoid: new Set(['x']) }).release(refused, 0)
+  looks = 0
+  const excepted = new Set(['5', '6', '7'])
+  for (let index = 0; index < 100; index++) {
+    const request = { affinityKeys: keys(`${index % 50}`, 'system'), avoid: excepted, unfit: new Set(['8']), failed: excepted }
+    const lease = take(pool, 10, request)
+    lease.confirm()
+    pool.hasUsable(0, excepted)
+    if (index % 2 === 0) lease.release(ok, 0)
+    pool.checksDue(0)
+  }
+  expect(looks).toBeLessThan(100 * 40)
 })
 
 test('a busy replica is avoided until its Retry-After, unless none is left', () => {
   const pool = createPool([1, 1])
-  take(pool, 10, { affinityKeys: ['k'] }).release({ type: 'busy', retryAfterMs: 5000 }, 0)
-  expect(idOf(take(pool, 10, { affinityKeys: ['k'] }))).toBe('1')
+  take(pool, 10, { affinityKeys: keys('k') }).release({ type: 'busy', retryAfterMs: 5000 }, 0)
+  expect(idOf(take(pool, 10, { affinityKeys: keys('k') }))).toBe('1')
   expect(idOf(take(pool, 10))).toBe('1')
   expect(pool.describe(0)[0]).toMatchObject({ breaker: 'closed', retryAtMs: 5000 })
   take(pool, 10).release({ type: 'busy', retryAfterMs: 9000 }, 0)
@@ -98,16 +273,15 @@ test('an open breaker takes a replica out; when all are open, the pool says when
 
 test('a request that no replica has failed is never kept waiting by what others met', () => {
   const pool = createPool([1, 1])
-  take(pool, 1, { affinityKeys: ['k'] }).release(refused, 0)
+  take(pool, 1, { affinityKeys: keys('k') }).release(refused, 0)
   take(pool, 1).release(refused, 0)
   expect(pool.acquire({ nowMs: 0, tokens: 1, affinityKeys: [] }).type).toBe('none')
-  const fresh = { affinityKeys: ['k'], failed: new Set<string>() }
+  const fresh = { affinityKeys: keys('k'), failed: new Set<string>() }
   expect(idOf(take(pool, 1, fresh))).toBe('0')
   expect(idOf(take(pool, 1, { ...fresh, failed: new Set(['0']) }))).toBe('1')
   expect(pool.acquire({ nowMs: 0, tokens: 1, ...fresh, failed: new Set(['0', '1']) }).type).toBe('none')
   expect(pool.acquire({ nowMs: 0, tokens: 1, ...fresh, failed: new Set(['0']), unfit: new Set(['1']) }).type).toBe('none')
-  // Its conversation is at the other one by now.
-  take(pool, 1, fresh).release(ok, 0)
+  take(pool, 1, { ...fresh, failed: new Set(['0']) }).release(ok, 0)
   expect(pool.describe(0).map(({ breaker }) => breaker)).toEqual(['open', 'closed'])
 })
 
@@ -167,7 +341,7 @@ test('in any sequence no open replica is chosen, there is at most one trial, and
         const before = new Map(pool.describe(nowMs).map((report) => [report.id, report]))
         const lease = leases[index % Math.max(1, leases.length)]
         if (type === 'acquire') {
-          const affinityKeys = keyCount === 0 ? [] : [`${index % keyCount}`]
+          const affinityKeys = keyCount === 0 ? [] : keys(`${index % keyCount}`)
           const taken = pool.acquire({ nowMs, tokens, affinityKeys, avoid: new Set(avoided) })
           const states = [...before.values()]
           if (taken.type === 'none') {
@@ -205,11 +379,23 @@ test('in any sequence no open replica is chosen, there is at most one trial, and
   )
 })
 
-function createPool(weights: number[], options: { spillOverTokens?: number; maxAffinityKeys?: number } = {}) {
+function createPool(weights: number[], affinity: AffinityOptions = {}) {
   return new Pool(
-    weights.map((weight, index) => ({ id: `${index}`, weight })),
-    { breaker: { random: () => 0.5 }, ...options },
+    weights.map((weight, index) => endpoint(`${index}`, weight)),
+    { breaker: { random: () => 0.5 }, affinity },
   )
+}
+
+function endpoint(id: string, weight = 1): PoolEndpoint {
+  return { id, weight }
+}
+
+/** A key for each text. */
+function keys(...texts: string[]): AffinityKey[] {
+  return texts.map((text) => {
+    const digest = createHash('sha1').update(text).digest()
+    return { high: digest.readUInt32LE(0), low: digest.readUInt32LE(4), share: 0.5 }
+  })
 }
 
 function take(pool: Pool, tokens: number, request: Partial<AcquireRequest> = {}): Lease<PoolEndpoint> {

@@ -1,17 +1,20 @@
-import { ChurnMap } from '../../../base/churn.ts'
 import type { EjectionReason } from '../../../contract/attempts.ts'
+import { Affinity, type AffinityKey, type AffinityOptions, type AffinityOutcome, type Sought } from './affinity.ts'
 import { Breaker, type BreakerOptions, type BreakerPass, type BreakerState } from './breaker.ts'
+import { CheckTimes } from './check-times.ts'
+import type { Member, PoolEndpoint } from './member.ts'
+import { Standings } from './standings.ts'
 
-/** `weight` is above 0: weight 2 takes twice the tokens of weight 1. */
-export type PoolEndpoint = { readonly id: string; readonly weight: number }
+export type { PoolEndpoint } from './member.ts'
 
 type PoolOptions<Endpoint> = {
   readonly breaker: Omit<BreakerOptions, 'onOpen'>
   /** A breaker that was closed has opened. */
   onEjected?(endpoint: Endpoint, reason: EjectionReason): void
-  /** How far the load of a replica may exceed the lowest, in tokens by weight, before its conversations move. */
-  readonly spillOverTokens?: number
-  readonly maxAffinityKeys?: number
+  /** Absent: as `Affinity` has it. */
+  readonly affinity?: AffinityOptions
+  /** False: endpoints come last until `setKnown`. */
+  readonly areKnown?: boolean
   /** An endpoint without a success for so long is due for a check. */
   readonly checkIntervalMs?: number
   /** The same while its breaker is not closed. */
@@ -33,8 +36,12 @@ export type RequestOutcome =
 export type Lease<Endpoint> = {
   readonly type: 'lease'
   readonly endpoint: Endpoint
+  /** Whether the endpoint is one that has read the prompt's longest known prefix; absent for a request without keys. */
+  readonly affinity?: AffinityOutcome
   /** The reply has begun: a half-open endpoint takes more requests from here on. */
   confirm(): void
+  /** How many of the prompt's tokens the endpoint had in its cache. */
+  learn(inputTokens: number, cachedTokens: number): void
   /** Must be called once; further calls do nothing. */
   release(outcome: RequestOutcome, nowMs: number): void
   /** After a doubtful release: another endpoint has answered the same request. To be called once at most. */
@@ -46,13 +53,15 @@ export type NoLease = { readonly type: 'none'; readonly retryAtMs: number }
 
 export type AcquireRequest = {
   readonly nowMs: number
-  /** The likely cost of the request. */
+  /** The likely cost of the request: its prompt and its output. */
   readonly tokens: number
+  /** Those of the prompt, which an endpoint may have in its cache; absent: 0. */
+  readonly promptTokens?: number
   /** The longest prefix first. */
-  readonly affinityKeys: readonly string[]
+  readonly affinityKeys: readonly AffinityKey[]
   /** Endpoints to use only when no other may be used. */
   readonly avoid?: ReadonlySet<string>
-  /** Endpoints to skip. Must not contain all of them. */
+  /** Endpoints to skip. */
   readonly unfit?: ReadonlySet<string>
   /**
    * Endpoints that have failed this request. While no breaker admits it, it goes to another one nevertheless: what other requests
@@ -69,46 +78,71 @@ export type EndpointReport = {
   readonly breaker: BreakerState
   readonly failures: number
   readonly lastFailure?: string
+  /** It gets no new requests. */
+  readonly isDraining?: true
   readonly activeRequests: number
   readonly outstandingTokens: number
   /** Absent when it may be used now. */
   readonly retryAtMs?: number
 }
 
-type Member<Endpoint> = {
-  readonly endpoint: Endpoint
-  readonly breaker: Breaker
-  activeRequests: number
-  outstandingTokens: number
-  busyUntilMs: number
-  lastFailure: string | undefined
-  lastSuccessMs: number
-  lastCheckMs: number
-  isChecking: boolean
+type Granted<Endpoint extends PoolEndpoint> = {
+  readonly pass: BreakerPass
+  readonly sought: Sought<Endpoint> | undefined
+  readonly request: AcquireRequest
 }
 
+/** An address that is back within this time has kept its cache. */
+const rememberRemovedMs = 60_000
+/** When to ask again while no endpoint could do the request. */
+const askAgainMs = 1000
+
 /**
- * Chooses a replica for each request: the least loaded in tokens by weight, or the one that has read the conversation before.
- * No I/O and no clock: all times are milliseconds of one monotonic clock, passed in.
+ * Chooses a replica for each request: one that has read the conversation before, or the least loaded in tokens by weight. The set of
+ * replicas may change at any time. No I/O and no clock: all times are milliseconds of one monotonic clock, passed in.
  */
 export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
-  readonly #members: readonly Member<Endpoint>[]
-  readonly #options: Required<Omit<PoolOptions<Endpoint>, 'onEjected'>>
-  /** Which endpoint has read a prefix, least recently used first. */
-  readonly #endpointByPrefix = new ChurnMap<string, Member<Endpoint>>()
+  readonly #members = new Map<string, Member<Endpoint>>()
+  readonly #options: PoolOptions<Endpoint>
+  readonly #standings = new Standings<Endpoint>()
+  readonly #affinity: Affinity<Endpoint>
+  readonly #checks: CheckTimes<Endpoint>
+  /** The numbers of removed endpoints, which last removed last. */
+  readonly #removed = new Map<string, { readonly number: number; readonly untilMs: number }>()
+  #lastNumber = 0
   #turn = 0
 
-  constructor(endpoints: readonly Endpoint[], { onEjected, ...options }: PoolOptions<Endpoint>) {
-    this.#options = {
-      spillOverTokens: 4096,
-      maxAffinityKeys: 10_000,
-      checkIntervalMs: 10_000,
-      downCheckIntervalMs: 1000,
-      ...options,
-    }
-    this.#members = endpoints.map((endpoint) => ({
+  constructor(endpoints: readonly Endpoint[], options: PoolOptions<Endpoint>) {
+    const { checkIntervalMs = 10_000, downCheckIntervalMs = 1000 } = options
+    this.#options = options
+    this.#affinity = new Affinity(this.#standings, options.affinity)
+    this.#checks = new CheckTimes({ checkIntervalMs, downCheckIntervalMs })
+    for (const endpoint of endpoints) this.add(endpoint, Number.NEGATIVE_INFINITY)
+  }
+
+  get size(): number {
+    return this.#members.size
+  }
+
+  has(id: string): boolean {
+    return this.#members.has(id)
+  }
+
+  /** An endpoint from here on. Its id must not be in the pool. */
+  add(endpoint: Endpoint, nowMs: number): void {
+    if (this.#members.has(endpoint.id)) throw new Error(`${endpoint.id} is in the pool already`)
+    const removed = this.#removed.get(endpoint.id)
+    this.#removed.delete(endpoint.id)
+    const isBack = removed !== undefined && nowMs <= removed.untilMs
+    if (!isBack) this.#lastNumber += 1
+    const member: Member<Endpoint> = {
       endpoint,
-      breaker: new Breaker({ onOpen: (reason) => onEjected?.(endpoint, reason), ...options.breaker }),
+      number: isBack ? removed.number : this.#lastNumber,
+      breaker: new Breaker({ onOpen: (reason) => this.#options.onEjected?.(endpoint, reason), ...this.#options.breaker }),
+      weight: endpoint.weight,
+      isKnown: this.#options.areKnown ?? true,
+      isDraining: false,
+      isRemoved: false,
       activeRequests: 0,
       outstandingTokens: 0,
       busyUntilMs: Number.NEGATIVE_INFINITY,
@@ -116,62 +150,121 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
       lastSuccessMs: Number.NEGATIVE_INFINITY,
       lastCheckMs: Number.NEGATIVE_INFINITY,
       isChecking: false,
-    }))
+      checkAtMs: Number.NEGATIVE_INFINITY,
+      lastTurn: this.#lastNumber - Number.MAX_SAFE_INTEGER,
+    }
+    this.#members.set(endpoint.id, member)
+    this.#affinity.add(member)
+    this.#update(member, nowMs)
+  }
+
+  /** No request goes to the endpoint any more; leases that it has end as usual. It keeps its prefixes if it is back within a minute. */
+  remove(id: string, nowMs: number): void {
+    const member = this.#members.get(id)
+    if (member === undefined) return
+    this.#members.delete(id)
+    member.isRemoved = true
+    this.#affinity.remove(member)
+    this.#update(member, nowMs)
+    for (const [old, { untilMs }] of this.#removed) {
+      if (untilMs >= nowMs) break
+      this.#removed.delete(old)
+    }
+    this.#removed.set(id, { number: member.number, untilMs: nowMs + rememberRemovedMs })
+  }
+
+  /** While it drains, an endpoint gets no new requests. */
+  setDraining(id: string, isDraining: boolean, nowMs: number): void {
+    this.#change(id, nowMs, (member) => {
+      member.isDraining = isDraining
+    })
+  }
+
+  /** Its share of the load from now on; above 0. */
+  setWeight(id: string, weight: number, nowMs: number): void {
+    this.#change(id, nowMs, (member) => {
+      member.weight = weight
+    })
+  }
+
+  /** A probe has reached the endpoint. */
+  setKnown(id: string, nowMs: number): void {
+    this.#change(id, nowMs, (member) => {
+      member.isKnown = true
+    })
   }
 
   acquire(request: AcquireRequest): Lease<Endpoint> | NoLease {
-    const { nowMs, affinityKeys, avoid, unfit, failed, isAuxiliary } = request
-    const fit = this.#members.filter(({ endpoint }) => unfit?.has(endpoint.id) !== true)
-    const usable = fit.filter(({ breaker }) => breaker.admitsAtMs(nowMs) <= nowMs)
-    const isPreferred = ({ endpoint }: Member<Endpoint>) => avoid?.has(endpoint.id) !== true
-    const free = usable.filter(({ busyUntilMs }) => busyUntilMs <= nowMs)
-    // In this order: neither avoided nor busy, avoided, busy.
+    const { nowMs, avoid, unfit, failed, isAuxiliary } = request
+    const standings = this.#standings
+    standings.wake(nowMs)
+    const sought = this.#affinity.seek(request)
+    const isFit = ({ endpoint }: Member<Endpoint>) => unfit?.has(endpoint.id) !== true
+    const isPreferred = ({ endpoint }: Member<Endpoint>) => unfit?.has(endpoint.id) !== true && avoid?.has(endpoint.id) !== true
+    // In this order: neither avoided nor busy, avoided or unknown, busy.
     const member =
-      this.#pick(free.filter(isPreferred), affinityKeys, nowMs) ??
-      this.#pick(free, affinityKeys, nowMs) ??
-      soonestOf(usable.filter(isPreferred)) ??
-      soonestOf(usable)
+      sought?.choose(isPreferred) ??
+      standings.free(isPreferred) ??
+      standings.freeOrUnknown(isFit) ??
+      standings.busy(isPreferred) ??
+      standings.busy(isFit)
     const pass = member?.breaker.enter(nowMs, isAuxiliary)
-    if (member !== undefined && pass !== undefined) return this.#leaseOf(member, pass, request)
-    const untried = failed === undefined ? [] : fit.filter(({ endpoint }) => !failed.has(endpoint.id))
-    const last = this.#pick(untried.filter(isPreferred), affinityKeys) ?? this.#pick(untried, affinityKeys)
-    if (last !== undefined) return this.#leaseOf(last, last.breaker.force(isAuxiliary), request)
-    return { type: 'none', retryAtMs: Math.min(...fit.map(({ breaker }) => breaker.admitsAtMs(nowMs))) }
+    if (member !== undefined && pass !== undefined) return this.#leaseOf(member, { pass, sought, request })
+    const isUntried = (member: Member<Endpoint>) => isFit(member) && failed?.has(member.endpoint.id) === false
+    const last = standings.blocked((member) => isUntried(member) && isPreferred(member)) ?? standings.blocked(isUntried)
+    if (last !== undefined) return this.#leaseOf(last, { pass: last.breaker.force(isAuxiliary), sought, request })
+    const atMs = standings.nextWakeMs(isFit) ?? Number.POSITIVE_INFINITY
+    return { type: 'none', retryAtMs: Math.min(atMs, nowMs + askAgainMs) }
+  }
+
+  /** How often a request went to an endpoint with its longest known prefix, to another one, or had none. */
+  get affinityOutcomes(): Readonly<Record<AffinityOutcome, number>> {
+    return this.#affinity.outcomes
+  }
+
+  /** Whether the endpoint may be used and its breaker is closed. */
+  isUsable(id: string, nowMs: number): boolean {
+    const member = this.#members.get(id)
+    return member !== undefined && !member.isDraining && member.busyUntilMs <= nowMs && member.breaker.state(nowMs) === 'closed'
+  }
+
+  /** Whether such an endpoint is in none of these sets. */
+  hasUsable(nowMs: number, ...except: readonly ReadonlySet<string>[]): boolean {
+    this.#standings.wake(nowMs)
+    const fits = ({ endpoint: { id } }: Member<Endpoint>) => this.isUsable(id, nowMs) && !except.some((set) => set.has(id))
+    return this.#standings.freeOrUnknown(fits) !== undefined
+  }
+
+  /** The state of an endpoint's breaker; `open` for one that is not in the pool. */
+  stateOf(id: string, nowMs: number): BreakerState {
+    return this.#members.get(id)?.breaker.state(nowMs) ?? 'open'
   }
 
   /** The endpoints to check now. Each is returned once, until `reportCheck`. */
   checksDue(nowMs: number): readonly Endpoint[] {
-    const due = this.#members.filter((member) => {
-      if (member.isChecking) return false
-      const { breaker, lastSuccessMs, lastCheckMs } = member
-      // Down, it is checked more often: a good check spares a client the failed trial.
-      if (breaker.state(nowMs) !== 'closed' || lastCheckMs > lastSuccessMs)
-        return nowMs - lastCheckMs >= this.#options.downCheckIntervalMs
-      return nowMs - Math.max(lastSuccessMs, lastCheckMs) >= this.#options.checkIntervalMs
-    })
-    for (const member of due) member.isChecking = true
-    return due.map(({ endpoint }) => endpoint)
+    return this.#checks.take(nowMs).map(({ endpoint }) => endpoint)
   }
 
   reportCheck(id: string, isOk: boolean, nowMs: number): void {
-    const member = this.#members.find(({ endpoint }) => endpoint.id === id)
-    if (member === undefined) return
-    member.isChecking = false
-    member.lastCheckMs = nowMs
-    if (isOk) member.lastSuccessMs = nowMs
-    else member.lastFailure = 'health check failed'
-    member.breaker.onCheck(isOk, nowMs)
+    this.#change(id, nowMs, (member) => {
+      member.isChecking = false
+      member.lastCheckMs = nowMs
+      if (isOk) member.lastSuccessMs = nowMs
+      else member.lastFailure = 'health check failed'
+      member.breaker.onCheck(isOk, nowMs)
+    })
   }
 
   describe(nowMs: number): readonly EndpointReport[] {
-    return this.#members.map(({ endpoint, breaker, lastFailure, ...member }) => {
+    return Array.from(this.#members.values(), ({ endpoint, breaker, weight, lastFailure, isDraining, ...member }) => {
       const retryAtMs = Math.max(breaker.admitsAtMs(nowMs), member.busyUntilMs)
       return {
         id: endpoint.id,
-        weight: endpoint.weight,
+        weight,
         breaker: breaker.state(nowMs),
         failures: breaker.failures,
         ...(lastFailure !== undefined && { lastFailure }),
+        ...(isDraining && { isDraining: true as const }),
         activeRequests: member.activeRequests,
         outstandingTokens: member.outstandingTokens,
         ...(retryAtMs > nowMs && { retryAtMs }),
@@ -179,72 +272,55 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
     })
   }
 
-  #leaseOf(member: Member<Endpoint>, pass: BreakerPass, { tokens, affinityKeys }: AcquireRequest): Lease<Endpoint> {
-    this.#turn = this.#members.indexOf(member) + 1
-    this.#remember(affinityKeys, member)
-    return leaseOf(member, pass, Math.max(1, Math.ceil(tokens)))
+  #change(id: string, nowMs: number, change: (member: Member<Endpoint>) => void): void {
+    const member = this.#members.get(id)
+    if (member === undefined) return
+    change(member)
+    this.#update(member, nowMs)
   }
 
-  /** `nowMs`: conversations move away from replicas whose breaker is not closed then. */
-  #pick(free: readonly Member<Endpoint>[], affinityKeys: readonly string[], nowMs?: number): Member<Endpoint> | undefined {
-    const leastLoad = Math.min(...free.map(loadOf))
-    for (const key of affinityKeys) {
-      const member = this.#endpointByPrefix.get(key)
-      if (member === undefined || !free.includes(member)) continue
-      if (nowMs !== undefined && member.breaker.state(nowMs) !== 'closed') continue
-      if (loadOf(member) <= leastLoad + this.#options.spillOverTokens) return member
-    }
-    // Equals take turns.
-    const count = this.#members.length
-    for (let step = 0; step < count; step++) {
-      const member = this.#members[(this.#turn + step) % count]
-      if (member !== undefined && free.includes(member) && loadOf(member) === leastLoad) return member
-    }
-    return undefined
+  #update(member: Member<Endpoint>, nowMs: number): void {
+    this.#standings.update(member, nowMs)
+    this.#checks.update(member, nowMs)
   }
 
-  #remember(affinityKeys: readonly string[], member: Member<Endpoint>): void {
-    // The shortest first, so that the longest is evicted last.
-    for (const key of affinityKeys.toReversed()) {
-      this.#endpointByPrefix.delete(key)
-      this.#endpointByPrefix.set(key, member)
+  #leaseOf(member: Member<Endpoint>, { pass, sought, request }: Granted<Endpoint>): Lease<Endpoint> {
+    const { nowMs } = request
+    const placed = sought?.place(member)
+    const tokens = Math.max(1, Math.ceil(request.tokens - (placed?.cachedTokens ?? 0)))
+    this.#turn += 1
+    member.lastTurn = this.#turn
+    member.activeRequests += 1
+    member.outstandingTokens += tokens
+    this.#update(member, nowMs)
+    let isReleased = false
+    return {
+      type: 'lease',
+      endpoint: member.endpoint,
+      ...(placed !== undefined && { affinity: placed.outcome }),
+      // It is called for each chunk, without the time: a pause that has ended since is noticed by the next request.
+      confirm: () => {
+        if (member.breaker.confirm(pass)) this.#update(member, nowMs)
+      },
+      learn: (inputTokens, cachedTokens) => placed?.learn(inputTokens, cachedTokens),
+      release: (outcome, nowMs) => {
+        if (isReleased) return
+        isReleased = true
+        member.activeRequests -= 1
+        member.outstandingTokens -= tokens
+        settle(member, pass, { outcome, nowMs })
+        this.#update(member, nowMs)
+      },
+      blame: (nowMs) => {
+        member.breaker.blame(pass, nowMs)
+        this.#update(member, nowMs)
+      },
     }
-    for (const key of this.#endpointByPrefix.keys()) {
-      if (this.#endpointByPrefix.size <= this.#options.maxAffinityKeys) return
-      this.#endpointByPrefix.delete(key)
-    }
-  }
-}
-
-function loadOf({ outstandingTokens, endpoint }: Member<PoolEndpoint>): number {
-  return outstandingTokens / endpoint.weight
-}
-
-function soonestOf<Endpoint>(busy: readonly Member<Endpoint>[]): Member<Endpoint> | undefined {
-  return busy.toSorted((a, b) => a.busyUntilMs - b.busyUntilMs)[0]
-}
-
-function leaseOf<Endpoint>(member: Member<Endpoint>, pass: BreakerPass, tokens: number): Lease<Endpoint> {
-  member.activeRequests += 1
-  member.outstandingTokens += tokens
-  let isReleased = false
-  return {
-    type: 'lease',
-    endpoint: member.endpoint,
-    confirm: () => member.breaker.confirm(pass),
-    release: (outcome, nowMs) => {
-      if (isReleased) return
-      isReleased = true
-      member.activeRequests -= 1
-      member.outstandingTokens -= tokens
-      settle(member, pass, { outcome, nowMs })
-    },
-    blame: (nowMs) => member.breaker.blame(pass, nowMs),
   }
 }
 
 function settle(
-  member: Member<unknown>,
+  member: Member,
   pass: BreakerPass,
   { outcome, nowMs }: { readonly outcome: RequestOutcome; readonly nowMs: number },
 ): void {

@@ -7,19 +7,49 @@ const system = text('system', 'be brief')
 
 describe('a conversation', () => {
   test('shares the longest key of its earlier turn', () => {
-    const first = affinityKeys(chat([system, text('user', 'hello')]))
-    const second = affinityKeys(chat([system, text('user', 'hello'), answer('hi'), text('user', 'more')]))
+    const first = keysOf(chat([system, text('user', 'hello')]))
+    const second = keysOf(chat([system, text('user', 'hello'), answer('hi'), text('user', 'more')]))
     expect(first).toHaveLength(2)
-    expect(second).toHaveLength(4)
-    expect(second.slice(2)).toEqual(first)
+    expect(second).toHaveLength(3)
+    expect(second.slice(1)).toEqual(first)
   })
 
-  test('has at most eight keys, those of its last messages', () => {
-    const messages = Array.from({ length: 30 }, (_, index) => text('user', `${index}`))
-    const keys = affinityKeys(chat(messages))
-    expect(keys).toHaveLength(8)
-    expect(new Set(keys).size).toBe(8)
-    expect(affinityKeys(chat(messages.slice(0, 28)))[0]).toBe(keys[2])
+  test('has the keys of its last eight turns and of its system prompt', () => {
+    const messages = [system, ...Array.from({ length: 30 }, (_, turn) => [text('user', `${turn}`), answer('yes')]).flat()]
+    const asked = messages.slice(0, -1)
+    const keys = keysOf(chat(asked))
+    expect(keys).toHaveLength(9)
+    expect(new Set(keys).size).toBe(9)
+    expect(keysOf(chat(asked.slice(0, -2)))[0]).toBe(keys[1])
+    expect(keysOf(chat([system, text('user', 'else')])).at(-1)).toBe(keys.at(-1))
+  })
+
+  test('finds its earlier turn after any number of calls in one reply', () => {
+    const start = [system, text('user', 'look at all files')]
+    const ids = Array.from({ length: 20 }, (_, index) => `call_${index}`)
+    const calls = assistant(...ids.map((id) => call(id, 'read', '{}')))
+    const results = ids.map((id): Message => ({ role: 'tool', toolCallId: id, content: [said(`of ${id}`)] }))
+    const keys = keysOf(chat([...start, calls, ...results]))
+    expect(keys.slice(1)).toEqual(keysOf(chat(start)))
+  })
+
+  test('shares its tools with others, where no system prompt follows them', () => {
+    const tools = [{ name: 'f' }]
+    expect(keysOf(chat([text('user', 'one')], tools)).at(-1)).toBe(keysOf(chat([text('user', 'two')], tools)).at(-1))
+    expect(keysOf(chat([text('user', 'one')]))).toHaveLength(1)
+  })
+
+  test('has keys with their share of the prompt', () => {
+    const half = said('x'.repeat(1000))
+    const keys = affinityKeys(
+      chat([
+        { role: 'system', content: [half] },
+        { role: 'user', content: [half] },
+      ]),
+    )
+    expect(keys.map(({ share }) => share)).toEqual([1, expect.closeTo(0.5, 2)])
+    const withImage = affinityKeys(chat([text('user', 'look'), answer('yes'), { role: 'user', content: [image('AAAA')] }]))
+    expect(withImage.at(-1)?.share).toBeLessThan(0.01)
   })
 
   test.each<{ name: string; messages: Message[]; tools?: { name: string }[] }>([
@@ -29,8 +59,8 @@ describe('a conversation', () => {
     { name: 'other tools', messages: [system, text('user', 'hello')], tools: [{ name: 'f' }] },
     { name: 'an image', messages: [system, { role: 'user', content: [said('hello'), image('AAAA')] }] },
   ])('with $name is another', ({ messages, tools = [] }) => {
-    const keys = affinityKeys(chat([system, text('user', 'hello')]))
-    expect(keys).not.toContain(affinityKeys(chat(messages, tools))[0])
+    const keys = keysOf(chat([system, text('user', 'hello')]))
+    expect(keys).not.toContain(keysOf(chat(messages, tools))[0])
   })
 
   test('keeps its keys when a search adds a tool', () => {
@@ -55,26 +85,40 @@ test.each<{ name: string; of: (length: number) => Prompt }>([
   { name: 'tokens', of: (length) => ({ type: 'tokens', tokens: Array.from({ length }, (_, index) => index) }) },
   { name: 'a gap', of: (length) => ({ type: 'infill', prefix: 'abcdefgh'.repeat(length).slice(0, length * 4), suffix: '}' }) },
 ])('$name that grows keeps the keys of its complete blocks', ({ of }) => {
-  const short = affinityKeys(of(2100))
-  const long = affinityKeys(of(2600))
+  const short = keysOf(of(2100))
+  const long = keysOf(of(2600))
   expect(short).toHaveLength(5)
   expect(long).toHaveLength(6)
   expect(long.slice(2)).toEqual(short.slice(1))
-  expect(affinityKeys(of(2100))).toEqual(short)
+  expect(keysOf(of(2100))).toEqual(short)
 })
 
 test('the key of the caller comes last, so that a prefix that a replica has read decides first', () => {
   const prompt = chat([system])
-  const keys = affinityKeys(prompt, 'thread-1')
-  expect(keys.slice(0, -1)).toEqual(affinityKeys(prompt))
-  expect(affinityKeys(chat([text('user', 'else')]), 'thread-1').at(-1)).toBe(keys.at(-1))
-  expect(affinityKeys(prompt, 'thread-2').at(-1)).not.toBe(keys.at(-1))
-  expect(affinityKeys(prompt, '')).toEqual(affinityKeys(prompt))
+  const keys = keysOf(prompt, ['thread-1'])
+  expect(keys.slice(0, -1)).toEqual(keysOf(prompt))
+  expect(keysOf(chat([text('user', 'else')]), ['thread-1']).at(-1)).toBe(keys.at(-1))
+  expect(keysOf(prompt, ['thread-2']).at(-1)).not.toBe(keys.at(-1))
+  expect(keysOf(prompt, ['', undefined])).toEqual(keysOf(prompt))
+  expect(affinityKeys(prompt, ['thread-1']).at(-1)?.share).toBeUndefined()
+})
+
+test('long texts that begin alike share a key, however long they are', () => {
+  const start = 'abcdefgh'.repeat(2048)
+  const one = keysOf({ type: 'text', text: `${start}${'one '.repeat(20_000)}` })
+  const other = keysOf({ type: 'text', text: `${start}${'other '.repeat(10_000)}` })
+  expect(one.filter((key) => other.includes(key))).toHaveLength(4)
+  expect(one.length).toBeLessThan(20)
 })
 
 test('an empty prompt has no keys', () => {
   expect(affinityKeys({ type: 'tokens', tokens: [] })).toEqual([])
 })
+
+/** The keys as texts, without their shares. */
+function keysOf(...args: Parameters<typeof affinityKeys>): string[] {
+  return affinityKeys(...args).map(({ high, low }) => `${high} ${low}`)
+}
 
 function chat(messages: Message[], tools: { name: string }[] = []): Prompt {
   return { type: 'chat', ...plainChat, messages, tools }

@@ -2,40 +2,46 @@ import { createHash, type Hash } from 'node:crypto'
 import { isFunctionTool } from '../../../canonical/callable-tools.ts'
 import { bytesOf } from '../../../contract/media.ts'
 import type { ContentPart, Message, OutputPart, Prompt, Tool } from '../../../contract/request.ts'
+import type { AffinityKey } from './affinity.ts'
 
-const maxKeys = 8
+const lastTurns = 8
 const textBlock = 2048
 const tokenBlock = 512
+/** Characters that a medium counts as: about a thousand tokens. */
+const mediumSize = 4096
 
 /**
- * Hashes of the prompt's prefixes, the longest first, at most eight. A later turn of a conversation shares one of them with an
- * earlier turn, which leads to the replica that has the prefix in its cache. Last comes the caller's own key, for prompts that no replica
- * has read: the caller says that requests with the same one begin alike. Collisions only cost a cache miss.
+ * Hashes of the prompt's prefixes, the longest first. A later turn of a conversation shares one of them with an earlier turn, which leads
+ * to the replicas that have the prefix in their caches. Last come the caller's own keys, for prompts that no replica has read: the caller
+ * says that requests with the same one begin alike. Collisions only cost a cache miss.
  */
-export function affinityKeys(prompt: Prompt, promptCacheKey?: string): readonly string[] {
-  const keys = prefixKeys(prompt)
-  return promptCacheKey === undefined || promptCacheKey === '' ? keys : [...keys, `caller ${digest(promptCacheKey)}`]
+export function affinityKeys(prompt: Prompt, callerKeys: readonly (string | undefined)[] = []): readonly AffinityKey[] {
+  const keys: AffinityKey[] = prefixKeys(prompt)
+  for (const key of callerKeys) {
+    if (key !== undefined && key !== '') keys.push(keyOf(createHash('sha1').update(`caller ${key}`)))
+  }
+  return keys
 }
 
-function digest(text: string): string {
-  return createHash('sha1').update(text).digest('base64')
-}
-
-function prefixKeys(prompt: Prompt): readonly string[] {
+function prefixKeys(prompt: Prompt): AffinityKey[] {
   switch (prompt.type) {
     case 'chat': {
-      const start = createHash('sha1').update(JSON.stringify(prompt.tools.filter(isListed)))
-      return keysOf(start, prompt.messages, addMessage)
+      const tools = JSON.stringify(prompt.tools.filter(isListed))
+      const start = { hash: createHash('sha1').update(tools), size: tools.length }
+      const ends = turnEnds(prompt.messages)
+      const isKey = (index: number) => ends.has(index) && (index >= 0 || prompt.tools.length > 0)
+      return keysOf(start, prompt.messages, { add: addMessage, isKey })
     }
     case 'text':
-      return keysOf(createHash('sha1'), blocksOf(prompt.text, textBlock), addText)
+      return blockKeys(blocksOf(prompt.text, textBlock), addText)
     case 'tokens':
-      return keysOf(createHash('sha1'), blocksOf(prompt.tokens, tokenBlock), (hash, block) => {
+      return blockKeys(blocksOf(prompt.tokens, tokenBlock), (hash, block) => {
         hash.update(Uint32Array.from(block))
+        return block.length
       })
     case 'infill':
       // While a user types, the text before the gap grows at its end.
-      return keysOf(createHash('sha1'), blocksOf(prompt.prefix, textBlock), addText)
+      return blockKeys(blocksOf(prompt.prefix, textBlock), addText)
   }
 }
 
@@ -44,46 +50,89 @@ function isListed(tool: Tool): boolean {
   return !isFunctionTool(tool) || tool.isDeferred !== true
 }
 
-/** Hashes all steps; the keys are the states after each of the last ones. */
-function keysOf<Step>(hash: Hash, steps: readonly Step[], add: (hash: Hash, step: Step) => void): string[] {
-  const keys: string[] = []
-  for (const [index, step] of steps.entries()) {
-    add(hash, step)
-    if (index >= steps.length - maxKeys) keys.push(hash.copy().digest('base64'))
+/**
+ * Where earlier requests of the conversation ended: before the replies of the last turns. Also where the system prompt ends, which other
+ * conversations share: at -1 where there are only tools.
+ */
+function turnEnds(messages: readonly Message[]): ReadonlySet<number> {
+  const ends = new Set<number>()
+  for (let index = messages.length - 1; index >= 0 && ends.size < lastTurns; index--) {
+    const next = messages[index + 1]?.role
+    const { role } = messages[index] as Message
+    // After a reply, and among the results of several calls, no request ends.
+    if (next === undefined || (role !== 'assistant' && !(role === 'tool' && next === 'tool'))) ends.add(index)
   }
-  return keys.reverse()
+  const firstOther = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer')
+  ends.add((firstOther === -1 ? messages.length : firstOther) - 1)
+  return ends
+}
+
+/** The last blocks, for a text that grows, and after one block, two, four and so on, for texts that begin alike. */
+function blockKeys<Step>(blocks: readonly Step[], add: (hash: Hash, step: Step) => number): AffinityKey[] {
+  const isKey = (index: number) => index >= 0 && (index >= blocks.length - lastTurns || Number.isInteger(Math.log2(index + 1)))
+  return keysOf({ hash: createHash('sha1'), size: 0 }, blocks, { add, isKey })
+}
+
+type Walk<Step> = {
+  /** Hashes a step and returns its size. */
+  add(hash: Hash, step: Step): number
+  /** Whether the prefix up to this step is a key; -1 is what comes before all steps. */
+  isKey(index: number): boolean
+}
+
+/** Hashes all steps; the keys are the states after some of them. */
+function keysOf<Step>(
+  start: { readonly hash: Hash; readonly size: number },
+  steps: readonly Step[],
+  { add, isKey }: Walk<Step>,
+): AffinityKey[] {
+  const { hash } = start
+  let { size } = start
+  const ends: (AffinityKey & { readonly size: number })[] = []
+  if (isKey(-1)) ends.push({ size, ...keyOf(hash.copy()) })
+  for (const [index, step] of steps.entries()) {
+    size += add(hash, step)
+    if (isKey(index)) ends.push({ size, ...keyOf(hash.copy()) })
+  }
+  return ends.reverse().map(({ size: end, high, low }) => ({ high, low, share: size === 0 ? 1 : end / size }))
+}
+
+function keyOf(hash: Hash): AffinityKey {
+  const digest = hash.digest()
+  return { high: digest.readUInt32LE(0), low: digest.readUInt32LE(4) }
 }
 
 /** Without ids, names and old reasoning: clients change them, and templates seldom render them. */
-function addMessage(hash: Hash, message: Message): void {
-  addText(hash, message.role)
-  for (const part of message.role === 'assistant' ? message.parts : message.content) addPart(hash, part)
+function addMessage(hash: Hash, message: Message): number {
+  let size = addText(hash, message.role)
+  for (const part of message.role === 'assistant' ? message.parts : message.content) size += addPart(hash, part)
+  return size
 }
 
-function addPart(hash: Hash, part: ContentPart | OutputPart): void {
+function addPart(hash: Hash, part: ContentPart | OutputPart): number {
   switch (part.type) {
     case 'text':
     case 'refusal':
-      addText(hash, part.text)
-      return
+      return addText(hash, part.text)
     case 'reasoning':
-      return
+      return 0
     case 'tool-call':
-      addText(hash, part.name)
-      addText(hash, part.input)
-      return
-    case 'tool-result':
-      for (const inner of part.content) addPart(hash, inner)
-      return
+      return addText(hash, part.name) + addText(hash, part.input)
+    case 'tool-result': {
+      let size = 0
+      for (const inner of part.content) size += addPart(hash, inner)
+      return size
+    }
     case 'media':
       addText(hash, bytesOf(part).sha256)
-      return
+      return mediumSize
   }
 }
 
-function addText(hash: Hash, text: string): void {
+function addText(hash: Hash, text: string): number {
   // With the length, so that two texts differ from their concatenation.
   hash.update(`${text.length}:`).update(text)
+  return text.length
 }
 
 /** Equal prefixes give equal blocks, except for the last. */

@@ -6,12 +6,15 @@ import { AppError, messageOf } from '../../../contract/errors.ts'
 import type { Discovery, Upstream } from '../servers/upstream.ts'
 import type { Endpoint } from '../transport/client.ts'
 import { hostOf } from '../transport/upstream-url.ts'
+import type { AffinityOptions, AffinityOutcome } from './affinity.ts'
 import { Discoveries, type DiscoveryOptions, type KnownReplica } from './discoveries.ts'
 import { startHealthChecks } from './health-check.ts'
 import { type AcquireRequest, type EndpointReport, type Lease, type NoLease, Pool, type RequestOutcome } from './pool.ts'
-import type { ReplicaStatus } from './retry-rule.ts'
 
-type ReplicaOptions = DiscoveryOptions & {
+type ReplicaOptions = Omit<DiscoveryOptions, 'onDiscovered'> & {
+  /** Called whenever a probe has found out what a replica is. */
+  onDiscovered(): void
+  readonly affinity?: AffinityOptions
   readonly observer?: FleetObserver | undefined
   /** Milliseconds of a monotonic clock. */
   now(): number
@@ -22,8 +25,12 @@ type ReplicaOptions = DiscoveryOptions & {
 export type AcquiredReplica = {
   readonly endpoint: Endpoint
   readonly upstream: Upstream
+  /** Whether it is one that has read the prompt's longest known prefix; absent for a request without affinity. */
+  readonly affinity?: AffinityOutcome
   /** The reply has begun: a half-open replica takes more requests from here on. */
   confirm(): void
+  /** How many of the prompt's tokens the replica had in its cache. */
+  learn(inputTokens: number, cachedTokens: number): void
   /** Ends the right; to be called exactly once. */
   release(outcome: RequestOutcome): void
   /** After a doubtful outcome: another replica has answered the same request. */
@@ -35,7 +42,6 @@ export type ReplicaReport = EndpointReport & { readonly discovery: Discovery | u
 
 type Wanted = Omit<AcquireRequest, 'nowMs'>
 
-const noIds: ReadonlySet<string> = new Set()
 /** How often a waiting request looks for a free replica. */
 const pollEveryMs = 250
 const refreshEveryMs = 60_000
@@ -53,15 +59,23 @@ export class Replicas {
     this.#options = options
     // Every probe listens to it.
     setMaxListeners(0, this.#closed.signal)
+    const { random, affinity = {}, now } = options
+    // An unknown replica comes last: its probe may take long, and the health checks probe it anyway.
     this.#pool = new Pool(options.endpoints, {
-      breaker: { random: options.random },
+      breaker: { random },
+      areKnown: false,
+      affinity,
       onEjected: ({ url }, reason) => options.observer?.ejected(hostOf(url), reason),
     })
-    this.#discoveries = new Discoveries(options, this.#closed.signal)
+    const onDiscovered = (id: string) => {
+      this.#pool.setKnown(id, now())
+      options.onDiscovered()
+    }
+    this.#discoveries = new Discoveries({ ...options, onDiscovered }, this.#closed.signal)
   }
 
   get count(): number {
-    return this.#options.endpoints.length
+    return this.#pool.size
   }
 
   /** The first replica that is known. */
@@ -69,9 +83,9 @@ export class Replicas {
     return this.#discoveries.known[0]?.discovery
   }
 
-  /** All replicas that are known. */
+  /** What the known replicas are, each kind once. */
   get upstreams(): readonly Upstream[] {
-    return this.#discoveries.known.map(({ upstream }) => upstream)
+    return this.#discoveries.upstreams
   }
 
   /** All replicas that are known, with their addresses. */
@@ -111,13 +125,19 @@ export class Replicas {
     return this.#acquireLater(lease, wanted, { untilMs: this.#options.now() + waitMs, signal })
   }
 
-  /** What the retry rule needs to know of each replica. */
-  statuses(): readonly ReplicaStatus[] {
-    return this.describe().map(({ id, retryAtMs, breaker, discovery }) => ({
-      id,
-      isKnown: discovery !== undefined,
-      isUsable: retryAtMs === undefined && breaker === 'closed',
-    }))
+  /** Whether a replica is known that is not among these. */
+  hasKnown(except: ReadonlySet<string>): boolean {
+    return this.#discoveries.hasKnown(except)
+  }
+
+  /** Whether the breaker of a replica is closed, and no Retry-After is running. */
+  isUsable(id: string): boolean {
+    return this.#pool.isUsable(id, this.#options.now())
+  }
+
+  /** Whether such a replica is in none of these sets. */
+  hasUsable(...except: readonly ReadonlySet<string>[]): boolean {
+    return this.#pool.hasUsable(this.#options.now(), ...except)
   }
 
   describe(): readonly ReplicaReport[] {
@@ -149,24 +169,20 @@ export class Replicas {
     await this.#discoveries.settled()
   }
 
-  #lease(
-    { avoid = noIds, unfit = noIds, failed, tokens, affinityKeys, isAuxiliary = false }: Wanted,
-    signal: AbortSignal,
-  ): Lease<Endpoint> | NoLease {
+  #lease(wanted: Wanted, signal: AbortSignal): Lease<Endpoint> | NoLease {
     signal.throwIfAborted()
     this.throwIfClosed()
-    const { unknownIds } = this.#discoveries
-    // An unknown replica comes last: its probe may take long, and the health checks probe it anyway.
-    const avoided = unknownIds.length === 0 ? avoid : new Set([...avoid, ...unknownIds])
-    const request = { tokens, affinityKeys, isAuxiliary, avoid: avoided, unfit, ...(failed !== undefined && { failed }) }
-    return this.#pool.acquire({ nowMs: this.#options.now(), ...request })
+    return this.#pool.acquire({ nowMs: this.#options.now(), ...wanted })
   }
 
   #acquired(lease: Lease<Endpoint>, { upstream }: KnownReplica): AcquiredReplica {
+    const { endpoint, affinity, confirm, learn } = lease
     return {
-      endpoint: lease.endpoint,
+      endpoint,
       upstream,
-      confirm: lease.confirm,
+      ...(affinity !== undefined && { affinity }),
+      confirm,
+      learn,
       release: (outcome) => lease.release(outcome, this.#options.now()),
       blame: () => lease.blame(this.#options.now()),
     }
@@ -216,7 +232,7 @@ export class Replicas {
   /** Probes a replica that was down: it may have come back as another server. */
   async #check(endpoint: Endpoint, signal: AbortSignal): Promise<void> {
     const known = this.#discoveries.get(endpoint.id)
-    const isDown = this.#pool.describe(this.#options.now()).some(({ id, breaker }) => id === endpoint.id && breaker !== 'closed')
+    const isDown = this.#pool.stateOf(endpoint.id, this.#options.now()) !== 'closed'
     if (known === undefined || isDown) await orAborted(this.#discoveries.probe(endpoint), signal)
     else await this.#options.client.touch(endpoint, known.upstream.profile.health, signal)
   }

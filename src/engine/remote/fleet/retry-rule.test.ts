@@ -1,7 +1,16 @@
 import { expect, test } from 'vitest'
 import type { UpstreamFailure } from '../transport/upstream-error.ts'
 import { rowOf } from './failure-table.ts'
-import { type Decision, decide, nextAttempt, type Progress, type RetryState, type Situation, untried } from './retry-rule.ts'
+import {
+  type Decision,
+  decide,
+  type Fleet,
+  nextAttempt,
+  type Progress,
+  type RetryState,
+  type Situation,
+  untried,
+} from './retry-rule.ts'
 
 const refused: UpstreamFailure = { type: 'connection', isRefused: true }
 const status = (code: number, retryAfterMs?: number): Extract<UpstreamFailure, { type: 'status' }> => {
@@ -31,10 +40,18 @@ function decideOn({
   lastedMs = 0,
   situation = {},
 }: Case): Decision {
-  const replicas = ['a', 'b', 'c'].map((id) => ({ id, isKnown: true, isUsable: usable.includes(id) }))
+  const fleet = fleetOf({ known: ['a', 'b', 'c'], usable })
   const retryAfterMs = failure.type === 'status' ? failure.retryAfterMs : undefined
   const attempt = { type: 'failed', replicaId: 'a', row: rowOf(failure, 'ours'), retryAfterMs, lastedMs, progress } as const
-  return decide({ ...untried, ...state }, attempt, { replicas, nowMs: 1000, random: () => 0.5, ...situation })
+  return decide({ ...untried, ...state }, attempt, { fleet, nowMs: 1000, random: () => 0.5, ...situation })
+}
+
+function fleetOf({ known, usable }: { readonly known: readonly string[]; readonly usable: readonly string[] }): Fleet {
+  return {
+    hasKnown: (except) => known.some((id) => !except.has(id)),
+    isUsable: (id) => usable.includes(id),
+    hasUsable: (...except) => usable.some((id) => !except.some((set) => set.has(id))),
+  }
 }
 
 function stateAfter(wanted: Case): RetryState {
@@ -166,8 +183,7 @@ test('a reply that advanced starts the count anew, up to eight times', () => {
 })
 
 test('a replica that cannot do the request costs no attempt and no time, as long as another is known', () => {
-  const replicas = ['a', 'b', 'c'].map((id) => ({ id, isKnown: id !== 'c', isUsable: false }))
-  const situation = { replicas, nowMs: 0, random: () => 0 }
+  const situation = { fleet: fleetOf({ known: ['a', 'b'], usable: [] }), nowMs: 0, random: () => 0 }
   const first = decide(untried, { type: 'unfit', replicaId: 'a' }, situation)
   expect(first).toEqual({ type: 'try-again', delayMs: 0, state: { ...untried, unfit: new Set(['a']) } })
   const state = { ...untried, unfit: new Set(['a']) }

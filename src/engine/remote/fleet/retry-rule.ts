@@ -40,16 +40,17 @@ export type FailedAttempt =
       readonly progress: Progress
     }
 
-export type ReplicaStatus = {
-  readonly id: string
-  /** It was probed successfully at least once. */
-  readonly isKnown: boolean
-  /** Its breaker is closed and no Retry-After is running. */
-  readonly isUsable: boolean
+/** What the rule asks about the replicas. Usable: the breaker is closed, and no Retry-After is running. */
+export type Fleet = {
+  /** Whether a replica was probed successfully that is not among these. */
+  hasKnown(except: ReadonlySet<string>): boolean
+  isUsable(id: string): boolean
+  /** Whether a usable replica is in none of these sets. */
+  hasUsable(...except: readonly ReadonlySet<string>[]): boolean
 }
 
 export type Situation = {
-  readonly replicas: readonly ReplicaStatus[]
+  readonly fleet: Fleet
   readonly nowMs: number
   /** From 0 to below 1. */
   random(): number
@@ -98,8 +99,7 @@ export function decide(state: RetryState, attempt: FailedAttempt, situation: Sit
   switch (attempt.type) {
     case 'unfit': {
       const unfit = new Set([...state.unfit, attempt.replicaId])
-      const hasOther = situation.replicas.some(({ id, isKnown }) => isKnown && !unfit.has(id))
-      return hasOther ? { type: 'try-again', delayMs: 0, state: { ...state, unfit } } : giveUp
+      return situation.fleet.hasKnown(unfit) ? { type: 'try-again', delayMs: 0, state: { ...state, unfit } } : giveUp
     }
     case 'failed':
       return decideOnFailure(afterFailure(state, attempt, situation), attempt, situation)
@@ -122,19 +122,18 @@ function afterFailure(state: RetryState, attempt: Failed, situation: Situation):
 }
 
 /** A replica that is down by now explains its earlier failures. */
-function doubtsAfter({ doubts }: RetryState, attempt: Failed, { replicas }: Situation): readonly string[] {
+function doubtsAfter({ doubts }: RetryState, attempt: Failed, { fleet }: Situation): readonly string[] {
   const { replicaId, row, lastedMs, progress } = attempt
   if (row.attempts !== 2) return doubts.filter((id) => id !== replicaId)
   if (row.isBreak === true && progress.hasAdvanced && lastedMs >= longAttemptMs) return [replicaId]
-  const isUsable = (one: string) => replicas.some(({ id, isUsable }) => id === one && isUsable)
-  return [...doubts.filter((id) => id === replicaId || isUsable(id)), replicaId]
+  return [...doubts.filter((id) => id === replicaId || fleet.isUsable(id)), replicaId]
 }
 
 /** `state` includes the failure. */
-function decideOnFailure(state: RetryState, attempt: Failed, { replicas, nowMs, random }: Situation): Decision {
+function decideOnFailure(state: RetryState, attempt: Failed, { fleet, nowMs, random }: Situation): Decision {
   const { row, progress } = attempt
   const { failures, doubts, deadlineMs, failed, unfit } = state
-  const hasAlternative = replicas.some(({ id, isUsable }) => isUsable && !failed.has(id) && !unfit.has(id))
+  const hasAlternative = fleet.hasUsable(failed, unfit)
   if (failures >= maxFailures || row.attempts === 1 || (row.attempts === 2 && doubts.length >= 2)) return giveUp
   if (row.elsewhereOnly === true && !hasAlternative) return giveUp
   if (progress.hasBegun && !(progress.canContinue && row.continues)) return giveUp

@@ -23,6 +23,7 @@ function fleet() {
       upstream: { profile: profiles.openai, model: 'm' },
       confirm: () => undefined,
       release: ({ type }) => void released.push([id, type]),
+      learn: () => undefined,
       blame: () => void blamed.push(id),
     }
   }
@@ -30,7 +31,9 @@ function fleet() {
     replicas: {
       count: 2,
       acquire: acquired,
-      statuses: () => ['a', 'b'].map((id) => ({ id, isKnown: true, isUsable: true })),
+      hasKnown: () => true,
+      isUsable: () => true,
+      hasUsable: () => true,
       pause: async (ms) => void pauses.push(ms),
       throwIfClosed: () => {
         if (state.isClosed) throw closed

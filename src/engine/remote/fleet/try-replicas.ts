@@ -1,15 +1,16 @@
 import type { CallerKeys } from '../../../contract/caller-keys.ts'
 import { isCapabilityError } from '../servers/check-upstream.ts'
 import { UpstreamError, type UpstreamFailure } from '../transport/upstream-error.ts'
+import type { AffinityKey } from './affinity.ts'
 import { type CallerAccess, callerAccess } from './caller-access.ts'
 import { type FailureRow, type KeyOwner, rowOf } from './failure-table.ts'
 import type { RequestOutcome } from './pool.ts'
 import type { AcquiredReplica, Replicas } from './replicas.ts'
-import { decide, type FailedAttempt, nextAttempt, type Progress, untried } from './retry-rule.ts'
+import { decide, type FailedAttempt, type Fleet, nextAttempt, type Progress, untried } from './retry-rule.ts'
 import { type ReplyFacts, type WatchDeps, watchAttempts } from './watch-attempt.ts'
 
 export type RetryDeps = WatchDeps & {
-  readonly replicas: Pick<Replicas, 'count' | 'acquire' | 'statuses' | 'pause' | 'throwIfClosed'>
+  readonly replicas: Pick<Replicas, 'count' | 'acquire' | 'pause' | 'throwIfClosed'> & Fleet
   random(): number
 }
 
@@ -17,7 +18,9 @@ export type RetryDeps = WatchDeps & {
 export type ReplicaTask<T> = {
   /** Its likely cost. */
   readonly tokens: number
-  readonly affinityKeys: readonly string[]
+  /** Of these, those of the prompt, which a replica may have in its cache; absent: 0. */
+  readonly promptTokens?: number
+  readonly affinityKeys: readonly AffinityKey[]
   /** Not generation (tokenizing, say): its success does not show that the replica generates. */
   readonly isAuxiliary: boolean
   readonly signal: AbortSignal
@@ -44,13 +47,13 @@ export const noProgress: Progress = { hasAdvanced: false, hasBegun: false, canCo
 /** Tries the task on one replica after the other, as `decide` says. Rejects with the last failure. */
 export async function tryReplicas<T>(deps: RetryDeps, task: ReplicaTask<T>): Promise<T> {
   const { replicas, now, random } = deps
-  const { tokens, affinityKeys, isAuxiliary, signal } = task
+  const { tokens, promptTokens = 0, affinityKeys, isAuxiliary, signal } = task
   let state = untried
   const suspects: Suspect[] = []
   const watch = watchAttempts(deps, task)
   while (true) {
     const { waitMs, ...wanted } = nextAttempt(state, replicas.count, isAuxiliary)
-    const acquiring = replicas.acquire({ tokens, affinityKeys, isAuxiliary, ...wanted }, waitMs, signal)
+    const acquiring = replicas.acquire({ tokens, promptTokens, affinityKeys, isAuxiliary, ...wanted }, waitMs, signal)
     const replica = acquiring instanceof Promise ? await acquiring : acquiring
     const own = callerAccess(task.callerKeys, replica)
     const mine = own === undefined ? replica : { ...replica, endpoint: own.endpoint }
@@ -73,7 +76,7 @@ export async function tryReplicas<T>(deps: RetryDeps, task: ReplicaTask<T>): Pro
     const failed = failedAttempt(end.error, { replica, row, task, lastedMs: now() - beganMs })
     if (failed === undefined) throw end.error
     if (failed.type === 'failed' && row?.breaker === 'compared') suspects.push({ replica, hadBegun: failed.progress.hasBegun })
-    const decision = decide(state, failed, { replicas: replicas.statuses(), nowMs: now(), random })
+    const decision = decide(state, failed, { fleet: replicas, nowMs: now(), random })
     if (decision.type === 'give-up') throw end.error
     state = decision.state
     if (decision.delayMs > 0) await replicas.pause(decision.delayMs, signal)

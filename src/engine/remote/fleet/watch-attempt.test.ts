@@ -25,13 +25,16 @@ async function observe(steps: readonly ((replica: AcquiredReplica) => void)[], o
     upstream: { profile: profiles.vllm, model: 'served-name' },
     confirm: () => undefined,
     release: () => undefined,
+    learn: () => undefined,
     blame: () => undefined,
   })
   const deps = {
     replicas: {
       count: 2,
       acquire,
-      statuses: () => ['x', 'y'].map((id) => ({ id, isKnown: true, isUsable: true })),
+      hasKnown: () => true,
+      isUsable: () => true,
+      hasUsable: () => true,
       pause: async () => undefined,
       throwIfClosed: () => undefined,
     },

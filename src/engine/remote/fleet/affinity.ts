@@ -1,0 +1,135 @@
+import { loadOf, type Member, type PoolEndpoint } from './member.ts'
+import { type PrefixKey, PrefixMemory } from './prefix-memory.ts'
+import type { Standings } from './standings.ts'
+
+/** `share`: the part of the prompt that the prefix is, from 0 to 1; absent for a key of the caller's, whose prefix is not known. */
+export type AffinityKey = PrefixKey & { readonly share?: number }
+
+/** `hit`: at an endpoint with the longest known prefix; `moved`: at another one; `new`: none was known. */
+export type AffinityOutcome = 'hit' | 'moved' | 'new'
+
+export type AffinityOptions = {
+  /** An endpoint is left when its load exceeds so many times the mean, plus the request. */
+  readonly bound?: number
+  /** How many endpoints are remembered for one prefix. */
+  readonly holders?: number
+}
+
+type Wanted = {
+  readonly nowMs: number
+  readonly tokens: number
+  readonly promptTokens?: number
+  readonly affinityKeys: readonly AffinityKey[]
+}
+
+export type Placed = {
+  readonly outcome: AffinityOutcome
+  /** Tokens of the prompt that the endpoint is believed to have in its cache. */
+  readonly cachedTokens: number
+  /** What the endpoint says about that. */
+  learn(inputTokens: number, cachedTokens: number): void
+}
+
+export type Sought<Endpoint extends PoolEndpoint> = {
+  /** Of the endpoints that have read the longest prefix and are not too busy, the least loaded. */
+  choose(fits: (member: Member<Endpoint>) => boolean): Member<Endpoint> | undefined
+  /** The request goes to this endpoint. */
+  place(member: Member<Endpoint>): Placed
+}
+
+/** A prefix below this part of the prompt does not decide where it goes. */
+const leastShare = 0.1
+/** An endpoint that reports less than this part of what it should have has lost it. */
+const lostBelow = 0.1
+/** Shorter prefixes say nothing about a cache, which keeps whole blocks. */
+const leastKnownTokens = 512
+/** Prefixes of a replica that are worth remembering: 64 for each of 16 requests at once. */
+const keysPerEndpoint = 1024
+const leastRoom = 100_000
+
+/** Which endpoint has a prompt in its cache, and whether it may be used for it. */
+export class Affinity<Endpoint extends PoolEndpoint> {
+  readonly #standings: Standings<Endpoint>
+  readonly #bound: number
+  readonly #holders: number
+  /** By number. */
+  readonly #members = new Map<number, Member<Endpoint>>()
+  /** Made with the first key. */
+  #memory: PrefixMemory | undefined
+  /** Endpoints that have reported a cached token: only from these, none is news. */
+  readonly #reporting = new WeakSet<Member<Endpoint>>()
+  readonly outcomes: Record<AffinityOutcome, number> = { hit: 0, moved: 0, new: 0 }
+
+  constructor(standings: Standings<Endpoint>, { bound = 1.5, holders = 8 }: AffinityOptions = {}) {
+    this.#standings = standings
+    this.#bound = bound
+    this.#holders = holders
+  }
+
+  add(member: Member<Endpoint>): void {
+    this.#members.set(member.number, member)
+    this.#memory?.grow(this.#room)
+  }
+
+  remove(member: Member<Endpoint>): void {
+    this.#members.delete(member.number)
+  }
+
+  /** Where the prompt of a request was read; undefined for a request without keys. */
+  seek({ affinityKeys, tokens, promptTokens = 0, nowMs }: Wanted): Sought<Endpoint> | undefined {
+    if (affinityKeys.length === 0) return undefined
+    const memory = this.#memoryOf()
+    const known = affinityKeys.map((key) => ({
+      key,
+      holders: memory.holdersOf(key, nowMs).flatMap((number) => this.#members.get(number) ?? []),
+    }))
+    const deciding = known.filter(({ key, holders }) => holders.length > 0 && decides(key))
+    return {
+      choose: (fits) => {
+        const mean = this.#standings.meanLoad
+        const mayTake = (member: Member<Endpoint>) =>
+          this.#standings.isFree(member) &&
+          member.breaker.state(nowMs) === 'closed' &&
+          loadOf(member) <= this.#bound * mean + tokens / member.weight &&
+          fits(member)
+        for (const { holders } of deciding) {
+          const [first, ...others] = holders.filter(mayTake)
+          if (first !== undefined) return others.reduce((best, member) => (loadOf(member) < loadOf(best) ? member : best), first)
+        }
+        return undefined
+      },
+      place: (member) => {
+        const outcome = deciding[0] === undefined ? 'new' : deciding[0].holders.includes(member) ? 'hit' : 'moved'
+        this.outcomes[outcome] += 1
+        for (const key of affinityKeys) memory.note(key, member.number, nowMs)
+        const share = known.find(({ holders }) => holders.includes(member))?.key.share ?? 0
+        return {
+          outcome,
+          cachedTokens: promptTokens * share,
+          learn: (inputTokens, reported) => {
+            if (reported > 0) this.#reporting.add(member)
+            const believed = inputTokens * share
+            if (believed < leastKnownTokens || !this.#reporting.has(member)) return
+            for (const key of affinityKeys) {
+              if (reported < lostBelow * believed) memory.doubt(key, member.number)
+              else memory.confirm(key, member.number)
+            }
+          },
+        }
+      },
+    }
+  }
+
+  get #room(): number {
+    return Math.max(leastRoom, keysPerEndpoint * this.#members.size)
+  }
+
+  #memoryOf(): PrefixMemory {
+    this.#memory ??= new PrefixMemory({ holders: this.#holders, room: this.#room })
+    return this.#memory
+  }
+}
+
+function decides({ share }: AffinityKey): boolean {
+  return share === undefined || share >= leastShare
+}

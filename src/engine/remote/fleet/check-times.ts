@@ -1,0 +1,42 @@
+import { IndexedHeap } from './indexed-heap.ts'
+import type { Member, PoolEndpoint } from './member.ts'
+
+type CheckIntervals = { readonly checkIntervalMs: number; readonly downCheckIntervalMs: number }
+
+/** When each endpoint is to be checked next: finding those that are due costs nothing for the others. */
+export class CheckTimes<Endpoint extends PoolEndpoint> {
+  readonly #intervals: CheckIntervals
+  readonly #waiting = new IndexedHeap<Member<Endpoint>>((a, b) => a.checkAtMs < b.checkAtMs)
+
+  constructor(intervals: CheckIntervals) {
+    this.#intervals = intervals
+  }
+
+  /** To be called after everything that happened to the endpoint. */
+  update(member: Member<Endpoint>, nowMs: number): void {
+    if (member.isRemoved || member.isChecking) {
+      this.#waiting.remove(member)
+      return
+    }
+    member.checkAtMs = this.#dueAtMs(member, nowMs)
+    this.#waiting.put(member)
+  }
+
+  /** Those that are due, which are being checked from here on. */
+  take(nowMs: number): readonly Member<Endpoint>[] {
+    const due: Member<Endpoint>[] = []
+    for (let next = this.#waiting.first; next !== undefined && next.checkAtMs <= nowMs; next = this.#waiting.first) {
+      this.#waiting.remove(next)
+      next.isChecking = true
+      due.push(next)
+    }
+    return due
+  }
+
+  #dueAtMs({ breaker, lastSuccessMs, lastCheckMs }: Member<Endpoint>, nowMs: number): number {
+    const { checkIntervalMs, downCheckIntervalMs } = this.#intervals
+    // Down, it is checked more often: a good check spares a client the failed trial.
+    if (breaker.state(nowMs) !== 'closed' || lastCheckMs > lastSuccessMs) return lastCheckMs + downCheckIntervalMs
+    return Math.max(lastSuccessMs, lastCheckMs) + checkIntervalMs
+  }
+}

@@ -1,0 +1,117 @@
+import { IndexedHeap } from './indexed-heap.ts'
+import { loadOf, type Member, type PoolEndpoint } from './member.ts'
+
+/**
+ * `free`: may be used. `unknown`: the same, but no probe has reached it. `busy`: asked for a pause. `blocked`: its breaker admits
+ * nothing. `out`: draining or removed.
+ */
+type Standing = 'free' | 'unknown' | 'busy' | 'blocked' | 'out'
+
+type Entry = { standing: Standing; readonly tokens: number; readonly weight: number; readonly wakesAtMs: number }
+
+/** Which endpoints may be used now, by load. Follows events: a look at it costs nothing for each endpoint. */
+export class Standings<Endpoint extends PoolEndpoint> {
+  readonly #entries = new Map<Member<Endpoint>, Entry>()
+  /** By load. */
+  readonly #heaps: Readonly<Record<'free' | 'unknown' | 'blocked', IndexedHeap<Member<Endpoint>>>> = {
+    free: new IndexedHeap<Member<Endpoint>>(isLessLoaded),
+    unknown: new IndexedHeap<Member<Endpoint>>(isLessLoaded),
+    blocked: new IndexedHeap<Member<Endpoint>>(isLessLoaded),
+  }
+  readonly #busy = new IndexedHeap<Member<Endpoint>>((a, b) => a.busyUntilMs < b.busyUntilMs)
+  /** Those whose standing time alone will change. */
+  readonly #sleeping = new IndexedHeap<Member<Endpoint>>((a, b) => this.#wakesAtMs(a) < this.#wakesAtMs(b))
+  #freeTokens = 0
+  #freeWeight = 0
+
+  /** The outstanding tokens of the free endpoints, by weight. */
+  get meanLoad(): number {
+    return this.#freeWeight === 0 ? 0 : this.#freeTokens / this.#freeWeight
+  }
+
+  /** To be called after everything that happened to the endpoint. */
+  update(member: Member<Endpoint>, nowMs: number): void {
+    const before = this.#entries.get(member)
+    const { standing, wakesAtMs } = standingOf(member, nowMs)
+    const after = { standing, wakesAtMs, tokens: member.outstandingTokens, weight: member.weight }
+    if (before?.standing === 'free') this.#count(before, -1)
+    if (standing === 'free') this.#count(after, 1)
+    if (before !== undefined && before.standing !== standing) this.#heapOf(before.standing)?.remove(member)
+    if (standing === 'out') this.#entries.delete(member)
+    else this.#entries.set(member, after)
+    this.#heapOf(standing)?.put(member)
+    // What adding and subtracting fractions leaves.
+    if (this.#heaps.free.size === 0) this.#freeWeight = 0
+    if (Number.isFinite(wakesAtMs)) this.#sleeping.put(member)
+    else this.#sleeping.remove(member)
+  }
+
+  /** Brings the standings to this time. */
+  wake(nowMs: number): void {
+    for (let next = this.#sleeping.first; next !== undefined; next = this.#sleeping.first) {
+      if (this.#wakesAtMs(next) > nowMs) return
+      this.update(next, nowMs)
+    }
+  }
+
+  isFree(member: Member<Endpoint>): boolean {
+    return this.#entries.get(member)?.standing === 'free'
+  }
+
+  /** The least loaded one that may be used, is known, and fits. */
+  free(fits: (member: Member<Endpoint>) => boolean): Member<Endpoint> | undefined {
+    return this.#heaps.free.firstWhere(fits)
+  }
+
+  /** The same, known or not. */
+  freeOrUnknown(fits: (member: Member<Endpoint>) => boolean): Member<Endpoint> | undefined {
+    const known = this.#heaps.free.firstWhere(fits)
+    const unknown = this.#heaps.unknown.firstWhere(fits)
+    if (known === undefined || unknown === undefined) return known ?? unknown
+    return isLessLoaded(unknown, known) ? unknown : known
+  }
+
+  /** Of those that asked for a pause, the one whose pause ends first. */
+  busy(fits: (member: Member<Endpoint>) => boolean): Member<Endpoint> | undefined {
+    return this.#busy.firstWhere(fits)
+  }
+
+  /** The least loaded one whose breaker admits nothing. */
+  blocked(fits: (member: Member<Endpoint>) => boolean): Member<Endpoint> | undefined {
+    return this.#heaps.blocked.firstWhere(fits)
+  }
+
+  /** When the next one that fits wakes; undefined while none does by time alone. */
+  nextWakeMs(fits: (member: Member<Endpoint>) => boolean): number | undefined {
+    const next = this.#sleeping.firstWhere(fits)
+    return next === undefined ? undefined : this.#wakesAtMs(next)
+  }
+
+  #wakesAtMs(member: Member<Endpoint>): number {
+    return this.#entries.get(member)?.wakesAtMs ?? Number.POSITIVE_INFINITY
+  }
+
+  #heapOf(standing: Standing): IndexedHeap<Member<Endpoint>> | undefined {
+    if (standing === 'out') return undefined
+    return standing === 'busy' ? this.#busy : this.#heaps[standing]
+  }
+
+  #count({ tokens, weight }: Entry, sign: 1 | -1): void {
+    this.#freeTokens += sign * tokens
+    this.#freeWeight += sign * weight
+  }
+}
+
+function standingOf(member: Member, nowMs: number): { readonly standing: Standing; readonly wakesAtMs: number } {
+  const never = Number.POSITIVE_INFINITY
+  if (member.isRemoved || member.isDraining) return { standing: 'out', wakesAtMs: never }
+  const { admitsFromMs } = member.breaker
+  if (admitsFromMs > nowMs) return { standing: 'blocked', wakesAtMs: admitsFromMs }
+  if (member.busyUntilMs > nowMs) return { standing: 'busy', wakesAtMs: member.busyUntilMs }
+  return { standing: member.isKnown ? 'free' : 'unknown', wakesAtMs: never }
+}
+
+function isLessLoaded(a: Member, b: Member): boolean {
+  const difference = loadOf(a) - loadOf(b)
+  return difference === 0 ? a.lastTurn < b.lastTurn : difference < 0
+}
