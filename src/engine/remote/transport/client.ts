@@ -17,6 +17,8 @@ export type Endpoint = {
   readonly apiKey?: string
   /** Its share of the load, relative to the others. */
   readonly weight: number
+  /** Used only while none of the others may be. */
+  readonly isSpare?: true
 }
 
 /** Which headers hold the key, and headers besides. */

@@ -1,0 +1,108 @@
+import type { SrvRecord } from 'node:dns'
+import { Resolver } from 'node:dns/promises'
+import type { Lookup } from './lookup-rule.ts'
+import { polledSource, type SourceOptions } from './polled-source.ts'
+import type { EndpointSource, FoundEndpoint } from './source.ts'
+
+export type DnsSourceOptions = SourceOptions & {
+  readonly dns: string
+  /** The port of each address; absent: the name has SRV records. */
+  readonly port?: number
+  readonly path: string
+  readonly apiKey?: string
+  readonly everyMs: number
+  /** Absent: those of the system. */
+  readonly nameServers?: readonly string[]
+}
+
+type Found = Omit<FoundEndpoint, 'url'> & { readonly host: string; readonly port: number }
+
+/** The servers behind a name: all its addresses, or its SRV records with their ports, weights and priorities. */
+export function dnsSource(options: DnsSourceOptions): EndpointSource {
+  const { dns, port, path, apiKey, nameServers, everyMs, warn, random } = options
+  const look = async (signal: AbortSignal): Promise<Lookup> => {
+    const resolver = new Resolver({ timeout: 2000, tries: 2 })
+    if (nameServers !== undefined) resolver.setServers(nameServers)
+    const cancel = () => resolver.cancel()
+    signal.addEventListener('abort', cancel, { once: true })
+    try {
+      const found =
+        port === undefined
+          ? await lookUpServices(resolver, dns, nameServers !== undefined)
+          : (await lookUpAddresses(resolver, dns)).map((host) => ({ host, port, weight: 1 }))
+      if (found.length === 0) return { type: 'empty', reason: 'the name has no records' }
+      const key = apiKey === undefined ? {} : { apiKey }
+      return { type: 'found', endpoints: found.map((one) => endpointOf(one, { path, ...key })).toSorted(byUrl) }
+    } catch (error) {
+      const code = codeOf(error)
+      // NXDOMAIN, and a name without such records.
+      if (code === 'ENOTFOUND' || code === 'ENODATA')
+        return { type: 'empty', reason: 'there is no such name, or it has no records' }
+      return { type: 'failed', reason: `the name could not be looked up (${code})` }
+    } finally {
+      signal.removeEventListener('abort', cancel)
+    }
+  }
+  return polledSource({ name: `dns: ${dns}`, everyMs, look, warn, ...(random !== undefined && { random }) })
+}
+
+/** A server with both kinds of addresses is one: the IPv6 addresses count where there are no others. */
+async function lookUpAddresses(resolver: Resolver, name: string): Promise<readonly string[]> {
+  try {
+    return await resolver.resolve4(name)
+  } catch (error) {
+    if (codeOf(error) !== 'ENODATA' && codeOf(error) !== 'ENOTFOUND') throw error
+    return await resolver.resolve6(name)
+  }
+}
+
+/** Targets are looked up here when their name servers are not those of the system, which may not know them. */
+async function lookUpServices(resolver: Resolver, name: string, looksUpTargets: boolean): Promise<readonly Found[]> {
+  const records = await resolver.resolveSrv(name)
+  // A single record with the target `.` says that there is no such service.
+  const usable = records.filter(({ name: target }) => target !== '' && target !== '.')
+  if (!looksUpTargets) return weighServices(usable)
+  const hosts = await Promise.all(usable.map(({ name: target }) => lookUpTarget(resolver, target)))
+  return weighServices(usable.flatMap((record, index) => (hosts[index] ?? []).map((host) => ({ ...record, name: host }))))
+}
+
+async function lookUpTarget(resolver: Resolver, target: string): Promise<readonly string[]> {
+  try {
+    return await lookUpAddresses(resolver, target)
+  } catch (error) {
+    // It left between the two questions.
+    if (codeOf(error) === 'ENOTFOUND' || codeOf(error) === 'ENODATA') return []
+    throw error
+  }
+}
+
+/**
+ * With weights around 1: name servers give percentages, which change with the number of servers. Targets of a higher priority number than
+ * the lowest are spare.
+ */
+export function weighServices(records: readonly SrvRecord[]): readonly Found[] {
+  const first = Math.min(...records.map(({ priority }) => priority))
+  return records.map(({ name, port, weight, priority }) => {
+    const equals = records.filter((other) => other.priority === priority)
+    const mean = equals.reduce((sum, other) => sum + other.weight, 0) / equals.length
+    // Weight 0 is "hardly ever" beside others, and an equal share among its like.
+    const share = mean === 0 ? 1 : Math.max(0.01, Math.round((weight / mean) * 100) / 100)
+    return { host: name, port, weight: share, ...(priority > first && { isSpare: true as const }) }
+  })
+}
+
+function endpointOf(
+  { host, port, ...found }: Found,
+  { path, apiKey }: { readonly path: string; readonly apiKey?: string },
+): FoundEndpoint {
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}${path}`
+  return { url, ...found, ...(apiKey !== undefined && { apiKey }) }
+}
+
+function byUrl(one: FoundEndpoint, other: FoundEndpoint): number {
+  return one.url < other.url ? -1 : 1
+}
+
+function codeOf(error: unknown): string | undefined {
+  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : undefined
+}

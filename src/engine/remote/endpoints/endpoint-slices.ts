@@ -1,0 +1,48 @@
+import { asArray, asObject, asText, type Loose } from '../transport/loose-json.ts'
+import type { FoundEndpoint } from './source.ts'
+
+/** Which port of a Service, and what is below it. */
+export type ServicePort = {
+  /** Its name or number; absent: the Service has one. */
+  readonly port: string | number | undefined
+  readonly path: string
+  readonly apiKey?: string
+}
+
+/**
+ * The servers of a Service that take requests: those that are ready, and do not terminate. Throws an error, for people, when the port cannot
+ * be told. Slices of one Service may overlap while endpoints move between them.
+ */
+export function endpointsOfSlices(slices: readonly Loose[], { port, path, apiKey }: ServicePort): readonly FoundEndpoint[] {
+  // A pod with both kinds of addresses is in a slice of each.
+  const ipv4 = slices.filter(({ addressType }) => addressType === 'IPv4')
+  const usable = ipv4.some((slice) => asArray(slice.endpoints).length > 0) ? ipv4 : slices
+  const urls = usable.flatMap((slice) => {
+    const hosts = asArray(slice.endpoints).flatMap((endpoint) => readyHost(asObject(endpoint)))
+    if (hosts.length === 0) return []
+    const number = typeof port === 'number' ? port : portOf(slice, port)
+    return hosts.map((host) => `http://${host.includes(':') ? `[${host}]` : host}:${number}${path}`)
+  })
+  return [...new Set(urls)].toSorted().map((url) => ({ url, weight: 1, ...(apiKey !== undefined && { apiKey }) }))
+}
+
+function readyHost(endpoint: Loose | undefined): readonly string[] {
+  const conditions = asObject(endpoint?.conditions)
+  // Absent means ready. With `publishNotReadyAddresses`, also pods that terminate are called ready.
+  if (conditions?.ready === false || conditions?.terminating === true) return []
+  // The addresses of one endpoint are interchangeable.
+  const first = asText(asArray(endpoint?.addresses)[0])
+  return first === undefined ? [] : [first]
+}
+
+function portOf(slice: Loose, name: string | undefined): number {
+  const ports = asArray(slice.ports).map(asObject)
+  const found = name === undefined ? ports : ports.filter((port) => port?.name === name)
+  const [only] = found
+  if (found.length === 1 && typeof only?.port === 'number') return only.port
+  const names = ports.map((port) => asText(port?.name) || port?.port).join(', ')
+  const has = ports.length === 0 ? 'it has none' : `it has: ${names}`
+  throw new Error(
+    `${name === undefined ? 'the Service has several ports' : `the Service has no port '${name}'`}; ${has}. Set \`port\``,
+  )
+}

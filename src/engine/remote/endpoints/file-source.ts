@@ -1,0 +1,38 @@
+import { readFile } from 'node:fs/promises'
+import { fileReason } from '../../../canonical/failure-reason.ts'
+import { messageOf } from '../../../contract/errors.ts'
+import type { Lookup } from './lookup-rule.ts'
+import { polledSource, type SourceOptions } from './polled-source.ts'
+import type { EndpointSource, FoundEndpoint } from './source.ts'
+
+export type FileSourceOptions = SourceOptions & {
+  readonly file: string
+  readonly everyMs: number
+  /** Throws for a file that is not such a list, one that is cut off included. */
+  parse(text: string): readonly FoundEndpoint[]
+}
+
+/** The servers that a file lists. It is read again and again: a mounted ConfigMap has no events, and a list is small. */
+export function fileSource({ file, parse, everyMs, warn, random }: FileSourceOptions): EndpointSource {
+  let last: { readonly text: string; readonly lookup: Lookup } | undefined
+  const look = async (): Promise<Lookup> => {
+    let text: string
+    try {
+      text = await readFile(file, 'utf8')
+    } catch (error) {
+      return { type: 'failed', reason: `it cannot be read: ${fileReason(error)}` }
+    }
+    if (last?.text !== text) last = { text, lookup: lookupOf(text, parse) }
+    return last.lookup
+  }
+  return polledSource({ name: `file: ${file}`, everyMs, look, warn, ...(random !== undefined && { random }) })
+}
+
+function lookupOf(text: string, parse: FileSourceOptions['parse']): Lookup {
+  try {
+    const endpoints = parse(text)
+    return endpoints.length === 0 ? { type: 'empty', reason: 'it lists no servers' } : { type: 'found', endpoints }
+  } catch (error) {
+    return { type: 'failed', reason: messageOf(error) }
+  }
+}

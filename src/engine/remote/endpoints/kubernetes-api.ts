@@ -1,0 +1,108 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Agent } from 'undici'
+
+export type KubernetesAccess = {
+  /** The API server, such as that of `kubectl proxy`; absent: that of the pod. */
+  readonly api?: string
+  /** The folder with the pod's token, namespace and certificate of the API server. */
+  readonly folder?: string
+  readonly env?: Readonly<Record<string, string | undefined>>
+}
+
+/** The API server refused: `status` 410 says that a version is too old to go on from. */
+export class KubernetesError extends Error {
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+const podFolder = '/var/run/secrets/kubernetes.io/serviceaccount'
+/** Above the time after which the server ends a watch. */
+const silenceMs = 330_000
+const maxLineLength = 16 * 1024 * 1024
+
+/** The namespace of the pod that this process runs in. */
+export async function ownNamespace({ folder = podFolder }: KubernetesAccess): Promise<string> {
+  const text = await readFile(join(folder, 'namespace'), 'utf8').catch(() => '')
+  if (text.trim() === '') throw new Error('this process does not run in a pod: set `kubernetes.namespace`')
+  return text.trim()
+}
+
+/** Reads from the API server of Kubernetes, with the pod's token. */
+export class KubernetesApi {
+  readonly #origin: string
+  readonly #folder: string
+  readonly #agent: Agent
+
+  private constructor(origin: string, folder: string, ca: string | undefined) {
+    this.#origin = origin
+    this.#folder = folder
+    this.#agent = new Agent({
+      headersTimeout: 15_000,
+      bodyTimeout: silenceMs,
+      connect: { timeout: 5000, ...(ca !== undefined && { ca }) },
+    })
+  }
+
+  static async open({ api, folder = podFolder, env = process.env }: KubernetesAccess): Promise<KubernetesApi> {
+    const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = '443' } = env
+    if (api === undefined && host === undefined) throw new Error('this process does not run in a pod: set `kubernetes.api`')
+    const origin = api ?? `https://${host?.includes(':') === true ? `[${host}]` : host}:${port}`
+    // Outside of a pod, the system's certificates count.
+    const ca = await readFile(join(folder, 'ca.crt'), 'utf8').catch(() => undefined)
+    return new KubernetesApi(origin.replace(/\/+$/, ''), folder, ca)
+  }
+
+  async get(path: string, signal: AbortSignal): Promise<unknown> {
+    return JSON.parse(await (await this.#send(path, signal)).text())
+  }
+
+  /** The lines of a reply that lasts. It ends when the server ends it, and also when the connection breaks. */
+  async *lines(path: string, signal: AbortSignal): AsyncGenerator<string> {
+    const body = await this.#send(path, signal)
+    const decoder = new TextDecoder()
+    let rest = ''
+    try {
+      for await (const bytes of body) {
+        const lines = (rest + decoder.decode(bytes as Uint8Array, { stream: true })).split('\n')
+        rest = lines.pop() ?? ''
+        if (rest.length > maxLineLength) throw new KubernetesError(500, 'the API server sent a line without an end')
+        yield* lines.filter((line) => line.trim() !== '')
+      }
+    } catch (error) {
+      signal.throwIfAborted()
+      if (error instanceof KubernetesError) throw error
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#agent.destroy()
+  }
+
+  async #send(path: string, signal: AbortSignal) {
+    // The token is replaced about once an hour. It is not sent in plain text.
+    const isSecret = this.#origin.startsWith('https:')
+    const token = isSecret ? await readFile(join(this.#folder, 'token'), 'utf8').catch(() => '') : ''
+    const { statusCode, body } = await this.#agent.request({
+      origin: this.#origin,
+      path,
+      method: 'GET',
+      signal,
+      headers: { accept: 'application/json', ...(token.trim() !== '' && { authorization: `Bearer ${token.trim()}` }) },
+    })
+    if (statusCode === 200) return body
+    await body.dump().catch(() => undefined)
+    throw new KubernetesError(statusCode, messageFor(statusCode))
+  }
+}
+
+function messageFor(status: number): string {
+  if (status === 401 || status === 403) {
+    return `the API server answers ${status}: the pod's service account needs \`list\` and \`watch\` for \`endpointslices\` of \`discovery.k8s.io\``
+  }
+  return `the API server answers ${status}`
+}

@@ -1,0 +1,136 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { networkReason } from '../../../canonical/failure-reason.ts'
+import { asArray, asObject, asText, type Loose } from '../transport/loose-json.ts'
+import { endpointsOfSlices, type ServicePort } from './endpoint-slices.ts'
+import { type KubernetesAccess, KubernetesApi, KubernetesError, ownNamespace } from './kubernetes-api.ts'
+import type { SourceOptions } from './polled-source.ts'
+import type { EndpointSource, SourceListener } from './source.ts'
+
+export type KubernetesSourceOptions = SourceOptions &
+  ServicePort &
+  KubernetesAccess & {
+    readonly service: string
+    /** Absent: that of the pod. */
+    readonly namespace?: string
+    /** The first wait after a failure; it doubles. */
+    readonly retryMs?: number
+  }
+
+const watchSeconds = 300
+const pageSize = 500
+const maxRetryMs = 30_000
+
+/** The pods behind a Service: its EndpointSlices are listed once, and then watched. */
+export function kubernetesSource(options: KubernetesSourceOptions): EndpointSource {
+  const { warn, service, random = Math.random, retryMs = 1000 } = options
+  return {
+    follow: (listener) => {
+      const stopped = new AbortController()
+      const { signal } = stopped
+      const run = async () => {
+        let failures = 0
+        let trouble: string | undefined
+        const onListed = () => {
+          failures = 0
+          trouble = undefined
+        }
+        while (!signal.aborted) {
+          const reason = await followSlices(options, { listener, signal, onListed })
+          if (signal.aborted) return
+          if (reason === undefined) {
+            // The version was too old: the list is read again.
+            await sleep(retryMs * random(), undefined, { signal, ref: false }).catch(() => undefined)
+            continue
+          }
+          const message = `kubernetes: ${service}: ${reason}`
+          if (message !== trouble) warn(message)
+          trouble = message
+          listener.onFailure(message)
+          const waitMs = Math.min(maxRetryMs, retryMs * 2 ** failures)
+          failures += 1
+          await sleep(waitMs * (0.5 + random() / 2), undefined, { signal, ref: false }).catch(() => undefined)
+        }
+      }
+      void run()
+      return { stop: () => stopped.abort() }
+    },
+  }
+}
+
+type Run = { readonly listener: SourceListener; readonly signal: AbortSignal; onListed(): void }
+
+/** Follows until something fails, and resolves with the reason; undefined when the watch has to begin anew. */
+async function followSlices(options: KubernetesSourceOptions, { listener, signal, onListed }: Run): Promise<string | undefined> {
+  let api: KubernetesApi | undefined
+  try {
+    const namespace = options.namespace ?? (await ownNamespace(options))
+    api = await KubernetesApi.open(options)
+    const selector = encodeURIComponent(`kubernetes.io/service-name=${options.service}`)
+    const path = `/apis/discovery.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/endpointslices?labelSelector=${selector}`
+    const { slices, version } = await list(api, path, signal)
+    onListed()
+    if (slices.size === 0)
+      options.warn(`kubernetes: the namespace ${namespace} has no EndpointSlice of a Service '${options.service}'`)
+    const report = () => listener.onSet(endpointsOfSlices([...slices.values()], options))
+    report()
+    await watch(api, { path, version, signal, slices, report })
+    return undefined
+  } catch (error) {
+    if (error instanceof KubernetesError && error.status === 410) return undefined
+    return networkReason(error)
+  } finally {
+    await api?.close()
+  }
+}
+
+/** The slices of a Service by name, and the version of the list. */
+async function list(api: KubernetesApi, path: string, signal: AbortSignal) {
+  const slices = new Map<string, Loose>()
+  let version = ''
+  let next = ''
+  do {
+    const page = asObject(await api.get(`${path}&limit=${pageSize}${next}`, signal))
+    for (const slice of asArray(page?.items).map(asObject)) if (slice !== undefined) slices.set(nameOf(slice), slice)
+    const metadata = asObject(page?.metadata)
+    version = asText(metadata?.resourceVersion) ?? ''
+    const token = asText(metadata?.continue) ?? ''
+    next = token === '' ? '' : `&continue=${encodeURIComponent(token)}`
+  } while (next !== '')
+  return { slices, version }
+}
+
+type Watch = {
+  readonly path: string
+  readonly version: string
+  readonly signal: AbortSignal
+  readonly slices: Map<string, Loose>
+  report(): void
+}
+
+/** Watches, again and again from the last version that was seen. Rejects when that is not possible. */
+async function watch(api: KubernetesApi, { path, version: first, signal, slices, report }: Watch): Promise<void> {
+  let version = first
+  while (!signal.aborted) {
+    const query = `&watch=1&allowWatchBookmarks=true&timeoutSeconds=${watchSeconds}&resourceVersion=${encodeURIComponent(version)}`
+    let events = 0
+    for await (const line of api.lines(path + query, signal)) {
+      const event = asObject(JSON.parse(line))
+      const object = asObject(event?.object)
+      if (event === undefined || object === undefined) continue
+      if (event.type === 'ERROR')
+        throw new KubernetesError(typeof object.code === 'number' ? object.code : 500, `${object.message}`)
+      events += 1
+      version = asText(asObject(object.metadata)?.resourceVersion) ?? version
+      if (event.type === 'BOOKMARK') continue
+      if (event.type === 'DELETED') slices.delete(nameOf(object))
+      else slices.set(nameOf(object), object)
+      report()
+    }
+    // One that ends at once must not be repeated without a pause.
+    if (events === 0) await sleep(1000, undefined, { signal, ref: false }).catch(() => undefined)
+  }
+}
+
+function nameOf(slice: Loose): string {
+  return asText(asObject(slice.metadata)?.name) ?? ''
+}
