@@ -16,7 +16,8 @@ import { findFront, needsFront } from './answer-front.ts'
 import { checkRequest, enforcementOf } from './check-request.ts'
 import { countInput, needsCount } from './count-tokens.ts'
 import { callerAccess } from './fleet/caller-access.ts'
-import { type AcquiredReplica, Replicas } from './fleet/replicas.ts'
+import type { ReplicaAttempt } from './fleet/movable-attempt.ts'
+import { Replicas } from './fleet/replicas.ts'
 import type { Progress } from './fleet/retry-rule.ts'
 import { toServerReport } from './fleet/server-report.ts'
 import { noProgress, type ReplicaTask, tryReplicas } from './fleet/try-replicas.ts'
@@ -234,7 +235,7 @@ class RemoteEngine implements Engine {
   async #callReplica<T>(load: Load, signal: AbortSignal, call: Call<T>): Promise<T> {
     const { session } = await this.#ensureOpen(signal)
     const { client } = session
-    const attempt = async ({ endpoint, upstream }: AcquiredReplica) => {
+    const attempt = async ({ endpoint, upstream, signal }: ReplicaAttempt) => {
       return { type: 'answered', value: await call({ client, endpoint, upstream, signal }) } as const
     }
     return await tryReplicas(session, { affinityKeys: [], signal, attempt, progress: () => noProgress, ...load })

@@ -7,6 +7,7 @@ import type { GrammarCompiler } from '../../threads/grammar-compiler.ts'
 import type { CheckedRequest } from './check-request.ts'
 import { countUsage } from './count-tokens.ts'
 import type { AffinityKey } from './fleet/affinity.ts'
+import type { ReplicaAttempt } from './fleet/movable-attempt.ts'
 import type { AcquiredReplica } from './fleet/replicas.ts'
 import type { Progress } from './fleet/retry-rule.ts'
 import { type AttemptResult, type ReplicaTask, type RetryDeps, tryReplicas } from './fleet/try-replicas.ts'
@@ -15,6 +16,7 @@ import { type CountedRequest, checkUpstream } from './servers/check-upstream.ts'
 import type { Profile } from './servers/profile.ts'
 import type { Upstream } from './servers/upstream.ts'
 import type { UpstreamClient } from './transport/client.ts'
+import type { ReplyBody } from './transport/http-exchange.ts'
 import { readStream, type StreamEnd } from './transport/read-reply.ts'
 import { toAppError, UpstreamError } from './transport/upstream-error.ts'
 import type { UpstreamBody } from './wire/body/chat-body.ts'
@@ -72,6 +74,7 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
   readonly signal: AbortSignal
   readonly isAuxiliary = false
   #reader: ReplyReader | undefined
+  #reply: ReplyBody | undefined
 
   constructor(deps: GenerationDeps, plan: ReplyPlan, sink: ReplySink) {
     this.#deps = deps
@@ -89,6 +92,11 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
     return this.#plan.affinityKeys
   }
 
+  get promptTokens(): number {
+    const { inputTokens, tokens } = this.#plan
+    return inputTokens ?? Math.ceil(tokens / 4)
+  }
+
   get callerKeys(): CallerKeys | undefined {
     return this.#plan.request.callerKeys
   }
@@ -98,13 +106,14 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
     return this.#reader?.isResumed === true && !this.#emit.hasFailed
   }
 
-  async attempt(replica: AcquiredReplica): Promise<AttemptResult<ReplyEnd>> {
+  async attempt(replica: ReplicaAttempt): Promise<AttemptResult<ReplyEnd>> {
     const { request } = this.#plan
     const { endpoint, upstream } = replica
     if (request.choices > 1 && !makesChoices(upstream.profile, request)) return { type: 'not-sent', value: 'one-choice-only' }
     const reader = this.#readerFor(upstream.profile)
     const writing = this.#bodyFor(upstream, reader)
     const { path, body } = writing instanceof Promise ? await writing : writing
+    this.#reply = undefined
     const end = await this.#read(reader, replica, { path, body })
     this.signal.throwIfAborted()
     const { missing } = reader
@@ -124,6 +133,10 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
     if (reader === undefined || this.#emit.hasFailed) return undefined
     const canContinue = remaining(this.#plan.request, reader, upstream) !== undefined
     return { hasAdvanced: reader.pieces > 0, hasBegun: reader.hasBegun, canContinue }
+  }
+
+  received(): number {
+    return this.#reply?.receivedBytes ?? 0
   }
 
   /** Before the reply has begun, a new one: the next replica may be of another kind. */
@@ -154,13 +167,19 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
     return requestBody(request, upstream, this.#deps.grammars)
   }
 
-  async #read(reader: ReplyReader, replica: AcquiredReplica, request: Pick<UpstreamBody, 'path' | 'body'>): Promise<StreamEnd> {
+  async #read(reader: ReplyReader, replica: ReplicaAttempt, request: Pick<UpstreamBody, 'path' | 'body'>): Promise<StreamEnd> {
     const { head } = replica.upstream.profile
-    const { body: reply } = await this.#deps.client.stream(replica.endpoint, { method: 'POST', head, ...request }, this.signal)
+    const { body: reply } = await this.#deps.client.stream(replica.endpoint, { method: 'POST', head, ...request }, replica.signal)
+    this.#reply = reply
+    let hasToken = false
     const take = (value: unknown) => {
       const events = reader.read(value)
       // Progress reports of a prompt count, too.
       replica.confirm()
+      if (!hasToken && reader.pieces > 0) {
+        hasToken = true
+        replica.begun()
+      }
       return inTurn(events, this.#emitWanted)
     }
     try {
@@ -170,7 +189,7 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
       if (this.signal.aborted || !(error instanceof UpstreamError) || !reader.isFinished) throw error
       return { saidDone: false }
     } finally {
-      if (reply.lateEvents > 0) this.#sink.onTokensAfterCancel(reply.lateEvents)
+      if (reply.lateEvents > 0 && this.signal.aborted) this.#sink.onTokensAfterCancel(reply.lateEvents)
     }
   }
 

@@ -18,6 +18,8 @@ export type FailureRow = {
   readonly continues: boolean
   /** It is continued at once where another replica is usable; after much output, it is another break than the one before. */
   readonly isBreak?: true
+  /** The replica did not fail the request: we took it away. */
+  readonly isMove?: true
 }
 
 const serverOrRequest = { about: 'the server or the request', breaker: 'compared', attempts: 2, continues: true } as const
@@ -51,6 +53,16 @@ export const failureTable = {
   },
   failed: { ...serverOrRequest, when: '408, 425, 500, 502, 504 and other 5xx; a connection that breaks before an answer' },
   'broke-off': { ...serverOrRequest, when: 'a reply that breaks off, or cannot be read', isBreak: true },
+  silent: {
+    when: 'before the first token, the server fails its checks or is removed: once',
+    about: 'the server',
+    // Its checks have counted.
+    breaker: 'nothing',
+    attempts: 4,
+    continues: true,
+    isBreak: true,
+    isMove: true,
+  },
   'error-event': { ...serverOrRequest, when: 'an error object in a reply' },
   malformed: { ...serverOrRequest, when: 'something that is not a reply' },
   'ended-early': { ...request, when: 'a stream that ends without a finish reason', attempts: 2, continues: true },
@@ -92,6 +104,7 @@ export function nameOf(failure: UpstreamFailure, key: KeyOwner): FailureName {
       return failure.isRefused ? 'unreachable' : 'failed'
     case 'truncated':
       return 'broke-off'
+    case 'silent':
     case 'malformed':
     case 'excess':
       return failure.type

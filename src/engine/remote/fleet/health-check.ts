@@ -43,10 +43,15 @@ export function startHealthChecks<Endpoint extends PoolEndpoint>(
   }
 }
 
+type RunOptions<Endpoint extends PoolEndpoint> = Omit<HealthCheckOptions<Endpoint>, 'pool' | 'tickMs'> & {
+  readonly pool: Pick<Pool<Endpoint>, 'reportCheck'>
+}
+
 type Check<Endpoint> = { readonly endpoint: Endpoint; readonly ended: AbortController; readonly stopped: AbortSignal }
 
-async function runCheck<Endpoint extends PoolEndpoint>(
-  { pool, check, now, wait, timeoutMs = 5000 }: HealthCheckOptions<Endpoint>,
+/** One check, reported unless `stopped` fires before its end. */
+export async function runCheck<Endpoint extends PoolEndpoint>(
+  { pool, check, now, wait, timeoutMs = 5000 }: RunOptions<Endpoint>,
   { endpoint, ended, stopped }: Check<Endpoint>,
 ): Promise<void> {
   const settled = new AbortController()

@@ -8,8 +8,9 @@ import type { Endpoint } from '../transport/client.ts'
 import { hostOf } from '../transport/upstream-url.ts'
 import type { AffinityOptions, AffinityOutcome } from './affinity.ts'
 import { Discoveries, type DiscoveryOptions, type KnownReplica } from './discoveries.ts'
-import { startHealthChecks } from './health-check.ts'
+import { runCheck, startHealthChecks } from './health-check.ts'
 import { type AcquireRequest, type EndpointReport, type Lease, type NoLease, Pool, type RequestOutcome } from './pool.ts'
+import { Silence, type SilentRequest, type WatchedRequest } from './silence/silence.ts'
 
 type ReplicaOptions = Omit<DiscoveryOptions, 'onDiscovered'> & {
   /** Called whenever a probe has found out what a replica is. */
@@ -45,6 +46,9 @@ type Wanted = Omit<AcquireRequest, 'nowMs'>
 /** How often a waiting request looks for a free replica. */
 const pollEveryMs = 250
 const refreshEveryMs = 60_000
+const watchEveryMs = 1000
+/** A busy server may be late; one that is silent for longer, three times in a row, is lost. */
+const silentAfterMs = 2500
 
 /** The replicas of one model: chooses one for each request, probes them and checks their health. */
 export class Replicas {
@@ -54,6 +58,8 @@ export class Replicas {
   readonly #discoveries: Discoveries
   #checks: { stop(): Promise<void> } | undefined
   #refreshing: NodeJS.Timeout | undefined
+  readonly #silence: Silence
+  #watching: NodeJS.Timeout | undefined
 
   constructor(options: ReplicaOptions) {
     this.#options = options
@@ -72,6 +78,7 @@ export class Replicas {
       options.onDiscovered()
     }
     this.#discoveries = new Discoveries({ ...options, onDiscovered }, this.#closed.signal)
+    this.#silence = this.#createSilence()
   }
 
   get count(): number {
@@ -99,11 +106,10 @@ export class Replicas {
   /** Probes all replicas and resolves with the first that answers. Rejects with `model-unavailable` when none does. */
   async discover(signal: AbortSignal): Promise<Discovery> {
     this.#checks ??= startHealthChecks({
-      pool: this.#pool,
-      check: (endpoint, stopped) => this.#check(endpoint, stopped),
-      now: this.#options.now,
-      wait: (ms, stopped) => sleep(ms, undefined, { signal: stopped, ref: false }).catch(() => undefined),
+      pool: { checksDue: (nowMs) => this.#pool.checksDue(nowMs), reportCheck: (id, isOk) => this.#reportCheck(id, isOk) },
+      ...this.#checking,
     })
+    this.#watching ??= setInterval(() => this.#silence.tick(), watchEveryMs).unref()
     this.#refreshing ??= setInterval(() => this.#discoveries.refresh(), refreshEveryMs).unref()
     // Every probe listens to it.
     setMaxListeners(0, signal)
@@ -123,6 +129,11 @@ export class Replicas {
     const known = lease.type === 'lease' ? this.#discoveries.get(lease.endpoint.id) : undefined
     if (lease.type === 'lease' && known !== undefined) return this.#acquired(lease, known)
     return this.#acquireLater(lease, wanted, { untilMs: this.#options.now() + waitMs, signal })
+  }
+
+  /** Watches a request until its first token. */
+  watch(request: SilentRequest): WatchedRequest {
+    return this.#silence.watch(request)
   }
 
   /** Whether a replica is known that is not among these. */
@@ -165,6 +176,7 @@ export class Replicas {
   async close(): Promise<void> {
     this.#closed.abort(new AppError('model-unavailable', 'the model was unloaded'))
     clearInterval(this.#refreshing)
+    clearInterval(this.#watching)
     await this.#checks?.stop()
     await this.#discoveries.settled()
   }
@@ -183,7 +195,10 @@ export class Replicas {
       ...(affinity !== undefined && { affinity }),
       confirm,
       learn,
-      release: (outcome) => lease.release(outcome, this.#options.now()),
+      release: (outcome) => {
+        lease.release(outcome, this.#options.now())
+        if (outcome.type === 'failed' && outcome.isRefused === true) this.#silence.onRefused(lease.endpoint.id)
+      },
       blame: () => lease.blame(this.#options.now()),
     }
   }
@@ -227,6 +242,38 @@ export class Replicas {
     const why = failureReasons === '' ? '' : `: ${failureReasons}`
     const retryAfterMs = Math.max(1000, Math.ceil(waitMs))
     return new AppError('model-unavailable', `none of the servers behind this model can be used now${why}`, { retryAfterMs })
+  }
+
+  readonly #checking = {
+    check: (endpoint: Endpoint, ended: AbortSignal) => this.#check(endpoint, ended),
+    now: () => this.#options.now(),
+    wait: (ms: number, ended: AbortSignal) => sleep(ms, undefined, { signal: ended, ref: false }).catch(() => undefined),
+  }
+
+  #reportCheck(id: string, isOk: boolean): void {
+    this.#pool.reportCheck(id, isOk, this.#options.now())
+    this.#silence.onCheck(id, isOk)
+  }
+
+  #createSilence(): Silence {
+    const { now, log, probe } = this.#options
+    return new Silence({
+      now,
+      isEjected: (replicaId) => this.#pool.stateOf(replicaId, now()) !== 'closed',
+      check: async (endpoint) => {
+        let result: boolean | undefined
+        const reportCheck = (_: string, isOk: boolean) => {
+          result = isOk
+        }
+        const check = { endpoint, ended: new AbortController(), stopped: this.#closed.signal }
+        await runCheck({ pool: { reportCheck }, timeoutMs: silentAfterMs, ...this.#checking }, check)
+        return result
+      },
+      report: (id, isOk) => this.#reportCheck(id, isOk),
+      onMove: ({ url }, waitedMs) => {
+        log.warn({ model: probe.id, server: hostOf(url), waitedMs: Math.round(waitedMs) }, 'request moved from a silent server')
+      },
+    })
   }
 
   /** Probes a replica that was down: it may have come back as another server. */

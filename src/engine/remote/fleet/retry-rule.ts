@@ -4,6 +4,8 @@ import type { FailureRow } from './failure-table.ts'
 export type RetryState = {
   /** Failed attempts since the reply last advanced. */
   readonly failures: number
+  /** It was moved from a silent replica, which happens to a request once. */
+  readonly hasMoved: boolean
   /** How often a reply that had advanced was resumed. */
   readonly continuations: number
   /** The replicas of its doubtful failures, which may be the request's own: it gets two. */
@@ -75,6 +77,7 @@ const giveUp: Decision = { type: 'give-up' }
 /** The state of a request that was not tried yet. */
 export const untried: RetryState = {
   failures: 0,
+  hasMoved: false,
   continuations: 0,
   doubts: [],
   deadlineMs: undefined,
@@ -112,13 +115,14 @@ function afterFailure(state: RetryState, attempt: Failed, situation: Situation):
   const { replicaId, progress } = attempt
   const { continuations, unfit } = state
   const doubts = doubtsAfter(state, attempt, situation)
+  const hasMoved = state.hasMoved || attempt.row.isMove === true
   const deadlineMs = situation.nowMs + retryForMs
   if (progress.hasAdvanced && continuations < maxContinuations) {
-    return { failures: 1, continuations: continuations + 1, doubts, deadlineMs, failed: new Set([replicaId]), unfit }
+    return { failures: 1, hasMoved, continuations: continuations + 1, doubts, deadlineMs, failed: new Set([replicaId]), unfit }
   }
   const failed = new Set([...state.failed, replicaId])
   const failures = state.failures + 1
-  return { failures, continuations, doubts, deadlineMs: state.deadlineMs ?? deadlineMs, failed, unfit }
+  return { failures, hasMoved, continuations, doubts, deadlineMs: state.deadlineMs ?? deadlineMs, failed, unfit }
 }
 
 /** A replica that is down by now explains its earlier failures. */

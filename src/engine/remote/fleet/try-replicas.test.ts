@@ -2,8 +2,11 @@ import { expect, test } from 'vitest'
 import { AppError } from '../../../contract/errors.ts'
 import { profiles } from '../servers/profiles.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
+import type { ReplicaAttempt } from './movable-attempt.ts'
 import type { RequestOutcome } from './pool.ts'
 import type { AcquiredReplica } from './replicas.ts'
+import type { Progress } from './retry-rule.ts'
+import type { SilentRequest } from './silence/silence.ts'
 import { type AttemptResult, noProgress, type ReplicaTask, type RetryDeps, tryReplicas } from './try-replicas.ts'
 
 const broken = new UpstreamError({ type: 'truncated' }, 'it broke')
@@ -165,4 +168,80 @@ test('when the fleet is closed meanwhile, that is the reason', async () => {
   }
   await expect(tryReplicas(deps, task([closing]))).rejects.toBe(closed)
   expect(released).toHaveLength(1)
+})
+
+/** As `fleet`, with the requests that are watched for silence. */
+function watchedFleet() {
+  const { deps, released } = fleet()
+  const watched: (SilentRequest & { isEnded: boolean })[] = []
+  const watch = (request: SilentRequest) => {
+    const one = { isEnded: false, ...request }
+    watched.push(one)
+    const end = () => {
+      one.isEnded = true
+    }
+    return { begun: end, ended: end }
+  }
+  return { deps: { ...deps, replicas: { ...deps.replicas, watch } }, released, watched }
+}
+
+const silent = new UpstreamError({ type: 'silent' }, 'lost')
+
+test('a request without a first token moves to another replica, once, and the client is not cancelled', async () => {
+  const { deps, watched, released } = watchedFleet()
+  const canMove: (boolean | undefined)[] = []
+  const attempt = async ({ endpoint, signal }: ReplicaAttempt) => {
+    const one = watched.at(-1)
+    canMove.push(one?.canMove())
+    if (endpoint.id === 'b') return answers()
+    one?.move(silent)
+    signal.throwIfAborted()
+    return expect.unreachable('the attempt has ended')
+  }
+  const { signal } = new AbortController()
+  expect(await tryReplicas(deps, { ...task([]), signal, attempt })).toBe('ok')
+  expect(canMove).toEqual([true, false])
+  expect(released).toEqual([
+    ['a', 'neutral'],
+    ['b', 'ok'],
+  ])
+  expect(watched.map(({ isEnded }) => isEnded)).toEqual([true, true])
+})
+
+test.each<[string, Partial<Progress>, boolean]>([
+  ['a reply that has begun stays', { hasAdvanced: true, hasBegun: true, canContinue: true }, false],
+  ['a reply that cannot be continued stays', { hasBegun: true }, false],
+  ['the rest of a reply moves before its first token', { hasBegun: true, canContinue: true }, true],
+])('%s', async (_, progress, expected) => {
+  const { deps, watched } = watchedFleet()
+  const attempt = async () => {
+    expect(watched[0]?.canMove()).toBe(expected)
+    return answers()
+  }
+  await tryReplicas(deps, { ...task([]), attempt, progress: () => ({ ...noProgress, ...progress }) })
+})
+
+test('a request stays where no other replica can be used', async () => {
+  const { deps, watched } = watchedFleet()
+  const hasUsable = (...except: ReadonlySet<string>[]) => !except.some((ids) => ids.has('a'))
+  const attempt = async () => {
+    expect(watched[0]?.canMove()).toBe(false)
+    return answers()
+  }
+  await tryReplicas({ ...deps, replicas: { ...deps.replicas, hasUsable } }, { ...task([]), attempt })
+})
+
+test('a cancelled request ends its attempt with its own reason; auxiliary ones are not watched', async () => {
+  const { deps, watched } = watchedFleet()
+  const cancel = new AbortController()
+  const reason = new AppError('cancelled', 'no longer wanted')
+  const attempt = async ({ signal }: ReplicaAttempt) => {
+    cancel.abort(reason)
+    signal.throwIfAborted()
+    return answers()
+  }
+  await expect(tryReplicas(deps, { ...task([]), signal: cancel.signal, attempt })).rejects.toBe(reason)
+  expect(watched).toHaveLength(1)
+  await tryReplicas(deps, task([answers], { isAuxiliary: true }))
+  expect(watched).toHaveLength(1)
 })

@@ -4,35 +4,29 @@ import { UpstreamError, type UpstreamFailure } from '../transport/upstream-error
 import type { AffinityKey } from './affinity.ts'
 import { type CallerAccess, callerAccess } from './caller-access.ts'
 import { type FailureRow, type KeyOwner, rowOf } from './failure-table.ts'
+import { beginAttempt, type MovableTask, type ReplicaAttempt } from './movable-attempt.ts'
 import type { RequestOutcome } from './pool.ts'
 import type { AcquiredReplica, Replicas } from './replicas.ts'
 import { decide, type FailedAttempt, type Fleet, nextAttempt, type Progress, untried } from './retry-rule.ts'
 import { type ReplyFacts, type WatchDeps, watchAttempts } from './watch-attempt.ts'
 
 export type RetryDeps = WatchDeps & {
-  readonly replicas: Pick<Replicas, 'count' | 'acquire' | 'pause' | 'throwIfClosed'> & Fleet
+  readonly replicas: Pick<Replicas, 'count' | 'acquire' | 'pause' | 'throwIfClosed'> & Fleet & Partial<Pick<Replicas, 'watch'>>
   random(): number
 }
 
 /** A request that any replica of the model may do. */
-export type ReplicaTask<T> = {
+export type ReplicaTask<T> = MovableTask & {
   /** Its likely cost. */
   readonly tokens: number
-  /** Of these, those of the prompt, which a replica may have in its cache; absent: 0. */
-  readonly promptTokens?: number
   readonly affinityKeys: readonly AffinityKey[]
-  /** Not generation (tokenizing, say): its success does not show that the replica generates. */
-  readonly isAuxiliary: boolean
-  readonly signal: AbortSignal
   /** Used instead of a replica's own key. */
   readonly callerKeys?: CallerKeys | undefined
   /**
    * One exchange with a replica. Rejects with an `UpstreamError` when it fails, and with a capability error when the replica
    * cannot do the request, without sending it.
    */
-  attempt(replica: AcquiredReplica): Promise<AttemptResult<T>>
-  /** How far the reply has come when an attempt failed; undefined when the failure was not the replica's. */
-  progress(replica: AcquiredReplica): Progress | undefined
+  attempt(replica: ReplicaAttempt): Promise<AttemptResult<T>>
 }
 
 /** `not-sent`: the result was known without the replica, which says nothing about its health. */
@@ -56,14 +50,18 @@ export async function tryReplicas<T>(deps: RetryDeps, task: ReplicaTask<T>): Pro
     const acquiring = replicas.acquire({ tokens, promptTokens, affinityKeys, isAuxiliary, ...wanted }, waitMs, signal)
     const replica = acquiring instanceof Promise ? await acquiring : acquiring
     const own = callerAccess(task.callerKeys, replica)
-    const mine = own === undefined ? replica : { ...replica, endpoint: own.endpoint }
-    const seen = suspects.length === 0 ? mine : { ...mine, confirm: confirming(replica, task, suspects) }
     const beganMs = now()
+    const movable = beginAttempt(task, { replicas, replica, state })
+    const confirm = suspects.length === 0 ? replica.confirm : confirming(replica, task, suspects)
+    const { signal: attemptSignal, begun } = movable
+    const seen = { signal: attemptSignal, begun, ...replica, endpoint: own?.endpoint ?? replica.endpoint, confirm }
     let end: AttemptEnd<T>
     try {
       end = await task.attempt(watch?.began(seen) ?? seen)
     } catch (error) {
       end = { type: 'failed', error: own === undefined ? error : own.clean(error) }
+    } finally {
+      movable.ended()
     }
     const row = rowOfEnd(end, keyOwner(replica, own), signal)
     const outcome = outcomeOf(end, row)

@@ -32,7 +32,7 @@ export class WatchedAttempts {
   }
 
   /** An attempt begins. Returns the replica, whose reply is noted when it begins. */
-  began(replica: AcquiredReplica): AcquiredReplica {
+  began<Replica extends AcquiredReplica>(replica: Replica): Replica {
     this.#beganMs = this.#deps.now()
     this.#firstMs = undefined
     return {
@@ -78,7 +78,8 @@ export function replyFacts(events: readonly EngineEvent[]): ReplyFacts {
 function howEnded(end: Ended, outcome: RequestOutcome, signal: AbortSignal): Pick<AttemptEnd, 'outcome' | 'error'> {
   if (end.type !== 'failed') return { outcome: 'ok' }
   if (signal.aborted) return { outcome: 'cancelled', error: 'cancelled' }
-  return { outcome: outcomes[outcome.type], error: errorType(end.error) }
+  const error = errorType(end.error)
+  return { outcome: error === 'silent' ? 'failed' : outcomes[outcome.type], error }
 }
 
 /** Neutral: the failure says nothing about the server. */

@@ -62,6 +62,7 @@ export class ReplyBody {
   #timer: NodeJS.Timeout | undefined
   #isDiscarding = false
   #lateEvents = 0
+  #receivedBytes = 0
 
   constructor(signal: AbortSignal, failStart: (error: unknown) => void) {
     this.#signal = signal
@@ -73,6 +74,10 @@ export class ReplyBody {
   /** Events that arrived after the request was cancelled; the reader does not get them. */
   get lateEvents(): number {
     return this.#lateEvents
+  }
+
+  get receivedBytes(): number {
+    return this.#receivedBytes
   }
 
   /**
@@ -124,6 +129,7 @@ export class ReplyBody {
   }
 
   onBytes(bytes: Buffer): void {
+    this.#receivedBytes += bytes.length
     if (this.#signal.aborted) this.#lateEvents += countEvents(bytes)
     if (this.#isDiscarding) return
     this.#pieces.push(bytes)

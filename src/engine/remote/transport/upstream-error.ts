@@ -23,6 +23,8 @@ export type UpstreamFailure =
     }
   /** The connection broke within the reply. */
   | { readonly type: 'truncated' }
+  /** We closed the connection before the first token: the server failed its health checks, or was removed. */
+  | { readonly type: 'silent' }
   /** It sent something that is not a reply: no JSON, or not an object. */
   | { readonly type: 'malformed' }
   /** The reply ended in order, but lacks a finish reason or a choice. `saidDone`: the server declared the stream complete. */
@@ -74,6 +76,7 @@ function codeOf(failure: UpstreamFailure): ErrorCode {
     case 'status':
       return codeOfStatus(failure)
     case 'truncated':
+    case 'silent':
     case 'malformed':
     case 'incomplete':
     case 'excess':

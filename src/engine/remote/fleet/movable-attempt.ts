@@ -1,0 +1,67 @@
+import type { AcquiredReplica, Replicas } from './replicas.ts'
+import type { Progress, RetryState } from './retry-rule.ts'
+
+/** One attempt of a request, which can be ended without the request. */
+export type MovableAttempt = {
+  /** Fires with the request's signal, or when the request moves to another replica. */
+  readonly signal: AbortSignal
+  /** The first token is here: from now on the request stays. */
+  begun(): void
+  /** To be called once, whatever came of it. */
+  ended(): void
+}
+
+/** The replica of an attempt. */
+export type ReplicaAttempt = AcquiredReplica & Pick<MovableAttempt, 'signal' | 'begun'>
+
+/** What a task says of its attempts. */
+export type MovableTask = {
+  /** Not generation (tokenizing, say): its success does not show that the replica generates. */
+  readonly isAuxiliary: boolean
+  readonly signal: AbortSignal
+  /** Those of its prompt: a replica may have them in its cache, and by them its time to the first token is judged. */
+  readonly promptTokens?: number
+  /** How far the reply has come when an attempt failed; undefined when the failure was not the replica's. */
+  progress(replica: AcquiredReplica): Progress | undefined
+  /** How much of the reply the running attempt has received, in bytes. */
+  received?(): number
+}
+
+type Deps = Pick<Replicas, 'hasUsable'> & Partial<Pick<Replicas, 'watch'>>
+
+/**
+ * Watches an attempt until its first token: without one, it moves once from a replica that is lost to one that can be used.
+ * Auxiliary requests have a time limit of their own.
+ */
+export function beginAttempt(
+  task: MovableTask,
+  { replicas, replica, state }: { readonly replicas: Deps; readonly replica: AcquiredReplica; readonly state: RetryState },
+): MovableAttempt {
+  const { signal: caller } = task
+  if (task.isAuxiliary || replicas.watch === undefined) return { signal: caller, begun: () => undefined, ended: () => undefined }
+  const { id } = replica.endpoint
+  const moving = new AbortController()
+  const onAbort = () => moving.abort(caller.reason)
+  caller.addEventListener('abort', onAbort)
+  const canMove = () => {
+    if (state.hasMoved) return false
+    const progress = task.progress(replica)
+    if (progress === undefined || progress.hasAdvanced || (progress.hasBegun && !progress.canContinue)) return false
+    return replicas.hasUsable(new Set([id]), state.failed, state.unfit)
+  }
+  const { begun, ended } = replicas.watch({
+    endpoint: replica.endpoint,
+    promptTokens: task.promptTokens,
+    received: () => task.received?.() ?? 0,
+    canMove,
+    move: (error) => moving.abort(error),
+  })
+  return {
+    signal: moving.signal,
+    begun,
+    ended: () => {
+      ended()
+      caller.removeEventListener('abort', onAbort)
+    },
+  }
+}

@@ -1,0 +1,179 @@
+import { describe, expect, test } from 'vitest'
+import { isLost, Silence } from './silence.ts'
+
+const situation = { nowMs: 20_000, isEjected: false, downMs: 15_000, p95Ms: 1000 }
+const request = { beganMs: 9000, progressMs: undefined, hasLeft: false }
+
+describe('a request without a first token is lost', () => {
+  test.each<[string, boolean, Partial<Parameters<typeof isLost>[0] & Parameters<typeof isLost>[1]>]>([
+    ['when a check failed and it has waited 10 seconds', true, {}],
+    ['not before 10 seconds, however fast the model is', false, { beganMs: 10_001 }],
+    ['not before twice the usual time', false, { p95Ms: 5501 }],
+    ['when it has waited twice the usual time', true, { p95Ms: 5500 }],
+    ['not while the replica answers its checks', false, { downMs: undefined, p95Ms: 1 }],
+    ['at once when the replica is ejected', true, { isEjected: true, beganMs: 14_999 }],
+    ['not by a failure before it began: it is a trial', false, { isEjected: true, beganMs: 15_001 }],
+    ['not by an ejection whose replica answers its checks', false, { isEjected: true, downMs: undefined }],
+    ['at once when the replica leaves', true, { hasLeft: true, beganMs: 19_999, downMs: undefined }],
+    ['not while it makes progress', false, { isEjected: true, hasLeft: true, progressMs: 10_001 }],
+    ['when its progress has stopped for 10 seconds', true, { isEjected: true, progressMs: 10_000 }],
+    ['when its progress has stopped for twice the usual time', true, { progressMs: 9000, beganMs: 0, p95Ms: 5500 }],
+    ['not when its progress stopped later', false, { progressMs: 9001, beganMs: 0, p95Ms: 5500 }],
+  ])('%s', (_, expected, changes) => {
+    const all = { ...request, ...situation, ...changes }
+    expect(isLost(all, all)).toBe(expected)
+  })
+})
+
+const endpoint = { id: 'a', url: 'http://a/v1', weight: 1 }
+
+/** One replica, of which the test plays the checks; `pass` lets seconds pass. */
+function watched() {
+  let nowMs = 0
+  const state = { answers: true, isEjected: false, canMove: true, bytes: 0 }
+  const checksAt: number[] = []
+  const movedAt: number[] = []
+  const pending: { readonly atMs: number; settle(isOk: boolean): void }[] = []
+  const silence = new Silence({
+    now: () => nowMs,
+    isEjected: () => state.isEjected,
+    check: () => {
+      checksAt.push(nowMs)
+      return new Promise((settle) => void pending.push({ atMs: nowMs + (state.answers ? 0 : 2500), settle }))
+    },
+    report: (id, isOk) => {
+      if (!isOk) failures += 1
+      state.isEjected ||= failures >= 3
+      silence.onCheck(id, isOk)
+    },
+    onMove: () => undefined,
+  })
+  let failures = 0
+  const settle = async () => {
+    for (const one of pending.splice(0)) {
+      if (one.atMs > nowMs) pending.push(one)
+      else one.settle(state.answers)
+    }
+    await new Promise(setImmediate)
+  }
+  const pass = async (seconds: number) => {
+    for (let half = 0; half < seconds * 2; half++) {
+      nowMs += 500
+      await settle()
+      if (nowMs % 1000 === 0) silence.tick()
+      await settle()
+    }
+  }
+  const watch = (promptTokens = 100) =>
+    silence.watch({
+      endpoint,
+      promptTokens,
+      received: () => state.bytes,
+      canMove: () => state.canMove,
+      move: () => void movedAt.push(nowMs),
+    })
+  /** The model has taken that long for 20 prompts. */
+  const learn = async (seconds: number) => {
+    for (let prompt = 0; prompt < 20; prompt++) {
+      const one = watch()
+      await pass(seconds)
+      one.begun()
+    }
+    checksAt.length = 0
+    return nowMs
+  }
+  return { state, pass, watch, learn, silence, checksAt, movedAt }
+}
+
+test('a replica is checked every second while a request waits longer than usual, and not before', async () => {
+  const { learn, watch, pass, checksAt } = watched()
+  const startMs = await learn(2)
+  const one = watch()
+  await pass(2)
+  expect(checksAt).toEqual([])
+  await pass(5)
+  expect(checksAt).toEqual([3, 4, 5, 6, 7].map((second) => startMs + second * 1000))
+  one.begun()
+  await pass(5)
+  expect(checksAt).toHaveLength(5)
+})
+
+test('a silent replica is ejected within 5 seconds of the first check, and its request moves then, once', async () => {
+  const { learn, watch, pass, state, checksAt, movedAt } = watched()
+  const startMs = await learn(1)
+  watch()
+  state.answers = false
+  await pass(30)
+  expect(checksAt[0]).toBe(startMs + 2000)
+  expect(movedAt).toEqual([startMs + 6500])
+})
+
+test('a prompt of a minute stays where the checks are answered', async () => {
+  const { learn, watch, pass, movedAt } = watched()
+  await learn(1)
+  watch()
+  await pass(60)
+  expect(movedAt).toEqual([])
+})
+
+test('a prompt that reports progress stays, although nobody answers the checks, until the reports stop', async () => {
+  const { learn, watch, pass, state, movedAt } = watched()
+  const startMs = await learn(1)
+  watch()
+  state.answers = false
+  for (let second = 0; second < 30; second++) {
+    state.bytes += 100
+    await pass(1)
+  }
+  expect(movedAt).toEqual([])
+  await pass(20)
+  expect(movedAt).toEqual([startMs + 40_000])
+})
+
+test('while no other replica can take it, a request waits for one', async () => {
+  const { learn, watch, pass, state, movedAt } = watched()
+  const startMs = await learn(1)
+  state.canMove = false
+  state.answers = false
+  watch()
+  await pass(20)
+  expect(movedAt).toEqual([])
+  state.canMove = true
+  await pass(1)
+  expect(movedAt).toEqual([startMs + 20_500])
+})
+
+test('a first token of another request shows that a replica lives: checks from before it say nothing', async () => {
+  const { learn, watch, pass, state, movedAt, silence } = watched()
+  await learn(1)
+  state.answers = false
+  watch()
+  for (let second = 0; second < 20; second++) {
+    const other = watch()
+    await pass(1)
+    other.begun()
+  }
+  expect(movedAt).toEqual([])
+  silence.onLeft('a')
+  expect(movedAt).toHaveLength(1)
+})
+
+test('a request that is refused a connection takes the silent ones with it once the replica is ejected', async () => {
+  const { watch, pass, state, movedAt, silence } = watched()
+  watch()
+  await pass(1)
+  silence.onRefused('a')
+  expect(movedAt).toEqual([])
+  state.isEjected = true
+  silence.onRefused('a')
+  expect(movedAt).toEqual([1000])
+})
+
+test('what has begun or ended is neither checked for nor moved', async () => {
+  const { watch, pass, silence, checksAt, movedAt } = watched()
+  watch().begun()
+  watch().ended()
+  await pass(20)
+  silence.onLeft('a')
+  expect([checksAt, movedAt]).toEqual([[], []])
+})
