@@ -16,7 +16,7 @@ import { answerFetch } from './answer-fetch.ts'
 import { openConfiguredStore } from './configured-store.ts'
 import { createInProcess } from './in-process.ts'
 import { createKeyLimiting, warnOfUnknownModels } from './keys/key-limits.ts'
-import { createSealer } from './keys/sealer.ts'
+import { createSealer, createSessionHash } from './keys/sealer.ts'
 import { explainListenError } from './listen-error.ts'
 import { LiveConfig } from './live-config.ts'
 import { createStopLog } from './log/log.ts'
@@ -111,6 +111,7 @@ export async function createApp(
     createScheduler,
     sharing,
     converter,
+    hash: await createSessionHash({ home }),
     get limits() {
       return live.current.limits
     },

@@ -29,6 +29,11 @@ const serverKinds = [
   'openai',
 ] as const
 
+/** The routers that engine/remote knows. */
+const routers = ['auto', 'llm-d', 'vllm-router', 'sglang-router', 'smg', 'ray', 'dynamo', 'none'] as const
+
+const objective = z.string().regex(/^[\x21-\x7e]{1,253}$/, 'must be the name of an InferenceObjective')
+
 const endpoint = z
   .strictObject({
     url: z
@@ -42,6 +47,12 @@ const endpoint = z
       .exactOptional()
       .describe('The environment variable that contains the API key of the server.'),
     weight: z.number().positive().default(1).describe('Its share of the load: 2 gets twice the tokens of 1.'),
+    kind: z
+      .enum(['server', 'router'])
+      .default('server')
+      .describe(
+        '`router`: it balances servers of its own, such as llm-d, vLLM Router or Ray Serve. `server` says what these are.',
+      ),
   })
   .describe('One replica.')
 
@@ -64,6 +75,19 @@ export const remoteModel = z
       .enum(serverKinds)
       .default('auto')
       .describe('The kind of server; `auto` detects it. `openai` is any server with no more than the OpenAI API.'),
+    router: z
+      .enum(routers)
+      .default('auto')
+      .describe(
+        'What the endpoints of kind `router` are, which decides what headers tell them; `auto`: what any of them reads, `none`: nothing.',
+      ),
+    objectives: z
+      .strictObject({
+        interactive: objective.exactOptional().describe('Of requests that someone waits for.'),
+        background: objective.exactOptional().describe('Of requests that may wait.'),
+      })
+      .exactOptional()
+      .describe('The names of the InferenceObjectives that llm-d is told, by the lane of the request.'),
     protocol: z
       .enum(['auto', 'chat', 'responses', 'messages', 'completions'])
       .default('auto')

@@ -1,4 +1,5 @@
 import type { OnTokensAfterCancel } from '../base/emit.ts'
+import type { TraceContext } from './call-origin.ts'
 import type { AppError } from './errors.ts'
 import type { Principal } from './principal.ts'
 import type { Lane, OnLoading, OnQueued } from './scheduler.ts'
@@ -12,9 +13,6 @@ export type CancelKeys = { readonly cancelId?: string; readonly sessionId?: stri
 
 /** What a caller wants to cancel: the runs of a cancel id, or else those of a session, and of replies by their ids. */
 export type CancelTarget = CancelKeys & { readonly replyIds: readonly string[] }
-
-/** W3C trace context as sent by the caller. */
-export type TraceContext = { readonly traceparent: string; readonly tracestate?: string }
 
 /** Everything about a request except its content. Created once, on arrival. */
 export type RequestContext = {

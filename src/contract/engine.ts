@@ -1,4 +1,5 @@
 import type { Emit, OnTokensAfterCancel } from '../base/emit.ts'
+import type { CallOrigin } from './call-origin.ts'
 import type { CallerKeys } from './caller-keys.ts'
 import type { AppError } from './errors.ts'
 import type { EngineEvent } from './event.ts'
@@ -159,17 +160,20 @@ export interface Tokenizer {
   render(request: RenderRequest, signal: AbortSignal): Promise<string>
 }
 
+/** Whose call it is, for engines that have others do it. */
+export type CalledFor = { readonly callerKeys?: CallerKeys; readonly origin?: CallOrigin }
+
 export interface Embedder {
   /**
    * Call it while holding a slot of the model; it has stopped when it settles. Rejects with `context-length-exceeded` or
    * `invalid-request`, at `['inputs', index]`, before anything is computed.
    */
-  embed(inputs: readonly EmbedInput[], signal: AbortSignal, callerKeys?: CallerKeys): Promise<Embeddings>
+  embed(inputs: readonly EmbedInput[], signal: AbortSignal, calledFor?: CalledFor): Promise<Embeddings>
 }
 
 export interface Ranker {
   /** As `embed`, for models with a ranking head; rejects with `invalid-request` for others. A failure is at `['texts', index]`. */
-  rank(request: RankRequest, signal: AbortSignal): Promise<Ranking>
+  rank(request: RankRequest, signal: AbortSignal, calledFor?: CalledFor): Promise<Ranking>
 }
 
 interface TemplateSwitch {

@@ -1,3 +1,4 @@
+import type { CallOrigin } from './call-origin.ts'
 import type { CallerKeys } from './caller-keys.ts'
 import type { MediaBytes, MediaKind, MediaReference } from './media.ts'
 
@@ -231,6 +232,8 @@ export type GenerationRequest = {
   readonly id: string
   /** The id of the principal that sent it, set by core: engines that store something of a request keep it apart by this id. */
   readonly owner?: string
+  /** Where it comes from, set by core: engines that have others generate may tell them. */
+  readonly origin?: CallOrigin
   /** The model as the caller named it: an id or an alias. */
   readonly model: string
   readonly prompt: Prompt

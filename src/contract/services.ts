@@ -1,3 +1,4 @@
+import type { CallOrigin } from './call-origin.ts'
 import type { CallerKeys } from './caller-keys.ts'
 
 /** What a server can do besides language: OpenAI's routes for sound and pictures. */
@@ -18,6 +19,8 @@ export type ServiceCall = {
   readonly kind: ServiceKind
   readonly body: ServiceBody
   readonly callerKeys?: CallerKeys
+  /** Set by core. */
+  readonly origin?: CallOrigin
 }
 
 /** Where the reply goes, byte for byte. */

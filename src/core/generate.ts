@@ -10,6 +10,7 @@ import { withFunctions } from './custom-tools/with-functions.ts'
 import { generateSeveral } from './generate-several.ts'
 import { refuseUnread } from './media/refuse-unread.ts'
 import { readMedia } from './media/with-media.ts'
+import { originOf } from './origin-of.ts'
 import { ReaderBuffer } from './reader-buffer.ts'
 import { finishOfCancelled, RunObserver } from './run-observer.ts'
 import { runStep, type StepDeps } from './run-step.ts'
@@ -84,7 +85,8 @@ async function runToEnd(deps: GenerateDeps, requests: Requests, { context: given
   }
   try {
     const owner = context.principal.id
-    const preset = (request: GenerationRequest) => ({ owner, ...(deps.presets?.apply(request) ?? request) })
+    const origin = originOf(context)
+    const preset = (request: GenerationRequest) => ({ owner, origin, ...(deps.presets?.apply(request) ?? request) })
     const first = preset(requests[0])
     const rest = requests.slice(1).map(preset)
     if (rest.length === 0) await runOne(deps, first, { context, enter, emit: buffer.take, later: [] })

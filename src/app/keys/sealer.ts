@@ -1,9 +1,10 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto'
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { messageOf } from '../../contract/errors.ts'
 import type { SealerOf } from '../../contract/sealer.ts'
+import { namesWith } from '../../engine/remote/session-names.ts'
 
 const algorithm = 'aes-256-gcm'
 const keyBytes = 32
@@ -24,15 +25,30 @@ type SealerOptions = {
  * machines. AES-256-GCM with the owner as associated data; a seal is `dg1.` and base64url of nonce, tag and text.
  */
 export async function createSealer({ home, log, env = process.env }: SealerOptions): Promise<SealerOf> {
-  const given = env.DRAGOMAN_SEAL_KEY
-  if (given !== undefined && given !== '') return sealWith(createHash('sha256').update(given).digest())
-  const path = join(home, 'seal-key')
   try {
-    return sealWith(await ensureKey(home, path))
+    return sealWith(await findKey(home, env))
   } catch (error) {
-    log.warn(`${path} cannot be used (${messageOf(error)}): what this server seals can be opened only until it ends`)
+    log.warn(
+      `${join(home, 'seal-key')} cannot be used (${messageOf(error)}): what this server seals can be opened only until it ends`,
+    )
     return sealWith(randomBytes(keyBytes))
   }
+}
+
+/** Names sessions to routers: alike in all processes and on all machines that seal with the same key. */
+export async function createSessionHash({
+  home,
+  env = process.env,
+}: Omit<SealerOptions, 'log'>): Promise<(text: string) => string> {
+  // Without a key, sessions have other names after a restart.
+  const key = await findKey(home, env).catch(() => randomBytes(keyBytes))
+  return namesWith(createHmac('sha256', key).update('names of sessions').digest())
+}
+
+async function findKey(home: string, env: NodeJS.ProcessEnv): Promise<Buffer> {
+  const given = env.DRAGOMAN_SEAL_KEY
+  if (given !== undefined && given !== '') return createHash('sha256').update(given).digest()
+  return ensureKey(home, join(home, 'seal-key'))
 }
 
 /** Of several processes that start at once, the first makes the key. */

@@ -50,6 +50,8 @@ type ModelFactory = {
   readonly converter: MediaConverter
   readonly createScheduler: CreateScheduler
   readonly sharing: MemorySharing
+  /** Names sessions to routers. */
+  hash(text: string): string
   /** Of models without limits of their own. */
   readonly limits: LoadedConfig['limits']
 }

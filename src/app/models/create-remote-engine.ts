@@ -6,16 +6,29 @@ import type { MediaConverter } from '../../contract/media-converter.ts'
 import { createRemoteEngine } from '../../engine/remote/engine.ts'
 import { readModelTemplate } from './read-model-template.ts'
 
+type Surroundings = {
+  readonly log: Logger
+  readonly converter?: MediaConverter
+  readonly env?: NodeJS.ProcessEnv
+  /** Names sessions to routers. */
+  hash?(text: string): string
+}
+
 /** The engine of a remote model. Throws `invalid-request` for an API key that is not in the environment. */
-export function createRemote(
-  config: RemoteModelConfig,
-  { log, converter, env = process.env }: { log: Logger; converter?: MediaConverter; env?: NodeJS.ProcessEnv },
-): Engine {
+export function createRemote(config: RemoteModelConfig, { log, converter, hash, env = process.env }: Surroundings): Engine {
   const { id, endpoints, server, protocol, upstreamModel, contextLength, toolFormat, slots, defaults, chatTemplate, addsBos } =
     config
   return createRemoteEngine({
     id,
-    endpoints: endpoints.map(({ url, apiKeyEnv, weight }) => ({ url, weight, ...readKey(apiKeyEnv, { id, env }) })),
+    endpoints: endpoints.map(({ url, apiKeyEnv, weight, kind }) => ({
+      url,
+      weight,
+      ...(kind === 'router' && { isRouter: true as const }),
+      ...readKey(apiKeyEnv, { id, env }),
+    })),
+    router: config.router,
+    ...(config.objectives !== undefined && { objectives: config.objectives }),
+    ...(hash !== undefined && { hash }),
     connections: slots,
     log,
     ...(converter !== undefined && { converter }),

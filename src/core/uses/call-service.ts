@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../contract/context.ts'
 import type { ServiceBody, ServiceCall, ServiceSink, Services } from '../../contract/services.ts'
 import { estimateText } from '../estimate-tokens.ts'
+import { originOf } from '../origin-of.ts'
 import { takeSlot } from '../take-slot.ts'
 import { RunClock } from '../time-limits.ts'
 import { refuseAddresses } from './refuse-addresses.ts'
@@ -25,7 +26,7 @@ export async function callService(
     ticket.charge(expected)
     const clock = new RunClock(context, now)
     try {
-      await services.send(call, timed(sink, clock), signal)
+      await services.send({ origin: originOf(context), ...call }, timed(sink, clock), signal)
     } finally {
       clock.close()
     }

@@ -4,6 +4,7 @@ import type { Engine } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import { field } from '../../contract/field.ts'
 import { estimatePrompt } from '../estimate-tokens.ts'
+import { originOf } from '../origin-of.ts'
 import { takeSlot } from '../take-slot.ts'
 import { workInTime } from '../time-limits.ts'
 import { withTicket } from './with-ticket.ts'
@@ -18,7 +19,8 @@ export function embed({ inputs, dimensions, callerKeys }: EmbedRequest, context:
     refuseDimensions(dimensions, engine)
     const expected = inputs.reduce((sum, input) => sum + estimatePrompt(input), 0)
     await takeSlot(ticket, { inputTokens: expected, maxOutputTokens: 0 }, context)
-    const { vectors, inputTokens } = await workInTime(context, () => embedder.embed(inputs, signal, callerKeys))
+    const calledFor = { origin: originOf(context), ...(callerKeys !== undefined && { callerKeys }) }
+    const { vectors, inputTokens } = await workInTime(context, () => embedder.embed(inputs, signal, calledFor))
     ticket.charge(inputTokens)
     signal.throwIfAborted()
     return { model: id, vectors: vectors.map((vector) => shorten(vector, dimensions)), inputTokens }

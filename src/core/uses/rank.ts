@@ -2,6 +2,7 @@ import type { RequestContext } from '../../contract/context.ts'
 import type { Ranking, RankRequest } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import { estimateText } from '../estimate-tokens.ts'
+import { originOf } from '../origin-of.ts'
 import { takeSlot } from '../take-slot.ts'
 import { workInTime } from '../time-limits.ts'
 import { withTicket } from './with-ticket.ts'
@@ -20,7 +21,7 @@ export function rank(request: RankRequest, context: RequestContext): Promise<Ran
     // The query is read with each text.
     const inputTokens = texts.reduce((sum, text) => sum + estimateText(query) + estimateText(text), 0)
     await takeSlot(ticket, { inputTokens, maxOutputTokens: 0 }, context)
-    const ranking = await workInTime(context, () => ranker.rank(request, signal))
+    const ranking = await workInTime(context, () => ranker.rank(request, signal, { origin: originOf(context) }))
     ticket.charge(ranking.inputTokens)
     signal.throwIfAborted()
     return { ...ranking, model: id }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { ActiveRuns } from '../../base/active-runs.ts'
 import { mergeSampling } from '../../canonical/merge-sampling.ts'
 import { hasMedia } from '../../canonical/parts.ts'
@@ -26,15 +27,19 @@ import type { GenerationDeps, ReplySink } from './generate-reply.ts'
 import { ignoredFields } from './ignored-fields.ts'
 import type { RemoteEngineOptions } from './options.ts'
 import { type OwnPrompt, OwnPrompts, type OwnRequest, refuseAsText, sentAsText } from './own-prompts.ts'
+import { callHeaders } from './servers/call-headers.ts'
 import { refuseUnreadable, type SentRequest } from './servers/check-upstream.ts'
 import type { Discovery, UpstreamAccess } from './servers/upstream.ts'
 import { createServices } from './services.ts'
+import { namesWith } from './session-names.ts'
 import { createTextCapabilities } from './text-capabilities.ts'
 import { UpstreamClient } from './transport/client.ts'
 import { toAppError, UpstreamError } from './transport/upstream-error.ts'
 import { createReplyFormat } from './wire/reply/reply-format.ts'
 
 const retryLaterMs = 5000
+/** For those who give no key that several processes have. */
+const hashInProcess = namesWith(randomBytes(32))
 
 /** An engine over one or more servers of the same model. */
 export function createRemoteEngine(options: RemoteEngineOptions): Engine {
@@ -52,7 +57,8 @@ type Session = GenerationDeps & {
 type OpenSession = { readonly session: Session; readonly discovery: Discovery }
 
 type Call<T> = (access: UpstreamAccess) => Promise<T>
-type Load = Pick<ReplicaTask<unknown>, 'tokens' | 'isAuxiliary' | 'callerKeys'> & { progress?(): Progress }
+type Load = Pick<ReplicaTask<unknown>, 'tokens' | 'isAuxiliary' | 'callerKeys'> &
+  Pick<GenerationRequest, 'origin'> & { progress?(): Progress }
 
 class RemoteEngine implements Engine {
   readonly #options: RemoteEngineOptions
@@ -186,8 +192,8 @@ class RemoteEngine implements Engine {
   #createServices(kinds: readonly ServiceKind[]): Services {
     const services = createServices({
       kinds: new Set(kinds),
-      tryReplicas: ({ call: { callerKeys }, attempt, progress }, signal) =>
-        this.#callReplica({ tokens: 1, isAuxiliary: false, callerKeys, progress }, signal, attempt),
+      tryReplicas: ({ call: { callerKeys, origin }, attempt, progress }, signal) =>
+        this.#callReplica({ tokens: 1, isAuxiliary: false, callerKeys, ...(origin && { origin }), progress }, signal, attempt),
     })
     return {
       ...services,
@@ -235,8 +241,10 @@ class RemoteEngine implements Engine {
   async #callReplica<T>(load: Load, signal: AbortSignal, call: Call<T>): Promise<T> {
     const { session } = await this.#ensureOpen(signal)
     const { client } = session
-    const attempt = async ({ endpoint, upstream, signal }: ReplicaAttempt) => {
-      return { type: 'answered', value: await call({ client, endpoint, upstream, signal }) } as const
+    const attempt = async (replica: ReplicaAttempt) => {
+      const { endpoint, upstream, signal } = replica
+      const headers = session.headersOf(load, replica)
+      return { type: 'answered', value: await call({ client, endpoint, upstream, headers, signal }) } as const
     }
     return await tryReplicas(session, { affinityKeys: [], signal, attempt, progress: () => noProgress, ...load })
   }
@@ -265,6 +273,7 @@ class RemoteEngine implements Engine {
     const { readTemplate, addsBos, toolFormat } = this.#options
     const { id, connections, profile, protocol, upstreamModel, contextLength, log, probesAbilities = false } = this.#options
     const { now = () => performance.now(), random = Math.random, followsTemplate = false, observer } = this.#options
+    const { router = 'auto', objectives = {}, hash = hashInProcess } = this.#options
     const endpoints = this.#options.endpoints.map((endpoint) => ({ id: endpoint.url, ...endpoint }))
     const client = new UpstreamClient({ connections, endpoints })
     this.#state.current = { type: 'starting' }
@@ -280,6 +289,10 @@ class RemoteEngine implements Engine {
       grammars: new GrammarCompiler(),
       templates,
       prompts: new OwnPrompts({ id, readTemplate, addsBos, toolFormat }),
+      headersOf: ({ origin, prompt, forwarded }, { endpoint, upstream }) =>
+        origin === undefined
+          ? {}
+          : callHeaders({ origin, prompt, forwarded, endpoint, kind: upstream.profile.name }, { router, objectives, hash }),
       observer,
       now,
       random,

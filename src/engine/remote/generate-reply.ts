@@ -26,6 +26,11 @@ import { ReplyReader } from './wire/reply/reply-reader.ts'
 export type GenerationDeps = RetryDeps & {
   readonly client: UpstreamClient
   readonly grammars: Pick<GrammarCompiler, 'compile'>
+  /** What a request to this replica says of where it comes from. */
+  headersOf(
+    request: Pick<GenerationRequest, 'origin'> & Partial<Pick<GenerationRequest, 'prompt' | 'forwarded'>>,
+    replica: Pick<AcquiredReplica, 'endpoint' | 'upstream'>,
+  ): Readonly<Record<string, string>>
 }
 
 /** One upstream request, and its repetitions and continuations on other replicas. */
@@ -169,7 +174,9 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
 
   async #read(reader: ReplyReader, replica: ReplicaAttempt, request: Pick<UpstreamBody, 'path' | 'body'>): Promise<StreamEnd> {
     const { head } = replica.upstream.profile
-    const { body: reply } = await this.#deps.client.stream(replica.endpoint, { method: 'POST', head, ...request }, replica.signal)
+    const headers = this.#deps.headersOf(this.#plan.request, replica)
+    const sent = { method: 'POST', head, headers, ...request } as const
+    const { body: reply } = await this.#deps.client.stream(replica.endpoint, sent, replica.signal)
     this.#reply = reply
     let hasToken = false
     const take = (value: unknown) => {

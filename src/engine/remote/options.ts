@@ -5,7 +5,9 @@ import type { MediaConverter } from '../../contract/media-converter.ts'
 import type { Sampling } from '../../contract/request.ts'
 import type { ServiceKind } from '../../contract/services.ts'
 import type { OwnTemplate } from './own-prompts.ts'
+import type { CallHeaderOptions } from './servers/call-headers.ts'
 import type { ProfileName, Protocol } from './servers/profile.ts'
+import type { RouterKind } from './servers/router-kinds.ts'
 import type { Endpoint } from './transport/client.ts'
 
 /** The servers of a model, and how they are used. */
@@ -45,6 +47,12 @@ export type RemoteEngineOptions = {
   readonly followsTemplate?: boolean
   /** Hears what becomes of attempts, and of servers that fail. */
   readonly observer?: FleetObserver
+  /** What the endpoints are that balance themselves; absent: any of them. */
+  readonly router?: RouterKind
+  /** The objectives that a router is told, by lane. */
+  readonly objectives?: CallHeaderOptions['objectives']
+  /** Names sessions to routers; absent: as no other process does. */
+  readonly hash?: CallHeaderOptions['hash']
   readonly log: Logger
   now?(): number
   random?(): number

@@ -23,7 +23,7 @@ const paths: Readonly<Record<ServiceKind, string>> = {
 
 /** One call that any replica may answer, until its reply has begun. */
 type Attempt = {
-  readonly call: Pick<ServiceCall, 'callerKeys'>
+  readonly call: Pick<ServiceCall, 'callerKeys' | 'origin'>
   attempt(access: UpstreamAccess): Promise<void>
   progress(): Progress
 }
@@ -54,12 +54,12 @@ export function createServices({ kinds, tryReplicas }: Deps): Services {
 }
 
 async function sendTo(
-  { client, endpoint, upstream, signal }: UpstreamAccess,
+  { client, endpoint, upstream, headers, signal }: UpstreamAccess,
   { kind, body }: ServiceCall,
   sink: ServiceSink,
 ): Promise<void> {
   const { model, profile } = upstream
-  const request = { method: 'POST', path: paths[kind], head: profile.head, ...serviceBody(body, model) } as const
+  const request = { method: 'POST', path: paths[kind], head: profile.head, headers, ...serviceBody(body, model) } as const
   const reply = await client.stream(endpoint, request, signal)
   sink.begin(headOf(reply))
   await reply.body.consume((bytes) => {

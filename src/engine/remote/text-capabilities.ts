@@ -1,5 +1,4 @@
-import type { CallerKeys } from '../../contract/caller-keys.ts'
-import type { EngineCapabilities, RenderRequest, TokenizeRequest, Tokenizer } from '../../contract/engine.ts'
+import type { CalledFor, EngineCapabilities, RenderRequest, TokenizeRequest, Tokenizer } from '../../contract/engine.ts'
 import type { Prompt } from '../../contract/request.ts'
 import { refuseTokensOfMedia } from '../shared/refuse-media.ts'
 import type { UpstreamAccess } from './servers/upstream.ts'
@@ -7,7 +6,7 @@ import { embedRemotely, queryOf, rankRemotely } from './wire/embeddings.ts'
 import { countRemotely, detokenizeRemotely, renderRemotely, tokenizeRemotely } from './wire/tokenizer.ts'
 
 /** `tokens`: the likely cost of a call. */
-type Load = { readonly tokens: number; readonly callerKeys?: CallerKeys | undefined }
+type Load = CalledFor & { readonly tokens: number }
 
 type Deps = {
   /** The text of a conversation where it is rendered here; undefined where the servers do that. */
@@ -50,14 +49,14 @@ export function createTextCapabilities({
   return {
     tokenizer,
     embedder: {
-      embed: (inputs, signal, callerKeys) =>
-        compute({ tokens: inputs.length, callerKeys }, signal, (access) => embedRemotely(inputs, access)),
+      embed: (inputs, signal, calledFor) =>
+        compute({ tokens: inputs.length, ...calledFor }, signal, (access) => embedRemotely(inputs, access)),
     },
     ranker: {
-      rank: async (request, signal) => {
+      rank: async (request, signal, calledFor) => {
         const { texts } = request
         const query = queryOf(request)
-        return compute({ tokens: texts.length }, signal, (access) => rankRemotely({ query, texts }, access))
+        return compute({ tokens: texts.length, ...calledFor }, signal, (access) => rankRemotely({ query, texts }, access))
       },
     },
   }

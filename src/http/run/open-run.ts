@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { CancelKeys, RequestContext, TraceContext } from '../../contract/context.ts'
+import type { TraceContext } from '../../contract/call-origin.ts'
+import type { CancelKeys, RequestContext } from '../../contract/context.ts'
 import type { RunHandle } from '../../core/cancel/cancellations.ts'
 import { readCancelKeys } from '../../dialect/wire/cancel-keys.ts'
 import { callerOf } from '../access/caller.ts'

@@ -50,6 +50,8 @@ export type UpstreamAccess = {
   readonly client: UpstreamClient
   readonly endpoint: Endpoint
   readonly upstream: Upstream
+  /** What the request says of where it comes from. */
+  readonly headers?: Readonly<Record<string, string>>
   readonly signal: AbortSignal
 }
 

@@ -19,6 +19,8 @@ export type Endpoint = {
   readonly weight: number
   /** Used only while none of the others may be. */
   readonly isSpare?: true
+  /** It balances itself: it is a router, with servers of its own behind it. */
+  readonly isRouter?: true
 }
 
 /** Which headers hold the key, and headers besides. */
@@ -37,6 +39,8 @@ type UpstreamRequest = {
   readonly bytes?: { readonly contentType: string; readonly content: Uint8Array }
   /** Absent: the key as a bearer token. */
   readonly head?: RequestHead | undefined
+  /** What this request says of itself. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
   /** The bounds of the reply, where it may be larger than those of its kind. */
   readonly bounds?: JsonBounds
 }
@@ -140,7 +144,11 @@ export class UpstreamClient {
     const { url } = endpoint
     const { bytes } = request
     const { method, origin, path, headers: usual } = this.#addressOf(endpoint, request)
-    const sent = bytes === undefined ? usual : { ...usual, 'content-type': bytes.contentType }
+    const sent = {
+      ...usual,
+      ...(bytes !== undefined && { 'content-type': bytes.contentType }),
+      ...request.headers,
+    }
     let reply: HttpReply
     try {
       const body = bytes?.content ?? (request.body === undefined ? null : bodyText(request.body))

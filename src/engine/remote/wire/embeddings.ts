@@ -8,11 +8,11 @@ import { UpstreamError } from '../transport/upstream-error.ts'
 /** The vectors of the inputs, in their order. */
 export async function embedRemotely(
   inputs: readonly EmbedInput[],
-  { client, endpoint, upstream, signal }: UpstreamAccess,
+  { client, endpoint, upstream, headers, signal }: UpstreamAccess,
 ): Promise<Embeddings> {
   const input = inputs.map((one) => (one.type === 'text' ? one.text : one.tokens))
   const body = { model: upstream.model, input, encoding_format: 'float' }
-  const work = client.work(endpoint, { method: 'POST', path: '/embeddings', body }, signal)
+  const work = client.work(endpoint, { method: 'POST', path: '/embeddings', body, headers }, signal)
   const reply = asObject(await work.catch((error: unknown) => notOffered(error, upstream, 'makes no embeddings')))
   const vectors: (Float32Array | undefined)[] = inputs.map(() => undefined)
   for (const [position, entry] of asArray(reply?.data).entries()) {
@@ -41,10 +41,10 @@ export function queryOf({ query }: RankRequest): string {
 /** The scores of the texts for the query, in their order. */
 export async function rankRemotely(
   { query, texts }: Required<RankRequest>,
-  { client, endpoint, upstream, signal }: UpstreamAccess,
+  { client, endpoint, upstream, headers, signal }: UpstreamAccess,
 ): Promise<Ranking> {
   const body = { model: upstream.model, query, documents: texts }
-  const work = client.work(endpoint, { method: 'POST', path: '/rerank', body }, signal)
+  const work = client.work(endpoint, { method: 'POST', path: '/rerank', body, headers }, signal)
   const json = await work.catch((error: unknown) => notOffered(error, upstream, 'ranks no texts'))
   const reply = asObject(json)
   // SGLang replies with the bare list.

@@ -121,13 +121,13 @@ function conversation(given: RenderRequest & WithToolChoice, { model }: Upstream
 const bounds = { maxLength: 64 * 1024 * 1024, maxUnits: 8 * 1024 * 1024 }
 
 function post(
-  { client, endpoint, upstream, signal }: UpstreamAccess,
+  { client, endpoint, upstream, headers, signal }: UpstreamAccess,
   path: string,
   body: unknown,
   { fromRoot = true }: { readonly fromRoot?: boolean } = {},
 ): Promise<unknown> {
   const { head } = upstream.profile
-  return client.ask(endpoint, { method: 'POST', path, fromRoot, body, bounds, head }, signal)
+  return client.ask(endpoint, { method: 'POST', path, fromRoot, body, bounds, head, headers }, signal)
 }
 
 function readIds(reply: unknown): readonly number[] {

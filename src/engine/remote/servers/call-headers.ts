@@ -1,0 +1,98 @@
+import type { CallOrigin, TraceContext } from '../../../contract/call-origin.ts'
+import { bytesOf } from '../../../contract/media.ts'
+import type { GenerationRequest, Prompt } from '../../../contract/request.ts'
+import type { Lane } from '../../../contract/scheduler.ts'
+import type { Endpoint } from '../transport/client.ts'
+import type { ProfileName } from './profile.ts'
+import { providerAt } from './providers.ts'
+import { type RouterKind, routerHeaders } from './router-kinds.ts'
+
+/** What requests say to the servers of a model about where they come from. */
+export type CallHeaderOptions = {
+  /** What the endpoints are that balance themselves. */
+  readonly router: RouterKind
+  /** The objective of each lane, where the router knows some. */
+  readonly objectives: Readonly<Partial<Record<Lane, string>>>
+  /** A keyed hash: the same text gives the same value in all processes with the same key, and the value does not show the text. */
+  hash(text: string): string
+}
+
+/** A call and where it goes. Nothing that the caller has sent is passed on but its trace. */
+export type OutgoingCall = {
+  readonly endpoint: Pick<Endpoint, 'url' | 'isRouter'>
+  readonly kind: ProfileName
+  readonly origin: CallOrigin
+  /** What the call continues, where its caller names no session. */
+  readonly prompt?: Prompt | undefined
+  readonly forwarded?: GenerationRequest['forwarded']
+}
+
+const providers: ReadonlySet<ProfileName> = new Set(['anthropic', 'together', 'fireworks', 'groq'])
+
+/** How many exchanges there were for a request: an engine may take the id for its own, which must not occur twice. */
+const exchanges = new WeakMap<CallOrigin, number>()
+
+/** The headers of one exchange about its request, besides those of its protocol. */
+export function callHeaders(call: OutgoingCall, options: CallHeaderOptions): Readonly<Record<string, string>> {
+  const { origin, endpoint, kind } = call
+  const count = (exchanges.get(origin) ?? 0) + 1
+  exchanges.set(origin, count)
+  const isProvider = providers.has(kind) || providerAt(endpoint.url) !== undefined
+  return {
+    'x-request-id': count === 1 ? origin.id : `${origin.id}-${count}`,
+    ...traceHeaders(origin.trace, isProvider),
+    ...(endpoint.isRouter === true && !isProvider && forRouter(call, options)),
+  }
+}
+
+/** The state of a trace is for one's own servers: it may name tenants. */
+function traceHeaders(trace: TraceContext | undefined, isProvider: boolean): Readonly<Record<string, string>> {
+  if (trace === undefined) return {}
+  const { traceparent, tracestate } = trace
+  return { traceparent, ...(tracestate !== undefined && !isProvider && { tracestate }) }
+}
+
+function forRouter(call: OutgoingCall, { router, objectives, hash }: CallHeaderOptions): Readonly<Record<string, string>> {
+  const names = routerHeaders[router]
+  const { caller, lane = 'interactive' } = call.origin
+  const session = names.session.length === 0 ? undefined : sessionOf(call)
+  const objective = objectives[lane]
+  return {
+    ...(session !== undefined && named(names.session, hash(`${caller}\n${session}`))),
+    ...named(names.fairness, caller.replaceAll(/[^\x21-\x7e]/g, '_')),
+    ...(objective !== undefined && named(names.objective, objective)),
+  }
+}
+
+function named(names: readonly string[], value: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(names.map((name) => [name, value]))
+}
+
+/** What the turns of a conversation have in common. */
+function sessionOf({ origin, prompt, forwarded }: OutgoingCall): string | undefined {
+  const { session } = origin
+  if (session !== undefined) return `session ${session}`
+  const key = forwarded?.promptCacheKey
+  if (key !== undefined && key !== '') return `key ${key}`
+  return prompt === undefined ? undefined : `prompt ${beginningOf(prompt)}`
+}
+
+const beginningChars = 2048
+
+/** A conversation up to its first question, or the beginning of a text. */
+function beginningOf(prompt: Prompt): string {
+  switch (prompt.type) {
+    case 'chat': {
+      const { messages } = prompt
+      const first = messages.slice(0, messages.findIndex(({ role }) => role === 'user') + 1 || messages.length)
+      const contents = first.map((message) => (message.role === 'assistant' ? message.parts : message.content))
+      return JSON.stringify(contents.map((parts) => parts.map((part) => (part.type === 'media' ? bytesOf(part).sha256 : part))))
+    }
+    case 'text':
+      return prompt.text.slice(0, beginningChars)
+    case 'tokens':
+      return prompt.tokens.slice(0, beginningChars).join()
+    case 'infill':
+      return prompt.prefix.slice(0, beginningChars)
+  }
+}
