@@ -5,6 +5,7 @@ import { basename } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { compareDecoding } from './compare-decoding.ts'
+import { compareEvents } from './compare-events.ts'
 import { compareGateways } from './compare-gateways.ts'
 import { comparePrompts } from './compare-prompts.ts'
 import { memoryOfStreams, ratesOfModels } from './growth.ts'
@@ -22,7 +23,7 @@ import type { Section } from './section.ts'
  *   npm run bench -- [--quick] [--only PART,PART] [--model SOURCE] [--gpu] [--workers N,N] [--minutes N] [--rounds N] [--name MACHINE]
  */
 
-const partNames = ['gateways', 'decoding', 'prompts', 'growth'] as const
+const partNames = ['gateways', 'events', 'decoding', 'prompts', 'growth'] as const
 type PartName = (typeof partNames)[number]
 
 const { values } = parseArgs({
@@ -53,6 +54,7 @@ const loadProcesses = Math.max(1, Math.floor(cpus().length / 4))
 const lengths = [1, 2, 4, 8, 16, 32, 64, 128].map((thousands) => thousands * 1000)
 const parts: Readonly<Record<PartName, () => Promise<Section[]>>> = {
   gateways: () => compareGateways({ rounds, roundMs, warmUpMs, workers, loadProcesses }),
+  events: async () => [await compareEvents({ rounds, warmUpMs })],
   decoding: async () => compareDecoding({ modelPath: await modelPath(), gpu, rounds, limitMs }),
   prompts: async () => comparePrompts({ modelPath: await modelPath(), gpu, rounds, limitMs }),
   growth: async () => [
