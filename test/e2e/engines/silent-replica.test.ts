@@ -1,0 +1,86 @@
+import { afterEach, expect, test } from 'vitest'
+import { type RunningApp, startApp, until } from '../../support/http/app.ts'
+import { createServeHome, type ServeProcess } from '../../support/process/serve-process.ts'
+
+/** 1,000 by hand. */
+const requests = Number(process.env.DRAGOMAN_FLEET_REQUESTS ?? 150)
+const open: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close()
+})
+
+/** Two processes that answer from scripts, behind one model. */
+async function fleet(): Promise<{ readonly app: RunningApp; readonly replicas: readonly ServeProcess[] }> {
+  const home = await createServeHome('off', {}, { models: [{ id: 'm', engine: 'fake', script: 'from-request', slots: 64 }] })
+  open.push(home.remove)
+  const replicas = await Promise.all([home.start(), home.start()])
+  const endpoints = replicas.map(({ url }) => ({ url: `${url}/v1` }))
+  const app = await startApp({ models: [{ id: 'm', engine: 'remote', endpoints, slots: 64 }], builtinModel: false })
+  open.push(() => app.close())
+  return { app, replicas }
+}
+
+let asked = 0
+
+/** The time that a whole answer took. Fails unless it is `ok`. No two prompts are alike, so that none is sought in a cache. */
+async function ask({ url }: RunningApp, delayMs: number): Promise<number> {
+  const beganMs = performance.now()
+  asked += 1
+  const messages = [
+    { role: 'system', content: `Request ${asked}.` },
+    { role: 'user', content: JSON.stringify({ chunks: ['ok'], delayMs }) },
+  ]
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'm', messages }),
+  })
+  const answer = (await response.json()) as { choices?: { message: { content: string } }[] }
+  expect(answer.choices?.[0]?.message.content, JSON.stringify(answer)).toBe('ok')
+  return performance.now() - beganMs
+}
+
+type Server = { readonly host: string; readonly state: string; readonly active_requests: number }
+
+async function serversOf({ url }: RunningApp): Promise<readonly Server[]> {
+  return ((await (await fetch(`${url}/v1/models/m`)).json()) as { servers: Server[] }).servers
+}
+
+function moved({ logLines }: RunningApp): number {
+  return logLines().filter(({ msg }) => msg === 'request moved from a silent server').length
+}
+
+test('what a stopped process holds without a token is answered by the other one; an honest slow prompt stays', async () => {
+  const { app, replicas } = await fleet()
+  // What is usual.
+  for (let round = 0; round < 5; round++) await Promise.all(Array.from({ length: 8 }, () => ask(app, 5)))
+  // A slow prompt, on the replica that stays.
+  const slow = ask(app, 12_000)
+  await until(async () => (await serversOf(app)).some(({ active_requests }) => active_requests === 1))
+  const busy = (await serversOf(app)).find(({ active_requests }) => active_requests === 1)?.host ?? ''
+  const silent = replicas.find(({ url }) => !url.endsWith(busy))
+  const stoppedPid = silent?.pid ?? expect.unreachable('one replica has the slow prompt')
+  process.kill(stoppedPid, 'SIGSTOP')
+  open.push(async () => void process.kill(stoppedPid, 'SIGCONT'))
+  const waits: number[] = []
+  let left = requests
+  const client = async () => {
+    while (left-- > 0) waits.push(await ask(app, 20))
+  }
+  await Promise.all(Array.from({ length: 16 }, client))
+  expect(waits).toHaveLength(requests)
+  const movedFirst = moved(app)
+  expect(movedFirst).toBeGreaterThan(0)
+  // Back, it is used again.
+  process.kill(stoppedPid, 'SIGCONT')
+  await until(async () => {
+    await Promise.all([ask(app, 5), ask(app, 5)])
+    return (await serversOf(app)).every(({ state }) => state === 'healthy')
+  })
+  await slow
+  expect(moved(app)).toBe(movedFirst)
+  if (process.env.DRAGOMAN_FLEET_REQUESTS !== undefined) {
+    const sorted = waits.toSorted((a, b) => a - b)
+    console.log({ requests, moved: movedFirst, medianMs: sorted[sorted.length >> 1], slowestMs: sorted.at(-1) })
+  }
+}, 60_000)
