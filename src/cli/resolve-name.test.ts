@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
-import { configSchema } from '../config/schema.ts'
+import { configSchema, separateListings } from '../config/schema.ts'
 import { resolveName } from './resolve-name.ts'
 
-const { models } = configSchema.parse({ models: [{ id: 'me/scripted', engine: 'fake', script: 'from-request' }] })
+const { models } = separateListings(
+  configSchema.parse({ models: [{ id: 'me/scripted', engine: 'fake', script: 'from-request' }] }),
+)
 
 test('a name of the configuration is that model, also with a slash', () => {
   expect(resolveName(models, 'me/scripted').id).toBe('me/scripted')

@@ -59,7 +59,7 @@ export async function serveWorkers(config: LoadedConfig, source: ConfigSource): 
 }
 
 /** The number of processes stays what it was. */
-function checkWorkers({ models, modelsFolder }: LoadedConfig, workers: number): void {
-  const problems = findUnshared({ workers, models, modelsFolder })
+function checkWorkers({ models, listings, modelsFolder }: LoadedConfig, workers: number): void {
+  const problems = findUnshared({ workers, models, listings, modelsFolder })
   if (problems.length > 0) throw new AppError('invalid-request', problems.join('\n'))
 }

@@ -75,16 +75,18 @@ async function serve({ config: checked, preset, ...place }: Start): Promise<void
 
 /** The configuration of one of several workers: its share of what all of them may use together. */
 function shareConfig(config: LoadedConfig, place: WorkerPlace): LoadedConfig {
-  const { server, models } = config
+  const { server, models, listings } = config
+  const shared = <Entry extends { readonly slots: number; readonly maxQueued: number }>(entry: Entry): Entry => ({
+    ...entry,
+    slots: shareOf(entry.slots, place),
+    maxQueued: shareOf(entry.maxQueued, place),
+  })
   // A body of the allowed size must be possible.
   const totalBodyLimitBytes = Math.max(server.bodyLimitBytes, shareOf(server.totalBodyLimitBytes, place))
   return {
     ...config,
     server: { ...server, totalBodyLimitBytes },
-    models: models.map((model) => ({
-      ...model,
-      slots: shareOf(model.slots, place),
-      maxQueued: shareOf(model.maxQueued, place),
-    })),
+    models: models.map(shared),
+    listings: listings.map(shared),
   }
 }

@@ -12,6 +12,7 @@ const live = new Set([
   'server.shutdownGraceMs',
   'log.level',
   'models',
+  'listings',
   'builtinModel',
   'limits',
   'memory',

@@ -6,10 +6,11 @@ import { AppError } from '../contract/errors.ts'
 import { findNameConflicts } from '../registry/names/aliases.ts'
 import { resolvePath } from '../registry/names/sources.ts'
 import { type ConfigDocument, parseConfigDocument } from './document.ts'
+import type { ListingConfig } from './listing-schema.ts'
 import { type ConfiguredModel, mergeModels, modelFromFlag, resolveModelPaths } from './models.ts'
 import { applyOverrides, collectOverrides, findOverride, type Override } from './overrides.ts'
 import { type ConfigProblem, describeIssues, formatPath } from './problems.ts'
-import { type Config, configSchema, type ModelConfig } from './schema.ts'
+import { type Config, configSchema, type ModelConfig, separateListings } from './schema.ts'
 import { isPostgresUrl } from './storage-schema.ts'
 import { findUnshared } from './workers.ts'
 
@@ -36,6 +37,8 @@ type ConfigInputs = {
 /** The effective configuration: all paths are absolute, and there is at least one model. */
 export type LoadedConfig = Omit<Config, 'models'> & {
   readonly models: readonly ConfiguredModel[]
+  /** The servers whose models are all served. */
+  readonly listings: readonly ListingConfig[]
   /** Dragoman's data folder. */
   readonly home: string
 }
@@ -121,9 +124,11 @@ type ResolveInputs = Omit<ConfigInputs, 'flags'> & {
   readonly needsModel?: boolean
 }
 
-function resolveConfig(config: Config, { flagModels, base, needsModel, env, cwd, userHome }: ResolveInputs): LoadedConfig {
+function resolveConfig(parsed: Config, { flagModels, base, needsModel, env, cwd, userHome }: ResolveInputs): LoadedConfig {
+  const config = separateListings(parsed)
+  const { listings } = config
   const fileModels = config.models.map((model) => resolveModelPaths(model, { base, userHome }))
-  const needsDefault = (needsModel ?? true) && config.modelsFolder === undefined
+  const needsDefault = (needsModel ?? true) && config.modelsFolder === undefined && listings.length === 0
   const { workers } = config.server
   // The built-in model runs in one process, too.
   const builtin = config.builtinModel && workers === 1
@@ -131,7 +136,7 @@ function resolveConfig(config: Config, { flagModels, base, needsModel, env, cwd,
   // The schema compares the names within the file; this also compares them with those of the command line.
   const conflicts = findNameConflicts(models)
   if (conflicts.length > 0) throw configError(conflicts.map(({ message }) => `--model: ${message}`))
-  const unshared = findUnshared({ workers, models, modelsFolder: config.modelsFolder })
+  const unshared = findUnshared({ workers, models, listings, modelsFolder: config.modelsFolder })
   if (unshared.length > 0) throw configError(unshared)
   const { DRAGOMAN_HOME = '' } = env
   const home = DRAGOMAN_HOME === '' ? join(userHome, '.cache', 'dragoman') : resolvePath(DRAGOMAN_HOME, { base: cwd, userHome })

@@ -1,13 +1,28 @@
 import type { FolderModel } from '../registry/fetch/models-folder.ts'
+import type { ModelKind } from '../contract/engine.ts'
 import { builtinModel, defaultModel } from '../registry/names/builtin-model.ts'
 import { parseSource, resolvePath, type Source, sourceFileName } from '../registry/names/sources.ts'
+import type { ListingConfig } from './listing-schema.ts'
 import { type LlamaModelConfig, type ModelConfig, modelSchema } from './schema.ts'
 
 /** The folders that relative paths and `~/` refer to. */
 type Folders = { readonly base: string; readonly userHome: string }
 
-/** A model to serve. Until its file is fetched, the model `standIn` serves its aliases. */
-export type ConfiguredModel = ModelConfig & { readonly standIn?: string }
+/** What a server's list says of a model. */
+export type ListedFacts = {
+  readonly ownedBy?: string
+  readonly createdAtMs?: number
+  readonly contextLength?: number
+  readonly kind?: ModelKind
+}
+
+/**
+ * A model to serve. Until its file is fetched, the model `standIn` serves its aliases. `listed`: it is not in the configuration, but in the
+ * list of a server that is.
+ */
+export type ConfiguredModel = ModelConfig & { readonly standIn?: string; readonly listed?: ListedFacts }
+
+const defaultTag = ':latest'
 
 /** The alias of the model that the server was started for. */
 const defaultAlias = 'default'
@@ -27,6 +42,19 @@ export function modelFromSource(source: Source, id: string): ModelConfig {
 /** A model of the models folder: with the defaults of a configured one, and loaded by the first request for it. */
 export function modelFromFolder({ id, alias, path }: FolderModel): ModelConfig {
   return modelSchema.parse({ engine: 'llama', id, aliases: alias === undefined ? [] : [alias], source: path, load: 'demand' })
+}
+
+/** A model that a server lists under the name `upstreamModel`. It is loaded by the first request for it. */
+export function modelFromListing(
+  { from, prefix, include: _i, exclude: _e, ...settings }: ListingConfig,
+  { id: upstreamModel, ...listed }: ListedFacts & { readonly id: string },
+): ConfiguredModel {
+  const { server, ...endpoint } = from
+  const id = `${prefix}${upstreamModel}`
+  // Ollama's default tag, which its users leave out.
+  const aliases = id.endsWith(defaultTag) ? [id.slice(0, -defaultTag.length)] : []
+  const model = { engine: 'remote', id, aliases, endpoints: [endpoint], server, upstreamModel, load: 'demand', ...settings }
+  return { ...modelSchema.parse(model), listed }
 }
 
 /**

@@ -35,7 +35,10 @@ function describeIssue(issue: z.core.$ZodIssue, parent: ConfigPath, root: unknow
   }
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
     // The branch that accepts this type of value is the intended one; report its issues.
-    const meant = issue.errors.find((branch) => !branch.some(({ code, path: at }) => code === 'invalid_type' && at.length === 0))
+    const possible = issue.errors.filter(
+      (branch) => !branch.some(({ code, path: at }) => code === 'invalid_type' && at.length === 0),
+    )
+    const meant = isListing(found) ? possible.at(-1) : possible[0]
     if (meant !== undefined) return meant.flatMap((inner) => describeIssue(inner, path, root))
     const kinds = issue.errors.flat().map((inner) => ('expected' in inner ? String(inner.expected) : inner.message))
     return [{ path, message: `must be one of: ${kinds.join(', ')}${quote(found, path)}` }]
@@ -43,6 +46,11 @@ function describeIssue(issue: z.core.$ZodIssue, parent: ConfigPath, root: unknow
   if (issue.code === 'invalid_key') return [{ path, message: issue.issues[0]?.message ?? issue.message }]
   if (issue.code === 'custom') return [{ path, message: issue.message }]
   return [{ path, message: `${inWords(issue)}${quote(found, path)}` }]
+}
+
+/** An entry of `models` that is a server whose models are all served; the last branch of its union. */
+function isListing(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'from' in value && !('id' in value)
 }
 
 /** The usual mistakes, without the words of the validator. */
@@ -83,13 +91,18 @@ function knownKeys(path: ConfigPath, root: unknown): string[] {
       typeof key === 'number' ? schema?.items : (schema?.properties?.[String(key)] ?? schema?.additionalProperties)
     if (typeof next !== 'object' || Array.isArray(next)) return []
     value = valueAt(value, [key])
-    const variants: z.core.JSONSchema._JSONSchema[] = next.oneOf ?? [next]
-    schema = variants.find((variant): variant is JsonSchema => typeof variant === 'object' && isVariantOf(variant, value))
+    schema = variantsOf(next).find((variant) => isVariantOf(variant, value))
   }
   return Object.keys(schema?.properties ?? {})
 }
 
+function variantsOf(schema: z.core.JSONSchema._JSONSchema): JsonSchema[] {
+  if (typeof schema !== 'object') return []
+  return (schema.anyOf ?? schema.oneOf)?.flatMap(variantsOf) ?? [schema]
+}
+
 function isVariantOf(schema: JsonSchema, value: unknown): boolean {
+  if (schema.properties?.from !== undefined && !isListing(value)) return false
   return Object.entries(schema.properties ?? {}).every(([key, property]) => {
     return typeof property !== 'object' || property.const === undefined || property.const === valueAt(value, [key])
   })

@@ -34,18 +34,40 @@ const routers = ['auto', 'llm-d', 'vllm-router', 'sglang-router', 'smg', 'ray', 
 
 const objective = z.string().regex(/^[\x21-\x7e]{1,253}$/, 'must be the name of an InferenceObjective')
 
+/** The address of a server. */
+export const serverUrl = z
+  .url({ protocol: /^https?$/, error: 'must be a URL such as http://10.0.0.1:8000/v1' })
+  .refine((url) => !/[#@]/.test(url), 'must not contain a user, password or #; set apiKeyEnv for a key')
+  .transform((url) => url.replace(/\/+$/, ''))
+  .describe("The base URL of the server's API, usually ending in `/v1`.")
+
+/** Where the key of a server is. */
+export const apiKeyEnv = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable')
+  .describe('The environment variable that contains the API key of the server.')
+
+/** What a server is. */
+export const serverKind = z
+  .enum(serverKinds)
+  .default('auto')
+  .describe('The kind of server; `auto` detects it. `openai` is any server with no more than the OpenAI API.')
+
+/** Whether unknown abilities are found out. */
+export const probe = z
+  .boolean()
+  .default(true)
+  .describe('Whether a few small requests detect abilities that the kind of server does not determine.')
+
+/** Requests on all servers of a model. */
+export const remoteSlots = count
+  .default(256)
+  .describe('Requests in progress at the same time, on all replicas together.')
+
 const endpoint = z
   .strictObject({
-    url: z
-      .url({ protocol: /^https?$/, error: 'must be a URL such as http://10.0.0.1:8000/v1' })
-      .refine((url) => !/[#@]/.test(url), 'must not contain a user, password or #; set apiKeyEnv for a key')
-      .transform((url) => url.replace(/\/+$/, ''))
-      .describe("The base URL of the server's API, usually ending in `/v1`."),
-    apiKeyEnv: z
-      .string()
-      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable')
-      .exactOptional()
-      .describe('The environment variable that contains the API key of the server.'),
+    url: serverUrl,
+    apiKeyEnv: apiKeyEnv.exactOptional(),
     weight: z.number().positive().default(1).describe('Its share of the load: 2 gets twice the tokens of 1.'),
     kind: z
       .enum(['server', 'router'])
@@ -71,10 +93,7 @@ export const remoteModel = z
         }
       })
       .describe('The replicas: servers that all have the same model.'),
-    server: z
-      .enum(serverKinds)
-      .default('auto')
-      .describe('The kind of server; `auto` detects it. `openai` is any server with no more than the OpenAI API.'),
+    server: serverKind,
     router: z
       .enum(routers)
       .default('auto')
@@ -123,10 +142,7 @@ export const remoteModel = z
         'Whether the replicas put the BOS token before a prompt, with `protocol: completions`; absent: as `tokenizer_config.json` ' +
           'says, or else yes.',
       ),
-    probe: z
-      .boolean()
-      .default(true)
-      .describe('Whether a few small requests detect abilities that the kind of server does not determine.'),
+    probe,
     services: z
       .array(z.enum(serviceKinds))
       .min(1)
@@ -135,7 +151,7 @@ export const remoteModel = z
         "What the replicas do besides language, with OpenAI's routes: `speech`, `transcription`, `translation`, `images`; absent: " +
           'nothing. Requests for it are passed on.',
       ),
-    slots: count.default(256).describe('Requests in progress at the same time, on all replicas together.'),
+    slots: remoteSlots,
     maxQueued,
     limits: modelLimits.exactOptional(),
     aliases,

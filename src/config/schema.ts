@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { findNameConflicts } from '../registry/names/aliases.ts'
 import { apiKeys, keyLimits, keyText } from './key-schema.ts'
 import { limits, modelLimits } from './limits-schema.ts'
+import { type ListingConfig, listing } from './listing-schema.ts'
 import { llamaServerModel } from './llama-server-schema.ts'
 import { media } from './media-schema.ts'
 import { memory, prefixCache, unloadAfterMs } from './memory-schema.ts'
@@ -198,11 +199,12 @@ const log = z
 export const modelSchema = z.discriminatedUnion('engine', [llamaModel, llamaServerModel, remoteModel, fakeModel])
 
 const models = z
-  .array(modelSchema)
+  .array(z.union([modelSchema, listing]))
   .default([])
   .check((context) => {
-    for (const { index, key, message } of findNameConflicts(context.value)) {
-      context.issues.push({ code: 'custom', path: [index, ...key], message, input: context.value })
+    const named = context.value.flatMap((entry, place) => ('from' in entry ? [] : [{ ...entry, place }]))
+    for (const { index, key, message } of findNameConflicts(named)) {
+      context.issues.push({ code: 'custom', path: [named[index]?.place ?? 0, ...key], message, input: context.value })
     }
   })
   .describe('The models to serve; without any, a small one is fetched.')
@@ -270,10 +272,20 @@ export const configSchema = z.strictObject({
 })
 
 export type Config = z.output<typeof configSchema>
-export type ModelConfig = Config['models'][number]
+export type ModelConfig = z.output<typeof modelSchema>
 export type LlamaModelConfig = Extract<ModelConfig, { engine: 'llama' }>
 export type RemoteModelConfig = Extract<ModelConfig, { engine: 'remote' }>
 export type LlamaServerModelConfig = Extract<ModelConfig, { engine: 'llama-server' }>
+
+/** The entries of `models`: single models, and servers whose models are all served. */
+export function separateListings<Settings extends Pick<Config, 'models'>>(settings: Settings) {
+  const { models, ...others } = settings
+  return {
+    ...others,
+    models: models.filter((entry): entry is ModelConfig => !('from' in entry)),
+    listings: models.filter((entry): entry is ListingConfig => 'from' in entry),
+  }
+}
 
 /** The JSON Schema of the configuration file, for editors. */
 export function configJsonSchema(): z.core.JSONSchema.BaseSchema {

@@ -1,13 +1,15 @@
+import type { ListingConfig } from './listing-schema.ts'
 import type { ModelConfig } from './schema.ts'
 
 type Served = {
   readonly workers: number
   readonly models: readonly ModelConfig[]
+  readonly listings: readonly ListingConfig[]
   readonly modelsFolder: string | undefined
 }
 
 /** Why this cannot be served by several processes. */
-export function findUnshared({ workers, models, modelsFolder }: Served): readonly string[] {
+export function findUnshared({ workers, models, listings, modelsFolder }: Served): readonly string[] {
   if (workers === 1) return []
   const folder = `server.workers ${workers} needs models that are remote, and those of modelsFolder are not: leave one of them out`
   return [
@@ -19,8 +21,13 @@ export function findUnshared({ workers, models, modelsFolder }: Served): readonl
           `server.workers ${workers} needs models that are remote, but '${id}' runs on ${engine}, in one process: ${advice}`,
         ]
       }
-      if (slots >= workers) return []
-      return [`server.workers ${workers}: each process needs a slot of each model, but '${id}' has ${slots}: raise its slots`]
+      return tooFewSlots(id, { slots, workers })
     }),
+    ...listings.flatMap(({ from: { url }, slots }) => tooFewSlots(url, { slots, workers })),
   ]
+}
+
+function tooFewSlots(name: string, { slots, workers }: { readonly slots: number; readonly workers: number }): readonly string[] {
+  if (slots >= workers) return []
+  return [`server.workers ${workers}: each process needs a slot of each model, but '${name}' has ${slots}: raise its slots`]
 }

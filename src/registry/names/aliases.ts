@@ -1,3 +1,5 @@
+import { matchesPattern } from './name-pattern.ts'
+
 /** The names of a model: its id, and aliases in which `*` matches any text. */
 export type ModelNames = { readonly id: string; readonly aliases: readonly string[] }
 
@@ -41,22 +43,8 @@ export function pickByName<Model extends ModelNames>(models: readonly Model[], n
   for (const model of models) {
     for (const alias of model.aliases) {
       const literals = alias.replaceAll('*', '').length
-      if (alias.includes('*') && literals > (best?.literals ?? -1) && matches(alias, name)) best = { model, literals }
+      if (alias.includes('*') && literals > (best?.literals ?? -1) && matchesPattern(alias, name)) best = { model, literals }
     }
   }
   return best?.model
-}
-
-/** Compares piece by piece: names come from requests, and a hostile one could make a regular expression backtrack endlessly. */
-function matches(pattern: string, name: string): boolean {
-  const [first = '', ...rest] = pattern.split('*')
-  const last = rest.pop() ?? ''
-  if (!name.startsWith(first) || !name.endsWith(last) || name.length < first.length + last.length) return false
-  let position = first.length
-  for (const piece of rest) {
-    const found = name.indexOf(piece, position)
-    if (found === -1) return false
-    position = found + piece.length
-  }
-  return position <= name.length - last.length
 }
