@@ -41,7 +41,10 @@ describe('an entry of `models` with `from`', () => {
   test.each([
     [{ from: {} }, 'models[0].from.url: is missing'],
     [{ from: { url: 'ollama' } }, 'models[0].from.url: must be a URL such as http://10.0.0.1:8000/v1, got "ollama"'],
-    [{ from: { url: 'http://a/v1', kind: 'vllm' } }, "models[0].from.kind: unknown key 'kind'; known keys: url, apiKeyEnv, server"],
+    [
+      { from: { url: 'http://a/v1', kind: 'vllm' } },
+      "models[0].from.kind: unknown key 'kind'; known keys: url, apiKeyEnv, server",
+    ],
     [{ from: { url: 'http://a/v1' }, inclde: ['a'] }, "models[0].inclde: unknown key 'inclde'; did you mean 'include'?"],
     [{ from: { url: 'http://a/v1' }, include: [] }, 'models[0].include: '],
     [{ from: { url: 'http://a/v1' }, prefix: 'a *' }, 'models[0].prefix: must be a text without spaces or *'],

@@ -10,7 +10,9 @@ export const listing = z
   .strictObject({
     from: z
       .strictObject({ url: serverUrl, apiKeyEnv: apiKeyEnv.exactOptional(), server: serverKind })
-      .describe('The server, such as Ollama, a llama-server with several models, LM Studio, vLLM, a provider or another Dragoman.'),
+      .describe(
+        'The server, such as Ollama, a llama-server with several models, LM Studio, vLLM, a provider or another Dragoman.',
+      ),
     include: z
       .array(pattern)
       .min(1)

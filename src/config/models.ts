@@ -1,5 +1,5 @@
-import type { FolderModel } from '../registry/fetch/models-folder.ts'
 import type { ModelKind } from '../contract/engine.ts'
+import type { FolderModel } from '../registry/fetch/models-folder.ts'
 import { builtinModel, defaultModel } from '../registry/names/builtin-model.ts'
 import { parseSource, resolvePath, type Source, sourceFileName } from '../registry/names/sources.ts'
 import type { ListingConfig } from './listing-schema.ts'

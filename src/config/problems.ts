@@ -102,7 +102,8 @@ function variantsOf(schema: z.core.JSONSchema._JSONSchema): JsonSchema[] {
 }
 
 function isVariantOf(schema: JsonSchema, value: unknown): boolean {
-  if (schema.properties?.from !== undefined && !isListing(value)) return false
+  const { from, engine } = schema.properties ?? {}
+  if (isListing(value) ? engine !== undefined : from !== undefined) return false
   return Object.entries(schema.properties ?? {}).every(([key, property]) => {
     return typeof property !== 'object' || property.const === undefined || property.const === valueAt(value, [key])
   })

@@ -60,9 +60,7 @@ export const probe = z
   .describe('Whether a few small requests detect abilities that the kind of server does not determine.')
 
 /** Requests on all servers of a model. */
-export const remoteSlots = count
-  .default(256)
-  .describe('Requests in progress at the same time, on all replicas together.')
+export const remoteSlots = count.default(256).describe('Requests in progress at the same time, on all replicas together.')
 
 const endpoint = z
   .strictObject({

@@ -21,9 +21,7 @@ export async function startApp(
   { keepsLog = () => true }: { readonly keepsLog?: (line: string) => boolean } = {},
 ): Promise<RunningApp> {
   const home = await mkdtemp(join(tmpdir(), 'dragoman-test-home-'))
-  const config = separateListings(
-    configSchema.parse({ storage: 'off', ...settings, server: { port: 0, ...settings.server } }),
-  )
+  const config = separateListings(configSchema.parse({ storage: 'off', ...settings, server: { port: 0, ...settings.server } }))
   const lines: string[] = []
   const log = createLog({ level: 'debug', destination: { write: (line: string) => void (keepsLog(line) && lines.push(line)) } })
   const app = await createApp({ ...config, home }, { log })

@@ -1,9 +1,10 @@
 import { AppError } from '../../../contract/errors.ts'
 import type { TemplateReader } from '../../../threads/template-reader.ts'
-import type { Endpoint, RequestHead, UpstreamClient } from '../transport/client.ts'
+import type { Endpoint, UpstreamClient } from '../transport/client.ts'
 import { shortened } from '../transport/error-message.ts'
 import { asArray, asObject, asText, type Loose } from '../transport/loose-json.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
+import { askForModels, contextLengthOf, isLength, isNamed } from './list-models.ts'
 import { type ProfileName, type Protocol, profileNames } from './profile.ts'
 import { profileIn, protocolOf } from './protocols.ts'
 import type { Discovery } from './upstream.ts'
@@ -70,19 +71,8 @@ type Listing = { readonly options: ProbeOptions; readonly signal: AbortSignal }
 /** The models of a server, which need not list them when its kind and model are configured. */
 async function listModels(client: UpstreamClient, endpoint: Endpoint, listing: Listing): Promise<readonly unknown[]> {
   const { options, signal } = listing
-  const { profile = 'openai', protocol = protocolOf(profile) } = options
-  const list = async (head: RequestHead | undefined) => {
-    const reply = await client.ask(endpoint, { method: 'GET', path: '/models', head }, signal)
-    // Together replies with the bare list.
-    return asArray(asObject(reply)?.data ?? reply)
-  }
   try {
-    return await list(profileIn(profile, protocol).head).catch((error: unknown) => {
-      signal.throwIfAborted()
-      // Anthropic knows no bearer tokens.
-      if (options.profile !== undefined || !isUnauthorized(error)) throw error
-      return list(profileIn('anthropic', 'messages').head)
-    })
+    return asArray(await askForModels({ client, endpoint, signal }, options))
   } catch (error) {
     signal.throwIfAborted()
     if (isAbsent(error) && options.profile !== undefined && options.upstreamModel !== undefined) return []
@@ -95,17 +85,6 @@ function isAbsent(error: unknown): boolean {
   if (!(error instanceof UpstreamError)) return false
   const { failure } = error
   return failure.type === 'status' && [401, 403, 404, 405, 501].includes(failure.status)
-}
-
-function isUnauthorized(error: unknown): boolean {
-  return error instanceof UpstreamError && error.failure.type === 'status' && [401, 403].includes(error.failure.status)
-}
-
-/** Routers that ask none of their engines list a model of this name, which names nothing. */
-const namesNothing = 'unknown'
-
-function isNamed(entry: Loose | undefined): entry is Loose {
-  return entry !== undefined && entry.id !== namesNothing
 }
 
 /** The description of the model; undefined where the server lists none, or does not list the configured one. */
@@ -203,12 +182,7 @@ async function findVersion(
 
 function findContextLength(entry: Loose | undefined, props: Loose | undefined): number | undefined {
   const settings = asObject(props?.default_generation_settings)
-  const own = [entry?.max_model_len, entry?.context_length, entry?.context_window, entry?.max_input_tokens]
-  return [settings?.n_ctx, props?.max_total_tokens, ...own, asObject(entry?.meta)?.n_ctx].find(isLength)
-}
-
-function isLength(value: unknown): value is number {
-  return typeof value === 'number' && Number.isInteger(value) && value > 0
+  return [settings?.n_ctx, props?.max_total_tokens, contextLengthOf(entry)].find(isLength)
 }
 
 function readModalities(value: unknown): Discovery['modalities'] {

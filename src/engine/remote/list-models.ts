@@ -1,0 +1,31 @@
+import { type ListedModel, listModels } from './servers/list-models.ts'
+import type { ProfileName } from './servers/profile.ts'
+import { type Endpoint, UpstreamClient } from './transport/client.ts'
+import { toAppError } from './transport/upstream-error.ts'
+
+export type { ListedModel } from './servers/list-models.ts'
+
+/** Asks one server which models it has. */
+export interface ModelLister {
+  /** Rejects with an `AppError` that names neither the key nor what the server said of it. */
+  list(signal: AbortSignal): Promise<readonly ListedModel[]>
+  close(): Promise<void>
+}
+
+/** Nothing is asked before `list`. */
+export function createModelLister(options: Pick<Endpoint, 'url' | 'apiKey'> & { readonly profile?: ProfileName }): ModelLister {
+  const { profile, ...address } = options
+  const endpoint: Endpoint = { id: address.url, weight: 1, ...address }
+  const client = new UpstreamClient({ connections: 1, endpoints: [endpoint] })
+  return {
+    list: async (signal) => {
+      try {
+        return await listModels({ client, endpoint, signal }, profile)
+      } catch (error) {
+        signal.throwIfAborted()
+        throw toAppError(error)
+      }
+    },
+    close: () => client.close(),
+  }
+}
