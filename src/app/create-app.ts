@@ -25,7 +25,9 @@ import { createConfiguredConverter, createConfiguredMedia } from './media.ts'
 import { createModel, type OwnModel, registerOwnModel, type StartObserver } from './models/create-model.ts'
 import { openModelsFolder } from './models/folder-models.ts'
 import { shareMemory } from './models/memory-sharing.ts'
+import { ModelListings } from './models/model-listings.ts'
 import { ModelSet } from './models/model-set.ts'
+import { isListed } from './models/place-listed.ts'
 import { replaceModels } from './models/replace-models.ts'
 import { version } from './version.ts'
 
@@ -91,11 +93,11 @@ export async function createApp(
   const models = new ModelSet(observer)
   const metrics = createMetrics({
     readLoad: () =>
-      models.all().map(({ id, scheduler, engine }) => ({
-        id,
-        ...scheduler.load,
-        tokensAfterCancel: engine.tokensAfterCancel,
-      })),
+      models
+        .all()
+        // A server may list hundreds that nobody uses.
+        .filter((model) => !isListed(model) || model.engine.state.type !== 'stopped')
+        .map(({ id, scheduler, engine }) => ({ id, ...scheduler.load, tokensAfterCancel: engine.tokensAfterCancel })),
   })
   const { createScheduler, readLimits } = createKeyLimiting({
     shared: store?.usage ?? siblings?.usage,
@@ -120,8 +122,11 @@ export async function createApp(
     ...(parts.models ?? []).map((model) => registerOwnModel(model, factory)),
     ...config.models.map((model) => createModel(model, factory)),
   ])
-  const folder = openModelsFolder(config, { models, log, create: (model) => createModel(model, factory) })
+  const create = (model: ConfiguredModel) => createModel(model, factory)
+  const folder = openModelsFolder(config, { models, log, create })
+  const listings = new ModelListings(config.listings, { models, log, create })
   const resolveModel = (name: string, viewer: ModelViewer) => folder.find(() => models.resolve(name, viewer))
+  const findModel = (name: string, viewer: ModelViewer) => listings.find(name, () => resolveModel(name, viewer))
   const validator = new OutputValidator()
   const { media, files } = createConfiguredMedia(config)
   const generating = {
@@ -140,26 +145,40 @@ export async function createApp(
       return models.summaries(viewer)
     },
     get: (name, viewer) => folder.find(() => models.summary(name, viewer)),
+    find: (name, viewer) => listings.find(name, () => folder.find(() => models.summary(name, viewer))),
+    refresh: () => listings.refresh(),
+    get isUnknown() {
+      return listings.known === 'none'
+    },
   }
   let isListening = false
   siblings?.join({
     cancel: (cancel) => cancellations.cancelRequested(cancel),
     // Before it listens, it gets no requests.
-    isReady: () => !isListening || isReady(directory.list({})),
+    isReady: () => !isListening || isReady(directory.list({}), directory.isUnknown),
     readMetrics: metrics.read,
     usePreset: (choice) => live.presets.choose(choice),
   })
   const lifecycle = new LifecycleService({
     models,
     refresh: () => folder.refresh(),
-    create: (model) => createModel(model, factory),
+    create,
     endRequests: (model) => void cancellations.cancelWhere({ model }, 'unloaded'),
     home,
   })
-  warnOfUnknownModels(live.access.auth.apiKeys, directory, log)
+  /** Names that no model has; those of servers are known when they have listed them. */
+  const checkKeys = async () => {
+    await listings.refresh()
+    if (listings.known === 'all') warnOfUnknownModels(live.access.auth.apiKeys, directory, log)
+  }
+  const begin = () => {
+    models.load()
+    void checkKeys()
+  }
   const server = createServer({
     ...generating,
     resolveModel,
+    findModel,
     ...(parts.dialects !== undefined && { dialects: parts.dialects }),
     templates: live.templates,
     models: directory,
@@ -196,29 +215,29 @@ export async function createApp(
       // Of several processes, the primary makes it.
       if (siblings === undefined) createdKey = await live.ensureKey()
       if (createdKey !== undefined) onKey(createdKey)
-      models.load()
+      begin()
       isListening = true
       return url
     },
-    load: () => models.load(),
+    load: begin,
     fetch: (request, basePath = '') => answerFetch(server, request, basePath),
-    generate: createInProcess({ cancellations, generating, resolveModel }),
-    whenReady: () => models.whenReady(),
-    whenSettled: () => models.whenSettled(),
+    generate: createInProcess({ cancellations, generating, findModel }),
+    whenReady: async () => void (await Promise.all([models.whenReady(), listings.refresh()])),
+    whenSettled: async () => void (await Promise.all([models.whenSettled(), listings.refresh()])),
     async reconfigure(next) {
       live.change(next, (before) => {
-        const create = (model: ConfiguredModel) => createModel(model, { ...factory, limits: next.limits })
-        void models.change((all) => replaceModels(all, { before, after: next, create }))
+        const createNext = (model: ConfiguredModel) => createModel(model, { ...factory, limits: next.limits })
+        listings.change(next.listings, (others) => replaceModels(others, { before, after: next, create: createNext }))
       })
       server.setAccess(live.access)
       sharing.change(next.memory)
-      warnOfUnknownModels(live.access.auth.apiKeys, directory, log)
+      void checkKeys()
     },
     async close() {
       const { shutdownGraceMs, drainDelayMs } = live.current.server
       await server.drain(shutdownGraceMs, drainDelayMs)
       sharing.close()
-      await Promise.all([validator.close(), models.close(), store?.close(), live.close()])
+      await Promise.all([validator.close(), models.close(), listings.close(), store?.close(), live.close()])
     },
   }
 }

@@ -15,14 +15,16 @@ type InProcessDeps = {
   readonly cancellations: Cancellations
   readonly generating: GenerateDeps
   /** Throws `model-not-found`. */
-  resolveModel(name: string, viewer: ModelViewer): ServedModel
+  findModel(name: string, viewer: ModelViewer): ServedModel | Promise<ServedModel>
 }
 
 /** Runs generations of callers in this process the same way as those over HTTP. */
-export function createInProcess({ cancellations, generating, resolveModel }: InProcessDeps) {
+export function createInProcess({ cancellations, generating, findModel }: InProcessDeps) {
   return (requests: Requests, signal?: AbortSignal): Generation => {
-    const model = resolveModel(requests[0].model, principal)
-    return { run: (emit) => run(model, requests, { signal, emit }) }
+    const model = findModel(requests[0].model, principal)
+    // It is reported where the generation is run.
+    if (model instanceof Promise) model.catch(() => undefined)
+    return { run: async (emit) => run(await model, requests, { signal, emit }) }
   }
 
   async function run(model: ServedModel, requests: Requests, { signal, emit }: RunOptions): Promise<void> {

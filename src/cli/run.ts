@@ -174,8 +174,8 @@ async function startOwnServer(name: string, loadConfig: RunOptions['loadConfig']
   const source = isSource(name)
   const config = await loadConfig(source ? [name] : [])
   const model = source ? 'default' : name
-  // Before anything is started, and before a prompt is shown.
-  if (!source) resolveName(config.models, name)
+  // Before anything is started, and before a prompt is shown; what other servers list is known later.
+  if (!source && config.listings.length === 0) resolveName(config.models, name)
   const { log, progress, observer } = createConsole({ level: config.log.level })
   // Only the requested model is loaded, by the first request.
   const models = config.models.map((entry) => ({ ...entry, load: 'demand' as const }))

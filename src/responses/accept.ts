@@ -47,7 +47,7 @@ export async function acceptResponse(
     const stored = store === undefined ? withoutStoring(body) : body
     const decoding = decodeResponse(stored, { id: caller.id, createdAtMs, sealer: sealerOf(owner), history, items })
     const decoded = withCallerKeys(decoding, sentKeys)
-    const model = service.resolveModel(decoded.request.model, caller.principal)
+    const model = await service.findModel(decoded.request.model, caller.principal)
     const context = { model, ...(decoded.background && { lane: 'background' as const }), ...caller }
     return new ResponseRun(service, { decoded, references, context, createdAtMs, generates, release })
   } catch (error) {

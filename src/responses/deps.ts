@@ -10,7 +10,7 @@ import type { GenerateDeps } from '../core/generate.ts'
 /** What the service of stored responses gets from the layers around it. */
 export type ResponsesDeps = GenerateDeps & {
   /** Throws `model-not-found`, also for a model that the caller may not use. */
-  resolveModel(name: string, viewer: ModelViewer): ServedModel
+  findModel(name: string, viewer: ModelViewer): ServedModel | Promise<ServedModel>
   /** A body with the caller's default model, if it names none. */
   withModel(body: unknown, viewer: ModelViewer): unknown
   readonly cancellations: Cancellations

@@ -16,7 +16,7 @@ export type NarrowCall = { readonly decoded: DecodedResponse; run(): Promise<Jso
 export async function acceptCount(service: ResponsesService, given: unknown, caller: Caller): Promise<NarrowCall> {
   const body = service.withModel(given, caller.principal)
   const decoded = decodeInputTokens(body, await findContext(service, body, caller))
-  const context = { ...caller, model: service.resolveModel(decoded.request.model, caller.principal) }
+  const context = { ...caller, model: await service.findModel(decoded.request.model, caller.principal) }
   return {
     decoded,
     async run() {
@@ -34,7 +34,7 @@ export async function acceptCompact(service: ResponsesService, given: unknown, c
   const body = service.withModel(given, caller.principal)
   const decodeContext = await findContext(service, body, caller)
   const decoded = decodeCompact(body, decodeContext)
-  const context = { ...caller, model: service.resolveModel(decoded.request.model, caller.principal) }
+  const context = { ...caller, model: await service.findModel(decoded.request.model, caller.principal) }
   return {
     decoded,
     run: async () => {

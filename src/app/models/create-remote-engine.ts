@@ -24,7 +24,7 @@ export function createRemote(config: RemoteModelConfig, { log, converter, hash, 
       url,
       weight,
       ...(kind === 'router' && { isRouter: true as const }),
-      ...readKey(apiKeyEnv, { id, env }),
+      ...readKey(apiKeyEnv, { user: `model '${id}'`, env }),
     })),
     router: config.router,
     ...(config.objectives !== undefined && { objectives: config.objectives }),
@@ -45,9 +45,13 @@ export function createRemote(config: RemoteModelConfig, { log, converter, hash, 
   })
 }
 
-function readKey(name: string | undefined, { id, env }: { id: string; env: NodeJS.ProcessEnv }): { readonly apiKey?: string } {
+/** The key in a variable. Throws `invalid-request` where it is not set; `user` is what needs it. */
+export function readKey(
+  name: string | undefined,
+  { user, env }: { readonly user: string; readonly env: NodeJS.ProcessEnv },
+): { readonly apiKey?: string } {
   if (name === undefined) return {}
   const apiKey = env[name]
   if (apiKey !== undefined && apiKey !== '') return { apiKey }
-  throw new AppError('invalid-request', `model '${id}' needs the environment variable ${name}, which is not set`)
+  throw new AppError('invalid-request', `${user} needs the environment variable ${name}, which is not set`)
 }

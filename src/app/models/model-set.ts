@@ -144,8 +144,9 @@ export class ModelSet {
   }
 
   #summarize(model: Registered): ModelSummary {
-    const { id, aliases, createdAtMs, engine, isAwaitingFile, resident } = model
-    const { contextLength } = engine.facts
+    const { id, aliases, engine, isAwaitingFile, resident } = model
+    const { ownedBy, kind, createdAtMs = model.createdAtMs, ...listed } = model.config?.listed ?? {}
+    const { contextLength = listed.contextLength } = engine.facts
     const standIn = isAwaitingFile && engine.state.type === 'failed' ? this.#standInOf(id)?.id : undefined
     const servers = engine.capabilities.fleet?.replicas()
     return {
@@ -158,6 +159,8 @@ export class ModelSet {
       state: engine.state,
       ...(standIn !== undefined && { standIn }),
       ...(contextLength !== undefined && { contextLength }),
+      ...(ownedBy !== undefined && { ownedBy }),
+      ...(kind !== undefined && { kind }),
       ...(servers !== undefined && { servers }),
     }
   }

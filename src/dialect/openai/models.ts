@@ -1,4 +1,4 @@
-import type { EngineState, ServerReport } from '../../contract/engine.ts'
+import type { EngineState, ModelKind, ServerReport } from '../../contract/engine.ts'
 
 /** A model as the model routes list it. */
 export type ModelEntry = {
@@ -6,19 +6,22 @@ export type ModelEntry = {
   readonly aliases: readonly string[]
   readonly createdAtMs: number
   readonly contextLength?: number
+  readonly ownedBy?: string
+  readonly kind?: ModelKind
   readonly state: Pick<EngineState, 'type'>
   /** The replicas of a remote model. */
   readonly servers?: readonly ServerReport[]
 }
 
-/** OpenAI's model object; `context_length`, `state` and `aliases` are ours. */
-export function encodeModel({ id, aliases, createdAtMs, contextLength, state }: ModelEntry) {
+/** OpenAI's model object; `context_length`, `kind`, `state` and `aliases` are ours. */
+export function encodeModel({ id, aliases, createdAtMs, contextLength, ownedBy, kind, state }: ModelEntry) {
   return {
     id,
     object: 'model' as const,
     created: Math.floor(createdAtMs / 1000),
-    owned_by: 'dragoman',
+    owned_by: ownedBy ?? 'dragoman',
     ...(contextLength !== undefined && { context_length: contextLength }),
+    ...(kind !== undefined && { kind }),
     state: state.type,
     aliases,
   }

@@ -52,11 +52,14 @@ export function addModelListRoutes(app: FastifyInstance, { models }: Pick<Server
   const encodeErrorOf = (request: FastifyRequest) => formOf(request).encodeError
   const config = { scope: 'inference', encodeErrorOf, encodeLimits } as const
   app.get<{ Querystring: Query }>('/v1/models', { config }, (request, reply) =>
-    inForm(request, reply, ({ list }) => list(models.list(callerOf(request)), request.query)),
+    inForm(request, reply, async ({ list }) => {
+      await models.refresh()
+      return list(models.list(callerOf(request)), request.query)
+    }),
   )
   // A wildcard, because ids may have slashes.
   app.get<{ Params: { '*': string } }>('/v1/models/*', { config }, (request, reply) =>
-    inForm(request, reply, ({ one }) => one(models.get(request.params['*'], callerOf(request)))),
+    inForm(request, reply, async ({ one }) => one(await models.find(request.params['*'], callerOf(request)))),
   )
   // llama-stack's register and unregister.
   const refusal = { config: { ...config, isRefusal: true } } as const

@@ -61,7 +61,7 @@ function createScoring<Result, Request>(
   return createCallHandler(deps, (body, { principal }) => {
     const { model, request, nameOf, ignored, encode } = decode(withModel(body, deps, principal))
     const run = async (caller: CallerContext) =>
-      encode(await score(request, { ...caller, model: deps.resolveModel(model, caller.principal) }))
+      encode(await score(request, { ...caller, model: await deps.findModel(model, caller.principal) }))
     return { ignored, nameOf, run }
   })
 }

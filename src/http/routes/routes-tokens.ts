@@ -23,14 +23,14 @@ export function addTokenRoutes(app: FastifyInstance, deps: ServerDeps): void {
     createCallHandler(deps, (body, { principal }) => {
       const { request, model = defaultModelName(deps, principal), ignored, nameOf } = decode(body)
       const run = async (caller: CallerContext) =>
-        encode(await tokenize(deps, request, { ...caller, model: deps.resolveModel(model, caller.principal) }))
+        encode(await tokenize(deps, request, { ...caller, model: await deps.findModel(model, caller.principal) }))
       return { ignored, nameOf, run }
     })
   const answerText = (decode: (body: unknown) => TokenCall<DetokenizeRequest>, encode: (text: string) => unknown) =>
     createCallHandler(deps, (body, { principal }) => {
       const { request, model = defaultModelName(deps, principal), ignored, nameOf } = decode(body)
       const run = async (caller: CallerContext) =>
-        encode(await detokenize(request, { ...caller, model: deps.resolveModel(model, caller.principal) }))
+        encode(await detokenize(request, { ...caller, model: await deps.findModel(model, caller.principal) }))
       return { ignored, nameOf, run }
     })
 
@@ -65,7 +65,7 @@ export function addTokenRoutes(app: FastifyInstance, deps: ServerDeps): void {
       const { model } = request
       const conversation = conversationOf(request)
       const run = async (caller: CallerContext) => ({
-        prompt: await render(deps, conversation, { ...caller, model: deps.resolveModel(model, caller.principal) }),
+        prompt: await render(deps, conversation, { ...caller, model: await deps.findModel(model, caller.principal) }),
       })
       return { ignored, nameOf, run }
     }),

@@ -7,6 +7,9 @@ const model = (id: string, aliases: readonly string[] = []) => ({ id, aliases })
 const directory = (...all: ModelSummary[]): ModelDirectory => ({
   list: ({ models }) => all.filter(({ id }) => models === undefined || models.includes(id)),
   get: () => model('unused'),
+  find: () => model('unused'),
+  refresh: () => undefined,
+  isUnknown: false,
 })
 const chose = (id: string) => ({ chosen: () => id }) as unknown as Lifecycle
 

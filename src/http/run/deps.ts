@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Dialect } from '../../contract/dialect.ts'
-import type { EngineState, ServerReport } from '../../contract/engine.ts'
+import type { EngineState, ModelKind, ServerReport } from '../../contract/engine.ts'
 import type { FileStore } from '../../contract/file-store.ts'
 import type { Lifecycle } from '../../contract/lifecycle.ts'
 import type { ModelViewer } from '../../contract/principal.ts'
@@ -23,6 +23,9 @@ export type ModelSummary = {
   readonly aliases: readonly string[]
   readonly createdAtMs: number
   readonly contextLength?: number
+  /** Of a model that a server lists: whose it is, and what it is for, as far as the list says so. */
+  readonly ownedBy?: string
+  readonly kind?: ModelKind
   readonly state: EngineState
   /** The replicas of a remote model. */
   readonly servers?: readonly ServerReport[]
@@ -40,6 +43,12 @@ export interface ModelDirectory {
   list(viewer: ModelViewer): readonly ModelSummary[]
   /** Throws `model-not-found`, listing the models that the caller may use. */
   get(nameOrAlias: string, viewer: ModelViewer): ModelSummary
+  /** The same, after a look at servers that list their models, where the name is not known. */
+  find(nameOrAlias: string, viewer: ModelViewer): ModelSummary | Promise<ModelSummary>
+  /** Looks at the lists of servers, unless it just did. Undefined: `list` is complete. */
+  refresh(): Promise<void> | undefined
+  /** Servers list their models, and not one of these lists is known yet. */
+  readonly isUnknown: boolean
 }
 
 /** The chat templates that models can be switched to. */
@@ -55,6 +64,8 @@ export type ServerDeps = GenerateDeps &
   LimitReader & {
     /** Throws `model-not-found`, listing the models that the caller may use. */
     resolveModel(name: string, viewer: ModelViewer): ServedModel
+    /** The same, after a look at servers that list their models, where the name is not known. */
+    findModel(name: string, viewer: ModelViewer): ServedModel | Promise<ServedModel>
     readonly models: ModelDirectory
     /** Additional protocols, each with its path. */
     readonly dialects?: readonly { readonly path: string; readonly dialect: Dialect }[]

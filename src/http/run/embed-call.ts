@@ -28,7 +28,7 @@ export function createEmbedHandler(
       ignored: [...ignored, ...ignoredData, ...unused],
       nameOf: nameWithKeys(nameOf),
       run: async (caller) => {
-        const model = deps.resolveModel(request.model, principal)
+        const model = await deps.findModel(request.model, principal)
         return encode(await embed({ ...request, ...(callerKeys !== undefined && { callerKeys }) }, { model, ...caller }))
       },
     }

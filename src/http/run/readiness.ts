@@ -5,9 +5,10 @@ type Judged = Pick<ModelSummary, 'id' | 'state' | 'loadsAtStart' | 'isAwaited' |
 
 /**
  * Whether a server with these models should get requests: when every required model answers, or, without any, when each of the others has
- * been tried and one answers. So one dead upstream of many does not take the server out of rotation.
+ * been tried and one answers. So one dead upstream of many does not take the server out of rotation. `isUnknown`: there may be more
+ * models, on servers that have not listed them yet.
  */
-export function isReady(models: readonly Judged[]): boolean {
+export function isReady(models: readonly Judged[], isUnknown = false): boolean {
   const answers = (model: Judged) => {
     const { state, isAwaited, loadsAtStart, standIn } = model
     if (state.type === 'ready') return true
@@ -19,5 +20,5 @@ export function isReady(models: readonly Judged[]): boolean {
   const required = models.filter(({ isRequired }) => isRequired === 'yes')
   if (required.length > 0) return required.every(answers)
   const others = models.filter(({ isRequired }) => isRequired === 'any')
-  return others.length === 0 || (!others.some(({ isAwaited }) => isAwaited) && others.some(answers))
+  return others.length === 0 ? !isUnknown : !others.some(({ isAwaited }) => isAwaited) && others.some(answers)
 }

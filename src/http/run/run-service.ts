@@ -37,7 +37,7 @@ export async function runService(
   const id = `call-${randomUUID()}`
   const { caller, handle } = openRun(deps, { request, reply }, { id, body: cancelFields })
   try {
-    const { model, services } = findServiceModel(deps, { kind, name, viewer: caller.principal })
+    const { model, services } = await findServiceModel(deps, { kind, name, viewer: caller.principal })
     handle.servedBy(model.id)
     request.generation = { generationId: id, model: model.id, ...(name !== undefined && { requestedModel: name }) }
     const call = { kind, body, ...(callerKeys !== undefined && { callerKeys }) }
@@ -54,9 +54,12 @@ type ServiceModel = { readonly model: ServedModel; readonly services: Services }
 type Wanted = { readonly kind: ServiceKind; readonly name: string | undefined; readonly viewer: ModelViewer }
 
 /** The model for a request, and its services; without a name, the first that has the service. Throws where there is none. */
-function findServiceModel(deps: Pick<ServerDeps, 'models' | 'resolveModel'>, { kind, name, viewer }: Wanted): ServiceModel {
+async function findServiceModel(
+  deps: Pick<ServerDeps, 'models' | 'resolveModel' | 'findModel'>,
+  { kind, name, viewer }: Wanted,
+): Promise<ServiceModel> {
   if (name !== undefined) {
-    const named = withService(deps.resolveModel(name, viewer), kind)
+    const named = withService(await deps.findModel(name, viewer), kind)
     if (named !== undefined) return named
   }
   const able = deps.models.list(viewer).flatMap(({ id }) => withService(deps.resolveModel(id, viewer), kind) ?? [])

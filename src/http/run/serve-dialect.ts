@@ -38,7 +38,8 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect, { model
       const facts: GenerationFacts = { generationId: id, requestedModel: call.requests[0].model }
       request.generation = facts
       if (ignored !== '') reply.header('x-dragoman-ignored', ignored)
-      const model = deps.resolveModel(call.requests[0].model, caller.principal)
+      const found = deps.findModel(call.requests[0].model, caller.principal)
+      const model = found instanceof Promise ? await found : found
       handle.servedBy(model.id)
       facts.model = model.id
       const generation = noted(generate(deps, call.requests, { model, ...caller }), facts)

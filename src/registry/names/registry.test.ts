@@ -113,3 +113,8 @@ test.each([
 ])('a name used twice is refused: %j', (given, message) => {
   expect(() => createRegistry(given)).toThrow(message)
 })
+
+test('a message names the first fifty of many models', () => {
+  const many = createRegistry(Array.from({ length: 60 }, (_, at) => ({ id: `m${at}`, aliases: [] })))
+  expect(() => many.resolve('x')).toThrow(/available: m0, .*, m49 and 10 more$/)
+})

@@ -12,6 +12,8 @@ type Registry<Model extends ModelNames> = {
 
 /** A longer name is truncated in messages, since it comes from a request. */
 const longestQuote = 100
+/** How many ids a message names: a server may list hundreds. */
+const longestList = 50
 
 /** Throws `invalid-request` when a name is used twice. */
 export function createRegistry<Model extends ModelNames>(models: readonly Model[]): Registry<Model> {
@@ -38,7 +40,8 @@ function notFound(models: readonly ModelNames[], name: string): AppError {
   const names = [...ids, ...models.flatMap(({ aliases }) => aliases.filter((alias) => !alias.includes('*')))]
   const nearest = nearestName(name, names)
   const quoted = name.length > longestQuote ? `${name.slice(0, longestQuote)}…` : name
-  const available = ids.length === 0 ? 'there are no models' : `available: ${ids.join(', ')}`
+  const more = ids.length > longestList ? ` and ${ids.length - longestList} more` : ''
+  const available = ids.length === 0 ? 'there are no models' : `available: ${ids.slice(0, longestList).join(', ')}${more}`
   const hint = nearest === undefined ? '' : `; did you mean '${nearest}'?`
   return new AppError('model-not-found', `model '${quoted}' not found; ${available}${hint}`, { at: ['model'] })
 }

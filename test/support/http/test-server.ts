@@ -43,16 +43,18 @@ export function createTestServer({ engine, slots = 4, maxQueued = 4, ...override
     requireKnown(name)
     return model()
   }
+  const resolveModel = (name: string) => {
+    requireKnown(name)
+    return { id: 'org/fake', engine, scheduler }
+  }
   const metrics = createMetrics({
     readLoad: () => [{ id: 'org/fake', ...scheduler.load }],
     processMetrics: false,
   })
   const deps: ServerDeps = {
-    models: { list: () => [model()], get },
-    resolveModel: (name) => {
-      requireKnown(name)
-      return { id: 'org/fake', engine, scheduler }
-    },
+    models: { list: () => [model()], get, find: get, refresh: () => undefined, isUnknown: false },
+    resolveModel,
+    findModel: (name, viewer) => deps.resolveModel(name, viewer),
     now: () => performance.now(),
     presets: new PresetSwitch(new Map()),
     cancellations: new Cancellations({ onCancel: metrics.requestCancelled, onStopped: createStopLog(log) }),

@@ -130,6 +130,8 @@ function recogniseOwner(entry: Loose | undefined, entries: readonly Loose[]): Pr
 }
 
 function recogniseServer(entry: Loose | undefined): ProfileName {
+  // Dragoman's own fields; the owner may be that of a model on a server behind it.
+  if (typeof entry?.state === 'string' && Array.isArray(entry.aliases)) return 'dragoman'
   const owner = asText(entry?.owned_by) ?? ''
   if (entry?.type === 'model' && entry.owned_by === undefined) return 'anthropic'
   // Owned by those who made the models.
