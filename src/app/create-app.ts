@@ -20,10 +20,12 @@ import { createSealer, createSessionHash } from './keys/sealer.ts'
 import { explainListenError } from './listen-error.ts'
 import { LiveConfig } from './live-config.ts'
 import { createStopLog } from './log/log.ts'
-import { createMetrics } from './log/metrics.ts'
 import { createConfiguredConverter, createConfiguredMedia } from './media.ts'
+import { createMetrics } from './metrics/metrics.ts'
+import { loadOf } from './metrics/model-metrics.ts'
 import { createModel, type OwnModel, registerOwnModel, type StartObserver } from './models/create-model.ts'
 import { openModelsFolder } from './models/folder-models.ts'
+import { LoadTimes } from './models/load-times.ts'
 import { shareMemory } from './models/memory-sharing.ts'
 import { ModelListings } from './models/model-listings.ts'
 import { ModelSet } from './models/model-set.ts'
@@ -91,13 +93,18 @@ export async function createApp(
   if (preset !== undefined && (preset.type !== 'named' || live.presets.names.includes(preset.name))) live.presets.choose(preset)
   const store = await openConfiguredStore(config, log)
   const models = new ModelSet(observer)
+  const loadTimes = new LoadTimes({ now: () => performance.now() })
+  models.onChange(() => {
+    for (const { engine } of models.all()) loadTimes.watch(engine)
+  })
   const metrics = createMetrics({
     readLoad: () =>
       models
         .all()
         // A server may list hundreds that nobody uses.
         .filter((model) => !isListed(model) || model.engine.state.type !== 'stopped')
-        .map(({ id, scheduler, engine }) => ({ id, ...scheduler.load, tokensAfterCancel: engine.tokensAfterCancel })),
+        .map((model) => ({ ...loadOf(model), loadSeconds: loadTimes.secondsOf(model.engine) })),
+    version,
   })
   const { createScheduler, readLimits } = createKeyLimiting({
     shared: store?.usage ?? siblings?.usage,
@@ -114,6 +121,7 @@ export async function createApp(
     sharing,
     converter,
     hash: await createSessionHash({ home }),
+    fleetObserver: metrics.fleetObserver,
     get limits() {
       return live.current.limits
     },

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../contract/errors.ts'
-import type { Timings, Usage } from '../contract/event.ts'
+import type { FinishReason, Timings, Usage } from '../contract/event.ts'
 
 /** The record of an ended generation. */
 export type GenerationRecord = {
@@ -11,4 +11,6 @@ export type GenerationRecord = {
   readonly durationMs: number
   readonly usage?: Usage
   readonly timings?: Timings
+  /** Of the choices that ended. */
+  readonly finishReasons?: readonly FinishReason[]
 }

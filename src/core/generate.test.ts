@@ -279,6 +279,7 @@ describe('the record of a generation', () => {
         durationMs: expect.any(Number),
         usage: { inputTokens: 3, cachedInputTokens: 1, outputTokens: 2, reasoningTokens: 0 },
         timings: expect.objectContaining({ prefillMs: 4, queueMs: 1, loadMs: 1 }),
+        finishReasons: ['stop'],
       },
     ])
     expect(records[0]?.durationMs).toBeGreaterThan(0)

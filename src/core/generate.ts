@@ -51,14 +51,18 @@ export function generate(deps: GenerateDeps, requests: Requests, context: Reques
   const { model } = context
   return {
     async run(emit) {
-      let outcome: Pick<GenerationRecord, 'outcome' | 'usage' | 'timings'> = { outcome: 'engine-failed' }
+      let outcome: Pick<GenerationRecord, 'outcome' | 'usage' | 'timings' | 'finishReasons'> = { outcome: 'engine-failed' }
       try {
-        const end = await seal((inner) => runToEnd(deps, requests, { context, emit: inner }), emit, context.signal)
+        const { end, finishReasons } = await seal(
+          (inner) => runToEnd(deps, requests, { context, emit: inner }),
+          emit,
+          context.signal,
+        )
         const isCut = finishOfCancelled(context.signal) !== undefined
         outcome =
           end.type === 'error'
-            ? { outcome: end.error.code }
-            : { outcome: isCut ? 'cancelled' : 'ok', usage: end.usage, timings: end.timings }
+            ? { outcome: end.error.code, finishReasons }
+            : { outcome: isCut ? 'cancelled' : 'ok', usage: end.usage, timings: end.timings, finishReasons }
       } catch (error) {
         outcome = { outcome: AppError.from(error).code }
         throw error

@@ -1,41 +1,48 @@
 import type { Emit } from '../base/emit.ts'
 import { AppError } from '../contract/errors.ts'
-import type { GenerationEvent } from '../contract/event.ts'
+import type { FinishReason, GenerationEvent } from '../contract/event.ts'
 
-/** The last event of a generation. */
-export type EndEvent = Extract<GenerationEvent, { type: 'usage' | 'error' }>
+/** The last event of a generation, and how its choices ended. */
+export type SealedEnd = {
+  readonly end: Extract<GenerationEvent, { type: 'usage' | 'error' }>
+  readonly finishReasons: readonly FinishReason[]
+}
 
 /**
  * Enforces the contract of every generation: a failure before the first event after `start` rejects, so that it can become an HTTP
  * status; later, it is a final `error` event. A run that ends without `usage` or `error` has failed; later events are dropped.
- * After an abort, the signal's reason is the failure. Resolves with the event that ended it.
+ * After an abort, the signal's reason is the failure. Resolves with what ended it.
  */
 export async function seal(
   run: (emit: Emit<GenerationEvent>) => Promise<void>,
   emit: Emit<GenerationEvent>,
   signal: AbortSignal,
-): Promise<EndEvent> {
+): Promise<SealedEnd> {
   let state = 'waiting' as 'waiting' | 'open'
-  let end = undefined as EndEvent | undefined
+  let end = undefined as SealedEnd['end'] | undefined
+  const finishReasons: FinishReason[] = []
   try {
     await run((event) => {
       if (end !== undefined) return undefined
       if (event.type === 'error') throw event.error
       if (event.type === 'usage') end = event
-      else if (event.type !== 'start') state = 'open'
+      else if (event.type !== 'start') {
+        state = 'open'
+        if (event.type === 'finish') finishReasons.push(event.reason)
+      }
       return emit(event)
     })
     if (end === undefined)
       throw new AppError('engine-failed', 'the engine ended its stream without saying how it finished; try again')
-    return end
+    return { end, finishReasons }
   } catch (error) {
     // The reply is complete; a failed cleanup does not concern the caller.
-    if (end !== undefined) return end
+    if (end !== undefined) return { end, finishReasons }
     // Whatever an engine throws once it is aborted, an `AbortError` of its own for example, the abort is why it ended.
     const failure = AppError.from(signal.aborted ? signal.reason : error)
     if (state === 'waiting') throw failure
-    const failed: EndEvent = { type: 'error', error: failure }
+    const failed: SealedEnd['end'] = { type: 'error', error: failure }
     await emit(failed)
-    return failed
+    return { end: failed, finishReasons }
   }
 }

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { limitsOf } from '../../config/limits-schema.ts'
 import type { LoadedConfig } from '../../config/load.ts'
 import type { ConfiguredModel } from '../../config/models.ts'
+import type { FleetObserver } from '../../contract/attempts.ts'
 import type { Engine } from '../../contract/engine.ts'
 import type { MediaConverter } from '../../contract/media-converter.ts'
 import type { Scheduler } from '../../contract/scheduler.ts'
@@ -52,6 +53,8 @@ type ModelFactory = {
   readonly sharing: MemorySharing
   /** Names sessions to routers. */
   hash(text: string): string
+  /** What the servers of a remote model report to. */
+  fleetObserver(model: string): FleetObserver
   /** Of models without limits of their own. */
   readonly limits: LoadedConfig['limits']
 }
@@ -147,7 +150,7 @@ function createEngine(config: ConfiguredModel, factory: ModelFactory, waits: { f
     case 'llama-server':
       return createLlamaServer(config, { ...factory, locateFiles: filesOf(config, factory, waits) })
     case 'remote':
-      return createRemote(config, factory)
+      return createRemote(config, { ...factory, observer: factory.fleetObserver(config.id) })
     case 'fake':
       return createFakeEngine(config)
   }

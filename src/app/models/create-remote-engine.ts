@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { RemoteModelConfig } from '../../config/schema.ts'
+import type { FleetObserver } from '../../contract/attempts.ts'
 import type { Engine } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { MediaConverter } from '../../contract/media-converter.ts'
@@ -12,10 +13,15 @@ type Surroundings = {
   readonly env?: NodeJS.ProcessEnv
   /** Names sessions to routers. */
   hash?(text: string): string
+  /** Hears what becomes of attempts, and of servers that fail. */
+  readonly observer?: FleetObserver
 }
 
 /** The engine of a remote model. Throws `invalid-request` for an API key that is not in the environment. */
-export function createRemote(config: RemoteModelConfig, { log, converter, hash, env = process.env }: Surroundings): Engine {
+export function createRemote(
+  config: RemoteModelConfig,
+  { log, converter, hash, observer, env = process.env }: Surroundings,
+): Engine {
   const { id, endpoints, server, protocol, upstreamModel, contextLength, toolFormat, slots, defaults, chatTemplate, addsBos } =
     config
   return createRemoteEngine({
@@ -31,6 +37,7 @@ export function createRemote(config: RemoteModelConfig, { log, converter, hash, 
     ...(hash !== undefined && { hash }),
     connections: slots,
     log,
+    ...(observer !== undefined && { observer }),
     ...(converter !== undefined && { converter }),
     probesAbilities: config.probe,
     ...(config.services !== undefined && { services: config.services }),

@@ -3,7 +3,8 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage, type 
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { createLog, createStopLog } from '../../../src/app/log/log.ts'
-import { createMetrics } from '../../../src/app/log/metrics.ts'
+import { createMetrics } from '../../../src/app/metrics/metrics.ts'
+import { loadOf } from '../../../src/app/metrics/model-metrics.ts'
 import type { Engine } from '../../../src/contract/engine.ts'
 import { AppError } from '../../../src/contract/errors.ts'
 import { Cancellations } from '../../../src/core/cancel/cancellations.ts'
@@ -48,7 +49,8 @@ export function createTestServer({ engine, slots = 4, maxQueued = 4, ...override
     return { id: 'org/fake', engine, scheduler }
   }
   const metrics = createMetrics({
-    readLoad: () => [{ id: 'org/fake', ...scheduler.load }],
+    readLoad: () => [loadOf({ id: 'org/fake', scheduler, engine })],
+    version: '0',
     processMetrics: false,
   })
   const deps: ServerDeps = {

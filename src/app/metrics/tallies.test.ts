@@ -1,9 +1,9 @@
 import { Counter, Histogram, Registry } from 'prom-client'
 import { expect, test } from 'vitest'
-import { createTallyCounter, createTallyHistogram } from './tallies.ts'
+import { addCounter, addDistributions } from './tallies.ts'
 
 const help = 'What it counts.'
-const buckets = [0.1, 1, 2.5]
+const bounds = [0.1, 1, 2.5]
 const observed = [
   [0.05, 'a', 'x'],
   [0.1, 'a', 'x'],
@@ -18,10 +18,10 @@ const withoutExemplars = (metrics: object): unknown =>
 test('a histogram is rendered, and read by other processes, as that of prom-client', async () => {
   const [ours, theirs] = [new Registry(), new Registry()]
   const labelNames = ['model', 'outcome'] as const
-  const tallied = createTallyHistogram({ name: 'seconds', help, labelNames, buckets, registers: [ours] })
-  const usual = new Histogram({ name: 'seconds', help, labelNames: [...labelNames], buckets, registers: [theirs] })
+  const tallied = addDistributions(ours, { name: 'seconds', help, labelNames, bounds })
+  const usual = new Histogram({ name: 'seconds', help, labelNames: [...labelNames], buckets: bounds, registers: [theirs] })
   for (const [value, model, outcome] of observed) {
-    tallied.observe(value, model, outcome)
+    tallied.at(model, outcome).observe(value)
     usual.observe({ model, outcome }, value)
   }
   expect(await ours.metrics()).toBe(await theirs.metrics())
@@ -30,13 +30,13 @@ test('a histogram is rendered, and read by other processes, as that of prom-clie
 
 test('a counter is rendered, and read by other processes, as that of prom-client', async () => {
   const [ours, theirs] = [new Registry(), new Registry()]
-  const tallied = createTallyCounter({ name: 'total', help, labelNames: ['model'], registers: [ours] })
+  const tallied = addCounter(ours, { name: 'total', help, labelNames: ['model'] })
   const usual = new Counter({ name: 'total', help, labelNames: ['model'], registers: [theirs] })
   for (const [, model] of observed) {
-    tallied.add(2, model)
+    tallied.at(model).total += 2
     usual.inc({ model }, 2)
   }
-  tallied.add(0, 'none')
+  tallied.at('none')
   usual.inc({ model: 'none' }, 0)
   expect(await ours.metrics()).toBe(await theirs.metrics())
   expect(await ours.getMetricsAsJSON()).toEqual(await theirs.getMetricsAsJSON())

@@ -1,0 +1,31 @@
+/** What a histogram has counted. `bounds` are the upper bounds of its buckets, rising. */
+export class Distribution {
+  readonly bounds: readonly number[]
+  /** By bucket; what is above all bounds is only in `count`. */
+  readonly counts: number[]
+  count = 0
+  sum = 0
+
+  constructor(bounds: readonly number[]) {
+    this.bounds = bounds
+    this.counts = bounds.map(() => 0)
+  }
+
+  observe(value: number): void {
+    const index = this.bounds.findIndex((bound) => value <= bound)
+    if (index !== -1) this.counts[index] = (this.counts[index] ?? 0) + 1
+    this.count += 1
+    this.sum += value
+  }
+
+  /** The sum of distributions with the same bounds. */
+  static sum(bounds: readonly number[], all: Iterable<Distribution>): Distribution {
+    const total = new Distribution(bounds)
+    for (const { counts, count, sum } of all) {
+      for (const [index, value] of counts.entries()) total.counts[index] = (total.counts[index] ?? 0) + value
+      total.count += count
+      total.sum += sum
+    }
+    return total
+  }
+}

@@ -1,0 +1,111 @@
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import type { FleetObserver } from '../../contract/attempts.ts'
+import type { Lane } from '../../contract/scheduler.ts'
+import type { Metrics } from '../../http/run/metrics.ts'
+import { addMetric } from './exposition.ts'
+import { addGenerationMetrics } from './generation-metrics.ts'
+import { addModelMetrics, type ReadLoad } from './model-metrics.ts'
+import { addReplicaMetrics } from './replica-metrics.ts'
+import { addCounter } from './tallies.ts'
+
+type MetricsOptions = {
+  /** Called when the metrics are rendered. */
+  readonly readLoad: ReadLoad
+  readonly version: string
+  /** Also reports memory, event loop delay and the like of this process. */
+  readonly processMetrics?: boolean
+}
+
+/** One family of metrics, as its declaration says. */
+export type DeclaredMetric = {
+  readonly name: string
+  readonly type: string
+  readonly help: string
+  readonly labelNames: readonly string[]
+}
+
+/** Also what others than the HTTP layer report. */
+type AppMetrics = Metrics & {
+  /** A request got a slot after so long a wait, which is 0 for most. */
+  slotGranted(model: string, lane: Lane, waitedMs: number): void
+  /** What the servers of a remote model report to. */
+  fleetObserver(model: string): FleetObserver
+  /** In a form that can be summed with those of other processes. */
+  read(): Promise<readonly unknown[]>
+  /** All of them, in the order in which they are rendered. */
+  readonly declared: readonly DeclaredMetric[]
+}
+
+/** Gauges whose names say that they are counters, which Prometheus' own checks complain of. */
+const misnamed = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total']
+
+/** Declares every metric once. docs/metrics.md lists them. */
+export function createMetrics({ readLoad, version, processMetrics = true }: MetricsOptions): AppMetrics {
+  const registry = new Registry()
+  const httpRequests = addCounter(registry, {
+    name: 'dragoman_http_requests_total',
+    help: 'HTTP requests answered, by route pattern and status; 499 is a client that disconnected early.',
+    labelNames: ['route', 'status'],
+  })
+  let requestsInFlight = 0
+  addMetric(
+    registry,
+    { type: 'gauge', name: 'dragoman_requests_in_flight', help: 'HTTP requests being answered.', labelNames: [] },
+    () => [[{}, requestsInFlight]],
+  )
+  const generations = addGenerationMetrics(registry)
+  const cancellations = addCounter(registry, {
+    name: 'dragoman_cancellations_total',
+    help: 'Running requests that were cancelled.',
+    labelNames: ['reason'],
+  })
+  const divergedPrompts = addCounter(registry, {
+    name: 'dragoman_diverged_prompts_total',
+    help: 'Turns of conversations whose earlier messages or tools had changed, so that a cache of their prompt was lost.',
+    labelNames: ['model'],
+  })
+  const models = addModelMetrics(registry, readLoad)
+  const replicas = addReplicaMetrics(registry, readLoad)
+  addMetric(
+    registry,
+    {
+      type: 'gauge',
+      name: 'dragoman_build_info',
+      help: 'Always 1; the version of Dragoman and of Node.js.',
+      labelNames: ['version', 'node'],
+      aggregator: 'first',
+    },
+    () => [[{ version, node: process.versions.node }, 1]],
+  )
+  if (processMetrics) {
+    collectDefaultMetrics({ register: registry })
+    for (const name of misnamed) registry.removeSingleMetric(name)
+  }
+
+  return {
+    contentType: registry.contentType,
+    declared: registry.getMetricsAsArray().map((metric) => {
+      // Its type leaves out the names of labels.
+      const { name, type, help, labelNames = [] } = metric as unknown as DeclaredMetric
+      return { name, type, help, labelNames }
+    }),
+    render: () => registry.metrics(),
+    read: () => registry.getMetricsAsJSON(),
+    requestStarted: () => {
+      requestsInFlight += 1
+    },
+    requestEnded: (route, status) => {
+      requestsInFlight -= 1
+      httpRequests.at(route, String(status)).total += 1
+    },
+    slotGranted: models.slotGranted,
+    fleetObserver: replicas.observerOf,
+    requestCancelled: (reason) => {
+      cancellations.at(reason).total += 1
+    },
+    promptDiverged: (model) => {
+      divergedPrompts.at(model).total += 1
+    },
+    generationEnded: generations.ended,
+  }
+}

@@ -1,0 +1,205 @@
+import type { Registry } from 'prom-client'
+import type { AttemptEnd, AttemptOutcome, AttemptStart, EjectionReason, FleetObserver } from '../../contract/attempts.ts'
+import type { ServerReport } from '../../contract/engine.ts'
+import { Distribution } from './distribution.ts'
+import { addHistogram, addMetric, type Declaration, type Labels } from './exposition.ts'
+import type { ReadLoad } from './model-metrics.ts'
+
+/** The servers of a model that have labels of their own. */
+const maxServers = 200
+const other = 'other'
+const states: readonly ServerReport['state'][] = ['healthy', 'half-open', 'unhealthy']
+/** Few: each server has them. */
+const firstChunkBounds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+
+/** What one server has done since it is known here. */
+class ReplicaTally {
+  readonly outcomes = new Map<AttemptOutcome, number>()
+  readonly ejections = new Map<EjectionReason, number>()
+  readonly firstChunk = new Distribution(firstChunkBounds)
+  promptTokens = 0
+  cachedTokens = 0
+  retries = 0
+
+  add({ outcome, retry, firstChunkMs, usage }: AttemptStart & AttemptEnd): void {
+    increment(this.outcomes, outcome)
+    if (retry > 0) this.retries += 1
+    if (firstChunkMs !== undefined) this.firstChunk.observe(firstChunkMs / 1000)
+    if (usage === undefined) return
+    this.promptTokens += usage.inputTokens
+    this.cachedTokens += usage.cachedInputTokens
+  }
+}
+
+/**
+ * Numbers for each server of remote models. At most 200 servers of a model have labels of their own, the first that were seen; all
+ * others share `other`, so that a large fleet does not flood Prometheus.
+ */
+class ReplicaTallies {
+  readonly #models = new Map<string, Map<string, ReplicaTally>>()
+
+  at(model: string, server: string): ReplicaTally {
+    const servers = this.#models.get(model) ?? new Map<string, ReplicaTally>()
+    this.#models.set(model, servers)
+    const known = servers.get(server)
+    if (known !== undefined) return known
+    const label = this.#labelIn(servers, server)
+    const tally = servers.get(label) ?? new ReplicaTally()
+    servers.set(label, tally)
+    return tally
+  }
+
+  labelOf(model: string, server: string): string {
+    return this.#labelIn(this.#models.get(model) ?? new Map(), server)
+  }
+
+  #labelIn(servers: ReadonlyMap<string, ReplicaTally>, server: string): string {
+    return servers.has(server) || servers.size < maxServers ? server : other
+  }
+
+  /** Gives the labels of servers that are gone to others, where labels are scarce, and forgets models that are gone. */
+  prune(present: ReadonlyMap<string, ReadonlySet<string>>): void {
+    for (const [model, servers] of this.#models) {
+      const here = present.get(model)
+      if (here === undefined) this.#models.delete(model)
+      else if (new Set([...servers.keys(), ...here]).size >= maxServers) {
+        for (const server of servers.keys()) if (server !== other && !here.has(server)) servers.delete(server)
+      }
+    }
+  }
+
+  *entries(): Iterable<readonly [Labels, ReplicaTally]> {
+    for (const [model, servers] of this.#models) {
+      for (const [server, tally] of servers) yield [{ model, server }, tally]
+    }
+  }
+}
+
+export function addReplicaMetrics(registry: Registry, readLoad: ReadLoad) {
+  const tallies = new ReplicaTallies()
+  /** The servers of all models, with the labels under which they are shown. */
+  const reports = () =>
+    readLoad().flatMap(({ id, servers = [] }) =>
+      servers.map((report) => ({ report, labels: { model: id, server: tallies.labelOf(id, report.host) } })),
+    )
+  /** Servers that share labels are summed. */
+  const summed = (samples: Iterable<readonly [Labels, number]>) => {
+    const sums = new Map<string, [Labels, number]>()
+    for (const [labels, value] of samples) {
+      const key = Object.values(labels).join('\n')
+      sums.set(key, [labels, (sums.get(key)?.[1] ?? 0) + value])
+    }
+    return sums.values()
+  }
+  const names = ['model', 'server']
+
+  addMetric(
+    registry,
+    {
+      type: 'gauge',
+      name: 'dragoman_replica_state',
+      help: 'Servers in this state behind the label: 1 or 0, more for `other`; of several processes, the mean.',
+      labelNames: [...names, 'state'],
+      aggregator: 'average',
+    },
+    () => {
+      tallies.prune(new Map(readLoad().map(({ id, servers = [] }) => [id, new Set(servers.map(({ host }) => host))])))
+      // Each gets its label here, so that it is the same in all metrics.
+      for (const { id, servers = [] } of readLoad()) for (const { host } of servers) tallies.at(id, host)
+      return summed(
+        reports().flatMap(({ report, labels }) =>
+          states.map((state) => [{ ...labels, state }, report.state === state ? 1 : 0] as const),
+        ),
+      )
+    },
+  )
+  const addGauge = (declaration: Omit<Declaration, 'labelNames'>, read: (report: ServerReport) => number) =>
+    addMetric(registry, { type: 'gauge', labelNames: names, ...declaration }, () =>
+      summed(reports().map(({ report, labels }) => [labels, read(report)] as const)),
+    )
+  addGauge(
+    { name: 'dragoman_replica_active', help: 'Requests that the server is answering.' },
+    ({ activeRequests }) => activeRequests,
+  )
+  addGauge(
+    { name: 'dragoman_replica_load_tokens', help: 'The estimated cost of those requests, in tokens.' },
+    ({ outstandingTokens }) => outstandingTokens,
+  )
+  addMetric(
+    registry,
+    {
+      type: 'gauge',
+      name: 'dragoman_endpoints',
+      help: 'Servers of the model, by what named them.',
+      labelNames: ['model', 'source'],
+      aggregator: 'max',
+    },
+    () => summed(readLoad().flatMap(({ id, servers = [] }) => servers.map(() => [{ model: id, source: 'config' }, 1] as const))),
+  )
+
+  const addCounter = (declaration: Omit<Declaration, 'labelNames'>, read: (tally: ReplicaTally) => number) =>
+    addMetric(registry, { type: 'counter', labelNames: names, ...declaration }, function* () {
+      for (const [labels, tally] of tallies.entries()) yield [labels, read(tally)]
+    })
+  const addCounterBy = <Name extends string>(
+    label: string,
+    declaration: Omit<Declaration, 'labelNames'>,
+    read: (tally: ReplicaTally) => ReadonlyMap<Name, number>,
+  ) =>
+    addMetric(registry, { type: 'counter', labelNames: [...names, label], ...declaration }, function* () {
+      for (const [labels, tally] of tallies.entries()) {
+        for (const [name, count] of read(tally)) yield [{ ...labels, [label]: name }, count]
+      }
+    })
+  addCounterBy(
+    'outcome',
+    {
+      name: 'dragoman_replica_requests_total',
+      help: 'Attempts at the server by outcome: ok, busy, failed (the server), refused (the request) or cancelled.',
+    },
+    ({ outcomes }) => outcomes,
+  )
+  addCounter(
+    { name: 'dragoman_replica_retries_total', help: 'Those that repeated or continued what another attempt could not finish.' },
+    ({ retries }) => retries,
+  )
+  addHistogram(
+    registry,
+    {
+      name: 'dragoman_replica_ttft_seconds',
+      help: 'Time from sending a request to the server to the first event of its reply.',
+      labelNames: names,
+    },
+    function* () {
+      for (const [labels, { firstChunk }] of tallies.entries()) yield [labels, firstChunk]
+    },
+  )
+  addCounter(
+    { name: 'dragoman_replica_prompt_tokens_total', help: 'Prompt tokens of requests that the server answered.' },
+    ({ promptTokens }) => promptTokens,
+  )
+  addCounter(
+    { name: 'dragoman_replica_cached_tokens_total', help: 'Those that the server had in its cache.' },
+    ({ cachedTokens }) => cachedTokens,
+  )
+  addCounterBy(
+    'reason',
+    {
+      name: 'dragoman_replica_ejections_total',
+      help: 'How often the server got no more requests for a while: unreachable, failures or health-check.',
+    },
+    ({ ejections }) => ejections,
+  )
+
+  return {
+    /** What the fleet of a model reports to. */
+    observerOf: (model: string): FleetObserver => ({
+      attemptEnded: (attempt) => tallies.at(model, attempt.server).add(attempt),
+      ejected: (server, reason) => increment(tallies.at(model, server).ejections, reason),
+    }),
+  }
+}
+
+function increment<Name>(counts: Map<Name, number>, name: Name): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1)
+}
