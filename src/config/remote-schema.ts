@@ -67,6 +67,11 @@ const endpoint = z
     url: serverUrl,
     apiKeyEnv: apiKeyEnv.exactOptional(),
     weight: z.number().positive().default(1).describe('Its share of the load: 2 gets twice the tokens of 1.'),
+    upstreamModel: z
+      .string()
+      .min(1)
+      .exactOptional()
+      .describe('Its name for the model, where it differs from that of the others.'),
     kind: z
       .enum(['server', 'router'])
       .default('server')

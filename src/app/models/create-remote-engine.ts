@@ -26,9 +26,10 @@ export function createRemote(
     config
   return createRemoteEngine({
     id,
-    endpoints: endpoints.map(({ url, apiKeyEnv, weight, kind }) => ({
+    endpoints: endpoints.map(({ url, apiKeyEnv, weight, kind, upstreamModel: ownName }) => ({
       url,
       weight,
+      ...(ownName !== undefined && { upstreamModel: ownName }),
       ...(kind === 'router' && { isRouter: true as const }),
       ...readKey(apiKeyEnv, { user: `model '${id}'`, env }),
     })),

@@ -22,5 +22,10 @@ export function compareSets<E extends FoundEndpoint>(before: ReadonlyMap<string,
 }
 
 function isSame(one: FoundEndpoint, other: FoundEndpoint): boolean {
-  return one.apiKey === other.apiKey && one.weight === other.weight && one.isSpare === other.isSpare
+  return (
+    one.apiKey === other.apiKey &&
+    one.weight === other.weight &&
+    one.isSpare === other.isSpare &&
+    one.upstreamModel === other.upstreamModel
+  )
 }

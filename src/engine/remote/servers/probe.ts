@@ -30,9 +30,11 @@ export type ProbeOptions = {
 export async function probeServer(
   client: UpstreamClient,
   endpoint: Endpoint,
-  options: ProbeOptions,
+  given: ProbeOptions,
   signal: AbortSignal,
 ): Promise<Discovery> {
+  const { upstreamModel = given.upstreamModel } = endpoint
+  const options = { ...given, upstreamModel }
   const ask = async (path: string): Promise<unknown> => {
     try {
       return await client.ask(endpoint, { method: 'GET', path, fromRoot: true }, signal)

@@ -17,6 +17,8 @@ export type Endpoint = {
   readonly apiKey?: string
   /** Its share of the load, relative to the others. */
   readonly weight: number
+  /** Its name for the model; absent: that of all, or what it lists. */
+  readonly upstreamModel?: string
   /** Used only while none of the others may be. */
   readonly isSpare?: true
   /** It balances itself: it is a router, with servers of its own behind it. */
