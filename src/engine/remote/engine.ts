@@ -19,6 +19,7 @@ import { countInput, needsCount } from './count-tokens.ts'
 import { callerAccess } from './fleet/caller-access.ts'
 import type { ReplicaAttempt } from './fleet/movable-attempt.ts'
 import { Replicas } from './fleet/replicas.ts'
+import { RetryBudget } from './fleet/retry-budget.ts'
 import type { Progress } from './fleet/retry-rule.ts'
 import { toServerReport } from './fleet/server-report.ts'
 import { noProgress, type ReplicaTask, tryReplicas } from './fleet/try-replicas.ts'
@@ -293,6 +294,7 @@ class RemoteEngine implements Engine {
         origin === undefined
           ? {}
           : callHeaders({ origin, prompt, forwarded, endpoint, kind: upstream.profile.name }, { router, objectives, hash }),
+      budget: new RetryBudget(),
       observer,
       now,
       random,

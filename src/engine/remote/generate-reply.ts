@@ -12,6 +12,7 @@ import type { AcquiredReplica } from './fleet/replicas.ts'
 import type { Progress } from './fleet/retry-rule.ts'
 import { type AttemptResult, type ReplicaTask, type RetryDeps, tryReplicas } from './fleet/try-replicas.ts'
 import { replyFacts } from './fleet/watch-attempt.ts'
+import { clientOf } from './servers/call-headers.ts'
 import { type CountedRequest, checkUpstream } from './servers/check-upstream.ts'
 import type { Profile } from './servers/profile.ts'
 import type { Upstream } from './servers/upstream.ts'
@@ -100,6 +101,10 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
   get promptTokens(): number {
     const { inputTokens, tokens } = this.#plan
     return inputTokens ?? Math.ceil(tokens / 4)
+  }
+
+  client(): string {
+    return clientOf(this.#plan.request)
   }
 
   get callerKeys(): CallerKeys | undefined {

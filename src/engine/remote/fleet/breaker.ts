@@ -10,7 +10,13 @@ export type BreakerState = 'closed' | 'open' | 'half-open'
 export type BreakerResult = 'ok' | 'failed' | 'refused' | 'doubtful' | 'neutral'
 
 /** The right to one request, until `Breaker.leave`. `isAuxiliary`: not a generation. `isForced`: given by `force`. */
-export type BreakerPass = { epoch: number; readonly isAuxiliary: boolean; readonly isForced?: true }
+export type BreakerPass = {
+  epoch: number
+  /** Whose request it was, where it has failed at a router. */
+  client?: string
+  readonly isAuxiliary: boolean
+  readonly isForced?: true
+}
 
 export type BreakerOptions = {
   /** From 0 to below 1. */
@@ -18,9 +24,15 @@ export type BreakerOptions = {
   readonly failuresToOpen?: number
   readonly openMs?: number
   readonly maxOpenMs?: number
+  /** The endpoint is a router, whose servers fail requests: that many clients' fail, and nobody's succeed, tells of itself. */
+  readonly isRouter?: boolean
   /** It was closed, and opens. */
   onOpen?(reason: EjectionReason): void
 }
+
+/** A router is ejected when this many clients' requests fail, and nobody's has succeeded for so long. */
+const failedClientsToOpen = 5
+const failingMs = 10_000
 
 /**
  * Keeps requests from an endpoint that fails: closed until several failures in a row, then open for a time that doubles with
@@ -28,6 +40,9 @@ export type BreakerOptions = {
  */
 export class Breaker {
   readonly #options: Required<Omit<BreakerOptions, 'onOpen'>> & Pick<BreakerOptions, 'onOpen'>
+  /** Clients whose requests a router has failed since it last answered one, and since when. */
+  readonly #failedClients = new Set<string>()
+  #failingSinceMs: number | undefined
   #failures = 0
   #failedChecks = 0
   /** Openings since the last complete success, each soon after the wait before it: the exponent of the wait. */
@@ -43,7 +58,7 @@ export class Breaker {
   #epoch = 0
 
   constructor(options: BreakerOptions) {
-    this.#options = { failuresToOpen: 3, openMs: 1000, maxOpenMs: 30_000, ...options }
+    this.#options = { failuresToOpen: 3, openMs: 1000, maxOpenMs: 30_000, isRouter: false, ...options }
   }
 
   get failures(): number {
@@ -104,7 +119,9 @@ export class Breaker {
     if (!pass.isAuxiliary && result !== 'neutral' && result !== 'doubtful') this.#hasFailedGeneration = result !== 'ok'
     switch (result) {
       case 'ok':
-        if (pass.isAuxiliary && this.#hasFailedGeneration) return
+        if (pass.isAuxiliary && (this.#hasFailedGeneration || this.#failingSinceMs !== undefined)) return
+        this.#failedClients.clear()
+        this.#failingSinceMs = undefined
         if (isTrial) this.#close()
         this.#failures = 0
         this.#failedChecks = 0
@@ -120,8 +137,9 @@ export class Breaker {
         this.#wasSeenDown = true
         return
       case 'doubtful':
+        if (this.#options.isRouter) this.#onFailedClient(pass.client, isTrial, nowMs)
         // Whoever failed it, the trial has not shown that the endpoint is back: the wait begins again, and is no longer.
-        if (isTrial) {
+        else if (isTrial) {
           this.#wait(nowMs, this.#openings - 1)
           pass.epoch = this.#epoch
         }
@@ -131,9 +149,9 @@ export class Breaker {
     }
   }
 
-  /** A doubtful failure was the endpoint's: another one has answered the same request. */
+  /** A doubtful failure was the endpoint's: another one has answered the same request. That says nothing of a router. */
   blame(pass: BreakerPass, nowMs: number): void {
-    if (pass.epoch !== this.#epoch) return
+    if (pass.epoch !== this.#epoch || this.#options.isRouter) return
     if (!pass.isAuxiliary) this.#hasFailedGeneration = true
     this.#failures += 1
     if (this.#openUntilMs !== undefined || this.#failures >= this.#options.failuresToOpen) this.#open(nowMs, 'failures')
@@ -159,6 +177,13 @@ export class Breaker {
     if (state === 'half-open' || (state === 'closed' && this.#failedChecks >= this.#options.failuresToOpen))
       this.#open(nowMs, 'health-check')
     if (this.#openUntilMs !== undefined) this.#wasSeenDown = true
+  }
+
+  #onFailedClient(client: string | undefined, isTrial: boolean, nowMs: number): void {
+    this.#failingSinceMs ??= nowMs
+    if (client !== undefined && this.#failedClients.size < failedClientsToOpen) this.#failedClients.add(client)
+    const failsAll = this.#failedClients.size >= failedClientsToOpen && nowMs - this.#failingSinceMs >= failingMs
+    if (isTrial || failsAll) this.#open(nowMs, 'failures')
   }
 
   /** Whether the pass shows if the endpoint is back. */

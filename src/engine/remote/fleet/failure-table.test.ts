@@ -8,7 +8,7 @@ const status = (code: number) => ({ type: 'status', status: code }) as const
 
 test.each<[UpstreamFailure, FailureName, KeyOwner?]>([
   [{ type: 'connection', isRefused: true }, 'unreachable'],
-  [{ type: 'connection', isRefused: false }, 'failed'],
+  [{ type: 'connection', isRefused: false }, 'reset'],
   [{ type: 'truncated' }, 'broke-off'],
   [{ type: 'malformed' }, 'malformed'],
   [{ type: 'excess' }, 'excess'],
@@ -67,12 +67,13 @@ const breakers: Readonly<Record<FailureRow['breaker'], string>> = {
 
 function table(): string {
   const lines = [
-    ['failure', 'says something about', 'the server becomes', 'attempts', 'a begun reply'],
-    ...Object.values<FailureRow>(failureTable).map(({ when, about, breaker, attempts, elsewhereOnly, continues }) => [
+    ['failure', 'says something about', 'the server becomes', 'attempts', 'behind a router', 'a begun reply'],
+    ...Object.values<FailureRow>(failureTable).map(({ when, about, breaker, attempts, elsewhereOnly, continues, atRouter }) => [
       when,
       about,
       breakers[breaker],
       elsewhereOnly === true ? `${attempts}, on others` : `${attempts}`,
+      atRouter === undefined ? '1' : atRouter === 'again' ? '2' : '2, at another',
       attempts === 1 || !continues ? 'ends' : 'is continued',
     ]),
   ]

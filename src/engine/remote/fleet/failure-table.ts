@@ -18,6 +18,10 @@ export type FailureRow = {
   readonly continues: boolean
   /** It is continued at once where another replica is usable; after much output, it is another break than the one before. */
   readonly isBreak?: true
+  /** Behind a router, which tries its own servers, the request is tried once more: there or at another one; absent: no more. */
+  readonly atRouter?: 'again' | 'elsewhere'
+  /** The server has answered: more attempts add to what it has to do, and there is a budget for them. */
+  readonly isAnswer?: true
   /** The replica did not fail the request: we took it away. */
   readonly isMove?: true
 }
@@ -36,6 +40,7 @@ export const failureTable = {
     breaker: 'opens',
     attempts: 4,
     continues: true,
+    atRouter: 'again',
   },
   unavailable: {
     when: '503 or 529 without `Retry-After`',
@@ -43,6 +48,9 @@ export const failureTable = {
     breaker: 'counts',
     attempts: 4,
     continues: true,
+    // It may have no servers left.
+    atRouter: 'elsewhere',
+    isAnswer: true,
   },
   overloaded: {
     when: '429; 503 or 529 with `Retry-After`',
@@ -50,9 +58,18 @@ export const failureTable = {
     breaker: 'busy',
     attempts: 4,
     continues: true,
+    // Where it says when, and that is soon.
+    atRouter: 'again',
+    isAnswer: true,
   },
-  failed: { ...serverOrRequest, when: '408, 425, 500, 502, 504 and other 5xx; a connection that breaks before an answer' },
-  'broke-off': { ...serverOrRequest, when: 'a reply that breaks off, or cannot be read', isBreak: true },
+  failed: { ...serverOrRequest, when: '408, 425, 500, 502, 504 and other 5xx', isAnswer: true },
+  reset: { ...serverOrRequest, when: 'a connection that breaks before an answer', atRouter: 'again' },
+  'broke-off': {
+    ...serverOrRequest,
+    when: 'a reply that breaks off, or cannot be read',
+    isBreak: true,
+    atRouter: 'again',
+  },
   silent: {
     when: 'before the first token, the server fails its checks or is removed: once',
     about: 'the server',
@@ -62,10 +79,17 @@ export const failureTable = {
     continues: true,
     isBreak: true,
     isMove: true,
+    atRouter: 'elsewhere',
   },
   'error-event': { ...serverOrRequest, when: 'an error object in a reply' },
   malformed: { ...serverOrRequest, when: 'something that is not a reply' },
-  'ended-early': { ...request, when: 'a stream that ends without a finish reason', attempts: 2, continues: true },
+  'ended-early': {
+    ...request,
+    when: 'a stream that ends without a finish reason',
+    attempts: 2,
+    continues: true,
+    atRouter: 'again',
+  },
   incomplete: { ...request, when: 'a reply that is declared complete, without a choice or a finish reason', attempts: 2 },
   excess: { ...request, when: 'a reply beyond all bounds' },
   'invalid-output': { ...request, when: '`invalid_output` of another Dragoman, which has repeated the request' },
@@ -75,7 +99,14 @@ export const failureTable = {
     elsewhereOnly: true,
   },
   refused: { ...request, when: '3xx, 505, and all other 4xx' },
-  'not-offered': { ...request, when: '404, 405, 501', about: 'what the server offers', attempts: 4, elsewhereOnly: true },
+  'not-offered': {
+    ...request,
+    when: '404, 405, 501',
+    about: 'what the server offers',
+    attempts: 4,
+    elsewhereOnly: true,
+    atRouter: 'elsewhere',
+  },
   'our-key': {
     when: '401 or 403 with the configured key',
     about: 'the key or the request',
@@ -83,8 +114,16 @@ export const failureTable = {
     attempts: 4,
     elsewhereOnly: true,
     continues: true,
+    atRouter: 'elsewhere',
   },
-  'no-key': { ...request, when: '401 or 403 without a key', about: 'the missing key', attempts: 4, elsewhereOnly: true },
+  'no-key': {
+    ...request,
+    when: '401 or 403 without a key',
+    about: 'the missing key',
+    attempts: 4,
+    elsewhereOnly: true,
+    atRouter: 'elsewhere',
+  },
   'callers-key': { ...request, when: "401, 403 or 429 with the caller's key", about: "the caller's key" },
 } as const satisfies Record<string, FailureRow>
 
@@ -101,7 +140,7 @@ export function rowOf(failure: UpstreamFailure, key: KeyOwner): FailureRow {
 export function nameOf(failure: UpstreamFailure, key: KeyOwner): FailureName {
   switch (failure.type) {
     case 'connection':
-      return failure.isRefused ? 'unreachable' : 'failed'
+      return failure.isRefused ? 'unreachable' : 'reset'
     case 'truncated':
       return 'broke-off'
     case 'silent':

@@ -1,95 +1,14 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { AppError } from '../../../contract/errors.ts'
+import { virtualFleet } from '../../../../test/support/upstream/virtual-fleet.ts'
 import { profileNames } from '../servers/profile.ts'
 import { profiles } from '../servers/profiles.ts'
 import { statusFailed } from '../transport/failed-request.ts'
 import { reportedError } from '../transport/reported-error.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
-import { type EndpointReport, Pool } from './pool.ts'
-import { noProgress, type ReplicaTask, type RetryDeps, tryReplicas } from './try-replicas.ts'
-
-/** Time that passes only when everything waits for it. */
-class VirtualTime {
-  nowMs = 0
-  readonly #timers: { readonly atMs: number; wake(): void }[] = []
-
-  sleep(ms: number): Promise<void> {
-    return new Promise((wake) => void this.#timers.push({ atMs: this.nowMs + ms, wake }))
-  }
-
-  async runTo(endMs: number): Promise<void> {
-    while (true) {
-      await turn()
-      const nextMs = Math.min(...this.#timers.map(({ atMs }) => atMs))
-      if (nextMs > endMs) return
-      this.nowMs = Math.max(this.nowMs, nextMs)
-      const due = this.#timers.findIndex(({ atMs }) => atMs === nextMs)
-      for (const { wake } of this.#timers.splice(due, 1)) wake()
-    }
-  }
-}
+import { noProgress } from './try-replicas.ts'
 
 const replyMs = 500
 const failMs = 50
-
-/** Replicas of one kind that are healthy, in virtual time; `fleet.send` is one request. */
-function fleetOf(kind: (typeof profileNames)[number], count: number) {
-  const time = new VirtualTime()
-  const endpoints = Array.from({ length: count }, (_, index) => ({ id: `r${index}`, url: 'http://r/v1', apiKey: 'k', weight: 1 }))
-  const pool = new Pool(endpoints, { breaker: { random: () => 0.9 } })
-  const reports = (): readonly EndpointReport[] => pool.describe(time.nowMs)
-  const upstream = { profile: profiles[kind], model: 'm' }
-  const replicas: RetryDeps['replicas'] = {
-    count,
-    acquire: async (wanted, waitMs) => {
-      const untilMs = time.nowMs + waitMs
-      while (true) {
-        const lease = pool.acquire({ nowMs: time.nowMs, ...wanted })
-        if (lease.type === 'lease') {
-          const { endpoint, confirm, learn, release, blame } = lease
-          return {
-            endpoint,
-            upstream,
-            confirm,
-            learn,
-            release: (outcome) => release(outcome, time.nowMs),
-            blame: () => blame(time.nowMs),
-          }
-        }
-        if (lease.retryAtMs > untilMs) throw new AppError('model-unavailable', 'none of the servers can be used')
-        await time.sleep(Math.min(250, Math.max(10, lease.retryAtMs - time.nowMs)))
-      }
-    },
-    hasKnown: (except) => endpoints.some(({ id }) => !except.has(id)),
-    isUsable: (id) => pool.isUsable(id, time.nowMs),
-    hasUsable: (...except) => pool.hasUsable(time.nowMs, ...except),
-    pause: (ms) => time.sleep(ms),
-    throwIfClosed: () => undefined,
-  }
-  const deps: RetryDeps = { replicas, now: () => time.nowMs, random: () => 0.9 }
-  const signal = new AbortController().signal
-  const check = async () => {
-    while (true) {
-      for (const { id } of pool.checksDue(time.nowMs)) pool.reportCheck(id, true, time.nowMs)
-      await time.sleep(1000)
-    }
-  }
-  void check()
-  const send = (attempt: (id: string, confirm: () => void) => Promise<void>, progress: ReplicaTask<string>['progress']) =>
-    tryReplicas(deps, {
-      tokens: 100,
-      affinityKeys: [],
-      isAuxiliary: false,
-      signal,
-      progress,
-      attempt: async ({ endpoint, confirm }) => {
-        await attempt(endpoint.id, confirm)
-        return { type: 'answered', value: 'ok' }
-      },
-    })
-  return { time, reports, send }
-}
 
 type Bad = { readonly error: () => UpstreamError; readonly hasText?: true; readonly attempts?: number }
 
@@ -127,7 +46,7 @@ describe.each(profileNames)('one bad request a second at healthy servers of kind
   test.each([1, 2].flatMap((count) => Object.entries(bad).map(([name, one]) => ({ count, name, one }))))(
     '$count of them, and $name: no good request fails or waits, and a bad one is tried twice at most',
     async ({ count, one: { error, hasText = false, attempts: most = 2 } }) => {
-      const { time, send, reports } = fleetOf(kind, count)
+      const { time, send, reports } = virtualFleet(kind, count)
       const badAttempts: number[] = []
       const sendBad = async () => {
         let attempts = 0
@@ -181,7 +100,7 @@ describe.each(profileNames)('one bad request a second at healthy servers of kind
 
 test('bad requests alone, without a good one between them, leave a single server to the next good one', async () => {
   for (const { error } of Object.values(bad)) {
-    const { time, send } = fleetOf('vllm', 1)
+    const { time, send } = virtualFleet('vllm', 1)
     for (let turn = 0; turn < 10; turn++) {
       const failing = async () => {
         throw error()
@@ -199,7 +118,7 @@ test('bad requests alone, without a good one between them, leave a single server
 })
 
 test('a server that fails what the other one answers is ejected, tried ever more rarely, and comes back', async () => {
-  const { time, send, reports } = fleetOf('vllm', 2)
+  const { time, send, reports } = virtualFleet('vllm', 2)
   let isBroken = true
   let tried = 0
   const one = async () => {

@@ -1,7 +1,12 @@
 import type { Breaker } from './breaker.ts'
 
 /** `weight` is above 0: weight 2 takes twice the tokens of weight 1. */
-export type PoolEndpoint = { readonly id: string; readonly weight: number }
+export type PoolEndpoint = {
+  readonly id: string
+  readonly weight: number
+  /** It has servers of its own, among which it chooses. */
+  readonly isRouter?: true
+}
 
 /** What the pool knows of one endpoint. */
 export type Member<Endpoint extends PoolEndpoint = PoolEndpoint> = {

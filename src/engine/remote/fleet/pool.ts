@@ -28,7 +28,12 @@ export type RequestOutcome =
   | { readonly type: 'busy'; readonly retryAfterMs: number }
   | { readonly type: 'failed'; readonly reason: string; readonly isRefused?: boolean }
   /** A failure of the endpoint or of the request: `blame` says that it was the endpoint's. */
-  | { readonly type: 'doubtful'; readonly reason: string }
+  | {
+      readonly type: 'doubtful'
+      readonly reason: string
+      /** Of a router: whose request has failed. */
+      readonly client?: string
+    }
   /** Nothing: the client's fault, cancelled, or not sent. */
   | { readonly type: 'neutral' }
 
@@ -138,7 +143,11 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
     const member: Member<Endpoint> = {
       endpoint,
       number: isBack ? removed.number : this.#lastNumber,
-      breaker: new Breaker({ onOpen: (reason) => this.#options.onEjected?.(endpoint, reason), ...this.#options.breaker }),
+      breaker: new Breaker({
+        onOpen: (reason) => this.#options.onEjected?.(endpoint, reason),
+        ...(endpoint.isRouter && { isRouter: true }),
+        ...this.#options.breaker,
+      }),
       weight: endpoint.weight,
       isKnown: this.#options.areKnown ?? true,
       isDraining: false,
@@ -154,7 +163,8 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
       lastTurn: this.#lastNumber - Number.MAX_SAFE_INTEGER,
     }
     this.#members.set(endpoint.id, member)
-    this.#affinity.add(member)
+    // A router chooses by itself, also where a prompt was read.
+    if (endpoint.isRouter !== true) this.#affinity.add(member)
     this.#update(member, nowMs)
   }
 
@@ -340,6 +350,7 @@ function settle(
       return
     case 'doubtful':
       member.lastFailure = outcome.reason
+      if (outcome.client !== undefined) pass.client = outcome.client
       breaker.leave(pass, 'doubtful', nowMs)
       return
     case 'neutral':

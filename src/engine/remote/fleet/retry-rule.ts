@@ -14,6 +14,8 @@ export type RetryState = {
   readonly deadlineMs: number | undefined
   /** Replicas that failed the request since the reply last advanced. */
   readonly failed: ReadonlySet<string>
+  /** Those of them that are not asked again while their breaker is open; a router is, where there is no other. */
+  readonly failedServers: ReadonlySet<string>
   /** Replicas that cannot do the request. */
   readonly unfit: ReadonlySet<string>
 }
@@ -37,6 +39,8 @@ export type FailedAttempt =
       readonly replicaId: string
       /** What the table says of the failure. */
       readonly row: FailureRow
+      /** The replica is a router, which tries its own servers. */
+      readonly isRouter?: true | undefined
       readonly retryAfterMs?: number | undefined
       readonly lastedMs: number
       readonly progress: Progress
@@ -71,6 +75,8 @@ const longAttemptMs = 10_000
 const retryForMs = 60_000
 const maxWaitMs = 15_000
 const firstDelayMs = 100
+const maxRouterWaitMs = 5000
+const routerBackMs = 1000
 const maxDelayMs = 5000
 const giveUp: Decision = { type: 'give-up' }
 
@@ -82,16 +88,17 @@ export const untried: RetryState = {
   doubts: [],
   deadlineMs: undefined,
   failed: new Set(),
+  failedServers: new Set(),
   unfit: new Set(),
 }
 
 /** Which replicas the next attempt avoids and never uses, and how long it may wait for one. */
-export function nextAttempt({ failed, unfit }: RetryState, replicaCount: number, isAuxiliary: boolean) {
+export function nextAttempt({ failed, failedServers, unfit }: RetryState, replicaCount: number, isAuxiliary: boolean) {
   return {
     // When all have failed, none is worse than another.
     avoid: failed.size < replicaCount ? failed : new Set<string>(),
     unfit,
-    failed,
+    failed: failedServers,
     // Auxiliary requests do not wait for the one replica that could answer them.
     waitMs: isAuxiliary && unfit.size > 0 ? 0 : maxWaitMs,
   }
@@ -112,17 +119,20 @@ export function decide(state: RetryState, attempt: FailedAttempt, situation: Sit
 type Failed = Extract<FailedAttempt, { type: 'failed' }>
 
 function afterFailure(state: RetryState, attempt: Failed, situation: Situation): RetryState {
-  const { replicaId, progress } = attempt
+  const { replicaId, progress, isRouter } = attempt
   const { continuations, unfit } = state
+  const server = isRouter === true ? [] : [replicaId]
   const doubts = doubtsAfter(state, attempt, situation)
   const hasMoved = state.hasMoved || attempt.row.isMove === true
   const deadlineMs = situation.nowMs + retryForMs
   if (progress.hasAdvanced && continuations < maxContinuations) {
-    return { failures: 1, hasMoved, continuations: continuations + 1, doubts, deadlineMs, failed: new Set([replicaId]), unfit }
+    const failed = { failed: new Set([replicaId]), failedServers: new Set(server) }
+    return { failures: 1, hasMoved, continuations: continuations + 1, doubts, deadlineMs, ...failed, unfit }
   }
   const failed = new Set([...state.failed, replicaId])
+  const failedServers = new Set([...state.failedServers, ...server])
   const failures = state.failures + 1
-  return { failures, hasMoved, continuations, doubts, deadlineMs: state.deadlineMs ?? deadlineMs, failed, unfit }
+  return { failures, hasMoved, continuations, doubts, deadlineMs: state.deadlineMs ?? deadlineMs, failed, failedServers, unfit }
 }
 
 /** A replica that is down by now explains its earlier failures. */
@@ -141,9 +151,20 @@ function decideOnFailure(state: RetryState, attempt: Failed, { fleet, nowMs, ran
   if (failures >= maxFailures || row.attempts === 1 || (row.attempts === 2 && doubts.length >= 2)) return giveUp
   if (row.elsewhereOnly === true && !hasAlternative) return giveUp
   if (progress.hasBegun && !(progress.canContinue && row.continues)) return giveUp
+  if (attempt.isRouter === true && !progress.hasBegun && !mayTryRouter(attempt, { failures, hasAlternative })) return giveUp
   const delayMs = delayOf(attempt, { failures, hasAlternative, random })
   if (deadlineMs !== undefined && nowMs + delayMs >= deadlineMs) return giveUp
   return { type: 'try-again', delayMs, state }
+}
+
+/** A router has tried several servers already: a second attempt is for what kept the request from them, or was to pass soon. */
+function mayTryRouter(
+  { row: { atRouter, breaker }, retryAfterMs = Number.POSITIVE_INFINITY }: Failed,
+  { failures, hasAlternative }: Pick<DelayOptions, 'failures' | 'hasAlternative'>,
+): boolean {
+  if (failures > 1 || atRouter === undefined) return false
+  if (breaker === 'busy') return retryAfterMs <= maxRouterWaitMs
+  return atRouter === 'again' || hasAlternative
 }
 
 type DelayOptions = { readonly failures: number; readonly hasAlternative: boolean; random(): number }
@@ -152,6 +173,8 @@ type DelayOptions = { readonly failures: number; readonly hasAlternative: boolea
 function delayOf(attempt: Failed, { failures, hasAlternative, random }: DelayOptions): number {
   // The client is reading the reply: it continues immediately.
   if (attempt.row.isBreak === true && hasAlternative) return 0
+  // One that starts again is back in a moment.
+  if (attempt.isRouter === true && attempt.row.breaker === 'opens' && !hasAlternative) return routerBackMs
   const jitterMs = Math.round(random() * Math.min(maxDelayMs, firstDelayMs * 2 ** (failures - 1)))
   // Retry-After does not bind another replica.
   const retryAfterMs = hasAlternative ? 0 : (attempt.retryAfterMs ?? 0)

@@ -7,12 +7,15 @@ import { type FailureRow, type KeyOwner, rowOf } from './failure-table.ts'
 import { beginAttempt, type MovableTask, type ReplicaAttempt } from './movable-attempt.ts'
 import type { RequestOutcome } from './pool.ts'
 import type { AcquiredReplica, Replicas } from './replicas.ts'
+import type { RetryBudget, SettleRetry } from './retry-budget.ts'
 import { decide, type FailedAttempt, type Fleet, nextAttempt, type Progress, untried } from './retry-rule.ts'
 import { type ReplyFacts, type WatchDeps, watchAttempts } from './watch-attempt.ts'
 
 export type RetryDeps = WatchDeps & {
   readonly replicas: Pick<Replicas, 'count' | 'acquire' | 'pause' | 'throwIfClosed'> & Fleet & Partial<Pick<Replicas, 'watch'>>
   random(): number
+  /** Absent: none. */
+  readonly budget?: RetryBudget
 }
 
 /** A request that any replica of the model may do. */
@@ -20,6 +23,8 @@ export type ReplicaTask<T> = MovableTask & {
   /** Its likely cost. */
   readonly tokens: number
   readonly affinityKeys: readonly AffinityKey[]
+  /** Whose request it is: the key and the session, or what stands for it. Absent: nobody's in particular. */
+  client?(): string
   /** Used instead of a replica's own key. */
   readonly callerKeys?: CallerKeys | undefined
   /**
@@ -40,11 +45,13 @@ export const noProgress: Progress = { hasAdvanced: false, hasBegun: false, canCo
 
 /** Tries the task on one replica after the other, as `decide` says. Rejects with the last failure. */
 export async function tryReplicas<T>(deps: RetryDeps, task: ReplicaTask<T>): Promise<T> {
-  const { replicas, now, random } = deps
+  const { replicas, now, random, budget } = deps
   const { tokens, promptTokens = 0, affinityKeys, isAuxiliary, signal } = task
   let state = untried
   const suspects: Suspect[] = []
   const watch = watchAttempts(deps, task)
+  if (!isAuxiliary) budget?.begin(now())
+  let settle: SettleRetry | undefined
   while (true) {
     const { waitMs, ...wanted } = nextAttempt(state, replicas.count, isAuxiliary)
     const acquiring = replicas.acquire({ tokens, promptTokens, affinityKeys, isAuxiliary, ...wanted }, waitMs, signal)
@@ -64,8 +71,10 @@ export async function tryReplicas<T>(deps: RetryDeps, task: ReplicaTask<T>): Pro
       movable.ended()
     }
     const row = rowOfEnd(end, keyOwner(replica, own), signal)
-    const outcome = outcomeOf(end, row)
+    const outcome = outcomeOf(end, row, replica.endpoint.isRouter === true ? (task.client?.() ?? '') : undefined)
     replica.release(outcome)
+    settle?.(end.type !== 'failed' || signal.aborted, now())
+    settle = undefined
     watch?.ended(replica, end, outcome)
     if (end.type === 'answered') blame(suspects, replica, () => true)
     if (end.type !== 'failed') return end.value
@@ -75,8 +84,12 @@ export async function tryReplicas<T>(deps: RetryDeps, task: ReplicaTask<T>): Pro
     if (failed === undefined) throw end.error
     if (failed.type === 'failed' && row?.breaker === 'compared') suspects.push({ replica, hadBegun: failed.progress.hasBegun })
     const decision = decide(state, failed, { fleet: replicas, nowMs: now(), random })
-    if (decision.type === 'give-up') throw end.error
+    if (decision.type === 'give-up') throw givenUp(end.error, replica)
     state = decision.state
+    if (row?.isAnswer === true && budget !== undefined) {
+      settle = budget.take(now(), replicas.hasUsable(state.failed, state.unfit))
+      if (settle === undefined) throw givenUp(end.error, replica)
+    }
     if (decision.delayMs > 0) await replicas.pause(decision.delayMs, signal)
   }
 }
@@ -111,10 +124,12 @@ function rowOfEnd(end: AttemptEnd<unknown>, key: KeyOwner, signal: AbortSignal):
   return end.error instanceof UpstreamError ? rowOf(end.error.failure, key) : undefined
 }
 
-function outcomeOf(end: AttemptEnd<unknown>, row: FailureRow | undefined): RequestOutcome {
+/** `client`: the replica is a router, and this request was that client's. */
+function outcomeOf(end: AttemptEnd<unknown>, row: FailureRow | undefined, client: string | undefined): RequestOutcome {
   if (end.type === 'answered') return { type: 'ok' }
   if (end.type === 'not-sent' || row === undefined || !(end.error instanceof UpstreamError)) return { type: 'neutral' }
   const { failure, message: reason } = end.error
+  if (client !== undefined && row.breaker !== 'opens') return outcomeAtRouter(row.breaker, reason, client)
   switch (row.breaker) {
     case 'opens':
       return { type: 'failed', reason, isRefused: true }
@@ -127,6 +142,19 @@ function outcomeOf(end: AttemptEnd<unknown>, row: FailureRow | undefined): Reque
     case 'nothing':
       return { type: 'neutral' }
   }
+}
+
+/** What a request meets behind a router is that request's own, and its load is the router's affair. */
+function outcomeAtRouter(breaker: FailureRow['breaker'], reason: string, client: string): RequestOutcome {
+  return breaker === 'counts' || breaker === 'compared' ? { type: 'doubtful', reason, client } : { type: 'neutral' }
+}
+
+/** A router that has no room is asked again in a moment, where it does not say when. */
+function givenUp(error: unknown, { endpoint }: AcquiredReplica): unknown {
+  if (endpoint.isRouter !== true || !(error instanceof UpstreamError)) return error
+  const { failure, message, cause } = error
+  if (failure.type !== 'status' || failure.retryAfterMs !== undefined || ![429, 503, 529].includes(failure.status)) return error
+  return new UpstreamError({ ...failure, retryAfterMs: 1000 }, message, { cause })
 }
 
 type Ended = {
@@ -143,7 +171,8 @@ function failedAttempt(error: unknown, { replica, row, task, lastedMs }: Ended):
   if (progress === undefined) return undefined
   if (isCapabilityError(error)) return { type: 'unfit', replicaId }
   if (row === undefined || !(error instanceof UpstreamError)) return undefined
-  return { type: 'failed', replicaId, row, retryAfterMs: retryAfterOf(error.failure), lastedMs, progress }
+  const retryAfterMs = retryAfterOf(error.failure)
+  return { type: 'failed', replicaId, row, isRouter: replica.endpoint.isRouter, retryAfterMs, lastedMs, progress }
 }
 
 function retryAfterOf(failure: UpstreamFailure): number | undefined {

@@ -64,12 +64,18 @@ function forRouter(call: OutgoingCall, { router, objectives, hash }: CallHeaderO
   }
 }
 
+/** Whose request it is: the caller and its session, or what stands for that. */
+export function clientOf(call: Pick<GenerationRequest, 'origin'> & Pick<OutgoingCall, 'prompt' | 'forwarded'>): string {
+  const { origin } = call
+  return origin === undefined ? '' : `${origin.caller}\n${sessionOf({ ...call, origin }) ?? ''}`
+}
+
 function named(names: readonly string[], value: string): Readonly<Record<string, string>> {
   return Object.fromEntries(names.map((name) => [name, value]))
 }
 
 /** What the turns of a conversation have in common. */
-function sessionOf({ origin, prompt, forwarded }: OutgoingCall): string | undefined {
+function sessionOf({ origin, prompt, forwarded }: Pick<OutgoingCall, 'origin' | 'prompt' | 'forwarded'>): string | undefined {
   const { session } = origin
   if (session !== undefined) return `session ${session}`
   const key = forwarded?.promptCacheKey
