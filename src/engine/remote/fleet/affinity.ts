@@ -9,7 +9,7 @@ export type AffinityKey = PrefixKey & { readonly share?: number }
 export type AffinityOutcome = 'hit' | 'moved' | 'new'
 
 export type AffinityOptions = {
-  /** An endpoint is left when its load exceeds so many times the mean, plus the request. */
+  /** An endpoint is left when its load exceeds so many times the mean, and the mean by more than the request costs there. */
   readonly bound?: number
   /** How many endpoints are remembered for one prefix. */
   readonly holders?: number
@@ -87,12 +87,13 @@ export class Affinity<Endpoint extends PoolEndpoint> {
     return {
       choose: (fits) => {
         const mean = this.#standings.meanLoad
-        const mayTake = (member: Member<Endpoint>) =>
-          this.#standings.isFree(member) &&
-          member.breaker.state(nowMs) === 'closed' &&
-          loadOf(member) <= this.#bound * mean + tokens / member.weight &&
-          fits(member)
-        for (const { holders } of deciding) {
+        for (const { key, holders } of deciding) {
+          const cost = tokens - promptTokens * (key.share ?? 0)
+          const mayTake = (member: Member<Endpoint>) =>
+            this.#standings.isFree(member) &&
+            member.breaker.state(nowMs) === 'closed' &&
+            loadOf(member) <= Math.max(this.#bound * mean, mean + cost / member.weight) &&
+            fits(member)
           const [first, ...others] = holders.filter(mayTake)
           if (first !== undefined) return others.reduce((best, member) => (loadOf(member) < loadOf(best) ? member : best), first)
         }
