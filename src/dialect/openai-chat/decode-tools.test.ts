@@ -161,14 +161,15 @@ describe('tool_choice', () => {
     expect(failureOf({ tools, tool_choice })).toMatchObject({ code: 'unsupported-field', param: 'tool_choice' })
   })
 
-  test.each(['auto', 'required', named('f')])('%j without tools is refused, as OpenAI does', (tool_choice) => {
+  test.each(['required', named('f')])('%j without tools is refused, as OpenAI does', (tool_choice) => {
     for (const none of [{}, { tools: [] }, { tools: null }]) {
       expect(failureOf({ ...none, tool_choice })).toMatchObject({ code: 'invalid-request', param: 'tool_choice' })
     }
   })
 
-  test('none is the default without tools', () => {
+  test('none and auto change nothing without tools', () => {
     expect(requestOf({ tool_choice: 'none' }).toolChoice).toEqual({ type: 'none' })
+    expect(requestOf({ tool_choice: 'auto' })).toEqual(requestOf({}))
   })
 })
 
@@ -207,7 +208,7 @@ describe('the deprecated functions', () => {
     [{ functions: [{ name: 'f' }, { name: 'f' }] }, 'functions[1].name'],
     [{ functions, function_call: { name: 'h' } }, 'function_call'],
     [{ functions, function_call: 'required' }, 'function_call'],
-    [{ function_call: 'auto' }, 'function_call'],
+    [{ function_call: { name: 'f' } }, 'function_call'],
     [{ tools: [f], function_call: { name: 'f' } }, 'function_call'],
     [{ tools: [f], functions }, 'functions'],
     [{ functions, tool_choice: 'auto' }, 'functions'],

@@ -76,7 +76,8 @@ function refuseRepeatedNames(tools: readonly Tool[], pathOf: (index: number) => 
 
 /** As in OpenAI's API: without tools, `none` is the default and the only valid choice. */
 function refuseChoiceWithoutTools(param: string, choice: unknown, tools: string): void {
-  if (choice === undefined || choice === null || choice === 'none') return
+  // MLC-LLM's and tabbyAPI's clients send `auto` always.
+  if (choice === undefined || choice === null || choice === 'none' || choice === 'auto') return
   throw invalid(param, `${param} is only allowed when ${tools} are specified, got ${preview(choice)} without any`)
 }
 

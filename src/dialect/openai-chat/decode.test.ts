@@ -113,7 +113,7 @@ describe('decodeChat', () => {
   })
 
   test.each<[object, string]>([
-    [{ temperature: 2.1 }, 'temperature'],
+    [{ temperature: 10.1 }, 'temperature'],
     [{ temperature: -0.1 }, 'temperature'],
     [{ temperature: '1' }, 'temperature'],
     [{ top_p: 1.1 }, 'top_p'],
@@ -134,7 +134,7 @@ describe('decodeChat', () => {
     [{ logit_bias: { '-1': 1 } }, 'logit_bias["-1"]'],
     [{ xtc_probability: 2 }, 'xtc_probability'],
     [{ dry_multiplier: -1 }, 'dry_multiplier'],
-    [{ dry_base: 0.99 }, 'dry_base'],
+    [{ dry_base: 0.99, dry_multiplier: 0.8 }, 'dry_base'],
     [{ dry_range: -2 }, 'dry_range'],
     [{ dry_sequence_breakers: 'no json' }, 'dry_sequence_breakers'],
     [{ dry_sequence_breakers: '[1]' }, 'dry_sequence_breakers'],
@@ -155,8 +155,19 @@ describe('decodeChat', () => {
   })
 
   test('a range is told whole, with the value that left it', () => {
-    expect(failureOf({ ...base, temperature: 3 }).message).toBe('temperature: expected a number from 0 to 2, got 3')
+    expect(failureOf({ ...base, temperature: 11 }).message).toBe('temperature: expected a number from 0 to 10, got 11')
     expect(failureOf({ ...base, top_k: -2 }).message).toBe('top_k: expected an integer of at least -1, got -2')
+  })
+
+  test('all faults of the fields and all refusals are named at once', () => {
+    const failure = failureOf({ ...base, temperature: 11, top_k: -2, watermark: true, num_beams: 2, adaptive_target: -0.01 })
+    expect(failure).toMatchObject({ code: 'invalid-request', param: 'temperature' })
+    expect(failure.message.split('; ').map((fault) => fault.split(/:? /)[0])).toEqual([
+      'temperature',
+      'top_k',
+      'watermark',
+      'num_beams',
+    ])
   })
 
   test.each<[object, string, string]>([

@@ -37,7 +37,7 @@ type DecodedChat = {
 
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that Dragoman cannot serve completely. */
 export function decodeChat(body: unknown, requestId: string): DecodedChat {
-  const wire = isPlainBody(body) ? body : validate(chatRequestSchema, body)
+  const wire = isPlainBody(body) ? body : validate(chatRequestSchema, body, fieldIndex)
   const ignored = checkFields(fieldIndex, wire)
   const ignoredInside = unknownInside(body)
   const tools = decodeTools(wire)

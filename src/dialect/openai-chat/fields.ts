@@ -3,6 +3,7 @@ import {
   constraintFields,
   minimumField,
   refusedExtensions,
+  refusedProbs,
   samplingExtensions,
   sharedOpenaiFields,
 } from '../openai/common-fields.ts'
@@ -141,5 +142,6 @@ export const chatFields: readonly Field[] = [
   ...chatExtensions,
   ...mediaFields,
   ...refusedExtensions,
+  refusedProbs,
   ...refusedChatExtensions,
 ]

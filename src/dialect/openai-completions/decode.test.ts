@@ -72,6 +72,9 @@ describe('decodeCompletion', () => {
 
   test.each<[object, object | undefined]>([
     [{ logprobs: 2 }, { logprobs: { top: 2 } }],
+    [{ logprobs: true }, { logprobs: { top: 1 } }],
+    [{ n_probs: 10 }, { logprobs: { top: 10 } }],
+    [{ logprobs: 10, n_probs: 10 }, { logprobs: { top: 10 } }],
     [{ prompt: [1, 2] }, {}],
     [{ prompt: [1, 2], logprobs: 0 }, { logprobs: { top: 0 } }],
     [{ max_tokens: 0 }, {}],
@@ -100,8 +103,8 @@ describe('decodeCompletion', () => {
     [{ prompt: ['a', 1] }, 'prompt[1]'],
     [{ prompt: [1, -1] }, 'prompt[1]'],
     [{ prompt: [[1], [1.5]] }, 'prompt[1][0]'],
-    [{ logprobs: 6 }, 'logprobs'],
-    [{ logprobs: true }, 'logprobs'],
+    [{ logprobs: 21 }, 'logprobs'],
+    [{ logprobs: 2, n_probs: 3 }, 'n_probs'],
     [{ max_tokens: -3, echo: true }, 'max_tokens'],
     [{ max_tokens: 0 }, 'max_tokens'],
     [{ max_completion_tokens: 0, echo: false }, 'max_completion_tokens'],

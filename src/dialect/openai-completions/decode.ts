@@ -42,11 +42,11 @@ export type DecodedCompletion = {
 
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that Dragoman cannot serve completely. */
 export function decodeCompletion(body: unknown, requestId: string): DecodedCompletion {
-  const wire = validate(completionRequestSchema, body)
+  const wire = validate(completionRequestSchema, body, fieldIndex)
   const ignored = checkFields(fieldIndex, wire)
   const ignoredInside = unknownInside(body)
   const [first, ...rest] = decodePrompts(wire)
-  const { logprobs } = wire
+  const logprobs = decodeLogprobs(wire)
   const echoesTokens = needsPromptTokens(wire, [first, ...rest])
   const output = decodeOutput(wire)
   const shared = {
@@ -57,8 +57,8 @@ export function decodeCompletion(body: unknown, requestId: string): DecodedCompl
     ...decodeServerFields(wire),
     ...(pickSpelling(wire, outputLimits) === undefined && { isMaxOutputAssumed: true as const }),
     output: output.constraint,
-    ...(typeof logprobs === 'number' && { logprobs: { top: logprobs } }),
-    ...(echoesTokens && { promptTokens: typeof logprobs === 'number' ? { logprobs: { top: logprobs } } : {} }),
+    ...(logprobs !== undefined && { logprobs: { top: logprobs } }),
+    ...(echoesTokens && { promptTokens: logprobs !== undefined ? { logprobs: { top: logprobs } } : {} }),
   }
   return {
     requests: [
@@ -75,6 +75,13 @@ export function decodeCompletion(body: unknown, requestId: string): DecodedCompl
       return nameField(completionNames, wire, path[0] === 'prompt' ? path.slice(0, 2) : path)
     },
   }
+}
+
+/** How many top log-probabilities each token gets; undefined: none at all. */
+function decodeLogprobs({ logprobs, n_probs }: CompletionWire): number | undefined {
+  const own = typeof logprobs === 'boolean' ? (logprobs ? 1 : undefined) : (logprobs ?? undefined)
+  const other = n_probs === 0 ? undefined : n_probs
+  return pickSpelling({ logprobs: own, n_probs: other }, ['logprobs', 'n_probs'])
 }
 
 function decodePrompts({ prompt, suffix }: CompletionWire): [Prompt, ...Prompt[]] {
@@ -106,14 +113,14 @@ function decodePrompt(prompt: string | number | readonly number[]): Prompt {
 
 /** Whether `echo` needs the prompt's tokens: for log-probabilities, for a prompt of token ids, or with no output to generate. */
 function needsPromptTokens(wire: CompletionWire, prompts: readonly Prompt[]): boolean {
-  const { echo, logprobs } = wire
+  const { echo } = wire
   const zero = outputLimits.find((name) => wire[name] === 0)
   if (echo !== true) {
     if (zero === undefined) return false
     const message = `${zero}: expected an integer of at least 1; 0 requires echo true, for a reply with the prompt only`
     throw new AppError('invalid-request', message, { param: zero })
   }
-  const isNeeded = typeof logprobs === 'number' || zero !== undefined || prompts.some(({ type }) => type === 'tokens')
+  const isNeeded = decodeLogprobs(wire) !== undefined || zero !== undefined || prompts.some(({ type }) => type === 'tokens')
   if (isNeeded && (wire.n ?? 1) > maxEchoChoices) {
     const message = `n ${wire.n} with echo of the prompt's tokens repeats them for every choice: send at most ${maxEchoChoices}`
     throw new AppError('invalid-request', message, { param: 'n' })

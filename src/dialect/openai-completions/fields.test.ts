@@ -11,7 +11,7 @@ const samples: Readonly<Record<string, unknown>> = {
   prompt: 'another',
   logprobs: 0,
   max_tokens: 7,
-  add_bos_token: true,
+  add_bos_token: false,
   response_prefix: 'a',
   model: 'another',
   n: 2,

@@ -29,7 +29,8 @@ const openaiFields: readonly Field[] = [
   },
   sharedOpenaiFields.frequencyPenalty,
   sharedOpenaiFields.logitBias,
-  { name: 'logprobs', treatment: 'used', note: '0 to 5 top log-probabilities per token' },
+  { name: 'logprobs', treatment: 'used', note: '0 to 20 top log-probabilities per token; true: 1; false: none' },
+  { name: 'n_probs', treatment: 'used', note: "llama.cpp's name of `logprobs`, where 0 is none" },
   {
     name: 'max_tokens',
     aliases: ['max_completion_tokens', 'max_length', 'max_new_tokens', 'max_output_tokens', 'n_predict', 'num_predict'],
@@ -53,7 +54,12 @@ const openaiFields: readonly Field[] = [
 ]
 
 const refusedHere: readonly Field[] = [
-  { name: 'add_bos_token', treatment: 'refused', note: "the model's own setting decides" },
+  {
+    name: 'add_bos_token',
+    treatment: 'refused',
+    accepts: [true],
+    note: "a prompt gets the model's own first token, if it has one; without it, send token ids",
+  },
   { name: 'response_prefix', treatment: 'refused', accepts: [''], note: 'put it at the end of the prompt' },
 ]
 

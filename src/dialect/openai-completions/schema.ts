@@ -4,9 +4,11 @@ import { list, looseObject } from '../wire/first-fault.ts'
 import { flag, integerBetween, text, tokenIdList, unlimitedOr } from '../wire/wire-types.ts'
 
 const maxPrompts = 2048
-const maxLogprobs = 5
+/** OpenAI's limit is 5; clients of local servers ask for 10. */
+const maxLogprobs = 20
 /** 0: the reply echoes the prompt and generates nothing. */
 const maxTokens = unlimitedOr(0)
+const logprobCount = integerBetween(0, maxLogprobs)
 const tokenIds = tokenIdList().min(1, { error: 'at least one token' })
 const tooMany = { count: maxPrompts, error: `at most ${maxPrompts} prompts` }
 
@@ -30,7 +32,8 @@ export const completionRequestSchema = looseObject({
   n_predict: maxTokens,
   max_output_tokens: maxTokens,
   num_predict: maxTokens,
-  logprobs: integerBetween(0, maxLogprobs).nullish(),
+  logprobs: z.union([z.boolean(), logprobCount]).nullish(),
+  n_probs: logprobCount.nullish(),
 })
 
 /** A request body with valid types and ranges; decoding finds contradictions. */

@@ -76,7 +76,7 @@ export type DecodedResponse = {
 
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that cannot be served completely. */
 export function decodeResponse(body: unknown, context: ResponseContext): DecodedResponse {
-  const wire = validate(responseSchema, body)
+  const wire = validate(responseSchema, body, fieldIndex)
   const unknown = [...checkFields(fieldIndex, wire), ...unknownIncludes(wire)]
   const nested = unknownInside(body)
   const references = readReferences(body)

@@ -5,6 +5,7 @@ import {
   nestedConstraintFields,
   refusedExtensions,
   refusedMedia,
+  refusedProbs,
   samplingExtensions,
   sharedOpenaiFields,
 } from '../openai/common-fields.ts'
@@ -159,6 +160,7 @@ export const responseFields: readonly Field[] = [
   ...extensions,
   ...refusedMedia,
   ...refusedExtensions,
+  refusedProbs,
   ...refusedHere,
 ]
 

@@ -29,7 +29,12 @@ export const sharedOpenaiFields = {
     treatment: 'used',
     note: '`include_usage`; only with `stream`; `include_obfuscation: true` is refused',
   },
-  temperature: { name: 'temperature', aliases: ['temp'], treatment: 'used', note: '0 to 2; 0 is greedy' },
+  temperature: {
+    name: 'temperature',
+    aliases: ['temp'],
+    treatment: 'used',
+    note: '0 to 10; 0 is greedy; servers of others may allow less',
+  },
   topP: { name: 'top_p', treatment: 'used', note: '0 to 1' },
   user: {
     name: 'user',
@@ -77,7 +82,7 @@ export const samplingExtensions: readonly Field[] = [
   },
   { name: 'do_sample', treatment: 'used', note: 'false is greedy; it contradicts a temperature above 0' },
   { name: 'dry_multiplier', treatment: 'used', note: 'at least 0; default 0 (off)' },
-  { name: 'dry_base', treatment: 'used', note: 'at least 1; default 1.75' },
+  { name: 'dry_base', treatment: 'used', note: 'at least 1, where DRY is on; default 1.75' },
   { name: 'dry_allowed_length', treatment: 'used', note: 'at least 0; default 2' },
   {
     name: 'dry_range',
@@ -105,6 +110,12 @@ export const samplingExtensions: readonly Field[] = [
     note: 'above 0; 1 is off; counts prompt and output',
   },
   {
+    name: 'samplers',
+    aliases: ['sampler_order', 'sampler_priority'],
+    treatment: 'used',
+    note: 'the order of samplers, by name or by the number that KoboldCpp has for it: what `temperature_last` says; penalties, `dry`, `top_k`, `top_p`, `min_p` and `xtc` keep this order, and another one of those that are on is refused',
+  },
+  {
     name: 'temperature_last',
     treatment: 'used',
     note: 'whether temperature comes after `top_k`, `top_p` and `min_p`; the embedded engine and llama-server do that, and refuse false; vLLM and SGLang refuse true; others refuse both',
@@ -122,13 +133,15 @@ export const minimumField: Field = {
   note: 'at most the limit; the model cannot end its turn before, but a stop sequence or a constraint can; an engine may refuse it',
 }
 
+/** llama.cpp's name of `logprobs`, in protocols that have another form of it. */
+export const refusedProbs: Field = { name: 'n_probs', treatment: 'refused', accepts: [0], note: 'use `logprobs`' }
+
 /** Unsloth's fields for one image and one sound, which chat completions have. */
 export const refusedMedia: readonly Field[] = [
   { name: 'audio_base64', treatment: 'refused', accepts: [''], note: 'only chat completions read it' },
   { name: 'image_base64', treatment: 'refused', accepts: [''], note: 'only chat completions read it' },
 ]
 
-/** Fields of other servers that would change the output: refused rather than silently ignored. */
 /** Unsloth's choice of a LoRA adapter. */
 export const adapterField: Field = {
   name: 'use_adapter',
@@ -136,9 +149,16 @@ export const adapterField: Field = {
   note: 'LoRA adapters of the model: `false` none, `true` those that are loaded, a name that one alone; refused where the engine cannot',
 }
 
+/** Fields of other servers that would change the output: refused rather than silently ignored. */
 export const refusedExtensions: readonly Field[] = [
   { name: 'adaptive_decay', treatment: 'informational', note: 'a setting of adaptive sampling, which is refused' },
-  { name: 'adaptive_target', treatment: 'refused', accepts: [1], note: 'no adaptive sampling' },
+  {
+    name: 'adaptive_target',
+    treatment: 'refused',
+    accepts: [1],
+    acceptsAlso: { what: 'a number below 0', test: (value) => typeof value === 'number' && value < 0 },
+    note: 'no adaptive sampling',
+  },
   { name: 'allowed_tokens', treatment: 'refused', accepts: [[], ''], note: 'not available' },
   { name: 'audio_data', treatment: 'refused', accepts: ['', []], note: 'send a part of type `input_audio`' },
   {
@@ -194,25 +214,20 @@ export const refusedExtensions: readonly Field[] = [
   { name: 'mirostat_mode', aliases: ['mirostat'], treatment: 'refused', accepts: [0], note: 'no mirostat sampling' },
   { name: 'mirostat_tau', treatment: 'informational', note: 'a setting of mirostat, which is refused' },
   { name: 'no_stop_trim', treatment: 'refused', accepts: [false], note: 'stop sequences are never in the output' },
-  { name: 'n_probs', treatment: 'refused', accepts: [0], note: 'use `logprobs`' },
   { name: 'negative_prompt', treatment: 'refused', accepts: [''], note: 'no guidance' },
   { name: 'no_repeat_ngram_size', treatment: 'refused', accepts: [0], note: 'use DRY: `dry_multiplier`' },
   { name: 'num_beams', treatment: 'refused', accepts: [1], note: 'no beam search' },
-  { name: 'num_ctx', treatment: 'refused', note: 'the context length is set in the configuration of the model' },
+  {
+    name: 'num_ctx',
+    treatment: 'informational',
+    note: "the context length is the model's; a prompt that does not fit is refused, never shortened",
+  },
   { name: 'options', treatment: 'refused', accepts: [{}], note: 'send its fields beside `model`' },
   { name: 'penalty_alpha', treatment: 'refused', accepts: [0], note: 'no contrastive search' },
   { name: 'prompt_logprobs', treatment: 'refused', note: 'use `echo` with `logprobs` in `POST /v1/completions`' },
   { name: 'raw', treatment: 'refused', accepts: [false], note: 'use `POST /v1/completions` for a prompt without template' },
   { name: 'repetition_decay', treatment: 'refused', accepts: [0], note: 'penalties do not decay' },
   { name: 'return_tokens_as_token_ids', treatment: 'refused', accepts: [false], note: 'tokens have their texts' },
-  {
-    name: 'sampler_order',
-    aliases: ['sampler_priority'],
-    treatment: 'refused',
-    accepts: [[]],
-    note: 'the order of samplers is fixed',
-  },
-  { name: 'samplers', treatment: 'refused', note: 'the order of samplers is fixed' },
   { name: 'separate_reasoning', treatment: 'refused', accepts: [true], note: 'reasoning is never a part of the text' },
   { name: 'skew', treatment: 'refused', accepts: [0], note: 'not available' },
   { name: 'skip_special_tokens', treatment: 'refused', accepts: [true], note: 'special tokens are never in the output' },

@@ -18,6 +18,13 @@ import {
 import { serverShape } from './server-fields.ts'
 
 const maxTokens = unlimitedOr(1)
+/** Five times OpenAI's: people who write with models go further. */
+const maxTemperature = 10
+/** A list has each sampler once. */
+const samplerList = list(z.union([z.string(), z.int()]), {
+  error: 'an array of names of samplers',
+  max: { count: 64, error: 'at most 64 samplers' },
+}).nullish()
 /** OpenAI's limit. The engine decides how many it runs at once. */
 const maxChoices = 128
 /** Empty ones are left out. */
@@ -30,6 +37,11 @@ const tokenId = z.int({ error: 'a token id' }).min(0, { error: 'a token id' }).m
 /** Each of them costs time for every generated token. */
 const maxBiases = 40_000
 const tooManyBiases = { count: maxBiases, error: `at most ${maxBiases} token ids` }
+const biases = dictionary(z.string().regex(/^(0|[1-9]\d{0,8})$/, { error: 'token ids as keys' }), numberBetween(-100, 100), {
+  max: tooManyBiases,
+})
+/** SillyTavern sends an empty list to servers of llama.cpp. */
+const logitBias = z.preprocess((value) => (Array.isArray(value) && value.length === 0 ? {} : value), biases).nullish()
 /** Nine digits, a comma and a space for each. */
 const maxTokenListChars = 11 * maxBiases
 /** tabbyAPI's clients send a comma-separated string. */
@@ -98,8 +110,8 @@ const streamOptionsObject = looseObject({ include_usage: flag, include_obfuscati
 export const commonShape = {
   model: nonEmptyText,
 
-  temperature: between(0, 2),
-  temp: between(0, 2),
+  temperature: between(0, maxTemperature),
+  temp: between(0, maxTemperature),
   do_sample: flag,
   top_p: between(0, 1),
   top_k: integerFrom(-1),
@@ -116,17 +128,17 @@ export const commonShape = {
   repeat_last_n: integerFrom(-1),
   presence_penalty: between(-2, 2),
   frequency_penalty: between(-2, 2),
-  logit_bias: dictionary(z.string().regex(/^(0|[1-9]\d{0,8})$/, { error: 'token ids as keys' }), numberBetween(-100, 100), {
-    max: tooManyBiases,
-  }).nullish(),
+  logit_bias: logitBias,
   banned_tokens: tokenList,
   custom_token_bans: tokenList,
   xtc_probability: between(0, 1),
   xtc_threshold: between(0, 1),
   temperature_last: flag,
+  samplers: samplerList,
+  sampler_order: samplerList,
+  sampler_priority: samplerList,
   dry_multiplier: atLeast(0),
-  // llama.cpp switches DRY off if the base is below 1.
-  dry_base: atLeast(1),
+  dry_base: atLeast(0),
   dry_allowed_length: integerFrom(0),
   dry_range: integerFrom(-1),
   dry_penalty_last_n: integerFrom(-1),
@@ -175,6 +187,7 @@ export const commonShape = {
   mirostat_eta: anyNumber,
   mirostat_tau: anyNumber,
   smoothing_curve: anyNumber,
+  num_ctx: anyNumber,
   temp_exponent: anyNumber,
   dynatemp_exponent: anyNumber,
 }

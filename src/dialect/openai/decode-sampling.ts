@@ -3,6 +3,7 @@ import type { Sampling } from '../../contract/request.ts'
 import { preview } from '../wire/preview.ts'
 import type { CommonWire } from './common-schema.ts'
 import { mentions, type NamesIn } from './mentions.ts'
+import { decodeSamplerOrder, orderSpellings } from './sampler-order.ts'
 import { pickSpelled, pickSpelling } from './spelling.ts'
 
 /** The value of `logit_bias` that excludes a token. */
@@ -39,6 +40,7 @@ const rareFields = new Set([
   'banned_tokens',
   'custom_token_bans',
   'temperature_last',
+  ...orderSpellings,
   'xtc_probability',
   'xtc_threshold',
   'dry_multiplier',
@@ -50,7 +52,7 @@ const rareFields = new Set([
 ] as const)
 
 type PlainWire = Pick<CommonWire, NamesIn<typeof plainFields>>
-type RareWire = Pick<CommonWire, NamesIn<typeof rareFields>>
+type RareWire = Pick<CommonWire, NamesIn<typeof rareFields> | 'temperature' | 'top_p'>
 
 /** Decodes the sampling fields. Absent fields stay absent, because the model has its own defaults. */
 export function decodeSampling(wire: PlainWire & RareWire): Sampling {
@@ -76,7 +78,7 @@ function decodeRare(wire: RareWire): Sampling {
     minP: wire.min_p ?? undefined,
     repetitionPenalty: pickSpelling(wire, ['repetition_penalty', 'rep_pen', 'repeat_penalty']),
     repetitionRange: pickSpelling(wire, repetitionRanges),
-    temperatureLast: wire.temperature_last ?? undefined,
+    temperatureLast: wire.temperature_last ?? decodeSamplerOrder(wire),
     logitBias: decodeLogitBias(wire),
     xtc: decodeXtc(wire),
     dry: decodeDry(wire),
@@ -128,6 +130,11 @@ function decodeXtc(wire: RareWire): Sampling['xtc'] {
 }
 
 function decodeDry(wire: RareWire): Sampling['dry'] {
+  // tabbyAPI's default, which says nothing while DRY is off.
+  if (typeof wire.dry_base === 'number' && wire.dry_base < 1) {
+    if ((wire.dry_multiplier ?? 0) > 0) throw badBase(wire.dry_base)
+    return { multiplier: 0 }
+  }
   const given = withoutUndefined({
     multiplier: wire.dry_multiplier ?? undefined,
     base: wire.dry_base ?? undefined,
@@ -136,6 +143,10 @@ function decodeDry(wire: RareWire): Sampling['dry'] {
     sequenceBreakers: decodeBreakers(wire.dry_sequence_breakers),
   })
   return Object.keys(given).length === 0 ? undefined : given
+}
+
+function badBase(base: number): AppError {
+  return new AppError('invalid-request', `dry_base: expected a number of at least 1, got ${base}`, { param: 'dry_base' })
 }
 
 /** tabbyAPI's clients send the list as a JSON string. */

@@ -31,8 +31,8 @@ export const commonNames = {
   stop: stopSpellings,
   ignoreEos: ['ignore_eos', 'ban_eos_token'],
   adapter: ['use_adapter'],
-  logprobs: ['logprobs'],
-  'logprobs.top': ['top_logprobs', 'logprobs'],
+  logprobs: ['logprobs', 'n_probs'],
+  'logprobs.top': ['top_logprobs', 'logprobs', 'n_probs'],
   promptTokens: ['echo'],
   ...serverFieldNames,
 } as const satisfies FieldNames

@@ -48,7 +48,7 @@ describe('readPreset', () => {
   })
 
   test.each<[Wire, string, string]>([
-    [{ temperature: { override: 3 } }, 'invalid-request', 'overrides.temperature'],
+    [{ temperature: { override: 11 } }, 'invalid-request', 'overrides.temperature'],
     [{ temperature: { override: -1, force: true } }, 'invalid-request', 'overrides.temperature'],
     [{ top_p: { override: 'high' } }, 'invalid-request', 'overrides.top_p'],
     [{ max_tokens: { override: 0, force: true } }, 'invalid-request', 'overrides.max_tokens'],

@@ -1,18 +1,27 @@
 import { isDeepStrictEqual } from 'node:util'
 import { AppError } from '../../contract/errors.ts'
+import { joinFaults } from './join-faults.ts'
 import { preview } from './preview.ts'
 
 /**
  * How a dialect treats one field of its requests; the name of a nested field is its path.
  * `used`: it changes the reply, or how it can be cancelled. `informational`: accepted; no generated token depends on it. `refused`: a 400 that names it,
- * unless the value is one of `accepts`, which mean the same as leaving it out.
+ * unless the value is one of `accepts`, or what `acceptsAlso` says, which mean the same as leaving it out.
  */
 export type Field = {
   readonly name: string
   /** Other spellings of the same field. */
   readonly aliases?: readonly string[]
   readonly note: string
-} & ({ readonly treatment: 'used' | 'informational' } | { readonly treatment: 'refused'; readonly accepts?: readonly unknown[] })
+} & (
+  | { readonly treatment: 'used' | 'informational' }
+  | { readonly treatment: 'refused'; readonly accepts?: readonly unknown[]; readonly acceptsAlso?: Condition }
+)
+
+/** Values that change nothing, in words and as a test; `body` is the object that the value stands in. */
+type Condition = { readonly what: string; test(value: unknown, body: object): boolean }
+
+export type Refusal = { readonly param: string; readonly message: string }
 
 /** Every spelling of a field, its own name first. */
 export function spellings(field: Field): readonly string[] {
@@ -26,27 +35,47 @@ export function indexFields(fields: readonly Field[]): FieldIndex {
   return new Map(fields.flatMap((field) => spellings(field).map((name) => [name, field] as const)))
 }
 
-/**
- * Throws `unsupported-field` for the first field of the body that the table refuses. Returns the unknown keys whose value is not
- * null.
- */
+/** Throws `unsupported-field` that names every field of the body that the table refuses. Returns the unknown keys whose value is not null. */
 export function checkFields(index: FieldIndex, body: object): string[] {
-  const ignored: string[] = []
+  const refused = refusals(index, body)
+  if (refused.length > 0) throw unsupported(refused)
+  return Object.keys(body).filter((name) => !index.has(name) && Reflect.get(body, name) !== null)
+}
+
+/** The fields of a body that the table refuses. */
+export function refusals(index: FieldIndex, body: object): readonly Refusal[] {
+  const refused: Refusal[] = []
   for (const name of Object.keys(body)) {
     const field = index.get(name)
-    if (field !== undefined) refuseValue(field, name, Reflect.get(body, name))
-    else if (Reflect.get(body, name) !== null) ignored.push(name)
+    if (field?.treatment !== 'refused') continue
+    const refusal = refusalOf(field, name, { value: Reflect.get(body, name), body })
+    if (refusal !== undefined) refused.push(refusal)
   }
-  return ignored
+  return refused
 }
 
 /** Throws `unsupported-field` when the field is refused with this value; `param` is the path of the value. */
 export function refuseValue(field: Field, param: string, value: unknown): void {
-  if (field.treatment !== 'refused' || value === null) return
-  const accepts = field.accepts ?? []
-  if (accepts.some((accepted) => isDeepStrictEqual(accepted, dropNulls(value)))) return
-  const remedy = accepts.length === 0 ? 'leave it out' : `leave it out or send ${accepts.map(preview).join(' or ')}`
-  throw new AppError('unsupported-field', `${param} ${preview(value)} is not supported (${field.note}): ${remedy}`, { param })
+  const refusal = refusalOf(field, param, { value, body: {} })
+  if (refusal !== undefined) throw unsupported([refusal])
+}
+
+type Place = { readonly value: unknown; readonly body: object }
+
+function refusalOf(field: Field, param: string, { value, body }: Place): Refusal | undefined {
+  if (field.treatment !== 'refused' || value === null) return undefined
+  const { accepts = [], acceptsAlso, note } = field
+  if (accepts.some((accepted) => isDeepStrictEqual(accepted, dropNulls(value)))) return undefined
+  if (acceptsAlso?.test(value, body) === true) return undefined
+  const fine = [...accepts.map(preview), ...(acceptsAlso === undefined ? [] : [acceptsAlso.what])]
+  const remedy = fine.length === 0 ? 'leave it out' : `leave it out or send ${fine.join(' or ')}`
+  return { param, message: `${param} ${preview(value)} is not supported (${note}): ${remedy}` }
+}
+
+function unsupported(refused: readonly Refusal[]): AppError {
+  const [first] = refused
+  const message = joinFaults(refused.map((refusal) => refusal.message))
+  return new AppError('unsupported-field', message, first === undefined ? {} : { param: first.param })
 }
 
 /** Some clients send null for every absent field of their types, also inside objects. */

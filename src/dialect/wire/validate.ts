@@ -1,5 +1,7 @@
 import type { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
+import { type FieldIndex, refusals } from './field-table.ts'
+import { joinFaults } from './join-faults.ts'
 import { preview } from './preview.ts'
 
 type Issue = z.core.$ZodIssue
@@ -7,21 +9,29 @@ type Path = readonly PropertyKey[]
 type Fault = { readonly path: Path; readonly expected: string; readonly isKey: boolean }
 
 /**
- * Validates a wire body. Throws `invalid-request` for the first fault, with its path as `param`, the expected and the actual
- * value. In a schema, a custom `error` text says what is expected, such as 'a number from 0 to 2'.
+ * Validates a wire body. Throws `invalid-request` for its faults, the first of each field, with the expected and the actual value; `param`
+ * is the path of the first. With the fields of the body, the error also names those that are refused, so that a caller can mend all at once.
+ * In a schema, a custom `error` text says what is expected, such as 'a number from 0 to 2'.
  */
-export function validate<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
+export function validate<S extends z.ZodType>(schema: S, body: unknown, fields?: FieldIndex): z.output<S> {
   const parsed = schema.safeParse(body)
   if (parsed.success) return parsed.data
   // Only here: with options, which zod copies, a validation takes four times as long, and leaves garbage that young collections keep until the
   // next full one (measured with Node 20).
   const described = schema.safeParse(body, { error: (issue) => describeExpected(issue) })
-  const fault = findFault(described.error?.issues ?? parsed.error.issues)
+  const faults = firstOfEachField(described.error?.issues ?? parsed.error.issues).map((issue) => findFault([issue]))
+  const [first] = faults
+  const refused = fields !== undefined && typeof body === 'object' && body !== null ? refusals(fields, body) : []
   throw new AppError(
     'invalid-request',
-    describeFault(fault, body),
-    fault.path.length > 0 ? { param: formatPath(fault.path) } : {},
+    joinFaults([...faults.map((fault) => describeFault(fault, body)), ...refused.map(({ message }) => message)]),
+    first !== undefined && first.path.length > 0 ? { param: formatPath(first.path) } : {},
   )
+}
+
+function firstOfEachField(issues: readonly Issue[]): readonly Issue[] {
+  const seen = new Set<PropertyKey | undefined>()
+  return issues.filter(({ path: [field] }) => !seen.has(field) && seen.add(field))
 }
 
 /** A path in the usual notation: `messages[0].content[1].text`. A key that is not a short word is quoted and shortened. */

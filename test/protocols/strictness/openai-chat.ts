@@ -101,11 +101,11 @@ const toolsAndOptions: readonly StrictnessRow[] = [
     note: 'the same as none',
   },
   {
-    what: '`tool_choice` without tools',
-    sample: { tool_choice: 'auto' },
+    what: '`tool_choice` `required` or a name without tools',
+    sample: { tool_choice: 'required' },
     outcome: 'refused',
     param: 'tool_choice',
-    note: 'as OpenAI does',
+    note: 'as OpenAI does; `auto` is accepted, which clients of other servers always send',
   },
   {
     what: '`tool_choice` of an undeclared tool',
