@@ -55,6 +55,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   'dialect/anthropic': [...ground, 'dialect/wire'],
   'dialect/llama-stack': [...ground, 'dialect/wire'],
   'dialect/presets': forDialects,
+  'dialect/replicas': [...ground, 'dialect/wire'],
   'dialect/scoring': [...ground, 'dialect/wire'],
   'dialect/tabby': forDialects,
   'dialect/templates': forDialects,

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { LoadedConfig } from '../config/load.ts'
 import type { ConfiguredModel } from '../config/models.ts'
+import type { DrainChange } from '../contract/drains.ts'
 import type { ModelViewer } from '../contract/principal.ts'
 import type { PresetChoice, Siblings } from '../contract/siblings.ts'
 import { Cancellations } from '../core/cancel/cancellations.ts'
@@ -24,6 +25,7 @@ import { createConfiguredConverter, createConfiguredMedia } from './media.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import { loadOf } from './metrics/model-metrics.ts'
 import { createModel, type OwnModel, registerOwnModel, type StartObserver } from './models/create-model.ts'
+import { Drains } from './models/drains.ts'
 import { openModelsFolder } from './models/folder-models.ts'
 import { LoadTimes } from './models/load-times.ts'
 import { shareMemory } from './models/memory-sharing.ts'
@@ -77,6 +79,8 @@ type AppOptions = {
   readonly siblings?: Siblings
   /** What the operator has chosen since the first of these processes started. */
   readonly preset?: PresetChoice
+  /** The servers that it has taken out of use since then. */
+  readonly drains?: readonly DrainChange[]
 }
 
 const noObserver: StartObserver = { onDownload: () => undefined, onNote: () => undefined, onFetch: () => undefined }
@@ -84,7 +88,7 @@ const noObserver: StartObserver = { onDownload: () => undefined, onNote: () => u
 /** The composition root: the only place that knows every layer. */
 export async function createApp(
   config: LoadedConfig,
-  { log, observer = noObserver, parts = {}, onKey = () => undefined, siblings, preset }: AppOptions,
+  { log, observer = noObserver, parts = {}, onKey = () => undefined, siblings, preset, drains: drained }: AppOptions,
 ): Promise<App> {
   const { server: settings, home } = config
   let createdKey: string | undefined
@@ -113,8 +117,10 @@ export async function createApp(
   })
   const sharing = shareMemory(config, log)
   const converter = createConfiguredConverter(config)
+  const drains = new Drains(drained)
   const factory = {
     home,
+    drains,
     log,
     observer: models.observer,
     createScheduler,
@@ -166,6 +172,7 @@ export async function createApp(
     isReady: () => !isListening || isReady(directory.list({}), directory.isUnknown),
     readMetrics: metrics.read,
     usePreset: (choice) => live.presets.choose(choice),
+    drain: (change) => drains.note(change),
   })
   const lifecycle = new LifecycleService({
     models,

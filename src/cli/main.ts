@@ -6,6 +6,7 @@ import { resolvePath } from '../registry/names/sources.ts'
 import { protocols } from './agents/agent.ts'
 import { agents } from './agents/agents.ts'
 import { type CancelFlags, cancel } from './cancel.ts'
+import { drain } from './drain.ts'
 import { deleteKey, type KeyFile, listKeys, type NewKeyFlags, newKey } from './keys.ts'
 import { launch } from './launch.ts'
 import { list } from './list.ts'
@@ -125,6 +126,16 @@ program
   .option('--force', 'cancel the requests that use it')
   .option('--server <url>', 'the server to ask', process.env.DRAGOMAN_SERVER ?? defaultUrl)
   .action(async (model: string, flags: ServerFlags & { force?: boolean }) => unload(address(flags), model, flags))
+
+for (const isDraining of [true, false]) {
+  program
+    .command(isDraining ? 'drain' : 'undrain')
+    .description(isDraining ? 'send no new requests to a server of a remote model' : 'send requests to it again')
+    .argument('<model>', 'a remote model of the running server')
+    .argument('<url>', 'the URL of the server behind it, or its host and port')
+    .option('--server <url>', 'the Dragoman server to use', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+    .action(async (model: string, url: string, flags: ServerFlags) => drain(address(flags), { model, url, isDraining }))
+}
 
 program
   .command('cancel')

@@ -50,12 +50,12 @@ if (order !== undefined) await serve(order)
 process.disconnect()
 process.exit()
 
-async function serve({ config: checked, preset, ...place }: Start): Promise<void> {
+async function serve({ config: checked, preset, drains, ...place }: Start): Promise<void> {
   const share = (whole: object) => shareConfig(whole as LoadedConfig, place)
   const config = share(checked)
   const log = createLog({ level: config.log.level })
   try {
-    const app = await createApp(config, { log, siblings, ...(preset !== undefined && { preset }) })
+    const app = await createApp(config, { log, siblings, drains, ...(preset !== undefined && { preset }) })
     let changing = Promise.resolve()
     onChange = (next) => {
       changing = changing

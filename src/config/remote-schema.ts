@@ -154,6 +154,19 @@ export const remoteModel = z
         "What the replicas do besides language, with OpenAI's routes: `speech`, `transcription`, `translation`, `images`; absent: " +
           'nothing. Requests for it are passed on.',
       ),
+    warmUp: z
+      .union([
+        z.literal('off'),
+        z.strictObject({
+          ms: z.int().min(1).default(30_000).describe('How long until it has its whole share.'),
+          from: z.number().positive().max(1).default(0.1).describe('The part of its share with which it begins.'),
+        }),
+      ])
+      .prefault({})
+      .describe(
+        'A replica that is new, or back after it could not be reached, begins with a part of its share of the load, because its cache ' +
+          'is empty. `off`: it gets its share at once.',
+      ),
     slots: remoteSlots,
     maxQueued,
     limits: modelLimits.exactOptional(),

@@ -1,6 +1,7 @@
 import type { Emit, OnTokensAfterCancel } from '../base/emit.ts'
 import type { CallOrigin } from './call-origin.ts'
 import type { CallerKeys } from './caller-keys.ts'
+import type { DrainedServer } from './drains.ts'
 import type { AppError } from './errors.ts'
 import type { EngineEvent } from './event.ts'
 import type { CanonicalPath } from './field.ts'
@@ -124,8 +125,8 @@ export type Ranking = {
 export type ServerReport = {
   /** Host and port. */
   readonly host: string
-  /** `unhealthy`: it failed and gets no requests for a while; `half-open`: one request tests it. */
-  readonly state: 'healthy' | 'half-open' | 'unhealthy'
+  /** `unhealthy`: it failed and gets no requests for a while; `half-open`: one request tests it; `draining`: an operator wants none there. */
+  readonly state: 'healthy' | 'half-open' | 'unhealthy' | 'draining'
   readonly lastFailure?: string
   readonly activeRequests: number
   /** The estimated cost of its requests. */
@@ -190,6 +191,11 @@ interface TemplateSwitch {
 /** The replicas of a remote model. */
 export interface Fleet {
   replicas(): readonly ServerReport[]
+  /**
+   * Takes servers out of use, or back into it: that of this URL, or all of this host and port. Their requests end as usual. Rejects with
+   * `not-found` where there is none.
+   */
+  setDraining(server: string, isDraining: boolean, signal: AbortSignal): Promise<readonly DrainedServer[]>
 }
 
 /** What an engine supports besides generating; absent: not supported. */

@@ -1,3 +1,4 @@
+import type { DrainChange } from './drains.ts'
 import type { UsageCounter } from './quota.ts'
 import type { ReadPreset } from './sampling-preset.ts'
 import type { CancelBus, SharedCancel } from './store.ts'
@@ -16,6 +17,7 @@ export type SiblingDuties = {
   /** The metrics of this process, in a form that can be summed. */
   readMetrics(): Promise<readonly unknown[]>
   usePreset(choice: PresetChoice): void
+  drain(change: DrainChange): void
 }
 
 /** The other processes of a server that listens with several, and what all of them share. */
@@ -30,6 +32,8 @@ export interface Siblings {
   areReady(): Promise<boolean>
   /** Resolves when all processes use it, this one included. */
   usePreset(choice: PresetChoice): Promise<void>
+  /** Resolves when all processes do so, this one included. */
+  drain(change: DrainChange): Promise<void>
   /** Begins to do what the others ask. */
   join(duties: SiblingDuties): void
 }

@@ -31,6 +31,7 @@ import { addModelListRoutes } from './routes/routes-models.ts'
 import { addOpenaiRoutes, createOpenaiDialects } from './routes/routes-openai.ts'
 import { addOpsRoutes } from './routes/routes-ops.ts'
 import { addPresetRoutes } from './routes/routes-presets.ts'
+import { addReplicaRoutes } from './routes/routes-replicas.ts'
 import { addResponsesRoutes } from './routes/routes-responses.ts'
 import { addRootRoutes } from './routes/routes-root.ts'
 import { addTabbyRoutes } from './routes/routes-tabby.ts'
@@ -225,6 +226,7 @@ export function createServer(deps: ServerDeps): Server {
   }
   addModelRoutes(app, deps)
   addUnslothRoutes(app, deps)
+  addReplicaRoutes(app, deps)
   addTabbyRoutes(app, deps)
   addPresetRoutes(app, deps)
   addTemplateRoutes(app, deps)

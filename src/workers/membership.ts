@@ -1,3 +1,4 @@
+import type { DrainChange } from '../contract/drains.ts'
 import type { UsageCounter } from '../contract/quota.ts'
 import type { PresetChoice, SiblingDuties, Siblings } from '../contract/siblings.ts'
 import type { CancelBus } from '../contract/store.ts'
@@ -29,6 +30,9 @@ export function joinPrimary(port: Port): Membership {
       case 'preset':
         duties?.usePreset(duty.choice)
         return null
+      case 'drain':
+        duties?.drain(duty.change)
+        return null
     }
   }
 
@@ -55,6 +59,9 @@ export function joinPrimary(port: Port): Membership {
       areReady: () => ask({ type: 'ready' }),
       async usePreset(choice: PresetChoice) {
         await ask({ type: 'preset', choice })
+      },
+      async drain(change: DrainChange) {
+        await ask({ type: 'drain', change })
       },
       join: (own) => {
         duties = own

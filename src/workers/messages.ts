@@ -26,6 +26,7 @@ const preset = z.discriminatedUnion('type', [
   z.object({ type: z.literal('own'), preset: z.custom<import('../contract/sampling-preset.ts').ReadPreset>() }),
   z.object({ type: z.literal('none') }),
 ])
+const drain = z.object({ model: z.string(), url: z.string(), isDraining: z.boolean() })
 
 /** What a worker asks of the primary process. */
 export const questionSchema = z.discriminatedUnion('type', [
@@ -38,6 +39,7 @@ export const questionSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('metrics') }),
   z.object({ type: z.literal('ready') }),
   z.object({ type: z.literal('preset'), choice: preset }),
+  z.object({ type: z.literal('drain'), change: drain }),
 ])
 export type Question = z.output<typeof questionSchema>
 
@@ -47,6 +49,7 @@ export const dutySchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('metrics') }),
   z.object({ type: z.literal('ready') }),
   z.object({ type: z.literal('preset'), choice: preset }),
+  z.object({ type: z.literal('drain'), change: drain }),
 ])
 export type Duty = z.output<typeof dutySchema>
 
@@ -62,6 +65,7 @@ export const answerSchemas = {
   metrics: z.string(),
   ready: z.boolean(),
   preset: z.null(),
+  drain: z.null(),
 } as const satisfies Record<Question['type'], z.ZodType>
 export type Answer<Type extends Question['type']> = z.output<(typeof answerSchemas)[Type]>
 
@@ -71,5 +75,6 @@ export const dutyAnswerSchemas = {
   metrics: z.array(z.unknown()),
   ready: z.boolean(),
   preset: z.null(),
+  drain: z.null(),
 } as const satisfies Record<Duty['type'], z.ZodType>
 export type DutyAnswer<Type extends Duty['type']> = z.output<(typeof dutyAnswerSchemas)[Type]>

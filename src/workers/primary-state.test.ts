@@ -19,6 +19,7 @@ function start() {
       isReady: () => true,
       readMetrics: async () => [],
       usePreset: () => undefined,
+      drain: () => undefined,
       ...duties,
     })
     return { ...worker.siblings, end: () => port.close() }
@@ -98,4 +99,17 @@ test('a preset is used by all, the one that asks included, and known to those th
   await one.usePreset({ type: 'none' })
   expect(used).toEqual(['one none', 'two none'])
   expect(primary.preset).toEqual({ type: 'none' })
+})
+
+test('a server is taken out of use by all, the one that asks included, and known to those that come later', async () => {
+  const { primary, join } = start()
+  const heard: string[] = []
+  const note = (name: string) => join({ drain: ({ url, isDraining }) => heard.push(`${name} ${url} ${isDraining}`) })
+  const one = note('one')
+  note('two')
+  await one.drain({ model: 'm', url: 'a', isDraining: true })
+  await one.drain({ model: 'm', url: 'b', isDraining: true })
+  await one.drain({ model: 'm', url: 'a', isDraining: false })
+  expect(heard).toEqual(['one a true', 'two a true', 'one b true', 'two b true', 'one a false', 'two a false'])
+  expect(primary.drains).toEqual([{ model: 'm', url: 'b', isDraining: true }])
 })

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { DrainChange } from '../contract/drains.ts'
 import type { UsageCounter } from '../contract/quota.ts'
 import type { PresetChoice } from '../contract/siblings.ts'
 import { Link, type Port } from './link.ts'
@@ -32,6 +33,8 @@ export class PrimaryState {
   #endedMetrics: MetricList = []
   /** What was last chosen, for processes that start later. */
   preset: PresetChoice | undefined
+  /** The servers out of use, for the same. */
+  drains: readonly DrainChange[] = []
 
   constructor(usage: UsageCounter) {
     this.#usage = usage
@@ -72,7 +75,15 @@ export class PrimaryState {
       case 'preset':
         this.preset = question.choice
         return this.#ask([...this.#members], question).then(() => null)
+      case 'drain':
+        this.#noteDrain(question.change)
+        return this.#ask([...this.#members], question).then(() => null)
     }
+  }
+
+  #noteDrain({ model, url, isDraining }: DrainChange): void {
+    this.drains = this.drains.filter((drain) => drain.model !== model || drain.url !== url)
+    if (isDraining) this.drains = [...this.drains, { model, url, isDraining }]
   }
 
   async #cancelElsewhere(member: Member, { cancel }: Extract<Question, { type: 'cancel' }>): Promise<number> {

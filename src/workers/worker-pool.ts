@@ -119,7 +119,7 @@ export class WorkerPool {
   #begin(worker: Worker, { index }: WorkerSlot): void {
     const { primary, count } = this.#options
     if (this.#isDraining) post(worker, { type: 'drain' })
-    else post(worker, { type: 'start', config: this.#startConfig, index, count, preset: primary.preset })
+    else post(worker, { type: 'start', config: this.#startConfig, index, count, preset: primary.preset, drains: primary.drains })
   }
 
   #onStartFailure({ index }: WorkerSlot, error: AppError): void {

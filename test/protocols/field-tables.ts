@@ -19,6 +19,7 @@ import {
   responseFields,
 } from '../../src/dialect/openai-responses/fields.ts'
 import { presetSwitchFields } from '../../src/dialect/presets/fields.ts'
+import { drainFields } from '../../src/dialect/replicas/fields.ts'
 import { rerankFields, scoreFields } from '../../src/dialect/scoring/fields.ts'
 import {
   downloadFields,
@@ -83,6 +84,8 @@ const protocols: readonly Protocol[] = [
   { title: 'Unsloth: load a model', route: 'POST /api/inference/load', fields: loadFields },
   { title: 'Unsloth: find a model', route: 'POST /api/inference/validate', fields: validateFields },
   { title: 'Unsloth: unload a model', route: 'POST /api/inference/unload', fields: unloadFields },
+  { title: 'Take a server of a remote model out of use', route: 'POST /api/inference/replicas/drain', fields: drainFields },
+  { title: 'Use a server again', route: 'POST /api/inference/replicas/undrain', fields: drainFields },
   {
     title: 'Unsloth: generate',
     route: 'POST /api/inference/generate/stream',

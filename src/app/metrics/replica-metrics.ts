@@ -8,7 +8,7 @@ import type { ReadLoad } from './model-metrics.ts'
 /** The servers of a model that have labels of their own. */
 const maxServers = 200
 const other = 'other'
-const states: readonly ServerReport['state'][] = ['healthy', 'half-open', 'unhealthy']
+const states: readonly ServerReport['state'][] = ['healthy', 'half-open', 'unhealthy', 'draining']
 /** Few: each server has them. */
 const firstChunkBounds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 

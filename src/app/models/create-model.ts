@@ -14,6 +14,7 @@ import type { DownloadProgress } from '../../registry/fetch/download.ts'
 import { createLlama, type LocateFiles } from './create-llama-engine.ts'
 import { createLlamaServer } from './create-llama-server-engine.ts'
 import { createRemote } from './create-remote-engine.ts'
+import type { Drains } from './drains.ts'
 import type { MemorySharing } from './memory-sharing.ts'
 
 /** A model of this server, with its names and how it is loaded. */
@@ -51,6 +52,7 @@ type ModelFactory = {
   readonly converter: MediaConverter
   readonly createScheduler: CreateScheduler
   readonly sharing: MemorySharing
+  readonly drains: Drains
   /** Names sessions to routers. */
   hash(text: string): string
   /** What the servers of a remote model report to. */

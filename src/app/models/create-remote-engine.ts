@@ -5,6 +5,7 @@ import type { Engine } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { MediaConverter } from '../../contract/media-converter.ts'
 import { createRemoteEngine } from '../../engine/remote/engine.ts'
+import type { Drains } from './drains.ts'
 import { readModelTemplate } from './read-model-template.ts'
 
 type Surroundings = {
@@ -15,12 +16,13 @@ type Surroundings = {
   hash?(text: string): string
   /** Hears what becomes of attempts, and of servers that fail. */
   readonly observer?: FleetObserver
+  readonly drains?: Drains
 }
 
 /** The engine of a remote model. Throws `invalid-request` for an API key that is not in the environment. */
 export function createRemote(
   config: RemoteModelConfig,
-  { log, converter, hash, observer, env = process.env }: Surroundings,
+  { log, converter, hash, observer, drains, env = process.env }: Surroundings,
 ): Engine {
   const { id, endpoints, server, protocol, upstreamModel, contextLength, toolFormat, slots, defaults, chatTemplate, addsBos } =
     config
@@ -36,6 +38,8 @@ export function createRemote(
     router: config.router,
     ...(config.objectives !== undefined && { objectives: config.objectives }),
     ...(hash !== undefined && { hash }),
+    ...(drains !== undefined && { drains: drains.of(id) }),
+    ...(config.warmUp !== 'off' && { warmUp: config.warmUp }),
     connections: slots,
     log,
     ...(observer !== undefined && { observer }),

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { ActiveRuns } from '../../base/active-runs.ts'
+import { WatchedSet } from '../../base/watched-set.ts'
 import { mergeSampling } from '../../canonical/merge-sampling.ts'
 import { hasMedia } from '../../canonical/parts.ts'
 import type { CallerKeys } from '../../contract/caller-keys.ts'
+import type { DrainedServer } from '../../contract/drains.ts'
 import type { Engine, EngineCapabilities, EngineFacts, EngineState, PreparedGeneration } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { GenerationRequest, Prompt } from '../../contract/request.ts'
@@ -68,10 +70,12 @@ class RemoteEngine implements Engine {
   readonly #late = new TokensAfterCancel()
   readonly #state = new ObservedState()
   readonly #active = new ActiveRuns()
+  readonly #drains: WatchedSet<string>
   readonly capabilities: EngineCapabilities
 
   constructor(options: RemoteEngineOptions) {
     this.#options = options
+    this.#drains = options.drains ?? new WatchedSet()
     this.#formatOf = createReplyFormat(options.toolFormat)
     const ask = <T>(signal: AbortSignal, call: Call<T>) => atEdge(() => this.#ask(signal, call))
     const compute = <T>(load: Omit<Load, 'isAuxiliary' | 'progress'>, signal: AbortSignal, call: Call<T>) =>
@@ -85,7 +89,10 @@ class RemoteEngine implements Engine {
         compute,
         adapt: (request, signal) => atEdge(async () => this.#adapt(await this.#ensureOpen(signal), request, signal)),
       }),
-      fleet: { replicas: () => (this.#session?.replicas.describe() ?? []).map(toServerReport) },
+      fleet: {
+        replicas: () => (this.#session?.replicas.describe() ?? []).map(toServerReport),
+        setDraining: (server, isDraining, signal) => atEdge(() => this.#setDraining(server, isDraining, signal)),
+      },
       ...(options.services !== undefined && { services: this.#createServices(options.services) }),
     }
   }
@@ -190,6 +197,12 @@ class RemoteEngine implements Engine {
     }
   }
 
+  async #setDraining(server: string, isDraining: boolean, signal: AbortSignal): Promise<readonly DrainedServer[]> {
+    signal.throwIfAborted()
+    this.#session ??= this.#open()
+    return this.#session.replicas.setDraining(server, isDraining)
+  }
+
   #createServices(kinds: readonly ServiceKind[]): Services {
     const services = createServices({
       kinds: new Set(kinds),
@@ -286,7 +299,19 @@ class RemoteEngine implements Engine {
     const probe = { profile, protocol, upstreamModel, id, contextLength, templates, followsTemplate }
     return {
       client,
-      replicas: new Replicas({ endpoints, probe, client, log, probesAbilities, onDiscovered, observer, now, random }),
+      replicas: new Replicas({
+        endpoints,
+        drains: this.#drains,
+        warmUp: this.#options.warmUp,
+        probe,
+        client,
+        log,
+        probesAbilities,
+        onDiscovered,
+        observer,
+        now,
+        random,
+      }),
       grammars: new GrammarCompiler(),
       templates,
       prompts: new OwnPrompts({ id, readTemplate, addsBos, toolFormat }),

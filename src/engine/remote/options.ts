@@ -1,9 +1,11 @@
 import type { Logger } from 'pino'
+import type { WatchedSet } from '../../base/watched-set.ts'
 import type { FleetObserver } from '../../contract/attempts.ts'
 import type { Adapter } from '../../contract/engine.ts'
 import type { MediaConverter } from '../../contract/media-converter.ts'
 import type { Sampling } from '../../contract/request.ts'
 import type { ServiceKind } from '../../contract/services.ts'
+import type { WarmUp } from './fleet/shares.ts'
 import type { OwnTemplate } from './own-prompts.ts'
 import type { CallHeaderOptions } from './servers/call-headers.ts'
 import type { ProfileName, Protocol } from './servers/profile.ts'
@@ -53,6 +55,10 @@ export type RemoteEngineOptions = {
   readonly objectives?: CallHeaderOptions['objectives']
   /** Names sessions to routers; absent: as no other process does. */
   readonly hash?: CallHeaderOptions['hash']
+  /** The URLs of servers that an operator has taken out of use. */
+  readonly drains?: WatchedSet<string>
+  /** How servers that are new or back begin; absent: with all of their load. */
+  readonly warmUp?: WarmUp
   readonly log: Logger
   now?(): number
   random?(): number

@@ -8,6 +8,7 @@ const siblings: Siblings = {
   lock: async () => undefined,
   renderMetrics: async () => '',
   areReady: async () => true,
+  drain: async () => undefined,
   usePreset: async () => undefined,
   join: () => undefined,
 }

@@ -1,7 +1,9 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { orAborted } from '../../../base/time-limit.ts'
+import type { WatchedSet } from '../../../base/watched-set.ts'
 import type { FleetObserver } from '../../../contract/attempts.ts'
+import type { DrainedServer } from '../../../contract/drains.ts'
 import { AppError, messageOf } from '../../../contract/errors.ts'
 import type { Discovery, Upstream } from '../servers/upstream.ts'
 import type { Endpoint } from '../transport/client.ts'
@@ -10,12 +12,16 @@ import type { AffinityOptions, AffinityOutcome } from './affinity.ts'
 import { Discoveries, type DiscoveryOptions, type KnownReplica } from './discoveries.ts'
 import { runCheck, startHealthChecks } from './health-check.ts'
 import { type AcquireRequest, type EndpointReport, type Lease, type NoLease, Pool, type RequestOutcome } from './pool.ts'
+import { Shares, type WarmUp } from './shares.ts'
 import { Silence, type SilentRequest, type WatchedRequest } from './silence/silence.ts'
 
 type ReplicaOptions = Omit<DiscoveryOptions, 'onDiscovered'> & {
   /** Called whenever a probe has found out what a replica is. */
   onDiscovered(): void
   readonly affinity?: AffinityOptions
+  /** The ids of replicas that an operator has taken out of use. */
+  readonly drains: WatchedSet<string>
+  readonly warmUp: WarmUp | undefined
   readonly observer?: FleetObserver | undefined
   /** Milliseconds of a monotonic clock. */
   now(): number
@@ -58,6 +64,7 @@ export class Replicas {
   readonly #discoveries: Discoveries
   #checks: { stop(): Promise<void> } | undefined
   #refreshing: NodeJS.Timeout | undefined
+  readonly #shares: Shares
   readonly #silence: Silence
   #watching: NodeJS.Timeout | undefined
 
@@ -71,10 +78,16 @@ export class Replicas {
       breaker: { random },
       areKnown: false,
       affinity,
-      onEjected: ({ url }, reason) => options.observer?.ejected(hostOf(url), reason),
+      onEjected: ({ id, url }, reason) => {
+        this.#shares.ejected(id, reason)
+        options.observer?.ejected(hostOf(url), reason)
+      },
     })
+    this.#shares = new Shares({ pool: this.#pool, ...options })
+    for (const endpoint of options.endpoints) this.#shares.added(endpoint, false)
     const onDiscovered = (id: string) => {
       this.#pool.setKnown(id, now())
+      this.#shares.reached(id)
       options.onDiscovered()
     }
     this.#discoveries = new Discoveries({ ...options, onDiscovered }, this.#closed.signal)
@@ -109,7 +122,7 @@ export class Replicas {
       pool: { checksDue: (nowMs) => this.#pool.checksDue(nowMs), reportCheck: (id, isOk) => this.#reportCheck(id, isOk) },
       ...this.#checking,
     })
-    this.#watching ??= setInterval(() => this.#silence.tick(), watchEveryMs).unref()
+    this.#watching ??= setInterval(() => this.#tick(), watchEveryMs).unref()
     this.#refreshing ??= setInterval(() => this.#discoveries.refresh(), refreshEveryMs).unref()
     // Every probe listens to it.
     setMaxListeners(0, signal)
@@ -129,6 +142,19 @@ export class Replicas {
     const known = lease.type === 'lease' ? this.#discoveries.get(lease.endpoint.id) : undefined
     if (lease.type === 'lease' && known !== undefined) return this.#acquired(lease, known)
     return this.#acquireLater(lease, wanted, { untilMs: this.#options.now() + waitMs, signal })
+  }
+
+  /** Takes a replica out of use, or back into it, by its URL, or all of a host and port. Throws `not-found` where there is none. */
+  setDraining(server: string, isDraining: boolean): readonly DrainedServer[] {
+    const { endpoints, drains, probe } = this.#options
+    const found = endpoints.filter(({ url }) => url === server.replace(/\/+$/, '') || hostOf(url) === server)
+    if (found.length === 0) {
+      const hosts = endpoints.map(({ url }) => hostOf(url)).join(', ')
+      throw new AppError('not-found', `model '${probe.id}' has no server '${server}'; it has: ${hosts}`, { param: 'url' })
+    }
+    for (const { id } of found) drains.set(id, isDraining)
+    const running = new Map(this.describe().map(({ id, activeRequests }) => [id, activeRequests]))
+    return found.map(({ id, url }) => ({ url: id, host: hostOf(url), activeRequests: running.get(id) ?? 0 }))
   }
 
   /** Watches a request until its first token. */
@@ -177,6 +203,7 @@ export class Replicas {
     this.#closed.abort(new AppError('model-unavailable', 'the model was unloaded'))
     clearInterval(this.#refreshing)
     clearInterval(this.#watching)
+    this.#shares.close()
     await this.#checks?.stop()
     await this.#discoveries.settled()
   }
@@ -248,6 +275,11 @@ export class Replicas {
     check: (endpoint: Endpoint, ended: AbortSignal) => this.#check(endpoint, ended),
     now: () => this.#options.now(),
     wait: (ms: number, ended: AbortSignal) => sleep(ms, undefined, { signal: ended, ref: false }).catch(() => undefined),
+  }
+
+  #tick(): void {
+    this.#shares.tick()
+    this.#silence.tick()
   }
 
   #reportCheck(id: string, isOk: boolean): void {

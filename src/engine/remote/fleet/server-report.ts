@@ -14,6 +14,7 @@ const states: Readonly<Record<BreakerState, ServerReport['state']>> = {
 export function toServerReport({
   id,
   breaker,
+  isDraining,
   lastFailure,
   activeRequests,
   outstandingTokens,
@@ -21,7 +22,7 @@ export function toServerReport({
 }: ReplicaReport): ServerReport {
   return {
     host: hostOf(id),
-    state: states[breaker],
+    state: isDraining === true ? 'draining' : states[breaker],
     ...(lastFailure !== undefined && { lastFailure }),
     activeRequests,
     outstandingTokens,

@@ -1,0 +1,27 @@
+/** A set whose changes others hear of. */
+export class WatchedSet<T> {
+  readonly #members: Set<T>
+  readonly #listeners = new Set<(member: T) => void>()
+
+  constructor(members: Iterable<T> = []) {
+    this.#members = new Set(members)
+  }
+
+  has(member: T): boolean {
+    return this.#members.has(member)
+  }
+
+  /** Puts the member in, or takes it out. */
+  set(member: T, isIn: boolean): void {
+    if (isIn === this.has(member)) return
+    if (isIn) this.#members.add(member)
+    else this.#members.delete(member)
+    for (const listener of this.#listeners) listener(member)
+  }
+
+  /** Hears of members that came or went, until the returned function is called. */
+  listen(listener: (member: T) => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+}

@@ -1,0 +1,102 @@
+import type { WatchedSet } from '../../../base/watched-set.ts'
+import type { EjectionReason } from '../../../contract/attempts.ts'
+import type { Endpoint } from '../transport/client.ts'
+import type { Pool } from './pool.ts'
+
+/** A replica that is new or back begins with the share `from` of its weight, and has all of it after `ms`. */
+export type WarmUp = { readonly ms: number; readonly from: number }
+
+type SharesOptions = {
+  readonly pool: Pick<Pool<Endpoint>, 'setDraining' | 'setWeight' | 'stateOf'>
+  /** The ids of replicas that an operator has taken out of use. */
+  readonly drains: WatchedSet<string>
+  /** Undefined: none. */
+  readonly warmUp: WarmUp | undefined
+  now(): number
+}
+
+/** A replica without its whole share. */
+type Warming = { readonly weight: number; isReached: boolean; sinceMs: number | undefined }
+
+/** The share of its weight that a replica has so long after its return. */
+export function warmUpShare(elapsedMs: number, { ms, from }: WarmUp): number {
+  return Math.min(1, from + ((1 - from) * Math.max(0, elapsedMs)) / ms)
+}
+
+/** What each replica gets of the load: its weight, less while it warms up, and no new request while it drains. */
+export class Shares {
+  readonly #options: SharesOptions
+  readonly #warming = new Map<string, Warming>()
+  readonly #weights = new Map<string, number>()
+  readonly close: () => void
+
+  constructor(options: SharesOptions) {
+    this.#options = options
+    this.close = options.drains.listen((id) => this.#drain(id))
+  }
+
+  /** A replica has come; `isNew`: to others that answer requests already. */
+  added({ id, weight }: Endpoint, isNew: boolean): void {
+    this.#weights.set(id, weight)
+    this.#drain(id)
+    if (isNew) this.#cool(id, false)
+  }
+
+  changed({ id, weight }: Endpoint): void {
+    this.#weights.set(id, weight)
+    const warming = this.#warming.get(id)
+    if (warming !== undefined) this.#warming.set(id, { ...warming, weight })
+    if (warming === undefined) this.#options.pool.setWeight(id, weight, this.#options.now())
+    else this.#weigh(id)
+  }
+
+  /** Another server may have its address one day. */
+  removed(id: string): void {
+    this.#weights.delete(id)
+    this.#warming.delete(id)
+    this.#options.drains.set(id, false)
+  }
+
+  /** A server that fails requests is warm; one that was away may have been started again. */
+  ejected(id: string, reason: EjectionReason): void {
+    if (reason !== 'failures') this.#cool(id, true)
+  }
+
+  /** A probe has reached it. */
+  reached(id: string): void {
+    const warming = this.#warming.get(id)
+    if (warming !== undefined) warming.isReached = true
+  }
+
+  /** To be called every second. */
+  tick(): void {
+    const { pool, now } = this.#options
+    for (const [id, warming] of this.#warming) {
+      if (warming.sinceMs === undefined && (!warming.isReached || pool.stateOf(id, now()) !== 'closed')) continue
+      warming.sinceMs ??= now()
+      this.#weigh(id)
+    }
+  }
+
+  #drain(id: string): void {
+    const { pool, drains, now } = this.#options
+    pool.setDraining(id, drains.has(id), now())
+  }
+
+  #cool(id: string, isReached: boolean): void {
+    const weight = this.#weights.get(id)
+    if (this.#options.warmUp === undefined || weight === undefined) return
+    this.#warming.set(id, { weight, isReached, sinceMs: undefined })
+    this.#weigh(id)
+  }
+
+  #weigh(id: string): void {
+    const { pool, warmUp, now } = this.#options
+    const warming = this.#warming.get(id)
+    if (warming === undefined || warmUp === undefined) return
+    const { weight, sinceMs } = warming
+    const share = sinceMs === undefined ? warmUp.from : warmUpShare(now() - sinceMs, warmUp)
+    pool.setWeight(id, weight * share, now())
+    if (share === 1) this.#warming.delete(id)
+  }
+}
