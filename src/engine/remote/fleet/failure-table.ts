@@ -77,7 +77,6 @@ export const failureTable = {
     breaker: 'nothing',
     attempts: 4,
     continues: true,
-    isBreak: true,
     isMove: true,
     atRouter: 'elsewhere',
   },

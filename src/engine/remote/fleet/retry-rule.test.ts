@@ -202,3 +202,13 @@ test('an auxiliary request does not wait once a replica could not do it', () => 
   expect(nextAttempt(state, 2, true).waitMs).toBe(0)
   expect(nextAttempt(state, 2, false).waitMs).toBe(15_000)
 })
+
+test('a request that moves from a silent replica is tried again at once, whatever came before, and that is no failure of its own', () => {
+  const before = { failures: 3, doubts: ['b'], deadlineMs: 500, failed: new Set(['b']), failedServers: new Set(['b']) }
+  expect(decideOn({ failure: { type: 'silent' }, state: before })).toEqual({
+    type: 'try-again',
+    delayMs: 0,
+    state: { ...untried, ...before, hasMoved: true, failed: new Set(['b', 'a']), failedServers: new Set(['b', 'a']) },
+  })
+  expect(stateAfter({ failure: refused, state: { hasMoved: true } }).hasMoved).toBe(true)
+})

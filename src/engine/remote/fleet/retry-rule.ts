@@ -112,18 +112,25 @@ export function decide(state: RetryState, attempt: FailedAttempt, situation: Sit
       return situation.fleet.hasKnown(unfit) ? { type: 'try-again', delayMs: 0, state: { ...state, unfit } } : giveUp
     }
     case 'failed':
+      if (attempt.row.isMove === true) return { type: 'try-again', delayMs: 0, state: afterMove(state, attempt) }
       return decideOnFailure(afterFailure(state, attempt, situation), attempt, situation)
   }
 }
 
 type Failed = Extract<FailedAttempt, { type: 'failed' }>
 
+/** It happens once, to where the request can go on, and is no failure of the request: whatever came before, it is tried again. */
+function afterMove(state: RetryState, { replicaId }: Failed): RetryState {
+  const failed = new Set([...state.failed, replicaId])
+  const failedServers = new Set([...state.failedServers, replicaId])
+  return { ...state, hasMoved: true, failed, failedServers }
+}
+
 function afterFailure(state: RetryState, attempt: Failed, situation: Situation): RetryState {
   const { replicaId, progress, isRouter } = attempt
-  const { continuations, unfit } = state
+  const { continuations, unfit, hasMoved } = state
   const server = isRouter === true ? [] : [replicaId]
   const doubts = doubtsAfter(state, attempt, situation)
-  const hasMoved = state.hasMoved || attempt.row.isMove === true
   const deadlineMs = situation.nowMs + retryForMs
   if (progress.hasAdvanced && continuations < maxContinuations) {
     const failed = { failed: new Set([replicaId]), failedServers: new Set(server) }
