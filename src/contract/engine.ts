@@ -142,6 +142,8 @@ export type ServerReport = {
     readonly contextLength?: number
     /** Its own capabilities; the rest is emulated here or refused by name. */
     readonly abilities: Readonly<Record<string, boolean>>
+    /** Of a router: what it was seen to pass on to its engines, or not to. */
+    readonly passes?: Readonly<Record<string, boolean>>
   }
 }
 

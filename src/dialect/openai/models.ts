@@ -51,6 +51,7 @@ function encodeServer({ host, state, lastFailure, activeRequests, outstandingTok
       model: found.model,
       ...(found.contextLength !== undefined && { context_length: found.contextLength }),
       abilities: found.abilities,
+      ...(found.passes !== undefined && { passes: found.passes }),
     }),
   }
 }

@@ -2,8 +2,9 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import { messageOf } from '../../../contract/errors.ts'
 import { needsProbe, probeAbilities } from '../servers/abilities.ts'
+import { probePassage } from '../servers/passage.ts'
 import { findProtocol, type ProbeOptions, probeServer } from '../servers/probe.ts'
-import { type Discovery, isSameServer, type Upstream, upstreamOf } from '../servers/upstream.ts'
+import { type Discovery, isSameServer, profileOf, type Upstream, upstreamOf } from '../servers/upstream.ts'
 import type { Endpoint, UpstreamClient } from '../transport/client.ts'
 import { toAppError } from '../transport/upstream-error.ts'
 import { hostOf } from '../transport/upstream-url.ts'
@@ -116,7 +117,7 @@ export class Discoveries {
     const wasDown = this.#failures.delete(endpoint.id)
     // A server that reports no version may have come back as another one.
     const isSame = before !== undefined && isSameServer(before.discovery, found) && (found.version !== undefined || !wasDown)
-    const discovery = isSame ? { ...found, abilities: before.discovery.abilities } : found
+    const discovery = isSame ? { ...found, ...observedOf(before.discovery) } : found
     if (isSame && isDeepStrictEqual(discovery, before.discovery)) return before
     const { unlisted } = discovery
     if (unlisted !== undefined && unlisted !== before?.discovery.unlisted) {
@@ -126,10 +127,12 @@ export class Discoveries {
       )
     }
     const known = this.#set(endpoint, discovery)
-    const mayProbe = probesAbilities && probe.profile === undefined && discovery.protocol === 'chat'
-    if (!isSame && mayProbe && needsProbe(discovery.profile)) {
-      // In the background: until it is done, the server is treated as OpenAI's.
-      const probing = this.#findAbilities(endpoint, discovery).finally(() => this.#abilityProbes.delete(probing))
+    const isUnknown = probe.profile === undefined && needsProbe(discovery.profile)
+    const isRouter = endpoint.isRouter === true
+    if (!isSame && probesAbilities && discovery.protocol === 'chat' && (isUnknown || isRouter)) {
+      // In the background: until it is done, the server is treated as its kind is.
+      const finding = this.#findAbilities(endpoint, discovery, { isUnknown, isRouter })
+      const probing = finding.finally(() => this.#abilityProbes.delete(probing))
       this.#abilityProbes.add(probing)
     }
     return known
@@ -161,18 +164,33 @@ export class Discoveries {
     this.#failures.set(id, reason)
   }
 
-  async #findAbilities(endpoint: Endpoint, discovery: Discovery): Promise<void> {
+  async #findAbilities(endpoint: Endpoint, discovery: Discovery, { isUnknown, isRouter }: Wanted): Promise<void> {
     const { client, log, probe } = this.#options
+    const server = { client, endpoint, model: discovery.model, signal: this.#closed }
     try {
-      const abilities = await probeAbilities({ client, endpoint, model: discovery.model, signal: this.#closed })
+      const abilities = isUnknown ? await probeAbilities(server) : discovery.abilities
+      const profile = profileOf({ ...discovery, abilities })
+      const passes = isRouter ? await probePassage({ ...server, profile }) : undefined
       const now = this.#known.get(endpoint.id)?.discovery
+      const observed = { abilities, ...(passes !== undefined && { passes }) }
       // The server may have been replaced meanwhile.
-      if (now !== undefined && isSameServer(now, discovery)) this.#set(endpoint, { ...now, abilities })
-      log.info({ model: probe.id, server: hostOf(endpoint.url), ...abilities }, 'abilities of the server')
+      if (now !== undefined && isSameServer(now, discovery)) this.#set(endpoint, { ...now, ...observed })
+      log.info(
+        { model: probe.id, server: hostOf(endpoint.url), ...abilities, ...(passes && { passes }) },
+        'abilities of the server',
+      )
     } catch (error) {
       // The profile of its kind stays in force.
       if (!this.#closed.aborted)
         log.warn({ model: probe.id, reason: messageOf(error) }, 'the abilities of the server could not be probed')
     }
   }
+}
+
+/** What is to be found out besides what a server says of itself. */
+type Wanted = { readonly isUnknown: boolean; readonly isRouter: boolean }
+
+/** What small requests have shown, which need not be sent again. */
+function observedOf({ abilities, passes }: Discovery): Pick<Discovery, 'abilities' | 'passes'> {
+  return { abilities, ...(passes !== undefined && { passes }) }
 }

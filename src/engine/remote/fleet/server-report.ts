@@ -34,6 +34,7 @@ export function toServerReport({
         ...(discovery.version !== undefined && { version: discovery.version }),
         ...(discovery.contextLength !== undefined && { contextLength: discovery.contextLength }),
         abilities: abilitiesOf(discovery),
+        ...(discovery.passes !== undefined && { passes: discovery.passes }),
       },
     }),
   }

@@ -1,6 +1,7 @@
 import type { ThinkingSwitch } from '../../../model-text/template/reasoning-variables.ts'
 import type { Endpoint, UpstreamClient } from '../transport/client.ts'
 import type { Abilities } from './abilities.ts'
+import { type Passage, throughRouter } from './passage.ts'
 import type { Profile, ProfileName, Protocol } from './profile.ts'
 import { profileIn } from './protocols.ts'
 
@@ -22,6 +23,8 @@ export type Discovery = {
   readonly isThinkingOff?: boolean
   /** Observed abilities; they override the profile's. */
   readonly abilities: Abilities
+  /** What a router passes on to its engines. */
+  readonly passes?: Passage
   /** The server lists models, but not the configured one. */
   readonly unlisted?: string
   /** Undefined when the server does not report them. */
@@ -62,10 +65,16 @@ export function isSameServer(one: Discovery, other: Discovery): boolean {
   )
 }
 
-/** The profile of a server's kind, in its protocol, with the observed abilities. */
-export function profileOf({ profile, protocol, abilities }: Pick<Discovery, 'profile' | 'protocol' | 'abilities'>): Profile {
+/** The profile of a server's kind, in its protocol, with the observed abilities, and without what does not arrive. */
+export function profileOf({
+  profile,
+  protocol,
+  abilities,
+  passes,
+}: Pick<Discovery, 'profile' | 'protocol' | 'abilities' | 'passes'>): Profile {
   const { usageInStreams: _, ...observed } = abilities
-  return { ...profileIn(profile, protocol), ...observed }
+  const known = { ...profileIn(profile, protocol), ...observed }
+  return passes === undefined ? known : throughRouter(known, passes)
 }
 
 /** What a server can do, by what a probe found out about it. */
