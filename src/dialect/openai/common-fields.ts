@@ -1,4 +1,5 @@
 import type { Field } from '../wire/field-table.ts'
+import { losesOrder } from './sampler-order.ts'
 
 /** Rows of OpenAI's reference that its generating protocols share. */
 export const sharedOpenaiFields = {
@@ -113,7 +114,8 @@ export const samplingExtensions: readonly Field[] = [
     name: 'samplers',
     aliases: ['sampler_order', 'sampler_priority'],
     treatment: 'used',
-    note: 'the order of samplers, by name or by the number that KoboldCpp has for it: what `temperature_last` says; penalties, `dry`, `top_k`, `top_p`, `min_p` and `xtc` keep this order, and another one of those that are on is refused',
+    ignores: losesOrder,
+    note: 'the order of samplers, by name or by the number that KoboldCpp has for it: says what `temperature_last` says; `samplers` also switches off those that it lacks. Penalties, `dry`, `top_k`, `top_p`, `min_p` and `xtc` keep this order: another one of those that are on is named in `x-dragoman-ignored`',
   },
   {
     name: 'temperature_last',

@@ -57,7 +57,9 @@ type RareWire = Pick<CommonWire, NamesIn<typeof rareFields> | 'temperature' | 't
 /** Decodes the sampling fields. Absent fields stay absent, because the model has its own defaults. */
 export function decodeSampling(wire: PlainWire & RareWire): Sampling {
   const plain = mentions(wire, plainFields) ? decodePlain(wire) : {}
-  return mentions(wire, rareFields) ? { ...plain, ...decodeRare(wire) } : plain
+  if (!mentions(wire, rareFields)) return plain
+  const order = decodeSamplerOrder(wire)
+  return { ...plain, ...decodeRare(wire, order?.temperatureLast), ...order?.off }
 }
 
 function decodePlain(wire: PlainWire): Sampling {
@@ -72,13 +74,13 @@ function decodePlain(wire: PlainWire): Sampling {
   })
 }
 
-function decodeRare(wire: RareWire): Sampling {
+function decodeRare(wire: RareWire, temperatureLast: boolean | undefined): Sampling {
   return withoutUndefined({
     topK: wire.top_k === -1 ? 0 : (wire.top_k ?? undefined),
     minP: wire.min_p ?? undefined,
     repetitionPenalty: pickSpelling(wire, ['repetition_penalty', 'rep_pen', 'repeat_penalty']),
     repetitionRange: pickSpelling(wire, repetitionRanges),
-    temperatureLast: wire.temperature_last ?? decodeSamplerOrder(wire),
+    temperatureLast: wire.temperature_last ?? temperatureLast,
     logitBias: decodeLogitBias(wire),
     xtc: decodeXtc(wire),
     dry: decodeDry(wire),

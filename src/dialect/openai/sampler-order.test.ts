@@ -13,19 +13,30 @@ test.each<[string, Wire, boolean | undefined]>([
   ["text-generation-webui's default", { sampler_priority: writersDefault }, false],
   ['… with temperature_last, which wins', { sampler_priority: writersDefault, temperature_last: true }, undefined],
   ['… at temperature 1, which changes nothing', { sampler_priority: writersDefault, temperature: 1 }, undefined],
-  ['a sampler that is off, in any place', { samplers: ['xtc', 'top_k', 'top_p', 'min_p', 'temperature'] }, true],
-  ['a sampler that is off, left out', { samplers: ['top_p', 'min_p', 'temperature'], top_k: 0 }, true],
-  ['no order', { samplers: [] }, undefined],
-  ['nothing', {}, undefined],
-])('%s', (_, wire, isTemperatureLast) => {
-  expect(decodeSamplerOrder(wire)).toBe(isTemperatureLast)
+  ['a sampler that is off, in any place', { sampler_order: ['xtc', 'top_k', 'top_p', 'min_p', 'temperature'] }, true],
+])('%s is kept', (_, wire, temperatureLast) => {
+  const isTold = temperatureLast !== undefined
+  expect(decodeSamplerOrder(wire)).toEqual({ ...(isTold && { temperatureLast }), off: {}, isKept: true })
 })
 
-test.each<[string, Wire, string]>([
-  ['two that cut, the other way round', { sampler_order: [6, 2, 0, 5] }, 'sampler_order [6,2,0,5] is not supported'],
-  ['temperature between two that cut', { sampler_priority: ['top_k', 'temperature', 'top_p'] }, 'is not supported'],
-  ['one that is on and left out', { samplers: ['top_k', 'temperature'], min_p: 0 }, 'it lacks top_p'],
-  ['a sampler that nobody has', { samplers: ['top_k', 'magic'] }, 'samplers: there is no sampler "magic"'],
-])('%s is refused', (_, wire, message) => {
-  expect(() => decodeSamplerOrder(wire)).toThrow(message)
+test.each<[string, Wire]>([
+  ['two that cut, the other way round', { sampler_order: [6, 2, 0, 5] }],
+  ['temperature between two that cut', { sampler_priority: ['top_k', 'temperature', 'top_p'] }],
+])('%s is not kept: temperature comes last', (_, wire) => {
+  expect(decodeSamplerOrder(wire)).toEqual({ temperatureLast: true, off: {}, isKept: false })
+})
+
+test("llama.cpp's list switches off what it lacks", () => {
+  expect(decodeSamplerOrder({ samplers: ['top_k', 'top_p', 'infill'] })?.off).toEqual({
+    repetitionPenalty: 1,
+    presencePenalty: 0,
+    frequencyPenalty: 0,
+    minP: 0,
+    temperature: 1,
+  })
+})
+
+test('an empty list, and none, say nothing', () => {
+  expect(decodeSamplerOrder({ samplers: [] })).toBeUndefined()
+  expect(decodeSamplerOrder({})).toBeUndefined()
 })

@@ -1,5 +1,4 @@
-import { AppError } from '../../contract/errors.ts'
-import { preview } from '../wire/preview.ts'
+import type { Sampling } from '../../contract/request.ts'
 import type { CommonWire } from './common-schema.ts'
 import { pickSpelled } from './spelling.ts'
 
@@ -21,54 +20,68 @@ type Ordered = Pick<
 /** The order that every engine keeps; temperature comes after all of them, or before those that cut. */
 const fixedOrder = ['penalties', 'dry', 'top_k', 'top_p', 'min_p', 'xtc'] as const
 type Sampler = (typeof fixedOrder)[number] | 'temperature'
-const cuts: readonly string[] = ['top_k', 'top_p', 'min_p', 'xtc'] satisfies readonly Sampler[]
+const cuts: readonly Sampler[] = ['top_k', 'top_p', 'min_p', 'xtc']
+const allSamplers: readonly Sampler[] = [...fixedOrder, 'temperature']
 
-const names: Readonly<Record<string, Sampler>> = {
-  penalties: 'penalties',
+const otherNames: Readonly<Record<string, Sampler>> = {
   repetition_penalty: 'penalties',
   presence_penalty: 'penalties',
   frequency_penalty: 'penalties',
-  dry: 'dry',
-  top_k: 'top_k',
-  top_p: 'top_p',
-  min_p: 'min_p',
-  xtc: 'xtc',
-  temperature: 'temperature',
+  // KoboldCpp's numbers; `min_p` has none.
+  6: 'penalties',
+  0: 'top_k',
+  2: 'top_p',
+  5: 'temperature',
 }
-/** KoboldCpp's numbers; `min_p` has none, and comes first. */
-const numbers: Readonly<Record<number, Sampler>> = { 6: 'penalties', 0: 'top_k', 2: 'top_p', 5: 'temperature' }
 
-/** Whose own fields are refused unless they are off: their place in the order means nothing. */
-const offNames = [
-  ...['typ_p', 'typical_p', 'tfs', 'tfs_z', 'top_a', 'top_n_sigma', 'mirostat', 'adaptive_p', 'no_repeat_ngram'],
-  ...['dynamic_temperature', 'quadratic_sampling', 'epsilon_cutoff', 'eta_cutoff', 'encoder_repetition_penalty', 'skew'],
-]
-const offNumbers = [1, 3, 4]
+/** What switches a sampler off that llama.cpp's list lacks. */
+const offValues: Readonly<Record<Sampler, Sampling>> = {
+  penalties: { repetitionPenalty: 1, presencePenalty: 0, frequencyPenalty: 0 },
+  dry: { dry: { multiplier: 0 } },
+  top_k: { topK: 0 },
+  top_p: { topP: 1 },
+  min_p: { minP: 0 },
+  xtc: { xtc: { probability: 0 } },
+  temperature: { temperature: 1 },
+}
+
+export type SamplerOrder = {
+  /** Absent where the order does not say it. */
+  readonly temperatureLast?: boolean
+  /** The settings of samplers that the list switches off. */
+  readonly off: Sampling
+  /** Whether the samplers run in exactly this order here. */
+  readonly isKept: boolean
+}
 
 /**
- * Whether temperature comes last by the caller's order of samplers; undefined where that says nothing. Throws `unsupported-field` for an order
- * that no engine keeps. Samplers that the body switches off have any place.
+ * What an order of samplers means; undefined without one. Names that no sampler has are skipped, as llama.cpp does: the fields of those that
+ * Dragoman lacks are refused by themselves. Samplers that the body switches off may stand anywhere.
  */
-export function decodeSamplerOrder(wire: Ordered): boolean | undefined {
+export function decodeSamplerOrder(wire: Ordered): SamplerOrder | undefined {
   const given = pickSpelled(wire, orderSpellings)
   if (given === undefined || given.value.length === 0) return undefined
-  const order = given.value.flatMap((name) => samplerOf(name) ?? refuseUnknown(given.name, name))
+  const order = given.value.flatMap((name) => samplerOf(String(name)) ?? [])
+  // Only llama.cpp runs no sampler that its list lacks; the others' lists say an order of all that there are.
+  const missing =
+    given.name === 'samplers' ? allSamplers.filter((sampler) => !order.includes(sampler) && !isOff(sampler, wire)) : []
   const active = order.filter((sampler) => !isOff(sampler, wire))
-  const others = active.filter((sampler) => sampler !== 'temperature')
-  const ranks = others.map((sampler) => (fixedOrder as readonly string[]).indexOf(sampler))
-  const missing = given.name === 'samplers' ? leftOut(active, wire) : []
-  const after = active.slice(active.lastIndexOf('temperature') + 1).filter((sampler) => cuts.includes(sampler))
-  const isSplit = after.length > 0 && after.length < others.filter((sampler) => cuts.includes(sampler)).length
+  const ranks = active.filter((sampler) => sampler !== 'temperature').map((sampler) => allSamplers.indexOf(sampler))
   const isSorted = ranks.every((rank, index) => rank >= (ranks[index - 1] ?? 0))
-  if (!isSorted || isSplit || missing.length > 0) throw unsupported(given, missing)
-  if (!active.includes('temperature')) return undefined
-  return after.length === 0
+  const off = Object.assign({}, ...missing.map((sampler) => offValues[sampler])) as Sampling
+  if (!active.includes('temperature')) return { off, isKept: isSorted }
+  const cutsAfter = active.slice(active.lastIndexOf('temperature') + 1).filter((sampler) => cuts.includes(sampler)).length
+  const cutsBefore = active.filter((sampler) => cuts.includes(sampler)).length - cutsAfter
+  return { temperatureLast: cutsAfter === 0 || cutsBefore > 0, off, isKept: isSorted && (cutsAfter === 0 || cutsBefore === 0) }
 }
 
-function samplerOf(name: string | number): readonly Sampler[] | undefined {
-  const sampler = typeof name === 'number' ? numbers[name] : names[name]
-  if (sampler !== undefined) return [sampler]
-  return (typeof name === 'number' ? offNumbers.includes(name) : offNames.includes(name)) ? [] : undefined
+/** Whether a body has an order that is not kept. */
+export function losesOrder(_: unknown, body: object): boolean {
+  return decodeSamplerOrder(body as Ordered)?.isKept === false
+}
+
+function samplerOf(name: string): Sampler | undefined {
+  return allSamplers.find((sampler) => sampler === name) ?? otherNames[name]
 }
 
 function isOff(sampler: Sampler, wire: Ordered): boolean {
@@ -89,25 +102,4 @@ function isOff(sampler: Sampler, wire: Ordered): boolean {
     case 'penalties':
       return false
   }
-}
-
-/** llama.cpp runs no sampler that its list lacks. */
-function leftOut(active: readonly Sampler[], wire: Ordered): readonly Sampler[] {
-  const all = [...fixedOrder.slice(1), 'temperature'] as const
-  return all.filter((sampler) => !isOff(sampler, wire) && !active.includes(sampler))
-}
-
-function unsupported({ name, value }: { readonly name: string; readonly value: unknown }, missing: readonly string[]): AppError {
-  const lacks = missing.length === 0 ? '' : `; it lacks ${missing.join(', ')}, which the request does not switch off`
-  const fixed = `${fixedOrder.join(', ')}, with temperature last or before top_k`
-  return new AppError(
-    'unsupported-field',
-    `${name} ${preview(value)} is not supported (the order is ${fixed}${lacks}): leave it out`,
-    { param: name },
-  )
-}
-
-function refuseUnknown(param: string, name: string | number): never {
-  const known = `${fixedOrder.join(', ')}, temperature`
-  throw new AppError('unsupported-field', `${param}: there is no sampler ${preview(name)}; there are: ${known}`, { param })
 }

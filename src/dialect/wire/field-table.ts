@@ -14,7 +14,9 @@ export type Field = {
   readonly aliases?: readonly string[]
   readonly note: string
 } & (
-  | { readonly treatment: 'used' | 'informational' }
+  | { readonly treatment: 'informational' }
+  /** `ignores`: whether a value says more than can be honoured, so that the reply names the field as ignored. */
+  | { readonly treatment: 'used'; ignores?(value: unknown, body: object): boolean }
   | { readonly treatment: 'refused'; readonly accepts?: readonly unknown[]; readonly acceptsAlso?: Condition }
 )
 
@@ -39,7 +41,12 @@ export function indexFields(fields: readonly Field[]): FieldIndex {
 export function checkFields(index: FieldIndex, body: object): string[] {
   const refused = refusals(index, body)
   if (refused.length > 0) throw unsupported(refused)
-  return Object.keys(body).filter((name) => !index.has(name) && Reflect.get(body, name) !== null)
+  return Object.keys(body).filter((name) => Reflect.get(body, name) !== null && isIgnored(index.get(name), name, body))
+}
+
+function isIgnored(field: Field | undefined, name: string, body: object): boolean {
+  if (field === undefined) return true
+  return field.treatment === 'used' && field.ignores?.(Reflect.get(body, name), body) === true
 }
 
 /** The fields of a body that the table refuses. */

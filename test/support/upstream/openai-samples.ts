@@ -63,7 +63,7 @@ export const openaiSamples: Readonly<Record<string, unknown>> = {
   repetition_decay: 1,
   repetition_penalty: 1,
   response_format: { type: 'json_object' },
-  samplers: ['temperature', 'top_k', 'top_p', 'min_p'],
+  samplers: ['penalties', 'temperature', 'top_k', 'top_p', 'min_p'],
   seed: 0,
   skew: 1,
   skip_special_tokens: false,
