@@ -3,8 +3,10 @@ import type { LoadedConfig } from '../config/load.ts'
 import type { ConfiguredModel } from '../config/models.ts'
 import type { DrainChange } from '../contract/drains.ts'
 import type { ModelViewer } from '../contract/principal.ts'
+import type { ServedModel } from '../contract/served-model.ts'
 import type { PresetChoice, Siblings } from '../contract/siblings.ts'
 import { Cancellations } from '../core/cancel/cancellations.ts'
+import type { Fallback } from '../core/fallback.ts'
 import type { Generation, generate } from '../core/generate.ts'
 import { PrefixMemory } from '../core/prefix/prefix-memory.ts'
 import { Repeats } from '../http/repeats/repeats.ts'
@@ -83,6 +85,7 @@ type AppOptions = {
   readonly drains?: readonly DrainChange[]
 }
 
+const none: readonly ServedModel[] = []
 const noObserver: StartObserver = { onDownload: () => undefined, onNote: () => undefined, onFetch: () => undefined }
 
 /** The composition root: the only place that knows every layer. */
@@ -148,6 +151,15 @@ export async function createApp(
     validator,
     presets: live.presets,
     media,
+    fallbacks: {
+      of: (model: ServedModel, viewer: ModelViewer) => (model.fallback === undefined ? none : models.fallbacksOf(model, viewer)),
+      onFallback: (fallback: Fallback) => {
+        metrics.fellBack(fallback)
+        const { id, model, servedBy, error } = fallback
+        const why = { reason: error.message, code: error.code, ...(error.code === 'internal' && { err: error.cause }) }
+        log.warn({ id, model, servedBy, ...why }, 'another model serves a request')
+      },
+    },
     prefixes: new PrefixMemory({ onDiverged: metrics.promptDiverged }),
     record: metrics.generationEnded,
   }

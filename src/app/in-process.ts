@@ -44,6 +44,7 @@ export function createInProcess({ cancellations, generating, findModel }: InProc
         onTokensAfterCancel: (count: number) => handle.addTokensAfterCancel(count),
         onWorkEnded: () => handle.workEnded(),
         onLimit: (error: AppError) => void handle.expire(error),
+        onModel: (id: string) => handle.servedBy(id),
       }
       await generate(generating, requests, context).run(emit)
     } finally {

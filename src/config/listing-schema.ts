@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { modelLimits } from './limits-schema.ts'
-import { maxQueued, samplingDefaults } from './model-fields.ts'
+import { fallback, maxQueued, samplingDefaults } from './model-fields.ts'
 import { apiKeyEnv, probe, remoteSlots, serverKind, serverUrl } from './remote-schema.ts'
 
 const pattern = z.string().regex(/^[^\s\p{Cc}]+$/u, 'must be a name without spaces, in which * matches any text')
@@ -28,6 +28,7 @@ export const listing = z
     slots: remoteSlots.describe('Requests in progress at the same time, on each of the models.'),
     maxQueued,
     limits: modelLimits.exactOptional(),
+    fallback: fallback.exactOptional(),
     defaults: samplingDefaults.exactOptional(),
   })
   .describe(

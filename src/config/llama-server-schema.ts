@@ -10,6 +10,7 @@ import {
   contextLength,
   count,
   draft,
+  fallback,
   gpuLayers,
   load,
   maxQueued,
@@ -70,6 +71,7 @@ export const llamaServerModel = z
     required: required.exactOptional(),
     maxQueued,
     limits: modelLimits.exactOptional(),
+    fallback: fallback.exactOptional(),
     defaults: samplingDefaults.exactOptional(),
     args: args.default([]),
   })

@@ -6,6 +6,7 @@ import { AppError } from '../contract/errors.ts'
 import { findNameConflicts } from '../registry/names/aliases.ts'
 import { resolvePath } from '../registry/names/sources.ts'
 import { type ConfigDocument, parseConfigDocument } from './document.ts'
+import { findUnknownFallbacks } from './fallbacks.ts'
 import type { ListingConfig } from './listing-schema.ts'
 import { type ConfiguredModel, mergeModels, modelFromFlag, resolveModelPaths } from './models.ts'
 import { applyOverrides, collectOverrides, findOverride, type Override } from './overrides.ts'
@@ -136,6 +137,10 @@ function resolveConfig(parsed: Config, { flagModels, base, needsModel, env, cwd,
   // The schema compares the names within the file; this also compares them with those of the command line.
   const conflicts = findNameConflicts(models)
   if (conflicts.length > 0) throw configError(conflicts.map(({ message }) => `--model: ${message}`))
+  // Models that a program adds, a folder has or servers list are known later.
+  const isAllKnown = needsModel !== false && config.modelsFolder === undefined && listings.length === 0
+  const unknown = isAllKnown ? findUnknownFallbacks(models) : []
+  if (unknown.length > 0) throw configError(unknown)
   const unshared = findUnshared({ workers, models, listings, modelsFolder: config.modelsFolder })
   if (unshared.length > 0) throw configError(unshared)
   const { DRAGOMAN_HOME = '' } = env

@@ -32,6 +32,15 @@ export const required = z
       'model is `true`, the one called `default` counts as required; without it, one ready model is enough.',
   )
 
+/** The `fallback` of a model. */
+export const fallback = z
+  .array(z.string().min(1))
+  .min(1)
+  .describe(
+    'Names of models that serve in its place, tried in order, when it cannot: it is not loaded and cannot be, its servers are down or fail, or a limit ' +
+      'of time ends before its first token. The reply says so in `x-dragoman-served-model`.',
+  )
+
 /** The limit of a model's queue. */
 export const maxQueued = z
   .int()

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { findNameConflicts } from '../registry/names/aliases.ts'
+import { findFallbackLoops } from './fallbacks.ts'
 import { apiKeys, keyLimits, keyText } from './key-schema.ts'
 import { limits, modelLimits } from './limits-schema.ts'
 import { type ListingConfig, listing } from './listing-schema.ts'
@@ -15,6 +16,7 @@ import {
   contextLength,
   count,
   draft,
+  fallback,
   gpuLayers,
   load,
   maxQueued,
@@ -89,6 +91,7 @@ const llamaModel = z
     toolStrategy,
     maxQueued,
     limits: modelLimits.exactOptional(),
+    fallback: fallback.exactOptional(),
     defaults: samplingDefaults.exactOptional(),
   })
   .check(({ value, issues }) => {
@@ -114,6 +117,7 @@ const fakeModel = z
     slots: count.default(64).describe('Requests that are answered at the same time.'),
     maxQueued,
     limits: modelLimits.exactOptional(),
+    fallback: fallback.exactOptional(),
     aliases,
     load,
     required: required.exactOptional(),
@@ -205,6 +209,10 @@ const models = z
     const named = context.value.flatMap((entry, place) => ('from' in entry ? [] : [{ ...entry, place }]))
     for (const { index, key, message } of findNameConflicts(named)) {
       context.issues.push({ code: 'custom', path: [named[index]?.place ?? 0, ...key], message, input: context.value })
+    }
+    for (const { index, position, message } of findFallbackLoops(named)) {
+      const path = [named[index]?.place ?? 0, 'fallback', position]
+      context.issues.push({ code: 'custom', path, message, input: context.value })
     }
   })
   .describe('The models to serve; without any, a small one is fetched.')

@@ -38,4 +38,8 @@ export type RequestContext = {
   /** Ends the request, which has reached a limit of time, with this error. */
   readonly onLimit?: (error: AppError) => void
   readonly onLoading?: OnLoading
+  /** Called with the id of another model, which serves the request from now on. */
+  readonly onModel?: (id: string) => void
+  /** The signal of the whole request, where `signal` ends one of its tries only. */
+  readonly whole?: AbortSignal
 }

@@ -62,6 +62,8 @@ export type StartEvent = {
   readonly type: 'start'
   /** The id of the model that serves the request. */
   readonly model: string
+  /** The id of the model that was asked for, and could not serve. */
+  readonly insteadOf?: string
   /** Absent when the engine cannot count before it runs. */
   readonly inputTokens?: number
   /**

@@ -27,6 +27,8 @@ export type SchedulerRequest = {
   readonly id: string
   readonly principal: Principal
   readonly signal: AbortSignal
+  /** The signal of the whole request, where `signal` is that of one try: its tries are counted as one. Absent: `signal`. */
+  readonly whole?: AbortSignal
   /** Requests of one caller take turns by session. */
   readonly session?: string
   /** Absent: `interactive`. */

@@ -12,6 +12,8 @@ export type ServedModel = {
   readonly resident?: Resident
   /** Absent: none. */
   readonly limits?: TimeLimits
+  /** Names of models that serve in its place when it cannot; absent: none. */
+  readonly fallback?: readonly string[]
 }
 
 /** Loads a model, and unloads others if it must. Rejects with `model-unavailable`, or the signal's reason. */

@@ -7,6 +7,7 @@ import type { MediaReader } from '../contract/media.ts'
 import type { GenerationRequest } from '../contract/request.ts'
 import type { Ticket } from '../contract/scheduler.ts'
 import { withFunctions } from './custom-tools/with-functions.ts'
+import { type Fallbacks, runWithFallback } from './fallback.ts'
 import { generateSeveral } from './generate-several.ts'
 import { refuseUnread } from './media/refuse-unread.ts'
 import { readMedia } from './media/with-media.ts'
@@ -24,6 +25,8 @@ export type GenerateDeps = StepDeps & {
     readonly inUse: { readonly name: string | undefined } | undefined
     apply(request: GenerationRequest): GenerationRequest
   }
+  /** Models that serve in place of others; absent: none do. */
+  readonly fallbacks?: Fallbacks
   /** Reads the media that requests refer to; absent: requests with media are refused. */
   readonly media?: MediaReader
   /** Called once per generation, when it has ended. */
@@ -48,16 +51,19 @@ type Requests = readonly [GenerationRequest, ...GenerationRequest[]]
  * slots that nobody else wants.
  */
 export function generate(deps: GenerateDeps, requests: Requests, context: RequestContext): Generation {
-  const { model } = context
   return {
     async run(emit) {
+      let { model } = context
       let outcome: Pick<GenerationRecord, 'outcome' | 'usage' | 'timings' | 'finishReasons'> = { outcome: 'engine-failed' }
       try {
-        const { end, finishReasons } = await seal(
-          (inner) => runToEnd(deps, requests, { context, emit: inner }),
+        const { end, finishReasons } = await runWithFallback(context, {
+          fallbacks: deps.fallbacks,
           emit,
-          context.signal,
-        )
+          run: (current, outer) => {
+            model = current.model
+            return seal((inner) => runToEnd(deps, requests, { context: current, emit: inner }), outer, current.signal)
+          },
+        })
         const isCut = finishOfCancelled(context.signal) !== undefined
         outcome =
           end.type === 'error'
@@ -65,6 +71,7 @@ export function generate(deps: GenerateDeps, requests: Requests, context: Reques
             : { outcome: isCut ? 'cancelled' : 'ok', usage: end.usage, timings: end.timings, finishReasons }
       } catch (error) {
         outcome = { outcome: AppError.from(error).code }
+        model = context.model
         throw error
       } finally {
         const durationMs = deps.now() - context.receivedAtMs

@@ -6,11 +6,7 @@ import type { Quotas, Reservation } from './quotas.ts'
  * are reserved. What it was charged is settled when it leaves, however its request ended.
  */
 export function limitScheduler(scheduler: Scheduler, quotas: Quotas): Scheduler {
-  /**
-   * What the last tickets of requests that were counted have used. One request may enter several times, such as to shorten a conversation
-   * before it answers.
-   */
-  const counted = new WeakMap<AbortSignal, { tokens: number }>()
+  const { counted } = quotas
   return {
     get load() {
       return scheduler.load
@@ -18,7 +14,8 @@ export function limitScheduler(scheduler: Scheduler, quotas: Quotas): Scheduler 
     enter(request, use) {
       const { quota } = request.principal
       if (quota === undefined || use === 'free') return scheduler.enter(request, use)
-      const whole = counted.get(request.signal)
+      const requestSignal = request.whole ?? request.signal
+      const whole = counted.get(requestSignal)
       const isCounted = whole !== undefined
       const ticket = scheduler.enter(request, use)
       let reservation: Reservation | undefined
@@ -36,7 +33,7 @@ export function limitScheduler(scheduler: Scheduler, quotas: Quotas): Scheduler 
         },
         async slot(cost, signal) {
           reservation ??= await quotas.admit(quota, cost, { isCounted })
-          counted.set(request.signal, used)
+          counted.set(requestSignal, used)
           await ticket.slot(cost, signal)
         },
         charge,

@@ -15,6 +15,11 @@ export type KnowingCounter = UsageCounter & { known(account: string): Usage }
 /** The limits of keys. What a request may use is reserved before it runs, and replaced by what it used when it ends. */
 export class Quotas {
   readonly #counter: KnowingCounter
+  /**
+   * What the last tickets of requests that were counted have used, by the signals of the requests. One request may enter several times, such as
+   * to shorten a conversation before it answers, or on another model.
+   */
+  readonly counted = new WeakMap<AbortSignal, { tokens: number }>()
 
   constructor(counter: KnowingCounter = new MinuteCounter()) {
     this.#counter = counter

@@ -4,6 +4,7 @@ import type { RequestContext } from '../contract/context.ts'
 import { AppError } from '../contract/errors.ts'
 import type { GenerationEvent } from '../contract/event.ts'
 import { type GenerateDeps, generate } from '../core/generate.ts'
+import { holdingStart } from '../core/hold-start.ts'
 import type { DecodedResponse } from '../dialect/openai-responses/decode.ts'
 
 /**
@@ -31,6 +32,7 @@ export async function generateFitting(deps: GenerateDeps, decoded: DecodedRespon
     let dropped = 0
     for (let current = decoded; ; ) {
       try {
+        // An upstream may refuse a prompt after the start.
         return await generate(recording, [current.request], run.context).run(holdingStart(run.emit))
       } catch (error) {
         if (!(error instanceof AppError) || error.code !== 'context-length-exceeded') throw error
@@ -43,21 +45,5 @@ export async function generateFitting(deps: GenerateDeps, decoded: DecodedRespon
     }
   } finally {
     if (record !== undefined) deps.record?.(record)
-  }
-}
-
-/** An upstream may refuse a prompt after the start, which must not be seen twice. */
-function holdingStart(emit: Emit<GenerationEvent>): Emit<GenerationEvent> {
-  let held: GenerationEvent | undefined
-  return (event) => {
-    if (event.type === 'start') {
-      held = event
-      return undefined
-    }
-    const start = held
-    if (start === undefined) return emit(event)
-    held = undefined
-    const starting = emit(start)
-    return starting === undefined ? emit(event) : starting.then(() => emit(event))
   }
 }

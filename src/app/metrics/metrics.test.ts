@@ -107,6 +107,12 @@ test('turns that changed what was said before are counted by model', async () =>
   expect(await metrics.render()).toContain('dragoman_diverged_prompts_total{model="m"} 1')
 })
 
+test('requests that another model serves are counted by both', async () => {
+  const metrics = create()
+  metrics.fellBack({ model: 'm', servedBy: 'n' })
+  expect(await metrics.render()).toContain('dragoman_fallbacks_total{model="m",served="n"} 1')
+})
+
 test('the version is told', async () => {
   expect(await create().render()).toContain(`dragoman_build_info{version="1.2.3",node="${process.versions.node}"} 1`)
 })

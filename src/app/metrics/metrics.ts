@@ -1,6 +1,7 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { FleetObserver } from '../../contract/attempts.ts'
 import type { Lane } from '../../contract/scheduler.ts'
+import type { Fallback } from '../../core/fallback.ts'
 import type { Metrics } from '../../http/run/metrics.ts'
 import { addMetric } from './exposition.ts'
 import { addGenerationMetrics } from './generation-metrics.ts'
@@ -28,6 +29,8 @@ export type DeclaredMetric = {
 type AppMetrics = Metrics & {
   /** A request got a slot after so long a wait, which is 0 for most. */
   slotGranted(model: string, lane: Lane, waitedMs: number): void
+  /** Another model serves a request. */
+  fellBack(fallback: Pick<Fallback, 'model' | 'servedBy'>): void
   /** What the servers of a remote model report to. */
   fleetObserver(model: string): FleetObserver
   /** In a form that can be summed with those of other processes. */
@@ -63,6 +66,11 @@ export function createMetrics({ readLoad, version, processMetrics = true }: Metr
     name: 'dragoman_diverged_prompts_total',
     help: 'Turns of conversations whose earlier messages or tools had changed, so that a cache of their prompt was lost.',
     labelNames: ['model'],
+  })
+  const fallbacks = addCounter(registry, {
+    name: 'dragoman_fallbacks_total',
+    help: 'Requests that another model (`served`) answered, because the one that was asked for could not.',
+    labelNames: ['model', 'served'],
   })
   const models = addModelMetrics(registry, readLoad)
   const replicas = addReplicaMetrics(registry, readLoad)
@@ -105,6 +113,9 @@ export function createMetrics({ readLoad, version, processMetrics = true }: Metr
     },
     promptDiverged: (model) => {
       divergedPrompts.at(model).total += 1
+    },
+    fellBack: ({ model, servedBy }) => {
+      fallbacks.at(model, servedBy).total += 1
     },
     generationEnded: generations.ended,
   }

@@ -82,6 +82,7 @@ export function createModel(config: ConfiguredModel, factory: ModelFactory): Reg
     },
     engine,
     limits: limitsOf(factory.limits, config.limits),
+    ...(config.fallback !== undefined && { fallback: config.fallback }),
     scheduler: resident?.gate(scheduler) ?? scheduler,
     ...(resident !== undefined && { resident }),
   }
@@ -98,6 +99,8 @@ export type OwnModel = {
   readonly maxQueued?: number
   /** When the model is loaded; with the first request unless given. */
   readonly load?: 'start' | 'demand'
+  /** Names of models that serve in its place when it cannot. */
+  readonly fallback?: readonly string[]
 }
 
 /** Creates a model on a caller's own engine. */
@@ -105,7 +108,7 @@ export function registerOwnModel(
   model: OwnModel,
   { createScheduler, limits }: Pick<ModelFactory, 'createScheduler' | 'limits'>,
 ): Registered {
-  const { id, aliases = [], engine, slots = 4, maxQueued = 64, load = 'demand' } = model
+  const { id, aliases = [], engine, slots = 4, maxQueued = 64, load = 'demand', fallback } = model
   return {
     id,
     aliases,
@@ -118,6 +121,7 @@ export function registerOwnModel(
     isAwaitingFile: false,
     config: undefined,
     limits: limitsOf(limits),
+    ...(fallback !== undefined && { fallback }),
     scheduler: createScheduler({ id, slots, maxQueued, engine }),
   }
 }

@@ -108,3 +108,10 @@ describe('a change of the models', () => {
     expect(old.counts.closes).toBe(1)
   })
 })
+
+test('the fallbacks of a model are other models that the caller may use, each once', () => {
+  const a = counting('a', { fallback: ['b', 'gone', 'bee', 'a', 'c'] })
+  const set = setOf(a.model, counting('b', { aliases: ['bee'] }).model, counting('c').model)
+  const idsFor = (...models: string[]) => set.fallbacksOf(a.model, models.length === 0 ? {} : { models }).map(({ id }) => id)
+  expect([idsFor(), idsFor('a', 'c'), idsFor('a')]).toEqual([['b', 'c'], ['c'], []])
+})

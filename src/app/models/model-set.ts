@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { AppError, messageOf } from '../../contract/errors.ts'
 import type { ModelViewer } from '../../contract/principal.ts'
-import { loadModel } from '../../contract/served-model.ts'
+import { loadModel, type ServedModel } from '../../contract/served-model.ts'
 import type { ModelSummary } from '../../http/run/deps.ts'
 import { builtinModel } from '../../registry/names/builtin-model.ts'
 import { createRegistry } from '../../registry/names/registry.ts'
@@ -70,6 +70,12 @@ export class ModelSet {
   resolve(name: string, { models: allowed }: ModelViewer): Registered {
     const model = this.#registry.resolve(name, allowed)
     return model.isAwaitingFile && name !== model.id ? (this.#standInOf(model.id) ?? model) : model
+  }
+
+  /** The models that serve in place of one, as far as the caller may use them. */
+  fallbacksOf({ id, fallback }: ServedModel, viewer: ModelViewer): readonly Registered[] {
+    const found = new Set(fallback?.flatMap((name) => this.#find(name, viewer) ?? []))
+    return [...found].filter((model) => model.id !== id)
   }
 
   all(): readonly Registered[] {
@@ -141,6 +147,15 @@ export class ModelSet {
   #standInOf(id: string): Registered | undefined {
     const find = (wanted: string | undefined) => this.all().find((model) => model.id === wanted)
     return find(find(id)?.standIn)
+  }
+
+  /** Undefined where there is no such model, or the caller may not use it. */
+  #find(name: string, viewer: ModelViewer): Registered | undefined {
+    try {
+      return this.resolve(name, viewer)
+    } catch {
+      return undefined
+    }
   }
 
   #summarize(model: Registered): ModelSummary {

@@ -44,6 +44,15 @@ test('other limits of time apply without another load', () => {
   expect(after.map(({ engine }) => engine)).toEqual(models.map(({ engine }) => engine))
 })
 
+test('another fallback applies without another load', () => {
+  const { create, models, change } = open(config('a', { fallback: ['b'] }))
+  const [other] = change([config('a', { fallback: ['c'] })])
+  expect(other).toMatchObject({ fallback: ['c'], engine: models[0]?.engine })
+  const [none] = change([config('a')], other === undefined ? [] : [other])
+  expect(none?.fallback).toBeUndefined()
+  expect(create).not.toHaveBeenCalled()
+})
+
 test('a model with other settings is another one', () => {
   const { models, change } = open(config('a'))
   const [after] = change([config('a', { slots: 3 })])

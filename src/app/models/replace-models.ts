@@ -39,15 +39,25 @@ export function replaceModels(models: readonly Registered[], { before, after, cr
 }
 
 /** What an engine is made from. */
-function settingsOf({ aliases: _a, load: _l, required: _r, standIn: _s, limits: _m, ...settings }: ConfiguredModel): object {
+function settingsOf({
+  aliases: _a,
+  load: _l,
+  required: _r,
+  standIn: _s,
+  limits: _m,
+  fallback: _f,
+  ...settings
+}: ConfiguredModel): object {
   return settings
 }
 
-/** The same engine and queue under other names and limits. */
+/** The same engine and queue under other names, limits and fallbacks. */
 function withNames(model: Registered, config: ConfiguredModel, limits: LoadedConfig['limits']): Registered {
-  const { aliases, load, required, standIn } = config
+  const { aliases, load, required, standIn, fallback } = config
+  const { fallback: _, ...kept } = model
   return {
-    ...model,
+    ...kept,
+    ...(fallback !== undefined && { fallback }),
     aliases,
     loadsAtStart: load === 'start',
     required,

@@ -8,6 +8,8 @@ export type GenerationFacts = {
   /** The name in the request. */
   requestedModel?: string
   model?: string
+  /** The model that was asked for, and could not serve. */
+  insteadOf?: string
   /** Of each choice that ended. */
   finishReasons?: FinishReason[]
   usage?: Usage
@@ -23,6 +25,8 @@ export type GenerationFacts = {
 /** Adds what an event says. */
 export function noteEvent(facts: GenerationFacts, event: GenerationEvent): void {
   if (event.type === 'start') {
+    facts.model = event.model
+    if (event.insteadOf !== undefined) facts.insteadOf = event.insteadOf
     if (event.divergedAt !== undefined) facts.divergedAt = formatPath(event.divergedAt)
   } else if (event.type === 'finish') {
     facts.finishReasons ??= []

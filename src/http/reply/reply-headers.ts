@@ -60,7 +60,7 @@ function encodeToken(text: string): string {
 
 /** Adds the headers about a generation that has started. */
 export function addStartHeaders(
-  { structured, preset, divergedAt, ignored }: StartEvent,
+  { model, insteadOf, structured, preset, divergedAt, ignored }: StartEvent,
   call: Pick<DecodedCall, 'ignored' | 'nameOf'>,
   reply: FastifyReply,
 ): void {
@@ -69,6 +69,7 @@ export function addStartHeaders(
     const names = ignored.map((path) => call.nameOf(path).replace(/\[\d+\]/g, '[]'))
     reply.header('x-dragoman-ignored', encodeFields([...call.ignored, ...names]))
   }
+  if (insteadOf !== undefined) reply.header('x-dragoman-served-model', model.replace(/[^\x21-\x7e]+/g, encodeURIComponent))
   if (structured !== undefined) reply.header('x-dragoman-structured', structured)
   if (preset !== undefined) reply.header('x-dragoman-preset', preset)
   if (divergedAt !== undefined) reply.header('x-dragoman-prefix', encodeFields([call.nameOf(divergedAt)]))

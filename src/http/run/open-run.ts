@@ -57,12 +57,15 @@ export function openRun(
 }
 
 /** What of a context ends its request, and observes what is done for it then. */
-export function stoppedBy(handle: RunHandle): Pick<CallerContext, 'signal' | 'onTokensAfterCancel' | 'onWorkEnded' | 'onLimit'> {
+export function stoppedBy(
+  handle: RunHandle,
+): Pick<CallerContext, 'signal' | 'onTokensAfterCancel' | 'onWorkEnded' | 'onLimit' | 'onModel'> {
   return {
     signal: handle.signal,
     onTokensAfterCancel: (count) => handle.addTokensAfterCancel(count),
     onWorkEnded: () => handle.workEnded(),
     onLimit: (error) => handle.expire(error),
+    onModel: (id) => handle.servedBy(id),
   }
 }
 
