@@ -90,20 +90,24 @@ test('a server without a version is probed again after it was down', async () =>
 test('the abilities of an old version are not used for the next one', async () => {
   const { upstream, script } = await server('1')
   const held: (() => void)[] = []
-  const { answer } = upstream
   upstream.answer = async (request, response) => {
-    if (held.length === 0) await new Promise<void>((resolve) => held.push(resolve))
-    await answer(request, response)
+    const isOld = 'n' in request.body && held.length === 0
+    if (isOld) await new Promise<void>((resolve) => held.push(resolve))
+    await choices(isOld ? 1 : 2)(request, response)
   }
   const engine = await probingEngine(upstream)
   await until(() => held.length === 1)
   script.version = '2'
   await probeAgain(script)
   await until(() => engine.capabilities.fleet?.replicas()[0]?.found?.version === '2')
+  await until(() => abilitiesOf(engine)?.choices === true)
+  const probed = upstream.seen.length
   held[0]?.()
-  await until(() => abilityProbes(upstream) === 2)
-  await until(() => abilitiesOf(engine)?.choices === false)
-  expect(engine.capabilities.fleet?.replicas()).toMatchObject([{ found: { version: '2' } }])
+  // The probe of the old server ends with its last question, a stream.
+  await until(() => upstream.seen.slice(probed).some(({ body }) => body.stream === true))
+  await probeAgain(script)
+  expect(engine.capabilities.fleet?.replicas()).toMatchObject([{ found: { version: '2', abilities: { choices: true } } }])
+  expect(abilityProbes(upstream)).toBe(2)
 })
 
 test('a prepared request is checked again when its replica has changed since', async () => {
