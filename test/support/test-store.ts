@@ -39,6 +39,8 @@ async function openNew(): Promise<Kept> {
 /** Through a connection of its own: a store has no way to delete everything. */
 function empty(path: string): void {
   const file = new SqliteFile(path)
+  // What the last test began may still be written.
+  file.query('pragma busy_timeout = 20000', [])
   const tables = file.query("select name from sqlite_master where type = 'table' and name not like '%kysely%'", [])
   for (const { name } of tables) file.query(`delete from "${name}"`, [])
   file.close()
