@@ -1,24 +1,26 @@
-import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import fs, { mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { loadConfig } from '../config/load.ts'
 import { ConfigReloader } from './config-reloader.ts'
 
 /** Runs between a read of the file and its result. */
 let afterRead: (() => Promise<void>) | undefined
-vi.mock('node:fs/promises', async (importActual) => {
-  const actual = await importActual<typeof import('node:fs/promises')>()
-  return {
-    ...actual,
-    readFile: async (...args: Parameters<typeof actual.readFile>) => {
-      const text = await actual.readFile(...args)
-      await afterRead?.()
-      return text
-    },
-  }
+const actual = readFile
+/** What modules import by its name is this one. */
+function replaceRead(read: unknown): void {
+  Object.assign(fs, { readFile: read })
+  syncBuiltinESMExports()
+}
+replaceRead(async (...args: Parameters<typeof actual>) => {
+  const text = await actual(...args)
+  await afterRead?.()
+  return text
 })
+afterAll(() => replaceRead(actual))
 
 let folder: string
 let reloader: ConfigReloader
