@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { roundsOf } from '../../../test/support/process/soak-length.ts'
 import { AppError } from '../../contract/errors.ts'
 import { type GenerationRequest, plainChat, plainRequest } from '../../contract/request.ts'
 import { encodeOpenaiError } from '../openai/errors.ts'
@@ -227,12 +228,12 @@ describe('decodeChat', () => {
           expect((error as AppError).message.length).toBeLessThan(1000)
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: roundsOf(200, 1000) },
     )
   }, 60_000)
 
+  const deep: unknown = JSON.parse(`${'{"a":['.repeat(50_000)}${']}'.repeat(50_000)}`)
   test.each([...chatFields.map(({ name }) => name), 'unknown'])('nesting of any depth in %s is decoded or refused', (name) => {
-    const deep: unknown = JSON.parse(`${'{"a":['.repeat(50_000)}${']}'.repeat(50_000)}`)
     for (const value of [deep, [deep], [{ role: 'user', content: [deep] }]]) {
       try {
         decodeChat({ ...base, [name]: value }, 'x')

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { cutAt, hermes, parseOutput, think, tools } from '../../../test/support/parse-output.ts'
+import { roundsOf } from '../../../test/support/process/soak-length.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import type { OutputFormat } from '../../contract/output-format.ts'
 import { toolFormatNames } from '../formats/format-names.ts'
@@ -91,7 +92,7 @@ describe('any text', { timeout: 120_000 }, () => {
           }
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: roundsOf(250, 1000) },
     )
   })
 
