@@ -71,11 +71,12 @@ function isBuilt(state) {
   return existsSync(program) && existsSync(buildStamp) && readFileSync(buildStamp, 'utf8') === state
 }
 
-/** A hash that changes whenever a source is changed, added, moved or removed. */
+/** A hash that changes whenever what is built is changed, added, moved or removed: tests are not. */
 function sourcesState() {
   const tops = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'].map((name) => join(root, name))
   const hash = createHash('sha256')
-  for (const file of [...tops, ...filesBelow(join(root, 'src'))]) {
+  const sources = filesBelow(join(root, 'src')).filter((file) => !/\.test\.ts$|__fixtures__/.test(file))
+  for (const file of [...tops, ...sources]) {
     const { size, mtimeMs } = statSync(file)
     hash.update(`${relative(root, file)} ${size} ${mtimeMs}\n`)
   }
