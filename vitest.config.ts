@@ -1,15 +1,19 @@
+import { availableParallelism } from 'node:os'
 import { dirname, join, resolve, sep } from 'node:path'
 import { defineConfig, type Plugin } from 'vitest/config'
 import { ensureNode } from './scripts/node.mjs'
+import { LongestFirst } from './test/longest-first.ts'
 
 // Also for `npx vitest`.
 await ensureNode()
+// Tests start hundreds of processes: each reads what the first one compiled.
+process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '.cache', 'compiled')
 
 const sources = join(import.meta.dirname, 'src')
 
 /**
- * Imports of sources become imports of what is built from them: what users run is what is tested, and its processes and threads start in a
- * third of the time that TypeScript takes.
+ * Imports of sources become imports of what is built from them: what users run is what is tested, nothing is transformed for a test, and
+ * its processes and threads start in a third of the time that TypeScript takes.
  */
 const testWhatIsBuilt: Plugin = {
   name: 'test-what-is-built',
@@ -24,26 +28,33 @@ const testWhatIsBuilt: Plugin = {
 
 /** A condition that is polled for comes soon, or never: only a machine with other work makes it late. */
 const expect = { poll: { timeout: 20_000 } }
-/** Model workers spin and soak tests want the machine: one file at a time, and never beside files of another project. */
-const alone = { fileParallelism: false, testTimeout: 60_000, hookTimeout: 60_000, expect }
 const built = { globalSetup: 'test/support/process/built-program.ts', server: { deps: { external: [/\/dist\//] } } }
+/** Their files start processes, and wait for them: more files at a time than there are processors keep a small machine busy. */
+const beside = { ...built, maxWorkers: 3, testTimeout: 120_000, hookTimeout: 120_000, expect }
+/** These measure: nothing runs beside them. */
+const alone = { ...beside, fileParallelism: false }
 
 // `unit` needs nothing but the code; `e2e` starts servers, workers and real clients on loopback; `soak` runs for minutes,
 // `agents` runs coding agents, `v8-habits` shows what V8 does and our code relies on or avoids.
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   test: {
     reporters: ['default', './test/closing-line.ts'],
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
+        // `--mode sources`: without a build, for a watch.
+        ...(mode !== 'sources' && { plugins: [testWhatIsBuilt] }),
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'test/*.test.ts', 'test/protocols/*.test.ts'],
+          ...(mode !== 'sources' && built),
           // Most files need less time than loading their imports anew: they share a process, and leave nothing behind in it.
           isolate: false,
           // A machine may be busy with something else; no test needs a second when it is not.
           testTimeout: 60_000,
           expect,
-          maxWorkers: '100%',
+          // Some files wait for most of their time.
+          maxWorkers: availableParallelism() + 1,
           sequence: { groupOrder: 0 },
         },
       },
@@ -52,23 +63,22 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts', 'test/cases/**/*.test.ts'],
-          ...alone,
-          ...built,
+          ...beside,
           sequence: { groupOrder: 1 },
         },
       },
       {
         plugins: [testWhatIsBuilt],
-        test: { name: 'v8-habits', include: ['test/v8-habits/**/*.test.ts'], ...alone, ...built, sequence: { groupOrder: 4 } },
+        test: { name: 'agents', include: ['test/agents/**/*.test.ts'], ...beside, sequence: { groupOrder: 1 } },
       },
       {
         plugins: [testWhatIsBuilt],
-        test: { name: 'agents', include: ['test/agents/**/*.test.ts'], ...alone, ...built, sequence: { groupOrder: 3 } },
+        test: { name: 'soak', include: ['test/soak/**/*.test.ts'], ...beside, maxWorkers: 2, sequence: { groupOrder: 2 } },
       },
       {
         plugins: [testWhatIsBuilt],
-        test: { name: 'soak', include: ['test/soak/**/*.test.ts'], ...alone, ...built, sequence: { groupOrder: 2 } },
+        test: { name: 'v8-habits', include: ['test/v8-habits/**/*.test.ts'], ...alone, sequence: { groupOrder: 3 } },
       },
     ],
   },
-})
+}))

@@ -45,7 +45,7 @@ for (const path of files.sort()) {
 console.log(`${survivors} of ${count} changes survive`)
 
 function testsFail(): boolean {
-  const args = ['run', '--project', 'unit', '--bail', '1', '--reporter', 'dot', `${folder}/`]
+  const args = ['run', '--mode', 'sources', '--project', 'unit', '--bail', '1', '--reporter', 'dot', `${folder}/`]
   const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
   return spawnSync(process.execPath, [vitest, ...args], { cwd: copy, stdio: 'ignore', timeout: 600_000 }).status !== 0
 }
