@@ -23,6 +23,7 @@ import { createSealer, createSessionHash } from './keys/sealer.ts'
 import { explainListenError } from './listen-error.ts'
 import { LiveConfig } from './live-config.ts'
 import { createStopLog } from './log/log.ts'
+import { openConfiguredTracing } from './log/tracing.ts'
 import { createConfiguredConverter, createConfiguredMedia } from './media.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import { loadOf } from './metrics/model-metrics.ts'
@@ -104,6 +105,7 @@ export async function createApp(
   models.onChange(() => {
     for (const { engine } of models.all()) loadTimes.watch(engine)
   })
+  const traces = openConfiguredTracing({ log, version, env: process.env })
   const metrics = createMetrics({
     readLoad: () =>
       models
@@ -111,6 +113,7 @@ export async function createApp(
         // A server may list hundreds that nobody uses.
         .filter((model) => !isListed(model) || model.engine.state.type !== 'stopped')
         .map((model) => ({ ...loadOf(model), loadSeconds: loadTimes.secondsOf(model.engine) })),
+    readSpans: traces?.counts,
     version,
   })
   const { createScheduler, readLimits } = createKeyLimiting({
@@ -216,6 +219,7 @@ export async function createApp(
     ...(store !== undefined && { store }),
     ...(files !== undefined && { files }),
     ...(siblings !== undefined && { siblings }),
+    ...(traces !== undefined && { tracing: traces.tracing }),
     readLimits,
     ...live.access,
     reasoningFields: settings.reasoningFields,
@@ -265,6 +269,7 @@ export async function createApp(
       await server.drain(shutdownGraceMs, drainDelayMs)
       sharing.close()
       await Promise.all([validator.close(), models.close(), listings.close(), store?.close(), live.close()])
+      await traces?.close()
     },
   }
 }

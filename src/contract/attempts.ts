@@ -1,4 +1,4 @@
-import type { FinishReason, Usage } from './event.ts'
+import type { FinishReason, Usage } from './usage.ts'
 
 /** One attempt at a request, at one server of a remote model. */
 export type AttemptStart = {

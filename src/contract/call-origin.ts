@@ -1,7 +1,5 @@
 import type { Lane } from './scheduler.ts'
-
-/** W3C trace context as sent by the caller. */
-export type TraceContext = { readonly traceparent: string; readonly tracestate?: string }
+import type { RequestTrace } from './tracing.ts'
 
 /** Where a call comes from: what the servers that do it for us may be told of that. */
 export type CallOrigin = {
@@ -9,7 +7,7 @@ export type CallOrigin = {
   readonly id: string
   /** The id of the principal: the name of its key. */
   readonly caller: string
-  readonly trace?: TraceContext
+  readonly trace?: RequestTrace
   /** What the client calls its session. */
   readonly session?: string
   /** Absent: `interactive`. */

@@ -1,9 +1,9 @@
 import type { OnTokensAfterCancel } from '../base/emit.ts'
-import type { TraceContext } from './call-origin.ts'
 import type { AppError } from './errors.ts'
 import type { Principal } from './principal.ts'
 import type { Lane, OnLoading, OnQueued } from './scheduler.ts'
 import type { ServedModel } from './served-model.ts'
+import type { RequestTrace } from './tracing.ts'
 
 /** Why a request was cancelled. */
 export type CancelReason = 'client-gone' | 'requested' | 'deadline' | 'over-budget' | 'unloaded' | 'shutting-down'
@@ -29,7 +29,7 @@ export type RequestContext = {
   readonly onTokensAfterCancel?: OnTokensAfterCancel
   /** Called when the engine has stopped and the slot is free; the reply may take longer. Again after each further run. */
   readonly onWorkEnded?: () => void
-  readonly trace?: TraceContext
+  readonly trace?: RequestTrace
   /** What the client calls its session; several conversations may share one. */
   readonly session?: string
   /** How urgent it is; absent: `interactive`. */

@@ -1,9 +1,9 @@
 import type { Emit } from '../base/emit.ts'
-import type { GenerationRecord } from '../canonical/record.ts'
 import type { RequestContext } from '../contract/context.ts'
 import { AppError } from '../contract/errors.ts'
 import type { GenerationEvent } from '../contract/event.ts'
 import type { MediaReader } from '../contract/media.ts'
+import type { GenerationRecord } from '../contract/record.ts'
 import type { GenerationRequest } from '../contract/request.ts'
 import type { Ticket } from '../contract/scheduler.ts'
 import { withFunctions } from './custom-tools/with-functions.ts'
@@ -53,6 +53,7 @@ type Requests = readonly [GenerationRequest, ...GenerationRequest[]]
 export function generate(deps: GenerateDeps, requests: Requests, context: RequestContext): Generation {
   return {
     async run(emit) {
+      context.trace?.generationBegan?.()
       let { model } = context
       let outcome: Pick<GenerationRecord, 'outcome' | 'usage' | 'timings' | 'finishReasons'> = { outcome: 'engine-failed' }
       try {
@@ -75,7 +76,9 @@ export function generate(deps: GenerateDeps, requests: Requests, context: Reques
         throw error
       } finally {
         const durationMs = deps.now() - context.receivedAtMs
-        deps.record?.({ id: context.id, caller: context.principal.id, model: model.id, durationMs, ...outcome })
+        const record = { id: context.id, caller: context.principal.id, model: model.id, durationMs, ...outcome }
+        deps.record?.(record)
+        context.trace?.generationEnded?.(record)
       }
     },
   }

@@ -3,6 +3,7 @@ import type { FleetObserver } from '../../contract/attempts.ts'
 import type { Lane } from '../../contract/scheduler.ts'
 import type { Fallback } from '../../core/fallback.ts'
 import type { Metrics } from '../../http/run/metrics.ts'
+import type { SpanCounts } from '../../telemetry/exporter.ts'
 import { addMetric } from './exposition.ts'
 import { addGenerationMetrics } from './generation-metrics.ts'
 import { addModelMetrics, type ReadLoad } from './model-metrics.ts'
@@ -13,6 +14,8 @@ type MetricsOptions = {
   /** Called when the metrics are rendered. */
   readonly readLoad: ReadLoad
   readonly version: string
+  /** What became of spans; absent: none are recorded. */
+  readonly readSpans?: (() => SpanCounts) | undefined
   /** Also reports memory, event loop delay and the like of this process. */
   readonly processMetrics?: boolean
 }
@@ -43,7 +46,7 @@ type AppMetrics = Metrics & {
 const misnamed = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total']
 
 /** Declares every metric once. docs/metrics.md lists them. */
-export function createMetrics({ readLoad, version, processMetrics = true }: MetricsOptions): AppMetrics {
+export function createMetrics({ readLoad, version, readSpans, processMetrics = true }: MetricsOptions): AppMetrics {
   const registry = new Registry()
   const httpRequests = addCounter(registry, {
     name: 'dragoman_http_requests_total',
@@ -74,6 +77,18 @@ export function createMetrics({ readLoad, version, processMetrics = true }: Metr
   })
   const models = addModelMetrics(registry, readLoad)
   const replicas = addReplicaMetrics(registry, readLoad)
+  addMetric(
+    registry,
+    {
+      type: 'counter',
+      name: 'dragoman_trace_spans_total',
+      help: 'Spans by what became of them: exported, dropped (the collector is too slow) or failed (it did not take them).',
+      labelNames: ['outcome'],
+    },
+    function* () {
+      for (const [outcome, count] of Object.entries(readSpans?.() ?? {})) yield [{ outcome }, count]
+    },
+  )
   addMetric(
     registry,
     {

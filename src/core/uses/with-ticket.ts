@@ -15,6 +15,7 @@ export async function withTicket<T>(
 ): Promise<T> {
   context.signal.throwIfAborted()
   const { id, engine, scheduler } = context.model
+  context.trace?.servedBy?.(id)
   const ticket = scheduler.enter(context, use)
   try {
     return await work({ id, engine, ticket })

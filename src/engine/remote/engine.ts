@@ -315,10 +315,13 @@ class RemoteEngine implements Engine {
       grammars: new GrammarCompiler(),
       templates,
       prompts: new OwnPrompts({ id, readTemplate, addsBos, toolFormat }),
-      headersOf: ({ origin, prompt, forwarded }, { endpoint, upstream }) =>
+      headersOf: ({ origin, prompt, forwarded }, { endpoint, upstream, trace }) =>
         origin === undefined
           ? {}
-          : callHeaders({ origin, prompt, forwarded, endpoint, kind: upstream.profile.name }, { router, objectives, hash }),
+          : callHeaders(
+              { origin, trace, prompt, forwarded, endpoint, kind: upstream.profile.name },
+              { router, objectives, hash },
+            ),
       budget: new RetryBudget(),
       observer,
       now,

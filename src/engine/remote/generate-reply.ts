@@ -1,4 +1,5 @@
 import { type Emit, inTurn, WatchedEmit } from '../../base/emit.ts'
+import type { CallOrigin } from '../../contract/call-origin.ts'
 import type { CallerKeys } from '../../contract/caller-keys.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
@@ -30,7 +31,7 @@ export type GenerationDeps = RetryDeps & {
   /** What a request to this replica says of where it comes from. */
   headersOf(
     request: Pick<GenerationRequest, 'origin'> & Partial<Pick<GenerationRequest, 'prompt' | 'forwarded'>>,
-    replica: Pick<AcquiredReplica, 'endpoint' | 'upstream'>,
+    replica: Pick<ReplicaAttempt, 'endpoint' | 'upstream' | 'trace'>,
   ): Readonly<Record<string, string>>
 }
 
@@ -109,6 +110,10 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
 
   get callerKeys(): CallerKeys | undefined {
     return this.#plan.request.callerKeys
+  }
+
+  get origin(): CallOrigin | undefined {
+    return this.#plan.request.origin
   }
 
   /** A replica was to continue what another had begun. */

@@ -7,7 +7,7 @@ import type { Turn } from '../../responses/session.ts'
 import { callerOf } from '../access/caller.ts'
 import { factFields, type GenerationFacts, noteEvent } from '../reply/generation-facts.ts'
 import type { ServerDeps } from '../run/deps.ts'
-import { clientIdsOf, stoppedBy } from '../run/open-run.ts'
+import { beginSpan, clientIdsOf, namesOf, stoppedBy } from '../run/open-run.ts'
 import { logResponseFailure, unseenFields } from './stream-response.ts'
 
 /** The responses of one socket: each is registered in cancellations and has its line in the log, like a request. */
@@ -23,10 +23,11 @@ export function createTurns(deps: ServerDeps, request: FastifyRequest) {
     running.add(handle)
     const receivedAtMs = now()
     const facts: GenerationFacts = { generationId: id }
+    const span = beginSpan(deps.tracing, request)
     let isOk = true
     let run: ResponseRun | undefined
     return {
-      caller: { id, principal, receivedAtMs, ...stoppedBy(handle), ...clientIdsOf(request, keys) },
+      caller: { id, principal, receivedAtMs, ...stoppedBy(handle), ...clientIdsOf(request, keys, span) },
       accepted(accepted) {
         run = accepted
         const { decoded, context } = run.parts
@@ -46,6 +47,7 @@ export function createTurns(deps: ServerDeps, request: FastifyRequest) {
       close() {
         handle.close()
         running.delete(handle)
+        span?.replied({ status: isOk ? 200 : 500, goesOn: false, ...namesOf(facts) })
         const fields = {
           requestId: request.id,
           key: principal.id,

@@ -8,6 +8,7 @@ import type { SealerOf } from '../../contract/sealer.ts'
 import type { ServedModel } from '../../contract/served-model.ts'
 import type { Siblings } from '../../contract/siblings.ts'
 import type { Store } from '../../contract/store.ts'
+import type { Tracing } from '../../contract/tracing.ts'
 import type { Cancellations } from '../../core/cancel/cancellations.ts'
 import type { GenerateDeps } from '../../core/generate.ts'
 import type { PresetSwitch } from '../../core/presets/preset-switch.ts'
@@ -98,6 +99,8 @@ export type ServerDeps = GenerateDeps &
     readonly repeats?: Repeats
     readonly log: Logger
     readonly metrics: Metrics
+    /** Records spans of requests; absent: nothing is recorded. */
+    readonly tracing?: Tracing
     readonly version: string
   }
 

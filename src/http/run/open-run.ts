@@ -1,9 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { TraceContext } from '../../contract/call-origin.ts'
 import type { CancelKeys, RequestContext } from '../../contract/context.ts'
+import type { RequestSpan, TraceContext } from '../../contract/tracing.ts'
 import type { RunHandle } from '../../core/cancel/cancellations.ts'
 import { readCancelKeys } from '../../dialect/wire/cancel-keys.ts'
 import { callerOf } from '../access/caller.ts'
+import type { GenerationFacts } from '../reply/generation-facts.ts'
 import { reportLoad } from '../reply/load-place.ts'
 import { reportPlace } from '../reply/queue-place.ts'
 import { whenClosed } from '../reply/when-closed.ts'
@@ -27,7 +28,7 @@ type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply
  * when it has ended.
  */
 export function openRun(
-  { cancellations, now }: Pick<ServerDeps, 'cancellations' | 'now'>,
+  { cancellations, now, tracing }: Pick<ServerDeps, 'cancellations' | 'now' | 'tracing'>,
   { request, reply }: Exchange,
   { id, body }: { readonly id: string; readonly body?: unknown },
 ): OpenRun {
@@ -35,9 +36,12 @@ export function openRun(
   const principal = callerOf(request)
   const keys = readCancelKeys({ headers: request.headers, body })
   const handle = cancellations.open({ id, owner: principal.id, ...keys })
+  const span = beginSpan(tracing, request)
   let isDetached = false
   whenClosed(raw, () => {
-    if (!isDetached && !raw.writableFinished) handle.cancel('client-gone')
+    const hasLeft = !raw.writableFinished
+    if (!isDetached && hasLeft) handle.cancel('client-gone')
+    span?.replied({ status: hasLeft ? 499 : raw.statusCode, goesOn: isDetached, ...namesOf(request.generation) })
   })
   return {
     caller: {
@@ -47,7 +51,7 @@ export function openRun(
       onQueued: reportPlace(request, reply),
       onLoading: reportLoad(request, reply),
       ...stoppedBy(handle),
-      ...clientIdsOf(request, keys),
+      ...clientIdsOf(request, keys, span),
     },
     handle,
     detach: () => {
@@ -69,12 +73,25 @@ export function stoppedBy(
   }
 }
 
-/** What the client calls its trace and its session. */
+/** The span of a request; undefined where it is not recorded. */
+export function beginSpan(tracing: ServerDeps['tracing'], request: FastifyRequest): RequestSpan | undefined {
+  if (tracing === undefined) return undefined
+  const { url: route = 'unmatched' } = request.routeOptions
+  return tracing.begin({ method: request.method, route, key: callerOf(request).id, parent: readTrace(request) })
+}
+
+/** The names of a generation that its span has. */
+export function namesOf(facts: GenerationFacts | undefined) {
+  return { replyId: facts?.generationId, requestedModel: facts?.requestedModel }
+}
+
+/** The trace, which is the client's where no span is recorded, and what the client calls its session. */
 export function clientIdsOf(
   request: FastifyRequest,
   { sessionId: session }: CancelKeys,
+  span: RequestSpan | undefined,
 ): Pick<CallerContext, 'trace' | 'session'> {
-  const trace = readTrace(request)
+  const trace = span ?? readTrace(request)
   return { ...(trace !== undefined && { trace }), ...(session !== undefined && { session }) }
 }
 

@@ -13,12 +13,12 @@ import {
 import { stubEngine } from '../../../test/support/upstream/stub-engine.ts'
 import { hashApiKey } from '../../app/keys/api-key-file.ts'
 import type { Emit } from '../../base/emit.ts'
-import type { GenerationRecord } from '../../canonical/record.ts'
 import type { DecodedCall, Dialect } from '../../contract/dialect.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import { field } from '../../contract/field.ts'
 import { allScopes } from '../../contract/principal.ts'
+import type { GenerationRecord } from '../../contract/record.ts'
 import { plainRequest } from '../../contract/request.ts'
 
 const usage: EngineEvent = {

@@ -1,3 +1,5 @@
+import type { CallOrigin } from '../../../contract/call-origin.ts'
+import type { TraceContext } from '../../../contract/tracing.ts'
 import type { AcquiredReplica, Replicas } from './replicas.ts'
 import type { Progress, RetryState } from './retry-rule.ts'
 
@@ -12,13 +14,19 @@ export type MovableAttempt = {
 }
 
 /** The replica of an attempt. */
-export type ReplicaAttempt = AcquiredReplica & Pick<MovableAttempt, 'signal' | 'begun'>
+export type ReplicaAttempt = AcquiredReplica &
+  Pick<MovableAttempt, 'signal' | 'begun'> & {
+    /** The place of the attempt in its trace; absent: that of the request. */
+    readonly trace?: TraceContext
+  }
 
 /** What a task says of its attempts. */
 export type MovableTask = {
   /** Not generation (tokenizing, say): its success does not show that the replica generates. */
   readonly isAuxiliary: boolean
   readonly signal: AbortSignal
+  /** Absent: the engine itself. */
+  readonly origin?: CallOrigin | undefined
   /** Those of its prompt: a replica may have them in its cache, and by them its time to the first token is judged. */
   readonly promptTokens?: number
   /** How far the reply has come when an attempt failed; undefined when the failure was not the replica's. */

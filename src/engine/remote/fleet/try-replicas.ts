@@ -75,7 +75,7 @@ export async function tryReplicas<T>(deps: RetryDeps, task: ReplicaTask<T>): Pro
     replica.release(outcome)
     settle?.(end.type !== 'failed' || signal.aborted, now())
     settle = undefined
-    watch?.ended(replica, end, outcome)
+    watch?.ended(end, outcome)
     if (end.type === 'answered') blame(suspects, replica, () => true)
     if (end.type !== 'failed') return end.value
     signal.throwIfAborted()

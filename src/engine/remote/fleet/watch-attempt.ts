@@ -1,11 +1,14 @@
-import type { AttemptEnd, AttemptOutcome, FleetObserver } from '../../../contract/attempts.ts'
+import type { AttemptEnd, AttemptOutcome, AttemptStart, FleetObserver } from '../../../contract/attempts.ts'
+import type { CallOrigin } from '../../../contract/call-origin.ts'
 import { AppError } from '../../../contract/errors.ts'
 import type { EngineEvent, FinishReason, Usage } from '../../../contract/event.ts'
+import type { AttemptSpan } from '../../../contract/tracing.ts'
 import { isCapabilityError } from '../servers/check-upstream.ts'
+import type { Endpoint } from '../transport/client.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 import { hostOf } from '../transport/upstream-url.ts'
+import type { ReplicaAttempt } from './movable-attempt.ts'
 import type { RequestOutcome } from './pool.ts'
-import type { AcquiredReplica } from './replicas.ts'
 
 export type WatchDeps = { readonly observer?: FleetObserver | undefined; now(): number }
 
@@ -18,25 +21,37 @@ type Ended =
   | { readonly type: 'not-sent' }
   | { readonly type: 'failed'; readonly error: unknown }
 
-/** The attempts at one request, one after the other, as observers see them. */
+type WatchedTask = {
+  readonly isAuxiliary: boolean
+  readonly signal: AbortSignal
+  readonly origin?: CallOrigin | undefined
+}
+
+/** The attempts at one request, one after the other, as metrics and traces see them. */
 export class WatchedAttempts {
-  readonly #deps: WatchDeps & { readonly observer: FleetObserver }
-  readonly #signal: AbortSignal
+  readonly #deps: WatchDeps
+  readonly #task: WatchedTask
+  #start: AttemptStart | undefined = undefined
+  #span: AttemptSpan | undefined = undefined
   #retry = 0
   #beganMs = 0
   #firstMs: number | undefined = undefined
 
-  constructor(deps: WatchDeps & { readonly observer: FleetObserver }, signal: AbortSignal) {
+  constructor(deps: WatchDeps, task: WatchedTask) {
     this.#deps = deps
-    this.#signal = signal
+    this.#task = task
   }
 
   /** An attempt begins. Returns the replica, whose reply is noted when it begins. */
-  began<Replica extends AcquiredReplica>(replica: Replica): Replica {
+  began(replica: ReplicaAttempt): ReplicaAttempt {
+    const { endpoint, upstream } = replica
     this.#beganMs = this.#deps.now()
     this.#firstMs = undefined
+    this.#start = { server: hostAt(endpoint), kind: upstream.profile.name, model: upstream.model, retry: this.#retry }
+    this.#span = this.#task.origin?.trace?.beginAttempt?.(this.#start)
     return {
       ...replica,
+      ...(this.#span !== undefined && { trace: this.#span.context }),
       confirm: () => {
         this.#firstMs ??= this.#deps.now()
         replica.confirm()
@@ -45,27 +60,34 @@ export class WatchedAttempts {
   }
 
   /** It has ended; where nothing was sent, it was none. */
-  ended({ endpoint, upstream }: AcquiredReplica, end: Ended, outcome: RequestOutcome): void {
-    if (end.type === 'not-sent' || (end.type === 'failed' && isCapabilityError(end.error))) return
-    this.#deps.observer.attemptEnded({
-      server: hostOf(endpoint.url),
-      kind: upstream.profile.name,
-      model: upstream.model,
-      retry: this.#retry,
-      ...howEnded(end, outcome, this.#signal),
+  ended(end: Ended, outcome: RequestOutcome): void {
+    if (this.#start === undefined || end.type === 'not-sent' || (end.type === 'failed' && isCapabilityError(end.error))) return
+    const ended: AttemptEnd = {
+      ...howEnded(end, outcome, this.#task.signal),
       ...(this.#firstMs !== undefined && { firstChunkMs: this.#firstMs - this.#beganMs }),
       ...(end.type === 'answered' && end.facts),
-    })
+    }
+    this.#deps.observer?.attemptEnded({ ...this.#start, ...ended })
+    this.#span?.end(ended)
     this.#retry += 1
   }
 }
 
 /** Undefined where nobody wants to hear of the attempts. */
-export function watchAttempts(
-  { observer, now }: WatchDeps,
-  { isAuxiliary, signal }: { readonly isAuxiliary: boolean; readonly signal: AbortSignal },
-): WatchedAttempts | undefined {
-  return observer === undefined || isAuxiliary ? undefined : new WatchedAttempts({ observer, now }, signal)
+export function watchAttempts(deps: WatchDeps, task: WatchedTask): WatchedAttempts | undefined {
+  const isWatched = deps.observer !== undefined || task.origin?.trace?.beginAttempt !== undefined
+  return isWatched && !task.isAuxiliary ? new WatchedAttempts(deps, task) : undefined
+}
+
+/** Parsing a URL takes longer than all else here. */
+const hosts = new WeakMap<Endpoint, string>()
+
+function hostAt(endpoint: Endpoint): string {
+  const known = hosts.get(endpoint)
+  if (known !== undefined) return known
+  const host = hostOf(endpoint.url)
+  hosts.set(endpoint, host)
+  return host
 }
 
 /** What the last events of a reply say. */

@@ -1,7 +1,8 @@
-import type { CallOrigin, TraceContext } from '../../../contract/call-origin.ts'
+import type { CallOrigin } from '../../../contract/call-origin.ts'
 import { bytesOf } from '../../../contract/media.ts'
 import type { GenerationRequest, Prompt } from '../../../contract/request.ts'
 import type { Lane } from '../../../contract/scheduler.ts'
+import type { TraceContext } from '../../../contract/tracing.ts'
 import type { Endpoint } from '../transport/client.ts'
 import type { ProfileName } from './profile.ts'
 import { providerAt } from './providers.ts'
@@ -22,6 +23,8 @@ export type OutgoingCall = {
   readonly endpoint: Pick<Endpoint, 'url' | 'isRouter'>
   readonly kind: ProfileName
   readonly origin: CallOrigin
+  /** Its place in the trace; absent: that of the request. */
+  readonly trace?: TraceContext | undefined
   /** What the call continues, where its caller names no session. */
   readonly prompt?: Prompt | undefined
   readonly forwarded?: GenerationRequest['forwarded']
@@ -34,13 +37,13 @@ const exchanges = new WeakMap<CallOrigin, number>()
 
 /** The headers of one exchange about its request, besides those of its protocol. */
 export function callHeaders(call: OutgoingCall, options: CallHeaderOptions): Readonly<Record<string, string>> {
-  const { origin, endpoint, kind } = call
+  const { origin, endpoint, kind, trace = origin.trace } = call
   const count = (exchanges.get(origin) ?? 0) + 1
   exchanges.set(origin, count)
   const isProvider = providers.has(kind) || providerAt(endpoint.url) !== undefined
   return {
     'x-request-id': count === 1 ? origin.id : `${origin.id}-${count}`,
-    ...traceHeaders(origin.trace, isProvider),
+    ...traceHeaders(trace, isProvider),
     ...(endpoint.isRouter === true && !isProvider && forRouter(call, options)),
   }
 }

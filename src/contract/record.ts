@@ -1,5 +1,5 @@
-import type { ErrorCode } from '../contract/errors.ts'
-import type { FinishReason, Timings, Usage } from '../contract/event.ts'
+import type { ErrorCode } from './errors.ts'
+import type { FinishReason, Timings, Usage } from './usage.ts'
 
 /** The record of an ended generation. */
 export type GenerationRecord = {

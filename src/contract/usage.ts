@@ -1,0 +1,37 @@
+/**
+ * Why a choice ended. `length`: the request's token limit; `context-full`: the model's context; `refusal`: the model declined;
+ * `cancelled`: stopped on request, keeping the output; `end-of-message`: the model waits for a tool within its turn (Llama's
+ * `<|eom_id|>`); `paused`: a server interrupted a long turn, to be continued.
+ */
+export type FinishReason =
+  | 'stop'
+  | 'length'
+  | 'context-full'
+  | 'tool-calls'
+  | 'content-filter'
+  | 'refusal'
+  | 'cancelled'
+  | 'end-of-message'
+  | 'paused'
+
+/** Token counts of a whole request, over all choices; the prompt counts once. */
+export type Usage = {
+  readonly inputTokens: number
+  /** The part of `inputTokens` that came from a cache. */
+  readonly cachedInputTokens: number
+  readonly outputTokens: number
+  readonly reasoningTokens: number
+  /** With speculative decoding: the tokens that were drafted, and those of them that the model chose too. */
+  readonly drafts?: { readonly proposed: number; readonly accepted: number }
+}
+
+/** Durations of the phases, in milliseconds; absent where the engine cannot measure. */
+export type Timings = {
+  readonly queueMs?: number
+  readonly loadMs?: number
+  readonly templateMs?: number
+  readonly prefillMs?: number
+  /** From the request's arrival to its first generated text. */
+  readonly firstTokenMs?: number
+  readonly decodeMs?: number
+}

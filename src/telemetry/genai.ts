@@ -1,0 +1,84 @@
+import type { AttemptEnd, AttemptStart } from '../contract/attempts.ts'
+import type { GenerationRecord } from '../contract/record.ts'
+import type { ArrivedRequest, SentReply } from '../contract/tracing.ts'
+import type { Usage } from '../contract/usage.ts'
+import type { Attributes } from './otlp.ts'
+
+/** OpenTelemetry's name of what a route does; undefined for a route that is no use of a model. */
+export function operationOf(route: string): string | undefined {
+  if (/\/embed(dings?)?$/.test(route)) return 'embeddings'
+  if (/\/(chat\/completions|messages|responses)$/.test(route)) return 'chat'
+  return /\/completions?$/.test(route) ? 'text_completion' : undefined
+}
+
+/** What is known of a request when its span ends. */
+export type RequestFacts = {
+  readonly request: ArrivedRequest
+  readonly reply: SentReply
+  readonly operation: string | undefined
+  readonly model: string | undefined
+  readonly record: GenerationRecord | undefined
+}
+
+/** The attributes of a request's span: by OpenTelemetry's conventions for generative AI and HTTP. No texts of prompts or replies. */
+export function requestAttributes({ request, reply, operation, model, record }: RequestFacts): Attributes {
+  const { timings } = record ?? {}
+  return {
+    'http.request.method': request.method,
+    'http.route': request.route,
+    'http.response.status_code': reply.status,
+    'dragoman.key': request.key,
+    'error.type': errorOf(reply, record),
+    ...(operation !== undefined && {
+      'gen_ai.operation.name': operation,
+      'gen_ai.provider.name': 'dragoman',
+      'gen_ai.request.model': reply.requestedModel?.slice(0, 200) ?? model,
+      'gen_ai.response.model': model,
+      'gen_ai.response.id': reply.replyId,
+      'gen_ai.response.finish_reasons': record?.finishReasons,
+      'gen_ai.response.time_to_first_chunk': seconds(timings?.firstTokenMs),
+      'dragoman.queue.duration': seconds(timings?.queueMs),
+      ...usageAttributes(record?.usage),
+    }),
+  }
+}
+
+/** The attributes of the span of an attempt at a server. */
+export function attemptAttributes(operation: string | undefined, start: AttemptStart, end: AttemptEnd): Attributes {
+  const [, host = start.server, port] = /^(.*?)(?::(\d+))?$/.exec(start.server) ?? []
+  const status = /^\d{3}$/.test(end.error ?? '') ? Number(end.error) : undefined
+  return {
+    'gen_ai.operation.name': operation,
+    'gen_ai.provider.name': start.kind,
+    'gen_ai.request.model': start.model,
+    'server.address': host,
+    'server.port': port === undefined ? undefined : Number(port),
+    'http.request.resend_count': start.retry === 0 ? undefined : start.retry,
+    'http.response.status_code': end.outcome === 'ok' ? 200 : status,
+    'error.type': end.error,
+    'gen_ai.response.finish_reasons': end.finishReasons,
+    'gen_ai.response.time_to_first_chunk': seconds(end.firstChunkMs),
+    ...usageAttributes(end.usage),
+  }
+}
+
+function usageAttributes(usage: Usage | undefined): Attributes {
+  if (usage === undefined) return {}
+  return {
+    'gen_ai.usage.input_tokens': usage.inputTokens,
+    'gen_ai.usage.output_tokens': usage.outputTokens,
+    'gen_ai.usage.cache_read.input_tokens': usage.cachedInputTokens,
+    'gen_ai.usage.reasoning.output_tokens': usage.reasoningTokens,
+  }
+}
+
+/** The code of the failure, or the status of a reply without a generation; undefined for a good reply. */
+export function errorOf({ status }: SentReply, record: GenerationRecord | undefined): string | undefined {
+  if (record !== undefined && record.outcome !== 'ok') return record.outcome
+  if (status === 499) return 'cancelled'
+  return status >= 400 ? String(status) : undefined
+}
+
+function seconds(ms: number | undefined): number | undefined {
+  return ms === undefined ? undefined : ms / 1000
+}
