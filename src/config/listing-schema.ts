@@ -1,7 +1,8 @@
 import { z } from 'zod'
+import { apiKeyEnv, serverUrl } from './endpoints-schema.ts'
 import { modelLimits } from './limits-schema.ts'
 import { fallback, maxQueued, samplingDefaults } from './model-fields.ts'
-import { apiKeyEnv, probe, remoteSlots, serverKind, serverUrl } from './remote-schema.ts'
+import { probe, remoteSlots, serverKind } from './remote-schema.ts'
 
 const pattern = z.string().regex(/^[^\s\p{Cc}]+$/u, 'must be a name without spaces, in which * matches any text')
 

@@ -98,8 +98,12 @@ function builtinConfig(): ModelConfig {
 export function resolveModelPaths(model: ModelConfig, folders: Folders): ModelConfig {
   const template = model.chatTemplate === undefined ? {} : { chatTemplate: resolvePath(model.chatTemplate, folders) }
   switch (model.engine) {
-    case 'remote':
-      return { ...model, ...template }
+    case 'remote': {
+      const endpoints = model.endpoints.map((entry) => {
+        return entry.file === undefined ? entry : { ...entry, file: resolvePath(entry.file, folders) }
+      })
+      return { ...model, ...template, endpoints }
+    }
     case 'llama': {
       const source = locateAll(model.source, folders)
       return { ...model, ...template, ...resolveAdapters(model, folders), ...resolveDraft(model, folders), source }

@@ -102,6 +102,7 @@ function variantsOf(schema: z.core.JSONSchema._JSONSchema): JsonSchema[] {
 }
 
 function isVariantOf(schema: JsonSchema, value: unknown): boolean {
+  if ((schema.type === 'array') !== Array.isArray(value)) return false
   const { from, engine } = schema.properties ?? {}
   if (isListing(value) ? engine !== undefined : from !== undefined) return false
   return Object.entries(schema.properties ?? {}).every(([key, property]) => {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { serviceKinds } from '../contract/services.ts'
+import { endpoints } from './endpoints-schema.ts'
 import { modelLimits } from './limits-schema.ts'
 import {
   aliases,
@@ -35,19 +36,6 @@ const routers = ['auto', 'llm-d', 'vllm-router', 'sglang-router', 'smg', 'ray', 
 
 const objective = z.string().regex(/^[\x21-\x7e]{1,253}$/, 'must be the name of an InferenceObjective')
 
-/** The address of a server. */
-export const serverUrl = z
-  .url({ protocol: /^https?$/, error: 'must be a URL such as http://10.0.0.1:8000/v1' })
-  .refine((url) => !/[#@]/.test(url), 'must not contain a user, password or #; set apiKeyEnv for a key')
-  .transform((url) => url.replace(/\/+$/, ''))
-  .describe("The base URL of the server's API, usually ending in `/v1`.")
-
-/** Where the key of a server is. */
-export const apiKeyEnv = z
-  .string()
-  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable')
-  .describe('The environment variable that contains the API key of the server.')
-
 /** What a server is. */
 export const serverKind = z
   .enum(serverKinds)
@@ -63,40 +51,29 @@ export const probe = z
 /** Requests on all servers of a model. */
 export const remoteSlots = count.default(256).describe('Requests in progress at the same time, on all replicas together.')
 
-const endpoint = z
-  .strictObject({
-    url: serverUrl,
-    apiKeyEnv: apiKeyEnv.exactOptional(),
-    weight: z.number().positive().default(1).describe('Its share of the load: 2 gets twice the tokens of 1.'),
-    upstreamModel: z
-      .string()
-      .min(1)
-      .exactOptional()
-      .describe('Its name for the model, where it differs from that of the others.'),
-    kind: z
-      .enum(['server', 'router'])
-      .default('server')
-      .describe(
-        '`router`: it balances servers of its own, such as llm-d, vLLM Router or Ray Serve. `server` says what these are.',
-      ),
-  })
-  .describe('One replica.')
-
 /** A model on servers that are already running. */
 export const remoteModel = z
   .strictObject({
     engine: z.literal('remote').describe('A model on one or more servers, such as vLLM, SGLang, llama-server or a provider.'),
     id: modelId,
-    endpoints: z
-      .array(endpoint)
-      .min(1)
-      .check(({ value, issues }) => {
-        for (const [index, { url }] of value.entries()) {
-          if (value.findIndex((other) => other.url === url) === index) continue
-          issues.push({ code: 'custom', path: [index, 'url'], message: `'${url}' is listed twice`, input: value })
-        }
+    endpoints,
+    drainMs: z
+      .int()
+      .min(0)
+      .default(30_000)
+      .describe(
+        'How long the requests of a server that is gone from `endpoints` may take to end there; then they are continued elsewhere.',
+      ),
+    whenEmpty: z
+      .strictObject({
+        holdMs: z
+          .int()
+          .min(0)
+          .default(300_000)
+          .describe('How long a request waits for the first server; then it fails with status 503 and `Retry-After`.'),
       })
-      .describe('The replicas: servers that all have the same model.'),
+      .prefault({})
+      .describe('While `dns`, `file` or `kubernetes` find no server: the model stays ready, and requests wait.'),
     server: serverKind,
     router: z
       .enum(routers)

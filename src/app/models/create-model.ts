@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { limitsOf } from '../../config/limits-schema.ts'
 import type { LoadedConfig } from '../../config/load.ts'
 import type { ConfiguredModel } from '../../config/models.ts'
+import type { RemoteModelConfig } from '../../config/schema.ts'
 import type { FleetObserver } from '../../contract/attempts.ts'
 import type { Engine } from '../../contract/engine.ts'
 import type { MediaConverter } from '../../contract/media-converter.ts'
@@ -32,6 +33,8 @@ export type Registered = ServedModel & {
   readonly isAwaitingFile: boolean
   /** What it was made from; absent for an engine of the caller's. */
   readonly config: ConfiguredModel | undefined
+  /** Checks other endpoints of a remote model; the function that it returns makes the engine use them. */
+  readonly follow?: (config: RemoteModelConfig) => () => void
 }
 
 /** Receives progress of the start, such as for a terminal. */
@@ -65,7 +68,7 @@ type ModelFactory = {
 export function createModel(config: ConfiguredModel, factory: ModelFactory): Registered {
   const { id, aliases, load, required, standIn, slots, maxQueued } = config
   const waits = { file: false }
-  const engine = createEngine(config, factory, waits)
+  const { engine, follow } = createEngine(config, factory, waits)
   const scheduler = factory.createScheduler({ id, slots, maxQueued, engine })
   const resident = factory.sharing.add(config, engine)
   return {
@@ -81,6 +84,7 @@ export function createModel(config: ConfiguredModel, factory: ModelFactory): Reg
       return waits.file
     },
     engine,
+    ...(follow !== undefined && { follow }),
     limits: limitsOf(factory.limits, config.limits),
     ...(config.fallback !== undefined && { fallback: config.fallback }),
     scheduler: resident?.gate(scheduler) ?? scheduler,
@@ -149,15 +153,19 @@ function filesOf(
   }
 }
 
-function createEngine(config: ConfiguredModel, factory: ModelFactory, waits: { file: boolean }): Engine {
+function createEngine(
+  config: ConfiguredModel,
+  factory: ModelFactory,
+  waits: { file: boolean },
+): Pick<Registered, 'engine' | 'follow'> {
   switch (config.engine) {
     case 'llama':
-      return createLlama(config, { ...factory, locateFiles: filesOf(config, factory, waits) })
+      return { engine: createLlama(config, { ...factory, locateFiles: filesOf(config, factory, waits) }) }
     case 'llama-server':
-      return createLlamaServer(config, { ...factory, locateFiles: filesOf(config, factory, waits) })
+      return { engine: createLlamaServer(config, { ...factory, locateFiles: filesOf(config, factory, waits) }) }
     case 'remote':
       return createRemote(config, { ...factory, observer: factory.fleetObserver(config.id) })
     case 'fake':
-      return createFakeEngine(config)
+      return { engine: createFakeEngine(config) }
   }
 }

@@ -2,9 +2,10 @@ import type { Logger } from 'pino'
 import type { RemoteModelConfig } from '../../config/schema.ts'
 import type { FleetObserver } from '../../contract/attempts.ts'
 import type { Engine } from '../../contract/engine.ts'
-import { AppError } from '../../contract/errors.ts'
 import type { MediaConverter } from '../../contract/media-converter.ts'
+import { type EndpointSource, ReplaceableSource } from '../../engine/remote/endpoints/source.ts'
 import { createRemoteEngine } from '../../engine/remote/engine.ts'
+import { createEndpointSource } from './create-endpoint-source.ts'
 import type { Drains } from './drains.ts'
 import { readModelTemplate } from './read-model-template.ts'
 
@@ -19,22 +20,36 @@ type Surroundings = {
   readonly drains?: Drains
 }
 
-/** The engine of a remote model. Throws `invalid-request` for an API key that is not in the environment. */
-export function createRemote(
+type RemoteModel = {
+  readonly engine: Engine
+  /** Takes the endpoints of another configuration; the function that it returns makes the engine follow them. */
+  follow(config: RemoteModelConfig): () => void
+}
+
+/** The engine of a remote model. Throws `invalid-request`, as `follow` does, for an API key that is not in the environment. */
+export function createRemote(config: RemoteModelConfig, given: Surroundings): RemoteModel {
+  const { log, env = process.env } = given
+  const source = new ReplaceableSource(createEndpointSource(config, { log, env }))
+  return {
+    engine: createEngine(config, source, given),
+    follow: (changed) => {
+      const next = createEndpointSource(changed, { log, env })
+      return () => source.replace(next)
+    },
+  }
+}
+
+function createEngine(
   config: RemoteModelConfig,
-  { log, converter, hash, observer, drains, env = process.env }: Surroundings,
+  endpoints: EndpointSource,
+  { log, converter, hash, observer, drains }: Surroundings,
 ): Engine {
-  const { id, endpoints, server, protocol, upstreamModel, contextLength, toolFormat, slots, defaults, chatTemplate, addsBos } =
-    config
+  const { id, server, protocol, upstreamModel, contextLength, toolFormat, slots, defaults, chatTemplate, addsBos } = config
   return createRemoteEngine({
     id,
-    endpoints: endpoints.map(({ url, apiKeyEnv, weight, kind, upstreamModel: ownName }) => ({
-      url,
-      weight,
-      ...(ownName !== undefined && { upstreamModel: ownName }),
-      ...(kind === 'router' && { isRouter: true as const }),
-      ...readKey(apiKeyEnv, { user: `model '${id}'`, env }),
-    })),
+    endpoints,
+    drainMs: config.drainMs,
+    holdMs: config.whenEmpty.holdMs,
     router: config.router,
     ...(config.objectives !== undefined && { objectives: config.objectives }),
     ...(hash !== undefined && { hash }),
@@ -55,15 +70,4 @@ export function createRemote(
     ...(toolFormat !== undefined && toolFormat !== 'auto' && { toolFormat }),
     ...(defaults !== undefined && { sampling: defaults }),
   })
-}
-
-/** The key in a variable. Throws `invalid-request` where it is not set; `user` is what needs it. */
-export function readKey(
-  name: string | undefined,
-  { user, env }: { readonly user: string; readonly env: NodeJS.ProcessEnv },
-): { readonly apiKey?: string } {
-  if (name === undefined) return {}
-  const apiKey = env[name]
-  if (apiKey !== undefined && apiKey !== '') return { apiKey }
-  throw new AppError('invalid-request', `${user} needs the environment variable ${name}, which is not set`)
 }

@@ -74,3 +74,24 @@ test('a name that a model from elsewhere has is refused, before anything is crea
   )
   expect(create).not.toHaveBeenCalled()
 })
+
+test('a remote model follows other endpoints with the same engine, when nothing else has failed', () => {
+  const remote = (...urls: readonly string[]) =>
+    modelSchema.parse({ engine: 'remote', id: 'r', endpoints: urls.map((url) => ({ url })) })
+  const { create, models, change } = open(remote('http://a/v1'), config('b'))
+  const followed: unknown[] = []
+  const follow = (next: { readonly endpoints: unknown }) => () => void followed.push(next.endpoints)
+  const all = models.map((model) => ({ ...model, follow }))
+  const next = remote('http://a/v1', 'http://c/v1')
+  const [after] = change([next, config('b')], all)
+  expect(after?.engine).toBe(models[0]?.engine)
+  expect(after?.config).toBe(next)
+  expect(followed).toEqual([next.engine === 'remote' && next.endpoints])
+  expect(create).not.toHaveBeenCalled()
+  // Other endpoints alone move nothing where another model cannot be created.
+  create.mockImplementation(() => {
+    throw new Error('no such key')
+  })
+  expect(() => change([remote('http://d/v1'), config('b', { slots: 3 })], all)).toThrow('no such key')
+  expect(followed).toHaveLength(1)
+})

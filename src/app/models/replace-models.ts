@@ -17,7 +17,7 @@ type ModelChanges = {
 
 /**
  * The models of a server after a change of its configuration. Those whose settings are the same stay as they are, loaded or not, also
- * with other names and limits; those that did not come from the configuration stay too. Throws `invalid-request`, before anything is created, when
+ * with other names, limits and endpoints; those that did not come from the configuration stay too. Throws `invalid-request`, before anything is created, when
  * one of them has a name that the configuration gives to another.
  */
 export function replaceModels(models: readonly Registered[], { before, after, create }: ModelChanges): readonly Registered[] {
@@ -26,19 +26,24 @@ export function replaceModels(models: readonly Registered[], { before, after, cr
   const others = models.filter(({ id }) => !known.has(id) && !added.has(id))
   const conflicts = findNameConflicts([...after.models, ...others])
   if (conflicts.length > 0) throw new AppError('invalid-request', conflicts.map(({ message }) => message).join('; '))
+  const moves: (() => void)[] = []
   const configured = after.models.flatMap((config) => {
     const old = known.get(config.id)
     if (old === undefined || !isDeepStrictEqual(settingsOf(old), settingsOf(config))) return [create(config)]
     const model = models.find(({ id }) => id === config.id)
     // An operator may have removed it.
     if (model === undefined) return []
+    if (config.engine === 'remote' && old.engine === 'remote' && !isDeepStrictEqual(old.endpoints, config.endpoints))
+      moves.push(model.follow?.(config) ?? (() => undefined))
     const isSame = isDeepStrictEqual([old, before.limits], [config, after.limits])
     return [isSame ? model : withNames(model, config, after.limits)]
   })
+  // When nothing can fail any more.
+  for (const move of moves) move()
   return [...configured, ...others]
 }
 
-/** What an engine is made from. */
+/** What an engine is made from. The endpoints of a remote one can change while it runs. */
 function settingsOf({
   aliases: _a,
   load: _l,
@@ -48,7 +53,7 @@ function settingsOf({
   fallback: _f,
   ...settings
 }: ConfiguredModel): object {
-  return settings
+  return settings.engine === 'remote' ? { ...settings, endpoints: [] } : settings
 }
 
 /** The same engine and queue under other names, limits and fallbacks. */

@@ -18,6 +18,7 @@ import { adaptMedia } from './adapt-media.ts'
 import { findFront, needsFront } from './answer-front.ts'
 import { checkRequest, enforcementOf } from './check-request.ts'
 import { countInput, needsCount } from './count-tokens.ts'
+import { fixedSource } from './endpoints/source.ts'
 import { callerAccess } from './fleet/caller-access.ts'
 import type { ReplicaAttempt } from './fleet/movable-attempt.ts'
 import { Replicas } from './fleet/replicas.ts'
@@ -121,9 +122,15 @@ class RemoteEngine implements Engine {
 
   ensureReady(signal: AbortSignal): Promise<void> | undefined {
     const { prompts, replicas } = this.#session ?? {}
-    if (this.#state.current.type === 'ready' && replicas?.discovery !== undefined && prompts?.isRead === true) return undefined
+    const isKnown = replicas?.discovery !== undefined || replicas?.isHolding === true
+    if (this.#state.current.type === 'ready' && isKnown && prompts?.isRead === true) return undefined
     return atEdge(async () => {
-      const { session } = await this.#ensureOpen(signal)
+      const session = this.#openSession(signal)
+      await this.#reach(session, signal, async () => {
+        await session.replicas.open(signal)
+        // A model without servers is ready: its requests wait for one.
+        if (!session.replicas.isHolding) await session.replicas.discover(signal)
+      })
       await session.prompts.ensureRead()
     })
   }
@@ -264,19 +271,25 @@ class RemoteEngine implements Engine {
   }
 
   #ensureOpen(signal: AbortSignal): OpenSession | Promise<OpenSession> {
+    const session = this.#openSession(signal)
+    const { discovery, isHolding } = session.replicas
+    if (discovery !== undefined && !isHolding) return { session, discovery }
+    return this.#reach(session, signal, async () => ({ session, discovery: await session.replicas.discover(signal) }))
+  }
+
+  #openSession(signal: AbortSignal): Session {
     signal.throwIfAborted()
     if (this.#state.current.type === 'draining') throw draining(this.#options.id)
     this.#session ??= this.#open()
-    const session = this.#session
-    const { discovery } = session.replicas
-    return discovery === undefined ? this.#discover(session, signal) : { session, discovery }
+    return this.#session
   }
 
-  async #discover(session: Session, signal: AbortSignal): Promise<OpenSession> {
+  /** Tries to reach the servers; the model has failed when it cannot, unless there are none. */
+  async #reach<T>(session: Session, signal: AbortSignal, reach: () => Promise<T>): Promise<T> {
     try {
-      return { session, discovery: await session.replicas.discover(signal) }
+      return await reach()
     } catch (error) {
-      if (!signal.aborted && this.#session === session) {
+      if (!signal.aborted && this.#session === session && !session.replicas.isHolding) {
         this.#state.current = { type: 'failed', reason: toAppError(error).message, retryAtMs: Date.now() + retryLaterMs }
       }
       throw error
@@ -288,10 +301,12 @@ class RemoteEngine implements Engine {
     const { id, connections, profile, protocol, upstreamModel, contextLength, log, probesAbilities = false } = this.#options
     const { now = () => performance.now(), random = Math.random, followsTemplate = false, observer } = this.#options
     const { router = 'auto', objectives = {}, hash = hashInProcess } = this.#options
-    const endpoints = this.#options.endpoints.map((endpoint) => ({ id: endpoint.url, ...endpoint }))
-    const client = new UpstreamClient({ connections, endpoints })
+    const { endpoints, drainMs = 30_000, holdMs = 300_000 } = this.#options
+    const source = 'follow' in endpoints ? endpoints : fixedSource(endpoints)
+    const client = new UpstreamClient({ connections })
     this.#state.current = { type: 'starting' }
-    const onDiscovered = () => {
+    // Also without a server: requests wait for one.
+    const onUsable = () => {
       if (this.#state.current.type === 'starting' || this.#state.current.type === 'failed')
         this.#state.current = { type: 'ready' }
     }
@@ -300,14 +315,17 @@ class RemoteEngine implements Engine {
     return {
       client,
       replicas: new Replicas({
-        endpoints,
+        source,
+        drainMs,
+        holdMs,
         drains: this.#drains,
         warmUp: this.#options.warmUp,
         probe,
         client,
         log,
         probesAbilities,
-        onDiscovered,
+        onDiscovered: onUsable,
+        onEmpty: onUsable,
         observer,
         now,
         random,

@@ -16,7 +16,8 @@ export interface ModelLister {
 export function createModelLister(options: Pick<Endpoint, 'url' | 'apiKey'> & { readonly profile?: ProfileName }): ModelLister {
   const { profile, ...address } = options
   const endpoint: Endpoint = { id: address.url, weight: 1, ...address }
-  const client = new UpstreamClient({ connections: 1, endpoints: [endpoint] })
+  const client = new UpstreamClient({ connections: 1 })
+  client.keepSecretsOf([endpoint])
   return {
     list: async (signal) => {
       try {

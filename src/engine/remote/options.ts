@@ -5,17 +5,22 @@ import type { Adapter } from '../../contract/engine.ts'
 import type { MediaConverter } from '../../contract/media-converter.ts'
 import type { Sampling } from '../../contract/request.ts'
 import type { ServiceKind } from '../../contract/services.ts'
+import type { EndpointSource, FoundEndpoint } from './endpoints/source.ts'
 import type { WarmUp } from './fleet/shares.ts'
 import type { OwnTemplate } from './own-prompts.ts'
 import type { CallHeaderOptions } from './servers/call-headers.ts'
 import type { ProfileName, Protocol } from './servers/profile.ts'
 import type { RouterKind } from './servers/router-kinds.ts'
-import type { Endpoint } from './transport/client.ts'
 
 /** The servers of a model, and how they are used. */
 export type RemoteEngineOptions = {
   readonly id: string
-  readonly endpoints: readonly (Omit<Endpoint, 'id'> & { readonly id?: string })[]
+  /** The servers, or where they come from; they may change then. */
+  readonly endpoints: readonly FoundEndpoint[] | EndpointSource
+  /** For the requests of a server that has left; then they are continued elsewhere. 30 s by default. */
+  readonly drainMs?: number
+  /** How long a request waits while there are no servers. Five minutes by default. */
+  readonly holdMs?: number
   /** Absent: the servers are probed. */
   readonly profile?: ProfileName
   /** The protocol of conversations; absent: that of the kind of server, or the one that it has. */

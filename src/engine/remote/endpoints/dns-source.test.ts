@@ -24,26 +24,23 @@ test('IPv6 addresses count where there are no others', async () => {
 })
 
 test('SRV records have their ports and weights, and the second priority is spare', async () => {
-  const { heard, urls } = await open(
-    {
-      [name]: {
-        srv: [
-          { target: 'a.test', port: 8001, weight: 25, priority: 1 },
-          { target: 'b.test', port: 8002, weight: 75, priority: 1 },
-          { target: 'c.test', port: 8003, weight: 0, priority: 2 },
-        ],
-      },
-      'a.test': { a: ['10.0.0.1'] },
-      'b.test': { a: ['10.0.0.2'] },
-      'c.test': { a: ['10.0.0.3'] },
+  const { heard, urls } = await open({
+    [name]: {
+      srv: [
+        { target: 'a.test', port: 8001, weight: 25, priority: 1 },
+        { target: 'b.test', port: 8002, weight: 75, priority: 1 },
+        { target: 'c.test', port: 8003, weight: 0, priority: 2 },
+      ],
     },
-    { apiKey: 'key' },
-  )
+    'a.test': { a: ['10.0.0.1'] },
+    'b.test': { a: ['10.0.0.2'] },
+    'c.test': { a: ['10.0.0.3'] },
+  })
   await urls()
   expect(heard.sets[0]).toEqual([
-    { url: 'http://10.0.0.1:8001/v1', weight: 0.5, apiKey: 'key' },
-    { url: 'http://10.0.0.2:8002/v1', weight: 1.5, apiKey: 'key' },
-    { url: 'http://10.0.0.3:8003/v1', weight: 1, isSpare: true, apiKey: 'key' },
+    { url: 'http://10.0.0.1:8001/v1', weight: 0.5 },
+    { url: 'http://10.0.0.2:8002/v1', weight: 1.5 },
+    { url: 'http://10.0.0.3:8003/v1', weight: 1, isSpare: true },
   ])
 })
 

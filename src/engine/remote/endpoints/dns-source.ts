@@ -9,7 +9,6 @@ export type DnsSourceOptions = SourceOptions & {
   /** The port of each address; absent: the name has SRV records. */
   readonly port?: number
   readonly path: string
-  readonly apiKey?: string
   readonly everyMs: number
   /** Absent: those of the system. */
   readonly nameServers?: readonly string[]
@@ -19,7 +18,7 @@ type Found = Omit<FoundEndpoint, 'url'> & { readonly host: string; readonly port
 
 /** The servers behind a name: all its addresses, or its SRV records with their ports, weights and priorities. */
 export function dnsSource(options: DnsSourceOptions): EndpointSource {
-  const { dns, port, path, apiKey, nameServers, everyMs, warn, random } = options
+  const { dns, port, path, nameServers, everyMs, warn, random } = options
   const look = async (signal: AbortSignal): Promise<Lookup> => {
     const resolver = new Resolver({ timeout: 2000, tries: 2 })
     if (nameServers !== undefined) resolver.setServers(nameServers)
@@ -31,8 +30,7 @@ export function dnsSource(options: DnsSourceOptions): EndpointSource {
           ? await lookUpServices(resolver, dns, nameServers !== undefined)
           : (await lookUpAddresses(resolver, dns)).map((host) => ({ host, port, weight: 1 }))
       if (found.length === 0) return { type: 'empty', reason: 'the name has no records' }
-      const key = apiKey === undefined ? {} : { apiKey }
-      return { type: 'found', endpoints: found.map((one) => endpointOf(one, { path, ...key })).toSorted(byUrl) }
+      return { type: 'found', endpoints: found.map((one) => endpointOf(one, path)).toSorted(byUrl) }
     } catch (error) {
       const code = codeOf(error)
       // NXDOMAIN, and a name without such records.
@@ -91,12 +89,8 @@ export function weighServices(records: readonly SrvRecord[]): readonly Found[] {
   })
 }
 
-function endpointOf(
-  { host, port, ...found }: Found,
-  { path, apiKey }: { readonly path: string; readonly apiKey?: string },
-): FoundEndpoint {
-  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}${path}`
-  return { url, ...found, ...(apiKey !== undefined && { apiKey }) }
+function endpointOf({ host, port, ...found }: Found, path: string): FoundEndpoint {
+  return { url: `http://${host.includes(':') ? `[${host}]` : host}:${port}${path}`, ...found }
 }
 
 function byUrl(one: FoundEndpoint, other: FoundEndpoint): number {

@@ -6,14 +6,13 @@ export type ServicePort = {
   /** Its name or number; absent: the Service has one. */
   readonly port: string | number | undefined
   readonly path: string
-  readonly apiKey?: string
 }
 
 /**
  * The servers of a Service that take requests: those that are ready, and do not terminate. Throws an error, for people, when the port cannot
  * be told. Slices of one Service may overlap while endpoints move between them.
  */
-export function endpointsOfSlices(slices: readonly Loose[], { port, path, apiKey }: ServicePort): readonly FoundEndpoint[] {
+export function endpointsOfSlices(slices: readonly Loose[], { port, path }: ServicePort): readonly FoundEndpoint[] {
   // A pod with both kinds of addresses is in a slice of each.
   const ipv4 = slices.filter(({ addressType }) => addressType === 'IPv4')
   const usable = ipv4.some((slice) => asArray(slice.endpoints).length > 0) ? ipv4 : slices
@@ -23,7 +22,7 @@ export function endpointsOfSlices(slices: readonly Loose[], { port, path, apiKey
     const number = typeof port === 'number' ? port : portOf(slice, port)
     return hosts.map((host) => `http://${host.includes(':') ? `[${host}]` : host}:${number}${path}`)
   })
-  return [...new Set(urls)].toSorted().map((url) => ({ url, weight: 1, ...(apiKey !== undefined && { apiKey }) }))
+  return [...new Set(urls)].toSorted().map((url) => ({ url, weight: 1 }))
 }
 
 function readyHost(endpoint: Loose | undefined): readonly string[] {

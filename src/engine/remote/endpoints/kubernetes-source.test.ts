@@ -55,7 +55,7 @@ test('a watch that breaks in the middle of a line is continued from the last boo
   await watched()
   api.bookmark()
   api.cut()
-  await until(() => api.watches() === 0)
+  await until(() => api.seen.length === 3)
   api.put(sliceOf('vllm-1', [ready, { ip: '10.0.0.2' }]))
   await changed()
   expect(await urls()).toHaveLength(2)

@@ -1,29 +1,33 @@
 import { lookup } from 'node:dns/promises'
 
 type Address = { readonly address: string; readonly family: number }
+type Several = { readonly url: string; readonly count: number }
 type LookUp = (host: string) => Promise<readonly Address[]>
 
 const askSystem: LookUp = (host) => lookup(host, { all: true })
 
 /**
- * The first host of these URLs that has several addresses of one kind: all requests to such a name go to one of them. Only `http:` is looked
- * at: behind https, several addresses are usual, and lead to a load balancer.
+ * The first of these URLs whose host has several addresses of one kind: all requests to such a name go to one of them. Only `http:` is
+ * looked at: behind https, several addresses are usual, and lead to a load balancer.
  */
-export async function findSeveralAddresses(
-  urls: readonly string[],
-  lookUp: LookUp = askSystem,
-): Promise<{ readonly host: string; readonly count: number } | undefined> {
-  const names = urls.flatMap((url) => {
+export async function findSeveralAddresses(urls: readonly string[], lookUp: LookUp = askSystem): Promise<Several | undefined> {
+  const seen = new Set<string>()
+  for (const url of urls) {
     const { protocol, hostname } = new URL(url)
-    return protocol === 'http:' && !/^[\d.]+$|^\[|^localhost$/.test(hostname) ? [hostname] : []
-  })
-  // One after the other: it is not urgent, and the system's resolver has few threads.
-  for (const host of new Set(names)) {
-    const addresses = await lookUp(host).catch(() => [])
-    const count = Math.max(
-      ...[4, 6].map((kind) => new Set(addresses.filter(({ family }) => family === kind).map((one) => one.address)).size),
-    )
-    if (count > 1) return { host, count }
+    if (protocol !== 'http:' || seen.has(hostname) || /^[\d.]+$|^\[|^localhost$/.test(hostname)) continue
+    seen.add(hostname)
+    // One after the other: it is not urgent, and the system's resolver has few threads.
+    const addresses = await lookUp(hostname).catch(() => [])
+    const sizeOf = (kind: number) => new Set(addresses.flatMap(({ address, family }) => (family === kind ? [address] : []))).size
+    const count = Math.max(sizeOf(4), sizeOf(6))
+    if (count > 1) return { url, count }
   }
   return undefined
+}
+
+/** The same for people, with what to write instead. */
+export function severalAddresses({ url, count }: Several): string {
+  const { hostname, port, pathname } = new URL(url)
+  const instead = `{ dns: ${hostname}, port: ${port === '' ? 80 : port}, path: ${pathname} }`
+  return `${hostname} has ${count} addresses, and all requests go to one of them; for a replica at each, write ${instead}`
 }

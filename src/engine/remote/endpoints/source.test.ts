@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { compareSets } from './endpoint-set.ts'
 import { afterLookup, type Lookup, notLookedUp } from './lookup-rule.ts'
-import { findSeveralAddresses } from './several-addresses.ts'
+import { findSeveralAddresses, severalAddresses } from './several-addresses.ts'
 import { type EndpointSource, fixedSource, joinedSource, ReplaceableSource, type SourceListener } from './source.ts'
 
 const server = (name: string, more = {}) => ({ url: `http://${name}/v1`, weight: 1, ...more })
@@ -9,10 +9,12 @@ const server = (name: string, more = {}) => ({ url: `http://${name}/v1`, weight:
 test('sets are compared by address: what is new, different and gone', () => {
   const before = new Map([server('a'), server('b'), server('c')].map((one) => [one.url, one]))
   const change = compareSets(before, [server('b', { weight: 2 }), server('c'), server('d')])
-  expect(change).toEqual({ added: [server('d')], changed: [server('b', { weight: 2 })], gone: [server('a')] })
-  expect(compareSets(before, [...before.values()])).toEqual({ added: [], changed: [], gone: [] })
+  expect(change).toEqual({ added: [server('d')], changed: [server('b', { weight: 2 })], replaced: [], gone: [server('a')] })
+  expect(compareSets(before, [...before.values()])).toEqual({ added: [], changed: [], replaced: [], gone: [] })
   expect(compareSets(before, [server('a', { apiKey: 'new' })]).changed).toHaveLength(1)
   expect(compareSets(before, [server('a', { isSpare: true })]).changed).toHaveLength(1)
+  expect(compareSets(before, [server('a', { isRouter: true })]).replaced).toHaveLength(1)
+  expect(compareSets(before, [server('a', { upstreamModel: 'x' })]).replaced).toHaveLength(1)
 })
 
 const found: Lookup = { type: 'found', endpoints: [server('a')] }
@@ -110,15 +112,15 @@ test('a replaced source keeps its set until the new one knows its own', () => {
 })
 
 test.each([
-  { url: 'http://pods.test:8000/v1', host: 'pods.test' },
-  { url: 'https://pods.test/v1', host: undefined },
-  { url: 'http://one.test/v1', host: undefined },
-  { url: 'http://both.test/v1', host: undefined },
-  { url: 'http://gone.test/v1', host: undefined },
-  { url: 'http://localhost/v1', host: undefined },
-  { url: 'http://10.0.0.1/v1', host: undefined },
-  { url: 'http://[::1]/v1', host: undefined },
-])('several addresses behind $url: $host', async ({ url, host }) => {
+  { url: 'http://pods.test:8000/v1', warned: 'http://pods.test:8000/v1' },
+  { url: 'https://pods.test/v1', warned: undefined },
+  { url: 'http://one.test/v1', warned: undefined },
+  { url: 'http://both.test/v1', warned: undefined },
+  { url: 'http://gone.test/v1', warned: undefined },
+  { url: 'http://localhost/v1', warned: undefined },
+  { url: 'http://10.0.0.1/v1', warned: undefined },
+  { url: 'http://[::1]/v1', warned: undefined },
+])('several addresses behind $url: $warned', async ({ url, warned }) => {
   const addresses: Record<string, readonly string[]> = {
     'pods.test': ['10.0.0.1', '10.0.0.2'],
     'one.test': ['10.0.0.1', '10.0.0.1'],
@@ -129,5 +131,12 @@ test.each([
     if (known === undefined) throw new Error(`unexpected lookup of ${name}`)
     return known.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
   }
-  expect((await findSeveralAddresses([url], lookUp))?.host).toBe(host)
+  expect((await findSeveralAddresses([url], lookUp))?.url).toBe(warned)
+})
+
+test('the warning says what to write instead', () => {
+  expect(severalAddresses({ url: 'http://pods.test:8000/v1', count: 8 })).toBe(
+    'pods.test has 8 addresses, and all requests go to one of them; ' +
+      'for a replica at each, write { dns: pods.test, port: 8000, path: /v1 }',
+  )
 })

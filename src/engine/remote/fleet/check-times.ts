@@ -1,15 +1,29 @@
 import { IndexedHeap } from './indexed-heap.ts'
 import type { Member, PoolEndpoint } from './member.ts'
 
-type CheckIntervals = { readonly checkIntervalMs: number; readonly downCheckIntervalMs: number }
+type CheckIntervals = {
+  readonly checkIntervalMs: number
+  readonly downCheckIntervalMs: number
+  /** From 0 to below 1. */
+  random(): number
+}
+
+/** However many replicas there are, their checks together take little time: 50 a second. */
+const leastMsPerReplica = 20
 
 /** When each endpoint is to be checked next: finding those that are due costs nothing for the others. */
 export class CheckTimes<Endpoint extends PoolEndpoint> {
   readonly #intervals: CheckIntervals
+  #size = 0
   readonly #waiting = new IndexedHeap<Member<Endpoint>>((a, b) => a.checkAtMs < b.checkAtMs)
 
   constructor(intervals: CheckIntervals) {
     this.#intervals = intervals
+  }
+
+  /** The number of endpoints there are from now on. */
+  set size(size: number) {
+    this.#size = size
   }
 
   /** To be called after everything that happened to the endpoint. */
@@ -33,10 +47,14 @@ export class CheckTimes<Endpoint extends PoolEndpoint> {
     return due
   }
 
-  #dueAtMs({ breaker, lastSuccessMs, lastCheckMs }: Member<Endpoint>, nowMs: number): number {
-    const { checkIntervalMs, downCheckIntervalMs } = this.#intervals
+  #dueAtMs({ breaker, addedMs, lastSuccessMs, lastCheckMs }: Member<Endpoint>, nowMs: number): number {
+    const { checkIntervalMs, downCheckIntervalMs, random } = this.#intervals
     // Down, it is checked more often: a good check spares a client the failed trial.
     if (breaker.state(nowMs) !== 'closed' || lastCheckMs > lastSuccessMs) return lastCheckMs + downCheckIntervalMs
-    return Math.max(lastSuccessMs, lastCheckMs) + checkIntervalMs
+    const intervalMs = Math.max(checkIntervalMs, this.#size * leastMsPerReplica)
+    const lastMs = Math.max(lastSuccessMs, lastCheckMs)
+    // Those that came together are checked apart.
+    if (lastMs < addedMs) return addedMs + intervalMs * random()
+    return lastMs + intervalMs * (0.9 + random() / 5)
   }
 }

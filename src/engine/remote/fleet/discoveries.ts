@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
+import { Queue } from '../../../base/queue.ts'
 import { messageOf } from '../../../contract/errors.ts'
 import { needsProbe, probeAbilities } from '../servers/abilities.ts'
 import { probePassage } from '../servers/passage.ts'
@@ -10,7 +11,8 @@ import { toAppError } from '../transport/upstream-error.ts'
 import { hostOf } from '../transport/upstream-url.ts'
 
 export type DiscoveryOptions = {
-  readonly endpoints: readonly Endpoint[]
+  /** The servers there are now, by id. */
+  readonly endpoints: ReadonlyMap<string, Endpoint>
   readonly probe: ProbeOptions
   readonly client: UpstreamClient
   readonly log: Logger
@@ -23,13 +25,28 @@ export type DiscoveryOptions = {
 /** A replica after a successful probe. Its `upstream` stays the same object until a probe finds something new. */
 export type KnownReplica = { readonly discovery: Discovery; readonly upstream: Upstream }
 
+/** Probes that run at a time. Health checks have as many places of their own. */
+const probesAtATime = 25
+/** Each known replica is probed again once in so many rounds of `refresh`, or more where there are many. */
+const refreshRounds = 60
+const refreshRoundsPerReplica = 0.12
+
 /** What each replica of a model is. A probe is shared by all who wait for it, and outlives them. */
 export class Discoveries {
   readonly #options: DiscoveryOptions
   readonly #closed: AbortSignal
   readonly #known = new Map<string, KnownReplica>()
-  /** The same in the order of the endpoints, and what is different among them: every request reads it. Absent after a change. */
-  #inOrder: { readonly known: readonly KnownReplica[]; readonly upstreams: readonly Upstream[] } | undefined
+  /** What is different among them, and how many replicas are like it: every request reads it. */
+  readonly #likes = new Map<Upstream, number>()
+  #upstreams: readonly Upstream[] = []
+  /** The first one in the order of the endpoints. Absent after a change. */
+  #first: KnownReplica | undefined
+  /** The one that was probed last; it stands for the model while no replica is known. */
+  #last: KnownReplica | undefined
+  readonly #queue = new Queue(probesAtATime)
+  /** Ids of the replicas that are still to be probed in this turn. */
+  #stale: string[] = []
+  #staleCredit = 0
   /** Why the last probe of a replica failed. */
   readonly #failures = new Map<string, string>()
   readonly #probes = new Map<string, Promise<KnownReplica>>()
@@ -45,14 +62,15 @@ export class Discoveries {
     return this.#known.get(id)
   }
 
-  /** Known replicas, in the order of the endpoints. */
-  get known(): readonly KnownReplica[] {
-    return this.#ordered().known
+  /** What the model is: the first replica that is known, or, while none is, the last one that was. */
+  get model(): Discovery | undefined {
+    this.#first ??= this.#findFirst() ?? this.#last
+    return this.#first?.discovery
   }
 
   /** What known replicas are, each kind once: replicas that are alike have the same object. */
   get upstreams(): readonly Upstream[] {
-    return this.#ordered().upstreams
+    return this.#upstreams.length === 0 && this.#last !== undefined ? [this.#last.upstream] : this.#upstreams
   }
 
   /** Whether a replica is known that is not among these. */
@@ -63,24 +81,42 @@ export class Discoveries {
 
   /** Why probes failed, each reason once; empty when none did. */
   get failureReasons(): string {
-    return [...new Set(this.#options.endpoints.flatMap(({ id }) => this.#failures.get(id) ?? []))].join('; ')
+    return [...new Set(this.#failures.values())].join('; ')
   }
 
-  /** Probes a replica, or joins the probe that is running. */
-  probe(endpoint: Endpoint): Promise<KnownReplica> {
+  /** Probes a replica, or joins the probe that is running. `isCheck`: at once, since checks have their own limit. */
+  probe(endpoint: Endpoint, isCheck = false): Promise<KnownReplica> {
     const running = this.#probes.get(endpoint.id)
     if (running !== undefined) return running
-    const probe = this.#probeNow(endpoint).finally(() => this.#probes.delete(endpoint.id))
+    const probing = isCheck ? this.#probeNow(endpoint) : this.#queue.run(this.#closed, () => this.#probeNow(endpoint))
+    const probe = probing.finally(() => this.#probes.delete(endpoint.id))
     this.#probes.set(endpoint.id, probe)
     return probe
   }
 
-  /** Probes all known replicas again: a server may be replaced by another version between requests. */
+  /**
+   * To be called once a second. Probes known replicas again, each about once a minute: a server may be replaced by another version
+   * between requests.
+   */
   refresh(): void {
-    for (const endpoint of this.#options.endpoints) {
+    const { size } = this.#known
+    const rounds = Math.max(refreshRounds, Math.ceil(size * refreshRoundsPerReplica))
+    for (this.#staleCredit += size; this.#staleCredit >= rounds; this.#staleCredit -= rounds) {
+      if (this.#stale.length === 0) this.#stale = [...this.#known.keys()]
+      const id = this.#stale.pop()
+      const endpoint = id === undefined ? undefined : this.#options.endpoints.get(id)
       // The failure is in the log, and health is a matter of checks and requests.
-      if (this.#known.has(endpoint.id)) this.probe(endpoint).catch(() => undefined)
+      if (endpoint !== undefined) this.probe(endpoint).catch(() => undefined)
     }
+  }
+
+  /** A replica has left. */
+  forget(id: string): void {
+    this.#failures.delete(id)
+    const known = this.#known.get(id)
+    if (known === undefined) return
+    this.#known.delete(id)
+    this.#count(known.upstream, -1)
   }
 
   /** Resolves when no probe is running. */
@@ -90,13 +126,25 @@ export class Discoveries {
 
   async #probeNow(endpoint: Endpoint): Promise<KnownReplica> {
     try {
-      const found = await probeServer(this.#options.client, endpoint, this.#options.probe, this.#closed)
+      const like = this.#likeOf(endpoint)
+      const probe = { ...this.#options.probe, ...(like !== undefined && { like }) }
+      const found = await probeServer(this.#options.client, endpoint, probe, this.#closed)
       this.#closed.throwIfAborted()
+      if (found === like) {
+        this.#failures.delete(endpoint.id)
+        return this.#set(endpoint, found)
+      }
       return this.#remember(endpoint, await this.#withProtocol(endpoint, found))
     } catch (error) {
       if (!this.#closed.aborted) this.#onFailure(endpoint, toAppError(error).message)
       throw error
     }
+  }
+
+  /** What a new server may be the like of. One that was known before may have come back as another; a router is asked what it passes on. */
+  #likeOf({ id, isRouter }: Endpoint): Discovery | undefined {
+    const last = this.#last?.discovery
+    return this.#known.has(id) || isRouter === true || last?.passes !== undefined ? undefined : last
   }
 
   /** A server of unknown kind may lack chat completions; it is asked once. */
@@ -142,18 +190,31 @@ export class Discoveries {
     const found = upstreamOf(discovery)
     const upstream = this.upstreams.find((other) => isDeepStrictEqual(other, found)) ?? found
     const known = { discovery, upstream }
+    this.#last = known
+    // It may have left meanwhile.
+    if (!this.#options.endpoints.has(endpoint.id)) return known
+    const before = this.#known.get(endpoint.id)
     this.#known.set(endpoint.id, known)
-    this.#inOrder = undefined
+    this.#count(upstream, 1)
+    if (before !== undefined) this.#count(before.upstream, -1)
     this.#options.onDiscovered(endpoint.id)
     return known
   }
 
-  #ordered() {
-    if (this.#inOrder === undefined) {
-      const known = this.#options.endpoints.flatMap(({ id }) => this.#known.get(id) ?? [])
-      this.#inOrder = { known, upstreams: [...new Set(known.map(({ upstream }) => upstream))] }
+  #count(upstream: Upstream, by: 1 | -1): void {
+    this.#first = undefined
+    const before = this.#likes.get(upstream) ?? 0
+    if (before + by === 0) this.#likes.delete(upstream)
+    else this.#likes.set(upstream, before + by)
+    if (before === 0 || before + by === 0) this.#upstreams = [...this.#likes.keys()]
+  }
+
+  #findFirst(): KnownReplica | undefined {
+    for (const id of this.#options.endpoints.keys()) {
+      const known = this.#known.get(id)
+      if (known !== undefined) return known
     }
-    return this.#inOrder
+    return undefined
   }
 
   #onFailure({ id, url }: Endpoint, reason: string): void {
@@ -171,10 +232,14 @@ export class Discoveries {
       const abilities = isUnknown ? await probeAbilities(server) : discovery.abilities
       const profile = profileOf({ ...discovery, abilities })
       const passes = isRouter ? await probePassage({ ...server, profile }) : undefined
-      const now = this.#known.get(endpoint.id)?.discovery
       const observed = { abilities, ...(passes !== undefined && { passes }) }
-      // The server may have been replaced meanwhile.
-      if (now !== undefined && isSameServer(now, discovery)) this.#set(endpoint, { ...now, ...observed })
+      // The server may have been replaced meanwhile, and others taken for its like.
+      for (const [id, { discovery: now }] of [...this.#known]) {
+        const other = this.#options.endpoints.get(id)
+        if (other === undefined || !isSameServer(now, discovery)) continue
+        const isTakenForIt = other.isRouter !== true && isDeepStrictEqual(now.abilities, discovery.abilities)
+        if (id === endpoint.id || isTakenForIt) this.#set(other, { ...now, ...observed })
+      }
       log.info(
         { model: probe.id, server: hostOf(endpoint.url), ...abilities, ...(passes && { passes }) },
         'abilities of the server',

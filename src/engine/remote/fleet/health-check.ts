@@ -1,3 +1,4 @@
+import { Queue } from '../../../base/queue.ts'
 import type { Pool, PoolEndpoint } from './pool.ts'
 
 type HealthCheckOptions<Endpoint extends PoolEndpoint> = {
@@ -12,6 +13,9 @@ type HealthCheckOptions<Endpoint extends PoolEndpoint> = {
   readonly timeoutMs?: number
 }
 
+/** With the probes of new replicas, 50 at a time. */
+const checksAtATime = 25
+
 /** Runs the checks that the pool reports as due, in parallel, until `stop`, which resolves when none is running. */
 export function startHealthChecks<Endpoint extends PoolEndpoint>(
   options: HealthCheckOptions<Endpoint>,
@@ -19,6 +23,7 @@ export function startHealthChecks<Endpoint extends PoolEndpoint>(
   const { pool, now, wait, tickMs = 1000 } = options
   const stopped = new AbortController()
   const running = new Map<AbortController, Promise<void>>()
+  const queue = new Queue(checksAtATime)
   const loop = async () => {
     while (!stopped.signal.aborted) {
       for (const endpoint of pool.checksDue(now())) {
@@ -26,7 +31,12 @@ export function startHealthChecks<Endpoint extends PoolEndpoint>(
         const ended = new AbortController()
         running.set(
           ended,
-          runCheck(options, { endpoint, ended, stopped: stopped.signal }).finally(() => running.delete(ended)),
+          // Its time limit begins with the check: that others hang says nothing about this one.
+          queue
+            .run(ended.signal, () => runCheck(options, { endpoint, ended, stopped: stopped.signal }))
+            // Stopped while it waited.
+            .catch(() => undefined)
+            .finally(() => running.delete(ended)),
         )
       }
       await wait(tickMs, stopped.signal)

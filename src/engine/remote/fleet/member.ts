@@ -25,6 +25,7 @@ export type Member<Endpoint extends PoolEndpoint = PoolEndpoint> = {
   outstandingTokens: number
   busyUntilMs: number
   lastFailure: string | undefined
+  readonly addedMs: number
   lastSuccessMs: number
   lastCheckMs: number
   isChecking: boolean

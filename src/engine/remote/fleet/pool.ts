@@ -121,7 +121,7 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
     const { checkIntervalMs = 10_000, downCheckIntervalMs = 1000 } = options
     this.#options = options
     this.#affinity = new Affinity(this.#standings, options.affinity)
-    this.#checks = new CheckTimes({ checkIntervalMs, downCheckIntervalMs })
+    this.#checks = new CheckTimes({ checkIntervalMs, downCheckIntervalMs, random: options.breaker.random })
     for (const endpoint of endpoints) this.add(endpoint, Number.NEGATIVE_INFINITY)
   }
 
@@ -156,6 +156,7 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
       outstandingTokens: 0,
       busyUntilMs: Number.NEGATIVE_INFINITY,
       lastFailure: undefined,
+      addedMs: nowMs,
       lastSuccessMs: Number.NEGATIVE_INFINITY,
       lastCheckMs: Number.NEGATIVE_INFINITY,
       isChecking: false,
@@ -163,6 +164,7 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
       lastTurn: this.#lastNumber - Number.MAX_SAFE_INTEGER,
     }
     this.#members.set(endpoint.id, member)
+    this.#checks.size = this.#members.size
     // A router chooses by itself, also where a prompt was read.
     if (endpoint.isRouter !== true) this.#affinity.add(member)
     this.#update(member, nowMs)
@@ -173,6 +175,7 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
     const member = this.#members.get(id)
     if (member === undefined) return
     this.#members.delete(id)
+    this.#checks.size = this.#members.size
     member.isRemoved = true
     this.#affinity.remove(member)
     this.#update(member, nowMs)

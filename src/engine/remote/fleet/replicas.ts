@@ -5,17 +5,26 @@ import type { WatchedSet } from '../../../base/watched-set.ts'
 import type { FleetObserver } from '../../../contract/attempts.ts'
 import type { DrainedServer } from '../../../contract/drains.ts'
 import { AppError, messageOf } from '../../../contract/errors.ts'
+import type { EndpointSource } from '../endpoints/source.ts'
 import type { Discovery, Upstream } from '../servers/upstream.ts'
 import type { Endpoint } from '../transport/client.ts'
 import { hostOf } from '../transport/upstream-url.ts'
 import type { AffinityOptions, AffinityOutcome } from './affinity.ts'
 import { Discoveries, type DiscoveryOptions, type KnownReplica } from './discoveries.ts'
 import { runCheck, startHealthChecks } from './health-check.ts'
+import { type MemberChange, Membership } from './membership.ts'
 import { type AcquireRequest, type EndpointReport, type Lease, type NoLease, Pool, type RequestOutcome } from './pool.ts'
 import { Shares, type WarmUp } from './shares.ts'
 import { Silence, type SilentRequest, type WatchedRequest } from './silence/silence.ts'
 
-type ReplicaOptions = Omit<DiscoveryOptions, 'onDiscovered'> & {
+type ReplicaOptions = Omit<DiscoveryOptions, 'onDiscovered' | 'endpoints'> & {
+  readonly source: EndpointSource
+  /** How long the requests of a server that has left may take to end there. */
+  readonly drainMs: number
+  /** How long a request waits while there are no servers. */
+  readonly holdMs: number
+  /** Called when there are no servers: requests wait for one. */
+  onEmpty(): void
   /** Called whenever a probe has found out what a replica is. */
   onDiscovered(): void
   readonly affinity?: AffinityOptions
@@ -49,9 +58,10 @@ export type ReplicaReport = EndpointReport & { readonly discovery: Discovery | u
 
 type Wanted = Omit<AcquireRequest, 'nowMs'>
 
+const noIds: ReadonlySet<string> = new Set()
 /** How often a waiting request looks for a free replica. */
 const pollEveryMs = 250
-const refreshEveryMs = 60_000
+const refreshEveryMs = 1000
 const watchEveryMs = 1000
 /** A busy server may be late; one that is silent for longer, three times in a row, is lost. */
 const silentAfterMs = 2500
@@ -60,6 +70,7 @@ const silentAfterMs = 2500
 export class Replicas {
   readonly #options: ReplicaOptions
   readonly #pool: Pool<Endpoint>
+  readonly #members: Membership
   readonly #closed = new AbortController()
   readonly #discoveries: Discoveries
   #checks: { stop(): Promise<void> } | undefined
@@ -74,7 +85,7 @@ export class Replicas {
     setMaxListeners(0, this.#closed.signal)
     const { random, affinity = {}, now } = options
     // An unknown replica comes last: its probe may take long, and the health checks probe it anyway.
-    this.#pool = new Pool(options.endpoints, {
+    this.#pool = new Pool<Endpoint>([], {
       breaker: { random },
       areKnown: false,
       affinity,
@@ -84,13 +95,19 @@ export class Replicas {
       },
     })
     this.#shares = new Shares({ pool: this.#pool, ...options })
-    for (const endpoint of options.endpoints) this.#shares.added(endpoint, false)
     const onDiscovered = (id: string) => {
       this.#pool.setKnown(id, now())
       this.#shares.reached(id)
+      this.#members.onReached()
       options.onDiscovered()
     }
-    this.#discoveries = new Discoveries({ ...options, onDiscovered }, this.#closed.signal)
+    this.#members = new Membership({
+      ...options,
+      onChange: (change) => this.#onChange(change),
+      onDrained: (endpoint) => void options.client.disconnect(endpoint),
+    })
+    const { endpoints } = this.#members
+    this.#discoveries = new Discoveries({ ...options, endpoints, onDiscovered }, this.#closed.signal)
     this.#silence = this.#createSilence()
   }
 
@@ -98,9 +115,14 @@ export class Replicas {
     return this.#pool.size
   }
 
-  /** The first replica that is known. */
+  /** What the model is: the first replica that is known, or, while none is, the last one that was. */
   get discovery(): Discovery | undefined {
-    return this.#discoveries.known[0]?.discovery
+    return this.#discoveries.model
+  }
+
+  /** There are no servers, or none of the first ones since has been reached: requests wait. */
+  get isHolding(): boolean {
+    return this.#members.isHolding
   }
 
   /** What the known replicas are, each kind once. */
@@ -110,24 +132,36 @@ export class Replicas {
 
   /** All replicas that are known, with their addresses. */
   get places(): readonly { readonly endpoint: Endpoint; readonly upstream: Upstream }[] {
-    return this.#options.endpoints.flatMap((endpoint) => {
+    return [...this.#members.endpoints.values()].flatMap((endpoint) => {
       const known = this.#discoveries.get(endpoint.id)
       return known === undefined ? [] : [{ endpoint, upstream: known.upstream }]
     })
   }
 
-  /** Probes all replicas and resolves with the first that answers. Rejects with `model-unavailable` when none does. */
-  async discover(signal: AbortSignal): Promise<Discovery> {
+  /** Begins to follow the servers of the model. Undefined where they are known, which may be none. */
+  open(signal: AbortSignal): Promise<void> | undefined {
     this.#checks ??= startHealthChecks({
       pool: { checksDue: (nowMs) => this.#pool.checksDue(nowMs), reportCheck: (id, isOk) => this.#reportCheck(id, isOk) },
       ...this.#checking,
     })
     this.#watching ??= setInterval(() => this.#tick(), watchEveryMs).unref()
     this.#refreshing ??= setInterval(() => this.#discoveries.refresh(), refreshEveryMs).unref()
+    return this.#members.start(signal)
+  }
+
+  /**
+   * What the model is: waits while there are no servers, then for the first one that answers. Rejects with `model-unavailable` when none
+   * does.
+   */
+  async discover(signal: AbortSignal): Promise<Discovery> {
+    await this.open(signal)
+    await this.#members.held(signal)
+    if (this.discovery !== undefined) return this.discovery
     // Every probe listens to it.
     setMaxListeners(0, signal)
     try {
-      const probes = this.#options.endpoints.map((endpoint) => orAborted(this.#discoveries.probe(endpoint), signal))
+      const endpoints = [...this.#members.endpoints.values()]
+      const probes = endpoints.map((endpoint) => orAborted(this.#discoveries.probe(endpoint), signal))
       return (await Promise.any(probes)).discovery
     } catch {
       signal.throwIfAborted()
@@ -138,6 +172,8 @@ export class Replicas {
 
   /** A replica for one request. Waits up to `waitMs` while none may be used; then rejects with `model-unavailable`. */
   acquire(wanted: Wanted, waitMs: number, signal: AbortSignal): AcquiredReplica | Promise<AcquiredReplica> {
+    const held = this.#members.held(signal)
+    if (held !== undefined) return held.then(() => this.acquire(wanted, waitMs, signal))
     const lease = this.#lease(wanted, signal)
     const known = lease.type === 'lease' ? this.#discoveries.get(lease.endpoint.id) : undefined
     if (lease.type === 'lease' && known !== undefined) return this.#acquired(lease, known)
@@ -146,7 +182,8 @@ export class Replicas {
 
   /** Takes a replica out of use, or back into it, by its URL, or all of a host and port. Throws `not-found` where there is none. */
   setDraining(server: string, isDraining: boolean): readonly DrainedServer[] {
-    const { endpoints, drains, probe } = this.#options
+    const { drains, probe } = this.#options
+    const endpoints = [...this.#members.endpoints.values()]
     const found = endpoints.filter(({ url }) => url === server.replace(/\/+$/, '') || hostOf(url) === server)
     if (found.length === 0) {
       const hosts = endpoints.map(({ url }) => hostOf(url)).join(', ')
@@ -200,7 +237,9 @@ export class Replicas {
 
   /** Ends checks, probes and waiting requests for good. */
   async close(): Promise<void> {
-    this.#closed.abort(new AppError('model-unavailable', 'the model was unloaded'))
+    const error = new AppError('model-unavailable', 'the model was unloaded')
+    this.#closed.abort(error)
+    this.#members.stop(error)
     clearInterval(this.#refreshing)
     clearInterval(this.#watching)
     this.#shares.close()
@@ -211,13 +250,16 @@ export class Replicas {
   #lease(wanted: Wanted, signal: AbortSignal): Lease<Endpoint> | NoLease {
     signal.throwIfAborted()
     this.throwIfClosed()
-    return this.#pool.acquire({ nowMs: this.#options.now(), ...wanted })
+    const { spareIds } = this.#members
+    const avoid = spareIds.size === 0 ? {} : { avoid: new Set([...spareIds, ...(wanted.avoid ?? [])]) }
+    return this.#pool.acquire({ nowMs: this.#options.now(), ...wanted, ...avoid })
   }
 
   #acquired(lease: Lease<Endpoint>, { upstream }: KnownReplica): AcquiredReplica {
     const { endpoint, affinity, confirm, learn } = lease
     return {
-      endpoint,
+      // Its key may be another one by now.
+      endpoint: this.#members.endpoints.get(endpoint.id) ?? endpoint,
       upstream,
       ...(affinity !== undefined && { affinity }),
       confirm,
@@ -241,6 +283,11 @@ export class Replicas {
         const known = await this.#probeLeased(lease, signal)
         if (known !== undefined) return this.#acquired(lease, known)
         wanted = { ...wanted, failed: new Set([...(wanted.failed ?? []), lease.endpoint.id]) }
+        continue
+      }
+      const held = this.#members.held(signal)
+      if (held !== undefined) {
+        await held
         continue
       }
       const waitMs = lease.retryAtMs - this.#options.now()
@@ -308,11 +355,34 @@ export class Replicas {
     })
   }
 
+  #onChange({ added, changed, replaced, gone }: MemberChange): void {
+    const { now, client, log, probe, onEmpty } = this.#options
+    const { size } = this.#members.endpoints
+    client.keepSecretsOf([...this.#members.endpoints.values()])
+    for (const { id } of [...gone, ...replaced]) {
+      this.#pool.remove(id, now())
+      this.#shares.removed(id)
+      this.#silence.onLeft(id)
+      this.#discoveries.forget(id)
+    }
+    for (const endpoint of changed) this.#shares.changed(endpoint)
+    const isJoining = this.#discoveries.hasKnown(noIds)
+    for (const endpoint of [...added, ...replaced]) {
+      this.#pool.add(endpoint, now())
+      this.#shares.added(endpoint, isJoining)
+      // From here on, the health checks try to reach it.
+      this.#discoveries.probe(endpoint).catch(() => this.#reportCheck(endpoint.id, false))
+    }
+    if (this.discovery !== undefined)
+      log.info({ model: probe.id, servers: size, added: added.length, gone: gone.length }, 'servers of the model changed')
+    if (size === 0) onEmpty()
+  }
+
   /** Probes a replica that was down: it may have come back as another server. */
   async #check(endpoint: Endpoint, signal: AbortSignal): Promise<void> {
     const known = this.#discoveries.get(endpoint.id)
     const isDown = this.#pool.stateOf(endpoint.id, this.#options.now()) !== 'closed'
-    if (known === undefined || isDown) await orAborted(this.#discoveries.probe(endpoint), signal)
+    if (known === undefined || isDown) await orAborted(this.#discoveries.probe(endpoint, true), signal)
     else await this.#options.client.touch(endpoint, known.upstream.profile.health, signal)
   }
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { AppError } from '../../../contract/errors.ts'
 import type { TemplateReader } from '../../../threads/template-reader.ts'
 import type { Endpoint, UpstreamClient } from '../transport/client.ts'
@@ -24,6 +25,8 @@ export type ProbeOptions = {
   readonly templates: Pick<TemplateReader, 'readThinking'>
   /** It thinks unless it is told not to, whatever its template does by default; that default is to apply. */
   readonly followsTemplate?: boolean
+  /** Another server of the model. One that lists the model in the same way is taken for its like, and asked no more. */
+  readonly like?: Discovery
 }
 
 /** Finds out what a server is. Rejects when it cannot be reached, is not ready, or does not have the model. */
@@ -48,6 +51,8 @@ export async function probeServer(
   const entries = (await listModels(client, endpoint, { options, signal })).map(asObject).filter(isNamed)
   const entry = pickModel(entries, options)
   const profile = options.profile ?? recogniseOwner(entry, entries)
+  const { like } = options
+  if (like !== undefined && entry !== undefined && isLike(like, { profile, entry, options })) return like
   const props = describesItself(profile) ? asObject(await ask(propsPath(profile, entry))) : undefined
   const chatTemplate = asText(props?.chat_template)
   const thinking = chatTemplate === undefined ? undefined : await options.templates.readThinking(chatTemplate)
@@ -57,7 +62,7 @@ export async function probeServer(
     version: await findVersion(profile, props, (path) => ask(path).catch(() => signal.throwIfAborted())),
     model: options.upstreamModel ?? asText(entry?.id) ?? options.id,
     contextLength: options.contextLength ?? findContextLength(entry, props),
-    outputLength: [entry?.max_tokens, entry?.max_completion_tokens].find(isLength),
+    outputLength: outputLengthOf(entry),
     chatTemplate: chatTemplate === '' ? undefined : chatTemplate,
     thinkingSwitch: thinking?.thinkingSwitch,
     isThinkingOff: options.followsTemplate === true && thinking?.isOffByDefault === true,
@@ -66,6 +71,24 @@ export async function probeServer(
       entries.length > 0 && { unlisted: `${notListed(entries, options)}: it is asked for nevertheless` }),
     modalities: readModalities(props?.modalities) ?? readCapabilities(entry?.capabilities),
   }
+}
+
+type Listed = { readonly profile: ProfileName; readonly entry: Loose; readonly options: ProbeOptions }
+
+/** Whether a server's list of models says all that there is to know of it, and the same as another's. */
+function isLike(like: Discovery, { profile, entry, options }: Listed): boolean {
+  if (describesItself(profile) || like.version === undefined) return false
+  return (
+    like.profile === profile &&
+    like.model === (options.upstreamModel ?? asText(entry.id)) &&
+    like.contextLength === (options.contextLength ?? findContextLength(entry, undefined)) &&
+    like.outputLength === outputLengthOf(entry) &&
+    isDeepStrictEqual(like.modalities, readCapabilities(entry.capabilities))
+  )
+}
+
+function outputLengthOf(entry: Loose | undefined): number | undefined {
+  return [entry?.max_tokens, entry?.max_completion_tokens].find(isLength)
 }
 
 type Listing = { readonly options: ProbeOptions; readonly signal: AbortSignal }

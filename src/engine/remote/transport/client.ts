@@ -1,5 +1,5 @@
-import { Agent } from 'undici'
 import { withTimeLimit } from '../../../base/time-limit.ts'
+import { Connections } from './connections.ts'
 import { connectionFailed, statusFailed } from './failed-request.ts'
 import { type HttpReply, type HttpRequest, httpExchange } from './http-exchange.ts'
 import type { JsonBounds } from './json-reader.ts'
@@ -61,19 +61,32 @@ const sideTimeoutMs = 10_000
  * Side requests have a limit, and connections of their own: they never wait for a generation.
  */
 export class UpstreamClient {
-  readonly #agent: Agent
-  readonly #sideAgent: Agent
+  readonly #connections: Connections
+  readonly #sideConnections: Connections
   /** By server and route: parsing a URL takes as long as serialising a request. */
   readonly #addresses = new WeakMap<Endpoint, Map<string, Address>>()
 
-  readonly #forgetSecrets: () => void
+  #forgetSecrets: () => void = () => undefined
 
-  /** `connections`: the most connections to one server, for generating; `endpoints`: the servers whose secrets to keep. */
-  constructor({ connections, endpoints = [] }: { readonly connections: number; readonly endpoints?: readonly Endpoint[] }) {
-    this.#forgetSecrets = keepSecret(endpoints.flatMap(secretsOf))
+  /** `connections`: the most connections to one server, for generating. */
+  constructor({ connections }: { readonly connections: number }) {
     const noTimeouts = { pipelining: 1, headersTimeout: 0, bodyTimeout: 0, connectTimeout: 5000 }
-    this.#agent = new Agent({ ...noTimeouts, connections })
-    this.#sideAgent = new Agent({ ...noTimeouts, connections: sideConnections })
+    this.#connections = new Connections({ ...noTimeouts, connections })
+    this.#sideConnections = new Connections({ ...noTimeouts, connections: sideConnections })
+  }
+
+  /** The servers whose secrets to keep, instead of those before. */
+  keepSecretsOf(endpoints: readonly Endpoint[]): void {
+    const forget = this.#forgetSecrets
+    this.#forgetSecrets = keepSecret(endpoints.flatMap(secretsOf))
+    forget()
+  }
+
+  /** Closes the connections to a server, which is not used any more. What still runs there fails, and can be continued elsewhere. */
+  async disconnect({ url }: Endpoint): Promise<void> {
+    const { origin } = new URL(url)
+    const error = new Error('the server has left')
+    await Promise.all([this.#connections.cut(origin, error), this.#sideConnections.cut(origin, error)])
   }
 
   /**
@@ -81,39 +94,39 @@ export class UpstreamClient {
    * reader has to check that the reply is complete.
    */
   stream(endpoint: Endpoint, request: UpstreamRequest, signal: AbortSignal): Promise<HttpReply> {
-    return this.#send(this.#agent, endpoint, request, { signal })
+    return this.#send(this.#connections, endpoint, request, { signal })
   }
 
   /** The JSON reply to a request that may take long. */
   async work(endpoint: Endpoint, request: UpstreamRequest, signal: AbortSignal): Promise<unknown> {
-    return await this.#whole(this.#agent, endpoint, { bounds: workBounds, ...request }, signal)
+    return await this.#whole(this.#connections, endpoint, { bounds: workBounds, ...request }, signal)
   }
 
   /** The JSON reply to a side request, which is answered quickly. */
   async ask(endpoint: Endpoint, request: UpstreamRequest, signal: AbortSignal): Promise<unknown> {
     return await withTimeLimit(signal, sideLimit(endpoint), (limited) =>
-      this.#whole(this.#sideAgent, endpoint, { bounds: sideBounds, ...request }, limited),
+      this.#whole(this.#sideConnections, endpoint, { bounds: sideBounds, ...request }, limited),
     )
   }
 
   /** A health check: resolves with any status below 500. */
   async touch(endpoint: Endpoint, request: Omit<UpstreamRequest, 'method'>, signal: AbortSignal): Promise<void> {
-    const { body } = await this.#send(this.#sideAgent, endpoint, { method: 'GET', ...request }, { signal, isTouch: true })
+    const { body } = await this.#send(this.#sideConnections, endpoint, { method: 'GET', ...request }, { signal, isTouch: true })
     body.drain()
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#agent.destroy(), this.#sideAgent.destroy()])
+    await Promise.all([this.#connections.destroy(), this.#sideConnections.destroy()])
     this.#forgetSecrets()
   }
 
   async #whole(
-    agent: Agent,
+    connections: Connections,
     endpoint: Endpoint,
     request: UpstreamRequest & { readonly bounds: JsonBounds },
     signal: AbortSignal,
   ): Promise<unknown> {
-    const { body } = await this.#send(agent, endpoint, request, { signal })
+    const { body } = await this.#send(connections, endpoint, request, { signal })
     return await readWhole(body, request.bounds)
   }
 
@@ -137,7 +150,7 @@ export class UpstreamClient {
   }
 
   async #send(
-    agent: Agent,
+    connections: Connections,
     endpoint: Endpoint,
     request: UpstreamRequest,
     { signal, isTouch = false }: { readonly signal: AbortSignal; readonly isTouch?: boolean },
@@ -154,7 +167,7 @@ export class UpstreamClient {
     let reply: HttpReply
     try {
       const body = bytes?.content ?? (request.body === undefined ? null : bodyText(request.body))
-      reply = await httpExchange(agent, { origin, path, method, headers: sent, body }, signal)
+      reply = await httpExchange(connections.to(origin), { origin, path, method, headers: sent, body }, signal)
     } catch (cause) {
       signal.throwIfAborted()
       throw connectionFailed(cause, hostOf(url))

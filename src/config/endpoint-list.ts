@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import { parseConfigDocument } from './document.ts'
+import { serverFields } from './endpoints-schema.ts'
+import { formatPath } from './problems.ts'
+
+const server = z.strictObject(serverFields)
+const targets = z.strictObject({
+  targets: z.array(z.string().regex(/^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9_.-]+):\d{1,5}$/, 'must be HOST:PORT')),
+  labels: z.record(z.string(), z.string()).exactOptional(),
+})
+
+/** A server of a list. */
+export type ListedServer = z.output<typeof server>
+
+/**
+ * The servers of a file: a list of `{ url, weight, apiKeyEnv }`, or the form that Prometheus reads (`file_sd`), whose labels say nothing
+ * here. Throws an error, for people, for anything else; a file without any text is one that is being written.
+ */
+export function parseEndpointList(text: string, path: string): readonly ListedServer[] {
+  const { value, problems } = parseConfigDocument(text)
+  if (problems.length > 0) throw new Error(problems.join('; '))
+  if (!Array.isArray(value)) throw new Error('it is not a list; no servers are `[]`')
+  const servers = new Map<string, ListedServer>()
+  for (const [index, item] of value.entries()) {
+    // Groups of targets may overlap.
+    for (const one of parseItem(item, index, path)) if (!servers.has(one.url)) servers.set(one.url, one)
+  }
+  return [...servers.values()]
+}
+
+function parseItem(item: unknown, index: number, path: string): readonly ListedServer[] {
+  const isGroup = typeof item === 'object' && item !== null && 'targets' in item
+  if (isGroup)
+    return valid(targets, item, index).targets.map((target) => valid(server, { url: `http://${target}${path}` }, index))
+  return [valid(server, item, index)]
+}
+
+function valid<T>(schema: z.ZodType<T>, item: unknown, index: number): T {
+  const { data, error } = schema.safeParse(item)
+  if (data !== undefined) return data
+  const [issue] = error?.issues ?? []
+  throw new Error(`${formatPath([index, ...(issue?.path ?? [])])}: ${issue?.message}`)
+}
