@@ -1,6 +1,8 @@
 import { afterEach, expect, test } from 'vitest'
 import { type RunningApp, startApp, until } from '../../support/http/app.ts'
 import { createServeHome, type ServeProcess } from '../../support/process/serve-process.ts'
+import { answer as answerOf, knownEngine, ask as requestOf, upstream } from '../../support/upstream/remote-engine.ts'
+import { chatChunk, doneLine, openStream, usageChunk } from '../../support/upstream/upstream.ts'
 
 /** 1,000 by hand. */
 const requests = Number(process.env.DRAGOMAN_FLEET_REQUESTS ?? 150)
@@ -55,7 +57,7 @@ test('what a stopped process holds without a token is answered by the other one;
   // What is usual.
   for (let round = 0; round < 5; round++) await Promise.all(Array.from({ length: 8 }, () => ask(app, 5)))
   // A slow prompt, on the replica that stays.
-  const slow = ask(app, 12_000)
+  const slow = ask(app, 8000)
   await until(async () => (await serversOf(app)).some(({ active_requests }) => active_requests === 1))
   const busy = (await serversOf(app)).find(({ active_requests }) => active_requests === 1)?.host ?? ''
   const silent = replicas.find(({ url }) => !url.endsWith(busy))
@@ -83,4 +85,31 @@ test('what a stopped process holds without a token is answered by the other one;
     const sorted = waits.toSorted((a, b) => a - b)
     console.log({ requests, moved: movedFirst, medianMs: sorted[sorted.length >> 1], slowestMs: sorted.at(-1) })
   }
+}, 60_000)
+
+test('a reply that stops in its middle, on a server that answers no checks, is continued by the other one', async () => {
+  let skippedMs = 0
+  const stops = await upstream(
+    (_, response) => {
+      openStream(response)
+      response.write(chatChunk({ delta: { content: 'one two ' } }))
+      // From here on, it is silent.
+      stops.get = () => true
+      skippedMs = 20_000
+    },
+    { ownedBy: 'vllm' },
+  )
+  const continued: unknown[] = []
+  const continues = await upstream(
+    ({ body }, response) => {
+      continued.push((body.messages as { role: string; content: string }[]).at(-1))
+      openStream(response)
+      response.end(chatChunk({ delta: { content: 'three' }, finish_reason: 'stop' }) + usageChunk(3, 3) + doneLine)
+    },
+    { ownedBy: 'vllm' },
+  )
+  const engine = await knownEngine([stops, continues], { now: () => performance.now() + skippedMs })
+  const { choices } = await answerOf(engine, requestOf('count'))
+  expect(choices[0]?.parts).toEqual([{ type: 'text', text: 'one two three' }])
+  expect(continued).toEqual([{ role: 'assistant', content: 'one two ' }])
 }, 60_000)

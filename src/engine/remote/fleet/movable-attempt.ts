@@ -7,7 +7,7 @@ import type { Progress, RetryState } from './retry-rule.ts'
 export type MovableAttempt = {
   /** Fires with the request's signal, or when the request moves to another replica. */
   readonly signal: AbortSignal
-  /** The first token is here: from now on the request stays. */
+  /** The first token is here. */
   begun(): void
   /** To be called once, whatever came of it. */
   ended(): void
@@ -38,7 +38,8 @@ export type MovableTask = {
 type Deps = Pick<Replicas, 'hasUsable'> & Partial<Pick<Replicas, 'watch'>>
 
 /**
- * Watches an attempt until its first token: without one, it moves once from a replica that is lost to one that can be used.
+ * Watches an attempt: the request moves once from a replica that is lost to one that can be used, where its reply can be continued
+ * or has not begun.
  * Auxiliary requests have a time limit of their own.
  */
 export function beginAttempt(
@@ -54,7 +55,7 @@ export function beginAttempt(
   const canMove = () => {
     if (state.hasMoved) return false
     const progress = task.progress(replica)
-    if (progress === undefined || progress.hasAdvanced || (progress.hasBegun && !progress.canContinue)) return false
+    if (progress === undefined || (progress.hasBegun && !progress.canContinue)) return false
     return replicas.hasUsable(new Set([id]), state.failed, state.unfit)
   }
   const { begun, ended } = replicas.watch({

@@ -209,7 +209,7 @@ test('a request without a first token moves to another replica, once, and the cl
 })
 
 test.each<[string, Partial<Progress>, boolean]>([
-  ['a reply that has begun stays', { hasAdvanced: true, hasBegun: true, canContinue: true }, false],
+  ['a reply that can be continued moves', { hasAdvanced: true, hasBegun: true, canContinue: true }, true],
   ['a reply that cannot be continued stays', { hasBegun: true }, false],
   ['the rest of a reply moves before its first token', { hasBegun: true, canContinue: true }, true],
 ])('%s', async (_, progress, expected) => {

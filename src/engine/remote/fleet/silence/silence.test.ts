@@ -2,9 +2,11 @@ import { describe, expect, test } from 'vitest'
 import { isLost, Silence } from './silence.ts'
 
 const situation = { nowMs: 20_000, isEjected: false, downMs: 15_000, p95Ms: 1000 }
-const request = { beganMs: 9000, progressMs: undefined, hasLeft: false }
+const request = { beganMs: 9000, hasToken: false, progressMs: undefined, hasLeft: false }
+/** Its last byte came 10 seconds ago. */
+const begun = { hasToken: true, progressMs: 10_000 }
 
-describe('a request without a first token is lost', () => {
+describe('a request is lost', () => {
   test.each<[string, boolean, Partial<Parameters<typeof isLost>[0] & Parameters<typeof isLost>[1]>]>([
     ['when a check failed and it has waited 10 seconds', true, {}],
     ['not before 10 seconds, however fast the model is', false, { beganMs: 10_001 }],
@@ -19,6 +21,10 @@ describe('a request without a first token is lost', () => {
     ['when its progress has stopped for 10 seconds', true, { isEjected: true, progressMs: 10_000 }],
     ['when its progress has stopped for twice the usual time', true, { progressMs: 9000, beganMs: 0, p95Ms: 5500 }],
     ['not when its progress stopped later', false, { progressMs: 9001, beganMs: 0, p95Ms: 5500 }],
+    ['with its reply, when the replica is ejected and no byte came for 10 seconds', true, { ...begun, isEjected: true }],
+    ['not with its reply, while bytes come', false, { ...begun, isEjected: true, progressMs: 10_001 }],
+    ['not with its reply, by one failed check', false, { ...begun, beganMs: 0, progressMs: 0 }],
+    ['not with its reply, when the replica leaves', false, { ...begun, hasLeft: true }],
   ])('%s', (_, expected, changes) => {
     const all = { ...request, ...situation, ...changes }
     expect(isLost(all, all)).toBe(expected)
@@ -78,6 +84,7 @@ function watched() {
       const one = watch()
       await pass(seconds)
       one.begun()
+      one.ended()
     }
     checksAt.length = 0
     return nowMs
@@ -93,7 +100,7 @@ test('a replica is checked every second while a request waits longer than usual,
   expect(checksAt).toEqual([])
   await pass(5)
   expect(checksAt).toEqual([3, 4, 5, 6, 7].map((second) => startMs + second * 1000))
-  one.begun()
+  one.ended()
   await pass(5)
   expect(checksAt).toHaveLength(5)
 })
@@ -152,6 +159,7 @@ test('a first token of another request shows that a replica lives: checks from b
     const other = watch()
     await pass(1)
     other.begun()
+    other.ended()
   }
   expect(movedAt).toEqual([])
   silence.onLeft('a')
@@ -169,9 +177,33 @@ test('a request that is refused a connection takes the silent ones with it once 
   expect(movedAt).toEqual([1000])
 })
 
-test('what has begun or ended is neither checked for nor moved', async () => {
-  const { watch, pass, silence, checksAt, movedAt } = watched()
+test('a reply that stops in the middle is checked for after 5 seconds, and moves when its replica is ejected', async () => {
+  const { watch, pass, state, checksAt, movedAt } = watched()
+  const one = watch()
+  for (let second = 0; second < 10; second++) {
+    state.bytes += 100
+    await pass(1)
+    if (second === 0) one.begun()
+  }
+  expect(checksAt).toEqual([])
+  state.answers = false
+  await pass(30)
+  expect(checksAt[0]).toBe(16_000)
+  expect(movedAt).toEqual([20_500])
+})
+
+test('a reply that stops in the middle stays where the checks are answered', async () => {
+  const { watch, pass, movedAt } = watched()
   watch().begun()
+  await pass(60)
+  expect(movedAt).toEqual([])
+})
+
+test('what has ended is neither checked for nor moved', async () => {
+  const { watch, pass, silence, checksAt, movedAt } = watched()
+  const one = watch()
+  one.begun()
+  one.ended()
   watch().ended()
   await pass(20)
   silence.onLeft('a')

@@ -2,7 +2,7 @@ import type { Endpoint } from '../../transport/client.ts'
 import { UpstreamError } from '../../transport/upstream-error.ts'
 import { FirstTokenTimes } from './first-token-times.ts'
 
-/** A request whose first token a replica has not sent yet. */
+/** A request that a replica answers. */
 export type SilentRequest = {
   readonly endpoint: Endpoint
   /** Absent where the time to the first token says nothing about other requests. */
@@ -15,7 +15,7 @@ export type SilentRequest = {
   move(error: UpstreamError): void
 }
 
-/** `begun` with the first token, `ended` with the attempt: each ends the watch. */
+/** `begun` with the first token, `ended` with the attempt. */
 export type WatchedRequest = { begun(): void; ended(): void }
 
 type SilenceOptions = {
@@ -31,6 +31,8 @@ type SilenceOptions = {
 
 type Waiting = SilentRequest & {
   readonly beganMs: number
+  /** The first token is here. */
+  hasToken: boolean
   seenBytes: number
   /** When bytes were last seen to have come. */
   progressMs: number | undefined
@@ -38,7 +40,7 @@ type Waiting = SilentRequest & {
   hasLeft: boolean
 }
 
-/** A replica with silent requests, for as long as it has some. */
+/** A replica with requests, for as long as it has some. */
 type Watched = {
   readonly endpoint: Endpoint
   readonly requests: Set<Waiting>
@@ -51,7 +53,7 @@ type Watched = {
 /** A reply that made progress is left alone until its bytes have stopped for so long. */
 const progressHoldsMs = 10_000
 const leastPatienceMs = 10_000
-/** Before anything was learned. */
+/** Before anything was learned, and between two pieces of a reply. */
 const usualFirstTokenMs = leastPatienceMs / 2
 
 type Situation = {
@@ -65,20 +67,21 @@ type Situation = {
 /**
  * Whether a request is to be moved to another replica: at once when its replica leaves, or is ejected because it cannot be reached;
  * when one check has failed, after twice the usual time. A prompt that is slow on a replica that answers its checks is left alone,
- * and so is one that makes progress.
+ * and so is one that makes progress. A reply that has begun is lost with an ejected replica only, after a while without a byte.
  */
-export function isLost(request: Pick<Waiting, 'beganMs' | 'progressMs' | 'hasLeft'>, situation: Situation): boolean {
-  const { beganMs, progressMs, hasLeft } = request
+export function isLost(request: Pick<Waiting, 'beganMs' | 'hasToken' | 'progressMs' | 'hasLeft'>, situation: Situation): boolean {
+  const { beganMs, hasToken, progressMs, hasLeft } = request
   const { nowMs, isEjected, downMs, p95Ms } = situation
   if (progressMs !== undefined && nowMs - progressMs < progressHoldsMs) return false
-  if (hasLeft) return true
+  if (hasLeft && !hasToken) return true
   if (downMs === undefined || downMs < beganMs) return false
-  return isEjected || nowMs - (progressMs ?? beganMs) >= Math.max(leastPatienceMs, 2 * p95Ms)
+  if (isEjected || hasToken) return isEjected
+  return nowMs - (progressMs ?? beganMs) >= Math.max(leastPatienceMs, 2 * p95Ms)
 }
 
 /**
- * Watches requests until their first token, and learns how long that takes. While one waits longer than 95 % of its size, its
- * replica is checked every second; when it is lost, it is moved.
+ * Watches requests, and learns how long their first tokens take. While one waits longer than 95 % of its size, or its reply has stopped,
+ * its replica is checked every second; when it is lost, it is moved.
  */
 export class Silence {
   readonly #options: SilenceOptions
@@ -92,17 +95,19 @@ export class Silence {
   watch(request: SilentRequest): WatchedRequest {
     const { endpoint, promptTokens } = request
     const beganMs = this.#options.now()
-    const waiting = { beganMs, seenBytes: 0, progressMs: undefined, hasLeft: false, ...request }
+    const waiting: Waiting = { beganMs, hasToken: false, seenBytes: 0, progressMs: undefined, hasLeft: false, ...request }
     const watched = this.#watched.get(endpoint.id) ?? newlyWatched(endpoint)
     this.#watched.set(endpoint.id, watched)
     watched.requests.add(waiting)
     return {
       begun: () => {
-        if (!this.#end(waiting)) return
+        if (waiting.hasToken || !watched.requests.has(waiting)) return
+        waiting.hasToken = true
         this.#onAlive(watched)
+        waiting.progressMs = watched.aliveMs
         if (promptTokens !== undefined) this.#times.learn(promptTokens, watched.aliveMs - beganMs)
       },
-      ended: () => void this.#end(waiting),
+      ended: () => this.#end(waiting),
     }
   }
 
@@ -112,8 +117,10 @@ export class Silence {
     for (const [replicaId, watched] of this.#watched) {
       for (const waiting of watched.requests) {
         const bytes = waiting.received()
-        if (bytes > waiting.seenBytes) waiting.progressMs = nowMs
+        if (bytes === waiting.seenBytes) continue
         waiting.seenBytes = bytes
+        waiting.progressMs = nowMs
+        this.#onAlive(watched)
       }
       this.#moveLost(replicaId)
       if (this.#isSuspect(watched)) void this.#check(watched)
@@ -146,13 +153,10 @@ export class Silence {
     watched.downMs = undefined
   }
 
-  /** False when the watch had ended. */
-  #end(waiting: Waiting): boolean {
+  #end(waiting: Waiting): void {
     const { id } = waiting.endpoint
     const watched = this.#watched.get(id)
-    if (watched?.requests.delete(waiting) !== true) return false
-    if (watched.requests.size === 0) this.#watched.delete(id)
-    return true
+    if (watched?.requests.delete(waiting) === true && watched.requests.size === 0) this.#watched.delete(id)
   }
 
   #moveLost(replicaId: string): void {
@@ -164,14 +168,17 @@ export class Silence {
       if (!isLost(waiting, { p95Ms: this.#p95Of(waiting), ...state }) || !waiting.canMove()) continue
       this.#end(waiting)
       onMove(waiting.endpoint, nowMs - waiting.beganMs)
-      waiting.move(new UpstreamError({ type: 'silent' }, 'the server behind this model was lost before it began to answer'))
+      waiting.move(
+        new UpstreamError({ type: 'silent' }, 'the server behind this model fell silent, and does not answer its health checks'),
+      )
     }
   }
 
   #isSuspect({ requests }: Watched): boolean {
     const nowMs = this.#options.now()
     for (const waiting of requests) {
-      if (nowMs - (waiting.progressMs ?? waiting.beganMs) > this.#p95Of(waiting)) return true
+      const usualMs = waiting.hasToken ? usualFirstTokenMs : this.#p95Of(waiting)
+      if (nowMs - (waiting.progressMs ?? waiting.beganMs) > usualMs) return true
     }
     return false
   }
