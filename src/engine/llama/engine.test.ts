@@ -275,6 +275,11 @@ describe('LlamaEngine', () => {
     expect(heard).toEqual(['starting', 'loading', 'loading', 'ready'])
     leave()
     expect(await settled(prepared('again'))).toBe('answered')
+    // Its grammar is compiled by threads of the new life.
+    const constrained = settled(engine.prepare({ ...request('json'), output: { type: 'json-object' } }, never))
+    await turn()
+    await answer('json')
+    await vi.waitFor(async () => expect(await constrained).toBe('answered'))
     workers.last.exit({})
     await turn()
     expect(engine.state).toMatchObject({ type: 'failed', reason: 'killed by SIGKILL' })

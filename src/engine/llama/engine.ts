@@ -62,7 +62,9 @@ export class LlamaEngine implements Engine {
   readonly #prefixes = new SavedPrefixes(() => this.#exchanges)
   readonly #late = new TokensAfterCancel()
   readonly #active = new ActiveRuns()
-  readonly #plans: PlanCompiler
+  /** Of one life of the process: what an unload closes, the next load has anew. */
+  #plans: PlanCompiler
+  readonly #createPlans: () => PlanCompiler
   readonly capabilities: EngineCapabilities
 
   constructor(options: LlamaEngineOptions) {
@@ -79,7 +81,8 @@ export class LlamaEngine implements Engine {
     this.#id = id
     this.#sampling = sampling
     this.#adapters = options.adapters ?? []
-    this.#plans = new PlanCompiler({ constrainsAllTools })
+    this.#createPlans = () => new PlanCompiler({ constrainsAllTools })
+    this.#plans = this.#createPlans()
     this.#supervisor = new Supervisor({
       model: id,
       locate: async (signal) => {
@@ -175,14 +178,20 @@ export class LlamaEngine implements Engine {
   async unload({ drainMs }: { readonly drainMs: number }): Promise<void> {
     this.#supervisor.drain()
     await this.#active.idleWithin(drainMs)
-    await this.close()
+    const plans = this.#plans
+    this.#plans = this.#createPlans()
+    await this.#shutDown(plans)
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    return this.#shutDown(this.#plans)
+  }
+
+  async #shutDown(plans: PlanCompiler): Promise<void> {
     this.#exchanges.refuse(new AppError('shutting-down', `model '${this.#id}' is being unloaded`))
     this.#supervisor.drain()
     await this.#prefixes.save()
-    await Promise.all([this.#supervisor.stop(), this.#plans.close()])
+    await Promise.all([this.#supervisor.stop(), plans.close()])
   }
 
   async #prepareOnWorker(request: GenerationRequest): Promise<PreparedPrompt> {
