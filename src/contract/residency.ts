@@ -15,6 +15,8 @@ export type ResidencyStatus = {
   /** When `state` changed, in milliseconds since the epoch; so is `lastUsedMs`. */
   readonly sinceMs: number
   readonly lastUsedMs: number
+  /** When it is unloaded if no request comes, while it is loaded; absent: never. */
+  readonly expiresAtMs?: number
   /** Requests that use it now: it is not unloaded before they have ended. */
   readonly busy: number
   /** Requests that wait until it is in memory. */
@@ -51,6 +53,11 @@ export interface Resident {
    * rejects with `request-conflict`. Requests that come meanwhile wait, and load it again. It ends a load.
    */
   unload(options: { readonly drainMs: number; readonly force: boolean }): Promise<void>
+  /**
+   * Unloads it after being idle for this long (0: as soon as no request uses it; `Infinity`: never) instead of as configured, until it
+   * is unloaded.
+   */
+  keepFor(idleMs: number): void
   /** Forgets the model: its loads reserve no memory from now on, and requests that wait for it are refused. */
   remove(): void
 }

@@ -21,6 +21,8 @@ export type ResidencyEvent<Claim extends object> =
   | { readonly type: 'reopen'; readonly key: string }
   /** Unload it, even if it is in use. */
   | { readonly type: 'evict'; readonly key: string }
+  /** It is unloaded after being idle for so long, until it is. */
+  | { readonly type: 'keep'; readonly key: string; readonly idleMs: number }
   /** Time has passed. */
   | { readonly type: 'tick' }
 

@@ -8,6 +8,8 @@ export type Member<Claim extends object> = {
   readonly id: string
   readonly isPinned: boolean
   readonly idleTtlMs: number | undefined
+  /** What a request has asked for in its place, until the model is unloaded. */
+  keptMs: number | undefined
   phase: ResidencyState
   sinceMs: number
   /** What it needs, known from its first load on. */
@@ -42,6 +44,7 @@ export function newMember<Claim extends object>(
     id,
     isPinned,
     idleTtlMs,
+    keptMs: undefined,
     phase: 'absent',
     sinceMs: nowMs,
     bytes: 0,
@@ -68,6 +71,7 @@ export function enterPhase<Claim extends object>(member: Member<Claim>, phase: R
       member.readyAtMs = undefined
       member.isUnwanted = false
       member.closedFor = undefined
+      member.keptMs = undefined
       break
     case 'loaded':
       member.holdsMemory = true

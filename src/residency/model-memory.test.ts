@@ -384,3 +384,40 @@ test('the longest context of a model is that of the whole budget, and not known 
   await model.resident.load(signal)
   expect(model.resident.longestContext).toBe(1000)
 })
+
+describe('a model that a request keeps', () => {
+  test('for no time is unloaded when nothing uses it, and is loaded as configured the next time', async () => {
+    const memory = createMemory()
+    const model = addModel(memory, 'brief')
+    const running = await begin(model)
+    model.resident.keepFor(0)
+    await turns()
+    expect(model.counts.unloads).toBe(0)
+    running.end()
+    await turns()
+    expect(model.counts.unloads).toBe(1)
+    ;(await begin(model)).end()
+    await turns()
+    expect(model.counts).toEqual({ loads: 2, unloads: 1 })
+  })
+
+  test('for a time shows when that is over; for ever, nothing', async () => {
+    const memory = createMemory()
+    const model = addModel(memory, 'kept')
+    expect(model.resident.status.expiresAtMs).toBeUndefined()
+    ;(await begin(model)).end()
+    model.resident.keepFor(60_000)
+    const { lastUsedMs, expiresAtMs = 0 } = model.resident.status
+    expect(Math.round((expiresAtMs - lastUsedMs) / 1000)).toBe(60)
+    model.resident.keepFor(Number.POSITIVE_INFINITY)
+    expect(model.resident.status.expiresAtMs).toBeUndefined()
+  })
+
+  test('does not come back by being told to go when it is not there', async () => {
+    const model = addModel(createMemory(), 'absent')
+    model.resident.keepFor(0)
+    ;(await begin(model)).end()
+    await turns()
+    expect(model.counts).toEqual({ loads: 1, unloads: 0 })
+  })
+})

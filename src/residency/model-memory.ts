@@ -35,6 +35,7 @@ export class ModelMemory implements Residency {
     const shared = new ResidentModel(model, {
       member,
       budgetBytes: () => this.#budgetBytes,
+      expiresAtMs: () => this.#rules.expiresAtMs(member),
       now,
       log,
       report: (event) => this.#report({ ...event, key }),

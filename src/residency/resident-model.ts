@@ -17,6 +17,8 @@ type ResidentModelDeps = {
   /** Its state in the rules. */
   readonly member: Readonly<Member<Claim>>
   budgetBytes(): number
+  /** When it is unloaded if nothing happens, on the clock of `now`. */
+  expiresAtMs(): number | undefined
   now(): number
   readonly log: ResidencyLog
   report(event: WithoutKey<ResidencyEvent<Claim>>): void
@@ -62,6 +64,7 @@ export class ResidentModel implements Resident {
   get status(): ResidencyStatus {
     const { id, phase, bytes, sinceMs, lastUsedMs, users, waiting } = this.#deps.member
     const epochMs = Date.now() - this.#deps.now()
+    const expiresAtMs = this.#deps.expiresAtMs() ?? Number.POSITIVE_INFINITY
     return {
       id,
       state: phase,
@@ -70,6 +73,7 @@ export class ResidentModel implements Resident {
       lastUsedMs: Math.round(epochMs + lastUsedMs),
       busy: users.size,
       waiting: waiting.size,
+      ...(Number.isFinite(expiresAtMs) && { expiresAtMs: Math.round(epochMs + expiresAtMs) }),
     }
   }
 
@@ -154,6 +158,10 @@ export class ResidentModel implements Resident {
       }
     }
     await this.#unloading
+  }
+
+  keepFor(idleMs: number): void {
+    this.#deps.report({ type: 'keep', idleMs })
   }
 
   remove(): void {

@@ -105,6 +105,9 @@ export class ResidencyRules<Claim extends object> {
       case 'reopen':
         if (member.phase === 'loaded') member.closedFor = undefined
         break
+      case 'keep':
+        if (member.phase !== 'absent') member.keptMs = event.idleMs
+        break
       case 'evict':
         if (member.phase === 'loaded') this.#unload(member, 'command', nowMs)
         break
@@ -256,10 +259,16 @@ export class ResidencyRules<Claim extends object> {
   }
 
   #unloadIdle(member: Member<Claim>, nowMs: number): void {
-    const { users, readyAtMs, lastUsedMs, idleTtlMs = this.#limits.idleTtlMs } = member
-    if (idleTtlMs === undefined || users.size > 0 || readyAtMs === undefined) return
-    if (lastUsedMs + idleTtlMs <= nowMs) this.#unload(member, 'idle', nowMs)
-    else this.#wakeAt(lastUsedMs + idleTtlMs)
+    const expiresAtMs = this.expiresAtMs(member)
+    if (expiresAtMs === undefined) return
+    if (expiresAtMs <= nowMs) this.#unload(member, 'idle', nowMs)
+    else this.#wakeAt(expiresAtMs)
+  }
+
+  /** When a model is unloaded, if nobody uses it until then; undefined for one that is in use, or not loaded, or has no such time. */
+  expiresAtMs({ users, readyAtMs, lastUsedMs, keptMs, idleTtlMs }: Readonly<Member<Claim>>): number | undefined {
+    const idleMs = keptMs ?? idleTtlMs ?? this.#limits.idleTtlMs
+    return idleMs === undefined || users.size > 0 || readyAtMs === undefined ? undefined : lastUsedMs + idleMs
   }
 
   #wakeAt(atMs: number): void {
