@@ -27,7 +27,7 @@ const idleGraceMs = 1000
 const workerBytes = 180e6
 const serverBytes = 40e6
 /** The context of a model of the embedded engine, unless configured. */
-const longestDefaultContext = 8192
+export const longestDefaultContext = 8192
 
 export function shareMemory({ memory }: Pick<LoadedConfig, 'memory'>, log: Logger): MemorySharing {
   const residency = new ModelMemory({

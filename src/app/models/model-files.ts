@@ -1,0 +1,64 @@
+import type { ConfiguredModel } from '../../config/models.ts'
+import type { ModelFileFacts, ModelFiles } from '../../contract/model-file.ts'
+import { hasFiles, type ModelWithFiles } from '../../lifecycle/fetch-files.ts'
+import { quantizationOf } from '../../registry/fetch/choose-file.ts'
+import { locateModelFile } from '../../registry/fetch/fetch-model.ts'
+import { describeGguf } from '../../registry/gguf/describe-gguf.ts'
+import { weightsOf } from '../../registry/gguf/memory-need.ts'
+import { longestDefaultContext } from './memory-sharing.ts'
+
+type Parts = {
+  readonly models: { all(): readonly { readonly id: string; readonly config: ConfiguredModel | undefined }[] }
+  readonly home: string
+}
+
+/** Reads what the files of models say; each is read again only when it has changed. */
+export function createModelFiles({ models, home }: Parts): ModelFiles {
+  const known = new Map<string, { readonly key: string; readonly facts: Promise<ModelFileFacts | undefined> }>()
+  return {
+    async describe(id) {
+      const config = models.all().find((model) => model.id === id)?.config
+      if (config === undefined || !hasFiles(config)) return undefined
+      const file = await locateModelFile(config.source, home)
+      if (file === undefined) return undefined
+      const key = JSON.stringify([file, config.sha256])
+      const before = known.get(id)
+      if (before?.key === key) return before.facts
+      const facts = describeFile(config, file)
+      known.set(id, { key, facts })
+      return facts
+    },
+  }
+}
+
+type Located = NonNullable<Awaited<ReturnType<typeof locateModelFile>>>
+
+/** Undefined for a file that has gone meanwhile. */
+async function describeFile(
+  config: ModelWithFiles,
+  { path, modifiedAtMs, sha256 }: Located,
+): Promise<ModelFileFacts | undefined> {
+  try {
+    const quantization = quantizationOf(path)
+    const checksum = config.sha256 ?? sha256
+    const described = await describeGguf(path)
+    const contextLength = config.contextLength ?? defaultContext(config, described.trainedContextLength)
+    return {
+      ...described,
+      ...(contextLength !== undefined && { contextLength }),
+      sizeBytes: await weightsOf(path),
+      modifiedAtMs,
+      ...(quantization !== undefined && { quantization }),
+      ...(checksum !== undefined && { sha256: checksum }),
+      ...('mmproj' in config && config.mmproj !== undefined && { hasProjector: true as const }),
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/** A llama-server takes what its model was trained for. */
+function defaultContext({ engine }: ModelWithFiles, trained: number | undefined): number | undefined {
+  if (trained === undefined || engine === 'llama-server') return trained
+  return Math.min(trained, longestDefaultContext)
+}
