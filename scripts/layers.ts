@@ -48,6 +48,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   'core/uses': [...ground, 'core', 'core/custom-tools', 'core/media'],
   'dialect/wire': ground,
   'dialect/openai': [...ground, 'dialect/wire'],
+  'dialect/ollama': forDialects,
   'dialect/openai-chat': forDialects,
   'dialect/openai-completions': forDialects,
   'dialect/openai-embeddings': forDialects,

@@ -32,6 +32,7 @@ import { Drains } from './models/drains.ts'
 import { openModelsFolder } from './models/folder-models.ts'
 import { LoadTimes } from './models/load-times.ts'
 import { shareMemory } from './models/memory-sharing.ts'
+import { createModelFiles } from './models/model-files.ts'
 import { ModelListings } from './models/model-listings.ts'
 import { ModelSet } from './models/model-set.ts'
 import { isListed } from './models/place-listed.ts'
@@ -212,6 +213,7 @@ export async function createApp(
     ...(parts.dialects !== undefined && { dialects: parts.dialects }),
     templates: live.templates,
     models: directory,
+    modelFiles: createModelFiles({ models, home }),
     // What one process loads, the others would not have.
     ...(siblings === undefined && { lifecycle }),
     cancellations,

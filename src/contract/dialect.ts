@@ -1,5 +1,5 @@
 import type { AppError } from './errors.ts'
-import type { GenerationEvent } from './event.ts'
+import type { GenerationEvent, StartEvent } from './event.ts'
 import type { CanonicalPath } from './field.ts'
 import type { GenerationRequest } from './request.ts'
 import type { GenerationResult } from './result.ts'
@@ -32,6 +32,8 @@ export type DecodedCall = {
   readonly policy: CallPolicy
   /** The caller's name for a path in the first request: a field, or a path such as `messages[0].content[1]`. */
   nameOf(path: CanonicalPath): string
+  /** Throws where the model that serves the call cannot do what it asks for; absent: there is nothing to check. */
+  checkStart?(start: StartEvent): void
   /** A complete reply, as a JSON value. */
   encodeResult(result: GenerationResult): unknown
   /** A new encoder for one stream. */
@@ -42,9 +44,11 @@ export type DecodedCall = {
 type CallPolicy = {
   /** `go-on`: the generation outlives its connection (background work). */
   readonly onHangUp: 'cancel' | 'go-on'
+  /** How long the model stays loaded when nothing uses it after this call, by the field that says so; absent: as it is. */
+  readonly keepLoaded?: { readonly ms: number; readonly field: string }
 }
 
-/** Encodes a sealed event stream, which begins with `start`, as server-sent events, one event at a time. */
+/** Encodes a sealed event stream, which begins with `start`, one event at a time. */
 export interface StreamEncoder {
   /** The text to send for this event: zero or more complete frames. The terminal event's text ends the stream. */
   encode(event: GenerationEvent): string
@@ -65,7 +69,9 @@ export interface Dialect {
   createId(): string
   /** Encodes a failure outside of a stream; `requestId` is that of the HTTP request. */
   encodeError(error: AppError, requestId?: string): ErrorReply
-  /** The frame that keeps a silent stream alive. */
+  /** `lines`: a stream is JSON objects, each on a line and in a chunk of its own; absent: server-sent events. */
+  readonly framing?: 'lines'
+  /** The frame that keeps a silent stream alive; empty: none. */
   readonly heartbeat: string
   /** URL prefixes whose errors use this protocol, including unknown routes. */
   readonly prefixes: readonly string[]

@@ -69,6 +69,10 @@ export type EngineFacts = {
   readonly vocabularySize?: number
   /** The model has a ranking head, for `rank`; absent for no or unknown. */
   readonly ranks?: true
+  /** It has tokens for a gap between two texts; absent for no or unknown. */
+  readonly infills?: true
+  /** An encoder, which writes no text; absent for no or unknown. */
+  readonly onlyEmbeds?: true
   /** Numbers per vector of `embed`. */
   readonly embeddingLength?: number
   /** The Jinja source of the chat template in use; absent when there is none. */

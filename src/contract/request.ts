@@ -172,7 +172,8 @@ export type Prompt =
        */
       readonly toolFormat?: string
     }
-  | { readonly type: 'text'; readonly text: string }
+  /** `readsControlTokens`: the caller wrote a template's part too, so that texts of control tokens become them. */
+  | { readonly type: 'text'; readonly text: string; readonly readsControlTokens?: true }
   | { readonly type: 'tokens'; readonly tokens: readonly number[] }
   | { readonly type: 'infill'; readonly prefix: string; readonly suffix: string }
 

@@ -20,6 +20,8 @@ declare module 'fastify' {
     servesWhileDraining?: boolean
     /** The body may be `multipart/form-data`, which the handler reads while it arrives. */
     takesUploads?: boolean
+    /** The body is JSON, whatever its content type says: this route's clients may be shell scripts. */
+    takesAnyType?: boolean
     /** The route is served under any host name: probes of containers send that of a service. */
     servesAnyHost?: boolean
     /** A body that cannot be read counts as none. */

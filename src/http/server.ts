@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify'
 import { AppError } from '../contract/errors.ts'
 import { createAnthropicMessages } from '../dialect/anthropic/dialect.ts'
+import { ollamaDialects } from '../dialect/ollama/dialects.ts'
 import { createResponsesService } from '../responses/service.ts'
 import { type AccessRules, createAccess } from './access/access.ts'
 import { authorize } from './access/auth.ts'
@@ -14,7 +15,7 @@ import { BodyRoom } from './body/body-room.ts'
 import { createBodyReader, orNoBody } from './body/read-body.ts'
 import { InFlightRequests } from './in-flight-requests.ts'
 import { createPipelines } from './pipelined.ts'
-import { sendError, shownTo } from './reply/error-reply.ts'
+import { otherType, sendError, shownTo } from './reply/error-reply.ts'
 import { addLimitHeaders } from './reply/reply-headers.ts'
 import { disconnectStalledReader } from './reply/stalled-reader.ts'
 import { pickRequestId } from './request-id.ts'
@@ -28,6 +29,7 @@ import { addLlamaStackRoutes, stackRoutes } from './routes/routes-llama-stack.ts
 import { addMediaServiceRoutes } from './routes/routes-media-services.ts'
 import { addModelRoutes } from './routes/routes-model.ts'
 import { addModelListRoutes } from './routes/routes-models.ts'
+import { addOllamaRoutes } from './routes/routes-ollama.ts'
 import { addOpenaiRoutes, createOpenaiDialects } from './routes/routes-openai.ts'
 import { addOpsRoutes } from './routes/routes-ops.ts'
 import { addPresetRoutes } from './routes/routes-presets.ts'
@@ -142,6 +144,7 @@ export function createServer(deps: ServerDeps): Server {
     openai.completions,
     messages,
     ...stackRoutes.map(({ dialect }) => dialect),
+    ...Object.values(ollamaDialects),
     ...(deps.dialects ?? []).map(({ dialect }) => dialect),
   ])
   const served = [
@@ -209,6 +212,11 @@ export function createServer(deps: ServerDeps): Server {
     done(new AppError('unsupported-media-type', "this route takes no form; send JSON with 'content-type: application/json'"))
   })
 
+  app.addContentTypeParser('*', (request, payload, done) => {
+    if (request.routeOptions.config.takesAnyType === true) return readBody(request, payload, done)
+    done(otherType(request.headers['content-type']))
+  })
+
   const { refuseOtherMethods, routes } = watchRoutes(app)
   deps.repeats?.addTo(app)
   addOpenaiRoutes(app, deps, openai)
@@ -228,6 +236,7 @@ export function createServer(deps: ServerDeps): Server {
   addUnslothRoutes(app, deps)
   addReplicaRoutes(app, deps)
   addTabbyRoutes(app, deps)
+  addOllamaRoutes(app, deps)
   addPresetRoutes(app, deps)
   addTemplateRoutes(app, deps)
   addTokenRoutes(app, deps)

@@ -7,6 +7,16 @@ import {
   chatFields as stackChatFields,
   completionFields as stackCompletionFields,
 } from '../../src/dialect/llama-stack/fields.ts'
+import {
+  deleteFields,
+  embedFields,
+  nestedOptionFields,
+  chatFields as ollamaChatFields,
+  embeddingsFields as ollamaEmbeddingsFields,
+  generateFields as ollamaGenerateFields,
+  pullFields,
+  showFields,
+} from '../../src/dialect/ollama/fields.ts'
 import { nestedConstraintFields } from '../../src/dialect/openai/common-fields.ts'
 import { chatFields } from '../../src/dialect/openai-chat/fields.ts'
 import { completionFields } from '../../src/dialect/openai-completions/fields.ts'
@@ -69,6 +79,14 @@ const protocols: readonly Protocol[] = [
     fields: [...batchCompletionFields, ...nestedFields],
   },
   { title: 'llama-stack: embeddings', route: 'POST /v1/inference/embeddings', fields: embeddingsFields },
+  { title: 'Ollama: chat', route: 'POST /api/chat', fields: ollamaChatFields },
+  { title: 'Ollama: generate', route: 'POST /api/generate', fields: ollamaGenerateFields },
+  { title: 'Ollama: `options` of chat and generate', route: 'POST /api/chat', fields: nestedOptionFields },
+  { title: 'Ollama: embed', route: 'POST /api/embed', fields: embedFields },
+  { title: 'Ollama: embeddings', route: 'POST /api/embeddings', fields: ollamaEmbeddingsFields },
+  { title: 'Ollama: show a model', route: 'POST /api/show', fields: showFields },
+  { title: 'Ollama: pull a model', route: 'POST /api/pull', fields: pullFields },
+  { title: 'Ollama: delete a model', route: 'DELETE /api/delete', fields: deleteFields },
   { title: 'Reranking', route: 'POST /v1/rerank', fields: rerankFields },
   { title: 'LLaMA-Factory: scores', route: 'POST /v1/score/evaluation', fields: scoreFields },
   { title: 'tabbyAPI: load a model', route: 'POST /v1/model/load', fields: modelLoadFields },

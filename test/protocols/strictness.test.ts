@@ -2,6 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { AppError } from '../../src/contract/errors.ts'
 import { decodeMessage } from '../../src/dialect/anthropic/decode.ts'
 import { decodeChat as decodeStackChat } from '../../src/dialect/llama-stack/decode-chat.ts'
+import { decodeChat as decodeOllamaChat } from '../../src/dialect/ollama/decode-chat.ts'
+import { decodeGenerate } from '../../src/dialect/ollama/decode-generate.ts'
+import { decodeEmbed } from '../../src/dialect/ollama/embed.ts'
 import { decodeChat } from '../../src/dialect/openai-chat/decode.ts'
 import { decodeCompletion } from '../../src/dialect/openai-completions/decode.ts'
 import { decodeEmbeddings } from '../../src/dialect/openai-embeddings/embeddings.ts'
@@ -31,6 +34,9 @@ const decoders: Readonly<Record<keyof typeof strictnessTables, (body: object) =>
     return { request: requests[0], ignored }
   },
   'openai-embeddings': decodeEmbeddings,
+  'ollama-chat': (body) => decodeOllamaChat(body, 'x'),
+  'ollama-generate': (body) => decodeGenerate(body, 'x'),
+  'ollama-embed': decodeEmbed,
   'unsloth-load': decodeLoad,
   'unsloth-generate': (body) => {
     const { requests, ignored } = decodeNow(unslothGenerate, body)
@@ -55,6 +61,7 @@ test('docs/strictness.md is what the tables say', async () => {
 
 const names = [
   ...(['openai-chat', 'openai-responses', 'anthropic', 'llama-stack', 'openai-completions', 'openai-embeddings'] as const),
+  ...(['ollama-chat', 'ollama-generate', 'ollama-embed'] as const),
   ...(['unsloth-load', 'unsloth-generate', 'tabby-load', 'tabby-lora', 'tabby-download'] as const),
 ]
 

@@ -1,7 +1,8 @@
 import type { StreamEncoder } from '../../contract/dialect.ts'
 import type { GenerationEvent, StartEvent } from '../../contract/event.ts'
+import { unreadableCall } from '../wire/call-input.ts'
 import { toFrameJson } from '../wire/frame-json.ts'
-import { encodeCall, encodeCitation, encodeHead, encodeStop, encodeUsage, type ReplyStyle, sign, unreadable } from './encode.ts'
+import { encodeCall, encodeCitation, encodeHead, encodeStop, encodeUsage, type ReplyStyle, sign } from './encode.ts'
 import { encodeAnthropicError } from './errors.ts'
 
 type Finish = Extract<GenerationEvent, { type: 'finish' }>
@@ -99,7 +100,7 @@ export function createMessageEncoder(style: ReplyStyle & { readonly requestId?: 
         return endThought(event.opaque)
       case 'tool-call-end':
         // The client would fail to read them, without a reason.
-        if (event.state === 'unparseable') throw unreadable(called)
+        if (event.state === 'unparseable') throw unreadableCall(called)
         return closeBlock()
       case 'finish':
         finish = event

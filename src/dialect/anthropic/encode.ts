@@ -1,9 +1,8 @@
-import { AppError } from '../../contract/errors.ts'
 import type { FinishReason, Usage } from '../../contract/event.ts'
 import type { Annotation, OutputPart, ReasoningPart } from '../../contract/request.ts'
 import type { Choice, GenerationResult } from '../../contract/result.ts'
 import type { Sealer } from '../../contract/sealer.ts'
-import { losesDigits, RawJson } from '../wire/exact-json.ts'
+import { callObject } from '../wire/call-input.ts'
 import { seal } from '../wire/sealed.ts'
 
 /** The options of a reply. */
@@ -96,7 +95,7 @@ function encodePart(part: OutputPart, { thinking, sealer }: ReplyStyle): readonl
       return [{ type: 'thinking', thinking: thinking === 'shown' ? part.text : '', signature: sign(sealer, part) }]
     }
     case 'tool-call':
-      return [encodeCall(part, readInput(part))]
+      return [encodeCall(part, callObject(part.name, part.input))]
     // Nothing makes these yet: no tool is run here, and no model draws.
     case 'tool-result':
     case 'media':
@@ -107,24 +106,6 @@ function encodePart(part: OutputPart, { thinking, sealer }: ReplyStyle): readonl
 /** The signature of a thought: the thought itself and what the upstream wants back with it, sealed. */
 export function sign(sealer: Sealer, { text, opaque }: Pick<ReasoningPart, 'text' | 'opaque'>): string {
   return seal(sealer, { kind: 'thought', text, opaque })
-}
-
-/** The input of a call, which is an object on this wire, with the digits that the model wrote. Throws `invalid-output` for a call that has none. */
-function readInput({ name, input }: Extract<OutputPart, { type: 'tool-call' }>): object {
-  let value: unknown
-  try {
-    value = JSON.parse(input === '' ? '{}' : input)
-  } catch {
-    // What the model wrote is no JSON.
-    throw unreadable(name)
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw unreadable(name)
-  return losesDigits(input) ? new RawJson(input) : value
-}
-
-/** The failure of a call whose arguments cannot be told to the client. */
-export function unreadable(name: string): AppError {
-  return new AppError('invalid-output', `the model called '${name}' with arguments that are no JSON object; try again`)
 }
 
 export function encodeCall({ id, name }: { readonly id: string; readonly name: string }, input: unknown) {

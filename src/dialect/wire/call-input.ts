@@ -1,3 +1,6 @@
+import { AppError } from '../../contract/errors.ts'
+import { losesDigits, RawJson } from './exact-json.ts'
+
 /**
  * The arguments of an earlier call as JSON text. None at all, as clients send for tools without parameters, are an empty object: absent,
  * null, an empty text, or the text `null`.
@@ -5,4 +8,22 @@
 export function callInput(given: string | object | null | undefined): string {
   if (typeof given === 'string') return /^\s*(null\s*)?$/.test(given) ? '{}' : given
   return JSON.stringify(given ?? {})
+}
+
+/** The arguments of a call as an object, with the digits that the model wrote. Throws `invalid-output` for what is no object. */
+export function callObject(name: string, input: string): object {
+  let value: unknown
+  try {
+    value = JSON.parse(input === '' ? '{}' : input)
+  } catch {
+    // What the model wrote is no JSON.
+    throw unreadableCall(name)
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw unreadableCall(name)
+  return losesDigits(input) ? new RawJson(input) : value
+}
+
+/** The failure of a call whose arguments cannot be told to the client. */
+export function unreadableCall(name: string): AppError {
+  return new AppError('invalid-output', `the model called '${name}' with arguments that are no JSON object; try again`)
 }

@@ -11,7 +11,7 @@ export type EncodeError = Dialect['encodeError']
 
 /** Sends a failure in its route's protocol and logs it at its code's level. */
 export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const error = toAppError(thrown, request).inWordsOf(formatPath)
+  const error = toAppError(thrown).inWordsOf(formatPath)
   if (error.code === 'unauthorized') reply.header('www-authenticate', 'Bearer')
   if (error.retryAfterMs !== undefined) reply.header('retry-after', toRetryAfterSeconds(error.retryAfterMs))
   const { encodeErrorOf, encodeError } = request.routeOptions.config
@@ -59,22 +59,21 @@ function toRetryAfterSeconds(retryAfterMs: number): number {
 }
 
 /** Maps Fastify's failures to our codes; other foreign errors become `internal`. */
-function toAppError(thrown: unknown, request: FastifyRequest): AppError {
+function toAppError(thrown: unknown): AppError {
   if (thrown instanceof AppError || !(thrown instanceof Error)) return AppError.from(thrown)
-  const { code, statusCode } = thrown as { code?: unknown; statusCode?: unknown }
-  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
-    const sent = request.headers['content-type']
-    const problem = sent === undefined ? 'the body has no content type' : `the content type '${sent}' is not supported`
-    return new AppError('unsupported-media-type', `${problem}; send JSON with 'content-type: application/json'`, {
-      cause: thrown,
-    })
-  }
+  const { statusCode } = thrown as { statusCode?: unknown }
   const cut = asCutBody(thrown)
   if (cut !== undefined) return cut
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
     return new AppError('invalid-request', `the request is not valid: ${thrown.message}`, { cause: thrown })
   }
   return AppError.from(thrown)
+}
+
+/** The refusal of a body that is no JSON by its type. */
+export function otherType(sent: string | undefined): AppError {
+  const problem = sent === undefined ? 'the body has no content type' : `the content type '${sent}' is not supported`
+  return new AppError('unsupported-media-type', `${problem}; send JSON with 'content-type: application/json'`)
 }
 
 /** An absolute path in a text, of Unix or Windows, and neither a URL's nor a route's; its last part is a group. */

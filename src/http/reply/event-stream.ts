@@ -8,8 +8,8 @@ import { defaultStalledReaderMs } from './stalled-reader.ts'
 
 export const defaultHeartbeatMs = 10_000
 
+const contentTypes = { events: 'text/event-stream; charset=utf-8', lines: 'application/x-ndjson' }
 const streamHeaders = {
-  'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache',
   // Keeps nginx from buffering the events.
   'x-accel-buffering': 'no',
@@ -22,13 +22,19 @@ type StreamDeps = LimitReader & {
 }
 
 type EventStreamOptions = {
+  /** Empty: none, nor any other comment. */
   readonly heartbeat: string
+  readonly framing?: keyof typeof contentTypes
   /** Called once, just before the headers are sent. */
   addHeaders?(): void
 }
 
-/** The writer of a reply that is a stream of server-sent events. End it. */
-export function openEventStream(deps: StreamDeps, reply: FastifyReply, { heartbeat, addHeaders }: EventStreamOptions): SseWriter {
+/** The writer of a reply that is a stream. End it. */
+export function openEventStream(
+  deps: StreamDeps,
+  reply: FastifyReply,
+  { heartbeat, framing = 'events', addHeaders }: EventStreamOptions,
+): SseWriter {
   const { heartbeatMs, stalledReaderMs, now } = deps
   return new SseWriter({
     raw: reply.raw,
@@ -36,9 +42,13 @@ export function openEventStream(deps: StreamDeps, reply: FastifyReply, { heartbe
       addHeaders?.()
       addLimitHeaders(deps, reply.request, reply)
       reply.hijack()
-      reply.raw.writeHead(200, Object.assign(reply.getHeaders() as OutgoingHttpHeaders, streamHeaders))
+      reply.raw.writeHead(
+        200,
+        Object.assign(reply.getHeaders() as OutgoingHttpHeaders, streamHeaders, { 'content-type': contentTypes[framing] }),
+      )
     },
-    heartbeat: () => loadComment(reply.request) + placeComment(reply.request) + heartbeat,
+    isInLines: framing === 'lines',
+    heartbeat: () => (heartbeat === '' ? '' : loadComment(reply.request) + placeComment(reply.request) + heartbeat),
     heartbeatMs: heartbeatMs?.() ?? defaultHeartbeatMs,
     stalledReaderMs: stalledReaderMs ?? defaultStalledReaderMs,
     now,

@@ -9,6 +9,8 @@ type SseWriterOptions = {
   /** A frame without content, which keeps proxies and clients from timing out. */
   heartbeat(): string
   readonly heartbeatMs: number
+  /** Each line is written as a chunk of its own: some clients parse a chunk as one value. */
+  readonly isInLines?: boolean
   readonly stalledReaderMs: number
   /** Milliseconds of a monotonic clock. */
   now(): number
@@ -18,7 +20,7 @@ type SseWriterOptions = {
 const flushChars = 16 * 1024
 
 /**
- * Writes one stream of server-sent events: batches the text of a tick, sends heartbeats, reports back-pressure, and disconnects stalled
+ * Writes one stream: batches the text of a tick, sends heartbeats, reports back-pressure, and disconnects stalled
  * readers. It uses a single timer.
  */
 export class SseWriter {
@@ -72,12 +74,15 @@ export class SseWriter {
   /** Sends pending text and ends the reply, if it has started. */
   end(): void {
     clearTimeout(this.#timer)
-    const { raw, open } = this.#options
+    const { raw, open, isInLines = false } = this.#options
     if (!this.#started || raw.destroyed) return
     if (!raw.headersSent) open()
     const text = this.#held + this.#pending
     this.#pending = ''
-    raw.end(text)
+    if (isInLines) {
+      this.#send(text)
+      raw.end()
+    } else raw.end(text)
     disconnectStalledReader(raw, this.#options)
   }
 
@@ -90,7 +95,20 @@ export class SseWriter {
     const text = this.#pending
     this.#pending = ''
     this.#lastWriteMs = now()
-    raw.write(text)
+    this.#send(text)
+  }
+
+  #send(text: string): void {
+    const { raw, isInLines = false } = this.#options
+    if (!isInLines) {
+      raw.write(text)
+      return
+    }
+    for (let start = 0; start < text.length; ) {
+      const end = text.indexOf('\n', start) + 1 || text.length
+      raw.write(text.slice(start, end))
+      start = end
+    }
   }
 
   readonly #check = (): void => {

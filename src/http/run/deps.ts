@@ -3,6 +3,7 @@ import type { Dialect } from '../../contract/dialect.ts'
 import type { EngineState, ModelKind, ServerReport } from '../../contract/engine.ts'
 import type { FileStore } from '../../contract/file-store.ts'
 import type { Lifecycle } from '../../contract/lifecycle.ts'
+import type { ModelFiles } from '../../contract/model-file.ts'
 import type { ModelViewer } from '../../contract/principal.ts'
 import type { SealerOf } from '../../contract/sealer.ts'
 import type { ServedModel } from '../../contract/served-model.ts'
@@ -68,6 +69,8 @@ export type ServerDeps = GenerateDeps &
     /** The same, after a look at servers that list their models, where the name is not known. */
     findModel(name: string, viewer: ModelViewer): ServedModel | Promise<ServedModel>
     readonly models: ModelDirectory
+    /** What the files of models say; absent: nothing. */
+    readonly modelFiles?: ModelFiles
     /** Additional protocols, each with its path. */
     readonly dialects?: readonly { readonly path: string; readonly dialect: Dialect }[]
     readonly presets: PresetSwitch

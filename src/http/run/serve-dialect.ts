@@ -20,21 +20,30 @@ import { openRun } from './open-run.ts'
 type HandlerOptions = {
   /** The field of a body that names the model; without it, a request is for the default model. */
   readonly modelField?: string
+  /** A request has to name its model. */
+  readonly hasDefaultModel?: false
 }
 
 /** The handler of generation requests, for all dialects and engines. */
-export function createDialectHandler(deps: ServerDeps, dialect: Dialect, { modelField = 'model' }: HandlerOptions = {}) {
+export function createDialectHandler(
+  deps: ServerDeps,
+  dialect: Dialect,
+  { modelField = 'model', hasDefaultModel }: HandlerOptions = {},
+) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const id = dialect.createId()
     const { caller, handle, detach } = openRun(deps, { request, reply }, { id, body: request.body })
     let call: DecodedCall | undefined
+    let keep: (() => void) | undefined
     try {
       const context = { id, requestId: request.id, owner: caller.principal.id }
       const decoding = dialect.decode({ headers: request.headers, ...takeInput(request) }, context)
       call = decoding instanceof Promise ? await decoding : decoding
       if (call.policy.onHangUp === 'go-on') detach()
       if (hasLargeBody(request)) await nextTurn()
-      const ignored = encodeFields(call.ignored)
+      const { keepLoaded } = call.policy
+      const mayKeep = caller.principal.scopes.has('admin')
+      const ignored = encodeFields(keepLoaded === undefined || mayKeep ? call.ignored : [...call.ignored, keepLoaded.field])
       const facts: GenerationFacts = { generationId: id, requestedModel: call.requests[0].model }
       request.generation = facts
       if (ignored !== '') reply.header('x-dragoman-ignored', ignored)
@@ -42,7 +51,8 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect, { model
       const model = found instanceof Promise ? await found : found
       handle.servedBy(model.id)
       facts.model = model.id
-      const generation = noted(generate(deps, call.requests, { model, ...caller }), facts)
+      if (keepLoaded !== undefined && mayKeep) keep = () => model.resident?.keepFor(keepLoaded.ms)
+      const generation = noted(generate(deps, call.requests, { model, ...caller }), { call, facts })
       if (call.stream) {
         await stream({ generation, call, request, reply })
         // Even without a byte sent: then the client has disconnected.
@@ -62,6 +72,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect, { model
       logFailure(request, error, { what: 'stream failed', code: wireCodeOf(dialect.encodeError(error).body, error) })
       return
     } finally {
+      keep?.()
       handle.close()
     }
   }
@@ -69,6 +80,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect, { model
   /** Not in the handler, which would keep the body. */
   function takeInput(request: FastifyRequest): ReturnType<typeof takeRequiredBody> {
     const input = takeRequiredBody(request)
+    if (hasDefaultModel === false) return input
     return { ...input, body: withModel(input.body, { field: modelField, ...deps }, callerOf(request)) }
   }
 
@@ -78,6 +90,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect, { model
     let start: StartEvent | undefined
     const writer = openEventStream(deps, reply, {
       heartbeat: dialect.heartbeat,
+      ...(dialect.framing !== undefined && { framing: dialect.framing }),
       addHeaders: () => {
         if (start !== undefined) addStartHeaders(start, call, reply)
       },
@@ -106,11 +119,14 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect, { model
   }
 }
 
-/** The same generation, whose events are also noted for the log. */
-function noted({ run }: Generation, facts: GenerationFacts): Generation {
+type Noting = { readonly call: DecodedCall; readonly facts: GenerationFacts }
+
+/** The same generation, whose start the call checks, and whose events are also noted for the log. */
+function noted({ run }: Generation, { call, facts }: Noting): Generation {
   return {
     run: (emit) =>
       run((event) => {
+        if (event.type === 'start') call.checkStart?.(event)
         noteEvent(facts, event)
         return emit(event)
       }),

@@ -4,8 +4,6 @@ import { openTestServer } from '../../../test/support/http/test-server.ts'
 describe('a protocol that is not there says so in its own envelope', () => {
   const served = /Dragoman does not speak .* it serves POST \/v1\/chat\/completions/
   test.each<['GET' | 'POST', string, number, object]>([
-    ['POST', '/api/chat', 404, { error: expect.stringMatching(served) }],
-    ['GET', '/api/tags', 404, { error: expect.stringMatching(served) }],
     ['POST', '/v1beta/models/gemini-pro:generateContent', 404, { error: { status: 'NOT_FOUND' } }],
     ['GET', '/v1/batches', 400, { error: { code: 'unsupported_protocol', detail: expect.stringMatching(served) } }],
     ['POST', '/v1/openai/v1/moderations', 400, { error: { code: 'unsupported_protocol' } }],
@@ -47,6 +45,11 @@ describe('a path with another prefix is told the right one', () => {
     const reply = await openTestServer().app.inject({ method, url })
     expect([reply.statusCode, reply.json().error.code]).toEqual([404, 'unknown_url'])
     expect(reply.json().error.message).toContain(`did you mean ${route}?`)
+  })
+
+  test('a path below /api that nothing is like is told of the other base URL, in one sentence', async () => {
+    const { message } = (await openTestServer().app.inject('/api/nothing')).json().error
+    expect(message).toBe('there is no route GET /api/nothing: use /v1 as the base URL of an OpenAI-compatible server')
   })
 
   test.each(['/nothing', '/v1', '/v1/nothing'])('nothing is suggested for %s', async (url) => {

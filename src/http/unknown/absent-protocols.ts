@@ -10,11 +10,6 @@ type AbsentProtocol = {
 
 const absent: readonly AbsentProtocol[] = [
   {
-    name: "Ollama's own protocol",
-    paths: /^\/api\/(chat|generate|tags|show|ps|version|embed|embeddings|pull|push|create|copy|delete|blobs)(\/|$)/,
-    encode: (message) => ({ status: 404, body: { error: message } }),
-  },
-  {
     // Also llama-stack's, whose clients read `detail`.
     name: "OpenAI's batches, vector stores and moderations",
     paths: /^\/v1\/(batches|vector_stores|moderations)(\/|$)/,

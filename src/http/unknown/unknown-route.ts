@@ -24,9 +24,13 @@ export function createUnknownRoute({ served, isOneOfSeveral, paths }: Known) {
     const instead = whyRouteIsAbsent(path)
     if (instead !== undefined) return new AppError('route-not-found', `${sent}: ${instead}`)
     const nearest = nearestRoute(path, paths())
-    return new AppError('route-not-found', nearest === undefined ? sent : `${sent}; did you mean ${nearest}?`)
+    if (nearest !== undefined) return new AppError('route-not-found', `${sent}; did you mean ${nearest}?`)
+    return new AppError('route-not-found', path.startsWith('/api/') ? `${sent}: ${openaiInstead}` : sent)
   }
 }
+
+/** Clients show it in a small box. */
+const openaiInstead = 'use /v1 as the base URL of an OpenAI-compatible server'
 
 function pathOf(url: string): string {
   return url.split('?', 1)[0] ?? ''

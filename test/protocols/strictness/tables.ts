@@ -1,6 +1,7 @@
 import { markdownTable } from '../markdown-table.ts'
 import { messagesStrictness } from './anthropic.ts'
 import { stackStrictness } from './llama-stack.ts'
+import { ollamaChatStrictness, ollamaEmbedStrictness, ollamaGenerateStrictness } from './ollama.ts'
 import { chatStrictness } from './openai-chat.ts'
 import { completionStrictness } from './openai-completions.ts'
 import { embeddingStrictness } from './openai-embeddings.ts'
@@ -17,6 +18,9 @@ export const strictnessTables = {
   'llama-stack': stackStrictness,
   'openai-completions': completionStrictness,
   'openai-embeddings': embeddingStrictness,
+  'ollama-chat': ollamaChatStrictness,
+  'ollama-generate': ollamaGenerateStrictness,
+  'ollama-embed': ollamaEmbedStrictness,
   'unsloth-load': unslothLoadStrictness,
   'unsloth-generate': unslothGenerateStrictness,
   'tabby-load': tabbyLoadStrictness,

@@ -188,6 +188,8 @@ const reportSchema = z.discriminatedUnion('type', [
     /** The model's own template, even if another one is in use. */
     chatTemplate: z.string().exactOptional(),
     ranks: z.literal(true).exactOptional(),
+    infills: z.literal(true).exactOptional(),
+    onlyEmbeds: z.literal(true).exactOptional(),
   }),
   z.object({ type: z.literal('load-failed'), message: z.string() }),
   z.object({

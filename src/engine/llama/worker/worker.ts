@@ -11,6 +11,7 @@ import { readTemplatePart } from './model/model-template.ts'
 import { Outbox } from './outbox.ts'
 import { endWithParent } from './parent-watch.ts'
 import { handleRequest } from './prompt/handle-request.ts'
+import { canInfill } from './prompt/infill.ts'
 import { prepareGeneration } from './prompt/prepare.ts'
 import { warmUp } from './rounds/prefill.ts'
 import type { PrefillPacer } from './rounds/prefill-pacer.ts'
@@ -62,6 +63,8 @@ async function load({ options }: Extract<Command, { type: 'load' }>): Promise<vo
       fileSampling: readFileSampling((model.model.fileInfo.metadata.general as { readonly sampling?: unknown }).sampling),
       ...(model.templateSource.own !== undefined && { chatTemplate: model.templateSource.own }),
       ...(model.embedder.pooling === 'rank' && { ranks: true as const }),
+      ...(canInfill(model.model) && { infills: true as const }),
+      ...(!isCausal(model.model) && { onlyEmbeds: true as const }),
     })
   } catch (error) {
     report({ type: 'load-failed', message: errors.explain(error) })

@@ -23,12 +23,21 @@ export function refuseWithoutInfill(model: LlamaModel): void {
   requireInfillTokens(model)
 }
 
+export function canInfill(model: LlamaModel): boolean {
+  return findInfillTokens(model) !== undefined
+}
+
 /** The tokens that the model file names, or whose texts llama.cpp knows. */
-function requireInfillTokens(model: LlamaModel): InfillTokens {
+function findInfillTokens(model: LlamaModel): InfillTokens | undefined {
   const { prefix, suffix, middle } = model.tokens.infill
   // A tokenizer without byte tokens turns any text into one unknown token, also the text of these special tokens.
   const isKnown = (token: Token | null): token is Token => token !== null && !model.getTokenAttributes(token).unknown
-  if (isKnown(prefix) && isKnown(suffix) && isKnown(middle)) return { prefix, suffix, middle }
+  return isKnown(prefix) && isKnown(suffix) && isKnown(middle) ? { prefix, suffix, middle } : undefined
+}
+
+function requireInfillTokens(model: LlamaModel): InfillTokens {
+  const tokens = findInfillTokens(model)
+  if (tokens !== undefined) return tokens
   const message =
     `${field('prompt', 'suffix')} is not supported by this model: it has no tokens for filling in the middle; leave it out, or ` +
     'choose a model that was trained for it, such as a code model'

@@ -81,7 +81,7 @@ export function renderSegments(
     case 'infill':
       return { segments: [prompt.prefix, prompt.suffix].map((text) => ({ text, literal: true })), reasoning: 'untouched' }
     case 'text':
-      return { segments: [{ text: prompt.text, literal: true }], reasoning: 'untouched' }
+      return { segments: [{ text: prompt.text, literal: prompt.readsControlTokens !== true }], reasoning: 'untouched' }
     case 'chat': {
       const rendered = template().render(prompt, { reasoning, ...(toolChoice !== undefined && { toolChoice }) })
       return {

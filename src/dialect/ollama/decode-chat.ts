@@ -1,0 +1,80 @@
+import type { CanonicalPath } from '../../contract/field.ts'
+import { type FunctionTool, plainChat } from '../../contract/request.ts'
+import { refuseLargeJson } from '../openai/large-json.ts'
+import { compactJson, losesDigits, objectTexts } from '../wire/exact-json.ts'
+import { formatRest } from '../wire/field-names.ts'
+import { indexFields } from '../wire/field-table.ts'
+import { nameMessage } from '../wire/message-paths.ts'
+import { unknownKeys } from '../wire/unknown-keys.ts'
+import { validate } from '../wire/validate.ts'
+import { decodeCommon, nameCommon } from './decode-common.ts'
+import { decodeMessages } from './decode-messages.ts'
+import { chatFields } from './fields.ts'
+import { readKeepAlive } from './keep-alive.ts'
+import { checkOptions } from './options.ts'
+import { checkTop, refuseAll } from './refusals.ts'
+import { requireModel } from './require-model.ts'
+import { chatSchema, type ToolWire } from './schema.ts'
+import type { DecodedOllama } from './style.ts'
+
+const fieldIndex = indexFields(chatFields)
+const unknownInside = unknownKeys(chatSchema)
+
+/** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that cannot be served completely. */
+export function decodeChat(body: unknown, id: string, exactBody?: string): DecodedOllama {
+  requireModel(body)
+  const wire = validate(chatSchema, body)
+  const top = checkTop(fieldIndex, wire)
+  const options = checkOptions(wire.options)
+  refuseAll([...top.refusals, ...options.refusals])
+  const { messages, paths } = decodeMessages(wire.messages ?? [], exactArguments(exactBody))
+  return {
+    request: {
+      id,
+      ...decodeCommon(wire),
+      prompt: { type: 'chat', ...plainChat, messages, tools: (wire.tools ?? []).map(decodeTool) },
+    },
+    isStreamed: wire.stream ?? true,
+    style: { model: wire.model, form: 'chat', isEmpty: wire.options?.num_predict === 0, thinks: wire.think ?? undefined },
+    keepAliveMs: readKeepAlive(wire.keep_alive),
+    ignored: [...top.ignored, ...unknownInside(body), ...options.ignored],
+    nameOf: (path) => {
+      const [root, second, index, ...rest] = path
+      if (root === 'toolChoice' || (root === 'prompt' && second === 'tools')) {
+        return typeof index === 'number' ? `tools[${index}].function${formatRest(rest)}` : 'tools'
+      }
+      if (root === 'prompt') return nameMessage(wire, paths, path) ?? 'messages'
+      return nameCommon(wire, path)
+    },
+  }
+}
+
+function decodeTool({ function: { name, description, parameters } }: ToolWire, index: number): FunctionTool {
+  refuseLargeJson(parameters, `tools[${index}].function.parameters`)
+  return {
+    name,
+    ...(typeof description === 'string' && { description }),
+    ...(parameters !== undefined && parameters !== null && { parameters }),
+  }
+}
+
+/** The arguments of earlier calls whose numbers a double does not hold, by their paths. */
+function exactArguments(body: string | undefined): ReadonlyMap<string, string> {
+  const exact = new Map<string, string>()
+  if (body === undefined) return exact
+  for (const [path, text] of objectTexts(body, isArguments)) if (losesDigits(text)) exact.set(path, compactJson(text))
+  return exact
+}
+
+/** `messages[0].tool_calls[0].function.arguments` */
+function isArguments([messages, index, calls, position, called, name, ...rest]: CanonicalPath): boolean {
+  return (
+    messages === 'messages' &&
+    typeof index === 'number' &&
+    calls === 'tool_calls' &&
+    typeof position === 'number' &&
+    called === 'function' &&
+    name === 'arguments' &&
+    rest.length === 0
+  )
+}

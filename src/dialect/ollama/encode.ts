@@ -1,0 +1,122 @@
+import { callsOf, reasoningOf, refusalOf, textOf } from '../../canonical/parts.ts'
+import type { FinishReason, GeneratedToken, Timings, Usage } from '../../contract/event.ts'
+import type { OutputPart } from '../../contract/request.ts'
+import type { GenerationResult } from '../../contract/result.ts'
+import { toWireLogprob } from '../openai/wire-logprob.ts'
+import { callObject } from '../wire/call-input.ts'
+import type { ReplyStyle } from './style.ts'
+
+/** A truncated answer is never one that stopped by itself. */
+const doneReasons: Readonly<Record<FinishReason, 'stop' | 'length'>> = {
+  stop: 'stop',
+  length: 'length',
+  'context-full': 'length',
+  'tool-calls': 'stop',
+  'content-filter': 'length',
+  refusal: 'stop',
+  cancelled: 'length',
+  'end-of-message': 'stop',
+  paused: 'length',
+}
+
+export function encodeDoneReason(reason: FinishReason, { isEmpty }: Pick<ReplyStyle, 'isEmpty'>): string {
+  return isEmpty ? 'length' : doneReasons[reason]
+}
+
+export type Clock = { readonly startedMs: number; now(): number; wallMs(): number }
+
+/** One piece of a reply, or all of it. */
+export type Piece = {
+  readonly text?: string
+  readonly thinking?: string
+  readonly calls?: readonly WireCall[]
+  readonly tokens?: readonly GeneratedToken[]
+}
+
+export type WireCall = {
+  readonly id: string
+  readonly function: { readonly index: number; readonly name: string; readonly arguments: object }
+}
+
+export function encodeCall(
+  { id, name, input }: { readonly id: string; readonly name: string; readonly input: string },
+  index: number,
+): WireCall {
+  return { id, function: { index, name, arguments: callObject(name, input) } }
+}
+
+/** The fields that pieces and whole replies have. */
+export function encodePiece(
+  { text = '', thinking = '', calls = [], tokens = [] }: Piece,
+  { model, form }: ReplyStyle,
+  atMs: number,
+) {
+  const logprobs = tokens.length === 0 ? {} : { logprobs: tokens.map(encodeToken) }
+  const head = { model, created_at: new Date(atMs).toISOString() }
+  const thought = thinking === '' ? {} : { thinking }
+  if (form !== 'chat') return { ...head, response: text, ...thought, ...logprobs }
+  return {
+    ...head,
+    message: { role: 'assistant', content: text, ...thought, ...(calls.length > 0 && { tool_calls: calls }) },
+    ...logprobs,
+  }
+}
+
+/** A reply to `/api/chat` or `/api/generate` that is not streamed. */
+export function encodeResult({ choices, usage, timings }: GenerationResult, style: ReplyStyle, clock: Clock): unknown {
+  const [choice] = choices
+  if (choice === undefined) throw new Error('a reply needs one choice')
+  const { parts, finish, tokens } = choice
+  return {
+    ...encodePiece(style.isEmpty ? {} : { ...shownOf(parts, style), tokens }, style, clock.wallMs()),
+    done: true,
+    done_reason: encodeDoneReason(finish.reason, style),
+    ...encodeTotals({ usage, timings }, clock),
+  }
+}
+
+function shownOf(parts: readonly OutputPart[], { form }: ReplyStyle): Piece {
+  // A text that is merely continued does not separate its thinking.
+  if (form === 'raw') return { text: parts.map((part) => ('text' in part ? part.text : '')).join('') }
+  return { text: textOf(parts) + refusalOf(parts), thinking: reasoningOf(parts), calls: callsOf(parts).map(encodeCall) }
+}
+
+function encodeToken({ text, bytes, logprob, top }: GeneratedToken) {
+  const one = (token: Pick<GeneratedToken, 'text' | 'bytes' | 'logprob'>) => ({
+    token: token.text,
+    logprob: toWireLogprob(token.logprob),
+    bytes: token.bytes,
+  })
+  return { ...one({ text, bytes, logprob }), ...(top.length > 0 && { top_logprobs: top.map(one) }) }
+}
+
+/**
+ * Counts, and durations in nanoseconds. Clients divide one by the other: a count above 0 has a duration above 0, measured by this
+ * server where the engine did not.
+ */
+export function encodeTotals(
+  { usage, timings }: { readonly usage: Usage; readonly timings: Timings },
+  { startedMs, now }: Clock,
+) {
+  const totalMs = now() - startedMs
+  const { queueMs = 0, loadMs = 0, firstTokenMs = 0 } = timings
+  const promptMs = timings.prefillMs ?? Math.max(0, firstTokenMs - queueMs - loadMs)
+  const evalMs = timings.decodeMs ?? Math.max(0, totalMs - queueMs - loadMs - promptMs)
+  return {
+    total_duration: toNanoseconds(totalMs, 1),
+    load_duration: toNanoseconds(loadMs, 0),
+    prompt_eval_count: usage.inputTokens,
+    prompt_eval_duration: toNanoseconds(promptMs, usage.inputTokens),
+    eval_count: usage.outputTokens,
+    eval_duration: toNanoseconds(evalMs, usage.outputTokens),
+  }
+}
+
+function toNanoseconds(ms: number, count: number): number {
+  return Math.max(count > 0 ? 1 : 0, Math.round(ms * 1e6))
+}
+
+/** What a request gets that loads or unloads a model. */
+export function encodeResidence(reason: 'load' | 'unload', style: ReplyStyle, atMs: number): unknown {
+  return { ...encodePiece({}, style, atMs), done: true, done_reason: reason }
+}

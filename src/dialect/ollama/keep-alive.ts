@@ -1,0 +1,22 @@
+import { z } from 'zod'
+
+const unitsMs: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1, us: 1e-3, µs: 1e-3, ns: 1e-6 }
+const step = /(\d+(?:\.\d*)?|\.\d+)(ms|us|µs|ns|h|m|s)/g
+const duration = /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ms|us|µs|ns|h|m|s)){1,8})$/
+
+/** Seconds, or a duration as Go writes it: `5m`, `1h30m`, `-1s`, `0`. */
+export const keepAlive = z
+  .union([z.number(), z.string().max(64).regex(duration)], { error: 'seconds, or a duration such as "5m", "-1s" or "0"' })
+  .nullish()
+
+/** How long a model stays loaded after a request: `Infinity` below 0; undefined where the request does not say. */
+export function readKeepAlive(value: z.output<typeof keepAlive>): number | undefined {
+  if (value === undefined || value === null) return undefined
+  const ms = typeof value === 'number' ? value * 1000 : toMs(value)
+  return ms < 0 ? Number.POSITIVE_INFINITY : ms
+}
+
+function toMs(text: string): number {
+  const sum = [...text.matchAll(step)].reduce((total, [, count, unit = '']) => total + Number(count) * (unitsMs[unit] ?? 0), 0)
+  return text.startsWith('-') ? -sum : sum
+}

@@ -1,0 +1,149 @@
+import { createHash } from 'node:crypto'
+import type { EngineFacts } from '../../contract/engine.ts'
+import type { ModelFileFacts } from '../../contract/model-file.ts'
+import { taggedName } from './names.ts'
+
+/** The version of Ollama's API that this server speaks: clients refuse older ones. */
+export const apiVersion = '0.30.0'
+
+/** A model as Ollama's routes show it. */
+export type OllamaModel = {
+  readonly id: string
+  readonly aliases: readonly string[]
+  readonly createdAtMs: number
+  /** Tokens of a request, prompt and output together. */
+  readonly contextLength?: number
+  readonly facts: Pick<EngineFacts, 'embeddingLength' | 'infills' | 'onlyEmbeds' | 'modalities' | 'chatTemplate'>
+  readonly file?: ModelFileFacts
+  /** What its chat template, or the server that runs it, can do. */
+  readonly usesTools: boolean
+  readonly thinks: boolean
+  readonly isLoaded: boolean
+  /** The memory that it takes; absent where it is not known. */
+  readonly memoryBytes?: number
+  /** Absent: never. */
+  readonly expiresAtMs?: number
+}
+
+/** How clients are told that a model stays: they read a time. */
+const neverMs = Date.UTC(2318, 0, 1)
+
+/** The list of `GET /api/tags`, the newest first. Aliases are models too: clients take names from here only. */
+export function encodeTags(models: readonly OllamaModel[]): unknown {
+  const newestFirst = [...models].sort((a, b) => modifiedMs(b) - modifiedMs(a))
+  return {
+    models: newestFirst.flatMap((model) =>
+      namesOf(model).map((name) => ({ ...describe(model, name), ...modified(model), capabilities: capabilitiesOf(model) })),
+    ),
+  }
+}
+
+/** The list of `GET /api/ps`: the loaded models, the one that stays longest first. */
+export function encodeLoaded(models: readonly OllamaModel[]): unknown {
+  const untilMs = ({ expiresAtMs = neverMs }: OllamaModel) => expiresAtMs
+  const loaded = models.filter(({ isLoaded }) => isLoaded).sort((a, b) => untilMs(b) - untilMs(a))
+  return {
+    models: loaded.map((model) => ({
+      ...describe(model, taggedName(model.id)),
+      ...(model.memoryBytes !== undefined && { size: model.memoryBytes }),
+      expires_at: new Date(untilMs(model)).toISOString(),
+      // How much of it is in the memory of a GPU is not known here.
+      size_vram: 0,
+      context_length: contextOf(model) ?? 0,
+    })),
+  }
+}
+
+/** The reply of `POST /api/show`; `name` as the caller wrote it. */
+export function encodeShow(model: OllamaModel, name: string): unknown {
+  const { facts, file } = model
+  const architecture = file?.architecture ?? 'unknown'
+  const contextLength = contextOf(model)
+  const template = facts.chatTemplate ?? file?.chatTemplate ?? ''
+  const known = {
+    'general.architecture': architecture,
+    'general.basename': name,
+    'general.parameter_count': file?.parameterCount,
+    [`${architecture}.context_length`]: contextLength,
+    [`${architecture}.embedding_length`]: facts.embeddingLength ?? file?.embeddingLength,
+    [`${architecture}.block_count`]: file?.layerCount,
+  }
+  return {
+    license: file?.license ?? '',
+    modelfile: '',
+    parameters: contextLength === undefined ? '' : `num_ctx                        ${contextLength}`,
+    // Continue fills gaps with models whose template has this word.
+    template: canInfill(model) ? `${template}{# .Suffix #}` : template,
+    details: detailsOf(model),
+    model_info: Object.fromEntries(Object.entries(known).filter(([, value]) => value !== undefined)),
+    capabilities: capabilitiesOf(model),
+    ...modified(model),
+  }
+}
+
+function namesOf({ id, aliases }: OllamaModel): readonly string[] {
+  return [...new Set([id, ...aliases.filter((alias) => !alias.includes('*'))].map(taggedName))]
+}
+
+function describe(model: OllamaModel, name: string) {
+  const { id, file } = model
+  const digest = file?.sha256 ?? createHash('sha256').update(id).digest('hex')
+  return { name, model: name, size: file?.sizeBytes ?? 0, digest, details: detailsOf(model) }
+}
+
+function modified(model: OllamaModel) {
+  return { modified_at: new Date(modifiedMs(model)).toISOString() }
+}
+
+function modifiedMs({ file, createdAtMs }: OllamaModel): number {
+  return file?.modifiedAtMs ?? createdAtMs
+}
+
+/** Clients read all of them as texts: what is not known is empty. */
+function detailsOf(model: OllamaModel) {
+  const { file, facts } = model
+  const family = file?.architecture ?? ''
+  const contextLength = contextOf(model)
+  const embeddingLength = facts.embeddingLength ?? file?.embeddingLength
+  return {
+    parent_model: '',
+    format: file === undefined ? '' : 'gguf',
+    family,
+    families: family === '' ? null : [family],
+    parameter_size: file === undefined ? '' : parameterSize(file),
+    quantization_level: file?.quantization ?? '',
+    ...(contextLength !== undefined && { context_length: contextLength }),
+    ...(embeddingLength !== undefined && { embedding_length: embeddingLength }),
+  }
+}
+
+/** What its makers call it, or a number as Ollama writes it: `8.0B`, `134.52M`. */
+function parameterSize({ sizeLabel, parameterCount = 0 }: ModelFileFacts): string {
+  if (sizeLabel !== undefined) return sizeLabel
+  if (parameterCount >= 1e9) return `${(parameterCount / 1e9).toFixed(1)}B`
+  if (parameterCount >= 1e6) return `${(parameterCount / 1e6).toFixed(2)}M`
+  return parameterCount > 0 ? `${Math.round(parameterCount / 1e3)}K` : ''
+}
+
+/** Of a model that is not loaded, what it will have. */
+function contextOf({ contextLength, file }: OllamaModel): number | undefined {
+  return contextLength ?? file?.contextLength
+}
+
+function canInfill({ facts, file }: OllamaModel): boolean {
+  return facts.infills === true || file?.infills === true
+}
+
+function capabilitiesOf(model: OllamaModel): readonly string[] {
+  const { facts, file, usesTools, thinks } = model
+  if (facts.onlyEmbeds === true || file?.onlyEmbeds === true) return ['embedding']
+  const sees = facts.modalities?.image === true || file?.hasProjector === true
+  return [
+    'completion',
+    ...(usesTools ? ['tools'] : []),
+    ...(canInfill(model) ? ['insert'] : []),
+    ...(sees ? ['vision'] : []),
+    ...(facts.modalities?.audio === true ? ['audio'] : []),
+    ...(thinks ? ['thinking'] : []),
+  ]
+}

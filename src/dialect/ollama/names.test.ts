@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { isOfLibrary, readSource, spelledAs, taggedName } from './names.ts'
+
+test.each([
+  ['qwen3', 'qwen3:latest'],
+  ['qwen3:8b', 'qwen3:8b'],
+  ['owner/repo', 'owner/repo:latest'],
+  ['host:80/repo', 'host:80/repo:latest'],
+])('the id %s is listed as %s', (id, name) => {
+  expect(taggedName(id)).toBe(name)
+})
+
+test.each([
+  ['Tiny', 'tiny'],
+  ['TINY:LATEST', 'tiny'],
+  ['Big:7B', 'big:7b'],
+  ['Default', 'default'],
+  ['other', 'other'],
+])('%s is the model that is called %s here', (name, expected) => {
+  const models = [
+    { id: 'tiny', aliases: ['default'] },
+    { id: 'big:7b', aliases: [] },
+  ]
+  expect(spelledAs(models, name)).toBe(expected)
+})
+
+test.each([
+  ['hf.co/Owner/Repo:Q4_K_M', { name: 'Owner/Repo', variant: 'Q4_K_M' }],
+  ['https://huggingface.co/Owner/Repo', { name: 'Owner/Repo' }],
+  ['Owner/Repo:latest', { name: 'Owner/Repo' }],
+  ['hf:Owner/Repo/file.gguf', { name: 'hf:Owner/Repo/file.gguf' }],
+])('a pull of %s fetches %j', (name, source) => {
+  expect(readSource(name)).toEqual(source)
+})
+
+test.each([
+  ['llama3.2', true],
+  ['qwen3:8b', true],
+  ['registry.ollama.ai/library/qwen3', true],
+  ['hf.co/owner/repo', false],
+])("whether %s is of Ollama's own library: %s", (name, expected) => {
+  expect(isOfLibrary(name)).toBe(expected)
+})

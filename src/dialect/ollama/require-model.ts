@@ -1,0 +1,25 @@
+import { AppError } from '../../contract/errors.ts'
+
+/** Throws in Ollama's words for a body that names no model; other requests here are for a default one. */
+export function requireModel(body: unknown): void {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return
+  const model: unknown = Reflect.get(body, 'model')
+  if (model === undefined || model === null || model === '') throw noModel()
+}
+
+/** The model that a body names, as `model` or as `name`. Throws for none. */
+export function namedModel({
+  model,
+  name,
+}: {
+  readonly model?: string | null | undefined
+  readonly name?: string | null | undefined
+}): string {
+  const wanted = model || name
+  if (!wanted) throw noModel()
+  return wanted
+}
+
+function noModel(): AppError {
+  return new AppError('invalid-request', 'model is required', { param: 'model' })
+}

@@ -1,0 +1,24 @@
+import type { NameOf } from '../../contract/field.ts'
+import type { GenerationRequest } from '../../contract/request.ts'
+
+/** How a reply is written. */
+export type ReplyStyle = {
+  /** As the caller wrote it. */
+  readonly model: string
+  /** `text`: an answer in `response`; `raw`: the same with thinking as part of the text. */
+  readonly form: 'chat' | 'text' | 'raw'
+  /** The caller asked for no tokens. */
+  readonly isEmpty: boolean
+  /** What the caller says of thinking. */
+  readonly thinks: boolean | string | undefined
+}
+
+export type DecodedOllama = {
+  readonly request: GenerationRequest
+  readonly isStreamed: boolean
+  readonly style: ReplyStyle
+  /** How long the model stays loaded after the request. */
+  readonly keepAliveMs: number | undefined
+  readonly ignored: readonly string[]
+  readonly nameOf: NameOf
+}

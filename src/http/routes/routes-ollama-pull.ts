@@ -1,0 +1,127 @@
+import { createHash, randomUUID } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { AppError } from '../../contract/errors.ts'
+import type { LoadRequest } from '../../contract/lifecycle.ts'
+import type { ModelViewer } from '../../contract/principal.ts'
+import { encodeOllamaError } from '../../dialect/ollama/errors.ts'
+import { isOfLibrary, readSource } from '../../dialect/ollama/names.ts'
+import { createPullLines, decodeDelete, decodePull, notFromLibrary, refusedRoutes } from '../../dialect/ollama/pull.ts'
+import { authorize } from '../access/auth.ts'
+import { callerOf } from '../access/caller.ts'
+import { takeRequiredBody } from '../body/take-body.ts'
+import { shownTo } from '../reply/error-reply.ts'
+import { openEventStream } from '../reply/event-stream.ts'
+import { logFailure } from '../reply/failure-log.ts'
+import { encodeFields } from '../reply/reply-headers.ts'
+import type { ServerDeps } from '../run/deps.ts'
+import { openRun } from '../run/open-run.ts'
+
+/** Ollama's routes that change which models there are: most of them are refused in words that its clients show. */
+export function addOllamaPullRoutes(app: FastifyInstance, deps: ServerDeps): void {
+  const { lifecycle, models } = deps
+  const config = { scope: 'inference', encodeError: encodeOllamaError, takesAnyType: true } as const
+
+  app.post('/api/pull', { config }, async (request, reply) => {
+    const { name, isStreamed, ignored } = decodePull(takeRequiredBody(request).body)
+    nameIgnored(reply, ignored)
+    const caller = callerOf(request)
+    if (await isServed(deps, name, caller)) return succeed(deps, reply, isStreamed)
+    if (isOfLibrary(name)) throw notFromLibrary(name, models.list(caller))
+    authorize(caller, 'admin')
+    if (lifecycle === undefined) {
+      const message = `model '${name.slice(0, 100)}' is not here, and a server of several processes fetches none: add it to the configuration`
+      throw new AppError('model-not-found', message, { param: 'model' })
+    }
+    return pull({ ...deps, lifecycle }, { name, isStreamed }, { request, reply })
+  })
+
+  app.delete('/api/delete', { config }, async (request) => {
+    const { name } = decodeDelete(takeRequiredBody(request).body)
+    const { id } = await models.find(name, callerOf(request))
+    request.absentReply = { status: 501, body: { error: `${id} is a model of the configuration: remove it there` } }
+    throw refused()
+  })
+  for (const { method, path, why } of refusedRoutes) {
+    app.route({
+      method,
+      url: path,
+      config: { ...config, isRefusal: true },
+      handler: (request) => {
+        request.absentReply = { status: 501, body: { error: why } }
+        throw refused()
+      },
+    })
+  }
+  // A file that is not there is uploaded next, which is refused in words.
+  app.head('/api/blobs/:digest', { config: { ...config, isRefusal: true } }, (_request, reply) => reply.code(404).send())
+  for (const path of ['/api/me', '/api/signout']) {
+    app.post(path, { config: { ...config, isRefusal: true } }, (request) => {
+      request.absentReply = { status: 401, body: { error: 'unauthorized' } }
+      throw refused()
+    })
+  }
+}
+
+/** Its own words are in the reply. */
+function refused(): AppError {
+  return new AppError('route-not-found', 'this server does not change models for clients of Ollama')
+}
+
+async function isServed({ models }: ServerDeps, name: string, viewer: ModelViewer): Promise<boolean> {
+  try {
+    await models.find(name, viewer)
+    return true
+  } catch (error) {
+    if (AppError.from(error).code === 'model-not-found') return false
+    throw error
+  }
+}
+
+function succeed(deps: ServerDeps, reply: FastifyReply, isStreamed: boolean): unknown {
+  if (!isStreamed) return { status: 'success' }
+  const writer = openEventStream(deps, reply, { heartbeat: '', framing: 'lines' })
+  writer.write(createPullLines({ digest: '', now: () => 0 }).end())
+  writer.end()
+  reply.hijack()
+  return undefined
+}
+
+type Pulling = { readonly name: string; readonly isStreamed: boolean }
+type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply }
+
+/** Fetches a model and serves it. What can be known before the first byte is refused with its status. */
+async function pull(
+  deps: ServerDeps & { readonly lifecycle: NonNullable<ServerDeps['lifecycle']> },
+  { name, isStreamed }: Pulling,
+  { request, reply }: Exchange,
+): Promise<unknown> {
+  const { lifecycle } = deps
+  const { caller, handle } = openRun(deps, { request, reply }, { id: `pull-${randomUUID()}` })
+  const source = readSource(name)
+  const wanted: LoadRequest = { ...source, settings: {}, reloads: false, endsRequests: false, isBeside: true }
+  const lines = createPullLines({ digest: createHash('sha256').update(name).digest('hex'), now: deps.now })
+  const writer = isStreamed ? openEventStream(deps, reply, { heartbeat: '', framing: 'lines' }) : undefined
+  const named = (thrown: unknown) => AppError.from(thrown).inWordsOf(() => 'model')
+  try {
+    await lifecycle.find(source, caller.signal)
+    writer?.write(lines.begin())
+    await lifecycle.load(wanted, { ...caller, onProgress: (progress) => writer?.write(lines.progress(progress)) })
+    if (writer === undefined) return { status: 'success' }
+    writer.write(lines.end())
+  } catch (thrown) {
+    const error = named(thrown)
+    if (writer?.started !== true) throw error
+    logFailure(request, error, { what: 'pull failed', code: error.code })
+    writer.write(lines.error(shownTo(request.principal, error)))
+  } finally {
+    writer?.end()
+    handle.close()
+  }
+  reply.hijack()
+  return undefined
+}
+
+function nameIgnored(reply: FastifyReply, ignored: readonly string[]): void {
+  const header = encodeFields(ignored)
+  if (header !== '') reply.header('x-dragoman-ignored', header)
+}

@@ -1,0 +1,173 @@
+import { randomUUID } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { AppError } from '../../contract/errors.ts'
+import type { Principal } from '../../contract/principal.ts'
+import type { ServedModel } from '../../contract/served-model.ts'
+import { embed } from '../../core/uses/embed.ts'
+import { withTicket } from '../../core/uses/with-ticket.ts'
+import { decodeChat } from '../../dialect/ollama/decode-chat.ts'
+import { decodeGenerate } from '../../dialect/ollama/decode-generate.ts'
+import { ollamaDialects } from '../../dialect/ollama/dialects.ts'
+import { type DecodedEmbed, decodeEmbed, decodeEmbeddings } from '../../dialect/ollama/embed.ts'
+import { encodeResidence } from '../../dialect/ollama/encode.ts'
+import { encodeEmbedError, encodeOllamaError } from '../../dialect/ollama/errors.ts'
+import { apiVersion, encodeLoaded, encodeShow, encodeTags, type OllamaModel } from '../../dialect/ollama/models.ts'
+import { spelledAs } from '../../dialect/ollama/names.ts'
+import { onlyLoads } from '../../dialect/ollama/only-loads.ts'
+import { decodeShow } from '../../dialect/ollama/pull.ts'
+import type { DecodedOllama } from '../../dialect/ollama/style.ts'
+import { readAbilities } from '../../dialect/unsloth/template-abilities.ts'
+import { callerOf } from '../access/caller.ts'
+import { takeRequiredBody } from '../body/take-body.ts'
+import { encodeFields } from '../reply/reply-headers.ts'
+import type { ModelSummary, ServerDeps } from '../run/deps.ts'
+import { type CallerContext, openRun } from '../run/open-run.ts'
+import { createCallHandler } from '../run/serve-call.ts'
+import { createDialectHandler } from '../run/serve-dialect.ts'
+import { addOllamaPullRoutes } from './routes-ollama-pull.ts'
+
+/** Ollama's routes, whose clients look for them without a prefix. */
+export function addOllamaRoutes(app: FastifyInstance, given: ServerDeps): void {
+  const deps = withAnyCase(given)
+  const config = { scope: 'inference', encodeError: encodeOllamaError, takesAnyType: true } as const
+  const open = { config: { scope: 'public', encodeError: encodeOllamaError } } as const
+  const bodied = { config, preHandler: requireBody }
+
+  for (const { path, form, dialect, decode } of generatingRoutes) {
+    const generate = createDialectHandler(deps, dialect, { hasDefaultModel: false })
+    app.post(path, bodied, (request, reply) =>
+      onlyLoads(request.body, form) ? load(deps, decode, { request, reply }) : generate(request, reply),
+    )
+  }
+  const embedding = { ...bodied, config: { ...config, encodeError: encodeEmbedError } }
+  app.post('/api/embed', embedding, createEmbedding(deps, decodeEmbed))
+  app.post('/api/embeddings', embedding, createEmbedding(deps, decodeEmbeddings))
+
+  app.get('/api/version', open, () => ({ version: apiVersion, dragoman: deps.version }))
+  app.get('/api/status', open, () => ({ cloud: { disabled: true, source: 'config' } }))
+  app.get('/api/tags', { config }, async (request) => encodeTags(await modelsFor(deps, callerOf(request))))
+  app.get('/api/ps', { config }, async (request) => encodeLoaded(await modelsFor(deps, callerOf(request))))
+  app.post('/api/show', bodied, async (request, reply) => {
+    const { name, ignored } = decodeShow(takeRequiredBody(request).body)
+    nameIgnored(reply, ignored)
+    const caller = callerOf(request)
+    return encodeShow(await describeModel(deps, await deps.models.find(name, caller), caller), name)
+  })
+  addOllamaPullRoutes(app, deps)
+}
+
+const generatingRoutes = [
+  { path: '/api/chat', form: 'chat', dialect: ollamaDialects.chat, decode: (body: unknown) => decodeChat(body, '') },
+  { path: '/api/generate', form: 'text', dialect: ollamaDialects.generate, decode: (body: unknown) => decodeGenerate(body, '') },
+] as const
+
+/** The same, with names in letters of any case. */
+function withAnyCase(deps: ServerDeps): ServerDeps {
+  const { models, findModel } = deps
+  return {
+    ...deps,
+    findModel: (name, viewer) => findModel(spelledAs(models.list(viewer), name), viewer),
+    models: {
+      list: (viewer) => models.list(viewer),
+      get: (name, viewer) => models.get(spelledAs(models.list(viewer), name), viewer),
+      find: (name, viewer) => models.find(spelledAs(models.list(viewer), name), viewer),
+      refresh: () => models.refresh(),
+      get isUnknown() {
+        return models.isUnknown
+      },
+    },
+  }
+}
+
+async function requireBody({ body }: FastifyRequest): Promise<void> {
+  if (body === undefined) throw new AppError('invalid-json', 'missing request body')
+}
+
+type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply }
+
+/** Loads a model, or unloads it with a `keep_alive` of 0; the reply is one object, also to a request that asks for a stream. */
+async function load(deps: ServerDeps, decode: (body: unknown) => DecodedOllama, { request, reply }: Exchange): Promise<unknown> {
+  const { request: wanted, keepAliveMs, style, ignored, nameOf } = decode(takeRequiredBody(request).body)
+  const { caller, handle } = openRun(deps, { request, reply }, { id: `load-${randomUUID()}` })
+  try {
+    const model = await deps.findModel(wanted.model, caller.principal)
+    handle.servedBy(model.id)
+    const mayKeep = caller.principal.scopes.has('admin')
+    if (keepAliveMs === 0) {
+      if (!mayKeep) throw new AppError('forbidden', "this API key may not unload models: that needs the scope 'admin'")
+      nameIgnored(reply, ignored)
+      model.resident?.keepFor(0)
+      return encodeResidence('unload', style, Date.now())
+    }
+    nameIgnored(reply, keepAliveMs === undefined || mayKeep ? ignored : [...ignored, 'keep_alive'])
+    await loadFor(model, caller)
+    if (mayKeep && keepAliveMs !== undefined) model.resident?.keepFor(keepAliveMs)
+    return encodeResidence('load', style, Date.now())
+  } catch (error) {
+    throw AppError.from(error).inWordsOf(nameOf)
+  } finally {
+    handle.close()
+  }
+}
+
+/** Waits until the model is loaded, as a request for it does. */
+async function loadFor(model: ServedModel, caller: CallerContext): Promise<void> {
+  await withTicket({ ...caller, model }, async ({ ticket }) => ticket.ready(caller.signal), 'free')
+}
+
+function createEmbedding(deps: ServerDeps, decode: (body: unknown) => DecodedEmbed) {
+  return createCallHandler(deps, (body, { principal }) => {
+    const { request, keepAliveMs, ignored, nameOf, encode } = decode(body)
+    const mayKeep = principal.scopes.has('admin')
+    const run = async (caller: CallerContext) => {
+      const model = await deps.findModel(request.model, principal)
+      const startedMs = deps.now()
+      try {
+        if (request.inputs.length === 0) {
+          await loadFor(model, caller)
+          return encode({ model: model.id, vectors: [], inputTokens: 0 }, { totalMs: deps.now() - startedMs, loadMs: 0 })
+        }
+        const result = await embed(request, { ...caller, model })
+        return encode(result, { totalMs: deps.now() - startedMs, loadMs: 0 })
+      } finally {
+        if (mayKeep && keepAliveMs !== undefined) model.resident?.keepFor(keepAliveMs)
+      }
+    }
+    return { ignored: keepAliveMs === undefined || mayKeep ? ignored : [...ignored, 'keep_alive'], nameOf, run }
+  })
+}
+
+/** The models that the caller may use. */
+async function modelsFor(deps: ServerDeps, caller: Principal): Promise<readonly OllamaModel[]> {
+  await deps.models.refresh()
+  return Promise.all(deps.models.list(caller).map((summary) => describeModel(deps, summary, caller)))
+}
+
+async function describeModel(deps: ServerDeps, summary: ModelSummary, caller: Principal): Promise<OllamaModel> {
+  const { id, aliases, createdAtMs, state, contextLength, kind } = summary
+  const { engine, resident } = deps.resolveModel(id, caller)
+  const { facts } = engine
+  const file = await deps.modelFiles?.describe(id)
+  const template = facts.chatTemplate ?? file?.chatTemplate
+  const abilities = readAbilities(template, id)
+  const { bytes, expiresAtMs } = resident?.status ?? {}
+  return {
+    id,
+    aliases,
+    createdAtMs,
+    facts: kind === 'embeddings' ? { ...facts, onlyEmbeds: true } : facts,
+    // Without a template here, tools are told to the model by the server that runs it, or by this one.
+    usesTools: template === undefined || abilities.supports_tools,
+    thinks: abilities.supports_reasoning,
+    isLoaded: state.type === 'ready',
+    ...(contextLength !== undefined && { contextLength }),
+    ...(file !== undefined && { file }),
+    ...(bytes !== undefined && bytes > 0 && { memoryBytes: bytes }),
+    ...(expiresAtMs !== undefined && { expiresAtMs }),
+  }
+}
+
+function nameIgnored(reply: FastifyReply, ignored: readonly string[]): void {
+  const header = encodeFields(ignored)
+  if (header !== '') reply.header('x-dragoman-ignored', header)
+}
