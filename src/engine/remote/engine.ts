@@ -205,9 +205,9 @@ class RemoteEngine implements Engine {
   }
 
   async #setDraining(server: string, isDraining: boolean, signal: AbortSignal): Promise<readonly DrainedServer[]> {
-    signal.throwIfAborted()
-    this.#session ??= this.#open()
-    return this.#session.replicas.setDraining(server, isDraining)
+    const { replicas } = this.#openSession(signal)
+    await replicas.open(signal)
+    return replicas.setDraining(server, isDraining)
   }
 
   #createServices(kinds: readonly ServiceKind[]): Services {
