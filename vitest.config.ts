@@ -27,7 +27,7 @@ const testWhatIsBuilt: Plugin = {
 }
 
 /** A condition that is polled for comes soon, or never: only a machine with other work makes it late. */
-const expect = { poll: { timeout: 20_000 } }
+const expect = { poll: { timeout: 60_000 } }
 const built = { globalSetup: 'test/support/process/built-program.ts', server: { deps: { external: [/\/dist\//] } } }
 /** Their files start processes, and wait for them: more files at a time than there are processors keep a small machine busy. */
 const beside = { ...built, maxWorkers: 3, testTimeout: 120_000, hookTimeout: 120_000, expect }
@@ -51,7 +51,8 @@ export default defineConfig(({ mode }) => ({
           // Most files need less time than loading their imports anew: they share a process, and leave nothing behind in it.
           isolate: false,
           // A machine may be busy with something else; no test needs a second when it is not.
-          testTimeout: 60_000,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
           expect,
           // Some files wait for most of their time.
           maxWorkers: availableParallelism() + 1,

@@ -16,7 +16,7 @@ function ask(): Promise<ControlTokensAnswer> {
   })
 }
 
-test("no string of a request becomes a control token in the built-in model's vocabulary", { timeout: 60_000 }, async () => {
+test("no string of a request becomes a control token in the built-in model's vocabulary", async () => {
   const { controlTexts, attacks, broken, inTexts } = await ask()
   expect(controlTexts).toContain('<|im_end|>')
   expect(attacks).toBeGreaterThan(200)

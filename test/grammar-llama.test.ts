@@ -18,14 +18,14 @@ beforeAll(async () => {
     progressLogs: false,
     logLevel: LlamaLogLevel.disabled,
   })
-}, 60_000)
+})
 afterAll(() => llama.dispose())
 
 async function native(grammar: string): Promise<NativeGrammar> {
   return (await llama.createGrammar({ grammar })) as unknown as NativeGrammar
 }
 
-test('llama.cpp reads what we write, and agrees with the matcher of the tests', { timeout: 120_000 }, async () => {
+test('llama.cpp reads what we write, and agrees with the matcher of the tests', async () => {
   const random = createRandom(23)
   let texts = 0
   for (let count = 0; count < 60; count++) {

@@ -53,7 +53,7 @@ describe('the file of a random model', () => {
   })
 })
 
-describe('a random model in llama.cpp', { timeout: 60_000 }, () => {
+describe('a random model in llama.cpp', () => {
   const sentence = 'Hello, what is the weather in the city today?'
   const texts = {
     sentence,
@@ -68,7 +68,7 @@ describe('a random model in llama.cpp', { timeout: 60_000 }, () => {
     const path = join(folder, 'loaded.gguf')
     await writeRandomModel(path, { contextLength: 2048 })
     report = await tryModel(path, Object.values(texts))
-  }, 60_000)
+  })
 
   const tokensOf = (text: string) => report.roundTrips.find((trip) => trip.text === text)?.tokens ?? []
 

@@ -28,7 +28,7 @@ beforeAll(async () => {
       { ...fake, id: 'queue', slots: 1, limits: { queueMs: 60, firstTokenMs: 'none' } },
     ],
   })
-}, 60_000)
+})
 afterAll(async () => {
   await app.close()
   await upstream.close()

@@ -33,7 +33,7 @@ function check(answer: Answer): void {
   expect(answer.controlBytes, 'a control token adds nothing to the output').toEqual([0])
 }
 
-describe("the bytes of a text's tokens, joined, are the text", { timeout: 30_000 }, () => {
+describe("the bytes of a text's tokens, joined, are the text", () => {
   test('on the random model', async () => check(await readVocabulary(await randomModel())))
 
   test.skipIf(realModel === undefined)(`on the default model${realModelHint}`, async () =>

@@ -86,7 +86,7 @@ test('a change while the file is read is not missed', async () => {
   }
   // Has the file read. Writing the file itself may take until after the read.
   await writeFile(join(folder, 'other.yaml'), '')
-  await expect.poll(() => ports, { timeout: 5000 }).toEqual([2])
+  await expect.poll(() => ports).toEqual([2])
 })
 
 test('a read that ends after a later one was reloaded changes nothing', async () => {
@@ -96,11 +96,11 @@ test('a read that ends after a later one was reloaded changes nothing', async ()
   afterRead = async () => {
     afterRead = undefined
     await writeFile(path, withPort(2))
-    await expect.poll(() => ports, { timeout: 5000 }).toEqual([2])
+    await expect.poll(() => ports).toEqual([2])
     hasEnded = true
   }
   await writeFile(join(folder, 'other.yaml'), '')
-  await expect.poll(() => hasEnded, { timeout: 5000 }).toBe(true)
+  await expect.poll(() => hasEnded).toBe(true)
   await pause(300)
   expect(ports).toEqual([2])
 })

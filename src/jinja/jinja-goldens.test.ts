@@ -39,7 +39,7 @@ function attempt(render: () => string): string | undefined {
   }
 }
 
-test.skipIf(templates === undefined)('the 480 recorded renders of Python: same text, same refusals', { timeout: 60_000 }, () => {
+test.skipIf(templates === undefined)('the 480 recorded renders of Python: same text, same refusals', () => {
   const { cases, renders } = JSON.parse(readVectors('goldens.json')) as Goldens
   const contexts = new Map(cases.map(({ id, context }) => [id, context]))
   const compiled = new Map<string, JinjaTemplate>()

@@ -311,7 +311,7 @@ describe('a Jinja template', () => {
     expect(render('{{ x | tojson }}', { x: JSON.parse('{"__proto__": {"a": 1}}') })).toBe('{"__proto__": {"a": 1}}')
   })
 
-  test('ends with a failure: each of many templates that would take for ever, or all the memory', { timeout: 60_000 }, () => {
+  test('ends with a failure: each of many templates that would take for ever, or all the memory', () => {
     expect(hostileTemplates.length).toBeGreaterThan(120)
     const limits = { steps: 30_000, memory: 1 << 20 }
     const kinds = hostileTemplates.map((source) => {

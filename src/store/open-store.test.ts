@@ -55,5 +55,5 @@ describe('the database file', () => {
     expect(await create('conv_5')).not.toBeInstanceOf(Error)
     other.close()
     await store.close()
-  }, 30_000)
+  })
 })

@@ -50,9 +50,9 @@ test('a later process that cannot be made is tried again, until it can', async (
   refuseProcesses()
   const fork = vi.spyOn(cluster, 'fork')
   process.kill(Number(first), 'SIGKILL')
-  await vi.waitUntil(() => fork.mock.calls.length >= 2, { timeout: 10_000 })
+  await vi.waitUntil(() => fork.mock.calls.length >= 2, { timeout: 60_000 })
   delete cluster.settings.cwd
-  await vi.waitUntil(() => pids().some((pid) => pid !== undefined && pid !== first), { timeout: 10_000 })
+  await vi.waitUntil(() => pids().some((pid) => pid !== undefined && pid !== first), { timeout: 60_000 })
   await pool.drain()
   expect(pids()).toEqual([])
 })

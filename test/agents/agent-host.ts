@@ -82,7 +82,7 @@ export async function openAgentHost(config: object): Promise<AgentHost> {
   await writeFile(configFile, JSON.stringify({ ...config, server: { port: 0, apiKeys } }))
   const serve = [process.execPath, program, 'serve', '--config', configFile, '--log-level', 'debug']
   const server = launch(serve, { cwd: home, env: serverEnv })
-  await until(() => server.out().includes('\n') || server.child.exitCode !== null, 30_000)
+  await until(() => server.out().includes('\n') || server.child.exitCode !== null)
   const url = server.out().trim().replace('listening on ', '')
   let taken = 0
   const runs: Running[] = []

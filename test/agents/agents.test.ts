@@ -147,7 +147,7 @@ for (const { name, signal } of interrupted) {
     const cancelled = () => host.metric('dragoman_cancellations_total{reason="client-gone"}')
     const before = await cancelled()
     const run = await host.start(name, { launch: [], agent: headless[name].args('Answer slowly'), files: {} })
-    await until(async () => (await busy()) > 0, 60_000)
+    await until(async () => (await busy()) > 0)
     run.child.kill(signal)
     await run.ended
     await until(async () => (await busy()) === 0)

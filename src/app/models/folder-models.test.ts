@@ -27,9 +27,7 @@ async function open(settings: Parameters<typeof startApp>[0]) {
   return { ids, chat }
 }
 
-test('a file that is copied into the models folder is listed, and a request by its name loads it', {
-  timeout: 60_000,
-}, async () => {
+test('a file that is copied into the models folder is listed, and a request by its name loads it', async () => {
   const modelsFolder = await openFolder()
   const { ids, chat } = await open({ modelsFolder })
   expect(await ids()).toEqual([])

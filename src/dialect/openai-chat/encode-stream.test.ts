@@ -360,7 +360,7 @@ describe('createChunkEncoder', () => {
         expect(encoder.encode(text(delta))).toBe(writeSlowly({ ...chunkOf({ content: delta }), usage: null }))
       }),
     )
-  }, 60_000)
+  })
 
   test('however a text is cut, the joined deltas are the text', () => {
     fc.assert(

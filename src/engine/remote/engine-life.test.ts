@@ -94,5 +94,5 @@ describe('closing and coming back', () => {
     server.get = () => false
     await until(() => engine.state.type === 'ready')
     expect(textsOf(await answer(engine, ask('hi')))).toEqual(['ok'])
-  }, 20_000)
+  })
 })

@@ -82,7 +82,8 @@ describe('several replicas', () => {
     const engine = engineOver([silent, sound])
     const startMs = performance.now()
     expect(textsOf(await answer(engine, ask('hi')))).toEqual(['ok'])
-    expect(performance.now() - startMs).toBeLessThan(2000)
+    // The probe is given up after ten seconds.
+    expect(performance.now() - startMs).toBeLessThan(9000)
   })
 
   test('a probe is shared by all waiting requests, and outlives the first', async () => {

@@ -249,7 +249,7 @@ describe('a failure of Messages', () => {
     for (let length = 0; length <= whole.length; length++) {
       expect({ length, isComplete: await readCut(length) }).toEqual({ length, isComplete: length >= finishEndsAt })
     }
-  }, 60_000)
+  })
 
   test.each([
     ['no JSON', 'data: {oops\n\n'],

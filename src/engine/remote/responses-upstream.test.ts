@@ -235,7 +235,7 @@ describe('a failure of Responses', () => {
       )
       expect({ length, isComplete }).toEqual({ length, isComplete: length === whole.length })
     }
-  }, 60_000)
+  })
 
   test.each([
     ['no JSON', 'data: {oops\n\n'],

@@ -190,7 +190,7 @@ const answers: readonly { readonly format: string; readonly raw: string; readonl
   { format: 'react', raw: `Sure.\nAction: get_weather\nAction Input: ${json}\nAction: now\nAction Input: {}`, text: 'Sure.\n' },
 ]
 
-describe.each(answers)('$format', { timeout: 60_000 }, ({ format, raw, text = 'Sure.' }) => {
+describe.each(answers)('$format', ({ format, raw, text = 'Sure.' }) => {
   const options = { format: { toolFormat: format, startsInReasoning: false }, tools }
 
   test('two calls after text are read, for every split', () => {

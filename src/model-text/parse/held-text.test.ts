@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { hermes, parseOutput, tools } from '../../../test/support/parse-output.ts'
 
-describe('held text', { timeout: 60_000 }, () => {
+describe('held text', () => {
   test('is limited: a call whose name does not come becomes text', () => {
     const long = 'x'.repeat(70_000)
     const raw = `<tool_call>{"arguments": {"s": "${long}"}, "name": "f"}</tool_call>`

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { parse, parseOutput } from '../../../test/support/parse-output.ts'
 import type { OutputFormat } from '../../contract/output-format.ts'
 
-describe('messages', { timeout: 60_000 }, () => {
+describe('messages', () => {
   const harmony: OutputFormat = { toolFormat: 'harmony', startsInReasoning: false }
   const final = '<|channel|>final<|message|>'
   const thought = '<|channel|>analysis<|message|>'

@@ -309,7 +309,7 @@ describe('answers in JSON', () => {
   })
 })
 
-describe('tokens', { timeout: 60_000 }, () => {
+describe('tokens', () => {
   const token = (id: number, text: string): GeneratedToken => ({ id, text, bytes: [...Buffer.from(text)], logprob: -1, top: [] })
 
   test('leave on the delta of their text', () => {

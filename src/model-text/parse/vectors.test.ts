@@ -52,7 +52,7 @@ const shownMessages = new Map([
   [132, '<|start|>assistant<|channel|>commentary to=python <|constrain|>code<|message|>print("hello")'],
 ])
 
-describe.skipIf(!available)('chat-parse.jsonl', { timeout: 60_000 }, () => {
+describe.skipIf(!available)('chat-parse.jsonl', () => {
   test.each(
     read<ChatParse>('chat-parse.jsonl').map((vector, index) => ({
       name: `${index} ${basename(vector.template)}`,
@@ -90,7 +90,7 @@ describe.skipIf(!available)('chat-parse.jsonl', { timeout: 60_000 }, () => {
   })
 })
 
-describe.skipIf(!available)('bfcl-roundtrip.jsonl', { timeout: 60_000 }, () => {
+describe.skipIf(!available)('bfcl-roundtrip.jsonl', () => {
   test.each(
     Object.entries(groupBy(read<RoundTrip>('bfcl-roundtrip.jsonl'), ({ template }) => template)).map(([name, cases]) => ({
       name,
@@ -124,7 +124,7 @@ const vllmFormats: Record<string, OutputFormat> = {
   'tool pythonic': { toolFormat: 'pythonic', startsInReasoning: false },
 }
 
-describe.skipIf(!available)('vllm-parsers.jsonl', { timeout: 60_000 }, () => {
+describe.skipIf(!available)('vllm-parsers.jsonl', () => {
   test.each(
     read<VllmCase>('vllm-parsers.jsonl').map((vector, index) => ({
       name: `${index} ${vector.kind} ${vector.family} ${vector.src.split('::')[1]} ${vector.id ?? ''}`,

@@ -42,7 +42,7 @@ function compileAll<T>(compile: (source: string) => T): (name: string) => T {
 }
 
 describe.skipIf(templates === undefined)('the template goldens', () => {
-  test("the prompts of llama.cpp's own chat tests are matched", { timeout: 60_000 }, () => {
+  test("the prompts of llama.cpp's own chat tests are matched", () => {
     const template = compileAll((source): ChatTemplate => compileChatTemplate(source, {}))
     const cases = readLines<ChatCase>('tool-calls/chat-parse.jsonl')
     const differing = cases.filter((chat) => renderChat(template, chat) !== undate(chat.rendered_prompt))
@@ -53,7 +53,7 @@ describe.skipIf(templates === undefined)('the template goldens', () => {
   test.each([
     { name: 'its text', words: 'Answer' },
     { name: 'its reasoning', words: '' },
-  ])('a message with reasoning is continued at the end of $name as each template writes it', { timeout: 60_000 }, ({ words }) => {
+  ])('a message with reasoning is continued at the end of $name as each template writes it', ({ words }) => {
     const messages: Message[] = [
       { role: 'user', content: [text('Question')] },
       assistant(reasoning('Thought'), ...(words === '' ? [] : [text(words)])),

@@ -8,12 +8,12 @@ const long = 'lorem ipsum dolor sit amet consectetur '.repeat(130)
 const freeMs = 250 + 250
 const slots = 2
 
-describe.each(cancelEngines)('a cancel of what the engine %s runs', { timeout: 120_000 }, (engine) => {
+describe.each(cancelEngines)('a cancel of what the engine %s runs', (engine) => {
   let served: EngineUnderCancel
   beforeAll(async () => {
     served = await openEngineUnderCancel(engine, slots)
     await post('/v1/chat/completions', { ...body('hi'), max_tokens: 2 })
-  }, 120_000)
+  })
   afterAll(() => served.close())
 
   const body = (content: string, more: object = {}) => ({

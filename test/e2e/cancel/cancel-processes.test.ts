@@ -13,7 +13,7 @@ async function post(app: RunningApp, path: string, body: string): Promise<unknow
 
 const cancel = (app: RunningApp, body: object) => post(app, '/api/inference/cancel', JSON.stringify(body))
 
-describe.skipIf(!hasPostgres)(`two servers on one PostgreSQL${postgresHint}`, { timeout: 60_000 }, () => {
+describe.skipIf(!hasPostgres)(`two servers on one PostgreSQL${postgresHint}`, () => {
   let postgres: TestPostgres
   let database: string
   let apps: readonly [RunningApp, RunningApp]

@@ -30,7 +30,7 @@ test('C21: of 2000 cancels that race with the start of their run, none is lost',
   }
   for (let from = 0; from < 2000; from += 40) await Promise.all(Array.from({ length: 40 }, (_, index) => race(from + index)))
   expect([deps.cancellations.size, deps.cancellations.earlySize]).toEqual([0, 0])
-}, 60_000)
+})
 
 test('C15, C16: 1000 requests whose clients leave, at any time, leave nothing behind', async () => {
   const { port, deps, scheduler } = await openWatchedServer({ slots: 8, maxQueued: 1000 })
@@ -45,4 +45,4 @@ test('C15, C16: 1000 requests whose clients leave, at any time, leave nothing be
   await until(() => deps.cancellations.size === 0)
   expect(deps.cancellations.earlySize).toBe(0)
   expect(scheduler.load).toMatchObject({ busy: 0, queued: 0 })
-}, 60_000)
+})

@@ -9,13 +9,13 @@ const script = JSON.stringify({ chunks: Array.from({ length: 2000 }, () => 'w ')
 
 beforeAll(buildProgram)
 
-describe('two processes on one port, of which one runs a request', { timeout: 60_000 }, () => {
+describe('two processes on one port, of which one runs a request', () => {
   let server: WorkersServer
   let seats: readonly [Seat, Seat]
   beforeAll(async () => {
     server = await startWorkers({ models, storage: {} })
     seats = await seatsOf(server)
-  }, 60_000)
+  })
   afterAll(() => server.stop())
 
   const stops = () => server.log.filter(({ msg }) => msg === 'request stopped')

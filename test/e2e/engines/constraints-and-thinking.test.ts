@@ -115,7 +115,7 @@ beforeAll(async () => {
   app = await startApp({
     models: [...models, ...own, { id: 'vllm', engine: 'remote', endpoints, server: 'vllm', upstreamModel: 'up' }],
   })
-}, 120_000)
+})
 afterAll(async () => {
   await app?.close()
   await upstream?.close()

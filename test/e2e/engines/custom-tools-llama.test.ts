@@ -19,7 +19,7 @@ beforeAll(async () => {
     ],
   })
   client = new OpenAI({ baseURL: `${app.url}/v1`, apiKey: 'unused', maxRetries: 0 })
-}, 120_000)
+})
 afterAll(() => app?.close())
 
 const lark = [
@@ -43,57 +43,53 @@ const allows = { edit: isEdit, send: (text: string) => new RegExp(`^${pattern}$`
 
 const body = { messages: [{ role: 'user' as const, content: 'Go on.' }], temperature: 1, max_tokens: 800, tools }
 
-describe.each(['hermes', 'qwen3-coder'])(
-  'custom tools with grammars under random weights (%s)',
-  { timeout: 120_000 },
-  (model) => {
-    test.each(['edit', 'send'] as const)('%s gets texts of its grammar only, whole and in streams', async (name) => {
-      for (let seed = 0; seed < 3; seed++) {
-        const request = { ...body, model, seed, tool_choice: { type: 'custom', custom: { name } } } as const
-        const { choices } = await client.chat.completions.create(request)
-        expect(choices[0]).toMatchObject({ finish_reason: 'tool_calls', message: { content: null } })
-        const inputs = (choices[0]?.message.tool_calls ?? []).map((call) =>
-          call.type === 'custom' ? call.custom.input : undefined,
-        )
-        expect(inputs.length).toBeGreaterThan(0)
-        for (const input of inputs) expect(allows[name](input ?? ''), JSON.stringify(input)).toBe(true)
+describe.each(['hermes', 'qwen3-coder'])('custom tools with grammars under random weights (%s)', (model) => {
+  test.each(['edit', 'send'] as const)('%s gets texts of its grammar only, whole and in streams', async (name) => {
+    for (let seed = 0; seed < 3; seed++) {
+      const request = { ...body, model, seed, tool_choice: { type: 'custom', custom: { name } } } as const
+      const { choices } = await client.chat.completions.create(request)
+      expect(choices[0]).toMatchObject({ finish_reason: 'tool_calls', message: { content: null } })
+      const inputs = (choices[0]?.message.tool_calls ?? []).map((call) =>
+        call.type === 'custom' ? call.custom.input : undefined,
+      )
+      expect(inputs.length).toBeGreaterThan(0)
+      for (const input of inputs) expect(allows[name](input ?? ''), JSON.stringify(input)).toBe(true)
 
-        const streamed: string[] = []
-        for await (const chunk of await client.chat.completions.create({ ...request, stream: true })) {
-          for (const call of chunk.choices[0]?.delta.tool_calls ?? []) {
-            const { custom } = call as { custom?: { input: string } }
-            streamed[call.index] = (streamed[call.index] ?? '') + (custom?.input ?? '')
-          }
-        }
-        expect(streamed).toEqual(inputs)
-      }
-    })
-
-    test('a required call gets a text of the grammar of its own tool', async () => {
-      for (let seed = 0; seed < 4; seed++) {
-        const { choices } = await client.chat.completions.create({ ...body, model, seed, tool_choice: 'required' })
-        const calls = choices[0]?.message.tool_calls ?? []
-        expect(calls.length).toBeGreaterThan(0)
-        for (const call of calls) {
-          if (call.type !== 'custom') throw new Error('the call is not a custom one')
-          expect(allows[call.custom.name === 'edit' ? 'edit' : 'send'](call.custom.input)).toBe(true)
+      const streamed: string[] = []
+      for await (const chunk of await client.chat.completions.create({ ...request, stream: true })) {
+        for (const call of chunk.choices[0]?.delta.tool_calls ?? []) {
+          const { custom } = call as { custom?: { input: string } }
+          streamed[call.index] = (streamed[call.index] ?? '') + (custom?.input ?? '')
         }
       }
-    })
+      expect(streamed).toEqual(inputs)
+    }
+  })
 
-    test('a grammar that cannot be used is refused at its place', async () => {
-      const broken = customTool('bad', { syntax: 'lark', definition: 'start: missing' })
-      const asked = client.chat.completions.create({ ...body, model, tools: [...tools, broken] })
-      await expect(asked).rejects.toBeInstanceOf(BadRequestError)
-      await expect(asked).rejects.toMatchObject({
-        param: 'tools[2].custom.format.grammar.definition',
-        message: expect.stringContaining("line 1: 'missing' is not defined"),
-      })
-    })
-  },
-)
+  test('a required call gets a text of the grammar of its own tool', async () => {
+    for (let seed = 0; seed < 4; seed++) {
+      const { choices } = await client.chat.completions.create({ ...body, model, seed, tool_choice: 'required' })
+      const calls = choices[0]?.message.tool_calls ?? []
+      expect(calls.length).toBeGreaterThan(0)
+      for (const call of calls) {
+        if (call.type !== 'custom') throw new Error('the call is not a custom one')
+        expect(allows[call.custom.name === 'edit' ? 'edit' : 'send'](call.custom.input)).toBe(true)
+      }
+    }
+  })
 
-describe(`custom tools with grammars on a llama-server${llamaServerHint}`, { timeout: 120_000 }, () => {
+  test('a grammar that cannot be used is refused at its place', async () => {
+    const broken = customTool('bad', { syntax: 'lark', definition: 'start: missing' })
+    const asked = client.chat.completions.create({ ...body, model, tools: [...tools, broken] })
+    await expect(asked).rejects.toBeInstanceOf(BadRequestError)
+    await expect(asked).rejects.toMatchObject({
+      param: 'tools[2].custom.format.grammar.definition',
+      message: expect.stringContaining("line 1: 'missing' is not defined"),
+    })
+  })
+})
+
+describe(`custom tools with grammars on a llama-server${llamaServerHint}`, () => {
   test.skipIf(llamaServerBinary === undefined)('get texts of their grammars where a call is required', async () => {
     for (const name of ['edit', 'send'] as const) {
       for (let seed = 0; seed < 2; seed++) {

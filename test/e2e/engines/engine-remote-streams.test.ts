@@ -9,6 +9,7 @@ import { chatRequest } from '../../engine-contract.ts'
 import { type RunningApp, startApp, until } from '../../support/http/app.ts'
 import { runOf } from '../../support/http/iterate.ts'
 import { openChat } from '../../support/http/raw-client.ts'
+import { loadFactor } from '../../support/process/stall-bound.ts'
 import {
   chatChunk,
   doneLine,
@@ -182,7 +183,7 @@ describe('a server that is silent', () => {
     const chat = openChat(lonely.url, { model: 'up', messages })
     await until(() => mute.connections() > 0)
     chat.hangUp()
-    await until(async () => (await lonely.metric('dragoman_slots_busy{model="up"}')) === 0, 1000)
+    await until(async () => (await lonely.metric('dragoman_slots_busy{model="up"}')) === 0, 1000 * loadFactor())
   })
 })
 

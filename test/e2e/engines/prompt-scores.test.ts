@@ -11,6 +11,7 @@ import { type RunningApp, startApp, until } from '../../support/http/app.ts'
 import { runOf } from '../../support/http/iterate.ts'
 import { randomModel } from '../../support/llama/models.ts'
 import { writeRandomModel } from '../../support/llama/random-gguf.ts'
+import { loadFactor } from '../../support/process/stall-bound.ts'
 import { createWireCheck } from '../../support/wire-schema.ts'
 
 const never = new AbortController().signal
@@ -206,7 +207,7 @@ test('the slot of a client that hangs up while its texts are scored is free soon
   await until(async () => (await app.metric('dragoman_slots_busy{model="tiny"}')) === 1)
   controller.abort()
   await expect(scoring).rejects.toThrow()
-  await until(async () => (await app.metric('dragoman_slots_busy{model="tiny"}')) === 0, 2000)
+  await until(async () => (await app.metric('dragoman_slots_busy{model="tiny"}')) === 0, 2000 * loadFactor())
 })
 
 describe('filling in the middle', () => {

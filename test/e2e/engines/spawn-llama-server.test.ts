@@ -25,7 +25,7 @@ function start(script: string, options: Partial<SpawnOptions> = {}): { server: S
   return { server: started, firstLine }
 }
 
-describe('spawnServer', { timeout: 30_000 }, () => {
+describe('spawnServer', () => {
   test('the exit of a server is reported with its code and its last lines', async () => {
     const { server } = start('console.log("one"); console.error("two"); process.exit(3)')
     const exit = await server.exited

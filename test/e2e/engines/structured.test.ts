@@ -21,7 +21,7 @@ beforeAll(async () => {
       { id: 'two-pass', ...shared, load: 'demand', toolFormat: 'hermes', toolStrategy: 'two-pass' },
     ],
   })
-}, 120_000)
+})
 afterAll(() => app?.close())
 
 type WireCall = {
@@ -133,7 +133,7 @@ describe('output constraints under random weights', () => {
     expect(counts.full).toBeGreaterThan(0.5 * count)
   })
 
-  test('an object, a pattern and a grammar hold, in streams and for every choice', { timeout: 120_000 }, async () => {
+  test('an object, a pattern and a grammar hold, in streams and for every choice', async () => {
     const holds: [object, (text: string) => boolean][] = [
       [{ response_format: { type: 'json_object' } }, (text) => JSON.parse(text) !== null && text.startsWith('{')],
       [{ regex_pattern: '[a-c]{3}-\\d{1,4}' }, (text) => /^[a-c]{3}-\d{1,4}$/.test(text)],
@@ -237,7 +237,7 @@ async function streamCalls(body: object): Promise<{ finish_reason: string | null
   return choices
 }
 
-describe.each(['random', 'elements', 'counted'])('required calls under random weights (%s)', { timeout: 120_000 }, (model) => {
+describe.each(['random', 'elements', 'counted'])('required calls under random weights (%s)', (model) => {
   const forced = { model, tools: declared, max_tokens: 1500 }
   const named = { type: 'function', function: { name: 'book' } }
 
@@ -274,7 +274,7 @@ describe.each(['random', 'elements', 'counted'])('required calls under random we
   })
 })
 
-describe.each(['hermes', 'elements', 'lines', 'two-pass'])('optional calls (%s)', { timeout: 120_000 }, (model) => {
+describe.each(['hermes', 'elements', 'lines', 'two-pass'])('optional calls (%s)', (model) => {
   const strict = model !== 'two-pass'
   const chosen = declared.map(({ type, function: tool }) => ({ type, function: strict ? { ...tool, strict } : tool }))
 

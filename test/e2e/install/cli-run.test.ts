@@ -56,7 +56,7 @@ describe('dragoman run', () => {
     await writeFile(scripted, `models: [{ id: scripted, engine: fake, script: ${replies} }]\n`)
     const running = cli.startOnTerminal(['run', 'scripted', '--config', scripted])
     const asksAgainAfter = (text: string) => running.out().split(text)[1]?.includes('> ') === true
-    await until(() => asksAgainAfter('Ctrl-D'), 30_000)
+    await until(() => asksAgainAfter('Ctrl-D'))
     running.type('hi\r')
     await until(() => running.out().includes('begun'))
     running.type('\u0003')
@@ -93,7 +93,7 @@ describe('dragoman run', () => {
 
   test.skipIf(!hasTerminal)('commands of a conversation are not sent to the model', async () => {
     const running = cli.startOnTerminal(['run', 'scripted', '--config', cli.config])
-    await until(() => running.out().includes('> '), 30_000)
+    await until(() => running.out().includes('> '))
     running.type('/help\r')
     await until(() => running.out().includes('/system TEXT'))
     running.type('/hlep\r')
@@ -111,7 +111,7 @@ describe('dragoman run', () => {
   ])('%s is one message', async (_, keys, text) => {
     const server = await cli.serve()
     const running = cli.startOnTerminal(['run', 'default', '--server', server.url])
-    await until(() => running.out().includes('> '), 30_000)
+    await until(() => running.out().includes('> '))
     running.type(keys)
     // The scripted model repeats what it is sent, behind the echo of the keys.
     await until(() => running.out().replaceAll('\r', '').includes(`\n${text}\n\u001B[2m(`))
@@ -121,7 +121,7 @@ describe('dragoman run', () => {
 
   test.skipIf(!hasTerminal)('what is typed while an answer is shown is asked after it', async () => {
     const running = cli.startOnTerminal(['run', 'scripted', '--config', cli.config])
-    await until(() => running.out().includes('> '), 30_000)
+    await until(() => running.out().includes('> '))
     running.type('{"chunks":["be","gun"," end","ed"],"delayMs":200}\r')
     await until(() => running.out().includes('\nbegun'))
     running.type('second\r')
@@ -146,7 +146,7 @@ describe('dragoman run', () => {
 
   test.skipIf(!hasTerminal)('Ctrl-D ends a conversation', async () => {
     const running = cli.startOnTerminal(['run', 'scripted', '--config', cli.config])
-    await until(() => running.out().includes('> '), 30_000)
+    await until(() => running.out().includes('> '))
     running.type('\u0004')
     expect(await running.ended).toBe(0)
   })
@@ -159,7 +159,7 @@ describe('dragoman run', () => {
       '--config',
       cli.config,
     ])
-    await until(() => running.out().includes('a'), 30_000)
+    await until(() => running.out().includes('a'))
     running.child.kill('SIGINT')
     expect(await running.ended).toBe(130)
     expect(running.out()).not.toContain('h')
@@ -167,7 +167,7 @@ describe('dragoman run', () => {
 
   test('ends quietly when nobody reads on', async () => {
     const running = cli.start(['run', 'scripted', '{"chunks":["a","b","c","d","e","f"],"delayMs":200}', '--config', cli.config])
-    await until(() => running.out().includes('a'), 30_000)
+    await until(() => running.out().includes('a'))
     running.child.stdout?.destroy()
     await running.ended
     expect(running.err()).not.toContain('EPIPE')

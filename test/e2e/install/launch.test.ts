@@ -90,7 +90,7 @@ describe('dragoman launch', () => {
 
   test('removes its folder, also after a signal, which it passes on', async () => {
     const { child, texts, ended } = start(['claude', '--', 'wait'])
-    await until(() => texts.out.endsWith('\n'), 30_000)
+    await until(() => texts.out.endsWith('\n'))
     expect((await readdir(home)).filter((name) => name.startsWith('dragoman-launch-'))).toHaveLength(1)
     child.kill('SIGTERM')
     expect(await ended).toBe(42)
@@ -99,7 +99,7 @@ describe('dragoman launch', () => {
 
   test.skipIf(!hasTerminal)('on a terminal, leaves Ctrl-C to the agent, which gets it once, and the keys', async () => {
     const { child, texts, ended } = start(['claude', '--', 'wait'], {}, inTerminal)
-    await until(() => texts.out.includes('}'), 30_000)
+    await until(() => texts.out.includes('}'))
     child.stdin.write('\u0003')
     await until(() => texts.out.includes('interrupts: 1'))
     child.stdin.write('q\r')

@@ -1,6 +1,7 @@
 import OpenAI, { type APIError, toFile } from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp, until } from '../../support/http/app.ts'
+import { loadFactor } from '../../support/process/stall-bound.ts'
 import { type Answer, type ScriptedUpstream, startUpstream } from '../../support/upstream/upstream.ts'
 
 /** All bytes there are, and what ends a part of a form. */
@@ -234,7 +235,7 @@ describe('sound and pictures, passed on', () => {
     if (when === 'in') await call
     else await until(() => upstream.seen.length > 0)
     leaving.abort()
-    await until(() => upstream.hangUps() > before, 2500)
+    await until(() => upstream.hangUps() > before, 2500 * loadFactor())
   })
 
   test('a cancel by the id in a form field stops the server, and the reply says so', async () => {
@@ -245,7 +246,7 @@ describe('sound and pictures, passed on', () => {
     const failing = refusal(client.audio.transcriptions.create(body))
     await until(() => upstream.seen.length > 0)
     await client.post('/../api/inference/cancel', { body: { cancel_id: 'mine' } })
-    await until(() => upstream.hangUps() > before, 2500)
+    await until(() => upstream.hangUps() > before, 2500 * loadFactor())
     expect((await failing).status).toBe(499)
     expect([...(await lastForm()).keys()]).toEqual(['model', 'file'])
   })

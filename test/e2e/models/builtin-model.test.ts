@@ -202,7 +202,7 @@ describe('where no other model can be had', () => {
   test('the server is ready all the same, says what answers, and a request for the default model is answered', async () => {
     const server = start(['serve', '--config', join(home, 'dragoman.yaml')])
     try {
-      await until(() => server.out().includes('listening on'), 30_000)
+      await until(() => server.out().includes('listening on'))
       const url = /http\S+/.exec(server.out())?.[0] ?? ''
       const body = JSON.stringify({ model: 'default', messages: [{ role: 'user', content: 'Hello' }] })
       const ask = async () => {
@@ -213,9 +213,9 @@ describe('where no other model can be had', () => {
         })
         return (await reply.json()) as OpenAI.ChatCompletion
       }
-      await until(() => server.err().includes('until it is ready, dragoman-tiny serves default'), 30_000)
+      await until(() => server.err().includes('until it is ready, dragoman-tiny serves default'))
       expect(await ask()).toMatchObject({ model: 'dragoman-tiny', choices: [{ finish_reason: 'stop' }] })
-      await until(async () => (await fetch(`${url}/ready`)).status === 200, 60_000)
+      await until(async () => (await fetch(`${url}/ready`)).status === 200)
       expect(server.err()).toContain(
         'dragoman-tiny, which comes with Dragoman, answers as default instead: the file was not fetched. Tried:',
       )
@@ -225,11 +225,11 @@ describe('where no other model can be had', () => {
       server.child.kill('SIGTERM')
       await server.ended
     }
-  }, 120_000)
+  })
 
   test('`dragoman run dragoman-tiny` answers', async () => {
     const command = start(['run', 'dragoman-tiny', 'Hello'])
     expect(await command.ended).toBe(0)
     expect(command.out()).toMatch(/hello/i)
-  }, 60_000)
+  })
 })

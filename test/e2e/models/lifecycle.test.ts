@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp, until } from '../../support/http/app.ts'
 import { dataOf, openChat } from '../../support/http/raw-client.ts'
 import { randomModel } from '../../support/llama/models.ts'
+import { loadFactor } from '../../support/process/stall-bound.ts'
 
 let app: RunningApp
 beforeAll(async () => {
@@ -36,8 +37,8 @@ const finishes = async (model: string) => {
   })
   return reply.status
 }
-/** The bound that the product promises, and what this test itself adds by asking. */
-const slotFreeMs = 250
+/** The bound that the product promises, by the clock of a machine that does nothing else. */
+const slotFreeMs = () => 250 * loadFactor()
 
 describe('a client that disconnects', () => {
   test('while queued: its queue entry is freed, and the running request continues', async () => {
@@ -46,11 +47,11 @@ describe('a client that disconnects', () => {
     const second = openChat(app.url, endless('one'))
     await until(async () => (await queued('one')) === 1)
     second.hangUp()
-    await until(async () => (await queued('one')) === 0, slotFreeMs)
+    await until(async () => (await queued('one')) === 0, slotFreeMs())
     const before = content(first.text()).length
     await until(() => content(first.text()).length > before)
     first.hangUp()
-    await until(async () => (await busy('one')) === 0, slotFreeMs)
+    await until(async () => (await busy('one')) === 0, slotFreeMs())
   })
 
   test('while its prompt is read: the slot is free within 250 ms', async () => {
@@ -58,7 +59,7 @@ describe('a client that disconnects', () => {
     const stream = openChat(app.url, endless('one', long))
     await until(async () => (await busy('one')) === 1)
     stream.hangUp()
-    await until(async () => (await busy('one')) === 0, slotFreeMs)
+    await until(async () => (await busy('one')) === 0, slotFreeMs())
     expect(stream.text()).toBe('')
   })
 
@@ -66,7 +67,7 @@ describe('a client that disconnects', () => {
     const stream = openChat(app.url, endless('one'))
     await stream.untilContent()
     stream.hangUp()
-    await until(async () => (await busy('one')) === 0, slotFreeMs)
+    await until(async () => (await busy('one')) === 0, slotFreeMs())
     expect(await finishes('one')).toBe(200)
   })
 
@@ -74,7 +75,7 @@ describe('a client that disconnects', () => {
     const stream = openChat(app.url, { ...endless('one'), stream: false })
     await until(async () => (await busy('one')) === 1)
     stream.hangUp()
-    await until(async () => (await busy('one')) === 0, slotFreeMs)
+    await until(async () => (await busy('one')) === 0, slotFreeMs())
   })
 })
 
@@ -91,10 +92,10 @@ test('a client that disconnects with a second request pipelined frees its slot, 
   await until(async () => (await busy('one')) === 1)
   expect(await busy('two')).toBe(0)
   socket.destroy()
-  await until(async () => (await busy('one')) === 0, slotFreeMs)
+  await until(async () => (await busy('one')) === 0, slotFreeMs())
   expect(await busy('two')).toBe(0)
   // The one that asks.
-  await until(async () => (await app.metric('dragoman_requests_in_flight')) === 1, 1000)
+  await until(async () => (await app.metric('dragoman_requests_in_flight')) === 1, 1000 * loadFactor())
 })
 
 describe('a worker that ends', () => {

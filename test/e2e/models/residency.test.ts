@@ -67,7 +67,7 @@ describe('two models that do not fit together', () => {
   test('do not stop what runs', async () => {
     const { url } = await start([tiny('a'), tiny('b')])
     const long = complete(url, 'a', 400)
-    await until(async () => (await stateOf(url, 'a')) === 'ready', 50_000)
+    await until(async () => (await stateOf(url, 'a')) === 'ready')
     const other = complete(url, 'b')
     const usage = (response: Response) => response.json().then((body) => (body as { usage: object }).usage)
     expect(await usage(await long)).toMatchObject({ completion_tokens: 400 })

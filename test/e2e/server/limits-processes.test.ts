@@ -10,7 +10,7 @@ import { createServeHome, type ServeProcess } from '../../support/process/serve-
 
 let postgres: TestPostgres
 
-describe.skipIf(!hasPostgres)(`limits of keys that several processes keep together${postgresHint}`, { timeout: 60_000 }, () => {
+describe.skipIf(!hasPostgres)(`limits of keys that several processes keep together${postgresHint}`, () => {
   beforeAll(async () => {
     postgres = await startPostgres()
   })
@@ -137,10 +137,8 @@ describe.skipIf(!hasPostgres)(`limits of keys that several processes keep togeth
       })
       expect(left).toEqual(['2', '1', '3'])
       // The counter is left alone for a while after it has failed.
-      await expect
-        .poll(async () => (await chat(here, 'spent')).headers.get('x-ratelimit-remaining-requests'), { timeout: 10_000 })
-        .toBe('0')
-      await expect.poll(async () => (await chat(other, 'spent')).status, { timeout: 10_000 }).toBe(429)
+      await expect.poll(async () => (await chat(here, 'spent')).headers.get('x-ratelimit-remaining-requests')).toBe('0')
+      await expect.poll(async () => (await chat(other, 'spent')).status).toBe(429)
     })
   })
 })

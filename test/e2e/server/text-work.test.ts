@@ -13,6 +13,7 @@ import { capability } from '../../support/llama/capability.ts'
 import { randomModel } from '../../support/llama/models.ts'
 import { writeRandomBert } from '../../support/llama/random-bert.ts'
 import { image } from '../../support/parts.ts'
+import { loadFactor } from '../../support/process/stall-bound.ts'
 import { createWireCheck } from '../../support/wire-schema.ts'
 
 const never = new AbortController().signal
@@ -181,7 +182,7 @@ describe('the server', () => {
     await until(async () => (await app.metric('dragoman_slots_busy{model="random"}')) === 1)
     controller.abort()
     await expect(embedding).rejects.toThrow()
-    await until(async () => (await app.metric('dragoman_slots_busy{model="random"}')) === 0, 2000)
+    await until(async () => (await app.metric('dragoman_slots_busy{model="random"}')) === 0, 2000 * loadFactor())
   })
 })
 

@@ -47,7 +47,7 @@ export async function startApp(
 }
 
 /** Polls until a condition holds; for states without an event. A failure names the condition. */
-export async function until(holds: () => boolean | Promise<boolean>, timeoutMs = 20_000): Promise<void> {
+export async function until(holds: () => boolean | Promise<boolean>, timeoutMs = 60_000): Promise<void> {
   const deadlineMs = performance.now() + timeoutMs
   while (!(await holds())) {
     if (performance.now() > deadlineMs) throw new Error(`not true after ${timeoutMs} ms: ${described(holds)}`)

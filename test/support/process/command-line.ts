@@ -75,7 +75,7 @@ export function useCommandLine() {
 
   async function serve(args: readonly string[] = [], env: Record<string, string> = {}) {
     const server = start(['serve', '--config', configFile(), '--port', '0', '--log-level', 'warn', ...args], env)
-    await until(() => server.out().includes('\n') || server.child.exitCode !== null, 30_000)
+    await until(() => server.out().includes('\n') || server.child.exitCode !== null)
     const port = /:(\d+)$/m.exec(server.out().trim())?.[1]
     return { ...server, url: `http://127.0.0.1:${port}` }
   }
