@@ -3,7 +3,7 @@ import { Breaker, type BreakerResult } from '../src/engine/remote/fleet/breaker.
 import { RetryBudget } from '../src/engine/remote/fleet/retry-budget.ts'
 import { noProgress } from '../src/engine/remote/fleet/try-replicas.ts'
 import { statusFailed } from '../src/engine/remote/transport/failed-request.ts'
-import { UpstreamError } from '../src/engine/remote/transport/upstream-error.ts'
+import { toAppError, UpstreamError } from '../src/engine/remote/transport/upstream-error.ts'
 import { virtualFleet } from './support/upstream/virtual-fleet.ts'
 
 const replyOf = (status: number, retryAfter?: string) => () =>
@@ -73,9 +73,11 @@ describe('an attempt at a router', () => {
     [replyOf(503), 1000],
     [replyOf(429), 1000],
     [replyOf(503, '18'), 18_000],
-  ])('that has no room tells the client when to come back: %#', async (failure, retryAfterMs) => {
+    [refused, 1000],
+  ])('that has no room, or is away, tells the client when to come back: %#', async (failure, retryAfterMs) => {
     const { ask, within } = routers(1, () => failure)
-    expect((await within(60_000, ask())).error?.failure).toMatchObject({ retryAfterMs })
+    const { error } = await within(60_000, ask())
+    expect(toAppError(error)).toMatchObject({ retryAfterMs })
   })
 })
 

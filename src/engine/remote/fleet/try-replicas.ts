@@ -1,6 +1,7 @@
 import type { CallerKeys } from '../../../contract/caller-keys.ts'
+import { AppError } from '../../../contract/errors.ts'
 import { isCapabilityError } from '../servers/check-upstream.ts'
-import { UpstreamError, type UpstreamFailure } from '../transport/upstream-error.ts'
+import { toAppError, UpstreamError, type UpstreamFailure } from '../transport/upstream-error.ts'
 import type { AffinityKey } from './affinity.ts'
 import { type CallerAccess, callerAccess } from './caller-access.ts'
 import { type FailureRow, type KeyOwner, rowOf } from './failure-table.ts'
@@ -149,12 +150,14 @@ function outcomeAtRouter(breaker: FailureRow['breaker'], reason: string, client:
   return breaker === 'counts' || breaker === 'compared' ? { type: 'doubtful', reason, client } : { type: 'neutral' }
 }
 
-/** A router that has no room is asked again in a moment, where it does not say when. */
+/** A client is to ask a router again in a moment that has no room or is away, where it does not say when. */
 function givenUp(error: unknown, { endpoint }: AcquiredReplica): unknown {
   if (endpoint.isRouter !== true || !(error instanceof UpstreamError)) return error
-  const { failure, message, cause } = error
-  if (failure.type !== 'status' || failure.retryAfterMs !== undefined || ![429, 503, 529].includes(failure.status)) return error
-  return new UpstreamError({ ...failure, retryAfterMs: 1000 }, message, { cause })
+  const { failure } = error
+  const mayPass = failure.type === 'connection' || (failure.type === 'status' && [429, 503, 529].includes(failure.status))
+  if (!mayPass || retryAfterOf(failure) !== undefined) return error
+  const { code, template, cause } = toAppError(error)
+  return new AppError(code, template, { cause, retryAfterMs: 1000 })
 }
 
 type Ended = {
