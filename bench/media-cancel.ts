@@ -10,7 +10,8 @@ import { parseArgs } from 'node:util'
 import sharp from 'sharp'
 import { createApp } from '../src/app/create-app.ts'
 import { createLog } from '../src/app/log/log.ts'
-import { configSchema, separateListings } from '../src/config/schema.ts'
+import { separateEntries } from '../src/config/entries.ts'
+import { configSchema } from '../src/config/schema.ts'
 import { openChat } from '../test/support/http/raw-client.ts'
 import { llamaServerBinary } from '../test/support/llama/llama-server.ts'
 import { drawing, png } from '../test/support/pictures.ts'
@@ -35,7 +36,7 @@ const settings = { storage: 'off', builtinModel: false, server: { port: 0 }, med
 const serverLines: string[] = []
 const write = (line: string) => void (line.includes('"llama-server output"') && serverLines.push(line))
 const app = await createApp(
-  { ...separateListings(configSchema.parse(settings)), home },
+  { ...separateEntries(configSchema.parse(settings)), home },
   { log: createLog({ level: 'debug', destination: { write } }) },
 )
 const url = await app.listen()

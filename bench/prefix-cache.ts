@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApp } from '../src/app/create-app.ts'
 import { createLog } from '../src/app/log/log.ts'
-import { configSchema, separateListings } from '../src/config/schema.ts'
+import { separateEntries } from '../src/config/entries.ts'
+import { configSchema } from '../src/config/schema.ts'
 import { realModel } from '../test/support/llama/models.ts'
 
 if (realModel === undefined) throw new Error('fetch the default model first: npm run -s dragoman -- pull default')
@@ -44,7 +45,7 @@ async function ask(url: string, content: string, { maxTokens = 4, onFirst }: { m
 const home = await mkdtemp(join(tmpdir(), 'dragoman-bench-'))
 const prefixCache = { maxBytes: '1GB' }
 const model = { id: 'm', engine: 'llama', source: realModel, slots: 2, contextLength: 4096, aliases: ['default'], prefixCache }
-const config = separateListings(configSchema.parse({ storage: 'off', server: { port: 0 }, builtinModel: false, models: [model] }))
+const config = separateEntries(configSchema.parse({ storage: 'off', server: { port: 0 }, builtinModel: false, models: [model] }))
 const app = await createApp({ ...config, home }, { log: createLog({ level: 'error' }) })
 const url = await app.listen()
 await app.whenReady()

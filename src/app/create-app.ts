@@ -3,11 +3,10 @@ import type { LoadedConfig } from '../config/load.ts'
 import type { ConfiguredModel } from '../config/models.ts'
 import type { DrainChange } from '../contract/drains.ts'
 import type { ModelViewer } from '../contract/principal.ts'
-import type { ServedModel } from '../contract/served-model.ts'
 import type { PresetChoice, Siblings } from '../contract/siblings.ts'
 import { Cancellations } from '../core/cancel/cancellations.ts'
-import type { Fallback } from '../core/fallback.ts'
 import type { Generation, generate } from '../core/generate.ts'
+import type { Fallback } from '../core/other-models.ts'
 import { PrefixMemory } from '../core/prefix/prefix-memory.ts'
 import { Repeats } from '../http/repeats/repeats.ts'
 import type { ModelDirectory, ModelSummary, ServerDeps } from '../http/run/deps.ts'
@@ -87,7 +86,6 @@ type AppOptions = {
   readonly drains?: readonly DrainChange[]
 }
 
-const none: readonly ServedModel[] = []
 const noObserver: StartObserver = { onDownload: () => undefined, onNote: () => undefined, onFetch: () => undefined }
 
 /** The composition root: the only place that knows every layer. */
@@ -155,8 +153,8 @@ export async function createApp(
     validator,
     presets: live.presets,
     media,
-    fallbacks: {
-      of: (model: ServedModel, viewer: ModelViewer) => (model.fallback === undefined ? none : models.fallbacksOf(model, viewer)),
+    others: {
+      find: (name: string, viewer: ModelViewer) => models.find(name, viewer),
       onFallback: (fallback: Fallback) => {
         metrics.fellBack(fallback)
         const { id, model, servedBy, error } = fallback

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
-import { configSchema, separateListings } from '../config/schema.ts'
+import { separateEntries } from '../config/entries.ts'
+import { configSchema } from '../config/schema.ts'
 import { resolveName } from './resolve-name.ts'
 
-const { models } = separateListings(
+const { models } = separateEntries(
   configSchema.parse({ models: [{ id: 'me/scripted', engine: 'fake', script: 'from-request' }] }),
 )
 

@@ -1,28 +1,35 @@
 import { type ModelNames, pickByName } from '../registry/names/aliases.ts'
 
-type WithFallback = ModelNames & { readonly fallback?: readonly string[] }
+type WithFallback = ModelNames & { readonly fallback?: readonly string[]; readonly mirror?: { readonly to: string } }
 
-/** A name in a `fallback` that cannot be there. */
-type FallbackProblem = { readonly index: number; readonly position: number; readonly message: string }
+/** A name that cannot be there, and the path of it inside its model. */
+type NameProblem = { readonly index: number; readonly path: readonly (string | number)[]; readonly message: string }
 
-/** Finds models that would serve in their own place, and those that are named twice. */
-export function findFallbackLoops(models: readonly WithFallback[]): FallbackProblem[] {
-  return models.flatMap((model, index) =>
-    (model.fallback ?? []).flatMap((name, position, all) => {
-      const problem = (message: string) => [{ index, position, message }]
-      if (pickByName([model], name) !== undefined) return problem(`'${name}' is this model: name another one`)
-      return all.indexOf(name) === position ? [] : problem(`'${name}' is named twice`)
-    }),
-  )
+/** Finds models that name themselves as the other that serves them, and fallbacks that are named twice. */
+export function findLoops(models: readonly WithFallback[]): NameProblem[] {
+  return models.flatMap((model, index) => {
+    const { fallback = [], mirror } = model
+    const isItself = (name: string) => pickByName([model], name) !== undefined
+    const ofFallback = fallback.flatMap((name, position) => {
+      const problem = (message: string) => [{ index, path: ['fallback', position], message }]
+      if (isItself(name)) return problem(`'${name}' is this model: name another one`)
+      return fallback.indexOf(name) === position ? [] : problem(`'${name}' is named twice`)
+    })
+    if (mirror === undefined || !isItself(mirror.to)) return ofFallback
+    return [...ofFallback, { index, path: ['mirror', 'to'], message: `'${mirror.to}' is this model: name another one` }]
+  })
 }
 
-/** Names that no model has, in words. */
-export function findUnknownFallbacks(models: readonly WithFallback[]): string[] {
-  return models.flatMap(({ id, fallback = [] }) =>
-    fallback.flatMap((name) => {
-      if (pickByName(models, name) !== undefined) return []
-      const ids = models.map((model) => model.id).join(', ')
-      return [`the fallback '${name}' of model '${id}' is not a model: there are ${ids}`]
-    }),
-  )
+/** Names in `fallback` and `mirror` that no model has, in words. */
+export function findUnknownModels(models: readonly WithFallback[]): string[] {
+  const isThere = (name: string) => pickByName(models, name) !== undefined
+  const ids = models.map(({ id }) => id).join(', ')
+  return models.flatMap(({ id, fallback = [], mirror }) => [
+    ...fallback.flatMap((name) =>
+      isThere(name) ? [] : [`the fallback '${name}' of model '${id}' is not a model: there are ${ids}`],
+    ),
+    ...(mirror === undefined || isThere(`${id}@${mirror.to}`) || isThere(mirror.to)
+      ? []
+      : [`mirror.to '${mirror.to}' of model '${id}' is neither a version nor a model: there are ${ids}`]),
+  ])
 }

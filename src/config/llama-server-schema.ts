@@ -14,6 +14,7 @@ import {
   gpuLayers,
   load,
   maxQueued,
+  mirror,
   modelId,
   namedSources,
   required,
@@ -72,6 +73,7 @@ export const llamaServerModel = z
     maxQueued,
     limits: modelLimits.exactOptional(),
     fallback: fallback.exactOptional(),
+    mirror: mirror.exactOptional(),
     defaults: samplingDefaults.exactOptional(),
     args: args.default([]),
   })

@@ -6,12 +6,13 @@ import { AppError } from '../contract/errors.ts'
 import { findNameConflicts } from '../registry/names/aliases.ts'
 import { resolvePath } from '../registry/names/sources.ts'
 import { type ConfigDocument, parseConfigDocument } from './document.ts'
-import { findUnknownFallbacks } from './fallbacks.ts'
+import { separateEntries } from './entries.ts'
+import { findUnknownModels } from './fallbacks.ts'
 import type { ListingConfig } from './listing-schema.ts'
 import { type ConfiguredModel, mergeModels, modelFromFlag, resolveModelPaths } from './models.ts'
 import { applyOverrides, collectOverrides, findOverride, type Override } from './overrides.ts'
 import { type ConfigProblem, describeIssues, formatPath } from './problems.ts'
-import { type Config, configSchema, type ModelConfig, separateListings } from './schema.ts'
+import { type Config, configSchema, type ModelConfig } from './schema.ts'
 import { isPostgresUrl } from './storage-schema.ts'
 import { findUnshared } from './workers.ts'
 
@@ -126,7 +127,7 @@ type ResolveInputs = Omit<ConfigInputs, 'flags'> & {
 }
 
 function resolveConfig(parsed: Config, { flagModels, base, needsModel, env, cwd, userHome }: ResolveInputs): LoadedConfig {
-  const config = separateListings(parsed)
+  const config = separateEntries(parsed)
   const { listings } = config
   const fileModels = config.models.map((model) => resolveModelPaths(model, { base, userHome }))
   const needsDefault = (needsModel ?? true) && config.modelsFolder === undefined && listings.length === 0
@@ -139,7 +140,7 @@ function resolveConfig(parsed: Config, { flagModels, base, needsModel, env, cwd,
   if (conflicts.length > 0) throw configError(conflicts.map(({ message }) => `--model: ${message}`))
   // Models that a program adds, a folder has or servers list are known later.
   const isAllKnown = needsModel !== false && config.modelsFolder === undefined && listings.length === 0
-  const unknown = isAllKnown ? findUnknownFallbacks(models) : []
+  const unknown = isAllKnown ? findUnknownModels(models) : []
   if (unknown.length > 0) throw configError(unknown)
   const unshared = findUnshared({ workers, models, listings, modelsFolder: config.modelsFolder })
   if (unshared.length > 0) throw configError(unshared)

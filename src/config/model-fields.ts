@@ -41,6 +41,17 @@ export const fallback = z
       'of time ends before its first token. The reply says so in `x-dragoman-served-model`.',
   )
 
+/** The `mirror` of a model. */
+export const mirror = z
+  .strictObject({
+    to: z.string().min(1).describe('A version of the model, by its name, or another model.'),
+    percent: z.number().positive().max(100).describe('Of the conversations.'),
+  })
+  .describe(
+    'Requests are copied to another model, whose replies are discarded: to measure it. Copies wait behind all requests, end with the original, and ' +
+      'count against no key.',
+  )
+
 /** The limit of a model's queue. */
 export const maxQueued = z
   .int()

@@ -18,9 +18,13 @@ export type ListedFacts = {
 
 /**
  * A model to serve. Until its file is fetched, the model `standIn` serves its aliases. `listed`: it is not in the configuration, but in the
- * list of a server that is.
+ * list of a server that is. `versionOf`: it is a version of that model.
  */
-export type ConfiguredModel = ModelConfig & { readonly standIn?: string; readonly listed?: ListedFacts }
+export type ConfiguredModel = ModelConfig & {
+  readonly standIn?: string
+  readonly listed?: ListedFacts
+  readonly versionOf?: string
+}
 
 const defaultTag = ':latest'
 

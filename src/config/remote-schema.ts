@@ -9,11 +9,13 @@ import {
   fallback,
   load,
   maxQueued,
+  mirror,
   modelId,
   required,
   samplingDefaults,
   toolFormat,
 } from './model-fields.ts'
+import { versions } from './version-schema.ts'
 
 /** The kinds of servers that engine/remote supports, and `auto`. */
 const serverKinds = [
@@ -148,7 +150,9 @@ export const remoteModel = z
     slots: remoteSlots,
     maxQueued,
     limits: modelLimits.exactOptional(),
+    versions: versions.exactOptional(),
     fallback: fallback.exactOptional(),
+    mirror: mirror.exactOptional(),
     aliases,
     load,
     required: required.exactOptional(),

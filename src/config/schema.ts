@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { findNameConflicts } from '../registry/names/aliases.ts'
-import { findFallbackLoops } from './fallbacks.ts'
+import { findLoops } from './fallbacks.ts'
 import { apiKeys, keyLimits, keyText } from './key-schema.ts'
 import { limits, modelLimits } from './limits-schema.ts'
-import { type ListingConfig, listing } from './listing-schema.ts'
+import { listing } from './listing-schema.ts'
 import { llamaServerModel } from './llama-server-schema.ts'
 import { media } from './media-schema.ts'
 import { memory, prefixCache, unloadAfterMs } from './memory-schema.ts'
@@ -20,6 +20,7 @@ import {
   gpuLayers,
   load,
   maxQueued,
+  mirror,
   modelId,
   required,
   samplingDefaults,
@@ -92,6 +93,7 @@ const llamaModel = z
     maxQueued,
     limits: modelLimits.exactOptional(),
     fallback: fallback.exactOptional(),
+    mirror: mirror.exactOptional(),
     defaults: samplingDefaults.exactOptional(),
   })
   .check(({ value, issues }) => {
@@ -118,6 +120,7 @@ const fakeModel = z
     maxQueued,
     limits: modelLimits.exactOptional(),
     fallback: fallback.exactOptional(),
+    mirror: mirror.exactOptional(),
     aliases,
     load,
     required: required.exactOptional(),
@@ -210,9 +213,8 @@ const models = z
     for (const { index, key, message } of findNameConflicts(named)) {
       context.issues.push({ code: 'custom', path: [named[index]?.place ?? 0, ...key], message, input: context.value })
     }
-    for (const { index, position, message } of findFallbackLoops(named)) {
-      const path = [named[index]?.place ?? 0, 'fallback', position]
-      context.issues.push({ code: 'custom', path, message, input: context.value })
+    for (const { index, path, message } of findLoops(named)) {
+      context.issues.push({ code: 'custom', path: [named[index]?.place ?? 0, ...path], message, input: context.value })
     }
   })
   .describe('The models to serve; without any, a small one is fetched.')
@@ -284,16 +286,6 @@ export type ModelConfig = z.output<typeof modelSchema>
 export type LlamaModelConfig = Extract<ModelConfig, { engine: 'llama' }>
 export type RemoteModelConfig = Extract<ModelConfig, { engine: 'remote' }>
 export type LlamaServerModelConfig = Extract<ModelConfig, { engine: 'llama-server' }>
-
-/** The entries of `models`: single models, and servers whose models are all served. */
-export function separateListings<Settings extends Pick<Config, 'models'>>(settings: Settings) {
-  const { models, ...others } = settings
-  return {
-    ...others,
-    models: models.filter((entry): entry is ModelConfig => !('from' in entry)),
-    listings: models.filter((entry): entry is ListingConfig => 'from' in entry),
-  }
-}
 
 /** The JSON Schema of the configuration file, for editors. */
 export function configJsonSchema(): z.core.JSONSchema.BaseSchema {

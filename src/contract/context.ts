@@ -32,6 +32,8 @@ export type RequestContext = {
   readonly trace?: RequestTrace
   /** What the client calls its session; several conversations may share one. */
   readonly session?: string
+  /** The version of the model that the caller wants; absent: any. */
+  readonly version?: string
   /** How urgent it is; absent: `interactive`. */
   readonly lane?: Lane
   readonly onQueued?: OnQueued

@@ -27,7 +27,7 @@ export type StartEvent = {
   readonly type: 'start'
   /** The id of the model that serves the request. */
   readonly model: string
-  /** The id of the model that was asked for, and could not serve. */
+  /** The id of the model that was asked for, where another one serves: a version of it, or a fallback. */
   readonly insteadOf?: string
   /** Absent when the engine cannot count before it runs. */
   readonly inputTokens?: number

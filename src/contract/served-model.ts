@@ -3,6 +3,15 @@ import type { Resident } from './residency.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { TimeLimits } from './time-limits.ts'
 
+/** A version of a model, under a name of its own beside the model's. */
+export type ModelVersion = {
+  readonly name: string
+  /** Of the conversations. */
+  readonly percent: number
+  /** The id of the model that it is. */
+  readonly id: string
+}
+
 /** A model with the engine that runs it and the scheduler of its requests. */
 export type ServedModel = {
   readonly id: string
@@ -14,6 +23,15 @@ export type ServedModel = {
   readonly limits?: TimeLimits
   /** Names of models that serve in its place when it cannot; absent: none. */
   readonly fallback?: readonly string[]
+  /** Models that serve a part of its conversations; the rest is its own. Absent: all are. */
+  readonly versions?: readonly ModelVersion[]
+  /** Requests are copied, and the replies discarded; absent: not. */
+  readonly mirror?: {
+    /** A version, or the name of another model. */
+    readonly to: string
+    /** Of its conversations. */
+    readonly percent: number
+  }
 }
 
 /** Loads a model, and unloads others if it must. Rejects with `model-unavailable`, or the signal's reason. */

@@ -9,8 +9,8 @@ import { plainRequest } from '../contract/request.ts'
 import type { ServedModel } from '../contract/served-model.ts'
 import { limitScheduler } from '../quota/limit-scheduler.ts'
 import { Quotas } from '../quota/quotas.ts'
-import type { Fallback } from './fallback.ts'
 import { generate } from './generate.ts'
+import type { Fallback } from './other-models.ts'
 import { FairScheduler } from './schedule/fair-scheduler.ts'
 
 const said = (text: string): EngineEvent[] => [
@@ -34,10 +34,17 @@ async function run([first, ...others]: readonly [ServedModel, ...ServedModel[]],
   const fallbacks: Fallback[] = []
   const models: string[] = []
   const records: string[] = []
-  const context = contextOf(first.engine, { onModel: (id) => void models.push(id), ...options, model: first })
+  const context = contextOf(first.engine, {
+    onModel: (id) => void models.push(id),
+    ...options,
+    model: { fallback: others.map(({ id }) => id), ...first },
+  })
   const deps = {
     now: () => performance.now(),
-    fallbacks: { of: () => others, onFallback: (fallback: Fallback) => void fallbacks.push(fallback) },
+    others: {
+      find: (name: string) => others.find(({ id }) => id === name),
+      onFallback: (fallback: Fallback) => void fallbacks.push(fallback),
+    },
     record: (record: { model: string; outcome: string }) => void records.push(`${record.model}: ${record.outcome}`),
   }
   let error: AppError | undefined

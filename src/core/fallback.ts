@@ -3,27 +3,10 @@ import type { RequestContext } from '../contract/context.ts'
 import type { ServerReport } from '../contract/engine.ts'
 import { AppError, type ErrorCode } from '../contract/errors.ts'
 import type { GenerationEvent } from '../contract/event.ts'
-import type { ModelViewer } from '../contract/principal.ts'
 import type { ServedModel } from '../contract/served-model.ts'
+import type { ChosenVersion } from './choose-version.ts'
 import { holdingStart } from './hold-start.ts'
-
-/** A request that another model served. */
-export type Fallback = {
-  /** Of the request. */
-  readonly id: string
-  /** The model that was asked for, and why it could not serve. */
-  readonly model: string
-  readonly error: AppError
-  readonly servedBy: string
-}
-
-/** Which models serve in place of one that cannot. */
-export type Fallbacks = {
-  /** Those that the caller may use, in the order in which they are tried. */
-  of(model: ServedModel, viewer: ModelViewer): readonly ServedModel[]
-  /** Another model has begun to answer. */
-  onFallback?(fallback: Fallback): void
-}
+import type { OtherModels } from './other-models.ts'
 
 /** The failures of a model that cannot serve: those of 5xx, but for an answer that was wrong. What is wrong with a request is so for all models. */
 const unable: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
@@ -38,51 +21,77 @@ const unable: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ])
 
 type Attempts<T> = {
-  readonly fallbacks: Fallbacks | undefined
+  /** What serves it if it can: the model that was asked for, or a version of it. */
+  readonly chosen: ChosenVersion
+  readonly others: OtherModels | undefined
   readonly emit: Emit<GenerationEvent>
   /** Rejects only before its first event after `start`. */
   run(context: RequestContext, emit: Emit<GenerationEvent>): Promise<T>
 }
 
 /**
- * Runs a request on its model or, when that cannot serve and nothing was sent, on the next of its fallbacks that can. When none can, the failure
- * of the first is the request's: a refusal of another model, such as for a shorter context, is no answer to what was asked.
+ * Runs a request on the model that is chosen for it or, when that cannot serve and nothing was sent, on the next of its fallbacks that can. When none
+ * can, the failure of the first is the request's: a refusal of another model, such as for a shorter context, is no answer to what was asked.
  */
-export async function runWithFallback<T>(context: RequestContext, { fallbacks, emit, run }: Attempts<T>): Promise<T> {
-  const { model, principal, signal } = context
-  const others = fallbacks?.of(model, principal) ?? []
-  if (others.length === 0) return run(context, emit)
-  let failure = failureNow(model)
-  if (failure === undefined) {
-    const attempt = openAttempt(context, model, emit)
+export async function runWithFallback<T>(context: RequestContext, { chosen, others, emit, run }: Attempts<T>): Promise<T> {
+  const { signal, model: asked } = context
+  const { model } = chosen
+  const spare = others === undefined || chosen.isPinned ? none : fallbacksOf(context, model, others)
+  let current = asked.id
+  const moveTo = (id: string) => {
+    if (id !== current) context.onModel?.(id)
+    current = id
+  }
+  const serve = async (server: ServedModel, given: Emit<GenerationEvent>) => {
+    moveTo(server.id)
+    const attempt = openAttempt(context, server, server.id === asked.id ? given : marked(given, { insteadOf: asked.id }))
     try {
       return await run(attempt.context, attempt.emit)
-    } catch (error) {
-      failure = AppError.from(error)
-      if (signal.aborted || !unable.has(failure.code)) throw failure
     } finally {
       attempt.close()
     }
   }
-  for (const other of others) {
-    if (failureNow(other) !== undefined) continue
-    const servesNow = () => fallbacks?.onFallback?.({ id: context.id, model: model.id, error: failure, servedBy: other.id })
-    const attempt = openAttempt(context, other, marked(emit, { insteadOf: model.id, servesNow }))
-    context.onModel?.(other.id)
+  if (spare.length === 0) return model === asked ? run(context, emit) : serve(model, emit)
+  let failure = failureNow(model)
+  if (failure === undefined) {
     try {
-      return await run(attempt.context, attempt.emit)
+      return await serve(model, emit)
+    } catch (error) {
+      failure = AppError.from(error)
+      if (signal.aborted || !unable.has(failure.code)) throw failure
+    }
+  }
+  for (const other of spare) {
+    if (failureNow(other) !== undefined) continue
+    const fallback = { id: context.id, model: model.id, error: failure, servedBy: other.id }
+    try {
+      return await serve(
+        other,
+        atStart(emit, () => others?.onFallback?.(fallback)),
+      )
     } catch (error) {
       signal.throwIfAborted()
       // The limits of a key are the same on every model; what else another model refuses is not what was asked.
       if (AppError.from(error).code === 'rate-limit-exceeded') throw error
-    } finally {
-      attempt.close()
     }
   }
-  context.onModel?.(model.id)
+  moveTo(asked.id)
   // It ended a try; now it is the end of the request, as for one without fallbacks.
   if (failure.stopsRun) context.onLimit?.(failure)
   throw failure
+}
+
+const none: readonly ServedModel[] = []
+
+/** Of a version, the model itself comes first. */
+function fallbacksOf(
+  { model: asked, principal }: RequestContext,
+  chosen: ServedModel,
+  others: OtherModels,
+): readonly ServedModel[] {
+  if (asked.fallback === undefined) return chosen.id === asked.id ? none : [asked]
+  const named = asked.fallback.flatMap((name) => others.find(name, principal) ?? [])
+  return [...new Set([asked, ...named])].filter(({ id }) => id !== chosen.id)
 }
 
 /**
@@ -126,12 +135,13 @@ function openAttempt(context: RequestContext, model: ServedModel, emit: Emit<Gen
   }
 }
 
-type Mark = { readonly insteadOf: string; servesNow(): void }
+function marked(emit: Emit<GenerationEvent>, { insteadOf }: { readonly insteadOf: string }): Emit<GenerationEvent> {
+  return (event) => emit(event.type === 'start' ? { insteadOf, ...event } : event)
+}
 
-function marked(emit: Emit<GenerationEvent>, { insteadOf, servesNow }: Mark): Emit<GenerationEvent> {
+function atStart(emit: Emit<GenerationEvent>, onStart: () => void): Emit<GenerationEvent> {
   return (event) => {
-    if (event.type !== 'start') return emit(event)
-    servesNow()
-    return emit({ insteadOf, ...event })
+    if (event.type === 'start') onStart()
+    return emit(event)
   }
 }

@@ -6,12 +6,15 @@ import type { MediaReader } from '../contract/media.ts'
 import type { GenerationRecord } from '../contract/record.ts'
 import type { GenerationRequest } from '../contract/request.ts'
 import type { Ticket } from '../contract/scheduler.ts'
+import { chooseVersion } from './choose-version.ts'
 import { withFunctions } from './custom-tools/with-functions.ts'
-import { type Fallbacks, runWithFallback } from './fallback.ts'
+import { runWithFallback } from './fallback.ts'
 import { generateSeveral } from './generate-several.ts'
 import { refuseUnread } from './media/refuse-unread.ts'
 import { readMedia } from './media/with-media.ts'
+import { type MirroredCopy, mirroredCopy } from './mirror.ts'
 import { originOf } from './origin-of.ts'
+import type { OtherModels } from './other-models.ts'
 import { ReaderBuffer } from './reader-buffer.ts'
 import { finishOfCancelled, RunObserver } from './run-observer.ts'
 import { runStep, type StepDeps } from './run-step.ts'
@@ -25,8 +28,8 @@ export type GenerateDeps = StepDeps & {
     readonly inUse: { readonly name: string | undefined } | undefined
     apply(request: GenerationRequest): GenerationRequest
   }
-  /** Models that serve in place of others; absent: none do. */
-  readonly fallbacks?: Fallbacks
+  /** Finds the models that serve in place of others; absent: none do. */
+  readonly others?: OtherModels
   /** Reads the media that requests refer to; absent: requests with media are refused. */
   readonly media?: MediaReader
   /** Called once per generation, when it has ended. */
@@ -55,10 +58,13 @@ export function generate(deps: GenerateDeps, requests: Requests, context: Reques
     async run(emit) {
       context.trace?.generationBegan?.()
       let { model } = context
+      const copy = mirroredCopy(requests, context, deps.others)
+      if (copy !== undefined) runCopy(deps, copy)
       let outcome: Pick<GenerationRecord, 'outcome' | 'usage' | 'timings' | 'finishReasons'> = { outcome: 'engine-failed' }
       try {
         const { end, finishReasons } = await runWithFallback(context, {
-          fallbacks: deps.fallbacks,
+          chosen: chooseVersion(context, requests[0], deps.others),
+          others: deps.others,
           emit,
           run: (current, outer) => {
             model = current.model
@@ -75,6 +81,7 @@ export function generate(deps: GenerateDeps, requests: Requests, context: Reques
         model = context.model
         throw error
       } finally {
+        copy?.stop()
         const durationMs = deps.now() - context.receivedAtMs
         const record = { id: context.id, caller: context.principal.id, model: model.id, durationMs, ...outcome }
         deps.record?.(record)
@@ -82,6 +89,13 @@ export function generate(deps: GenerateDeps, requests: Requests, context: Reques
       }
     },
   }
+}
+
+/** Its outcome is in the records; nobody waits for it. */
+function runCopy({ others: _, prefixes: __, ...deps }: GenerateDeps, { requests, context }: MirroredCopy): void {
+  generate(deps, requests, context)
+    .run(() => undefined)
+    .catch(() => undefined)
 }
 
 type Run = { readonly context: RequestContext; readonly emit: Emit<GenerationEvent> }

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { FleetObserver } from '../../contract/attempts.ts'
 import type { Lane } from '../../contract/scheduler.ts'
-import type { Fallback } from '../../core/fallback.ts'
+import type { Fallback } from '../../core/other-models.ts'
 import type { Metrics } from '../../http/run/metrics.ts'
 import type { SpanCounts } from '../../telemetry/exporter.ts'
 import { addMetric } from './exposition.ts'

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { versionsOf } from '../../config/entries.ts'
 import { limitsOf } from '../../config/limits-schema.ts'
 import type { LoadedConfig } from '../../config/load.ts'
 import type { ConfiguredModel } from '../../config/models.ts'
@@ -86,9 +87,20 @@ export function createModel(config: ConfiguredModel, factory: ModelFactory): Reg
     engine,
     ...(follow !== undefined && { follow }),
     limits: limitsOf(factory.limits, config.limits),
-    ...(config.fallback !== undefined && { fallback: config.fallback }),
+    ...othersOf(config),
     scheduler: resident?.gate(scheduler) ?? scheduler,
     ...(resident !== undefined && { resident }),
+  }
+}
+
+/** The other models that serve requests for a model, or get copies of them. */
+export function othersOf(config: ConfiguredModel): Pick<ServedModel, 'fallback' | 'versions' | 'mirror'> {
+  const { fallback, mirror } = config
+  const versions = versionsOf(config)
+  return {
+    ...(fallback !== undefined && { fallback }),
+    ...(versions !== undefined && { versions }),
+    ...(mirror !== undefined && { mirror }),
   }
 }
 

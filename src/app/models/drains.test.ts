@@ -3,7 +3,8 @@ import { type RunningApp, startApp } from '../../../test/support/http/app.ts'
 import { fine, upstream } from '../../../test/support/upstream/remote-engine.ts'
 import type { ScriptedUpstream } from '../../../test/support/upstream/upstream.ts'
 import { drain } from '../../cli/drain.ts'
-import { configSchema, separateListings } from '../../config/schema.ts'
+import { separateEntries } from '../../config/entries.ts'
+import { configSchema } from '../../config/schema.ts'
 
 const settings = (servers: readonly ScriptedUpstream[], more: object = {}) => ({
   builtinModel: false,
@@ -66,7 +67,7 @@ test('a server that drains gets no new requests until it is used again', async (
 test('it drains on after a reload of the same servers, also where other settings of the model have changed', async () => {
   await call('/api/inference/replicas/drain', { model: 'm', url: `${a.url}/` })
   const reload = (more: object) =>
-    app.reconfigure({ ...separateListings(configSchema.parse(settings([a, b], more))), home: app.home })
+    app.reconfigure({ ...separateEntries(configSchema.parse(settings([a, b], more))), home: app.home })
   await reload({})
   expect(await four()).toEqual([0, 4])
   await reload({ slots: 7 })

@@ -109,9 +109,8 @@ describe('a change of the models', () => {
   })
 })
 
-test('the fallbacks of a model are other models that the caller may use, each once', () => {
-  const a = counting('a', { fallback: ['b', 'gone', 'bee', 'a', 'c'] })
-  const set = setOf(a.model, counting('b', { aliases: ['bee'] }).model, counting('c').model)
-  const idsFor = (...models: string[]) => set.fallbacksOf(a.model, models.length === 0 ? {} : { models }).map(({ id }) => id)
-  expect([idsFor(), idsFor('a', 'c'), idsFor('a')]).toEqual([['b', 'c'], ['c'], []])
+test('a model is found by a name of it, if the caller may use it', () => {
+  const set = setOf(counting('a').model, counting('b', { aliases: ['bee'] }).model)
+  const find = (name: string, ...models: string[]) => set.find(name, models.length === 0 ? {} : { models })?.id
+  expect([find('bee'), find('b', 'b'), find('bee', 'a'), find('gone')]).toEqual(['b', 'b', undefined, undefined])
 })

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { AppError, messageOf } from '../../contract/errors.ts'
 import type { ModelViewer } from '../../contract/principal.ts'
-import { loadModel, type ServedModel } from '../../contract/served-model.ts'
+import { loadModel } from '../../contract/served-model.ts'
 import type { ModelSummary } from '../../http/run/deps.ts'
 import { builtinModel } from '../../registry/names/builtin-model.ts'
 import { createRegistry } from '../../registry/names/registry.ts'
@@ -72,19 +72,26 @@ export class ModelSet {
     return model.isAwaitingFile && name !== model.id ? (this.#standInOf(model.id) ?? model) : model
   }
 
-  /** The models that serve in place of one, as far as the caller may use them. */
-  fallbacksOf({ id, fallback }: ServedModel, viewer: ModelViewer): readonly Registered[] {
-    const found = new Set(fallback?.flatMap((name) => this.#find(name, viewer) ?? []))
-    return [...found].filter((model) => model.id !== id)
+  /** Undefined where there is no such model, or the caller may not use it. */
+  find(name: string, viewer: ModelViewer): Registered | undefined {
+    try {
+      return this.resolve(name, viewer)
+    } catch {
+      return undefined
+    }
   }
 
   all(): readonly Registered[] {
     return this.#registry.list()
   }
 
-  /** The models that the caller may use. */
+  /** The models that the caller may use; their versions are not among them. */
   summaries({ models: allowed }: ModelViewer): readonly ModelSummary[] {
-    return this.#registry.list(allowed).map((model) => this.#summarize(model))
+    const isShown = ({ config }: Registered) => config?.versionOf === undefined
+    return this.#registry
+      .list(allowed)
+      .filter(isShown)
+      .map((model) => this.#summarize(model))
   }
 
   /** Throws `model-not-found`. */
@@ -149,15 +156,6 @@ export class ModelSet {
     return find(find(id)?.standIn)
   }
 
-  /** Undefined where there is no such model, or the caller may not use it. */
-  #find(name: string, viewer: ModelViewer): Registered | undefined {
-    try {
-      return this.resolve(name, viewer)
-    } catch {
-      return undefined
-    }
-  }
-
   #summarize(model: Registered): ModelSummary {
     const { id, aliases, engine, isAwaitingFile, resident } = model
     const { ownedBy, kind, createdAtMs = model.createdAtMs, ...listed } = model.config?.listed ?? {}
@@ -177,6 +175,7 @@ export class ModelSet {
       ...(ownedBy !== undefined && { ownedBy }),
       ...(kind !== undefined && { kind }),
       ...(servers !== undefined && { servers }),
+      ...(model.versions !== undefined && { versions: model.versions }),
     }
   }
 

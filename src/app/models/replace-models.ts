@@ -4,7 +4,7 @@ import type { LoadedConfig } from '../../config/load.ts'
 import type { ConfiguredModel } from '../../config/models.ts'
 import { AppError } from '../../contract/errors.ts'
 import { findNameConflicts } from '../../registry/names/aliases.ts'
-import type { Registered } from './create-model.ts'
+import { othersOf, type Registered } from './create-model.ts'
 
 /** The models of a configuration, and the limits of those without their own. */
 type Configured = Pick<LoadedConfig, 'models' | 'limits'>
@@ -51,18 +51,19 @@ function settingsOf({
   standIn: _s,
   limits: _m,
   fallback: _f,
+  mirror: _i,
   ...settings
 }: ConfiguredModel): object {
-  return settings.engine === 'remote' ? { ...settings, endpoints: [] } : settings
+  return settings.engine === 'remote' ? { ...settings, endpoints: [], versions: undefined } : settings
 }
 
-/** The same engine and queue under other names, limits and fallbacks. */
+/** The same engine and queue under other names and limits, and with other models beside it. */
 function withNames(model: Registered, config: ConfiguredModel, limits: LoadedConfig['limits']): Registered {
-  const { aliases, load, required, standIn, fallback } = config
-  const { fallback: _, ...kept } = model
+  const { aliases, load, required, standIn } = config
+  const { fallback: _f, versions: _v, mirror: _m, ...kept } = model
   return {
     ...kept,
-    ...(fallback !== undefined && { fallback }),
+    ...othersOf(config),
     aliases,
     loadsAtStart: load === 'start',
     required,

@@ -1,4 +1,5 @@
 import type { EngineState, ModelKind, ServerReport } from '../../contract/engine.ts'
+import type { ModelVersion } from '../../contract/served-model.ts'
 
 /** A model as the model routes list it. */
 export type ModelEntry = {
@@ -11,6 +12,8 @@ export type ModelEntry = {
   readonly state: Pick<EngineState, 'type'>
   /** The replicas of a remote model. */
   readonly servers?: readonly ServerReport[]
+  /** Other versions that serve a part of its conversations. */
+  readonly versions?: readonly ModelVersion[]
 }
 
 /** OpenAI's model object; `context_length`, `kind`, `state` and `aliases` are ours. */
@@ -32,9 +35,14 @@ export function encodeModelList(models: readonly ModelEntry[]) {
   return { object: 'list' as const, data: models.map(encodeModel) }
 }
 
-/** One model, with its replicas if it has any. */
+/** One model, with its replicas and its other versions if it has any. */
 export function encodeModelDetail(entry: ModelEntry) {
-  return { ...encodeModel(entry), ...(entry.servers !== undefined && { servers: entry.servers.map(encodeServer) }) }
+  const { servers, versions } = entry
+  return {
+    ...encodeModel(entry),
+    ...(servers !== undefined && { servers: servers.map(encodeServer) }),
+    ...(versions !== undefined && { versions: versions.map(({ name, percent, id }) => ({ name, percent, model: id })) }),
+  }
 }
 
 function encodeServer({ host, state, lastFailure, activeRequests, outstandingTokens, found }: ServerReport) {

@@ -8,7 +8,7 @@ export type GenerationFacts = {
   /** The name in the request. */
   requestedModel?: string
   model?: string
-  /** The model that was asked for, and could not serve. */
+  /** The model that was asked for, where another one serves. */
   insteadOf?: string
   /** Of each choice that ended. */
   finishReasons?: FinishReason[]

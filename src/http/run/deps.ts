@@ -6,7 +6,7 @@ import type { Lifecycle } from '../../contract/lifecycle.ts'
 import type { ModelFiles } from '../../contract/model-file.ts'
 import type { ModelViewer } from '../../contract/principal.ts'
 import type { SealerOf } from '../../contract/sealer.ts'
-import type { ServedModel } from '../../contract/served-model.ts'
+import type { ModelVersion, ServedModel } from '../../contract/served-model.ts'
 import type { Siblings } from '../../contract/siblings.ts'
 import type { Store } from '../../contract/store.ts'
 import type { Tracing } from '../../contract/tracing.ts'
@@ -31,6 +31,8 @@ export type ModelSummary = {
   readonly state: EngineState
   /** The replicas of a remote model. */
   readonly servers?: readonly ServerReport[]
+  /** Other versions that serve a part of its conversations. */
+  readonly versions?: readonly ModelVersion[]
   readonly loadsAtStart: boolean
   /** Its first load, which began with the server, has not ended yet. */
   readonly isAwaited: boolean

@@ -85,14 +85,19 @@ export function namesOf(facts: GenerationFacts | undefined) {
   return { replyId: facts?.generationId, requestedModel: facts?.requestedModel }
 }
 
-/** The trace, which is the client's where no span is recorded, and what the client calls its session. */
+/** The trace, which is the client's where no span is recorded, what the client calls its session, and the version that it wants. */
 export function clientIdsOf(
   request: FastifyRequest,
   { sessionId: session }: CancelKeys,
   span: RequestSpan | undefined,
-): Pick<CallerContext, 'trace' | 'session'> {
+): Pick<CallerContext, 'trace' | 'session' | 'version'> {
   const trace = span ?? readTrace(request)
-  return { ...(trace !== undefined && { trace }), ...(session !== undefined && { session }) }
+  const version = request.headers['x-dragoman-version']
+  return {
+    ...(trace !== undefined && { trace }),
+    ...(session !== undefined && { session }),
+    ...(typeof version === 'string' && version !== '' && { version }),
+  }
 }
 
 /** W3C trace context, if well formed. */

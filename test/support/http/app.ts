@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import type { z } from 'zod'
 import { type App, createApp } from '../../../src/app/create-app.ts'
 import { createLog } from '../../../src/app/log/log.ts'
-import { configSchema, separateListings } from '../../../src/config/schema.ts'
+import { separateEntries } from '../../../src/config/entries.ts'
+import { configSchema } from '../../../src/config/schema.ts'
 
 export type RunningApp = App & {
   readonly url: string
@@ -21,7 +22,7 @@ export async function startApp(
   { keepsLog = () => true }: { readonly keepsLog?: (line: string) => boolean } = {},
 ): Promise<RunningApp> {
   const home = await mkdtemp(join(tmpdir(), 'dragoman-test-home-'))
-  const config = separateListings(configSchema.parse({ storage: 'off', ...settings, server: { port: 0, ...settings.server } }))
+  const config = separateEntries(configSchema.parse({ storage: 'off', ...settings, server: { port: 0, ...settings.server } }))
   const lines: string[] = []
   const log = createLog({ level: 'debug', destination: { write: (line: string) => void (keepsLog(line) && lines.push(line)) } })
   const app = await createApp({ ...config, home }, { log })

@@ -1,0 +1,56 @@
+import { hasMedia } from '../canonical/parts.ts'
+import type { RequestContext } from '../contract/context.ts'
+import { AppError } from '../contract/errors.ts'
+import type { GenerationRequest } from '../contract/request.ts'
+import type { ServedModel } from '../contract/served-model.ts'
+import { conversationShare } from './conversation-share.ts'
+import type { OtherModels } from './other-models.ts'
+
+type Requests = readonly [GenerationRequest, ...GenerationRequest[]]
+
+/** A copy of a request for another model, whose reply nobody gets. */
+export type MirroredCopy = { readonly requests: Requests; readonly context: RequestContext; stop(): void }
+
+/** Copies are counted to no key. */
+const mirror = { id: 'mirror', scopes: new Set<never>() }
+
+/**
+ * The copy of a request that its model mirrors; undefined: none is made. It waits behind all other requests, and ends with the original: call
+ * `stop`. Requests with media have none: it would fetch them a second time.
+ */
+export function mirroredCopy(
+  [first, ...rest]: Requests,
+  context: RequestContext,
+  others: OtherModels | undefined,
+): MirroredCopy | undefined {
+  const { id, receivedAtMs, model } = context
+  if (model.mirror === undefined || [first, ...rest].some(({ prompt }) => hasMedia(prompt))) return undefined
+  if (conversationShare(first, context, `mirror of ${model.id}`) * 100 >= model.mirror.percent) return undefined
+  const target = findTarget(model.mirror.to, model, others)
+  if (target === undefined) return undefined
+  const ended = new AbortController()
+  const copyOf = ({ callerKeys: _, ...request }: GenerationRequest): GenerationRequest => ({
+    ...request,
+    id: `${request.id}-mirror`,
+    model: target.id,
+  })
+  return {
+    requests: [copyOf(first), ...rest.map(copyOf)],
+    context: {
+      id: `${id}-mirror`,
+      principal: mirror,
+      model: target,
+      receivedAtMs,
+      signal: ended.signal,
+      lane: 'background',
+      onLimit: (error) => ended.abort(error),
+    },
+    stop: () => ended.abort(new AppError('cancelled', 'the request that this one is a copy of has ended')),
+  }
+}
+
+/** A version of the model by its name, or another model. */
+function findTarget(to: string, model: ServedModel, others: OtherModels | undefined): ServedModel | undefined {
+  const target = others?.find(model.versions?.find(({ name }) => name === to)?.id ?? to, {})
+  return target?.id === model.id ? undefined : target
+}
