@@ -113,6 +113,7 @@ export async function createApp(
         .filter((model) => !isListed(model) || model.engine.state.type !== 'stopped')
         .map((model) => ({ ...loadOf(model), loadSeconds: loadTimes.secondsOf(model.engine) })),
     readSpans: traces?.counts,
+    dialects: config.metrics.dialects,
     version,
   })
   const { createScheduler, readLimits } = createKeyLimiting({

@@ -7,6 +7,7 @@ import { listing } from './listing-schema.ts'
 import { llamaServerModel } from './llama-server-schema.ts'
 import { media } from './media-schema.ts'
 import { memory, prefixCache, unloadAfterMs } from './memory-schema.ts'
+import { metrics } from './metrics-schema.ts'
 import {
   adapters,
   aliases,
@@ -270,6 +271,7 @@ const templates = z
 export const configSchema = z.strictObject({
   server: server.prefault({}),
   log: log.prefault({}),
+  metrics: metrics.prefault({}),
   storage,
   memory: memory.prefault({}),
   limits: limits.prefault({}),

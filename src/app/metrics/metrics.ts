@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
+import type { MetricDialect } from '../../config/metrics-schema.ts'
 import type { FleetObserver } from '../../contract/attempts.ts'
 import type { Lane } from '../../contract/scheduler.ts'
 import type { Fallback } from '../../core/other-models.ts'
@@ -9,6 +10,7 @@ import { addGenerationMetrics } from './generation-metrics.ts'
 import { addModelMetrics, type ReadLoad } from './model-metrics.ts'
 import { addReplicaMetrics } from './replica-metrics.ts'
 import { addCounter } from './tallies.ts'
+import { addVllmMetrics } from './vllm-metrics.ts'
 
 type MetricsOptions = {
   /** Called when the metrics are rendered. */
@@ -16,6 +18,8 @@ type MetricsOptions = {
   readonly version: string
   /** What became of spans; absent: none are recorded. */
   readonly readSpans?: (() => SpanCounts) | undefined
+  /** Whose names the metrics have besides our own. */
+  readonly dialects?: readonly MetricDialect[]
   /** Also reports memory, event loop delay and the like of this process. */
   readonly processMetrics?: boolean
 }
@@ -46,7 +50,13 @@ type AppMetrics = Metrics & {
 const misnamed = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total']
 
 /** Declares every metric once. docs/metrics.md lists them. */
-export function createMetrics({ readLoad, version, readSpans, processMetrics = true }: MetricsOptions): AppMetrics {
+export function createMetrics({
+  readLoad,
+  version,
+  readSpans,
+  dialects = [],
+  processMetrics = true,
+}: MetricsOptions): AppMetrics {
   const registry = new Registry()
   const httpRequests = addCounter(registry, {
     name: 'dragoman_http_requests_total',
@@ -100,6 +110,7 @@ export function createMetrics({ readLoad, version, readSpans, processMetrics = t
     },
     () => [[{ version, node: process.versions.node }, 1]],
   )
+  if (dialects.includes('vllm')) addVllmMetrics(registry, { readLoad, generations, models, epoch: () => Date.now() })
   if (processMetrics) {
     collectDefaultMetrics({ register: registry })
     for (const name of misnamed) registry.removeSingleMetric(name)

@@ -34,7 +34,9 @@ export function loadOf({ id, scheduler, engine }: Pick<ServedModel, 'id' | 'sche
 export type ReadLoad = () => readonly ModelLoad[]
 
 const states: readonly EngineState['type'][] = ['stopped', 'starting', 'loading', 'ready', 'draining', 'failed']
-export const queueBounds = [0.001, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
+const queueBounds = [0.001, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
+
+export type ModelMetrics = ReturnType<typeof addModelMetrics>
 
 /** The state and the queue of each model, read when rendered: a model that is gone has no values. */
 export function addModelMetrics(registry: Registry, readLoad: ReadLoad) {
