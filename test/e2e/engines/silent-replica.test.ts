@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
+import { freePort } from '../../../src/engine/llama-server/free-port.ts'
 import { type RunningApp, startApp, until } from '../../support/http/app.ts'
 import { createServeHome, type ServeProcess } from '../../support/process/serve-process.ts'
 import { answer as answerOf, knownEngine, ask as requestOf, upstream } from '../../support/upstream/remote-engine.ts'
@@ -112,4 +113,52 @@ test('a reply that stops in its middle, on a server that answers no checks, is c
   const { choices } = await answerOf(engine, requestOf('count'))
   expect(choices[0]?.parts).toEqual([{ type: 'text', text: 'one two three' }])
   expect(continued).toEqual([{ role: 'assistant', content: 'one two ' }])
+}, 60_000)
+
+test('while one server is taken out of use, killed and started again, no request fails', async () => {
+  const homes = await Promise.all(
+    [await freePort(), await freePort()].map((port) =>
+      createServeHome('off', { port }, { models: [{ id: 'm', engine: 'fake', script: 'from-request', slots: 64 }] }),
+    ),
+  )
+  for (const { remove } of homes) open.push(remove)
+  const [stays, leaves] = await Promise.all(homes.map(({ start }) => start()))
+  if (stays === undefined || leaves === undefined) return expect.unreachable('both have started')
+  const endpoints = [stays, leaves].map(({ url }) => ({ url: `${url}/v1` }))
+  const warmUp = { ms: 1000 }
+  const app = await startApp({ models: [{ id: 'm', engine: 'remote', endpoints, slots: 64, warmUp }], builtinModel: false })
+  open.push(() => app.close())
+  let left = requests
+  let answered = 0
+  let isOver = false
+  const client = async () => {
+    while (left-- > 0 || !isOver) {
+      await ask(app, 20)
+      answered += 1
+    }
+  }
+  const running = Promise.all(Array.from({ length: 8 }, client))
+  const stateOf = async ({ url }: ServeProcess) => (await serversOf(app)).find(({ host }) => url.endsWith(host))
+  const change = (name: 'drain' | 'undrain') =>
+    fetch(`${app.url}/api/inference/replicas/${name}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'm', url: `${leaves.url}/v1` }),
+    })
+  const script = async () => {
+    await until(() => answered > 20)
+    expect((await change('drain')).status).toBe(200)
+    await until(async () => (await stateOf(leaves))?.active_requests === 0)
+    expect((await stateOf(leaves))?.state).toBe('draining')
+    expect((await change('undrain')).status).toBe(200)
+    await until(async () => (await stateOf(leaves))?.active_requests !== 0)
+    await leaves.kill()
+    await until(async () => (await stateOf(leaves))?.state !== 'healthy')
+    await homes[1]?.start()
+    await until(async () => (await stateOf(leaves))?.state === 'healthy')
+    isOver = true
+  }
+  await Promise.all([running, script()])
+  expect(answered).toBeGreaterThanOrEqual(requests)
+  if (process.env.DRAGOMAN_FLEET_REQUESTS !== undefined) console.log({ answered })
 }, 60_000)
