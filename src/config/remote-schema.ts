@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { serviceKinds } from '../contract/services.ts'
+import { affinity } from './affinity-schema.ts'
 import { endpoints } from './endpoints-schema.ts'
 import { modelLimits } from './limits-schema.ts'
 import {
@@ -147,6 +148,7 @@ export const remoteModel = z
         'A replica that is new, or back after it could not be reached, begins with a part of its share of the load, because its cache ' +
           'is empty. `off`: it gets its share at once.',
       ),
+    affinity,
     slots: remoteSlots,
     maxQueued,
     limits: modelLimits.exactOptional(),

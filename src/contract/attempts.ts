@@ -1,5 +1,8 @@
 import type { FinishReason, Usage } from './usage.ts'
 
+/** `hit`: a server that has read the prompt's longest known prefix; `moved`: another one; `new`: none is known to have read any of it. */
+export type AffinityOutcome = 'hit' | 'moved' | 'new'
+
 /** One attempt at a request, at one server of a remote model. */
 export type AttemptStart = {
   /** Its host and port. */
@@ -10,6 +13,8 @@ export type AttemptStart = {
   readonly model: string
   /** 0: the first attempt at the request; each repetition and each continuation counts one more. */
   readonly retry: number
+  /** Absent where there is no choice, or affinity is off. */
+  readonly affinity?: AffinityOutcome
 }
 
 /**

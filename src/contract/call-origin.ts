@@ -1,5 +1,9 @@
+import type { AffinityOutcome } from './attempts.ts'
 import type { Lane } from './scheduler.ts'
 import type { RequestTrace } from './tracing.ts'
+
+/** Called with how the server of an attempt was chosen, before anything of its reply is here. */
+export type OnPlaced = (affinity: AffinityOutcome) => void
 
 /** Where a call comes from: what the servers that do it for us may be told of that. */
 export type CallOrigin = {
@@ -12,4 +16,5 @@ export type CallOrigin = {
   readonly session?: string
   /** Absent: `interactive`. */
   readonly lane?: Lane
+  readonly onPlaced?: OnPlaced
 }

@@ -1,4 +1,5 @@
 import type { OnTokensAfterCancel } from '../base/emit.ts'
+import type { OnPlaced } from './call-origin.ts'
 import type { AppError } from './errors.ts'
 import type { Principal } from './principal.ts'
 import type { Lane, OnLoading, OnQueued } from './scheduler.ts'
@@ -44,4 +45,5 @@ export type RequestContext = {
   readonly onModel?: (id: string) => void
   /** The signal of the whole request, where `signal` ends one of its tries only. */
   readonly whole?: AbortSignal
+  readonly onPlaced?: OnPlaced
 }

@@ -1,8 +1,8 @@
 import type { Message, Prompt } from '../../src/contract/request.ts'
 import { plainChat } from '../../src/contract/request.ts'
-import type { AffinityOptions } from '../../src/engine/remote/fleet/affinity.ts'
+import type { AffinityOptions } from '../../src/engine/remote/fleet/affinity/affinity.ts'
+import { affinityKeys } from '../../src/engine/remote/fleet/affinity/prefix-affinity.ts'
 import { type Lease, Pool, type PoolEndpoint } from '../../src/engine/remote/fleet/pool.ts'
-import { affinityKeys } from '../../src/engine/remote/fleet/prefix-affinity.ts'
 
 export type FleetWorkload = {
   readonly replicas: number

@@ -122,3 +122,15 @@ test('of several processes, counts are summed, and states are their mean', async
   expect(text).toContain('dragoman_replica_active{model="m",server="a:1"} 2')
   expect(text).toContain('dragoman_endpoints{model="m",source="config"} 1')
 })
+
+test('how servers were chosen is counted for each model', async () => {
+  const { metrics, fleet } = create([server('a:1'), server('b:1')])
+  fleet.attemptEnded(attempt('a:1', { affinity: 'hit' }))
+  fleet.attemptEnded(attempt('b:1', { affinity: 'hit' }))
+  fleet.attemptEnded(attempt('b:1', { affinity: 'moved' }))
+  fleet.attemptEnded(attempt('b:1'))
+  expect((await metrics.render()).split('\n').filter((line) => line.startsWith('dragoman_affinity'))).toEqual([
+    'dragoman_affinity_total{model="m",outcome="hit"} 2',
+    'dragoman_affinity_total{model="m",outcome="moved"} 1',
+  ])
+})

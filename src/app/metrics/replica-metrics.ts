@@ -1,5 +1,12 @@
 import type { Registry } from 'prom-client'
-import type { AttemptEnd, AttemptOutcome, AttemptStart, EjectionReason, FleetObserver } from '../../contract/attempts.ts'
+import type {
+  AffinityOutcome,
+  AttemptEnd,
+  AttemptOutcome,
+  AttemptStart,
+  EjectionReason,
+  FleetObserver,
+} from '../../contract/attempts.ts'
 import type { ServerReport } from '../../contract/engine.ts'
 import { Distribution } from './distribution.ts'
 import { addHistogram, addMetric, type Declaration, type Labels } from './exposition.ts'
@@ -191,10 +198,32 @@ export function addReplicaMetrics(registry: Registry, readLoad: ReadLoad) {
     ({ ejections }) => ejections,
   )
 
+  const affinities = new Map<string, Map<AffinityOutcome, number>>()
+  addMetric(
+    registry,
+    {
+      type: 'counter',
+      name: 'dragoman_affinity_total',
+      help: 'Attempts where the longest known prefix of the prompt was read (hit), elsewhere (moved), or without one (new).',
+      labelNames: ['model', 'outcome'],
+    },
+    function* () {
+      for (const { id: model } of readLoad()) {
+        for (const [outcome, count] of affinities.get(model) ?? []) yield [{ model, outcome }, count]
+      }
+    },
+  )
+
   return {
     /** What the fleet of a model reports to. */
     observerOf: (model: string): FleetObserver => ({
-      attemptEnded: (attempt) => tallies.at(model, attempt.server).add(attempt),
+      attemptEnded: (attempt) => {
+        tallies.at(model, attempt.server).add(attempt)
+        if (attempt.affinity === undefined) return
+        const counts = affinities.get(model) ?? new Map<AffinityOutcome, number>()
+        increment(counts, attempt.affinity)
+        affinities.set(model, counts)
+      },
       ejected: (server, reason) => increment(tallies.at(model, server).ejections, reason),
     }),
   }

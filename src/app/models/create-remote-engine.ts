@@ -57,6 +57,7 @@ function createEngine(
     ...(config.warmUp !== 'off' && { warmUp: config.warmUp }),
     connections: slots,
     log,
+    affinity: config.affinity,
     ...(observer !== undefined && { observer }),
     ...(converter !== undefined && { converter }),
     probesAbilities: config.probe,

@@ -19,6 +19,8 @@ import { findFront, needsFront } from './answer-front.ts'
 import { checkRequest, enforcementOf } from './check-request.ts'
 import { countInput, needsCount } from './count-tokens.ts'
 import { fixedSource } from './endpoints/source.ts'
+import { ExpectedLoad } from './expected-load.ts'
+import { factsOf } from './facts-of.ts'
 import { callerAccess } from './fleet/caller-access.ts'
 import type { ReplicaAttempt } from './fleet/movable-attempt.ts'
 import { Replicas } from './fleet/replicas.ts'
@@ -300,7 +302,7 @@ class RemoteEngine implements Engine {
     const { readTemplate, addsBos, toolFormat } = this.#options
     const { id, connections, profile, protocol, upstreamModel, contextLength, log, probesAbilities = false } = this.#options
     const { now = () => performance.now(), random = Math.random, followsTemplate = false, observer } = this.#options
-    const { router = 'auto', objectives = {}, hash = hashInProcess } = this.#options
+    const { router = 'auto', objectives = {}, hash = hashInProcess, affinity = {} } = this.#options
     const { endpoints, drainMs = 30_000, holdMs = 300_000 } = this.#options
     const source = 'follow' in endpoints ? endpoints : fixedSource(endpoints)
     const client = new UpstreamClient({ connections })
@@ -329,6 +331,7 @@ class RemoteEngine implements Engine {
         observer,
         now,
         random,
+        ...(affinity !== 'off' && { affinity }),
       }),
       grammars: new GrammarCompiler(),
       templates,
@@ -341,6 +344,8 @@ class RemoteEngine implements Engine {
               { router, objectives, hash },
             ),
       budget: new RetryBudget(),
+      expected: new ExpectedLoad(),
+      hasAffinity: affinity !== 'off',
       observer,
       now,
       random,
@@ -364,26 +369,6 @@ async function atEdge<T>(work: () => Promise<T>): Promise<T> {
 /** For a promise of such work: the error as callers see it. */
 function failAtEdge(error: unknown): never {
   throw error instanceof UpstreamError ? toAppError(error) : error
-}
-
-/** The facts of the model as a whole: the most that any of its replicas can do. */
-function factsOf(replicas: Replicas | undefined, configuredLength: number | undefined): EngineFacts {
-  const upstreams = replicas?.upstreams ?? []
-  const lengths = upstreams.flatMap(({ contextLength }) => contextLength ?? [])
-  const contextLength = configuredLength ?? (lengths.length === 0 ? undefined : Math.max(...lengths))
-  const media = upstreams.flatMap(({ modalities }) => modalities ?? [])
-  const chatTemplate = replicas?.discovery?.chatTemplate
-  return {
-    ...(contextLength !== undefined && { contextLength }),
-    ...(chatTemplate !== undefined && { chatTemplate }),
-    ...(media.length > 0 && {
-      modalities: {
-        image: media.some(({ image }) => image),
-        audio: media.some(({ audio }) => audio),
-        video: media.some(({ video }) => video === true),
-      },
-    }),
-  }
 }
 
 /** With the scale of each adapter: where a request has none, the server would go on from prompts that it read with others. */

@@ -1,54 +1,62 @@
-import type { ContentPart, GenerationRequest, Message, OutputPart } from '../../contract/request.ts'
+import type { ContentPart, GenerationRequest, Message, OutputPart, Prompt } from '../../contract/request.ts'
 
-/** What a template may add to a message and to the whole prompt. */
-const perMessage = 64
-const perPrompt = 256
-/** The most tokens that common models make of an image. */
-const perMedia = 4096
+/** What parts of a prompt count as, besides the bytes of their texts. */
+type Additions = { readonly perPrompt: number; readonly perMessage: number; readonly perMedia: number; readonly perJson: number }
+
+/** The most: what templates may add, JSON with more white space, and the tokens that common models make of an image at most. */
+const most: Additions = { perPrompt: 256, perMessage: 64, perMedia: 4096, perJson: 2 }
+/** An image is some thousand tokens, of four bytes. */
+const usual: Additions = { perPrompt: 0, perMessage: 16, perMedia: 4096, perJson: 1 }
 /** The assumed output of a request without a limit. */
 const usualOutput = 512
 
-/**
- * An upper bound of a request's tokens without a tokenizer: a token is at least a byte. For comparing loads, and for skipping
- * the count of what surely fits.
- */
+/** An upper bound of a request's tokens without a tokenizer: a token is at least a byte. For skipping the count of what surely fits. */
 export function estimateTokens({
   prompt,
   maxOutputTokens = usualOutput,
 }: Pick<GenerationRequest, 'prompt' | 'maxOutputTokens'>): number {
+  return sizeOfPrompt(prompt, most) + maxOutputTokens
+}
+
+/** The bytes of a prompt, of which a model makes a number of tokens that is nearly proportional. */
+export function promptBytes(prompt: Prompt): number {
+  return sizeOfPrompt(prompt, usual)
+}
+
+function sizeOfPrompt(prompt: Prompt, additions: Additions): number {
   switch (prompt.type) {
     case 'tokens':
-      return prompt.tokens.length + 1 + maxOutputTokens
+      return prompt.tokens.length + 1
     case 'text':
-      return Buffer.byteLength(prompt.text) + 1 + maxOutputTokens
+      return Buffer.byteLength(prompt.text) + 1
     case 'infill':
-      return Buffer.byteLength(prompt.prefix) + Buffer.byteLength(prompt.suffix) + perPrompt + maxOutputTokens
+      return Buffer.byteLength(prompt.prefix) + Buffer.byteLength(prompt.suffix) + additions.perPrompt
     case 'chat': {
-      // Templates write tools with more white space.
-      const tools = prompt.tools.length === 0 ? 0 : 2 * Buffer.byteLength(JSON.stringify(prompt.tools))
-      const messages = prompt.messages.reduce((sum, message) => sum + perMessage + sizeOf(message), 0)
-      return perPrompt + tools + messages + Buffer.byteLength(prompt.responsePrefix) + maxOutputTokens
+      const { perPrompt, perJson, perMessage } = additions
+      const tools = prompt.tools.length === 0 ? 0 : perJson * Buffer.byteLength(JSON.stringify(prompt.tools))
+      const messages = prompt.messages.reduce((sum, message) => sum + perMessage + sizeOf(message, additions), 0)
+      return perPrompt + tools + messages + Buffer.byteLength(prompt.responsePrefix)
     }
   }
 }
 
-function sizeOf(message: Message): number {
+function sizeOf(message: Message, additions: Additions): number {
   let size = 0
-  for (const part of message.role === 'assistant' ? message.parts : message.content) size += sizeOfPart(part)
+  for (const part of message.role === 'assistant' ? message.parts : message.content) size += sizeOfPart(part, additions)
   return size
 }
 
-function sizeOfPart(part: ContentPart | OutputPart): number {
+function sizeOfPart(part: ContentPart | OutputPart, additions: Additions): number {
   switch (part.type) {
     case 'text':
     case 'reasoning':
     case 'refusal':
       return Buffer.byteLength(part.text)
     case 'tool-call':
-      return 2 * Buffer.byteLength(part.input) + perMessage
+      return additions.perJson * Buffer.byteLength(part.input) + additions.perMessage
     case 'tool-result':
-      return part.content.reduce((sum, inner) => sum + sizeOfPart(inner), perMessage)
+      return part.content.reduce((sum, inner) => sum + sizeOfPart(inner, additions), additions.perMessage)
     case 'media':
-      return perMedia
+      return additions.perMedia
   }
 }

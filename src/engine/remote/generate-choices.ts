@@ -4,8 +4,7 @@ import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent, Usage } from '../../contract/event.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import type { CheckedRequest } from './check-request.ts'
-import { estimateTokens } from './estimate-tokens.ts'
-import { affinityKeys } from './fleet/prefix-affinity.ts'
+import { affinityKeys } from './fleet/affinity/prefix-affinity.ts'
 import { type GenerationDeps, generateReply, type ReplyPlan, type ReplySink } from './generate-reply.ts'
 import type { CountedRequest } from './servers/check-upstream.ts'
 
@@ -18,11 +17,17 @@ export function generateChoices(deps: GenerationDeps, prepared: PreparedRequest,
   const plan: ReplyPlan = {
     firstChoice: 0,
     // A single replica leaves no choice.
-    affinityKeys: deps.replicas.count === 1 ? [] : affinityKeys(request.prompt, [request.forwarded?.promptCacheKey]),
-    tokens: estimateTokens(request),
+    affinityKeys: deps.hasAffinity && deps.replicas.count > 1 ? affinityKeys(request.prompt, callerKeysOf(request)) : [],
+    ...deps.expected.of(request, prepared.inputTokens),
     ...prepared,
   }
   return request.choices === 1 ? generateReply(deps, plan, sink) : generateSeveral(deps, plan, sink)
+}
+
+/** What the caller says belongs together; what others call the same has nothing to do with it. */
+function callerKeysOf({ forwarded, origin }: GenerationRequest): readonly string[] {
+  const named = [forwarded?.promptCacheKey, origin?.session].filter((key) => key !== undefined && key !== '')
+  return named.map((key) => `${origin?.caller ?? ''}\n${key}`)
 }
 
 async function generateSeveral(deps: GenerationDeps, plan: ReplyPlan, sink: ReplySink): Promise<void> {

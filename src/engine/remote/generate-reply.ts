@@ -7,12 +7,13 @@ import type { GenerationRequest } from '../../contract/request.ts'
 import type { GrammarCompiler } from '../../threads/grammar-compiler.ts'
 import type { CheckedRequest } from './check-request.ts'
 import { countUsage } from './count-tokens.ts'
-import type { AffinityKey } from './fleet/affinity.ts'
+import type { ExpectedLoad } from './expected-load.ts'
+import type { AffinityKey } from './fleet/affinity/affinity.ts'
 import type { ReplicaAttempt } from './fleet/movable-attempt.ts'
 import type { AcquiredReplica } from './fleet/replicas.ts'
 import type { Progress } from './fleet/retry-rule.ts'
 import { type AttemptResult, type ReplicaTask, type RetryDeps, tryReplicas } from './fleet/try-replicas.ts'
-import { replyFacts } from './fleet/watch-attempt.ts'
+import { type ReplyFacts, replyFacts } from './fleet/watch-attempt.ts'
 import { clientOf } from './servers/call-headers.ts'
 import { type CountedRequest, checkUpstream } from './servers/check-upstream.ts'
 import type { Profile } from './servers/profile.ts'
@@ -26,6 +27,9 @@ import { continued, requestBody } from './wire/body/request-body.ts'
 import { ReplyReader } from './wire/reply/reply-reader.ts'
 
 export type GenerationDeps = RetryDeps & {
+  readonly expected: ExpectedLoad
+  /** Requests go where their prompts were read. */
+  readonly hasAffinity: boolean
   readonly client: UpstreamClient
   readonly grammars: Pick<GrammarCompiler, 'compile'>
   /** What a request to this replica says of where it comes from. */
@@ -40,8 +44,9 @@ export type ReplyPlan = CountedRequest & {
   /** The number of the reply's first choice. */
   readonly firstChoice: number
   readonly affinityKeys: readonly AffinityKey[]
-  /** The likely cost. */
+  /** The likely cost, and the part of it that is the prompt's. */
   readonly tokens: number
+  readonly promptTokens: number
   /** The result of the check of this very request; absent for a request derived from the checked one. */
   readonly checked?: CheckedRequest
 }
@@ -100,8 +105,7 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
   }
 
   get promptTokens(): number {
-    const { inputTokens, tokens } = this.#plan
-    return inputTokens ?? Math.ceil(tokens / 4)
+    return this.#plan.promptTokens
   }
 
   client(): string {
@@ -125,6 +129,7 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
     const { request } = this.#plan
     const { endpoint, upstream } = replica
     if (request.choices > 1 && !makesChoices(upstream.profile, request)) return { type: 'not-sent', value: 'one-choice-only' }
+    if (replica.affinity !== undefined) request.origin?.onPlaced?.(replica.affinity)
     const reader = this.#readerFor(upstream.profile)
     const writing = this.#bodyFor(upstream, reader)
     const { path, body } = writing instanceof Promise ? await writing : writing
@@ -140,7 +145,16 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
       this.#emitWanted(event.type === 'usage' ? { servedBy: endpoint.id, ...event } : event)
     const pending = inTurn(last, named)
     if (pending !== undefined) await pending
-    return { type: 'answered', value: missing.length === 0 ? 'done' : { missing }, facts: replyFacts(last) }
+    const facts = replyFacts(last)
+    this.#learn(replica, facts)
+    return { type: 'answered', value: missing.length === 0 ? 'done' : { missing }, facts }
+  }
+
+  /** What the reply has cost. One that another replica had begun says nothing of the request as it was. */
+  #learn(replica: ReplicaAttempt, { usage }: ReplyFacts): void {
+    if (usage === undefined || this.#reader?.isResumed === true) return
+    replica.learn(usage.inputTokens, usage.cachedInputTokens)
+    this.#deps.expected.learn(this.#plan.request, usage)
   }
 
   progress({ upstream }: AcquiredReplica): Progress | undefined {

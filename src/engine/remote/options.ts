@@ -6,6 +6,7 @@ import type { MediaConverter } from '../../contract/media-converter.ts'
 import type { Sampling } from '../../contract/request.ts'
 import type { ServiceKind } from '../../contract/services.ts'
 import type { EndpointSource, FoundEndpoint } from './endpoints/source.ts'
+import type { AffinityOptions } from './fleet/affinity/affinity.ts'
 import type { WarmUp } from './fleet/shares.ts'
 import type { OwnTemplate } from './own-prompts.ts'
 import type { CallHeaderOptions } from './servers/call-headers.ts'
@@ -64,6 +65,8 @@ export type RemoteEngineOptions = {
   readonly drains?: WatchedSet<string>
   /** How servers that are new or back begin; absent: with all of their load. */
   readonly warmUp?: WarmUp
+  /** How far requests follow their prompts; absent: as `Affinity` has it. */
+  readonly affinity?: AffinityOptions | 'off'
   readonly log: Logger
   now?(): number
   random?(): number

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { OnPlaced } from '../../contract/call-origin.ts'
 import type { DecodedCall } from '../../contract/dialect.ts'
 import type { StartEvent, Timings } from '../../contract/event.ts'
 import type { KeyQuota, LimitState } from '../../contract/quota.ts'
@@ -73,6 +74,13 @@ export function addStartHeaders(
   if (structured !== undefined) reply.header('x-dragoman-structured', structured)
   if (preset !== undefined) reply.header('x-dragoman-preset', preset)
   if (divergedAt !== undefined) reply.header('x-dragoman-prefix', encodeFields([call.nameOf(divergedAt)]))
+}
+
+/** Reports how the server of a request was chosen: of several attempts, the last before the reply began. */
+export function reportAffinity(reply: FastifyReply): OnPlaced {
+  return (affinity) => {
+    if (!reply.sent) reply.header('x-dragoman-affinity', affinity)
+  }
 }
 
 /** The headers about limits, in the form of one protocol. `nowMs` is the time of the epoch. */

@@ -7,6 +7,7 @@ import { callerOf } from '../access/caller.ts'
 import type { GenerationFacts } from '../reply/generation-facts.ts'
 import { reportLoad } from '../reply/load-place.ts'
 import { reportPlace } from '../reply/queue-place.ts'
+import { reportAffinity } from '../reply/reply-headers.ts'
 import { whenClosed } from '../reply/when-closed.ts'
 import type { ServerDeps } from './deps.ts'
 
@@ -50,6 +51,7 @@ export function openRun(
       receivedAtMs: now(),
       onQueued: reportPlace(request, reply),
       onLoading: reportLoad(request, reply),
+      onPlaced: reportAffinity(reply),
       ...stoppedBy(handle),
       ...clientIdsOf(request, keys, span),
     },

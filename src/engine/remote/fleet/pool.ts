@@ -1,5 +1,5 @@
-import type { EjectionReason } from '../../../contract/attempts.ts'
-import { Affinity, type AffinityKey, type AffinityOptions, type AffinityOutcome, type Sought } from './affinity.ts'
+import type { AffinityOutcome, EjectionReason } from '../../../contract/attempts.ts'
+import { Affinity, type AffinityKey, type AffinityOptions, type Sought } from './affinity/affinity.ts'
 import { Breaker, type BreakerOptions, type BreakerPass, type BreakerState } from './breaker.ts'
 import { CheckTimes } from './check-times.ts'
 import type { Member, PoolEndpoint } from './member.ts'
@@ -93,7 +93,7 @@ export type EndpointReport = {
 
 type Granted<Endpoint extends PoolEndpoint> = {
   readonly pass: BreakerPass
-  readonly sought: Sought<Endpoint> | undefined
+  readonly sought: Sought<Member<Endpoint>> | undefined
   readonly request: AcquireRequest
 }
 
@@ -110,7 +110,7 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
   readonly #members = new Map<string, Member<Endpoint>>()
   readonly #options: PoolOptions<Endpoint>
   readonly #standings = new Standings<Endpoint>()
-  readonly #affinity: Affinity<Endpoint>
+  readonly #affinity: Affinity<Member<Endpoint>>
   readonly #checks: CheckTimes<Endpoint>
   /** The numbers of removed endpoints, which last removed last. */
   readonly #removed = new Map<string, { readonly number: number; readonly untilMs: number }>()
@@ -228,11 +228,6 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
     if (last !== undefined) return this.#leaseOf(last, { pass: last.breaker.force(isAuxiliary), sought, request })
     const atMs = standings.nextWakeMs(isFit) ?? Number.POSITIVE_INFINITY
     return { type: 'none', retryAtMs: Math.min(atMs, nowMs + askAgainMs) }
-  }
-
-  /** How often a request went to an endpoint with its longest known prefix, to another one, or had none. */
-  get affinityOutcomes(): Readonly<Record<AffinityOutcome, number>> {
-    return this.#affinity.outcomes
   }
 
   /** Whether the endpoint may be used and its breaker is closed. */

@@ -44,10 +44,16 @@ export class WatchedAttempts {
 
   /** An attempt begins. Returns the replica, whose reply is noted when it begins. */
   began(replica: ReplicaAttempt): ReplicaAttempt {
-    const { endpoint, upstream } = replica
+    const { endpoint, upstream, affinity } = replica
     this.#beganMs = this.#deps.now()
     this.#firstMs = undefined
-    this.#start = { server: hostAt(endpoint), kind: upstream.profile.name, model: upstream.model, retry: this.#retry }
+    this.#start = {
+      server: hostAt(endpoint),
+      kind: upstream.profile.name,
+      model: upstream.model,
+      retry: this.#retry,
+      ...(affinity !== undefined && { affinity }),
+    }
     this.#span = this.#task.origin?.trace?.beginAttempt?.(this.#start)
     return {
       ...replica,

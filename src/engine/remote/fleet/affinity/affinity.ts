@@ -1,12 +1,8 @@
-import { loadOf, type Member, type PoolEndpoint } from './member.ts'
+import type { AffinityOutcome } from '../../../../contract/attempts.ts'
 import { type PrefixKey, PrefixMemory } from './prefix-memory.ts'
-import type { Standings } from './standings.ts'
 
 /** `share`: the part of the prompt that the prefix is, from 0 to 1; absent for a key of the caller's, whose prefix is not known. */
 export type AffinityKey = PrefixKey & { readonly share?: number }
-
-/** `hit`: at an endpoint with the longest known prefix; `moved`: at another one; `new`: none was known. */
-export type AffinityOutcome = 'hit' | 'moved' | 'new'
 
 export type AffinityOptions = {
   /** An endpoint is left when its load exceeds so many times the mean, and the mean by more than the request costs there. */
@@ -14,6 +10,17 @@ export type AffinityOptions = {
   /** How many endpoints are remembered for one prefix. */
   readonly holders?: number
 }
+
+/** An endpoint that may have read a prefix. */
+type Holder = {
+  /** Its name in the memory of prefixes. */
+  readonly number: number
+  readonly breaker: { state(nowMs: number): string }
+  readonly outstandingTokens: number
+  readonly weight: number
+}
+
+type Standings<Member> = { readonly meanLoad: number; isFree(member: Member): boolean }
 
 type Wanted = {
   readonly nowMs: number
@@ -30,11 +37,11 @@ export type Placed = {
   learn(inputTokens: number, cachedTokens: number): void
 }
 
-export type Sought<Endpoint extends PoolEndpoint> = {
+export type Sought<Member> = {
   /** Of the endpoints that have read the longest prefix and are not too busy, the least loaded. */
-  choose(fits: (member: Member<Endpoint>) => boolean): Member<Endpoint> | undefined
+  choose(fits: (member: Member) => boolean): Member | undefined
   /** The request goes to this endpoint. */
-  place(member: Member<Endpoint>): Placed
+  place(member: Member): Placed
 }
 
 /** A prefix below this part of the prompt does not decide where it goes. */
@@ -48,35 +55,34 @@ const keysPerEndpoint = 1024
 const leastRoom = 100_000
 
 /** Which endpoint has a prompt in its cache, and whether it may be used for it. */
-export class Affinity<Endpoint extends PoolEndpoint> {
-  readonly #standings: Standings<Endpoint>
+export class Affinity<Member extends Holder> {
+  readonly #standings: Standings<Member>
   readonly #bound: number
   readonly #holders: number
   /** By number. */
-  readonly #members = new Map<number, Member<Endpoint>>()
+  readonly #members = new Map<number, Member>()
   /** Made with the first key. */
   #memory: PrefixMemory | undefined
   /** Endpoints that have reported a cached token: only from these, none is news. */
-  readonly #reporting = new WeakSet<Member<Endpoint>>()
-  readonly outcomes: Record<AffinityOutcome, number> = { hit: 0, moved: 0, new: 0 }
+  readonly #reporting = new WeakSet<Member>()
 
-  constructor(standings: Standings<Endpoint>, { bound = 1.5, holders = 8 }: AffinityOptions = {}) {
+  constructor(standings: Standings<Member>, { bound = 1.5, holders = 8 }: AffinityOptions = {}) {
     this.#standings = standings
     this.#bound = bound
     this.#holders = holders
   }
 
-  add(member: Member<Endpoint>): void {
+  add(member: Member): void {
     this.#members.set(member.number, member)
     this.#memory?.grow(this.#room)
   }
 
-  remove(member: Member<Endpoint>): void {
+  remove(member: Member): void {
     this.#members.delete(member.number)
   }
 
   /** Where the prompt of a request was read; undefined for a request without keys. */
-  seek({ affinityKeys, tokens, promptTokens = 0, nowMs }: Wanted): Sought<Endpoint> | undefined {
+  seek({ affinityKeys, tokens, promptTokens = 0, nowMs }: Wanted): Sought<Member> | undefined {
     if (affinityKeys.length === 0) return undefined
     const memory = this.#memoryOf()
     const known = affinityKeys.map((key) => ({
@@ -89,7 +95,7 @@ export class Affinity<Endpoint extends PoolEndpoint> {
         const mean = this.#standings.meanLoad
         for (const { key, holders } of deciding) {
           const cost = tokens - promptTokens * (key.share ?? 0)
-          const mayTake = (member: Member<Endpoint>) =>
+          const mayTake = (member: Member) =>
             this.#standings.isFree(member) &&
             member.breaker.state(nowMs) === 'closed' &&
             loadOf(member) <= Math.max(this.#bound * mean, mean + cost / member.weight) &&
@@ -101,7 +107,6 @@ export class Affinity<Endpoint extends PoolEndpoint> {
       },
       place: (member) => {
         const outcome = deciding[0] === undefined ? 'new' : deciding[0].holders.includes(member) ? 'hit' : 'moved'
-        this.outcomes[outcome] += 1
         for (const key of affinityKeys) memory.note(key, member.number, nowMs)
         const share = known.find(({ holders }) => holders.includes(member))?.key.share ?? 0
         return {
@@ -133,4 +138,8 @@ export class Affinity<Endpoint extends PoolEndpoint> {
 
 function decides({ share }: AffinityKey): boolean {
   return share === undefined || share >= leastShare
+}
+
+function loadOf({ outstandingTokens, weight }: Holder): number {
+  return outstandingTokens / weight
 }

@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
-import { isFunctionTool } from '../../../canonical/callable-tools.ts'
-import { bytesOf } from '../../../contract/media.ts'
-import type { ContentPart, Message, OutputPart, Prompt, Tool } from '../../../contract/request.ts'
+import { isFunctionTool } from '../../../../canonical/callable-tools.ts'
+import { bytesOf } from '../../../../contract/media.ts'
+import type { ContentPart, Message, OutputPart, Prompt, Tool } from '../../../../contract/request.ts'
 import type { AffinityKey } from './affinity.ts'
 
 const lastTurns = 8

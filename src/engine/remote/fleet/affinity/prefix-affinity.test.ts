@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { assistant, call, image, reasoning, text as said } from '../../../../test/support/parts.ts'
-import { type Message, type Prompt, plainChat, type Tool } from '../../../contract/request.ts'
+import { assistant, call, image, reasoning, text as said } from '../../../../../test/support/parts.ts'
+import { type Message, type Prompt, plainChat, type Tool } from '../../../../contract/request.ts'
 import { affinityKeys } from './prefix-affinity.ts'
 
 const system = text('system', 'be brief')

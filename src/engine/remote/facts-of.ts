@@ -1,0 +1,25 @@
+import type { EngineFacts } from '../../contract/engine.ts'
+import type { Replicas } from './fleet/replicas.ts'
+
+/** The facts of the model as a whole: the most that any of its replicas can do. */
+export function factsOf(
+  replicas: Pick<Replicas, 'upstreams' | 'discovery'> | undefined,
+  configuredLength: number | undefined,
+): EngineFacts {
+  const upstreams = replicas?.upstreams ?? []
+  const lengths = upstreams.flatMap(({ contextLength }) => contextLength ?? [])
+  const contextLength = configuredLength ?? (lengths.length === 0 ? undefined : Math.max(...lengths))
+  const media = upstreams.flatMap(({ modalities }) => modalities ?? [])
+  const chatTemplate = replicas?.discovery?.chatTemplate
+  return {
+    ...(contextLength !== undefined && { contextLength }),
+    ...(chatTemplate !== undefined && { chatTemplate }),
+    ...(media.length > 0 && {
+      modalities: {
+        image: media.some(({ image }) => image),
+        audio: media.some(({ audio }) => audio),
+        video: media.some(({ video }) => video === true),
+      },
+    }),
+  }
+}
