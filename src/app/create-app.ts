@@ -36,6 +36,7 @@ import { ModelListings } from './models/model-listings.ts'
 import { ModelSet } from './models/model-set.ts'
 import { isListed } from './models/place-listed.ts'
 import { replaceModels } from './models/replace-models.ts'
+import { listenToo } from './second-port.ts'
 import { version } from './version.ts'
 
 /** The whole server, from a configuration. */
@@ -232,6 +233,7 @@ export async function createApp(
     metrics: siblings === undefined ? metrics : { ...metrics, render: () => siblings.renderMetrics() },
     version,
   })
+  let closeSecond = () => {}
   return {
     get createdKey() {
       return createdKey
@@ -244,6 +246,8 @@ export async function createApp(
     },
     async listen() {
       const url = await listen(server.app.listen({ host: settings.host, port: settings.port }), settings)
+      const { host, ollamaPort: port } = settings
+      if (port !== undefined) closeSecond = await listenToo(server.app.server, { host, port, setting: 'server.ollamaPort' })
       // Of several processes, the primary makes it.
       if (siblings === undefined) createdKey = await live.ensureKey()
       if (createdKey !== undefined) onKey(createdKey)
@@ -268,6 +272,7 @@ export async function createApp(
     async close() {
       const { shutdownGraceMs, drainDelayMs } = live.current.server
       await server.drain(shutdownGraceMs, drainDelayMs)
+      closeSecond()
       sharing.close()
       await Promise.all([validator.close(), models.close(), listings.close(), store?.close(), live.close()])
       await traces?.close()

@@ -18,6 +18,12 @@ test.each([
   expect((explained as AppError).message).toMatch(/^.*; .*--(host|port)$/)
 })
 
+test('the advice about another port names its setting', () => {
+  const error = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE', syscall: 'listen' })
+  const explained = explainListenError(error, { ...settings, setting: 'server.ollamaPort' })
+  expect((explained as AppError).message).toContain('choose another port with server.ollamaPort')
+})
+
 test('an error of the operating system is recognized', async () => {
   // Reserved for documentation, so no machine has it.
   const host = '192.0.2.1'

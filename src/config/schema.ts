@@ -144,6 +144,12 @@ const server = z
   .strictObject({
     host: z.string().min(1).default('127.0.0.1').describe('The address to listen on; 0.0.0.0 is every address.'),
     port: z.int().min(0).max(65_535).default(7411).describe('The port to listen on; 0 takes a free one.'),
+    ollamaPort: z
+      .int()
+      .min(1)
+      .max(65_535)
+      .exactOptional()
+      .describe("Another port to listen on: 11434, where clients of Ollama look for it. Both ports answer all protocols; absent: none."),
     workers: count
       .default(1)
       .describe(
