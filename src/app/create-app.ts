@@ -233,7 +233,7 @@ export async function createApp(
     metrics: siblings === undefined ? metrics : { ...metrics, render: () => siblings.renderMetrics() },
     version,
   })
-  let closeSecond = () => {}
+  let closeSecond: () => void = () => undefined
   return {
     get createdKey() {
       return createdKey

@@ -22,6 +22,8 @@ export function explainListenError(error: unknown, { host, port, setting = '--po
     case 'EAI_AGAIN':
       return explain(`the host name '${host}' cannot be resolved (${error.code}); choose another with --host`)
     default:
-      return explain(`cannot listen on port ${port} of ${host}: ${error.message}; choose another address with --host or ${setting}`)
+      return explain(
+        `cannot listen on port ${port} of ${host}: ${error.message}; choose another address with --host or ${setting}`,
+      )
   }
 }

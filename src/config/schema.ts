@@ -149,7 +149,9 @@ const server = z
       .min(1)
       .max(65_535)
       .exactOptional()
-      .describe("Another port to listen on: 11434, where clients of Ollama look for it. Both ports answer all protocols; absent: none."),
+      .describe(
+        'Another port to listen on: 11434, where clients of Ollama look for it. Both ports answer all protocols; absent: none.',
+      ),
     workers: count
       .default(1)
       .describe(

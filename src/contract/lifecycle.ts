@@ -48,6 +48,8 @@ export type LoadRequest = ModelWanted & {
   readonly reloads: boolean
   /** Requests that use the model now are cancelled; otherwise they are a `request-conflict`. */
   readonly endsRequests: boolean
+  /** Another name for a model that was not there. */
+  readonly alias?: string
   /** The active model stays what it was, such as beside a model that embeds. */
   readonly isBeside?: true
 }
@@ -88,6 +90,8 @@ export type ModelReport = {
   readonly file?: string
   /** Has a projector: it reads images. */
   readonly hasProjector: boolean
+  /** A load made it: the configuration does not have it, and an unload removes it. */
+  readonly isAdded?: true
 }
 
 export type LoadRun = {

@@ -59,7 +59,7 @@ export class LifecycleService<Model extends Managed> implements Lifecycle {
   }
 
   async load(request: LoadRequest, run: LoadRun): Promise<{ readonly model: ModelReport; readonly isNew: boolean }> {
-    const base = await this.#find(request, run.signal)
+    const base = this.#withAlias(await this.#find(request, run.signal), request.alias)
     this.#calledBy.set(request.name.trim(), base.id)
     const wanted = await this.#withSettings(base, request, run.signal)
     const load: RunningLoad = {
@@ -130,7 +130,7 @@ export class LifecycleService<Model extends Managed> implements Lifecycle {
 
   models(): readonly ModelReport[] {
     this.#deps.refresh()
-    return this.#deps.models.all().map(report)
+    return this.#deps.models.all().map((model) => (this.#isAdded(model) ? { ...report(model), isAdded: true } : report(model)))
   }
 
   active(): ModelReport | undefined {
@@ -157,6 +157,11 @@ export class LifecycleService<Model extends Managed> implements Lifecycle {
       named,
       listFiles: (repository, token) => listFiles(repository, { env, token, signal }),
     })
+  }
+
+  #withAlias(base: ConfiguredModel, alias: string | undefined): ConfiguredModel {
+    if (alias === undefined || alias === base.id || this.#at(base.id) !== undefined) return base
+    return { ...base, aliases: [...base.aliases, alias] }
   }
 
   async #withSettings(

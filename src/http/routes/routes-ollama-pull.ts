@@ -35,9 +35,15 @@ export function addOllamaPullRoutes(app: FastifyInstance, deps: ServerDeps): voi
     return pull({ ...deps, lifecycle }, { name, isStreamed }, { request, reply })
   })
 
-  app.delete('/api/delete', { config }, async (request) => {
+  app.delete('/api/delete', { config }, async (request, reply) => {
     const { name } = decodeDelete(takeRequiredBody(request).body)
-    const { id } = await models.find(name, callerOf(request))
+    const caller = callerOf(request)
+    const { id } = await models.find(name, caller)
+    if (lifecycle?.models().some((model) => model.id === id && model.isAdded === true) === true) {
+      authorize(caller, 'admin')
+      await lifecycle.unload(id, { endsRequests: false, principal: caller })
+      return reply.send()
+    }
     request.absentReply = { status: 501, body: { error: `${id} is a model of the configuration: remove it there` } }
     throw refused()
   })
@@ -98,7 +104,7 @@ async function pull(
   const { lifecycle } = deps
   const { caller, handle } = openRun(deps, { request, reply }, { id: `pull-${randomUUID()}` })
   const source = readSource(name)
-  const wanted: LoadRequest = { ...source, settings: {}, reloads: false, endsRequests: false, isBeside: true }
+  const wanted: LoadRequest = { ...source, alias: name.trim(), settings: {}, reloads: false, endsRequests: false, isBeside: true }
   const lines = createPullLines({ digest: createHash('sha256').update(name).digest('hex'), now: deps.now })
   const writer = isStreamed ? openEventStream(deps, reply, { heartbeat: '', framing: 'lines' }) : undefined
   const named = (thrown: unknown) => AppError.from(thrown).inWordsOf(() => 'model')
