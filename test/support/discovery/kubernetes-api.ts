@@ -1,4 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { listenOnLoopback } from '../upstream/loopback.ts'
 
@@ -33,7 +35,7 @@ export function sliceOf(
  * As much of the API server as a client of EndpointSlices needs: lists by pages, watches with versions and bookmarks, 410 for what is
  * forgotten. `cut` ends the watches in the middle of a line.
  */
-export async function startKubernetesApi() {
+export async function startKubernetesApi(tls?: { readonly key: Buffer; readonly cert: Buffer }) {
   const slices = new Map<string, Slice>()
   const history: { readonly version: number; readonly line: string }[] = []
   const watches = new Set<ServerResponse>()
@@ -69,7 +71,7 @@ export async function startKubernetesApi() {
     history.push({ version, line })
     for (const watch of watches) watch.write(line)
   }
-  const { origin, close } = await listenOnLoopback(onRequest)
+  const { origin, close } = tls === undefined ? await listenOnLoopback(onRequest) : await listenWithTls(tls, onRequest)
   onTestFinished(() => close())
   return {
     origin,
@@ -111,6 +113,18 @@ export async function startKubernetesApi() {
     },
     refuse(status: number | undefined): void {
       refusal = status
+    },
+  }
+}
+
+async function listenWithTls(tls: { readonly key: Buffer; readonly cert: Buffer }, listener: RequestListener) {
+  const server = createServer(tls, listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    origin: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
     },
   }
 }

@@ -1,4 +1,5 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -6,6 +7,18 @@ import { follow } from '../../../../test/support/discovery/follow.ts'
 import { type Pod, sliceOf, startKubernetesApi } from '../../../../test/support/discovery/kubernetes-api.ts'
 import { endpointsOfSlices } from './endpoint-slices.ts'
 import { kubernetesSource } from './kubernetes-source.ts'
+
+const hasOpenssl = runs('openssl', 'version')
+const opensslHint = hasOpenssl ? '' : ' (skipped: there is no openssl)'
+
+function runs(program: string, argument: string): boolean {
+  try {
+    execFileSync(program, [argument], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
 
 const ready: Pod = { ip: '10.0.0.1' }
 
@@ -124,6 +137,31 @@ test("in a pod, the namespace is the pod's, and the token stays away from plain 
   })
   expect(await follow(source).urls()).toHaveLength(1)
   expect(api.seen[0]).toMatchObject({ path: expect.stringContaining('/namespaces/own/'), authorization: undefined })
+})
+
+test.skipIf(!hasOpenssl)(`the pod's certificate and token are used, and read again${opensslHint}`, async () => {
+  const folder = await podFolder()
+  const files = { key: join(folder, 'key.pem'), cert: join(folder, 'ca.crt') }
+  const subject = ['-subj', '/CN=api', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2']
+  execFileSync(
+    'openssl',
+    ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', files.key, '-out', files.cert, ...subject],
+    {
+      stdio: 'ignore',
+    },
+  )
+  const api = await startKubernetesApi({ key: await readFile(files.key), cert: await readFile(files.cert) })
+  api.put(sliceOf('vllm-1', [ready]))
+  const { hostname, port } = new URL(api.origin)
+  const env = { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port }
+  const given = { service: 'vllm', port: 'http', path: '', folder, env, warn: () => undefined }
+  const { urls, until } = follow(kubernetesSource(given))
+  expect(await urls()).toHaveLength(1)
+  await until(() => api.watches() === 1)
+  await writeFile(join(folder, 'token'), 'renewed\n')
+  api.cut()
+  await until(() => api.seen.length === 3)
+  expect(api.seen.map(({ authorization }) => authorization)).toEqual(['Bearer secret', 'Bearer secret', 'Bearer renewed'])
 })
 
 async function podFolder(): Promise<string> {

@@ -41,20 +41,30 @@ export class CheckTimes<Endpoint extends PoolEndpoint> {
     const due: Member<Endpoint>[] = []
     for (let next = this.#waiting.first; next !== undefined && next.checkAtMs <= nowMs; next = this.#waiting.first) {
       this.#waiting.remove(next)
+      // More may have come since it was added.
+      if (isNew(next) && this.#dueAtMs(next, nowMs) > nowMs) {
+        this.update(next, nowMs)
+        continue
+      }
       next.isChecking = true
       due.push(next)
     }
     return due
   }
 
-  #dueAtMs({ breaker, addedMs, lastSuccessMs, lastCheckMs }: Member<Endpoint>, nowMs: number): number {
+  #dueAtMs(member: Member<Endpoint>, nowMs: number): number {
+    const { breaker, addedMs, phase, lastSuccessMs, lastCheckMs } = member
     const { checkIntervalMs, downCheckIntervalMs, random } = this.#intervals
     // Down, it is checked more often: a good check spares a client the failed trial.
     if (breaker.state(nowMs) !== 'closed' || lastCheckMs > lastSuccessMs) return lastCheckMs + downCheckIntervalMs
     const intervalMs = Math.max(checkIntervalMs, this.#size * leastMsPerReplica)
-    const lastMs = Math.max(lastSuccessMs, lastCheckMs)
     // Those that came together are checked apart.
-    if (lastMs < addedMs) return addedMs + intervalMs * random()
-    return lastMs + intervalMs * (0.9 + random() / 5)
+    if (isNew(member)) return addedMs + intervalMs * phase
+    return Math.max(lastSuccessMs, lastCheckMs) + intervalMs * (0.9 + random() / 5)
   }
+}
+
+/** It has had neither a check nor a success. */
+function isNew({ addedMs, lastSuccessMs, lastCheckMs }: Member): boolean {
+  return Math.max(lastSuccessMs, lastCheckMs) < addedMs
 }

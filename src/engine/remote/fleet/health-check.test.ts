@@ -89,6 +89,32 @@ test('stop ends checks that hang, reports nothing to the pool, and leaves no tim
   await health.stop()
 })
 
+test('25 checks run at a time, and the time of one begins when its turn has come', async () => {
+  const clock = createClock()
+  const ids = Array.from({ length: 60 }, (_, index) => `${index}`)
+  const pool = createPool(ids)
+  let running = 0
+  let most = 0
+  const health = startHealthChecks({
+    ...clock,
+    pool,
+    // The first ones hang.
+    check: async ({ id }, signal) => {
+      running += 1
+      most = Math.max(most, running)
+      if (Number(id) < 25) await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      running -= 1
+      signal.throwIfAborted()
+    },
+    timeoutMs: 5000,
+  })
+  for (let second = 0; second < 6; second++) await clock.advance(1000)
+  expect(most).toBe(25)
+  const failed = pool.describe(clock.now()).filter(({ lastFailure }) => lastFailure !== undefined)
+  expect(failed.map(({ id }) => id)).toEqual(ids.slice(0, 25))
+  await health.stop()
+})
+
 function createPool(ids: string[]): Pool<PoolEndpoint> {
   return new Pool(
     ids.map((id) => ({ id, weight: 1 })),

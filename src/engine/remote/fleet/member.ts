@@ -26,6 +26,8 @@ export type Member<Endpoint extends PoolEndpoint = PoolEndpoint> = {
   busyUntilMs: number
   lastFailure: string | undefined
   readonly addedMs: number
+  /** From 0 to below 1: when in the first interval it is checked. */
+  readonly phase: number
   lastSuccessMs: number
   lastCheckMs: number
   isChecking: boolean

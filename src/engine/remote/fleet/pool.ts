@@ -157,6 +157,7 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
       busyUntilMs: Number.NEGATIVE_INFINITY,
       lastFailure: undefined,
       addedMs: nowMs,
+      phase: this.#options.breaker.random(),
       lastSuccessMs: Number.NEGATIVE_INFINITY,
       lastCheckMs: Number.NEGATIVE_INFINITY,
       isChecking: false,

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import type { PoolEndpoint } from './member.ts'
+import { Pool } from './pool.ts'
+
+/** A pool of `count` endpoints that came at 0, and a clock by which all checks succeed at once. */
+function open(count: number, random: () => number) {
+  const pool = new Pool<PoolEndpoint>([], { breaker: { random } })
+  for (let index = 0; index < count; index++) pool.add({ id: `${index}`, weight: 1 }, 0)
+  return {
+    /** How many are checked in each second. */
+    run(seconds: number): number[] {
+      return Array.from({ length: seconds }, (_, second) => {
+        const due = pool.checksDue(second * 1000)
+        for (const { id } of due) pool.reportCheck(id, true, second * 1000)
+        return due.length
+      })
+    },
+  }
+}
+
+function seeded(): () => number {
+  let seed = 1
+  return () => {
+    seed = (seed * 1664525 + 1013904223) % 2 ** 32
+    return seed / 2 ** 32
+  }
+}
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0)
+
+test('an idle endpoint is checked every ten seconds', () => {
+  expect(sum(open(1, () => 0.5).run(61))).toBe(6)
+})
+
+test('endpoints that came together are checked apart, and stay so', () => {
+  const checks = open(100, seeded()).run(120)
+  expect(Math.max(...checks)).toBeLessThan(30)
+  // Each about every ten seconds.
+  expect(sum(checks.slice(20)) / 100).toBeGreaterThan(8)
+  expect(sum(checks.slice(20)) / 100).toBeLessThan(11)
+})
+
+test('a large fleet is checked less often: 50 checks a second, however large it is', () => {
+  const checks = open(5000, seeded()).run(300)
+  expect(sum(checks.slice(100)) / 200).toBeGreaterThan(45)
+  expect(sum(checks.slice(100)) / 200).toBeLessThan(55)
+  expect(Math.max(...checks.slice(100))).toBeLessThan(110)
+})
