@@ -30,7 +30,7 @@ const testWhatIsBuilt: Plugin = {
 const expect = { poll: { timeout: 60_000 } }
 const built = { globalSetup: 'test/support/process/built-program.ts', server: { deps: { external: [/\/dist\//] } } }
 /** Their files start processes, and wait for them: more files at a time than there are processors keep a small machine busy. */
-const beside = { ...built, maxWorkers: 3, testTimeout: 120_000, hookTimeout: 120_000, expect }
+const beside = { ...built, maxWorkers: 3, testTimeout: 300_000, hookTimeout: 300_000, expect }
 /** These measure: nothing runs beside them. */
 const alone = { ...beside, fileParallelism: false }
 
@@ -51,8 +51,8 @@ export default defineConfig(({ mode }) => ({
           // Most files need less time than loading their imports anew: they share a process, and leave nothing behind in it.
           isolate: false,
           // A machine may be busy with something else; no test needs a second when it is not.
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
           expect,
           // Some files wait for most of their time.
           maxWorkers: availableParallelism() + 1,
