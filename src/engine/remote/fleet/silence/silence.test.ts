@@ -209,3 +209,35 @@ test('what has ended is neither checked for nor moved', async () => {
   silence.onLeft('a')
   expect([checksAt, movedAt]).toEqual([[], []])
 })
+
+test('where all replicas are silent, at most 64 checks run at once', async () => {
+  let running = 0
+  let most = 0
+  let nowMs = 0
+  const waiting: (() => void)[] = []
+  const silence = new Silence({
+    now: () => nowMs,
+    isEjected: () => false,
+    check: () => {
+      running += 1
+      most = Math.max(most, running)
+      return new Promise((settle) => {
+        waiting.push(() => {
+          running -= 1
+          settle(false)
+        })
+      })
+    },
+    report: () => undefined,
+    onMove: () => undefined,
+  })
+  const request = { received: () => 0, canMove: () => false, move: () => undefined }
+  for (let replica = 0; replica < 200; replica++) silence.watch({ endpoint: { ...endpoint, id: `r${replica}` }, ...request })
+  for (let second = 0; second < 20; second++) {
+    nowMs += 1000
+    silence.tick()
+    if (second % 3 === 2) for (const end of waiting.splice(0)) end()
+    await new Promise(setImmediate)
+  }
+  expect(most).toBe(64)
+})

@@ -53,6 +53,8 @@ type Watched = {
 /** A reply that made progress is left alone until its bytes have stopped for so long. */
 const progressHoldsMs = 10_000
 const leastPatienceMs = 10_000
+/** Where everything is silent, the network is at fault, and more checks would not help. */
+const maxChecks = 64
 /** Before anything was learned, and between two pieces of a reply. */
 const usualFirstTokenMs = leastPatienceMs / 2
 
@@ -87,6 +89,7 @@ export class Silence {
   readonly #options: SilenceOptions
   readonly #times = new FirstTokenTimes()
   readonly #watched = new Map<string, Watched>()
+  #runningChecks = 0
 
   constructor(options: SilenceOptions) {
     this.#options = options
@@ -123,7 +126,7 @@ export class Silence {
         this.#onAlive(watched)
       }
       this.#moveLost(replicaId)
-      if (this.#isSuspect(watched)) void this.#check(watched)
+      if (this.#runningChecks < maxChecks && this.#isSuspect(watched)) void this.#check(watched)
     }
   }
 
@@ -191,7 +194,9 @@ export class Silence {
   async #check(watched: Watched): Promise<void> {
     const { endpoint } = watched
     const beganMs = this.#options.now()
+    this.#runningChecks += 1
     const isOk = await this.#options.check(endpoint)
+    this.#runningChecks -= 1
     // Without a silent request, nobody asks.
     if (isOk === undefined || this.#watched.get(endpoint.id) !== watched) return
     // A sign of life after its start says more than a failed check.
