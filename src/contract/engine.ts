@@ -131,6 +131,8 @@ export type ServerReport = {
   readonly host: string
   /** `unhealthy`: it failed and gets no requests for a while; `half-open`: one request tests it; `draining`: an operator wants none there. */
   readonly state: 'healthy' | 'half-open' | 'unhealthy' | 'draining'
+  /** What named it, such as `dns`; absent: the configuration. */
+  readonly source?: string
   readonly lastFailure?: string
   readonly activeRequests: number
   /** The estimated cost of its requests. */

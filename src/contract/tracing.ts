@@ -45,7 +45,7 @@ export type RequestSpan = RequestTrace & {
 export type SentReply = {
   /** 499: the client disconnected. */
   readonly status: number
-  /** A generation goes on without its client, or has not begun yet. */
+  /** A generation continues without its client, or has not begun yet. */
   readonly goesOn: boolean
   readonly replyId?: string | undefined
   /** The model as the caller named it. */

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { type ExporterOptions, type SendResult, SpanExporter } from './exporter.ts'
 
-/** An exporter whose collector gives these answers, the last one again and again, and whose pauses end when they are told to. */
+/** An exporter whose collector gives these answers, the last one again and again, and whose pauses end by `endPause`. */
 function create(answers: readonly (SendResult | Error | 'never')[], options: Partial<ExporterOptions> = {}) {
   const sent: number[] = []
   const pauses: number[] = []

@@ -4,7 +4,7 @@ import type { ArrivedRequest, SentReply } from '../contract/tracing.ts'
 import type { Usage } from '../contract/usage.ts'
 import type { Attributes } from './otlp.ts'
 
-/** OpenTelemetry's name of what a route does; undefined for a route that is no use of a model. */
+/** OpenTelemetry's name of what a route does; undefined for a route that does not use a model. */
 export function operationOf(route: string): string | undefined {
   if (/\/embed(dings?)?$/.test(route)) return 'embeddings'
   if (/\/(chat\/completions|messages|responses)$/.test(route)) return 'chat'

@@ -2,7 +2,7 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { type RunningApp, startApp } from '../../../test/support/http/app.ts'
 import { startCollector } from '../../../test/support/http/collector.ts'
 
-/** What spans may say. None of it is written by a caller but the name of a model. */
+/** What spans may say. Of these, a caller writes only the name of a model. */
 const allowed = [
   'dragoman.key',
   'dragoman.queue.duration',

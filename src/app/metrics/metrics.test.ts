@@ -113,7 +113,7 @@ test('requests that another model serves are counted by both', async () => {
   expect(await metrics.render()).toContain('dragoman_fallbacks_total{model="m",served="n"} 1')
 })
 
-test('the version is told', async () => {
+test('the version is shown', async () => {
   expect(await create().render()).toContain(`dragoman_build_info{version="1.2.3",node="${process.versions.node}"} 1`)
 })
 

@@ -137,11 +137,14 @@ export function addReplicaMetrics(registry: Registry, readLoad: ReadLoad) {
     {
       type: 'gauge',
       name: 'dragoman_endpoints',
-      help: 'Servers of the model, by what named them.',
+      help: 'Servers of the model, by what named them: config, dns, file or kubernetes.',
       labelNames: ['model', 'source'],
       aggregator: 'max',
     },
-    () => summed(readLoad().flatMap(({ id, servers = [] }) => servers.map(() => [{ model: id, source: 'config' }, 1] as const))),
+    () =>
+      summed(
+        readLoad().flatMap(({ id, servers = [] }) => servers.map(({ source = 'config' }) => [{ model: id, source }, 1] as const)),
+      ),
   )
 
   const addCounter = (declaration: Omit<Declaration, 'labelNames'>, read: (tally: ReplicaTally) => number) =>

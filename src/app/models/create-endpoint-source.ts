@@ -31,11 +31,16 @@ export function createEndpointSource(
   const sources = endpoints.filter(({ url }) => url === undefined)
   return joinedSource([
     ...(plain.length > 0 ? [plainSource(plain, warn)] : []),
-    ...sources.map((entry) => withTraits(sourceOf(entry, { traitsOf, warn }), entry.weight, traitsOf(entry))),
+    ...sources.map((entry) =>
+      withTraits(sourceOf(entry, { traitsOf, warn }), entry.weight, {
+        ...traitsOf(entry),
+        source: entry.dns !== undefined ? 'dns' : entry.file !== undefined ? 'file' : 'kubernetes',
+      }),
+    ),
   ])
 }
 
-type Traits = Pick<FoundEndpoint, 'apiKey' | 'isRouter' | 'upstreamModel'>
+type Traits = Pick<FoundEndpoint, 'apiKey' | 'isRouter' | 'upstreamModel' | 'source'>
 type Tools = {
   traitsOf(described: Pick<EndpointEntry, 'kind' | 'apiKeyEnv' | 'upstreamModel'>): Traits
   warn(reason: string): void

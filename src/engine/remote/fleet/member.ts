@@ -6,6 +6,8 @@ export type PoolEndpoint = {
   readonly weight: number
   /** It has servers of its own, among which it chooses. */
   readonly isRouter?: true
+  /** What named it. */
+  readonly source?: string
 }
 
 /** What the pool knows of one endpoint. */

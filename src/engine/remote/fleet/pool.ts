@@ -82,6 +82,7 @@ export type EndpointReport = {
   readonly weight: number
   readonly breaker: BreakerState
   readonly failures: number
+  readonly source?: string
   readonly lastFailure?: string
   /** It gets no new requests. */
   readonly isDraining?: true
@@ -272,6 +273,7 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
         weight,
         breaker: breaker.state(nowMs),
         failures: breaker.failures,
+        ...(endpoint.source !== undefined && { source: endpoint.source }),
         ...(lastFailure !== undefined && { lastFailure }),
         ...(isDraining && { isDraining: true as const }),
         activeRequests: member.activeRequests,

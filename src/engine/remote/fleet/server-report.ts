@@ -15,6 +15,7 @@ export function toServerReport({
   id,
   breaker,
   isDraining,
+  source,
   lastFailure,
   activeRequests,
   outstandingTokens,
@@ -23,6 +24,7 @@ export function toServerReport({
   return {
     host: hostOf(id),
     state: isDraining === true ? 'draining' : states[breaker],
+    ...(source !== undefined && { source }),
     ...(lastFailure !== undefined && { lastFailure }),
     activeRequests,
     outstandingTokens,

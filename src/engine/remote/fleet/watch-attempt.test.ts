@@ -98,7 +98,7 @@ test.each<[UpstreamFailure, string, string]>([
   expect((await observe(Array(4).fill(fails(failure))))[0]).toMatchObject({ outcome, error })
 })
 
-test('what was not sent, and what is no generation, is no attempt', async () => {
+test('what was not sent, and what does not generate, is not an attempt', async () => {
   const unable = () => {
     throw new AppError('unsupported-field', 'it cannot')
   }

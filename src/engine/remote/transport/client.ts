@@ -23,6 +23,8 @@ export type Endpoint = {
   readonly isSpare?: true
   /** It balances itself: it is a router, with servers of its own behind it. */
   readonly isRouter?: true
+  /** What named it; absent: the configuration. */
+  readonly source?: 'dns' | 'file' | 'kubernetes'
 }
 
 /** Which headers hold the key, and headers besides. */
