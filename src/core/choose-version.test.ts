@@ -53,7 +53,7 @@ describe('without a choice of the caller', () => {
     for (let at = 0; at < 200; at++) expect(choose(later(at), {}, 50).model.id).toBe(choose(first(at), {}, 50).model.id)
   })
 
-  test('a session keeps its version, whatever is said in it', () => {
+  test('a session keeps its version, with different words in each request', () => {
     for (let at = 0; at < 50; at++) {
       const session = `session ${at}`
       const ids = ['a', 'b', 'c', 'd'].map((text) => choose(chat(user(text)), { session }, 50).model.id)

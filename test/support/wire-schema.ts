@@ -35,6 +35,7 @@ const extensions: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>
   ChatCompletionMessage: { reasoning_content: textOrNull, reasoning: textOrNull } as Record<string, JsonSchema>,
   Model: {
     context_length: { type: 'integer' },
+    kind: { enum: ['chat', 'embeddings', 'rerank', 'other'] },
     state: text,
     aliases: { type: 'array', items: text },
   } as Record<string, JsonSchema>,

@@ -10,6 +10,15 @@ test('a model has its context in its metadata, where that is known', () => {
   expect([encodeStackModel(entry).metadata, encodeStackModel(unknown).metadata]).toEqual([{ context_length: 100 }, {}])
 })
 
+test.each([
+  ['chat', 'llm'],
+  ['embeddings', 'embedding'],
+  ['rerank', 'rerank'],
+  ['other', 'llm'],
+] as const)('a model of the kind %s has the type %s', (kind, type) => {
+  expect(encodeStackModel({ ...entry, kind }).model_type).toBe(type)
+})
+
 test('an entry of the list has the fields of old clients and of new ones', () => {
   expect(encodeStackModels([entry]).data).toEqual([
     {

@@ -1,23 +1,32 @@
-import type { EngineState, ServerReport } from '../../contract/engine.ts'
+import type { EngineState, ModelKind, ServerReport } from '../../contract/engine.ts'
 
 /** A model as llama-stack's routes list it. */
 export type StackModelEntry = {
   readonly id: string
   readonly createdAtMs: number
   readonly contextLength?: number
+  readonly kind?: ModelKind
   readonly state: EngineState
   /** The replicas of a remote model. */
   readonly servers?: readonly ServerReport[]
 }
 
+/** What a model is for, in llama-stack's words; it has none for the rest. */
+const modelTypes: Readonly<Record<ModelKind, 'llm' | 'embedding' | 'rerank'>> = {
+  chat: 'llm',
+  embeddings: 'embedding',
+  rerank: 'rerank',
+  other: 'llm',
+}
+
 /** llama-stack's model object. Each model is its own provider. */
-export function encodeStackModel({ id, contextLength }: StackModelEntry) {
+export function encodeStackModel({ id, contextLength, kind }: StackModelEntry) {
   return {
     identifier: id,
     provider_id: id,
     provider_resource_id: id,
     type: 'model' as const,
-    model_type: 'llm' as const,
+    model_type: modelTypes[kind ?? 'chat'],
     metadata: contextLength === undefined ? {} : { context_length: contextLength },
   }
 }

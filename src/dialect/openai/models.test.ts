@@ -25,6 +25,18 @@ test('a context length that is not known yet is left out', () => {
   expect(Object.keys(encoded)).not.toContain('context_length')
 })
 
+test('a model that a server lists has what its list says', () => {
+  const encoded = encodeModel({ ...entry, ownedBy: 'system', kind: 'embeddings' })
+  checkModel(encoded)
+  expect(encoded).toMatchObject({ owned_by: 'system', kind: 'embeddings' })
+})
+
+test('a model has its other versions when it is asked for alone', () => {
+  const versions = [{ name: 'new', percent: 5, id: 'org/m@new' }]
+  expect(encodeModel({ ...entry, versions })).not.toHaveProperty('versions')
+  expect(encodeModelDetail({ ...entry, versions }).versions).toEqual([{ name: 'new', percent: 5, model: 'org/m@new' }])
+})
+
 test('a list holds every model, in order', () => {
   const other = { ...entry, id: 'other' }
   expect(encodeModelList([entry, other])).toEqual({ object: 'list', data: [encodeModel(entry), encodeModel(other)] })

@@ -32,7 +32,10 @@ export function addTabbyRoutes(app: FastifyInstance, deps: ServerDeps): void {
     encodeServiceInfo(deps.version),
   )
   for (const path of ['/v1/model/list', '/v1/model/draft/list']) {
-    app.get(path, reading, (request) => encodeModelList(models.list(callerOf(request))))
+    app.get(path, reading, async (request) => {
+      await models.refresh()
+      return encodeModelList(models.list(callerOf(request)))
+    })
   }
   app.get('/v1/model/embedding/list', reading, (request) => encodeModelList(embedders(request)))
   app.get('/v1/model/embedding', reading, (request) => {
@@ -50,7 +53,11 @@ export function addTabbyRoutes(app: FastifyInstance, deps: ServerDeps): void {
 
   function embedders(request: FastifyRequest): readonly ModelSummary[] {
     const caller = callerOf(request)
-    return models.list(caller).filter(({ id }) => deps.resolveModel(id, caller).engine.capabilities.embedder !== undefined)
+    const mayEmbed = ({ kind = 'embeddings' }: ModelSummary) => kind === 'embeddings'
+    return models
+      .list(caller)
+      .filter(mayEmbed)
+      .filter(({ id }) => deps.resolveModel(id, caller).engine.capabilities.embedder !== undefined)
   }
 }
 
