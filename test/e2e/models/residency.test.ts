@@ -6,6 +6,7 @@ import { builtinModel } from '../../../src/registry/names/builtin-model.ts'
 import { type RunningApp, startApp, until } from '../../support/http/app.ts'
 import { llamaServerBinary, llamaServerHint } from '../../support/llama/llama-server.ts'
 import { realModel } from '../../support/llama/models.ts'
+import { loadFactor } from '../../support/process/stall-bound.ts'
 
 let app: RunningApp | undefined
 afterEach(async () => {
@@ -16,8 +17,10 @@ afterEach(async () => {
 const tiny = (id: string, settings: object = {}) =>
   ({ id, engine: 'llama', source: builtinModel.path, contextLength: 1024, slots: 2, load: 'demand', ...settings }) as const
 
+/** Longer than a request takes. */
+const minResidencyMs = Math.ceil(500 * loadFactor())
 /** One of them fits, two do not: each needs 180 MB for its process alone. */
-const oneFits = { budget: '300MB', minResidencyMs: 500 } as const
+const oneFits = { budget: '300MB', minResidencyMs } as const
 
 async function start(models: Parameters<typeof startApp>[0]['models'], memory: object = oneFits): Promise<RunningApp> {
   app = await startApp({ builtinModel: false, memory, models })
@@ -60,7 +63,7 @@ describe('two models that do not fit together', () => {
   })
 
   test.skipIf(llamaServerBinary === undefined)(`take turns on llama-server too${llamaServerHint}`, async () => {
-    const memory = { budget: '100MB', minResidencyMs: 500 }
+    const memory = { budget: '100MB', minResidencyMs }
     expect(await countLoads(await start([served('a'), served('b')], memory))).toBeLessThanOrEqual(6)
   })
 
