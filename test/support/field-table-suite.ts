@@ -38,12 +38,12 @@ export function testFieldTable(tested: FieldTableCase): void {
   const rowsTreated = (treatment: string) => rows.filter(({ field }) => field.treatment === treatment)
   const baseFor = (name: string): object => ({ ...base, ...companions[name] })
 
-  /** Everything that a body determines: the requests, how they can be cancelled, and the encoded reply. */
+  /** Everything that a body determines: the requests, how they are run and can be cancelled, and the encoded reply. */
   function observe(body: object): unknown {
-    const { requests, stream, ignored, createStreamEncoder } = decodeNow(dialect, body)
+    const { requests, stream, ignored, policy, createStreamEncoder } = decodeNow(dialect, body)
     const encoder = createStreamEncoder()
     const cancelKeys = readCancelKeys({ headers: {}, body })
-    return { requests, stream, ignored, cancelKeys, frames: events.map((event) => encoder.encode(event)) }
+    return { requests, stream, ignored, policy, cancelKeys, frames: events.map((event) => encoder.encode(event)) }
   }
 
   beforeEach(() => {

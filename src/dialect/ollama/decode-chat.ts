@@ -7,26 +7,23 @@ import { indexFields } from '../wire/field-table.ts'
 import { nameMessage } from '../wire/message-paths.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
 import { validate } from '../wire/validate.ts'
+import { checkBody } from './check-body.ts'
 import { decodeCommon, nameCommon } from './decode-common.ts'
 import { decodeMessages } from './decode-messages.ts'
 import { chatFields } from './fields.ts'
 import { readKeepAlive } from './keep-alive.ts'
-import { checkOptions } from './options.ts'
-import { checkTop, refuseAll } from './refusals.ts'
 import { requireModel } from './require-model.ts'
 import { chatSchema, type ToolWire } from './schema.ts'
 import type { DecodedOllama } from './style.ts'
 
-const fieldIndex = indexFields(chatFields)
+const fields = indexFields(chatFields)
 const unknownInside = unknownKeys(chatSchema)
 
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that cannot be served completely. */
 export function decodeChat(body: unknown, id: string, exactBody?: string): DecodedOllama {
   requireModel(body)
-  const wire = validate(chatSchema, body)
-  const top = checkTop(fieldIndex, wire)
-  const options = checkOptions(wire.options)
-  refuseAll([...top.refusals, ...options.refusals])
+  const wire = validate(chatSchema, body, fields)
+  const ignored = checkBody(wire, { fields })
   const { messages, paths } = decodeMessages(wire.messages ?? [], exactArguments(exactBody))
   return {
     request: {
@@ -37,7 +34,7 @@ export function decodeChat(body: unknown, id: string, exactBody?: string): Decod
     isStreamed: wire.stream ?? true,
     style: { model: wire.model, form: 'chat', isEmpty: wire.options?.num_predict === 0, thinks: wire.think ?? undefined },
     keepAliveMs: readKeepAlive(wire.keep_alive),
-    ignored: [...top.ignored, ...unknownInside(body), ...options.ignored],
+    ignored: [...ignored, ...unknownInside(body)],
     nameOf: (path) => {
       const [root, second, index, ...rest] = path
       if (root === 'toolChoice' || (root === 'prompt' && second === 'tools')) {

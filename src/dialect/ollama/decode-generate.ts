@@ -1,29 +1,25 @@
-import { AppError } from '../../contract/errors.ts'
 import { type Message, type Prompt, plainChat } from '../../contract/request.ts'
-import { indexFields } from '../wire/field-table.ts'
+import { indexFields, type Refusal } from '../wire/field-table.ts'
 import { nameMessage } from '../wire/message-paths.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
 import { validate } from '../wire/validate.ts'
+import { checkBody } from './check-body.ts'
 import { decodeCommon, nameCommon } from './decode-common.ts'
 import { decodeImage } from './decode-messages.ts'
 import { generateFields } from './fields.ts'
 import { readKeepAlive } from './keep-alive.ts'
-import { checkOptions } from './options.ts'
-import { checkTop, refusalOf, refuseAll } from './refusals.ts'
 import { requireModel } from './require-model.ts'
 import { type GenerateWire, generateSchema } from './schema.ts'
 import type { DecodedOllama } from './style.ts'
 
-const fieldIndex = indexFields(generateFields)
+const fields = indexFields(generateFields)
 const unknownInside = unknownKeys(generateSchema)
 
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that cannot be served completely. */
 export function decodeGenerate(body: unknown, id: string): DecodedOllama {
   requireModel(body)
-  const wire = validate(generateSchema, body)
-  const top = checkTop(fieldIndex, wire)
-  const options = checkOptions(wire.options)
-  refuseAll([...refusalOf(() => refuseInRaw(wire)), ...top.refusals, ...options.refusals])
+  const wire = validate(generateSchema, body, fields)
+  const ignored = checkBody(wire, { fields, also: refusalsOfRaw(wire) })
   const isChat = wire.raw !== true && !wire.suffix
   const common = decodeCommon(wire)
   // Without a chat template, nothing switches thinking.
@@ -38,12 +34,7 @@ export function decodeGenerate(body: unknown, id: string): DecodedOllama {
       thinks: isChat ? (wire.think ?? undefined) : undefined,
     },
     keepAliveMs: readKeepAlive(wire.keep_alive),
-    ignored: [
-      ...top.ignored,
-      ...unknownInside(body),
-      ...options.ignored,
-      ...(!isChat && (wire.think ?? false) !== false ? ['think'] : []),
-    ],
+    ignored: [...ignored, ...unknownInside(body), ...(!isChat && (wire.think ?? false) !== false ? ['think'] : [])],
     nameOf: (path) => {
       const [root, second] = path
       if (root === 'prompt' && second === 'messages') return nameMessage(wire, pathsOf(wire), path) ?? 'prompt'
@@ -53,15 +44,18 @@ export function decodeGenerate(body: unknown, id: string): DecodedOllama {
   }
 }
 
-function refuseInRaw({ raw, system, suffix, images, ...rest }: GenerateWire): void {
+function refusalsOfRaw({ raw, system, suffix, images, ...rest }: GenerateWire): readonly Refusal[] {
   const { template, context } = rest as { readonly template?: unknown; readonly context?: unknown }
   const isRaw = raw === true
+  const refused: Refusal[] = []
   if (isRaw && (system || template || (Array.isArray(context) && context.length > 0))) {
-    throw new AppError('invalid-request', 'raw mode does not support template, system, or context', { param: 'raw' })
+    refused.push({ param: 'raw', message: 'raw mode does not support template, system, or context' })
   }
-  if ((!isRaw && !suffix) || (images ?? []).length === 0) return
-  const message = `images are shown to a model by its chat template: leave out ${isRaw ? 'raw' : 'suffix'}`
-  throw new AppError('unsupported-field', message, { param: 'images' })
+  if ((isRaw || suffix) && (images ?? []).length > 0) {
+    const message = `images are shown to a model by its chat template: leave out ${isRaw ? 'raw' : 'suffix'}`
+    refused.push({ param: 'images', message })
+  }
+  return refused
 }
 
 function decodePrompt({ prompt, suffix, raw, system, images }: GenerateWire): Prompt {

@@ -1,10 +1,9 @@
 import type { EmbedRequest, EmbedResult } from '../../contract/embed.ts'
 import type { NameOf } from '../../contract/field.ts'
-import { indexFields } from '../wire/field-table.ts'
+import { checkFields, indexFields } from '../wire/field-table.ts'
 import { validate } from '../wire/validate.ts'
 import { embeddingsFields, embedFields } from './fields.ts'
 import { readKeepAlive } from './keep-alive.ts'
-import { checkTop } from './refusals.ts'
 import { requireModel } from './require-model.ts'
 import { embeddingsSchema, embedSchema } from './schema.ts'
 
@@ -35,7 +34,7 @@ export function decodeEmbed(body: unknown): DecodedEmbed {
       ...(typeof dimensions === 'number' && dimensions > 0 && { dimensions }),
     },
     keepAliveMs: readKeepAlive(wire.keep_alive),
-    ignored: checkTop(embedIndex, wire).ignored,
+    ignored: checkFields(embedIndex, wire),
     nameOf: ([root, index]) => {
       if (root !== 'inputs') return String(root)
       return typeof index !== 'number' || typeof input === 'string' ? 'input' : `input[${index}]`
@@ -58,7 +57,7 @@ export function decodeEmbeddings(body: unknown): DecodedEmbed {
   return {
     request: { model, inputs: prompt ? [{ type: 'text', text: prompt }] : [] },
     keepAliveMs: readKeepAlive(wire.keep_alive),
-    ignored: checkTop(embeddingsIndex, wire).ignored,
+    ignored: checkFields(embeddingsIndex, wire),
     nameOf: ([root]) => (root === 'inputs' ? 'prompt' : String(root)),
     encode: ({ vectors: [vector] }) => ({ embedding: vector === undefined ? [] : Array.from(vector) }),
   }

@@ -67,7 +67,7 @@ const refusedSamplers = [
   ...['adaptive_decay', 'adaptive_target', 'allowed_tokens', 'bad_words_ids', 'banned_strings', 'cfg_scale'],
   ...['dynamic_temperature', 'dynatemp_range', 'epsilon_cutoff', 'max_temp', 'min_keep', 'min_temp', 'mirostat_eta'],
   ...['mirostat_mode', 'mirostat_tau', 'negative_prompt', 'no_repeat_ngram_size', 'penalty_alpha', 'repetition_decay'],
-  ...['sampler_order', 'samplers', 'skew', 'smoothing_curve', 'smoothing_factor', 'temp_exponent', 'tfs', 'top_a'],
+  ...['skew', 'smoothing_curve', 'smoothing_factor', 'temp_exponent', 'tfs', 'top_a'],
   ...['top_n_sigma', 'typical'],
 ]
 

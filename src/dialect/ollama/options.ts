@@ -1,15 +1,13 @@
 import { z } from 'zod'
-import type { AppError } from '../../contract/errors.ts'
 import type { CanonicalPath } from '../../contract/field.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import { type CommonWire, commonShape } from '../openai/common-schema.ts'
 import { decodeCommon } from '../openai/decode-common.ts'
 import { commonNames } from '../openai/field-names.ts'
 import { nameField } from '../wire/field-names.ts'
-import { indexFields, refuseValue } from '../wire/field-table.ts'
+import { indexFields } from '../wire/field-table.ts'
 import { looseObject } from '../wire/first-fault.ts'
 import { optionFields } from './fields.ts'
-import { refusalOf } from './refusals.ts'
 
 const index = indexFields(optionFields)
 const { num_predict: _, ...samplingShape } = Object.fromEntries(Object.entries(commonShape).filter(([name]) => index.has(name)))
@@ -25,19 +23,6 @@ export type OptionsWire = Readonly<Record<string, unknown>> | null | undefined
 
 type DecodedOptions = Pick<GenerationRequest, 'sampling' | 'stop' | 'ignoreEos'> &
   Partial<Pick<GenerationRequest, 'maxOutputTokens' | 'minOutputTokens' | 'mayShortenOutput'>>
-
-/** The names that nothing here knows, and each refusal: a caller learns of all of them at once. */
-export function checkOptions(wire: OptionsWire): { readonly ignored: readonly string[]; readonly refusals: readonly AppError[] } {
-  const ignored: string[] = []
-  const refusals: AppError[] = []
-  for (const [name, value] of Object.entries(wire ?? {})) {
-    if (value === null) continue
-    const field = index.get(name)
-    if (field === undefined) ignored.push(`options.${name}`)
-    else refusals.push(...refusalOf(() => refuseValue(field, `options.${name}`, value)))
-  }
-  return { ignored, refusals }
-}
 
 /** What absent options leave to the model and to the other protocols' defaults, not to Ollama's. */
 export function decodeOptions(wire: OptionsWire): DecodedOptions {

@@ -1,10 +1,9 @@
 import { AppError } from '../../contract/errors.ts'
 import type { LoadPhase, LoadProgress } from '../../contract/lifecycle.ts'
-import { type FieldIndex, indexFields } from '../wire/field-table.ts'
+import { checkFields, type FieldIndex, indexFields } from '../wire/field-table.ts'
 import { validate } from '../wire/validate.ts'
 import { encodeOllamaError } from './errors.ts'
 import { deleteFields, pullFields, showFields } from './fields.ts'
-import { checkTop } from './refusals.ts'
 import { namedModel } from './require-model.ts'
 import { namedSchema } from './schema.ts'
 
@@ -24,7 +23,7 @@ export function decodePull(body: unknown): Named & { readonly isStreamed: boolea
 
 function decodeNamed(body: unknown, index: FieldIndex): Named {
   const wire = validate(namedSchema, body)
-  return { name: namedModel(wire), ignored: checkTop(index, wire).ignored }
+  return { name: namedModel(wire), ignored: checkFields(index, wire) }
 }
 
 /** A progress bar moves often enough with this many lines a second. */

@@ -79,7 +79,8 @@ function refusalOf(field: Field, param: string, { value, body }: Place): Refusal
   return { param, message: `${param} ${preview(value)} is not supported (${note}): ${remedy}` }
 }
 
-function unsupported(refused: readonly Refusal[]): AppError {
+/** One error for all of them. */
+export function unsupported(refused: readonly Refusal[]): AppError {
   const [first] = refused
   const message = joinFaults(refused.map((refusal) => refusal.message))
   return new AppError('unsupported-field', message, first === undefined ? {} : { param: first.param })
