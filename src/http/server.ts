@@ -25,6 +25,7 @@ import { addAnthropicRoutes } from './routes/routes-anthropic.ts'
 import { addCancelRoute } from './routes/routes-cancel.ts'
 import { addConversationRoutes } from './routes/routes-conversations.ts'
 import { addFileRoutes } from './routes/routes-files.ts'
+import { addLlamaServerRoutes } from './routes/routes-llama-server.ts'
 import { addLlamaStackRoutes, stackRoutes } from './routes/routes-llama-stack.ts'
 import { addMediaServiceRoutes } from './routes/routes-media-services.ts'
 import { addModelRoutes } from './routes/routes-model.ts'
@@ -32,6 +33,7 @@ import { addModelListRoutes } from './routes/routes-models.ts'
 import { addOllamaRoutes } from './routes/routes-ollama.ts'
 import { addOpenaiRoutes, createOpenaiDialects } from './routes/routes-openai.ts'
 import { addOpsRoutes } from './routes/routes-ops.ts'
+import { addOtherLists } from './routes/routes-other-lists.ts'
 import { addPresetRoutes } from './routes/routes-presets.ts'
 import { addReplicaRoutes } from './routes/routes-replicas.ts'
 import { addResponsesRoutes } from './routes/routes-responses.ts'
@@ -240,6 +242,8 @@ export function createServer(deps: ServerDeps): Server {
   addPresetRoutes(app, deps)
   addTemplateRoutes(app, deps)
   addTokenRoutes(app, deps)
+  addLlamaServerRoutes(app, deps)
+  addOtherLists(app, deps)
   addRootRoutes(app, deps)
   addOpsRoutes(app, { ...deps, isDraining: () => phase !== 'serving' })
   refuseOtherMethods()

@@ -1,4 +1,6 @@
 import { countFields, messageFields } from '../../src/dialect/anthropic/fields.ts'
+import { infillFields, completionFields as llamaCompletionFields } from '../../src/dialect/llama-server/fields.ts'
+import { modelNameFields } from '../../src/dialect/llama-server/model-name.ts'
 import {
   batchChatFields,
   batchCompletionFields,
@@ -51,6 +53,9 @@ type Protocol = { readonly title: string; readonly route: string; readonly field
 const protocols: readonly Protocol[] = [
   { title: 'OpenAI chat completions', route: 'POST /v1/chat/completions', fields: [...chatFields, ...nestedConstraintFields] },
   { title: 'OpenAI completions', route: 'POST /v1/completions', fields: [...completionFields, ...nestedConstraintFields] },
+  { title: 'llama-server: completion', route: 'POST /completion', fields: [...llamaCompletionFields, ...nestedConstraintFields] },
+  { title: 'llama-server: infill', route: 'POST /infill', fields: [...infillFields, ...nestedConstraintFields] },
+  { title: 'llama-server: load and unload', route: 'POST /models/load', fields: modelNameFields },
   { title: 'OpenAI embeddings', route: 'POST /v1/embeddings', fields: embeddingFields },
   { title: 'OpenAI Responses', route: 'POST /v1/responses', fields: [...responseFields, ...nestedResponseFields] },
   { title: 'OpenAI Responses: messages over a WebSocket', route: 'GET /v1/responses', fields: clientEventFields },

@@ -92,3 +92,15 @@ function encodeVector(vector: Float32Array, format: EncodingFormat): readonly nu
     }
   }
 }
+
+/** Of llama-server's `POST /embedding`, whose clients write `content`. */
+export function withInput(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || !('content' in body) || 'input' in body) return body
+  const { content: input, ...rest } = body
+  return { ...rest, input }
+}
+
+/** llama-server's reply: for each input a list of vectors, of which there is one. */
+export function encodeLlamaEmbeddings({ vectors }: EmbedResult): unknown {
+  return vectors.map((vector, index) => ({ index, embedding: [Array.from(vector)] }))
+}

@@ -110,7 +110,7 @@ describe('sampler overrides', () => {
     [{ preset: 'constructor' }, 'preset', 'choose one of: calm, wild'],
     [{ preset: 'calm', overrides: {} }, 'preset', 'exclude each other'],
     [{ preset: 5 }, 'preset', 'a string'],
-    [{ overrides: { temperature: { override: 5, force: true } } }, 'overrides.temperature', 'from 0 to 2'],
+    [{ overrides: { temperature: { override: 15, force: true } } }, 'overrides.temperature', 'from 0 to 10'],
     [{ overrides: { temperature: 1 } }, 'overrides.temperature', 'an object'],
     [{ overrides: { temperature: { override: 1, forced: true } } }, 'overrides.temperature', 'forced'],
     [{ overrides: { nothing: { override: 1 } } }, 'overrides.nothing', 'not a request field'],
@@ -124,7 +124,7 @@ describe('sampler overrides', () => {
 
   test('an invalid field of the request is still refused', async () => {
     await switchTo({ preset: 'wild' })
-    const { status, json } = await chat({ temperature: 9 })
+    const { status, json } = await chat({ temperature: 19 })
     expect([status, json.error.param]).toEqual([400, 'temperature'])
   })
 

@@ -47,6 +47,28 @@ export function addTokenRoutes(app: FastifyInstance, deps: ServerDeps): void {
     { config },
     answerText(decodeTokenDecode, (text) => ({ text })),
   )
+  // text-generation-webui's.
+  app.post(
+    '/v1/internal/encode',
+    { config },
+    answerTokens(
+      (body) => decodeTokenEncode(body, readChat),
+      (tokens) => ({ tokens, length: tokens.length }),
+    ),
+  )
+  app.post(
+    '/v1/internal/decode',
+    { config },
+    answerText(decodeTokenDecode, (text) => ({ text })),
+  )
+  app.post(
+    '/v1/internal/token-count',
+    { config },
+    answerTokens(
+      (body) => decodeTokenEncode(body, readChat),
+      (tokens) => ({ length: tokens.length }),
+    ),
+  )
   app.post(
     '/tokenize',
     { config },

@@ -10,6 +10,23 @@ test.each([
   expect([withoutSecondPrefix(url), hasSecondPrefix(url)]).toEqual([route, true])
 })
 
+test.each([
+  ['/chat/completions', '/v1/chat/completions'],
+  ['/chat/completions/input_tokens', '/v1/chat/completions/input_tokens'],
+  ['/responses?x=1', '/v1/responses?x=1'],
+  ['/models', '/v1/models'],
+  ['/models?reload=1', '/v1/models?reload=1'],
+  ['/reranking', '/v1/rerank'],
+  ['/v1/reranking', '/v1/rerank'],
+  ['/api/v0/chat/completions', '/v1/chat/completions'],
+])('%s, of llama-server or LM Studio, means %s', (url, route) => {
+  expect(withoutSecondPrefix(url)).toBe(route)
+})
+
+test.each(['/models/load', '/completions', '/embeddings', '/api/v0/models'])('%s is a route of its own', (url) => {
+  expect(withoutSecondPrefix(url)).toBe(url)
+})
+
 test.each(['/v1/models', '/v1/openai/v1/messages', '/v1/openai/v1/modelsx', '/v1/openai', '/x/v1/openai/v1/models'])(
   '%s stays itself',
   (url) => {

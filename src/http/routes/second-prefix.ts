@@ -33,12 +33,26 @@ const mounted = new RegExp(`^${mount}(/(?:${mountedRoutes.join('|')})(?:[/?].*)?
 /** Unsloth's own routes, which it also has below `/v1`. Not its cancel: there it would stop what other clients of OpenAI's routes run. */
 const own = /^\/v1(\/(?:generate\/stream|load|load-progress|status|unload|validate)\/?(?:\?.*)?)$/
 
+/** llama-server has these without a prefix, LM Studio below one of its own. llama-server's `/embeddings` and `/completions` have other forms. */
+const bare = [
+  /^(\/(?:chat\/completions|messages|responses)(?:[/?].*)?)$/,
+  /^(\/models(?:\?.*)?)$/,
+  /^\/api\/v0(\/(?:chat\/completions|completions|embeddings)(?:\?.*)?)$/,
+]
+const otherRerank = /^\/(?:v1\/)?rerank(?:ing)?(\?.*)?$/
+
 /** The URL of the route that a URL with another prefix means; other URLs unchanged. */
 export function withoutSecondPrefix(url: string): string {
   const route = mounted.exec(url)?.[1]
   if (route !== undefined) return `/v1${route}`
   const ownRoute = own.exec(url)?.[1]
-  return ownRoute === undefined ? (prefixed.exec(url)?.[1] ?? url) : `${mount}${ownRoute}`
+  if (ownRoute !== undefined) return `${mount}${ownRoute}`
+  for (const pattern of bare) {
+    const bareRoute = pattern.exec(url)?.[1]
+    if (bareRoute !== undefined) return `/v1${bareRoute}`
+  }
+  const rerank = otherRerank.exec(url)
+  return rerank === null ? (prefixed.exec(url)?.[1] ?? url) : `/v1/rerank${rerank[1] ?? ''}`
 }
 
 /** Whether a URL has OpenAI's second prefix: then the reply has OpenAI's form, whatever the client. */

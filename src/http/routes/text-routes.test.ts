@@ -79,7 +79,7 @@ describe('tokens', () => {
     ['/tokenize', { content: 'a', with_pieces: true }, 400, 'with_pieces'],
     ['/detokenize', { tokens: -1 }, 400, 'tokens'],
     ['/apply-template', {}, 400, 'messages'],
-    ['/apply-template', { messages, temperature: 9 }, 400, 'temperature'],
+    ['/apply-template', { messages, temperature: 19 }, 400, 'temperature'],
   ])('POST %s refuses %j', async (url, body, status, param) => {
     const reply = await post(url, body)
     expect([reply.status, reply.json.error.param]).toEqual([status, param])

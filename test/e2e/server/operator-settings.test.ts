@@ -45,9 +45,9 @@ test('the folder of the configuration is where templates come from', async () =>
 })
 
 test('an invalid preset keeps the server from starting', async () => {
-  const presets = { hot: { temperature: { override: 9 } } }
+  const presets = { hot: { temperature: { override: 19 } } }
   const models = [{ id: 'm', engine: 'fake' as const, script: 'from-request' }]
   await expect(startApp({ models, sampling: { presets } })).rejects.toThrow(
-    'sampling.presets.hot.temperature: expected a number from 0 to 2, got 9',
+    'sampling.presets.hot.temperature: expected a number from 0 to 10, got 19',
   )
 })

@@ -1,0 +1,123 @@
+import type { NameOf } from '../../contract/field.ts'
+import { type GenerationRequest, type Prompt, plainRequest } from '../../contract/request.ts'
+import { nestedConstraintFields } from '../openai/common-fields.ts'
+import type { CommonWire } from '../openai/common-schema.ts'
+import { decodeCommon, outputLimits } from '../openai/decode-common.ts'
+import { decodeForwarded } from '../openai/decode-forwarded.ts'
+import { decodeOutput } from '../openai/decode-output.ts'
+import { commonNames, nameOutput } from '../openai/field-names.ts'
+import { decodeServerFields } from '../openai/server-fields.ts'
+import { pickSpelling } from '../openai/spelling.ts'
+import { type FieldNames, nameField } from '../wire/field-names.ts'
+import { checkFields, indexFields } from '../wire/field-table.ts'
+import { unknownKeys } from '../wire/unknown-keys.ts'
+import { validate } from '../wire/validate.ts'
+import { completionFields, infillFields } from './fields.ts'
+import { type CompletionWire, completionSchema, type InfillWire, infillSchema } from './schema.ts'
+
+/** A request in canonical form, one for each prompt, and the options of its reply. */
+export type DecodedLlamaCompletion = {
+  readonly requests: readonly [GenerationRequest, ...GenerationRequest[]]
+  readonly stream: boolean
+  /** The reply is an array. */
+  readonly isList: boolean
+  /** The prompt is read for the cache: what is generated is not shown. */
+  readonly onlyReads: boolean
+  /** The text of each prompt, as the reply repeats it; empty for token ids. */
+  readonly prompts: readonly string[]
+  readonly responseFields: readonly string[] | undefined
+  readonly ignored: readonly string[]
+  readonly nameOf: NameOf
+}
+
+const nested = indexFields(nestedConstraintFields)
+const completionIndex = indexFields(completionFields)
+const infillIndex = indexFields(infillFields)
+const unknownInCompletion = unknownKeys(completionSchema, nested)
+const unknownInInfill = unknownKeys(infillSchema, nested)
+
+/** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that cannot be served completely. */
+export function decodeCompletion(body: unknown, id: string): DecodedLlamaCompletion {
+  const wire = validate(completionSchema, body, completionIndex)
+  const ignored = [...checkFields(completionIndex, wire), ...unknownInCompletion(body)]
+  const { prompt } = wire
+  const isList = typeof prompt !== 'string' && typeof prompt[0] !== 'number'
+  const all = (isList ? prompt : [prompt]) as readonly (string | readonly number[])[]
+  const names = { prompt: ['prompt'], 'prompt.text': ['prompt'], 'prompt.tokens': ['prompt'] } as const
+  return decodeShared(wire, { id, prompts: all.map(toPrompt), isList, ignored, names })
+}
+
+/** The same for `POST /infill`. */
+export function decodeInfill(body: unknown, id: string): DecodedLlamaCompletion {
+  const wire = validate(infillSchema, body, infillIndex)
+  const ignored = [...checkFields(infillIndex, wire), ...unknownInInfill(body)]
+  const extra = (wire.input_extra ?? []).map(({ text }) => `${text}\n`).join('')
+  const prefix = extra + wire.input_prefix + (wire.prompt ?? '')
+  const names = { prompt: ['input_prefix'], 'prompt.prefix': ['input_prefix'], 'prompt.suffix': ['input_suffix'] } as const
+  const prompts: readonly Prompt[] = [{ type: 'infill', prefix, suffix: wire.input_suffix }]
+  return decodeShared(wire, { id, prompts, isList: false, ignored, names })
+}
+
+type Source = Pick<DecodedLlamaCompletion, 'isList' | 'ignored'> & {
+  readonly id: string
+  readonly prompts: readonly Prompt[]
+  readonly names: FieldNames
+}
+
+function decodeShared(wire: CompletionWire | InfillWire, { id, prompts, names, ...source }: Source): DecodedLlamaCompletion {
+  const common = toCommon(wire)
+  const top = pickSpelling(wire, ['n_probs', 'logprobs']) ?? 0
+  const output = decodeOutput(common)
+  const shared = {
+    ...plainRequest,
+    ...decodeCommon(common),
+    ...decodeForwarded({ user: wire.user }),
+    ...decodeServerFields(wire),
+    output: output.constraint,
+    ...(top > 0 && { logprobs: { top } }),
+  }
+  const [first, ...rest] = prompts.map((prompt, index) => ({ id: index === 0 ? id : `${id}-${index}`, ...shared, prompt }))
+  if (first === undefined) throw new Error('a body without a prompt was validated')
+  return {
+    ...source,
+    requests: [first, ...rest],
+    stream: wire.stream ?? false,
+    onlyReads: pickSpelling(wire, outputLimits) === 0,
+    prompts: prompts.map((prompt) => (prompt.type === 'text' ? prompt.text : prompt.type === 'infill' ? prompt.prefix : '')),
+    responseFields: wire.response_fields ?? undefined,
+    nameOf: (path) => {
+      if (path[0] === 'output') return nameOutput(output.param, path)
+      return nameField({ ...commonNames, ...names }, wire, path[0] === 'prompt' ? path.slice(0, 2) : path)
+    },
+  }
+}
+
+/** The body in the types of OpenAI's protocols. */
+function toCommon(wire: CompletionWire | InfillWire): CommonWire {
+  const { logit_bias: biases, samplers } = wire
+  const limits = Object.fromEntries(outputLimits.flatMap((name) => (wire[name] === 0 ? [[name, 1]] : [])))
+  return {
+    ...wire,
+    ...limits,
+    logit_bias: Array.isArray(biases)
+      ? Object.fromEntries(biases.map(([id, bias]) => [id, bias === false ? -100 : bias]))
+      : biases,
+    samplers: typeof samplers === 'string' ? [...samplers].map((letter) => samplerLetters[letter] ?? letter) : samplers,
+  } as CommonWire
+}
+
+const samplerLetters: Readonly<Record<string, string>> = {
+  e: 'penalties',
+  d: 'dry',
+  s: 'top_n_sigma',
+  k: 'top_k',
+  y: 'typ_p',
+  p: 'top_p',
+  m: 'min_p',
+  x: 'xtc',
+  t: 'temperature',
+}
+
+function toPrompt(prompt: string | readonly number[]): Prompt {
+  return typeof prompt === 'string' ? { type: 'text', text: prompt } : { type: 'tokens', tokens: prompt }
+}

@@ -1,0 +1,18 @@
+import { checkFields, type Field, indexFields } from '../wire/field-table.ts'
+import { looseObject } from '../wire/first-fault.ts'
+import { validate } from '../wire/validate.ts'
+import { nonEmptyText } from '../wire/wire-types.ts'
+
+const schema = looseObject({ model: nonEmptyText })
+
+/** The fields of llama-server's `POST /models/load` and `/models/unload`. */
+export const modelNameFields: readonly Field[] = [
+  { name: 'model', treatment: 'used', note: 'an id or an alias, or the source of a model' },
+]
+const fieldIndex = indexFields(modelNameFields)
+
+/** The model to load or unload. */
+export function readModelName(body: unknown): { readonly name: string; readonly ignored: readonly string[] } {
+  const wire = validate(schema, body)
+  return { name: wire.model, ignored: checkFields(fieldIndex, wire) }
+}

@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { commonShape } from '../openai/common-schema.ts'
+import { list, looseObject } from '../wire/first-fault.ts'
+import { anyNumber, flag, integerBetween, text, tokenIdList, unlimitedOr } from '../wire/wire-types.ts'
+
+const maxPrompts = 2048
+const tooMany = { count: maxPrompts, error: `at most ${maxPrompts} prompts` }
+const tokenIds = tokenIdList().min(1, { error: 'at least one token' })
+const prompt = z.union([
+  z.string(),
+  tokenIds,
+  list(z.union([z.string(), tokenIds]), { error: 'a string, token ids, or an array of these', max: tooMany }).min(1),
+])
+const maxBiases = 40_000
+const bias = z.tuple([z.int().min(0), z.union([z.number().min(-100).max(100), z.literal(false)])], {
+  error: 'a token id, and a number from -100 to 100 or false',
+})
+/** 0: the prompt is read, and nothing is generated. */
+const limit = unlimitedOr(0)
+const probs = integerBetween(0, 20).nullish()
+const samplerNames = z.union([
+  list(z.union([z.string(), z.int()]), {
+    error: 'an array of names of samplers, or their letters',
+    max: { count: 64, error: 'at most 64 samplers' },
+  }),
+  z.string(),
+])
+
+const { stream_options: _, logit_bias: objectBias, samplers: __, ...shared } = commonShape
+const sharedShape = {
+  ...shared,
+  logit_bias: z.union([
+    list(bias, { error: 'an array of token ids with their bias', max: { count: maxBiases, error: `at most ${maxBiases}` } }),
+    objectBias,
+  ]),
+  samplers: samplerNames.nullish(),
+  n_predict: limit,
+  max_tokens: limit,
+  max_completion_tokens: limit,
+  max_length: limit,
+  max_new_tokens: limit,
+  max_output_tokens: limit,
+  num_predict: limit,
+  n_probs: probs,
+  logprobs: probs,
+  cache_prompt: flag,
+  id_slot: anyNumber,
+  n_keep: anyNumber,
+  n_discard: anyNumber,
+  n_cache_reuse: anyNumber,
+  t_max_prompt_ms: anyNumber,
+  sse_ping_interval: anyNumber,
+  timings_per_token: flag,
+  return_progress: flag,
+  return_tokens: flag,
+  response_fields: list(z.string(), { error: 'an array of names of fields' }).nullish(),
+}
+
+/** The body of `POST /completion`. */
+export const completionSchema = looseObject({ ...sharedShape, prompt })
+
+const extra = looseObject({ filename: text, text: z.string(), time: z.unknown().optional() })
+
+/** The body of `POST /infill`. */
+export const infillSchema = looseObject({
+  ...sharedShape,
+  input_prefix: z.string(),
+  input_suffix: z.string(),
+  input_extra: list(extra, { error: 'an array of texts', max: tooMany }).nullish(),
+  prompt: text,
+})
+
+export type CompletionWire = z.output<typeof completionSchema>
+export type InfillWire = z.output<typeof infillSchema>

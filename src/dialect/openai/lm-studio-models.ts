@@ -1,0 +1,22 @@
+import type { ModelEntry } from './models.ts'
+
+type Abilities = { readonly readsImages: boolean; readonly contextLength: number | undefined }
+
+/** LM Studio's object of `GET /api/v0/models`. What is not known of a model is empty. */
+export function encodeLmStudioModel({ id, ownedBy, kind, state }: ModelEntry, { readsImages, contextLength }: Abilities) {
+  const isLoaded = state.type === 'ready'
+  const isForText = kind !== 'embeddings' && kind !== 'rerank'
+  return {
+    id,
+    object: 'model' as const,
+    type: isForText ? (readsImages ? 'vlm' : 'llm') : 'embeddings',
+    publisher: ownedBy ?? '',
+    arch: '',
+    compatibility_type: 'gguf',
+    quantization: '',
+    state: isLoaded ? 'loaded' : 'not-loaded',
+    ...(contextLength !== undefined && { max_context_length: contextLength }),
+    ...(contextLength !== undefined && isLoaded && { loaded_context_length: contextLength }),
+    capabilities: isForText ? ['tool_use'] : [],
+  }
+}

@@ -1,0 +1,83 @@
+import type { FastifyInstance } from 'fastify'
+import { countTokens } from '../../core/uses/count-tokens.ts'
+import { llamaCompletion, llamaInfill } from '../../dialect/llama-server/dialect.ts'
+import { readModelName } from '../../dialect/llama-server/model-name.ts'
+import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
+import { decodeChat } from '../../dialect/openai-chat/decode.ts'
+import { decodeEmbeddings, encodeLlamaEmbeddings, withInput } from '../../dialect/openai-embeddings/embeddings.ts'
+import { callerOf } from '../access/caller.ts'
+import { conversationOf } from '../run/conversation.ts'
+import { withModel } from '../run/default-model.ts'
+import type { ServerDeps } from '../run/deps.ts'
+import { createEmbedHandler } from '../run/embed-call.ts'
+import { type ModelQuery, modelOfQuery } from '../run/model-query.ts'
+import type { CallerContext } from '../run/open-run.ts'
+import { createCallHandler } from '../run/serve-call.ts'
+import { createDialectHandler } from '../run/serve-dialect.ts'
+
+/** llama-server's own routes; those that it shares with OpenAI are theirs, also without `/v1`. */
+export function addLlamaServerRoutes(app: FastifyInstance, deps: ServerDeps): void {
+  const { lifecycle } = deps
+  const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
+  const generating = { config: { ...config, isRepeatable: true } }
+  for (const path of ['/completion', '/completions']) app.post(path, generating, createDialectHandler(deps, llamaCompletion))
+  app.post('/infill', generating, createDialectHandler(deps, llamaInfill))
+  for (const path of ['/embedding', '/embeddings']) {
+    const handler = createEmbedHandler(deps, (body) => {
+      const { format: _, ...call } = decodeEmbeddings(withInput(body))
+      return { ...call, encode: encodeLlamaEmbeddings }
+    })
+    app.post(path, { config }, handler)
+  }
+  app.post(
+    '/v1/chat/completions/input_tokens',
+    { config },
+    createCallHandler(deps, (body, { principal }) => {
+      const { request, ignored, nameOf } = decodeChat(withModel(body, deps, principal), '')
+      const run = async (caller: CallerContext) => {
+        const model = await deps.findModel(request.model, principal)
+        const { inputTokens } = await countTokens(deps, conversationOf(request), { ...caller, model })
+        return { object: 'response.input_tokens', input_tokens: inputTokens }
+      }
+      return { ignored, nameOf, run }
+    }),
+  )
+  // Slots are those of the model, and nobody's prompts are in them.
+  app.get<ModelQuery>('/slots', { config }, (request) => {
+    const { engine, scheduler } = deps.resolveModel(modelOfQuery(request, deps), callerOf(request))
+    const { slots, busy } = scheduler.load
+    const n_ctx = engine.facts.contextLength ?? 0
+    return Array.from({ length: slots }, (_, id) => ({ id, n_ctx, speculative: false, is_processing: id < busy }))
+  })
+  if (lifecycle === undefined) return
+  const changing = { config: { scope: 'admin', encodeError: encodeOpenaiError } } as const
+  app.post(
+    '/models/load',
+    changing,
+    createCallHandler(deps, (body, { principal }) => {
+      const { name, ignored } = readModelName(body)
+      const run = async ({ signal }: CallerContext) => {
+        await lifecycle.find({ name }, signal)
+        // The reply does not wait for the load: GET /models tells its state.
+        const wanted = { name, settings: {}, reloads: false, endsRequests: false }
+        lifecycle.load(wanted, { principal, signal: new AbortController().signal }).catch((error: unknown) => {
+          deps.log.warn({ err: error, model: name }, 'a load failed')
+        })
+        return { success: true }
+      }
+      return { ignored, run }
+    }),
+  )
+  app.post(
+    '/models/unload',
+    changing,
+    createCallHandler(deps, (body, { principal }) => {
+      const { name, ignored } = readModelName(body)
+      const run = async () => {
+        await lifecycle.unload(name, { endsRequests: false, principal })
+        return { success: true }
+      }
+      return { ignored, run }
+    }),
+  )
+}

@@ -1,0 +1,34 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { AppError } from '../../contract/errors.ts'
+import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
+import { encodeLmStudioModel } from '../../dialect/openai/lm-studio-models.ts'
+import { callerOf } from '../access/caller.ts'
+import { defaultModelName } from '../run/default-model.ts'
+import type { ModelSummary, ServerDeps } from '../run/deps.ts'
+
+/** The lists of LM Studio and text-generation-webui, which their clients ask before they use OpenAI's routes. */
+export function addOtherLists(app: FastifyInstance, deps: ServerDeps): void {
+  const { models } = deps
+  const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
+  const inLmStudio = (entry: ModelSummary, request: FastifyRequest) => {
+    const { facts } = deps.resolveModel(entry.id, callerOf(request)).engine
+    const contextLength = facts.contextLength ?? entry.contextLength
+    return encodeLmStudioModel(entry, { readsImages: facts.modalities?.image === true, contextLength })
+  }
+  app.get('/api/v0/models', { config }, async (request) => {
+    await models.refresh()
+    return { object: 'list', data: models.list(callerOf(request)).map((entry) => inLmStudio(entry, request)) }
+  })
+  // A wildcard, because ids may have slashes.
+  app.get<{ Params: { '*': string } }>('/api/v0/models/*', { config }, async (request) =>
+    inLmStudio(await models.find(request.params['*'], callerOf(request)), request),
+  )
+  app.get('/v1/internal/model/info', { config }, (request) => {
+    const viewer = callerOf(request)
+    if (models.list(viewer).length === 0) throw new AppError('model-not-found', 'there is no model')
+    return { model_name: models.get(defaultModelName(deps, viewer), viewer).id, lora_names: [] }
+  })
+  app.get('/v1/internal/model/list', { config }, (request) => ({
+    model_names: models.list(callerOf(request)).map(({ id }) => id),
+  }))
+}
