@@ -54,6 +54,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   'dialect/openai-embeddings': forDialects,
   'dialect/openai-responses': forDialects,
   'dialect/anthropic': [...ground, 'dialect/wire'],
+  'dialect/kobold': [...forDialects, 'dialect/openai-completions'],
   'dialect/llama-server': forDialects,
   'dialect/llama-stack': [...ground, 'dialect/wire'],
   'dialect/presets': forDialects,

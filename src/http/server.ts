@@ -25,6 +25,7 @@ import { addAnthropicRoutes } from './routes/routes-anthropic.ts'
 import { addCancelRoute } from './routes/routes-cancel.ts'
 import { addConversationRoutes } from './routes/routes-conversations.ts'
 import { addFileRoutes } from './routes/routes-files.ts'
+import { addKoboldRoutes } from './routes/routes-kobold.ts'
 import { addLlamaServerRoutes } from './routes/routes-llama-server.ts'
 import { addLlamaStackRoutes, stackRoutes } from './routes/routes-llama-stack.ts'
 import { addMediaServiceRoutes } from './routes/routes-media-services.ts'
@@ -244,6 +245,7 @@ export function createServer(deps: ServerDeps): Server {
   addTokenRoutes(app, deps)
   addLlamaServerRoutes(app, deps)
   addOtherLists(app, deps)
+  addKoboldRoutes(app, deps)
   addRootRoutes(app, deps)
   addOpsRoutes(app, { ...deps, isDraining: () => phase !== 'serving' })
   refuseOtherMethods()

@@ -1,4 +1,5 @@
 import { countFields, messageFields } from '../../src/dialect/anthropic/fields.ts'
+import { koboldFields } from '../../src/dialect/kobold/fields.ts'
 import { infillFields, completionFields as llamaCompletionFields } from '../../src/dialect/llama-server/fields.ts'
 import { modelNameFields } from '../../src/dialect/llama-server/model-name.ts'
 import {
@@ -55,6 +56,7 @@ const protocols: readonly Protocol[] = [
   { title: 'OpenAI completions', route: 'POST /v1/completions', fields: [...completionFields, ...nestedConstraintFields] },
   { title: 'llama-server: completion', route: 'POST /completion', fields: [...llamaCompletionFields, ...nestedConstraintFields] },
   { title: 'llama-server: infill', route: 'POST /infill', fields: [...infillFields, ...nestedConstraintFields] },
+  { title: 'KoboldAI: generate', route: 'POST /api/v1/generate', fields: koboldFields },
   { title: 'llama-server: load and unload', route: 'POST /models/load', fields: modelNameFields },
   { title: 'OpenAI embeddings', route: 'POST /v1/embeddings', fields: embeddingFields },
   { title: 'OpenAI Responses', route: 'POST /v1/responses', fields: [...responseFields, ...nestedResponseFields] },

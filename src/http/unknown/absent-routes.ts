@@ -1,4 +1,4 @@
-/** The base URL itself, routes of Unsloth Studio, and of KoboldAI's API that tabbyAPI has, which are not served. The first that matches decides. */
+/** The base URL itself and routes of Unsloth Studio, which are not served. The first that matches decides. */
 const absent: readonly { readonly paths: RegExp; readonly why: string }[] = [
   {
     paths: /^\/v1$/,
@@ -31,22 +31,6 @@ const absent: readonly { readonly paths: RegExp; readonly why: string }[] = [
   {
     paths: /^\/api\/models(\/|$)/,
     why: 'use GET /v1/models for the models, GET /api/inference/status for their states, and POST /api/inference/validate for one that is not listed',
-  },
-  {
-    paths: /^\/api\/(v1|latest|extra)\/generate(\/stream)?$/,
-    why: "KoboldAI's API is not served: use POST /v1/completions, whose `stream` is true for events, with a new `cancel_id` for each in place of `genkey`",
-  },
-  {
-    paths: /^\/api\/extra\/(abort|generate\/check)$/,
-    why: "KoboldAI's API is not served: POST /api/inference/cancel ends the request with a `cancel_id`; its text so far is in the stream of POST /v1/completions",
-  },
-  {
-    paths: /^\/api\/extra\/tokencount$/,
-    why: "KoboldAI's API is not served: use POST /v1/token/encode, whose reply has the tokens and their `length`",
-  },
-  {
-    paths: /^\/api\/(v1|latest|extra)\/(config\/.+|info\/version|model|perf|preloadstory|true_max_context_length|version)$/,
-    why: "KoboldAI's API is not served: use GET /v1/model for the model and its context, and choose tabbyAPI or an OpenAI-compatible server in the client",
   },
   {
     paths: /^\/api\/(data-recipe|datasets|export|mcp|providers|rag|settings|train)(\/|$)/,

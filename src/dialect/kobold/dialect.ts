@@ -1,0 +1,61 @@
+import { randomHex } from '../../base/random-hex.ts'
+import type { Dialect, StreamEncoder } from '../../contract/dialect.ts'
+import type { GenerationEvent } from '../../contract/event.ts'
+import type { GenerationResult } from '../../contract/result.ts'
+import { encodeFinishReason } from '../openai-completions/encode.ts'
+import { toFrameJson } from '../wire/frame-json.ts'
+import { decodeKobold } from './decode.ts'
+import { encodeKoboldError } from './errors.ts'
+
+/** KoboldAI's `POST /api/v1/generate`, and KoboldCpp's `/api/extra/generate/stream`, which streams always. */
+export function createKobold({ streams }: { readonly streams: boolean }): Dialect {
+  return {
+    decode({ body }, { id }) {
+      const { requests, ignored, nameOf } = decodeKobold(body, id)
+      return {
+        requests,
+        stream: streams,
+        ignored,
+        policy: { onHangUp: 'cancel' },
+        nameOf,
+        encodeResult,
+        createStreamEncoder: (): StreamEncoder => ({ encode }),
+      }
+    },
+    createId: () => `kobold-${randomHex()}`,
+    encodeError: encodeKoboldError,
+    heartbeat: ': \n\n',
+    prefixes: [],
+  }
+}
+
+function encodeResult({ choices, usage }: GenerationResult): unknown {
+  return {
+    results: choices.map(({ parts, finish }) => ({
+      // Reasoning is text here.
+      text: parts.map((part) => ('text' in part ? part.text : '')).join(''),
+      finish_reason: encodeFinishReason(finish.reason),
+      prompt_tokens: usage.inputTokens,
+      completion_tokens: usage.outputTokens,
+    })),
+  }
+}
+
+function encode(event: GenerationEvent): string {
+  switch (event.type) {
+    case 'text-delta':
+    case 'reasoning-delta':
+    case 'refusal-delta':
+      return frame({ token: event.delta, finish_reason: null })
+    case 'finish':
+      return frame({ token: '', finish_reason: encodeFinishReason(event.reason) })
+    case 'error':
+      return frame(encodeKoboldError(event.error).body)
+    default:
+      return ''
+  }
+}
+
+function frame(value: unknown): string {
+  return `event: message\ndata: ${toFrameJson(value)}\n\n`
+}
