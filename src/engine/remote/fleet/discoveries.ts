@@ -29,7 +29,7 @@ export type KnownReplica = { readonly discovery: Discovery; readonly upstream: U
 const probesAtATime = 25
 /** Each known replica is probed again once in so many rounds of `refresh`, or more where there are many. */
 const refreshRounds = 60
-const refreshRoundsPerReplica = 0.12
+const refreshRoundsPerReplica = 0.24
 
 /** What each replica of a model is. A probe is shared by all who wait for it, and outlives them. */
 export class Discoveries {
@@ -96,9 +96,9 @@ export class Discoveries {
 
   /**
    * To be called once a second. Probes known replicas again, each about once a minute: a server may be replaced by another version
-   * between requests.
+   * between requests. `onProbed` hears of those that answer, which need no check then.
    */
-  refresh(): void {
+  refresh(onProbed: (id: string) => void): void {
     const { size } = this.#known
     const rounds = Math.max(refreshRounds, Math.ceil(size * refreshRoundsPerReplica))
     for (this.#staleCredit += size; this.#staleCredit >= rounds; this.#staleCredit -= rounds) {
@@ -106,7 +106,11 @@ export class Discoveries {
       const id = this.#stale.pop()
       const endpoint = id === undefined ? undefined : this.#options.endpoints.get(id)
       // The failure is in the log, and health is a matter of checks and requests.
-      if (endpoint !== undefined) this.probe(endpoint).catch(() => undefined)
+      if (endpoint !== undefined)
+        this.probe(endpoint).then(
+          () => onProbed(endpoint.id),
+          () => undefined,
+        )
     }
   }
 

@@ -145,7 +145,7 @@ export class Replicas {
       ...this.#checking,
     })
     this.#watching ??= setInterval(() => this.#tick(), watchEveryMs).unref()
-    this.#refreshing ??= setInterval(() => this.#discoveries.refresh(), refreshEveryMs).unref()
+    this.#refreshing ??= setInterval(() => this.#refresh(), refreshEveryMs).unref()
     return this.#members.start(signal)
   }
 
@@ -327,6 +327,13 @@ export class Replicas {
   #tick(): void {
     this.#shares.tick()
     this.#silence.tick()
+  }
+
+  #refresh(): void {
+    this.#discoveries.refresh((id) => {
+      // A good check of one that is down ends its wait, which is for its check to say.
+      if (this.#pool.stateOf(id, this.#options.now()) === 'closed') this.#reportCheck(id, true)
+    })
   }
 
   #reportCheck(id: string, isOk: boolean): void {
