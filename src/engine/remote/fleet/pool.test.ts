@@ -204,7 +204,12 @@ test('what the retry rule asks: which replicas are usable, and whether any other
   expect(pool.hasUsable(1000, new Set(['1']), new Set(['2']))).toBe(false)
 })
 
-test.each([10, 1000])('a choice among %i replicas looks at a few of them', (count) => {
+test('a choice among a thousand replicas looks at no more than three times as many as one among ten', () => {
+  expect(looksAmong(1000)).toBeLessThanOrEqual(3 * looksAmong(10))
+})
+
+/** How often the pool looks at replicas for a hundred requests, some of which have failed elsewhere, and their ends. */
+function looksAmong(count: number): number {
   let looks = 0
   const endpoints = Array.from({ length: count }, (_, index) => ({
     weight: 1,
@@ -214,18 +219,29 @@ test.each([10, 1000])('a choice among %i replicas looks at a few of them', (coun
     },
   }))
   const pool = new Pool(endpoints, { breaker: { random: () => 0.5 } })
-  for (let index = 0; index < 5; index++) take(pool, 10, { avoid: new Set(['x']) }).release(refused, 0)
+  for (let index = 0; index < 2; index++) take(pool, 10, { avoid: new Set(['x']) }).release(refused, 0)
+  const excepted = new Set(['5', '6'])
   looks = 0
-  const excepted = new Set(['5', '6', '7'])
   for (let index = 0; index < 100; index++) {
-    const request = { affinityKeys: keys(`${index % 50}`, 'system'), avoid: excepted, unfit: new Set(['8']), failed: excepted }
-    const lease = take(pool, 10, request)
+    const affinityKeys = keys(`${index % 50}`, 'system')
+    const lease = take(pool, 10, { affinityKeys, avoid: excepted, unfit: new Set(['7']), failed: excepted })
     lease.confirm()
     pool.hasUsable(0, excepted)
     if (index % 2 === 0) lease.release(ok, 0)
     pool.checksDue(0)
   }
-  expect(looks).toBeLessThan(100 * 40)
+  return looks
+}
+
+test('a router chooses by itself: what it has read is not remembered', () => {
+  const routers = ['a', 'b'].map((id): PoolEndpoint => ({ ...endpoint(id), isRouter: true }))
+  const pool = new Pool(routers, { breaker: { random: () => 0.5 } })
+  const places = [1, 2].map(() => take(pool, 10, { affinityKeys: keys('k') }))
+  expect(places.map(({ affinity }) => affinity)).toEqual([undefined, undefined])
+  expect(places.map(idOf)).toEqual(['a', 'b'])
+  pool.add(endpoint('server'), 0)
+  expect(take(pool, 10, { affinityKeys: keys('k'), avoid: new Set(['server']) }).affinity).toBeUndefined()
+  expect(take(pool, 1, { affinityKeys: keys('k') })).toMatchObject({ endpoint: { id: 'server' }, affinity: 'new' })
 })
 
 test('a busy replica is avoided until its Retry-After, unless none is left', () => {

@@ -297,7 +297,7 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
 
   #leaseOf(member: Member<Endpoint>, { pass, sought, request }: Granted<Endpoint>): Lease<Endpoint> {
     const { nowMs } = request
-    const placed = sought?.place(member)
+    const placed = member.endpoint.isRouter === true ? undefined : sought?.place(member)
     const tokens = Math.max(1, Math.ceil(request.tokens - (placed?.cachedTokens ?? 0)))
     this.#turn += 1
     member.lastTurn = this.#turn

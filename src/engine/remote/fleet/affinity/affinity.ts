@@ -81,9 +81,9 @@ export class Affinity<Member extends Holder> {
     this.#members.delete(member.number)
   }
 
-  /** Where the prompt of a request was read; undefined for a request without keys. */
+  /** Where the prompt of a request was read; undefined for a request without keys, and while no endpoint is to be remembered. */
   seek({ affinityKeys, tokens, promptTokens = 0, nowMs }: Wanted): Sought<Member> | undefined {
-    if (affinityKeys.length === 0) return undefined
+    if (affinityKeys.length === 0 || this.#members.size === 0) return undefined
     const memory = this.#memoryOf()
     const known = affinityKeys.map((key) => ({
       key,
