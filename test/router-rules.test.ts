@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Breaker, type BreakerResult } from '../src/engine/remote/fleet/breaker.ts'
-import { RetryBudget } from '../src/engine/remote/fleet/retry-budget.ts'
+import { RetryBudget } from '../src/engine/remote/fleet/retry/retry-budget.ts'
 import { noProgress } from '../src/engine/remote/fleet/try-replicas.ts'
 import { statusFailed } from '../src/engine/remote/transport/failed-request.ts'
 import { toAppError, UpstreamError } from '../src/engine/remote/transport/upstream-error.ts'

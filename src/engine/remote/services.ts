@@ -9,7 +9,7 @@ import type {
   ServiceSink,
   Services,
 } from '../../contract/services.ts'
-import type { Progress } from './fleet/retry-rule.ts'
+import type { Progress } from './fleet/retry/retry-rule.ts'
 import type { UpstreamAccess } from './servers/upstream.ts'
 import type { HttpReply } from './transport/http-exchange.ts'
 import { UpstreamError } from './transport/upstream-error.ts'

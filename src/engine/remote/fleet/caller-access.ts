@@ -8,7 +8,7 @@ import type { Endpoint } from '../transport/client.ts'
 import { hiding } from '../transport/secrets.ts'
 import { toAppError, UpstreamError } from '../transport/upstream-error.ts'
 import { hostOf } from '../transport/upstream-url.ts'
-import { nameOf } from './failure-table.ts'
+import { nameOf } from './retry/failure-table.ts'
 
 type Place = { readonly endpoint: Endpoint; readonly upstream: Upstream }
 

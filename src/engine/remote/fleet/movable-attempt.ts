@@ -1,7 +1,7 @@
 import type { CallOrigin } from '../../../contract/call-origin.ts'
 import type { TraceContext } from '../../../contract/tracing.ts'
 import type { AcquiredReplica, Replicas } from './replicas.ts'
-import type { Progress, RetryState } from './retry-rule.ts'
+import type { Progress, RetryState } from './retry/retry-rule.ts'
 
 /** One attempt of a request, which can be ended without the request. */
 export type MovableAttempt = {

@@ -5,7 +5,7 @@ import { UpstreamError } from '../transport/upstream-error.ts'
 import type { ReplicaAttempt } from './movable-attempt.ts'
 import type { RequestOutcome } from './pool.ts'
 import type { AcquiredReplica } from './replicas.ts'
-import type { Progress } from './retry-rule.ts'
+import type { Progress } from './retry/retry-rule.ts'
 import type { SilentRequest } from './silence/silence.ts'
 import { type AttemptResult, noProgress, type ReplicaTask, type RetryDeps, tryReplicas } from './try-replicas.ts'
 

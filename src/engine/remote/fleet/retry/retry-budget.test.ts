@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { virtualFleet } from '../../../../test/support/upstream/virtual-fleet.ts'
-import { statusFailed } from '../transport/failed-request.ts'
-import { UpstreamError } from '../transport/upstream-error.ts'
+import { virtualFleet } from '../../../../../test/support/upstream/virtual-fleet.ts'
+import { statusFailed } from '../../transport/failed-request.ts'
+import { UpstreamError } from '../../transport/upstream-error.ts'
+import { noProgress } from '../try-replicas.ts'
 import { RetryBudget } from './retry-budget.ts'
-import { noProgress } from './try-replicas.ts'
 
 const unavailable = () => statusFailed({ status: 503, said: '', retryAfter: undefined, host: 'r' })
 

@@ -1,4 +1,4 @@
-import type { UpstreamFailure } from '../transport/upstream-error.ts'
+import type { UpstreamFailure } from '../../transport/upstream-error.ts'
 
 /** What follows from one way in which an exchange with a replica fails. */
 export type FailureRow = {

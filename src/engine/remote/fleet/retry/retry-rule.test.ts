@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { UpstreamFailure } from '../transport/upstream-error.ts'
+import type { UpstreamFailure } from '../../transport/upstream-error.ts'
 import { rowOf } from './failure-table.ts'
 import {
   type Decision,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import type { UpstreamFailure } from '../transport/upstream-error.ts'
+import type { UpstreamFailure } from '../../transport/upstream-error.ts'
 import { type FailureName, type FailureRow, failureTable, type KeyOwner, nameOf } from './failure-table.ts'
 
 const status = (code: number) => ({ type: 'status', status: code }) as const
@@ -55,7 +55,7 @@ test('what may be the request alone takes no replica from others, and is tried t
   }
 })
 
-const page = fileURLToPath(new URL('../../../../docs/engines/remote.md', import.meta.url))
+const page = fileURLToPath(new URL('../../../../../docs/engines/remote.md', import.meta.url))
 
 const breakers: Readonly<Record<FailureRow['breaker'], string>> = {
   opens: 'unhealthy at once',
