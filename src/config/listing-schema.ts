@@ -38,3 +38,8 @@ export const listing = z
   )
 
 export type ListingConfig = z.output<typeof listing>
+
+/** What messages call the server of a listing: its address without the query, which may hold a key. */
+export function addressOf({ from }: Pick<ListingConfig, 'from'>): string {
+  return from.url.replace(/\?.*$/s, '')
+}

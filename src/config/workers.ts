@@ -1,4 +1,4 @@
-import type { ListingConfig } from './listing-schema.ts'
+import { addressOf, type ListingConfig } from './listing-schema.ts'
 import type { ModelConfig } from './schema.ts'
 
 type Served = {
@@ -23,7 +23,7 @@ export function findUnshared({ workers, models, listings, modelsFolder }: Served
       }
       return tooFewSlots(id, { slots, workers })
     }),
-    ...listings.flatMap(({ from: { url }, slots }) => tooFewSlots(url, { slots, workers })),
+    ...listings.flatMap((listing) => tooFewSlots(addressOf(listing), { slots: listing.slots, workers })),
   ]
 }
 

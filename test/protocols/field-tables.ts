@@ -137,6 +137,9 @@ with different values are refused. The header also names \`messages[].name\`, \`
 (\`enable_thinking\`, \`thinking\`, \`preserve_thinking\`), \`verbosity\` and the variables of \`template_vars\` where the model's chat template, as
 far as it is known, or the server behind the model has no use for them; an effort switches thinking on where there is a switch.
 
+Where another model serves than the one that was asked for, the header \`x-dragoman-served-model\` names it: a [fallback](fallback.md) or a
+[version](versions.md).
+
 Of a constrained output, the header \`x-dragoman-structured\` says how the constraint is enforced: \`full\`, by a grammar while it is generated;
 \`validated\`, by a check of the finished text; \`partial\`, as far as the engine does. A text that fails the check is HTTP 502
 \`invalid_output\`. In a stream the header is sent before the text: \`validated\` means that an error event, instead of a finish reason,

@@ -90,6 +90,15 @@ describe('a server that is away', () => {
   })
 })
 
+test('the log names a server without what its query may hold', async () => {
+  const { state, models, lines } = open({ from: { url: 'http://up/v1?key=secret' } })
+  await models.refresh()
+  state.reply = away
+  state.nowMs = 60_000
+  await models.refresh()
+  expect(lines).toMatchObject([{ server: 'http://up/v1' }, { server: 'http://up/v1' }])
+})
+
 test('a list without models empties it, and the same list changes nothing', async () => {
   const { state, models } = open()
   await models.refresh()

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
-import type { ListingConfig } from '../../config/listing-schema.ts'
+import { addressOf, type ListingConfig } from '../../config/listing-schema.ts'
 import { type ConfiguredModel, modelFromListing } from '../../config/models.ts'
 import { messageOf } from '../../contract/errors.ts'
 import type { ListedModel, ModelLister } from '../../engine/remote/list-models.ts'
@@ -77,7 +77,7 @@ export class ModelListing {
 
   async #ask(): Promise<void> {
     const { lister, log, config } = this.#parts
-    const server = config.from.url
+    const server = addressOf(config)
     try {
       const { models, unusable } = chooseModels(config, await lister.list(this.#closing.signal))
       if (unusable.length > 0 && !this.#isKnown) log.warn({ server, models: unusable }, 'models with names that cannot be used')

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
+import { addressOf } from '../../config/listing-schema.ts'
 import type { LoadedConfig } from '../../config/load.ts'
 import type { ConfiguredModel } from '../../config/models.ts'
 import { AppError } from '../../contract/errors.ts'
@@ -94,7 +95,7 @@ export class ModelListings {
       const same = this.#listings.find((listing) => isDeepStrictEqual(listing.config, config))
       if (same !== undefined) return same
       const { url, apiKeyEnv, server } = config.from
-      const key = readKey(apiKeyEnv, { user: `the list of models of ${url}`, env })
+      const key = readKey(apiKeyEnv, { user: `the list of models of ${addressOf(config)}`, env })
       const lister = createModelLister({ url, ...key, ...(server !== 'auto' && { profile: server }) })
       return new ModelListing({ config, lister, log, now })
     })

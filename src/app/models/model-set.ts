@@ -85,9 +85,9 @@ export class ModelSet {
     return this.#registry.list()
   }
 
-  /** The models that the caller may use; their versions are not among them. */
+  /** The models that the caller may use; versions only where they are named. */
   summaries({ models: allowed }: ModelViewer): readonly ModelSummary[] {
-    const isShown = ({ config }: Registered) => config?.versionOf === undefined
+    const isShown = ({ id, config }: Registered) => config?.versionOf === undefined || allowed?.includes(id) === true
     return this.#registry
       .list(allowed)
       .filter(isShown)

@@ -53,6 +53,19 @@ test('another fallback applies without another load', () => {
   expect(create).not.toHaveBeenCalled()
 })
 
+test('other versions and another mirror apply without another load', () => {
+  const endpoints = [{ url: 'http://127.0.0.1:9/v1', weight: 1, kind: 'server' as const }]
+  const remote = (more: object) => modelSchema.parse({ engine: 'remote', id: 'a', endpoints, ...more })
+  const versions = (percent: number) => [{ name: 'new', percent, endpoints }]
+  const { create, models, change } = open(remote({ versions: versions(5) }))
+  const [more] = change([remote({ versions: versions(10), mirror: { to: 'b', percent: 1 } })])
+  expect(more).toMatchObject({ versions: [{ name: 'new', percent: 10, id: 'a@new' }], mirror: { to: 'b', percent: 1 } })
+  expect(more?.engine).toBe(models[0]?.engine)
+  const [none] = change([remote({})], more === undefined ? [] : [more])
+  expect([none?.versions, none?.mirror]).toEqual([undefined, undefined])
+  expect(create).not.toHaveBeenCalled()
+})
+
 test('a model with other settings is another one', () => {
   const { models, change } = open(config('a'))
   const [after] = change([config('a', { slots: 3 })])

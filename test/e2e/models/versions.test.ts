@@ -72,6 +72,9 @@ describe('a model with versions', () => {
   test('has one name, and its versions are shown beside it', async () => {
     const client = new OpenAI({ baseURL: `${app.url}/v1`, apiKey: 'all', maxRetries: 0 })
     expect((await client.models.list()).data.map(({ id }) => id)).toEqual(['qwen'])
+    const tester = new OpenAI({ baseURL: `${app.url}/v1`, apiKey: 'tester', maxRetries: 0 })
+    expect((await tester.models.list()).data.map(({ id }) => id)).toEqual(['qwen', 'qwen@new'])
+    expect(app.logLines().map(({ msg }) => msg)).not.toContain('a key may use models that are not there')
     expect(await client.models.retrieve('qwen')).toMatchObject({
       versions: [
         { name: 'new', percent: 50, model: 'qwen@new' },
