@@ -5,6 +5,7 @@ import { onTestFinished } from 'vitest'
 import type { Store } from '../../src/contract/store.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { SqliteFile } from '../../src/store/sqlite-file.ts'
+import { until } from './http/app.ts'
 
 type Kept = { readonly store: Store; readonly path: string; isClosed: boolean }
 
@@ -14,7 +15,8 @@ const idle: Kept[] = []
 /** An empty database that the test has for itself. */
 export async function openTestStore(): Promise<Store> {
   const kept = idle.pop() ?? (await openNew())
-  empty(kept.path)
+  // What the last test began may still be written, and this thread has a part in it.
+  await until(() => isEmptied(kept.path))
   onTestFinished(() => {
     if (!kept.isClosed) idle.push(kept)
   })
@@ -36,12 +38,17 @@ async function openNew(): Promise<Kept> {
   return kept
 }
 
-/** Through a connection of its own: a store has no way to delete everything. */
-function empty(path: string): void {
+/** Through a connection of its own: a store has no way to delete everything. False while the store writes. */
+function isEmptied(path: string): boolean {
   const file = new SqliteFile(path)
-  // What the last test began may still be written.
-  file.query('pragma busy_timeout = 20000', [])
-  const tables = file.query("select name from sqlite_master where type = 'table' and name not like '%kysely%'", [])
-  for (const { name } of tables) file.query(`delete from "${name}"`, [])
-  file.close()
+  try {
+    const tables = file.query("select name from sqlite_master where type = 'table' and name not like '%kysely%'", [])
+    for (const { name } of tables) file.query(`delete from "${name}"`, [])
+    return true
+  } catch (error) {
+    if (String(error).includes('database is locked')) return false
+    throw error
+  } finally {
+    file.close()
+  }
 }
