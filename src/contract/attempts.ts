@@ -40,6 +40,6 @@ export type EjectionReason = 'unreachable' | 'failures' | 'health-check'
 
 /** Hears what becomes of the attempts of one model, for metrics. */
 export interface FleetObserver {
-  attemptEnded(attempt: AttemptStart & AttemptEnd): void
+  attemptEnded(start: AttemptStart, end: AttemptEnd): void
   ejected(server: string, reason: EjectionReason): void
 }

@@ -108,7 +108,7 @@ test.skipIf(!hasPromtool)(
     })
     metrics
       .fleetObserver('m')
-      .attemptEnded({ server: 'a:1', kind: 'vllm', model: 'm', retry: 1, outcome: 'ok', firstChunkMs: 3, usage })
+      .attemptEnded({ server: 'a:1', kind: 'vllm', model: 'm', retry: 1 }, { outcome: 'ok', firstChunkMs: 3, usage })
     const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
       input: await metrics.render(),
       encoding: 'utf8',

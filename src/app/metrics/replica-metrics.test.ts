@@ -15,16 +15,12 @@ const server = (host: string, more: Partial<ServerReport> = {}): ServerReport =>
   ...more,
 })
 
-const attempt = (host: string, more: Partial<AttemptStart & AttemptEnd> = {}): AttemptStart & AttemptEnd => ({
-  server: host,
-  kind: 'vllm',
-  model: 'served',
-  retry: 0,
-  outcome: 'ok',
-  usage,
-  firstChunkMs: 300,
-  ...more,
-})
+const start: AttemptStart = { server: 'a:1', kind: 'vllm', model: 'served', retry: 0 }
+
+const attempt = (host: string, more: Partial<AttemptStart> = {}): [AttemptStart, AttemptEnd] => [
+  { ...start, server: host, ...more },
+  { outcome: 'ok', usage, firstChunkMs: 300 },
+]
 
 /** Metrics of one remote model, `m`, whose servers can be changed. */
 function create(servers: ServerReport[]) {
@@ -59,9 +55,9 @@ test('each server has its state, its load and what it has done', async () => {
     server('a:1'),
     server('b:1', { state: 'unhealthy', activeRequests: 0, outstandingTokens: 0 }),
   ])
-  fleet.attemptEnded(attempt('a:1'))
-  fleet.attemptEnded({ server: 'b:1', kind: 'vllm', model: 'served', retry: 0, outcome: 'failed', error: '500' })
-  fleet.attemptEnded(attempt('a:1', { retry: 1 }))
+  fleet.attemptEnded(...attempt('a:1'))
+  fleet.attemptEnded({ ...start, server: 'b:1' }, { outcome: 'failed', error: '500' })
+  fleet.attemptEnded(...attempt('a:1', { retry: 1 }))
   fleet.ejected('b:1', 'failures')
   expect(lines(await metrics.render())).toEqual([
     'dragoman_replica_state{model="m",server="a:1",state="healthy"} 1',
@@ -83,7 +79,7 @@ test('each server has its state, its load and what it has done', async () => {
 test('two hundred servers have labels, and all others share one', async () => {
   const hosts = Array.from({ length: 1000 }, (_, index) => `10.0.0.${index}:1`)
   const { metrics, fleet } = create(hosts.map((host) => server(host)))
-  for (const host of hosts) fleet.attemptEnded(attempt(host))
+  for (const host of hosts) fleet.attemptEnded(...attempt(host))
   const text = await metrics.render()
   const labels = new Set(Array.from(text.matchAll(/server="([^"]*)"/g), ([, label]) => label))
   expect(labels.size).toBe(201)
@@ -98,7 +94,7 @@ test('servers that come later get the labels of those that are gone, and the mem
     const hosts = Array.from({ length: 150 }, (_, index) => `10.${round}.0.${index}:1`)
     change(hosts.map((host) => server(host)))
     await metrics.render()
-    for (const host of hosts) fleet.attemptEnded(attempt(host))
+    for (const host of hosts) fleet.attemptEnded(...attempt(host))
   }
   const text = await metrics.render()
   expect(text).toContain('dragoman_replica_requests_total{model="m",server="10.19.0.149:1",outcome="ok"} 1')
@@ -107,14 +103,14 @@ test('servers that come later get the labels of those that are gone, and the mem
 
 test('a model that is gone takes its servers along', async () => {
   const { metrics, fleet, loads } = create([server('a:1')])
-  fleet.attemptEnded(attempt('a:1'))
+  fleet.attemptEnded(...attempt('a:1'))
   loads.length = 0
   expect(lines(await metrics.render())).toEqual([])
 })
 
 test('of several processes, counts are summed, and states are their mean', async () => {
   const [one, two] = [create([server('a:1')]), create([server('a:1', { state: 'unhealthy' })])]
-  for (const { fleet } of [one, two]) fleet.attemptEnded(attempt('a:1'))
+  for (const { fleet } of [one, two]) fleet.attemptEnded(...attempt('a:1'))
   const lists = await Promise.all([one, two].map(({ metrics }) => metrics.read()))
   const text = await renderMetrics([mergeMetrics(lists as Parameters<typeof mergeMetrics>[0])])
   expect(text).toContain('dragoman_replica_state{model="m",server="a:1",state="healthy"} 0.5')
@@ -125,10 +121,10 @@ test('of several processes, counts are summed, and states are their mean', async
 
 test('how servers were chosen is counted for each model', async () => {
   const { metrics, fleet } = create([server('a:1'), server('b:1')])
-  fleet.attemptEnded(attempt('a:1', { affinity: 'hit' }))
-  fleet.attemptEnded(attempt('b:1', { affinity: 'hit' }))
-  fleet.attemptEnded(attempt('b:1', { affinity: 'moved' }))
-  fleet.attemptEnded(attempt('b:1'))
+  fleet.attemptEnded(...attempt('a:1', { affinity: 'hit' }))
+  fleet.attemptEnded(...attempt('b:1', { affinity: 'hit' }))
+  fleet.attemptEnded(...attempt('b:1', { affinity: 'moved' }))
+  fleet.attemptEnded(...attempt('b:1'))
   expect((await metrics.render()).split('\n').filter((line) => line.startsWith('dragoman_affinity'))).toEqual([
     'dragoman_affinity_total{model="m",outcome="hit"} 2',
     'dragoman_affinity_total{model="m",outcome="moved"} 1',

@@ -28,7 +28,7 @@ class ReplicaTally {
   cachedTokens = 0
   retries = 0
 
-  add({ outcome, retry, firstChunkMs, usage }: AttemptStart & AttemptEnd): void {
+  add({ retry }: AttemptStart, { outcome, firstChunkMs, usage }: AttemptEnd): void {
     increment(this.outcomes, outcome)
     if (retry > 0) this.retries += 1
     if (firstChunkMs !== undefined) this.firstChunk.observe(firstChunkMs / 1000)
@@ -220,11 +220,12 @@ export function addReplicaMetrics(registry: Registry, readLoad: ReadLoad) {
   return {
     /** What the fleet of a model reports to. */
     observerOf: (model: string): FleetObserver => ({
-      attemptEnded: (attempt) => {
-        tallies.at(model, attempt.server).add(attempt)
-        if (attempt.affinity === undefined) return
+      attemptEnded: (start, end) => {
+        const { server, affinity } = start
+        tallies.at(model, server).add(start, end)
+        if (affinity === undefined) return
         const counts = affinities.get(model) ?? new Map<AffinityOutcome, number>()
-        increment(counts, attempt.affinity)
+        increment(counts, affinity)
         affinities.set(model, counts)
       },
       ejected: (server, reason) => increment(tallies.at(model, server).ejections, reason),

@@ -14,7 +14,10 @@ const replying = (inputTokens: number, cachedTokens: number) => {
 async function fleet(options: Parameters<typeof knownEngine>[1] = {}) {
   const servers = await Promise.all([upstream(replying(2000, 0)), upstream(replying(2000, 0)), upstream(replying(2000, 0))])
   const attempts: (AttemptStart & AttemptEnd)[] = []
-  const observer = { attemptEnded: (attempt: AttemptStart & AttemptEnd) => void attempts.push(attempt), ejected: () => undefined }
+  const observer = {
+    attemptEnded: (start: AttemptStart, end: AttemptEnd) => void attempts.push({ ...start, ...end }),
+    ejected: () => undefined,
+  }
   const engine = await knownEngine(servers, { observer, ...options })
   return { servers, engine, attempts }
 }

@@ -62,10 +62,18 @@ export async function tryReplicas<T>(deps: RetryDeps, task: ReplicaTask<T>): Pro
     const movable = beginAttempt(task, { replicas, replica, state })
     const confirm = suspects.length === 0 ? replica.confirm : confirming(replica, task, suspects)
     const { signal: attemptSignal, begun } = movable
-    const seen = { signal: attemptSignal, begun, ...replica, endpoint: own?.endpoint ?? replica.endpoint, confirm }
+    const trace = watch?.began(replica)
+    const seen = {
+      signal: attemptSignal,
+      begun,
+      ...replica,
+      endpoint: own?.endpoint ?? replica.endpoint,
+      confirm: watch?.noting(confirm) ?? confirm,
+      ...(trace !== undefined && { trace }),
+    }
     let end: AttemptEnd<T>
     try {
-      end = await task.attempt(watch?.began(seen) ?? seen)
+      end = await task.attempt(seen)
     } catch (error) {
       end = { type: 'failed', error: own === undefined ? error : own.clean(error) }
     } finally {

@@ -40,7 +40,10 @@ async function observe(steps: readonly ((replica: AcquiredReplica) => void)[], o
     },
     now: () => (nowMs += 10),
     random: () => 0.5,
-    observer: { attemptEnded: (attempt: AttemptStart & AttemptEnd) => void heard.push(attempt), ejected: () => undefined },
+    observer: {
+      attemptEnded: (start: AttemptStart, end: AttemptEnd) => void heard.push({ ...start, ...end }),
+      ejected: () => undefined,
+    },
   }
   const task: ReplicaTask<string> = {
     tokens: 1,

@@ -2,13 +2,13 @@ import type { AttemptEnd, AttemptOutcome, AttemptStart, FleetObserver } from '..
 import type { CallOrigin } from '../../../contract/call-origin.ts'
 import { AppError } from '../../../contract/errors.ts'
 import type { EngineEvent, FinishReason, Usage } from '../../../contract/event.ts'
-import type { AttemptSpan } from '../../../contract/tracing.ts'
+import type { AttemptSpan, TraceContext } from '../../../contract/tracing.ts'
 import { isCapabilityError } from '../servers/check-upstream.ts'
 import type { Endpoint } from '../transport/client.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 import { hostOf } from '../transport/upstream-url.ts'
-import type { ReplicaAttempt } from './movable-attempt.ts'
 import type { RequestOutcome } from './pool.ts'
+import type { AcquiredReplica } from './replicas.ts'
 
 export type WatchDeps = { readonly observer?: FleetObserver | undefined; now(): number }
 
@@ -42,9 +42,8 @@ export class WatchedAttempts {
     this.#task = task
   }
 
-  /** An attempt begins. Returns the replica, whose reply is noted when it begins. */
-  began(replica: ReplicaAttempt): ReplicaAttempt {
-    const { endpoint, upstream, affinity } = replica
+  /** An attempt begins. Returns its place in the trace; undefined: that of the request. */
+  began({ endpoint, upstream, affinity }: AcquiredReplica): TraceContext | undefined {
     this.#beganMs = this.#deps.now()
     this.#firstMs = undefined
     this.#start = {
@@ -55,25 +54,29 @@ export class WatchedAttempts {
       ...(affinity !== undefined && { affinity }),
     }
     this.#span = this.#task.origin?.trace?.beginAttempt?.(this.#start)
-    return {
-      ...replica,
-      ...(this.#span !== undefined && { trace: this.#span.context }),
-      confirm: () => {
-        this.#firstMs ??= this.#deps.now()
-        replica.confirm()
-      },
+    return this.#span?.context
+  }
+
+  /** The same, which also notes when the reply begins. */
+  noting(confirm: () => void): () => void {
+    return () => {
+      this.#firstMs ??= this.#deps.now()
+      confirm()
     }
   }
 
   /** It has ended; where nothing was sent, it was none. */
   ended(end: Ended, outcome: RequestOutcome): void {
     if (this.#start === undefined || end.type === 'not-sent' || (end.type === 'failed' && isCapabilityError(end.error))) return
-    const ended: AttemptEnd = {
-      ...howEnded(end, outcome, this.#task.signal),
-      ...(this.#firstMs !== undefined && { firstChunkMs: this.#firstMs - this.#beganMs }),
-      ...(end.type === 'answered' && end.facts),
+    // Assigned, not spread, which takes ten times as long as to count it.
+    const ended: { -readonly [Key in keyof AttemptEnd]: AttemptEnd[Key] } = howEnded(end, outcome, this.#task.signal)
+    if (this.#firstMs !== undefined) ended.firstChunkMs = this.#firstMs - this.#beganMs
+    if (end.type === 'answered' && end.facts !== undefined) {
+      const { usage, finishReasons } = end.facts
+      ended.finishReasons = finishReasons
+      if (usage !== undefined) ended.usage = usage
     }
-    this.#deps.observer?.attemptEnded({ ...this.#start, ...ended })
+    this.#deps.observer?.attemptEnded(this.#start, ended)
     this.#span?.end(ended)
     this.#retry += 1
   }
