@@ -1,7 +1,6 @@
 import type { AttemptEnd, AttemptStart } from '../contract/attempts.ts'
 import type { GenerationRecord } from '../contract/record.ts'
 import type { ArrivedRequest, SentReply } from '../contract/tracing.ts'
-import type { Usage } from '../contract/usage.ts'
 import type { Attributes } from './otlp.ts'
 
 /** OpenTelemetry's name of what a route does; undefined for a route that does not use a model. */
@@ -22,24 +21,26 @@ export type RequestFacts = {
 
 /** The attributes of a request's span: by OpenTelemetry's conventions for generative AI and HTTP. No texts of prompts or replies. */
 export function requestAttributes({ request, reply, operation, model, record }: RequestFacts): Attributes {
-  const { timings } = record ?? {}
+  const isUse = operation !== undefined
+  const { timings, usage } = record ?? {}
   return {
     'http.request.method': request.method,
     'http.route': request.route,
     'http.response.status_code': reply.status,
     'dragoman.key': request.key,
     'error.type': errorOf(reply, record),
-    ...(operation !== undefined && {
-      'gen_ai.operation.name': operation,
-      'gen_ai.provider.name': 'dragoman',
-      'gen_ai.request.model': reply.requestedModel?.slice(0, 200) ?? model,
-      'gen_ai.response.model': model,
-      'gen_ai.response.id': reply.replyId,
-      'gen_ai.response.finish_reasons': record?.finishReasons,
-      'gen_ai.response.time_to_first_chunk': seconds(timings?.firstTokenMs),
-      'dragoman.queue.duration': seconds(timings?.queueMs),
-      ...usageAttributes(record?.usage),
-    }),
+    'gen_ai.operation.name': operation,
+    'gen_ai.provider.name': isUse ? 'dragoman' : undefined,
+    'gen_ai.request.model': isUse ? (reply.requestedModel?.slice(0, 200) ?? model) : undefined,
+    'gen_ai.response.model': isUse ? model : undefined,
+    'gen_ai.response.id': isUse ? reply.replyId : undefined,
+    'gen_ai.response.finish_reasons': record?.finishReasons,
+    'gen_ai.response.time_to_first_chunk': seconds(timings?.firstTokenMs),
+    'dragoman.queue.duration': seconds(timings?.queueMs),
+    'gen_ai.usage.input_tokens': usage?.inputTokens,
+    'gen_ai.usage.output_tokens': usage?.outputTokens,
+    'gen_ai.usage.cache_read.input_tokens': usage?.cachedInputTokens,
+    'gen_ai.usage.reasoning.output_tokens': usage?.reasoningTokens,
   }
 }
 
@@ -47,6 +48,7 @@ export function requestAttributes({ request, reply, operation, model, record }: 
 export function attemptAttributes(operation: string | undefined, start: AttemptStart, end: AttemptEnd): Attributes {
   const [, host = start.server, port] = /^(.*?)(?::(\d+))?$/.exec(start.server) ?? []
   const status = /^\d{3}$/.test(end.error ?? '') ? Number(end.error) : undefined
+  const { usage } = end
   return {
     'gen_ai.operation.name': operation,
     'gen_ai.provider.name': start.kind,
@@ -58,17 +60,10 @@ export function attemptAttributes(operation: string | undefined, start: AttemptS
     'error.type': end.error,
     'gen_ai.response.finish_reasons': end.finishReasons,
     'gen_ai.response.time_to_first_chunk': seconds(end.firstChunkMs),
-    ...usageAttributes(end.usage),
-  }
-}
-
-function usageAttributes(usage: Usage | undefined): Attributes {
-  if (usage === undefined) return {}
-  return {
-    'gen_ai.usage.input_tokens': usage.inputTokens,
-    'gen_ai.usage.output_tokens': usage.outputTokens,
-    'gen_ai.usage.cache_read.input_tokens': usage.cachedInputTokens,
-    'gen_ai.usage.reasoning.output_tokens': usage.reasoningTokens,
+    'gen_ai.usage.input_tokens': usage?.inputTokens,
+    'gen_ai.usage.output_tokens': usage?.outputTokens,
+    'gen_ai.usage.cache_read.input_tokens': usage?.cachedInputTokens,
+    'gen_ai.usage.reasoning.output_tokens': usage?.reasoningTokens,
   }
 }
 

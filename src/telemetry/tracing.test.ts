@@ -207,14 +207,32 @@ test.each([
   expect(spans[0]?.name).toBe(name)
 })
 
+test('names with quotes stay what they are', () => {
+  const { begin, spans } = create()
+  const request = begin({
+    key: 'the "agent"',
+    parent: { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'x="1"' },
+  })
+  request.servedBy?.('a "model"')
+  request.replied({ ...answered, requestedModel: 'x\n"y"' })
+  const [span] = spans
+  expect(span).toMatchObject({ name: 'chat a "model"', traceState: 'x="1"' })
+  expect(attributesOf(span as OtlpSpan)).toMatchObject({ 'dragoman.key': 'the "agent"', 'gen_ai.request.model': 'x\n"y"' })
+})
+
 test('a batch names its service once', () => {
-  const { begin } = create()
-  begin()
-  const batch = JSON.parse(encodeBatch(['{"a":1}', '{"a":2}'], { resource: { 'service.name': 'gateway' }, version: '1.2.3' }))
+  const batch = JSON.parse(
+    encodeBatch(['{"a":1}', '{"a":2}'], { resource: { 'service.name': 'gateway', 'a "b"': 'c "d"' }, version: '1.2.3' }),
+  )
   expect(batch).toEqual({
     resourceSpans: [
       {
-        resource: { attributes: [{ key: 'service.name', value: { stringValue: 'gateway' } }] },
+        resource: {
+          attributes: [
+            { key: 'service.name', value: { stringValue: 'gateway' } },
+            { key: 'a "b"', value: { stringValue: 'c "d"' } },
+          ],
+        },
         scopeSpans: [{ scope: { name: 'dragoman', version: '1.2.3' }, spans: [{ a: 1 }, { a: 2 }] }],
       },
     ],

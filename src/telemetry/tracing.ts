@@ -103,7 +103,8 @@ class ServerSpan implements RequestSpan {
     const error = errorOf(reply, record)
     this.#deps.export(
       encodeSpan({
-        ...this.#place,
+        context: this.#place.context,
+        parentSpanId: this.#place.parentSpanId,
         tracestate: this.tracestate,
         name: operation === undefined ? `${method} ${route}` : `${operation} ${model ?? ''}`.trim(),
         kind: 'server',
