@@ -9,7 +9,7 @@ export type MovableAttempt = {
   readonly signal: AbortSignal
   /** The first token is here. */
   begun(): void
-  /** To be called once, whatever came of it. */
+  /** To be called once, at its end. */
   ended(): void
 }
 
@@ -39,8 +39,7 @@ type Deps = Pick<Replicas, 'hasUsable'> & Partial<Pick<Replicas, 'watch'>>
 
 /**
  * Watches an attempt: the request moves once from a replica that is lost to one that can be used, where its reply can be continued
- * or has not begun.
- * Auxiliary requests have a time limit of their own.
+ * or has not begun. Auxiliary requests have a time limit of their own.
  */
 export function beginAttempt(
   task: MovableTask,

@@ -14,7 +14,7 @@ import { Discoveries, type DiscoveryOptions, type KnownReplica } from './discove
 import { runCheck, startHealthChecks } from './health-check.ts'
 import { type MemberChange, Membership } from './membership.ts'
 import { type AcquireRequest, type EndpointReport, type Lease, type NoLease, Pool, type RequestOutcome } from './pool.ts'
-import { Shares, type WarmUp } from './shares.ts'
+import { Shares, type WarmUp } from './shares/shares.ts'
 import { Silence, type SilentRequest, type WatchedRequest } from './silence/silence.ts'
 
 type ReplicaOptions = Omit<DiscoveryOptions, 'onDiscovered' | 'endpoints'> & {

@@ -1,13 +1,17 @@
-import type { WatchedSet } from '../../../base/watched-set.ts'
-import type { EjectionReason } from '../../../contract/attempts.ts'
-import type { Endpoint } from '../transport/client.ts'
-import type { Pool } from './pool.ts'
+import type { WatchedSet } from '../../../../base/watched-set.ts'
+import type { EjectionReason } from '../../../../contract/attempts.ts'
+import type { Endpoint } from '../../transport/client.ts'
 
 /** A replica that is new or back begins with the share `from` of its weight, and has all of it after `ms`. */
 export type WarmUp = { readonly ms: number; readonly from: number }
 
 type SharesOptions = {
-  readonly pool: Pick<Pool<Endpoint>, 'setDraining' | 'setWeight' | 'stateOf'>
+  readonly pool: {
+    setDraining(id: string, isDraining: boolean, nowMs: number): void
+    setWeight(id: string, weight: number, nowMs: number): void
+    /** Of its breaker. */
+    stateOf(id: string, nowMs: number): 'closed' | 'open' | 'half-open'
+  }
   /** The ids of replicas that an operator has taken out of use. */
   readonly drains: WatchedSet<string>
   /** Undefined: none. */

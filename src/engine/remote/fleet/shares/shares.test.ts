@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { WatchedSet } from '../../../base/watched-set.ts'
-import { Pool } from './pool.ts'
+import { WatchedSet } from '../../../../base/watched-set.ts'
+import { Pool } from '../pool.ts'
 import { Shares, type WarmUp, warmUpShare } from './shares.ts'
 
 const slow: WarmUp = { ms: 30_000, from: 0.1 }
