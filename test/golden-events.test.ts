@@ -139,6 +139,12 @@ async function play(server: Server, dialect: GoldenDialect, scenario: Scenario):
 }
 
 function eventsOf(stream: string): unknown[] {
+  // A stream of Ollama's is lines of JSON.
+  if (stream.startsWith('{'))
+    return stream
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
   const lines = stream.split('\n').filter((line) => line.startsWith('data: ') && line !== 'data: [DONE]')
   return lines.map((line) => JSON.parse(line.slice('data: '.length)))
 }

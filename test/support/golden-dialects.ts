@@ -44,6 +44,18 @@ function hasDetail(value: unknown): void {
   expect(value).toMatchObject({ error: { detail: expect.any(String) } })
 }
 
+/** There is no public schema of Ollama's replies: this is what its clients read. */
+function isOllamaLine(value: unknown): void {
+  expect(value).toMatchObject({
+    model: 'default',
+    created_at: expect.stringMatching(/Z$/),
+    message: { role: 'assistant', content: expect.any(String) },
+    done: expect.any(Boolean),
+  })
+  const { done } = value as { readonly done: boolean }
+  if (done) expect(value).toMatchObject({ done_reason: expect.stringMatching(/^(stop|length)$/), eval_count: expect.any(Number) })
+}
+
 export const goldenDialects: readonly GoldenDialect[] = [
   {
     name: 'openai-chat',
@@ -126,6 +138,23 @@ export const goldenDialects: readonly GoldenDialect[] = [
       }),
     }),
   },
+  {
+    name: 'ollama',
+    path: '/api/chat',
+    hasCustomTools: false,
+    checkEvent: isOllamaLine,
+    checkReply: (reply) => {
+      isOllamaLine(reply)
+      expect(reply).toMatchObject({ done: true })
+    },
+    checkError: (error) => expect(error).toEqual({ error: expect.any(String) }),
+    body: (content, { stream, tool }) => ({
+      model: 'default',
+      messages: [{ role: 'user', content }],
+      stream,
+      ...(tool === 'function' && { tools: [{ type: 'function', function: { name: 'weather', description, parameters } }] }),
+    }),
+  },
 ]
 
 const ids = /\b(chatcmpl|msg|resp|rs|fc|ctc|cmp|call|toolu|req)[-_][0-9a-zA-Z]{8,}\b/g
@@ -148,5 +177,7 @@ export function withoutChance(text: string): string {
   })
   return named
     .replace(/"(created|created_at|completed_at|input_tokens|prompt_tokens|total_tokens)":\s?\d+/g, '"$1":0')
+    .replace(/"(\w+_duration|prompt_eval_count)":\s?\d+/g, '"$1":0')
+    .replace(/"created_at":\s?"[^"]+"/g, '"created_at":"0"')
     .replace(/("metric":\s?"(?:prompt|total)_tokens",\s*"value"):\s?\d+/g, '$1:0')
 }

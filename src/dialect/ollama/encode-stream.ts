@@ -1,6 +1,6 @@
 import type { StreamEncoder } from '../../contract/dialect.ts'
 import type { FinishReason, GeneratedToken, GenerationEvent } from '../../contract/event.ts'
-import { unreadableCall } from '../wire/call-input.ts'
+import { isReadable, unreadableCall } from '../wire/call-input.ts'
 import { toExactFrameJson } from '../wire/frame-json.ts'
 import { type Clock, encodeCall, encodeDoneReason, encodePiece, encodeTotals, type Piece } from './encode.ts'
 import { encodeOllamaError } from './errors.ts'
@@ -13,6 +13,8 @@ export function createLineEncoder(style: ReplyStyle, clock: Clock): StreamEncode
   let call: OpenCall | undefined
   let calls = 0
   let reason: FinishReason = 'stop'
+  /** The name of a call without arguments that can be told: a failure, unless the output ended in it. */
+  let broken: string | undefined
 
   function piece(given: Piece): string {
     const { text = '', thinking = '', calls: made = [], tokens = [] } = given
@@ -25,10 +27,17 @@ export function createLineEncoder(style: ReplyStyle, clock: Clock): StreamEncode
     if (call === undefined) return ''
     const { tokens, ...complete } = call
     call = undefined
-    return piece({ calls: [encodeCall(complete, calls++)], tokens })
+    const made = isReadable(complete.input) ? encodeCall(complete, calls++) : undefined
+    if (made === undefined) broken = complete.name
+    return piece({ ...(made !== undefined && { calls: [made] }), tokens })
   }
 
   function encode(event: GenerationEvent): string {
+    if (broken !== undefined && !isOfEnd(event)) throw unreadableCall(broken)
+    return encodeNext(event)
+  }
+
+  function encodeNext(event: GenerationEvent): string {
     switch (event.type) {
       case 'text-delta':
       case 'refusal-delta':
@@ -47,11 +56,13 @@ export function createLineEncoder(style: ReplyStyle, clock: Clock): StreamEncode
         }
         return ''
       case 'tool-call-end':
-        if (event.state === 'unparseable' && call !== undefined) throw unreadableCall(call.name)
         return endCall()
-      case 'finish':
+      case 'finish': {
+        const ended = endCall()
         reason = event.reason
-        return endCall()
+        if (broken !== undefined && encodeDoneReason(reason, style) !== 'length') throw unreadableCall(broken)
+        return ended
+      }
       case 'usage':
         return line({
           ...encodePiece({}, style, clock.wallMs()),
@@ -76,6 +87,11 @@ export function createLineEncoder(style: ReplyStyle, clock: Clock): StreamEncode
   }
 
   return { encode }
+}
+
+/** What may follow a call that the end of the output has cut. */
+function isOfEnd({ type }: GenerationEvent): boolean {
+  return type === 'finish' || type === 'usage' || type === 'error' || type === 'tool-call-end'
 }
 
 function withTokens({ tokens }: { readonly tokens?: readonly GeneratedToken[] }): Pick<Piece, 'tokens'> {

@@ -107,6 +107,23 @@ describe('a chat', () => {
     await expect(whole(broken)).rejects.toMatchObject({ code: 'invalid-output' })
   })
 
+  test('that ends in a call leaves it out, and says length', async () => {
+    const cut = [start, text('I look.'), ...call('c', '{"a":'), { ...finish, reason: 'length' as const }, ended()]
+    expect(lines(cut)).toMatchObject([
+      { message: { content: 'I look.' } },
+      // Its tokens.
+      { ...message({}), logprobs: [{ token: '<' }, { token: '>' }] },
+      { ...message({}), done_reason: 'length' },
+    ])
+    expect(await whole(cut)).toMatchObject({ ...message({ content: 'I look.' }), done_reason: 'length' })
+  })
+
+  test('with a broken call before something else is an error', () => {
+    expect(() => stream([start, ...call('c', '{"a":'), text('more')])).toThrow(
+      expect.objectContaining({ code: 'invalid-output' }),
+    )
+  })
+
   test.each([
     ['length', 'length'],
     ['context-full', 'length'],

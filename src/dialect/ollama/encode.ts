@@ -3,7 +3,7 @@ import type { FinishReason, GeneratedToken, Timings, Usage } from '../../contrac
 import type { OutputPart } from '../../contract/request.ts'
 import type { GenerationResult } from '../../contract/result.ts'
 import { toWireLogprob } from '../openai/wire-logprob.ts'
-import { callObject } from '../wire/call-input.ts'
+import { callObject, isReadable } from '../wire/call-input.ts'
 import type { ReplyStyle } from './style.ts'
 
 /** A truncated answer is never one that stopped by itself. */
@@ -67,10 +67,14 @@ export function encodeResult({ choices, usage, timings }: GenerationResult, styl
   const [choice] = choices
   if (choice === undefined) throw new Error('a reply needs one choice')
   const { parts, finish, tokens } = choice
+  const reason = encodeDoneReason(finish.reason, style)
+  const last = parts.at(-1)
+  // The output ended in a call, whose arguments are no object then: the end says so.
+  const isCut = reason === 'length' && last?.type === 'tool-call' && !isReadable(last.input)
   return {
-    ...encodePiece(style.isEmpty ? {} : { ...shownOf(parts, style), tokens }, style, clock.wallMs()),
+    ...encodePiece(style.isEmpty ? {} : { ...shownOf(isCut ? parts.slice(0, -1) : parts, style), tokens }, style, clock.wallMs()),
     done: true,
-    done_reason: encodeDoneReason(finish.reason, style),
+    done_reason: reason,
     ...encodeTotals({ usage, timings }, clock),
   }
 }

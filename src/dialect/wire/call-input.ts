@@ -12,15 +12,23 @@ export function callInput(given: string | object | null | undefined): string {
 
 /** The arguments of a call as an object, with the digits that the model wrote. Throws `invalid-output` for what is no object. */
 export function callObject(name: string, input: string): object {
-  let value: unknown
+  const value = parseObject(input)
+  if (value === undefined) throw unreadableCall(name)
+  return losesDigits(input) ? new RawJson(input) : value
+}
+
+export function isReadable(input: string): boolean {
+  return parseObject(input) !== undefined
+}
+
+function parseObject(input: string): object | undefined {
   try {
-    value = JSON.parse(input === '' ? '{}' : input)
+    const value: unknown = JSON.parse(input === '' ? '{}' : input)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
   } catch {
     // What the model wrote is no JSON.
-    throw unreadableCall(name)
+    return undefined
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw unreadableCall(name)
-  return losesDigits(input) ? new RawJson(input) : value
 }
 
 /** The failure of a call whose arguments cannot be told to the client. */
