@@ -1,4 +1,4 @@
-import { type ReferenceTable, refused } from './row.ts'
+import type { ReferenceTable } from './row.ts'
 
 const chat = { messages: [{ role: 'user', content: 'hello' }] }
 
@@ -169,23 +169,20 @@ export const tabbyTable: ReferenceTable = {
         { call: 'POST /v1/sampling/override/switch', body: { preset: 'zzz' }, status: 400, reply: /no preset/ },
       ],
     },
-    refused(
-      "KoboldAI's API (/api/v1, /api/latest, /api/extra)",
-      'an optional server there; the reply names the route to use',
-      [
-        'POST /api/v1/generate',
-        'POST /api/latest/generate',
-        'POST /api/extra/generate/stream',
-        'POST /api/extra/abort',
-        'POST /api/extra/generate/check',
-        'POST /api/extra/tokencount',
-        'GET /api/v1/model',
-        'GET /api/v1/info/version',
-        'GET /api/extra/version',
-        'GET /api/v1/config/max_context_length',
+    {
+      what: "KoboldAI's API (/api/v1, /api/latest, /api/extra)",
+      outcome: 'served',
+      note: 'generates, streams, counts and aborts; `POST /api/extra/generate/check` is refused',
+      probes: [
+        { call: 'POST /api/v1/generate', body: { prompt: 'a' }, reply: /"results":\[\{"text":/ },
+        { call: 'GET /api/latest/model', reply: /"result":"koboldcpp\// },
+        { call: 'GET /api/v1/config/max_context_length', reply: /"value":\d/ },
+        { call: 'GET /api/extra/version', reply: /"result":"KoboldCpp"/ },
+        { call: 'POST /api/extra/tokencount', body: { prompt: 'ab' }, reply: /"value":2/ },
+        { call: 'POST /api/extra/abort', body: {}, reply: /"success":false/ },
+        { call: 'POST /api/extra/generate/check', body: {}, status: 404, reply: /there is no route/ },
       ],
-      /"detail":"there is no route .*use (POST|GET) \/v1|POST \/api\/inference\/cancel/,
-    ),
+    },
     {
       what: 'a busy port: the next one',
       outcome: 'mapped',
