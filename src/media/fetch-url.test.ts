@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { privateUrls } from '../../test/support/upstream/private-addresses.ts'
 import { AppError } from '../contract/errors.ts'
 import { isAllowedAddress, parseBlock } from './address.ts'
@@ -127,16 +127,11 @@ test('a name that does not exist and one of a private address get the same error
 })
 
 test('a proxy of the environment is not used', async () => {
-  const before = { ...process.env }
-  try {
-    for (const name of ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'all_proxy'])
-      process.env[name] = `http://127.0.0.1:${target.port}`
-    process.env.NODE_USE_ENV_PROXY = '1'
-    expect((await fetch(urlOf())).bytes.toString()).toBe('picture')
-    expect(target.hits()).toBe(0)
-  } finally {
-    process.env = before
-  }
+  onTestFinished(() => void vi.unstubAllEnvs())
+  for (const name of ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'all_proxy']) vi.stubEnv(name, `http://127.0.0.1:${target.port}`)
+  vi.stubEnv('NODE_USE_ENV_PROXY', '1')
+  expect((await fetch(urlOf())).bytes.toString()).toBe('picture')
+  expect(target.hits()).toBe(0)
 })
 
 describe('redirects', () => {

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { stubEngine } from '../../../test/support/upstream/stub-engine.ts'
 import { createDragoman } from '../create-dragoman.ts'
 
@@ -59,9 +59,9 @@ async function open(keys: readonly string[]) {
 
 test('what is sealed for one key is opened for this key or one of its name, after a restart too, and for no other caller', async () => {
   const home = await mkdtemp(join(tmpdir(), 'dragoman-sealed-'))
-  process.env.DRAGOMAN_HOME = home
+  vi.stubEnv('DRAGOMAN_HOME', home)
   onTestFinished(async () => {
-    delete process.env.DRAGOMAN_HOME
+    vi.unstubAllEnvs()
     await rm(home, { recursive: true })
   })
   const [first, restarted, keyless] = [await open(['a', 'b']), await open(['a-changed', 'b']), await open([])]
