@@ -394,6 +394,47 @@ test('in any sequence no open replica is chosen, there is at most one trial, and
   )
 })
 
+const change = fc.record({
+  type: fc.constantFrom('acquire', 'acquire', 'acquire', 'release', 'add', 'remove', 'drain', 'use', 'weight'),
+  id: fc.constantFrom('0', '1', '2', '3', '4'),
+  outcome,
+  index: fc.nat(20),
+  tokens: fc.nat(5000),
+  waitMs: fc.constantFrom(0, 1, 1000, 31_000),
+})
+
+test('after any change of the set, the least loaded that may be used is chosen, and leases of those that left end as usual', () => {
+  fc.assert(
+    fc.property(fc.array(change, { maxLength: 80 }), (changes) => {
+      const pool = createPool([1, 2])
+      const leases: Lease<PoolEndpoint>[] = []
+      let nowMs = 0
+      for (const { type, id, outcome, index, tokens, waitMs } of changes) {
+        nowMs += waitMs
+        const usable = pool.describe(nowMs).filter(({ retryAtMs, isDraining }) => retryAtMs === undefined && isDraining !== true)
+        const lease = leases[index % Math.max(1, leases.length)]
+        if (type === 'acquire') {
+          const taken = pool.acquire({ nowMs, tokens, affinityKeys: [] })
+          if (taken.type === 'lease') leases.push(taken)
+          if (usable.length === 0) continue
+          const loads = new Map(usable.map((report) => [report.id, report.outstandingTokens / report.weight]))
+          expect(taken.type === 'lease' && loads.get(taken.endpoint.id)).toBe(Math.min(...loads.values()))
+        } else if (type === 'release' && lease !== undefined) {
+          leases.splice(leases.indexOf(lease), 1)
+          lease.release(outcome, nowMs)
+        } else if (type === 'add' && !pool.has(id)) pool.add(endpoint(id), nowMs)
+        else if (type === 'remove') pool.remove(id, nowMs)
+        else if (type === 'drain' || type === 'use') pool.setDraining(id, type === 'drain', nowMs)
+        else if (type === 'weight') pool.setWeight(id, 0.1 + index, nowMs)
+        expect(pool.hasUsable(nowMs)).toBe(pool.describe(nowMs).some((report) => pool.isUsable(report.id, nowMs)))
+      }
+      for (const lease of leases) lease.release(ok, nowMs)
+      expect(pool.describe(nowMs).every((report) => report.activeRequests === 0 && report.outstandingTokens === 0)).toBe(true)
+    }),
+    { numRuns: 500 },
+  )
+})
+
 function createPool(weights: number[], affinity: AffinityOptions = {}) {
   return new Pool(
     weights.map((weight, index) => endpoint(`${index}`, weight)),
