@@ -21,8 +21,6 @@ export type TracingDeps = {
 export function createTracing(deps: TracingDeps): Tracing {
   return {
     begin: (request) => {
-      // It asks about a model, again and again, and has it do nothing.
-      if (request.method === 'GET') return undefined
       const sent = request.parent === undefined ? undefined : parseTraceparent(request.parent.traceparent)
       const context = newContext(sent)
       if (!isSampled(deps.sampler, context.traceId, sent)) return undefined

@@ -1,6 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { type RunningApp, startApp } from '../../../test/support/http/app.ts'
 import { startCollector } from '../../../test/support/http/collector.ts'
+import { openSocket } from '../../../test/support/http/responses-socket.ts'
 
 /** What spans may say. Of these, a caller writes only the name of a model. */
 const allowed = [
@@ -92,12 +93,26 @@ test('requests of every protocol are recorded; those that their caller does not 
   await post(`${behind.url}/v1/messages`, { ...chat('scripted'), max_tokens: 9 })
   await post(`${behind.url}/v1/completions`, { model: 'scripted', prompt: secret })
   await post(`${behind.url}/v1/chat/completions`, chat('nobody'))
+  await post(`${front.url}/v1/embeddings`, { model: 'chained', input: secret })
+  await fetch(`${behind.url}/v1/models`)
+  const socket = await openSocket(Number(new URL(behind.url).port))
+  socket.send({ model: 'scripted', input: secret })
+  await socket.event(({ type }) => type === 'response.completed')
   await Promise.all(apps.splice(0).map((app) => app.close()))
   const names = collector.spans().map(({ name, attributes }) => {
     const error = attributes.find(({ key }) => key === 'error.type')
     return error === undefined ? name : `${name}: ${Object.values(error.value)[0]}`
   })
-  expect(names.sort()).toEqual(['chat scripted', 'chat scripted', 'chat: 404', 'text_completion scripted'])
+  expect(names.sort()).toEqual([
+    'chat scripted',
+    'chat scripted',
+    'chat scripted',
+    'chat: 404',
+    'embeddings chained',
+    'embeddings scripted',
+    'embeddings scripted',
+    'text_completion scripted',
+  ])
   await collector.close()
 })
 
