@@ -122,13 +122,13 @@ function createEmbedding(deps: ServerDeps, decode: (body: unknown) => DecodedEmb
     const run = async (caller: CallerContext) => {
       const model = await deps.findModel(request.model, principal)
       const startedMs = deps.now()
+      const durations = (loadMs: number) => ({ totalMs: deps.now() - startedMs, loadMs })
       try {
-        if (request.inputs.length === 0) {
-          await loadFor(model, caller)
-          return encode({ model: model.id, vectors: [], inputTokens: 0 }, { totalMs: deps.now() - startedMs, loadMs: 0 })
-        }
-        const result = await embed(request, { ...caller, model })
-        return encode(result, { totalMs: deps.now() - startedMs, loadMs: 0 })
+        const isLoaded = model.engine.state.type === 'ready'
+        if (!isLoaded) await loadFor(model, caller)
+        const loadMs = isLoaded ? 0 : deps.now() - startedMs
+        if (request.inputs.length === 0) return encode({ model: model.id, vectors: [], inputTokens: 0 }, durations(loadMs))
+        return encode(await embed(request, { ...caller, model }), durations(loadMs))
       } finally {
         if (mayKeep && keepAliveMs !== undefined) model.resident?.keepFor(keepAliveMs)
       }

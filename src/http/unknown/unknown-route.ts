@@ -25,7 +25,7 @@ export function createUnknownRoute({ served, isOneOfSeveral, paths }: Known) {
     if (instead !== undefined) return new AppError('route-not-found', `${sent}: ${instead}`)
     const nearest = nearestRoute(path, paths())
     if (nearest !== undefined) return new AppError('route-not-found', `${sent}; did you mean ${nearest}?`)
-    return new AppError('route-not-found', path.startsWith('/api/') ? `${sent}: ${openaiInstead}` : sent)
+    return new AppError('route-not-found', /^\/api\/(?!inference\/)/.test(path) ? `${sent}: ${openaiInstead}` : sent)
   }
 }
 
