@@ -1,4 +1,5 @@
 import { type Emit, inTurn, WatchedEmit } from '../../base/emit.ts'
+import { orAborted } from '../../base/time-limit.ts'
 import type { CallOrigin } from '../../contract/call-origin.ts'
 import type { CallerKeys } from '../../contract/caller-keys.ts'
 import { AppError } from '../../contract/errors.ts'
@@ -203,7 +204,10 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
     const { body: reply } = await this.#deps.client.stream(replica.endpoint, sent, replica.signal)
     this.#reply = reply
     let hasToken = false
+    let emitting: Promise<void> | undefined
     const take = (value: unknown) => {
+      // A request that has moved reads the same text from another replica: what is left of these bytes is not for it.
+      replica.signal.throwIfAborted()
       const events = reader.read(value)
       // Progress reports of a prompt count, too.
       replica.confirm()
@@ -211,7 +215,8 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
         hasToken = true
         replica.begun()
       }
-      return inTurn(events, this.#emitWanted)
+      emitting = inTurn(events, this.#emitWanted)
+      return emitting
     }
     try {
       return await readStream(reply, take, () => reader.isCut)
@@ -220,6 +225,8 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
       if (this.signal.aborted || !(error instanceof UpstreamError) || !reader.isFinished) throw error
       return { saidDone: false }
     } finally {
+      // What was read counts as received, so the next replica's text comes after it.
+      if (emitting !== undefined && !this.signal.aborted) await orAborted(emitting, this.signal).catch(() => undefined)
       if (reply.lateEvents > 0 && this.signal.aborted) this.#sink.onTokensAfterCancel(reply.lateEvents)
     }
   }
