@@ -77,10 +77,11 @@ const constraints: readonly Constraint[] = [
     holds: isCall,
   },
 ]
+/** Whole first: the head of a stream that waits for its model to load does not say yet how the output is constrained. */
 const modes = [
   { thinking: true, stream: false },
-  { thinking: true, stream: true },
   { thinking: false, stream: false },
+  { thinking: true, stream: true },
   { thinking: false, stream: true },
 ] as const
 /** Whole with thinking and streamed without, or the other way: in each second row, real models take as long as they think. */
