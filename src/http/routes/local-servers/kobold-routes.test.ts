@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createTestServer } from '../../../test/support/http/test-server.ts'
-import { createFakeEngine } from '../../engine/fake/engine.ts'
+import { createTestServer } from '../../../../test/support/http/test-server.ts'
+import { createFakeEngine } from '../../../engine/fake/engine.ts'
 
 let app: FastifyInstance
 beforeAll(() => {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { AppError } from '../../contract/errors.ts'
-import { countTokens } from '../../core/uses/count-tokens.ts'
-import { decodeChat } from '../../dialect/openai-chat/decode.ts'
-import { unslothGenerate } from '../../dialect/unsloth/dialect.ts'
+import { AppError } from '../../../contract/errors.ts'
+import { countTokens } from '../../../core/uses/count-tokens.ts'
+import { decodeChat } from '../../../dialect/openai-chat/decode.ts'
+import { unslothGenerate } from '../../../dialect/unsloth/dialect.ts'
 import {
   encodeActive,
   encodeFound,
@@ -11,18 +11,18 @@ import {
   encodeProgress,
   encodeStatus,
   encodeUnslothError,
-} from '../../dialect/unsloth/replies.ts'
-import { decodeLoad, decodeUnload, decodeValidate, nameLoadField } from '../../dialect/unsloth/requests.ts'
-import { callerOf } from '../access/caller.ts'
-import { takeRequiredBody } from '../body/take-body.ts'
-import { encodeFields } from '../reply/reply-headers.ts'
-import { conversationOf } from '../run/conversation.ts'
-import { defaultModelName, withModel } from '../run/default-model.ts'
-import type { ServerDeps } from '../run/deps.ts'
-import { type CallerContext, openRun } from '../run/open-run.ts'
-import { createCallHandler } from '../run/serve-call.ts'
-import { createDialectHandler } from '../run/serve-dialect.ts'
-import { cancelEverywhere } from './routes-cancel.ts'
+} from '../../../dialect/unsloth/replies.ts'
+import { decodeLoad, decodeUnload, decodeValidate, nameLoadField } from '../../../dialect/unsloth/requests.ts'
+import { callerOf } from '../../access/caller.ts'
+import { takeRequiredBody } from '../../body/take-body.ts'
+import { encodeFields } from '../../reply/reply-headers.ts'
+import { conversationOf } from '../../run/conversation.ts'
+import { defaultModelName, withModel } from '../../run/default-model.ts'
+import type { ServerDeps } from '../../run/deps.ts'
+import { type CallerContext, openRun } from '../../run/open-run.ts'
+import { createCallHandler } from '../../run/serve-call.ts'
+import { createDialectHandler } from '../../run/serve-dialect.ts'
+import { cancelEverywhere } from '../routes-cancel.ts'
 
 /** Unsloth's routes for loading models; its routes for generating are those of the other protocols. */
 export function addUnslothRoutes(app: FastifyInstance, deps: ServerDeps): void {

@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { startApp, until } from '../../../test/support/http/app.ts'
-import { type LoadingApp, startLoadingApp } from '../../../test/support/http/loading-app.ts'
-import { openHub } from '../../../test/support/upstream/hub.ts'
+import { startApp, until } from '../../../../test/support/http/app.ts'
+import { type LoadingApp, startLoadingApp } from '../../../../test/support/http/loading-app.ts'
+import { openHub } from '../../../../test/support/upstream/hub.ts'
 
 let app: LoadingApp
 beforeEach(async () => {

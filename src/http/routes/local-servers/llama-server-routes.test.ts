@@ -1,12 +1,12 @@
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createTestServer } from '../../../test/support/http/test-server.ts'
-import { playingEngine, shortUsage, stubEngine } from '../../../test/support/upstream/stub-engine.ts'
-import type { Engine } from '../../contract/engine.ts'
-import { createFakeEngine } from '../../engine/fake/engine.ts'
+import { createTestServer } from '../../../../test/support/http/test-server.ts'
+import { playingEngine, shortUsage, stubEngine } from '../../../../test/support/upstream/stub-engine.ts'
+import type { Engine } from '../../../contract/engine.ts'
+import { createFakeEngine } from '../../../engine/fake/engine.ts'
 
-const chatTemplate = fileURLToPath(new URL('../../dialect/openai-chat/__fixtures__/hermes.jinja', import.meta.url))
+const chatTemplate = fileURLToPath(new URL('../../../dialect/openai-chat/__fixtures__/hermes.jinja', import.meta.url))
 let app: FastifyInstance
 beforeAll(() => {
   app = createTestServer({ engine: createFakeEngine({ script: 'from-request', contextLength: 1000 }) }).app

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { AppError } from '../../contract/errors.ts'
-import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
-import { encodeLmStudioModel } from '../../dialect/openai/lm-studio-models.ts'
-import { callerOf } from '../access/caller.ts'
-import { defaultModelName } from '../run/default-model.ts'
-import type { ModelSummary, ServerDeps } from '../run/deps.ts'
+import { AppError } from '../../../contract/errors.ts'
+import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
+import { encodeLmStudioModel } from '../../../dialect/openai/lm-studio-models.ts'
+import { callerOf } from '../../access/caller.ts'
+import { defaultModelName } from '../../run/default-model.ts'
+import type { ModelSummary, ServerDeps } from '../../run/deps.ts'
 
 /** The lists of LM Studio and text-generation-webui, which their clients ask before they use OpenAI's routes. */
 export function addOtherLists(app: FastifyInstance, deps: ServerDeps): void {

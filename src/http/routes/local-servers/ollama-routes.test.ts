@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type RunningApp, startApp } from '../../../test/support/http/app.ts'
-import { openTestServer, receive, sendChat } from '../../../test/support/http/test-server.ts'
-import type { Resident } from '../../contract/residency.ts'
-import { FairScheduler } from '../../core/schedule/fair-scheduler.ts'
-import { createFakeEngine } from '../../engine/fake/engine.ts'
-import { builtinModel } from '../../registry/names/builtin-model.ts'
+import { type RunningApp, startApp } from '../../../../test/support/http/app.ts'
+import { openTestServer, receive, sendChat } from '../../../../test/support/http/test-server.ts'
+import type { Resident } from '../../../contract/residency.ts'
+import { FairScheduler } from '../../../core/schedule/fair-scheduler.ts'
+import { createFakeEngine } from '../../../engine/fake/engine.ts'
+import { builtinModel } from '../../../registry/names/builtin-model.ts'
 
 let app: RunningApp
 beforeAll(async () => {

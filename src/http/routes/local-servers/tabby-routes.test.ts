@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type RunningApp, startApp } from '../../../test/support/http/app.ts'
+import { type RunningApp, startApp } from '../../../../test/support/http/app.ts'
 
 let app: RunningApp
 let templates: string
