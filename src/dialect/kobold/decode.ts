@@ -43,5 +43,9 @@ export function decodeKobold(body: unknown, id: string): Pick<DecodedCompletion,
     },
     id,
   )
-  return { requests, ignored, nameOf }
+  // Its callers write the template's part themselves.
+  const [request] = requests
+  const { prompt } = request
+  const whole = prompt.type === 'text' ? { ...request, prompt: { ...prompt, readsControlTokens: true as const } } : request
+  return { requests: [whole], ignored, nameOf }
 }

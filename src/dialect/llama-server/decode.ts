@@ -118,6 +118,9 @@ const samplerLetters: Readonly<Record<string, string>> = {
   t: 'temperature',
 }
 
+/** Its callers write the template's part themselves. */
 function toPrompt(prompt: string | readonly number[]): Prompt {
-  return typeof prompt === 'string' ? { type: 'text', text: prompt } : { type: 'tokens', tokens: prompt }
+  return typeof prompt === 'string'
+    ? { type: 'text', text: prompt, readsControlTokens: true }
+    : { type: 'tokens', tokens: prompt }
 }

@@ -1,9 +1,11 @@
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { decodeNow } from '../../../../test/support/decode-now.ts'
 import { createTestServer } from '../../../../test/support/http/test-server.ts'
 import { playingEngine, shortUsage, stubEngine } from '../../../../test/support/upstream/stub-engine.ts'
 import type { Engine } from '../../../contract/engine.ts'
+import { llamaCompletion } from '../../../dialect/llama-server/dialect.ts'
 import { createFakeEngine } from '../../../engine/fake/engine.ts'
 
 const chatTemplate = fileURLToPath(new URL('../../../dialect/openai-chat/__fixtures__/hermes.jinja', import.meta.url))
@@ -22,6 +24,11 @@ const get = async (url: string) => (await app.inject({ method: 'GET', url })).js
 const framesOf = (text: string) => text.split('\n\n').flatMap((frame) => (frame === '' ? [] : [JSON.parse(frame.slice(6))]))
 
 describe('POST /completion', () => {
+  test('a prompt has its control tokens, since its caller renders the template', () => {
+    const { requests } = decodeNow(llamaCompletion, { model: 'm', prompt: '<|im_start|>user' })
+    expect(requests[0].prompt).toEqual({ type: 'text', text: '<|im_start|>user', readsControlTokens: true })
+  })
+
   test('a reply has the text, why it ended, and its times', async () => {
     const { status, json } = await post('/completion', { prompt: 'one two', n_predict: 50 })
     expect(status).toBe(200)
