@@ -161,7 +161,7 @@ export const unslothTable: ReferenceTable = {
       outcome: 'served',
       note: '404 with `detail`',
       probes: [
-        { call: 'GET /api/inference/zzz', status: 404, reply: /^\{"detail":"there is no route GET \/api\/inference\/zzz:/ },
+        { call: 'GET /api/inference/zzz', status: 404, reply: /^\{"detail":"there is no route GET \/api\/inference\/zzz[":]/ },
       ],
     },
   ],
