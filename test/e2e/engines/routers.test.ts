@@ -144,19 +144,19 @@ describe.skipIf(routersHint !== undefined)(`routers over two scripted Dragomans$
     })
 
     test.sequential.each([
-      { status: 500, ours: 1 },
-      { status: 503, ours: 1 },
-      { status: 400, ours: 1 },
-      { status: 503, retryAfter: '1', ours: 2 },
-      { status: 429, retryAfter: '1', ours: 2 },
-    ])('of %j, the router is asked as often, and tries its engines so', async ({ ours, ...script }) => {
+      { status: 500 },
+      { status: 503 },
+      { status: 400 },
+      { status: 503, retryAfter: '1' },
+      { status: 429, retryAfter: '1' },
+    ])('of %j, only the router tries its engines again', async (script) => {
       forget()
       const alone = await post(rig().router, { model: 'tiny', messages: asking(script) })
       expect(alone.status).toBe(script.status)
       const own = arrived().length
       forget()
       const through = await post(app, { model: name, messages: asking(script) })
-      expect(arrived()).toHaveLength(ours * own)
+      expect(arrived()).toHaveLength(own)
       expect(through.json.error.message).toContain('as asked')
       if (script.status === 500 || script.status === 400) return
       expect([through.status, through.headers.get('retry-after')]).toEqual([script.status, '1'])

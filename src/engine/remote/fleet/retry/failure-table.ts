@@ -58,8 +58,7 @@ export const failureTable = {
     breaker: 'busy',
     attempts: 4,
     continues: true,
-    // Where it says when, and that is soon.
-    atRouter: 'again',
+    atRouter: 'elsewhere',
     isAnswer: true,
   },
   failed: { ...serverOrRequest, when: '408, 425, 500, 502, 504 and other 5xx', isAnswer: true },

@@ -75,7 +75,6 @@ const longAttemptMs = 10_000
 const retryForMs = 60_000
 const maxWaitMs = 15_000
 const firstDelayMs = 100
-const maxRouterWaitMs = 5000
 const routerBackMs = 1000
 const maxDelayMs = 5000
 const giveUp: Decision = { type: 'give-up' }
@@ -164,13 +163,15 @@ function decideOnFailure(state: RetryState, attempt: Failed, { fleet, nowMs, ran
   return { type: 'try-again', delayMs, state }
 }
 
-/** A router has tried several servers already: a second attempt is for what kept the request from them, or was to pass soon. */
+/**
+ * A router has tried several servers already, and would try them all again: a second attempt is for what kept the request from them. The client
+ * repeats a request that met their load, when it is told to.
+ */
 function mayTryRouter(
-  { row: { atRouter, breaker }, retryAfterMs = Number.POSITIVE_INFINITY }: Failed,
+  { row: { atRouter } }: Failed,
   { failures, hasAlternative }: Pick<DelayOptions, 'failures' | 'hasAlternative'>,
 ): boolean {
   if (failures > 1 || atRouter === undefined) return false
-  if (breaker === 'busy') return retryAfterMs <= maxRouterWaitMs
   return atRouter === 'again' || hasAlternative
 }
 
