@@ -106,7 +106,10 @@ export class SseWriter {
     }
     for (let start = 0; start < text.length; ) {
       const end = text.indexOf('\n', start) + 1 || text.length
+      // Node 26 joins what is written in one tick, unless it is corked.
+      raw.cork()
       raw.write(text.slice(start, end))
+      raw.uncork()
       start = end
     }
   }

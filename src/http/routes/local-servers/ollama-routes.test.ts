@@ -1,7 +1,8 @@
-import { once } from 'node:events'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../../../../test/support/http/app.ts'
-import { openTestServer, receive, sendChat } from '../../../../test/support/http/test-server.ts'
+import { openTestServer } from '../../../../test/support/http/test-server.ts'
 import type { Resident } from '../../../contract/residency.ts'
 import { FairScheduler } from '../../../core/schedule/fair-scheduler.ts'
 import { createFakeEngine } from '../../../engine/fake/engine.ts'
@@ -108,11 +109,14 @@ describe('a chat', () => {
 test('each line of a stream is a chunk of its own', async () => {
   const { listen } = openTestServer({ engine: createFakeEngine({ script: 'from-request' }) })
   const body = JSON.stringify({ model: 'default', messages: [{ role: 'user', content: 'one two three four' }] })
-  const reply = await receive(sendChat(await listen(), body, { path: '/api/chat' }))
-  const chunks: string[] = []
-  // An iterator would join what has arrived.
-  reply.on('data', (chunk) => void chunks.push(String(chunk)))
-  await once(reply, 'end')
+  // Node's client joins what has arrived.
+  const socket = connect(await listen(), '127.0.0.1')
+  const head = 'POST /api/chat HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\nconnection: close\r\n'
+  socket.end(`${head}content-length: ${body.length}\r\n\r\n${body}`)
+  const sent = await text(socket)
+  const framed = sent.slice(sent.indexOf('\r\n\r\n') + 4)
+  // A length, and as much text.
+  const chunks = framed.split('\r\n').filter((part, index) => index % 2 === 1 && part !== '')
   expect(chunks.length).toBeGreaterThan(3)
   for (const chunk of chunks) expect(chunk.indexOf('\n')).toBe(chunk.length - 1)
 })
