@@ -31,8 +31,9 @@ beforeAll(() => {
 })
 afterAll(() => app.close())
 
-describe('requests of real clients are answered as they need it', () => {
-  test.each(names)('%s', async (name) => {
+describe.skipIf(names.length === 0)('requests of real clients are answered as they need it', () => {
+  // A suite needs a test, also where it is skipped.
+  test.each(names.length === 0 ? ['none'] : names)('%s', async (name) => {
     const { method, path, headers, body } = read(name) as Recorded
     const isAbsent = absent.some((start) => path.startsWith(start))
     const payload = body === null ? {} : { payload: JSON.stringify(body).replaceAll(/"example-model(:latest)?"/g, '"default"') }
