@@ -1,14 +1,26 @@
+import { outputLimits } from '../openai/decode-common.ts'
 import { type DecodedCompletion, decodeCompletion } from '../openai-completions/decode.ts'
-import { checkFields, indexFields } from '../wire/field-table.ts'
+import { completionRequestSchema } from '../openai-completions/schema.ts'
+import { checkFields, indexFields, spellings } from '../wire/field-table.ts'
 import { looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
-import { anyNumber, flag, limitFrom, nonEmptyText, text } from '../wire/wire-types.ts'
-import { ownFields } from './fields.ts'
+import { anyNumber, flag, text } from '../wire/wire-types.ts'
+import { absentFields, koboldFields, ownFields } from './fields.ts'
 
-const ownSchema = looseObject({
-  model: nonEmptyText,
+const {
+  stream: _,
+  stream_options: __,
+  echo: ___,
+  suffix: ____,
+  logprobs: _____,
+  n_probs: ______,
+  ...shared
+} = completionRequestSchema.shape
+
+/** The body of `generate`. */
+export const koboldSchema = looseObject({
+  ...shared,
   prompt: text,
-  max_length: limitFrom(1).nullish(),
   memory: text,
   singleline: flag,
   use_default_badwordsids: flag,
@@ -21,25 +33,23 @@ const ownSchema = looseObject({
   gui_settings: flag,
   quiet: flag,
 })
-const ownIndex = indexFields(ownFields)
-const ownNames = ['memory', 'singleline', 'use_default_badwordsids', 'max_length', 'stop_sequence', ...ownIndex.keys()]
+const fieldIndex = indexFields(koboldFields)
+const readHere = new Set([...ownFields.flatMap(spellings), ...absentFields])
 /** KoboldAI's. */
-const defaultLength = 100
+export const defaultLength = 100
 
 /** A body of KoboldAI's `generate`, read as a completion. Throws as `decodeCompletion`. */
 export function decodeKobold(body: unknown, id: string): Pick<DecodedCompletion, 'requests' | 'ignored' | 'nameOf'> {
-  const wire = validate(ownSchema, body, ownIndex)
-  checkFields(ownIndex, Object.fromEntries(Object.entries(wire).filter(([name]) => ownIndex.has(name))))
-  const { memory, singleline, use_default_badwordsids: ignoresEnd, max_length, ...given } = wire
-  const stops = [wire.stop_sequence ?? []].flat()
-  const rest = Object.fromEntries(Object.entries(given).filter(([name]) => !ownNames.includes(name)))
+  const wire = validate(koboldSchema, body, fieldIndex)
+  const unknown = checkFields(fieldIndex, wire)
+  const given = Object.fromEntries(Object.entries(wire).filter(([name, value]) => !readHere.has(name) && value !== null))
   const { requests, ignored, nameOf } = decodeCompletion(
     {
-      ...rest,
-      prompt: `${memory ?? ''}${wire.prompt ?? ''}`,
-      max_length: max_length ?? defaultLength,
-      stop_sequence: singleline === true ? [...stops, '\n'] : stops,
-      ...(ignoresEnd === true && { ignore_eos: true }),
+      ...given,
+      prompt: `${wire.memory ?? ''}${wire.prompt ?? ''}`,
+      ...(outputLimits.every((name) => given[name] === undefined) && { max_length: defaultLength }),
+      ...(wire.singleline === true && { stop_sequence: [given.stop_sequence ?? []].flat().concat('\n') }),
+      ...(wire.use_default_badwordsids === true && { ignore_eos: true }),
     },
     id,
   )
@@ -47,5 +57,5 @@ export function decodeKobold(body: unknown, id: string): Pick<DecodedCompletion,
   const [request] = requests
   const { prompt } = request
   const whole = prompt.type === 'text' ? { ...request, prompt: { ...prompt, readsControlTokens: true as const } } : request
-  return { requests: [whole], ignored, nameOf }
+  return { requests: [whole], ignored: [...new Set([...unknown, ...ignored])], nameOf }
 }

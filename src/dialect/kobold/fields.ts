@@ -5,7 +5,6 @@ const wordsOfGames = ['use_story', 'use_memory', 'use_authors_note', 'use_world_
 
 /** Fields of `POST /api/v1/generate` that completions lack, or treat otherwise. */
 export const ownFields: readonly Field[] = [
-  { name: 'max_length', treatment: 'used', note: 'the limit on the output; default 100' },
   { name: 'memory', treatment: 'used', note: 'a text in front of the prompt' },
   { name: 'singleline', treatment: 'used', note: 'true: a line break ends the output' },
   { name: 'use_default_badwordsids', treatment: 'used', note: 'true: the model cannot end its turn, as `ignore_eos`' },
@@ -19,15 +18,23 @@ export const ownFields: readonly Field[] = [
   { name: 'trim_stop', treatment: 'refused', accepts: [true], note: 'stop sequences are never in the output' },
   { name: 'bypass_eos', treatment: 'refused', accepts: [false], note: 'use `use_default_badwordsids`' },
   { name: 'render_special', treatment: 'refused', accepts: [false], note: 'special tokens are never in the output' },
+  { name: 'logprobs', aliases: ['n_probs'], treatment: 'refused', accepts: [0, false], note: 'use `POST /v1/completions`' },
   { name: 'grammar_retain_state', treatment: 'refused', accepts: [false], note: 'a grammar begins anew with each output' },
   ...wordsOfGames.map((name): Field => ({ name, treatment: 'informational', note: 'of games that KoboldAI keeps itself' })),
 ]
 
-const own = new Set(ownFields.map(({ name }) => name))
-const absent = new Set(['model', 'stream', 'stream_options', 'echo', 'suffix', 'max_tokens', 'cancel_id'])
+/** The routes say whether they stream, and a reply has its text alone. */
+export const absentFields = ['stream', 'stream_options', 'echo', 'suffix']
+const otherwise = ['max_tokens', 'logprobs', 'n_probs']
 
 /** Every field of `POST /api/v1/generate`. */
 export const koboldFields: readonly Field[] = [
+  {
+    name: 'max_length',
+    aliases: ['max_tokens', 'max_completion_tokens', 'max_new_tokens', 'max_output_tokens', 'n_predict', 'num_predict'],
+    treatment: 'used',
+    note: 'the limit on the output; default 100',
+  },
   ...ownFields,
-  ...completionFields.filter(({ name }) => !own.has(name) && !absent.has(name)),
+  ...completionFields.filter(({ name }) => !absentFields.includes(name) && !otherwise.includes(name)),
 ]

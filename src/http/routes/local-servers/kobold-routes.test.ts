@@ -38,6 +38,16 @@ describe('generate', () => {
     expect(lined.json().results[0].text).toBe('one')
   })
 
+  test('other spellings of its fields are the same, and what the reply has no place for is named', async () => {
+    const reply = await app.inject({
+      method: 'POST',
+      url: '/api/v1/generate',
+      payload: { prompt: 'one two three', stop: ['three'], n_predict: 50, echo: true, surprise: 1 },
+    })
+    expect(reply.json().results[0]).toMatchObject({ text: 'one two ', finish_reason: 'stop' })
+    expect(reply.headers['x-dragoman-ignored']).toBe('echo, surprise')
+  })
+
   test('a stream has a token in each event, and the reason in the last', async () => {
     const { text } = await post('/api/extra/generate/stream', { prompt: 'one two' })
     const events = text.split('\n\n').filter((frame) => frame !== '')
@@ -69,7 +79,7 @@ test('what clients ask before they generate', async () => {
   expect(await get('/api/v1/info/version')).toEqual({ result: '1.2.5' })
   expect(await get('/api/extra/version')).toMatchObject({ result: 'KoboldCpp', llm: true })
   expect(await get('/api/extra/true_max_context_length')).toEqual({ value: 1000 })
-  expect(await get('/api/latest/config/max_length')).toEqual({ value: 512 })
+  expect(await get('/api/latest/config/max_length')).toEqual({ value: 100 })
   expect((await post('/api/extra/tokencount', { prompt: 'Hé', special: false })).json()).toEqual({
     value: 3,
     ids: [72, 195, 169],

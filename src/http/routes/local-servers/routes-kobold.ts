@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { tokenize } from '../../../core/uses/use-tokenizer.ts'
+import { defaultLength } from '../../../dialect/kobold/decode.ts'
 import { createKobold } from '../../../dialect/kobold/dialect.ts'
 import { encodeKoboldError } from '../../../dialect/kobold/errors.ts'
 import { decodeTokenEncode } from '../../../dialect/tokens/decode.ts'
@@ -15,7 +16,6 @@ import { cancelEverywhere } from '../routes-cancel.ts'
 /** Clients compare it with what they need: from 1.2.2 on stop sequences, from 1.2.4 on `use_default_badwordsids`. */
 const apiVersion = '1.2.5'
 const appVersion = '1.100'
-const defaultLength = 512
 
 /** KoboldAI's and KoboldCpp's routes, for a model of this server. */
 export function addKoboldRoutes(app: FastifyInstance, deps: ServerDeps): void {
