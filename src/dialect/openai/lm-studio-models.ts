@@ -1,9 +1,15 @@
+import type { ModelFileFacts } from '../../contract/model-file.ts'
 import type { ModelEntry } from './models.ts'
 
-type Abilities = { readonly readsImages: boolean; readonly contextLength: number | undefined }
+type Abilities = {
+  readonly readsImages: boolean
+  readonly contextLength: number | undefined
+  /** Absent: the model has no file here. */
+  readonly file?: ModelFileFacts | undefined
+}
 
 /** LM Studio's object of `GET /api/v0/models`. What is not known of a model is empty. */
-export function encodeLmStudioModel({ id, ownedBy, kind, state }: ModelEntry, { readsImages, contextLength }: Abilities) {
+export function encodeLmStudioModel({ id, ownedBy, kind, state }: ModelEntry, { readsImages, contextLength, file }: Abilities) {
   const isLoaded = state.type === 'ready'
   const isForText = kind !== 'embeddings' && kind !== 'rerank'
   return {
@@ -11,9 +17,9 @@ export function encodeLmStudioModel({ id, ownedBy, kind, state }: ModelEntry, { 
     object: 'model' as const,
     type: isForText ? (readsImages ? 'vlm' : 'llm') : 'embeddings',
     publisher: ownedBy ?? '',
-    arch: '',
-    compatibility_type: 'gguf',
-    quantization: '',
+    arch: file?.architecture ?? '',
+    ...(file !== undefined && { compatibility_type: 'gguf' }),
+    quantization: file?.quantization ?? '',
     state: isLoaded ? 'loaded' : 'not-loaded',
     ...(contextLength !== undefined && { max_context_length: contextLength }),
     ...(contextLength !== undefined && isLoaded && { loaded_context_length: contextLength }),

@@ -10,14 +10,16 @@ import type { ModelSummary, ServerDeps } from '../../run/deps.ts'
 export function addOtherLists(app: FastifyInstance, deps: ServerDeps): void {
   const { models } = deps
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
-  const inLmStudio = (entry: ModelSummary, request: FastifyRequest) => {
+  const inLmStudio = async (entry: ModelSummary, request: FastifyRequest) => {
     const { facts } = deps.resolveModel(entry.id, callerOf(request)).engine
-    const contextLength = facts.contextLength ?? entry.contextLength
-    return encodeLmStudioModel(entry, { readsImages: facts.modalities?.image === true, contextLength })
+    const file = await deps.modelFiles?.describe(entry.id)
+    const contextLength = facts.contextLength ?? entry.contextLength ?? file?.contextLength
+    return encodeLmStudioModel(entry, { readsImages: facts.modalities?.image === true, contextLength, file })
   }
   app.get('/api/v0/models', { config }, async (request) => {
     await models.refresh()
-    return { object: 'list', data: models.list(callerOf(request)).map((entry) => inLmStudio(entry, request)) }
+    const data = await Promise.all(models.list(callerOf(request)).map((entry) => inLmStudio(entry, request)))
+    return { object: 'list', data }
   })
   // A wildcard, because ids may have slashes.
   app.get<{ Params: { '*': string } }>('/api/v0/models/*', { config }, async (request) =>
