@@ -55,7 +55,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   'dialect/openai-responses': forDialects,
   'dialect/anthropic': [...ground, 'dialect/wire'],
   'dialect/kobold': [...forDialects, 'dialect/openai-completions'],
-  'dialect/llama-server': forDialects,
+  'dialect/llama-server': [...forDialects, 'dialect/openai-completions'],
   'dialect/llama-stack': [...ground, 'dialect/wire'],
   'dialect/presets': forDialects,
   'dialect/replicas': [...ground, 'dialect/wire'],

@@ -20,11 +20,8 @@ const shared = {
   n_probs: 4,
   post_sampling_probs: true,
   response_fields: ['content'],
-  return_progress: true,
-  return_tokens: true,
   sse_ping_interval: 5,
   t_max_prompt_ms: 500,
-  timings_per_token: true,
 }
 const { echo: _, suffix: __, t_max_predict_ms: ___, ...samples } = shared as Record<string, unknown>
 /** The properties that llama-server's README lists and that a request's text depends on. */

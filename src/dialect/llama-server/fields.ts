@@ -1,32 +1,13 @@
-import {
-  adapterField,
-  constraintFields,
-  minimumField,
-  refusedExtensions,
-  refusedMedia,
-  samplingExtensions,
-  sharedOpenaiFields,
-} from '../openai/common-fields.ts'
-import { serverFields } from '../openai/server-fields.ts'
-import { cancelFields } from '../wire/cancel-keys.ts'
+import { completionFields as openaiCompletionFields } from '../openai-completions/fields.ts'
 import type { Field } from '../wire/field-table.ts'
 
-const shared: readonly Field[] = [
-  sharedOpenaiFields.model,
-  sharedOpenaiFields.frequencyPenalty,
+/** What completions lack, or treat otherwise. */
+const ownFields: readonly Field[] = [
   {
     name: 'logit_bias',
     treatment: 'used',
     note: "a list of `[token id, value from -100 to 100]`, where false is -100; or an object, as in OpenAI's API",
   },
-  sharedOpenaiFields.n,
-  sharedOpenaiFields.presencePenalty,
-  sharedOpenaiFields.seed,
-  sharedOpenaiFields.stop,
-  sharedOpenaiFields.stream,
-  sharedOpenaiFields.temperature,
-  sharedOpenaiFields.topP,
-  sharedOpenaiFields.user,
   {
     name: 'n_predict',
     aliases: ['max_tokens', 'max_completion_tokens', 'max_length', 'max_new_tokens', 'max_output_tokens', 'num_predict'],
@@ -45,31 +26,17 @@ const shared: readonly Field[] = [
   { name: 'n_cache_reuse', treatment: 'informational', note: 'no text depends on it' },
   { name: 'n_discard', treatment: 'informational', note: 'a prompt is never shortened' },
   { name: 'n_keep', treatment: 'informational', note: 'a prompt is never shortened' },
-  {
-    name: 'return_progress',
-    treatment: 'informational',
-    note: 'a stream has comments while it waits, and no events of progress',
-  },
-  { name: 'return_tokens', treatment: 'informational', note: '`tokens` is empty' },
   { name: 'sse_ping_interval', treatment: 'informational', note: 'the server has an interval of its own' },
   { name: 't_max_prompt_ms', treatment: 'informational', note: 'llama-server does not read it either' },
-  { name: 'timings_per_token', treatment: 'informational', note: '`timings` are in the last event' },
-  {
-    name: 'add_bos_token',
-    treatment: 'refused',
-    accepts: [true],
-    note: "a prompt gets the model's own first token, if it has one; without it, send token ids",
-  },
   { name: 'post_sampling_probs', treatment: 'refused', accepts: [false], note: 'probabilities are those of the model' },
-  ...constraintFields,
-  ...samplingExtensions,
-  adapterField,
-  minimumField,
-  ...serverFields,
-  ...cancelFields,
-  ...refusedMedia,
-  // Editors always send it: the reply names it as ignored.
-  ...refusedExtensions.filter(({ name }) => name !== 't_max_predict_ms'),
+]
+const own = new Set(ownFields.map(({ name }) => name))
+/** Those of another form here, and `t_max_predict_ms`, which editors always send: the reply names it as ignored. */
+const absent = ['prompt', 'echo', 'suffix', 'logprobs', 'max_tokens', 'stream_options', 'response_prefix', 't_max_predict_ms']
+
+const shared: readonly Field[] = [
+  ...ownFields,
+  ...openaiCompletionFields.filter(({ name }) => !own.has(name) && !absent.includes(name)),
 ]
 
 /** Every field of `POST /completion`. */

@@ -50,9 +50,6 @@ const sharedShape = {
   n_cache_reuse: anyNumber,
   t_max_prompt_ms: anyNumber,
   sse_ping_interval: anyNumber,
-  timings_per_token: flag,
-  return_progress: flag,
-  return_tokens: flag,
   response_fields: list(z.string(), { error: 'an array of names of fields' }).nullish(),
 }
 

@@ -186,3 +186,19 @@ test('the legacy route streams the text of the active model', async () => {
   })
   expect(await refused.json()).toMatchObject({ error: { param: 'max_new_tokens' } })
 })
+
+describe("llama-server's routes", () => {
+  test('a load begins with the reply, and the model is unloaded as it was', async () => {
+    const load = await send('/models/load', { model: 'tiny' })
+    expect([load.status, await load.json()]).toEqual([200, { success: true }])
+    await until(async () => (await states()).includes('tiny: ready'))
+    const unload = await send('/models/unload', { model: 'tiny' })
+    expect([unload.status, await unload.json()]).toEqual([200, { success: true }])
+    expect(await states()).toEqual(['echo: ready', 'tiny: stopped'])
+  })
+
+  test('an unknown model is a 404 at once, and other keys may not load', async () => {
+    expect((await send('/models/load', { model: 'nothing' })).status).toBe(404)
+    expect((await send('/models/load', { model: 'tiny' }, { key: 'user' })).status).toBe(403)
+  })
+})
