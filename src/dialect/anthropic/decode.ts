@@ -44,7 +44,7 @@ type DecodeSources = Pick<ConversationSources, 'sealer'> & {
 
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that cannot be served completely. */
 export function decodeMessage(body: unknown, { id, ...sources }: DecodeSources & { readonly id: string }): DecodedMessage {
-  const wire = validate(messageSchema, body)
+  const wire = validate(messageSchema, body, messageIndex)
   const ignored = checkFields(messageIndex, wire)
   const { parallelToolCalls, ignored: ignoredInside, nameOf, ...asked } = decodePrompt(wire, sources)
   return {
@@ -69,7 +69,7 @@ export function decodeMessage(body: unknown, { id, ...sources }: DecodeSources &
 
 /** As `decodeMessage`, for `POST /v1/messages/count_tokens`. */
 export function decodeCount(body: unknown, sources: DecodeSources): DecodedCount {
-  const wire = validate(countSchema, body)
+  const wire = validate(countSchema, body, countIndex)
   const ignored = checkFields(countIndex, wire)
   const { parallelToolCalls: _, ignored: ignoredInside, ...asked } = decodePrompt(wire, sources)
   return { ignored: [...ignored, ...ignoredInside, ...unknownInside(body)], ...asked }

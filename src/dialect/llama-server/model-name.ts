@@ -13,6 +13,6 @@ const fieldIndex = indexFields(modelNameFields)
 
 /** The model to load or unload. */
 export function readModelName(body: unknown): { readonly name: string; readonly ignored: readonly string[] } {
-  const wire = validate(schema, body)
+  const wire = validate(schema, body, fieldIndex)
   return { name: wire.model, ignored: checkFields(fieldIndex, wire) }
 }

@@ -29,7 +29,7 @@ const unknownInsideBatch = unknownKeys(batchChatSchema, nestedIndex)
 
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that cannot be served completely. */
 export function decodeChat(body: unknown, id: string): DecodedRequests {
-  const wire = validate(chatSchema, body)
+  const wire = validate(chatSchema, body, chatIndex)
   const ignored = [...checkFields(chatIndex, wire), ...unknownInside(body)]
   const conversations = [{ path: 'messages', messages: wire.messages }]
   return decodeConversations(wire, {
@@ -44,7 +44,7 @@ export function decodeChat(body: unknown, id: string): DecodedRequests {
 
 /** As `decodeChat`, for a batch of conversations with the same settings. */
 export function decodeBatchChat(body: unknown, id: string): DecodedRequests {
-  const wire = validate(batchChatSchema, withModelId(body))
+  const wire = validate(batchChatSchema, withModelId(body), batchIndex)
   const ignored = [...checkFields(batchIndex, wire), ...unknownInsideBatch(body)]
   const conversations = wire.messages_batch.map((messages, index) => ({ path: `messages_batch[${index}]`, messages }))
   return decodeConversations(wire, {

@@ -17,7 +17,7 @@ const unknownInsideBatch = unknownKeys(batchCompletionSchema, nestedIndex)
 
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that cannot be served completely. */
 export function decodeCompletion(body: unknown, id: string): DecodedRequests {
-  const wire = validate(completionSchema, body)
+  const wire = validate(completionSchema, body, completionIndex)
   const ignored = [...checkFields(completionIndex, wire), ...unknownInside(body)]
   const contents = [{ path: 'content', content: wire.content }]
   return decodeContents(wire, { id, model: wire.model_id, contents, input: 'content', stream: wire.stream ?? false, ignored })
@@ -25,7 +25,7 @@ export function decodeCompletion(body: unknown, id: string): DecodedRequests {
 
 /** As `decodeCompletion`, for a batch of contents with the same settings. */
 export function decodeBatchCompletion(body: unknown, id: string): DecodedRequests {
-  const wire = validate(batchCompletionSchema, withModelId(body))
+  const wire = validate(batchCompletionSchema, withModelId(body), batchIndex)
   const ignored = [...checkFields(batchIndex, wire), ...unknownInsideBatch(body)]
   const contents = wire.content_batch.map((content, index) => ({ path: `content_batch[${index}]`, content }))
   return decodeContents(wire, { id, model: wire.model_id, contents, input: 'content_batch', stream: false, ignored })

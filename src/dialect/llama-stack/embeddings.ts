@@ -20,7 +20,7 @@ export type DecodedEmbeddings = {
 
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that cannot be served completely. */
 export function decodeEmbeddings(body: unknown): DecodedEmbeddings {
-  const wire = validate(embeddingsSchema, body)
+  const wire = validate(embeddingsSchema, body, fieldIndex)
   const ignored = checkFields(fieldIndex, wire)
   const { model_id: model, contents, output_dimension: dimensions } = wire
   return {

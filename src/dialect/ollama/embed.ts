@@ -22,7 +22,7 @@ const embeddingsIndex = indexFields(embeddingsFields)
 /** Decodes `POST /api/embed`. Throws `invalid-request` with `param`. */
 export function decodeEmbed(body: unknown): DecodedEmbed {
   requireModel(body)
-  const wire = validate(embedSchema, body)
+  const wire = validate(embedSchema, body, embedIndex)
   const { model, input, dimensions } = wire
   const texts = typeof input === 'string' ? [input] : (input ?? [])
   // An empty text alone is no input.
@@ -52,7 +52,7 @@ export function decodeEmbed(body: unknown): DecodedEmbed {
 /** Decodes `POST /api/embeddings`, the older route with one text. Throws `invalid-request` with `param`. */
 export function decodeEmbeddings(body: unknown): DecodedEmbed {
   requireModel(body)
-  const wire = validate(embeddingsSchema, body)
+  const wire = validate(embeddingsSchema, body, embeddingsIndex)
   const { model, prompt } = wire
   return {
     request: { model, inputs: prompt ? [{ type: 'text', text: prompt }] : [] },

@@ -43,7 +43,7 @@ const fieldIndex = indexFields(embeddingFields)
 
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that Dragoman cannot serve completely. */
 export function decodeEmbeddings(body: unknown): DecodedEmbeddings {
-  const wire = validate(embeddingRequestSchema, body)
+  const wire = validate(embeddingRequestSchema, body, fieldIndex)
   const ignored = checkFields(fieldIndex, wire)
   const { model, input, dimensions, encoding_format: format } = wire
   return {

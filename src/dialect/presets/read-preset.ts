@@ -70,7 +70,7 @@ function refuseInvalidKind(name: string, entry: WireOverride, at: string): void 
 function readValues(entries: readonly (readonly [string, unknown])[], at: string): PresetValues {
   const given: Readonly<Record<string, unknown>> = Object.fromEntries(entries)
   try {
-    const wire = validate(valuesSchema, given)
+    const wire = validate(valuesSchema, given, fieldIndex)
     const [unknown] = checkFields(fieldIndex, wire)
     if (unknown !== undefined) {
       const field = formatPath([unknown])

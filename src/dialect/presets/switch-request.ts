@@ -18,7 +18,7 @@ type PresetChoice = { readonly ignored: readonly string[] } & ({ readonly name: 
 
 /** Throws `invalid-request` or `unsupported-field` with `param`. */
 export function decodePresetSwitch(body: unknown): PresetChoice {
-  const { preset: name, overrides, ...rest } = validate(switchSchema, body)
+  const { preset: name, overrides, ...rest } = validate(switchSchema, body, fieldIndex)
   const ignored = checkFields(fieldIndex, rest)
   const hasName = typeof name === 'string'
   const hasOverrides = overrides !== undefined && overrides !== null

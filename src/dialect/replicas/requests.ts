@@ -9,6 +9,6 @@ const index = indexFields(drainFields)
 
 /** `POST /api/inference/replicas/drain` and `undrain`. Throws `invalid-request` with `param`. */
 export function decodeDrain(body: unknown) {
-  const { model, url, ...rest } = validate(schema, body)
+  const { model, url, ...rest } = validate(schema, body, index)
   return { model, url, ignored: checkFields(index, rest) }
 }

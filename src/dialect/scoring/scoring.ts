@@ -52,7 +52,7 @@ const scoreIndex = indexFields(scoreFields)
 
 /** Decodes a request to rank documents by relevance to a query. The reply starts with the best; a score is a probability. */
 export function decodeRerank(body: unknown): ScoringCall<Ranking> {
-  const wire = validate(rerankSchema, body)
+  const wire = validate(rerankSchema, body, rerankIndex)
   const { model, query, top_n: count, return_documents: withDocuments } = wire
   const texts = wire.documents.map((document) => (typeof document === 'string' ? document : document.text))
   return {
@@ -78,7 +78,7 @@ export function decodeRerank(body: unknown): ScoringCall<Ranking> {
 
 /** Decodes a request to score texts by a reward model's head (its raw values), or by log-likelihood: the reply says which. */
 export function decodeScoreEvaluation(body: unknown): ScoringCall<EvaluatedScores, ScoreRequest> {
-  const wire = validate(scoreSchema, body)
+  const wire = validate(scoreSchema, body, scoreIndex)
   const ignored = checkFields(scoreIndex, wire)
   return {
     model: wire.model,

@@ -36,7 +36,7 @@ type DecodedDownload = {
 
 /** tabbyAPI's `POST /v1/download`. Throws `invalid-request` or `unsupported-field` with `param`. */
 export function decodeDownload(body: unknown): DecodedDownload {
-  const wire = validate(schema, body)
+  const wire = validate(schema, body, index)
   const { repo_id: repository, revision, token, timeout } = wire
   if (!repositoryName.test(repository)) throw malformed('repo_id', 'OWNER/REPO', repository)
   if (typeof revision === 'string' && !revisionName.test(revision)) {

@@ -37,7 +37,7 @@ type DecodedLoad = { readonly request: LoadRequest; readonly template: string | 
 
 /** tabbyAPI's `POST /v1/model/load`. Throws `invalid-request` or `unsupported-field` with `param`. */
 export function decodeModelLoad(body: unknown): DecodedLoad {
-  const wire = validate(schema, body)
+  const wire = validate(schema, body, index)
   const name = pickSpelling(wire, ['model_name', 'name'])
   if (name === undefined) throw missing('model_name')
   const { draft_model: _, draft: __, ...rest } = wire
@@ -57,7 +57,7 @@ export function decodeModelLoad(body: unknown): DecodedLoad {
 
 /** tabbyAPI's `POST /v1/model/embedding/load`. */
 export function decodeEmbeddingLoad(body: unknown): Omit<DecodedLoad, 'template'> {
-  const wire = validate(embeddingSchema, body)
+  const wire = validate(embeddingSchema, body, embeddingIndex)
   const name = pickSpelling(wire, ['embedding_model_name', 'name'])
   if (name === undefined) throw missing('embedding_model_name')
   const request = { name, settings: {}, reloads: false, endsRequests: false, isBeside: true } as const

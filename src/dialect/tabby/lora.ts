@@ -27,7 +27,7 @@ type DecodedAdapters = {
 
 /** tabbyAPI's `POST /v1/lora/load`. Throws `invalid-request` with `param`. */
 export function decodeLoraLoad(body: unknown): DecodedAdapters {
-  const { loras, skip_queue, ...rest } = validate(schema, body)
+  const { loras, skip_queue, ...rest } = validate(schema, body, index)
   return {
     adapters: loras.map(({ name, scaling }) => ({ name, scale: scaling ?? 1 })),
     endsRequests: skip_queue === true,
@@ -37,7 +37,7 @@ export function decodeLoraLoad(body: unknown): DecodedAdapters {
 
 /** tabbyAPI's `POST /v1/lora/unload`, which unloads all. */
 export function decodeLoraUnload(body: unknown): DecodedAdapters {
-  const { skip_queue, ...rest } = validate(unloadSchema, body)
+  const { skip_queue, ...rest } = validate(unloadSchema, body, unloadIndex)
   return { adapters: [], endsRequests: skip_queue === true, ignored: checkFields(unloadIndex, rest) }
 }
 

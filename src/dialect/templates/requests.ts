@@ -17,7 +17,7 @@ type TemplateCall = { readonly model: string | undefined; readonly ignored: read
 
 /** tabbyAPI's `POST /v1/template/switch`. */
 export function decodeTemplateSwitch(body: unknown): TemplateCall & { readonly template: string } {
-  const wire = validate(switchSchema, body)
+  const wire = validate(switchSchema, body, switchIndex)
   const template = pickSpelling(wire, ['prompt_template_name', 'name'])
   if (template === undefined) {
     const message = 'prompt_template_name is missing: expected the name of a template'
@@ -28,7 +28,7 @@ export function decodeTemplateSwitch(body: unknown): TemplateCall & { readonly t
 
 /** tabbyAPI's `POST /v1/template/unload`; an optional body names the model. */
 export function decodeTemplateUnload(body: unknown): TemplateCall {
-  const wire = validate(unloadSchema, body ?? {})
+  const wire = validate(unloadSchema, body ?? {}, unloadIndex)
   return { model: wire.model ?? undefined, ignored: checkFields(unloadIndex, wire) }
 }
 

@@ -139,7 +139,7 @@ function renamed(path: string): string {
 }
 
 function read<S extends z.ZodType<object>>(schema: S, fields: readonly Field[], body: unknown) {
-  const wire = validate(schema, body)
   const index = indexFields(fields)
+  const wire = validate(schema, body, index)
   return { wire, ignored: checkFields(index, wire) }
 }

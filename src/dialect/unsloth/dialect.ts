@@ -31,7 +31,7 @@ type Wire = z.output<typeof schema>
 /** Unsloth's legacy `POST /api/inference/generate/stream`; `model` is an extension, which the route fills where it is absent. */
 export const unslothGenerate: Dialect = {
   decode({ body }, { id }) {
-    const wire = validate(schema, body)
+    const wire = validate(schema, body, fieldIndex)
     return {
       requests: [toRequest(wire, id)],
       stream: true,

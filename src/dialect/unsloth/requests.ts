@@ -115,6 +115,7 @@ function isSet<T>(value: T | null | undefined): value is T {
 }
 
 function read<S extends z.ZodType<object>>(schema: S, fields: readonly Field[], body: unknown) {
-  const wire = validate(schema, body)
-  return { wire, ignored: checkFields(indexFields(fields), wire) }
+  const index = indexFields(fields)
+  const wire = validate(schema, body, index)
+  return { wire, ignored: checkFields(index, wire) }
 }
