@@ -1,94 +1,17 @@
-import { createHash, randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { randomBytes } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import {
+  content,
+  contentSha256,
+  cutOnce,
+  type FileOptions,
+  file,
+  type Handler,
+  holds,
+  otherSha256,
+  setUp,
+} from '../../../test/support/downloads.ts'
 import { listenOnLoopback } from '../../../test/support/upstream/loopback.ts'
-import { type DownloadOptions, download } from './download.ts'
-
-const content = randomBytes(300_000)
-const contentSha256 = createHash('sha256').update(content).digest('hex')
-const otherSha256 = 'f'.repeat(64)
-
-type Handler = (request: IncomingMessage, response: ServerResponse) => void
-
-async function serve(handler: Handler): Promise<{ origin: string; requests: IncomingMessage[] }> {
-  const requests: IncomingMessage[] = []
-  const { origin, close } = await listenOnLoopback((request, response) => {
-    requests.push(request)
-    handler(request, response)
-  })
-  onTestFinished(close)
-  return { origin, requests }
-}
-
-type FileOptions = { body?: Buffer; etag?: string; ranges?: boolean; headers?: Record<string, string>; cutAfter?: () => number }
-
-/** Serves a file as a correct server does, with faults on request. */
-function file(options: FileOptions = {}): Handler {
-  return (request, response) => {
-    const { body = content, etag = '"one"', ranges = true, headers = {}, cutAfter } = options
-    const range = /^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1]
-    const start = ranges && range !== undefined && request.headers['if-range'] === etag ? Number(range) : 0
-    const rest = body.subarray(start)
-    response.writeHead(start > 0 ? 206 : 200, {
-      etag,
-      'content-length': rest.length,
-      ...(start > 0 && { 'content-range': `bytes ${start}-${body.length - 1}/${body.length}` }),
-      ...headers,
-    })
-    const cut = cutAfter?.() ?? Number.POSITIVE_INFINITY
-    if (cut >= rest.length) response.end(rest)
-    else response.write(rest.subarray(0, cut), () => void breakOff(response, start + cut))
-  }
-}
-
-/** How much of the file the download under test has received. */
-let receivedBytes = 0
-
-/** Drops a connection once its reader has received what was sent: newer versions of Node discard unread bytes. */
-async function breakOff(response: ServerResponse, sentBytes: number): Promise<void> {
-  while (receivedBytes < sentBytes && !response.destroyed) await nextTurn()
-  response.destroy()
-}
-
-/** A connection that is lost after so many bytes once, and works the next time. */
-function cutOnce(bytes: number): () => number {
-  let cuts = 0
-  return () => {
-    cuts += 1
-    return cuts === 1 ? bytes : Number.POSITIVE_INFINITY
-  }
-}
-
-async function setUp(handler: Handler) {
-  const folder = await mkdtemp(join(tmpdir(), 'dragoman-download-'))
-  onTestFinished(() => rm(folder, { recursive: true }))
-  const { origin, requests } = await serve(handler)
-  const target = join(folder, 'deep', 'x.gguf')
-  receivedBytes = 0
-  const run = (options: Partial<DownloadOptions> = {}) =>
-    download({
-      url: `${origin}/x.gguf`,
-      target,
-      maxResumes: 0,
-      ...options,
-      onProgress: (progress) => {
-        receivedBytes = progress.receivedBytes
-        options.onProgress?.(progress)
-      },
-    })
-  const leftovers = async () => (existsSync(join(folder, 'deep')) ? (await readdir(join(folder, 'deep'))).sort() : [])
-  return { target, run, requests, leftovers, origin }
-}
-
-/** Compares bytes directly: the matcher takes half a second. */
-async function holds(path: string, bytes: Buffer): Promise<boolean> {
-  return bytes.equals(await readFile(path))
-}
 
 describe('a complete download', () => {
   test('is verified, placed, and leaves no other file', async () => {
@@ -267,69 +190,6 @@ describe('verification', () => {
   test('a compressed response is refused', async () => {
     const { run } = await setUp(file({ headers: { 'content-encoding': 'gzip' } }))
     await expect(run()).rejects.toThrow('sent the file encoded as gzip, which was not accepted')
-  })
-})
-
-describe('redirects', () => {
-  const redirectTo = (location: () => string, headers: Record<string, string> = {}): Handler => {
-    return (_request, response) => response.writeHead(302, { location: location(), ...headers }).end()
-  }
-
-  test('a token is sent to the first host and to no other', async () => {
-    const storage = await serve(file())
-    const { run, requests, target } = await setUp((request, response) => {
-      const location = request.url === '/x.gguf' ? '/moved.gguf' : `${storage.origin}/blob`
-      redirectTo(() => location)(request, response)
-    })
-    await run({ bearerToken: 'secret' })
-    expect(requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer secret', 'Bearer secret'])
-    expect(storage.requests.map(({ headers }) => headers.authorization)).toEqual([undefined])
-    expect(await holds(target, content)).toBe(true)
-  })
-
-  test('the checksum on a redirect is used', async () => {
-    const storage = await serve(file())
-    const linked = (sha256: string) => redirectTo(() => `${storage.origin}/blob`, { 'x-linked-etag': `"${sha256}"` })
-    const good = await setUp(linked(contentSha256))
-    expect(await good.run()).toBe(contentSha256)
-    const bad = await setUp(linked(otherSha256))
-    await expect(bad.run()).rejects.toThrow(`but 127.0.0.1:${new URL(storage.origin).port} says ${otherSha256}`)
-    expect(await bad.leftovers()).toEqual([])
-  })
-
-  test('a linked ETag that is not a SHA-256 is ignored', async () => {
-    const storage = await serve(file())
-    const { run } = await setUp(redirectTo(() => `${storage.origin}/blob`, { 'x-linked-etag': '"d41d8cd98f00b204"' }))
-    expect(await run()).toBe(contentSha256)
-  })
-
-  test('a file whose linked checksum differs from the configured one is not fetched', async () => {
-    const storage = await serve(file())
-    const { run, leftovers } = await setUp(redirectTo(() => `${storage.origin}/blob`, { 'x-linked-etag': contentSha256 }))
-    await expect(run({ sha256: otherSha256 })).rejects.toThrow(`the configuration expects SHA-256 ${otherSha256}, but`)
-    expect(await leftovers()).toEqual([])
-  })
-
-  test('the rest of a redirected file is requested from the redirect target', async () => {
-    const storage = await serve(file({ cutAfter: cutOnce(100_000) }))
-    const { run } = await setUp(redirectTo(() => `${storage.origin}/blob`))
-    await run({ maxResumes: 1, sha256: contentSha256 })
-    expect(storage.requests[1]?.headers.range).toMatch(/^bytes=\d+-$/)
-  })
-
-  test.each([
-    ['http://example.com/x', 'is not trusted: http://example.com'],
-    ['file:///etc/passwd', 'is not trusted'],
-    ['http://', 'is not trusted: not a URL'],
-  ])('to %s are not followed', async (location, message) => {
-    const { run } = await setUp(redirectTo(() => location))
-    await expect(run()).rejects.toThrow(message)
-  })
-
-  test('are followed ten times at most', async () => {
-    const { run, requests } = await setUp(redirectTo(() => '/x.gguf'))
-    await expect(run()).rejects.toThrow('redirects more than 10 times')
-    expect(requests).toHaveLength(11)
   })
 })
 
