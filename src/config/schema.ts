@@ -7,7 +7,6 @@ import { listing } from './listing-schema.ts'
 import { llamaServerModel } from './llama-server-schema.ts'
 import { media } from './media-schema.ts'
 import { memory, prefixCache, unloadAfterMs } from './memory-schema.ts'
-import { metrics } from './metrics-schema.ts'
 import {
   adapters,
   aliases,
@@ -210,6 +209,19 @@ const log = z
       .describe('The lowest level that is logged.'),
   })
   .describe('The log, on standard error.')
+
+const metricDialects = ['vllm'] as const
+
+export type MetricDialect = (typeof metricDialects)[number]
+
+const metrics = z
+  .strictObject({
+    dialects: z
+      .array(z.enum(metricDialects))
+      .default([])
+      .describe("Whose names the metrics have besides Dragoman's own: `vllm`, for dashboards and gateways that know those."),
+  })
+  .describe('What `GET /metrics` serves.')
 
 /** One entry of `models`, to parse models that are not from the file. */
 export const modelSchema = z.discriminatedUnion('engine', [llamaModel, llamaServerModel, remoteModel, fakeModel])

@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import type { MetricDialect } from '../../config/metrics-schema.ts'
+import type { MetricDialect } from '../../config/schema.ts'
 import type { FleetObserver } from '../../contract/attempts.ts'
 import type { Lane } from '../../contract/scheduler.ts'
 import type { Fallback } from '../../core/other-models.ts'
