@@ -1,4 +1,4 @@
-import type { TypedText } from './terminal/message-lines.ts'
+import type { TypedText } from './message-lines.ts'
 
 /** A line of a conversation: a message for the model, or a command for this program. */
 export type ChatLine =
