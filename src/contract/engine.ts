@@ -1,7 +1,6 @@
 import type { Emit, OnTokensAfterCancel } from '../base/emit.ts'
 import type { CallOrigin } from './call-origin.ts'
 import type { CallerKeys } from './caller-keys.ts'
-import type { DrainedServer } from './drains.ts'
 import type { AppError } from './errors.ts'
 import type { EngineEvent } from './event.ts'
 import type { CanonicalPath } from './field.ts'
@@ -114,6 +113,24 @@ export type EmbedInput = Extract<Prompt, { type: 'text' | 'tokens' }>
 /** One vector per input, in order and as the model returns it, and the number of tokens read. */
 export type Embeddings = { readonly vectors: readonly Float32Array[]; readonly inputTokens: number }
 
+/** Texts or tokens to embed, in canonical form. */
+export type EmbedRequest = {
+  /** The model as the caller named it: an id or an alias. */
+  readonly model: string
+  readonly inputs: readonly EmbedInput[]
+  /** Numbers per vector; absent: the model's default. */
+  readonly dimensions?: number
+  /** As in a `GenerationRequest`. */
+  readonly callerKeys?: CallerKeys
+}
+
+/** One normalized vector per input, in order. `model` is the id of the model that served. */
+export type EmbedResult = {
+  readonly model: string
+  readonly vectors: readonly Float32Array[]
+  readonly inputTokens: number
+}
+
 /** Texts to score: for the query or, without one, each by itself. */
 export type RankRequest = { readonly query?: string; readonly texts: readonly string[] }
 
@@ -122,6 +139,20 @@ export type Ranking = {
   readonly scores: readonly number[]
   /** Whether the scores are probabilities; otherwise they are logits. */
   readonly areProbabilities: boolean
+  readonly inputTokens: number
+}
+
+/** A model's scores of texts, each by itself. */
+export type Scores = {
+  /** One number per text, in order. */
+  readonly scores: readonly number[]
+  /**
+   * `ranking-head`: the head's output. `log-likelihood`: the sum of the tokens' log-probabilities (natural logarithm); the first
+   * token has one only where the tokenizer adds a BOS token before it.
+   */
+  readonly method: 'ranking-head' | 'log-likelihood'
+  /** The number of tokens in each sum; absent for a ranking head. */
+  readonly scoredTokens?: readonly number[]
   readonly inputTokens: number
 }
 
@@ -194,6 +225,15 @@ interface TemplateSwitch {
    * without a change, when there is no such template or it does not compile.
    */
   use(choice: TemplateChoice, signal: AbortSignal): Promise<void>
+}
+
+/** A server that `setDraining` has found. */
+export type DrainedServer = {
+  readonly url: string
+  /** Host and port, as reports have them. */
+  readonly host: string
+  /** What still runs on it. */
+  readonly activeRequests: number
 }
 
 /** The replicas of a remote model. */

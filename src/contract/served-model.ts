@@ -1,7 +1,6 @@
 import type { Engine } from './engine.ts'
 import type { Resident } from './residency.ts'
 import type { Scheduler } from './scheduler.ts'
-import type { TimeLimits } from './time-limits.ts'
 
 /** A version of a model, under a name of its own beside the model's. */
 export type ModelVersion = {
@@ -10,6 +9,18 @@ export type ModelVersion = {
   readonly percent: number
   /** The id of the model that it is. */
   readonly id: string
+}
+
+/** How long the steps of a request may take, in milliseconds; absent: as long as they take. */
+export type TimeLimits = {
+  /** Waiting for a slot of the model. */
+  readonly queueMs?: number
+  /** From the slot to the first token; of what generates nothing, to its end. */
+  readonly firstTokenMs?: number
+  /** Between two tokens. */
+  readonly stallMs?: number
+  /** From the first token to the end. What was generated until then is the reply. */
+  readonly generationMs?: number
 }
 
 /** A model with the engine that runs it and the scheduler of its requests. */

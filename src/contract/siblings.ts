@@ -1,4 +1,3 @@
-import type { DrainChange } from './drains.ts'
 import type { UsageCounter } from './quota.ts'
 import type { ReadPreset } from './sampling-preset.ts'
 import type { CancelBus, SharedCancel } from './store.ts'
@@ -8,6 +7,15 @@ export type PresetChoice =
   | { readonly type: 'named'; readonly name: string }
   | { readonly type: 'own'; readonly preset: ReadPreset }
   | { readonly type: 'none' }
+
+/** An operator's change: whether a server of a model gets new requests. */
+export type DrainChange = {
+  /** The id of the model. */
+  readonly model: string
+  /** The URL of the server, as the model has it. */
+  readonly url: string
+  readonly isDraining: boolean
+}
 
 /** What the other processes of a server ask of one of them. */
 export type SiblingDuties = {

@@ -1,5 +1,5 @@
 import type { AttemptEnd, AttemptStart } from './attempts.ts'
-import type { GenerationRecord } from './record.ts'
+import type { GenerationRecord } from './usage.ts'
 
 /** W3C trace context. */
 export type TraceContext = { readonly traceparent: string; readonly tracestate?: string }

@@ -1,3 +1,5 @@
+import type { ErrorCode } from './errors.ts'
+
 /**
  * Why a choice ended. `length`: the request's token limit; `context-full`: the model's context; `refusal`: the model declined;
  * `cancelled`: stopped on request, keeping the output; `end-of-message`: the model waits for a tool within its turn (Llama's
@@ -34,4 +36,18 @@ export type Timings = {
   /** From the request's arrival to its first generated text. */
   readonly firstTokenMs?: number
   readonly decodeMs?: number
+}
+
+/** The record of an ended generation. */
+export type GenerationRecord = {
+  readonly id: string
+  /** The id of the principal. */
+  readonly caller: string
+  readonly model: string
+  readonly outcome: 'ok' | ErrorCode
+  readonly durationMs: number
+  readonly usage?: Usage
+  readonly timings?: Timings
+  /** Of the choices that ended. */
+  readonly finishReasons?: readonly FinishReason[]
 }

@@ -8,9 +8,9 @@ import type { Engine } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import type { EngineEvent, GenerationEvent } from '../contract/event.ts'
 import type { OutputFormat } from '../contract/output-format.ts'
-import type { GenerationRecord } from '../contract/record.ts'
 import { type GenerationRequest, plainChat, plainRequest } from '../contract/request.ts'
 import { foldEvents } from '../contract/result.ts'
+import type { GenerationRecord } from '../contract/usage.ts'
 import { type GenerateDeps, generate } from './generate.ts'
 
 const never = new AbortController().signal

@@ -4,7 +4,7 @@ import { plainSealer as sealer } from '../../test/support/plain-sealer.ts'
 import { stubEngine } from '../../test/support/upstream/stub-engine.ts'
 import { AppError } from '../contract/errors.ts'
 import type { GenerationEvent } from '../contract/event.ts'
-import type { GenerationRecord } from '../contract/record.ts'
+import type { GenerationRecord } from '../contract/usage.ts'
 import { decodeResponse } from '../dialect/openai-responses/decode.ts'
 import { generateFitting } from './fitting.ts'
 

@@ -1,6 +1,6 @@
 import type { AttemptEnd, AttemptStart } from '../contract/attempts.ts'
-import type { GenerationRecord } from '../contract/record.ts'
 import type { ArrivedRequest, SentReply } from '../contract/tracing.ts'
+import type { GenerationRecord } from '../contract/usage.ts'
 import type { Attributes } from './otlp.ts'
 
 /** OpenTelemetry's name of what a route does; undefined for a route that does not use a model. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { GenerationRecord } from '../contract/record.ts'
 import type { ArrivedRequest, SentReply } from '../contract/tracing.ts'
+import type { GenerationRecord } from '../contract/usage.ts'
 import { encodeBatch } from './otlp.ts'
 import { parseTraceparent, toTraceparent } from './trace-context.ts'
 import { createTracing } from './tracing.ts'

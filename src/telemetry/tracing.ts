@@ -1,6 +1,6 @@
 import type { AttemptEnd, AttemptStart } from '../contract/attempts.ts'
-import type { GenerationRecord } from '../contract/record.ts'
 import type { ArrivedRequest, AttemptSpan, RequestSpan, SentReply, Tracing } from '../contract/tracing.ts'
+import type { GenerationRecord } from '../contract/usage.ts'
 import { attemptAttributes, errorOf, operationOf, requestAttributes } from './genai.ts'
 import { encodeSpan } from './otlp.ts'
 import { isSampled } from './sampler.ts'

@@ -12,7 +12,7 @@ export const orderSchema = z.discriminatedUnion('type', [
     index: z.int().min(0),
     count: z.int().min(1),
     preset: z.custom<import('../contract/siblings.ts').PresetChoice>().optional(),
-    drains: z.array(z.custom<import('../contract/drains.ts').DrainChange>()),
+    drains: z.array(z.custom<import('../contract/siblings.ts').DrainChange>()),
   }),
   /** The configuration has changed. */
   z.object({ type: z.literal('reconfigure'), config }),

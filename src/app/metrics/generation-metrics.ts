@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client'
-import type { GenerationRecord } from '../../contract/record.ts'
+import type { GenerationRecord } from '../../contract/usage.ts'
 import { addCounter, addDistributions, BoundedNames } from './tallies.ts'
 
 /** Those of OpenTelemetry's `gen_ai.server.time_per_output_token`. */

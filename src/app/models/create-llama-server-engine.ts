@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { LlamaServerModelConfig } from '../../config/schema.ts'
 import type { Engine } from '../../contract/engine.ts'
-import type { MediaConverter } from '../../contract/media-converter.ts'
+import type { MediaConverter } from '../../contract/media.ts'
 import { LlamaServerEngine } from '../../engine/llama-server/engine.ts'
 import type { ServerPlan } from '../../engine/llama-server/server-plan.ts'
 import { createRemoteEngine } from '../../engine/remote/engine.ts'

@@ -1,6 +1,5 @@
 import type { RequestContext } from '../../contract/context.ts'
-import type { EmbedRequest, EmbedResult } from '../../contract/embed.ts'
-import type { Engine } from '../../contract/engine.ts'
+import type { EmbedRequest, EmbedResult, Engine } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import { field } from '../../contract/field.ts'
 import { estimatePrompt } from '../estimate-tokens.ts'

@@ -1,4 +1,4 @@
-import type { EmbedRequest, EmbedResult } from '../../contract/embed.ts'
+import type { EmbedRequest, EmbedResult } from '../../contract/engine.ts'
 import type { NameOf } from '../../contract/field.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { validate } from '../wire/validate.ts'

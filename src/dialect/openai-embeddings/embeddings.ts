@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import type { EmbedRequest, EmbedResult } from '../../contract/embed.ts'
-import type { EmbedInput } from '../../contract/engine.ts'
+import type { EmbedInput, EmbedRequest, EmbedResult } from '../../contract/engine.ts'
 import type { NameOf } from '../../contract/field.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { list, looseObject } from '../wire/first-fault.ts'

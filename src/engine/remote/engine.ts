@@ -4,8 +4,14 @@ import { WatchedSet } from '../../base/watched-set.ts'
 import { mergeSampling } from '../../canonical/merge-sampling.ts'
 import { hasMedia } from '../../canonical/parts.ts'
 import type { CallerKeys } from '../../contract/caller-keys.ts'
-import type { DrainedServer } from '../../contract/drains.ts'
-import type { Engine, EngineCapabilities, EngineFacts, EngineState, PreparedGeneration } from '../../contract/engine.ts'
+import type {
+  DrainedServer,
+  Engine,
+  EngineCapabilities,
+  EngineFacts,
+  EngineState,
+  PreparedGeneration,
+} from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { GenerationRequest, Prompt } from '../../contract/request.ts'
 import type { ServiceKind, Services } from '../../contract/services.ts'

@@ -1,7 +1,7 @@
 import { placedMediaIn } from '../../canonical/parts.ts'
 import type { PreparedGeneration } from '../../contract/engine.ts'
 import type { CanonicalPath } from '../../contract/field.ts'
-import type { MediaConverter } from '../../contract/media-converter.ts'
+import type { MediaConverter } from '../../contract/media.ts'
 import type { GenerationRequest, MediaPart, Prompt } from '../../contract/request.ts'
 import { isLarge } from './adapt-media.ts'
 import type { Upstream } from './servers/upstream.ts'

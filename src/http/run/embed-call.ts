@@ -1,4 +1,4 @@
-import type { EmbedRequest, EmbedResult } from '../../contract/embed.ts'
+import type { EmbedRequest, EmbedResult } from '../../contract/engine.ts'
 import type { NameOf } from '../../contract/field.ts'
 import { embed } from '../../core/uses/embed.ts'
 import { nameWithKeys, providerDataHeader, readProviderData } from '../../dialect/llama-stack/provider-data.ts'

@@ -1,5 +1,5 @@
 import type { CancelReason } from '../../contract/context.ts'
-import type { GenerationRecord } from '../../contract/record.ts'
+import type { GenerationRecord } from '../../contract/usage.ts'
 
 /** The server's metrics. Labels come from closed sets: route patterns and model ids, never URLs. */
 export type Metrics = {

@@ -18,8 +18,8 @@ import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import { field } from '../../contract/field.ts'
 import { allScopes } from '../../contract/principal.ts'
-import type { GenerationRecord } from '../../contract/record.ts'
 import { plainRequest } from '../../contract/request.ts'
+import type { GenerationRecord } from '../../contract/usage.ts'
 
 const usage: EngineEvent = {
   type: 'usage',
