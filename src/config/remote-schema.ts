@@ -118,7 +118,7 @@ export const remoteModel = z
         background: objective.exactOptional().describe('Of requests that may wait.'),
       })
       .exactOptional()
-      .describe('The names of the InferenceObjectives that llm-d is told, by the lane of the request.'),
+      .describe('The names of the InferenceObjectives that are sent to llm-d, by the lane of the request.'),
     protocol: z
       .enum(['auto', 'chat', 'responses', 'messages', 'completions'])
       .default('auto')

@@ -5,7 +5,7 @@ import type { RequestTrace } from './tracing.ts'
 /** Called with how the server of an attempt was chosen, before anything of its reply is here. */
 export type OnPlaced = (affinity: AffinityOutcome) => void
 
-/** Where a call comes from: what the servers that do it for us may be told of that. */
+/** Where a call comes from: what may be sent of that to the servers that do it for us. */
 export type CallOrigin = {
   /** Unique; the id of the reply. */
   readonly id: string

@@ -18,7 +18,7 @@ export type EngineState =
   /** `retryAtMs` (epoch): when the supervisor retries; absent when only a request triggers a retry. */
   | { readonly type: 'failed'; readonly reason: string; readonly retryAtMs?: number }
 
-/** What a model is for. `other`: none of these, such as pictures or speech. */
+/** What a model is for. `other`: something else, such as pictures or speech. */
 export type ModelKind = 'chat' | 'embeddings' | 'rerank' | 'other'
 
 /** A request checked against the model (rendered, counted, fits); it holds no resources yet. */

@@ -31,7 +31,7 @@ type Attempts<T> = {
 
 /**
  * Runs a request on the model that is chosen for it or, when that cannot serve and nothing was sent, on the next of its fallbacks that can. When none
- * can, the failure of the first is the request's: a refusal of another model, such as for a shorter context, is no answer to what was asked.
+ * can, the failure of the first is the request's: a refusal of another model, such as for a shorter context, does not answer what was asked.
  */
 export async function runWithFallback<T>(context: RequestContext, { chosen, others, emit, run }: Attempts<T>): Promise<T> {
   const { signal, model: asked } = context

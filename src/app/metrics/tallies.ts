@@ -56,7 +56,7 @@ export function addDistributions(
   return tallies
 }
 
-/** At most so many names; those that come later are `other`. */
+/** At most `max` names; those that come later are `other`. */
 export class BoundedNames {
   readonly #max: number
   readonly #known = new Set<string>()

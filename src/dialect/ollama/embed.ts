@@ -25,7 +25,7 @@ export function decodeEmbed(body: unknown): DecodedEmbed {
   const wire = validate(embedSchema, body, embedIndex)
   const { model, input, dimensions } = wire
   const texts = typeof input === 'string' ? [input] : (input ?? [])
-  // An empty text alone is no input.
+  // An empty text alone is not an input.
   const inputs = texts.length === 1 && texts[0] === '' ? [] : texts
   return {
     request: {

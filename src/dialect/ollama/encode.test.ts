@@ -101,7 +101,7 @@ describe('a chat', () => {
     expect(made).toContain('"arguments":{"id":1234567890123456789,"name":"é\\u2028"}')
   })
 
-  test('has no call whose arguments are no object: that is an error', async () => {
+  test('has no call whose arguments are not an object: that is an error', async () => {
     const broken = [start, ...call('c', '[1]'), finish, ended()]
     expect(() => stream(broken)).toThrow(expect.objectContaining({ code: 'invalid-output' }))
     await expect(whole(broken)).rejects.toMatchObject({ code: 'invalid-output' })

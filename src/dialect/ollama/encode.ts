@@ -69,7 +69,7 @@ export function encodeResult({ choices, usage, timings }: GenerationResult, styl
   const { parts, finish, tokens } = choice
   const reason = encodeDoneReason(finish.reason, style)
   const last = parts.at(-1)
-  // The output ended in a call, whose arguments are no object then: the end says so.
+  // The output ended in a call, whose arguments are not an object then: the end says so.
   const isCut = reason === 'length' && last?.type === 'tool-call' && !isReadable(last.input)
   return {
     ...encodePiece(style.isEmpty ? {} : { ...shownOf(isCut ? parts.slice(0, -1) : parts, style), tokens }, style, clock.wallMs()),

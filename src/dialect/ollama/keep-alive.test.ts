@@ -21,6 +21,6 @@ test.each<[string | number | null | undefined, number | undefined]>([
   expect(readKeepAlive(keepAlive.parse(given))).toBe(expected)
 })
 
-test.each(['soon', '5', '5 m', 'm', true, [], {}])('%j is no duration', (given) => {
+test.each(['soon', '5', '5 m', 'm', true, [], {}])('%j is not a duration', (given) => {
   expect(keepAlive.safeParse(given).success).toBe(false)
 })

@@ -25,7 +25,7 @@ export type OllamaModel = {
   readonly expiresAtMs?: number
 }
 
-/** How clients are told that a model stays: they read a time. */
+/** What clients read where a model stays: they expect a time. */
 const neverMs = Date.UTC(2318, 0, 1)
 
 /** The list of `GET /api/tags`, the newest first. Aliases are models too: clients take names from here only. */

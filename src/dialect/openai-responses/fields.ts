@@ -20,7 +20,7 @@ const openaiFields: readonly Field[] = [
   {
     name: 'background',
     treatment: 'used',
-    note: 'the response goes on without the connection, and lets other requests go first; needs `store`',
+    note: 'the response continues without the connection, and lets other requests go first; needs `store`',
   },
   {
     name: 'context_management',

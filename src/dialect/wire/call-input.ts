@@ -10,7 +10,7 @@ export function callInput(given: string | object | null | undefined): string {
   return JSON.stringify(given ?? {})
 }
 
-/** The arguments of a call as an object, with the digits that the model wrote. Throws `invalid-output` for what is no object. */
+/** The arguments of a call as an object, with the digits that the model wrote. Throws `invalid-output` for what is not an object. */
 export function callObject(name: string, input: string): object {
   const value = parseObject(input)
   if (value === undefined) throw unreadableCall(name)
@@ -26,12 +26,12 @@ function parseObject(input: string): object | undefined {
     const value: unknown = JSON.parse(input === '' ? '{}' : input)
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
   } catch {
-    // What the model wrote is no JSON.
+    // What the model wrote is not JSON.
     return undefined
   }
 }
 
-/** The failure of a call whose arguments cannot be told to the client. */
+/** The failure of a call whose arguments cannot be written for the client. */
 export function unreadableCall(name: string): AppError {
-  return new AppError('invalid-output', `the model called '${name}' with arguments that are no JSON object; try again`)
+  return new AppError('invalid-output', `the model called '${name}' with arguments that are not a JSON object; try again`)
 }

@@ -59,7 +59,7 @@ test('what a caller calls its session or its cache key leads there, too, apart f
   expect(await place(engine, { ...prompt('five'), ...cacheKey })).toEqual({ affinity: 'hit', servedBy: keyed.servedBy })
 })
 
-test('a server that has lost a long prompt twice is no reason to go there', async () => {
+test('no request follows its prompt to a server that has lost it twice', async () => {
   const { servers, engine } = await fleet()
   for (const server of servers) server.answer = replying(2000, 1900)
   await place(engine, prompt('one'))
@@ -111,7 +111,7 @@ describe('without affinity', () => {
     expect(new Set(places.map(({ servedBy }) => servedBy)).size).toBe(3)
   })
 
-  test('a single server is no choice', async () => {
+  test('a single server leaves no choice', async () => {
     const engine = await knownEngine([await upstream(replying(2000, 0))])
     expect((await place(engine, prompt('one'))).affinity).toBeUndefined()
   })

@@ -71,7 +71,7 @@ test('one that lists the model otherwise is probed', async () => {
   await until(() => engine.capabilities.fleet?.replicas()[1]?.found?.kind === 'sglang')
 })
 
-test('a server that leaves gets no more requests, and the conversation goes on with the others', async () => {
+test('a server that leaves gets no more requests, and the conversation continues with the others', async () => {
   const [one, other] = [await upstream(fine), await upstream(fine)]
   const { engine, change } = open([found(one)])
   await answer(engine, ask('hi'))

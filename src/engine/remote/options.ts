@@ -57,7 +57,7 @@ export type RemoteEngineOptions = {
   readonly observer?: FleetObserver
   /** What the endpoints are that balance themselves; absent: any of them. */
   readonly router?: RouterKind
-  /** The objectives that a router is told, by lane. */
+  /** The objectives that are sent to a router, by lane. */
   readonly objectives?: CallHeaderOptions['objectives']
   /** Names sessions to routers; absent: as no other process does. */
   readonly hash?: CallHeaderOptions['hash']

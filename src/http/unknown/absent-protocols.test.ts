@@ -44,7 +44,7 @@ describe('a path with another prefix is told the right one', () => {
     expect(reply.json().error.message).toContain(`did you mean ${route}?`)
   })
 
-  test('a path below /api that nothing is like is told of the other base URL, in one sentence', async () => {
+  test('a path below /api that nothing is like gets the other base URL, in one sentence', async () => {
     const { message } = (await openTestServer().app.inject('/api/nothing')).json().error
     expect(message).toBe('there is no route GET /api/nothing: use /v1 as the base URL of an OpenAI-compatible server')
   })

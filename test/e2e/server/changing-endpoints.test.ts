@@ -30,7 +30,7 @@ async function chat({ url }: Server, messages: readonly Message[]): Promise<stri
   return body.choices[0]?.message.content.trim() ?? ''
 }
 
-/** Conversations that go on, each with one request at a time, until `stop`: how many turns there were, moved and failed. */
+/** Conversations that continue, each with one request at a time, until `stop`: how many turns there were, moved and failed. */
 function converse(server: Server, conversations: number) {
   const counts = { turns: 0, moved: 0, failures: [] as string[] }
   const ended = new AbortController()

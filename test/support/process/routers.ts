@@ -47,7 +47,7 @@ export async function startRouter(name: RouterName, workers: readonly string[]):
   const args = [
     ...['-m', `${modules[name]}.launch_router`, '--host', '127.0.0.1', '--port', `${port}`],
     ...['--prometheus-port', `${prometheus}`, '--worker-startup-check-interval', '1'],
-    // Its retries are quick, and none of its servers is left by it: what is counted here is what it sends.
+    // Its retries are quick, and it leaves no server: what is counted here is what it sends.
     ...['--retry-initial-backoff-ms', '10', '--retry-max-backoff-ms', '40', '--disable-circuit-breaker'],
     ...['--worker-urls', ...workers],
   ]

@@ -59,7 +59,7 @@ export function virtualFleet(kind: (typeof profileNames)[number], count: number,
             blame: () => blame(time.nowMs),
           }
         }
-        if (lease.retryAtMs > untilMs) throw new AppError('model-unavailable', 'none of the servers can be used')
+        if (lease.retryAtMs > untilMs) throw new AppError('model-unavailable', 'no server can be used')
         await time.sleep(Math.min(250, Math.max(10, lease.retryAtMs - time.nowMs)))
       }
     },

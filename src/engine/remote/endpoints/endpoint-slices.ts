@@ -9,8 +9,8 @@ export type ServicePort = {
 }
 
 /**
- * The servers of a Service that take requests: those that are ready, and do not terminate. Throws an error, for people, when the port cannot
- * be told. Slices of one Service may overlap while endpoints move between them.
+ * The servers of a Service that take requests: those that are ready, and do not terminate. Throws an error, for people, when the port is not
+ * clear. Slices of one Service may overlap while endpoints move between them.
  */
 export function endpointsOfSlices(slices: readonly Loose[], { port, path }: ServicePort): readonly FoundEndpoint[] {
   // A pod with both kinds of addresses is in a slice of each.

@@ -10,7 +10,7 @@ export type KubernetesAccess = {
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
-/** The API server refused: `status` 410 says that a version is too old to go on from. */
+/** The API server refused: `status` 410 says that a version is too old to continue from. */
 export class KubernetesError extends Error {
   readonly status: number
 

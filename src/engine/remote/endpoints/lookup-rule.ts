@@ -12,7 +12,7 @@ export type LookedUp = { readonly endpoints: readonly FoundEndpoint[] | undefine
 
 export const notLookedUp: LookedUp = { endpoints: undefined, emptyInARow: 0 }
 
-/** So many empty answers in a row empty a set: one of a name server that restarts must not. */
+/** This many empty answers in a row empty a set: one of a name server that restarts must not. */
 const emptyToBelieve = 3
 
 /** A failed look says nothing about the servers: the set stays, however often it fails. */

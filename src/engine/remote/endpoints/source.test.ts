@@ -84,7 +84,7 @@ test('a source that cannot be reached keeps the others from nothing', () => {
   expect(failures).toEqual([])
 })
 
-test('when no source can be reached, the reasons are told', () => {
+test('when no source can be reached, the error has the reasons', () => {
   const [one, other] = [handSource(), handSource()]
   const { failures } = listen(joinedSource([one.source, other.source]))
   for (const { onFailure } of one.listeners) onFailure('no file')

@@ -27,7 +27,7 @@ export type KnownReplica = { readonly discovery: Discovery; readonly upstream: U
 
 /** Probes that run at a time. Health checks have as many places of their own. */
 const probesAtATime = 25
-/** Each known replica is probed again once in so many rounds of `refresh`, or more where there are many. */
+/** Each known replica is probed again once in this many rounds of `refresh`, or more where there are many. */
 const refreshRounds = 60
 const refreshRoundsPerReplica = 0.24
 

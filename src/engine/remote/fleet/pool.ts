@@ -238,7 +238,7 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
     return member !== undefined && !member.isDraining && member.busyUntilMs <= nowMs && member.breaker.state(nowMs) === 'closed'
   }
 
-  /** Whether such an endpoint is in none of these sets. */
+  /** Whether there is such an endpoint outside of these sets. */
   hasUsable(nowMs: number, ...except: readonly ReadonlySet<string>[]): boolean {
     this.#standings.wake(nowMs)
     const fits = ({ endpoint: { id } }: Member<Endpoint>) => this.isUsable(id, nowMs) && !except.some((set) => set.has(id))

@@ -209,7 +209,7 @@ export class Replicas {
     return this.#pool.isUsable(id, this.#options.now())
   }
 
-  /** Whether such a replica is in none of these sets. */
+  /** Whether there is such a replica outside of these sets. */
   hasUsable(...except: readonly ReadonlySet<string>[]): boolean {
     return this.#pool.hasUsable(this.#options.now(), ...except)
   }

@@ -49,7 +49,7 @@ describe('a server', () => {
 })
 
 describe('a router', () => {
-  const told = (call: Partial<OutgoingCall>, more?: Partial<CallHeaderOptions>) => {
+  const sent = (call: Partial<OutgoingCall>, more?: Partial<CallHeaderOptions>) => {
     const { 'x-request-id': _, traceparent: __, tracestate: ___, ...rest } = headers({ endpoint: router, ...call }, more)
     return rest
   }
@@ -72,14 +72,14 @@ describe('a router', () => {
     ['ray', session],
     ['dynamo', session],
     ['none', {}],
-  ])('of kind %s is told %j', (kind, expected) => {
+  ])('of kind %s gets %j', (kind, expected) => {
     const more = { router: kind, objectives: { interactive: 'chat' }, hash: () => 'hash' }
-    expect(told({ origin: origin({ session: 's' }) }, more)).toEqual(expected)
+    expect(sent({ origin: origin({ session: 's' }) }, more)).toEqual(expected)
   })
 
   test('has one name for the turns of a conversation, and others for other conversations and callers', () => {
     const name = (prompt: Prompt, more: Partial<OutgoingCall> = {}) =>
-      told({ prompt, ...more }, { hash: (text) => text })['x-session-id']
+      sent({ prompt, ...more }, { hash: (text) => text })['x-session-id']
     const first = name(chat('system', 'question'))
     expect(name(chat('system', 'question', 'answer', 'next question'))).toBe(first)
     expect(name(chat('system', 'another question'))).not.toBe(first)
@@ -91,9 +91,9 @@ describe('a router', () => {
     const hash = (text: string) => `h${seen.push(text)}`
     const prompt = chat('s', 'q')
     expect(
-      told({ prompt, forwarded: { promptCacheKey: 'k' }, origin: origin({ session: 'mine' }) }, { hash })['x-session-id'],
+      sent({ prompt, forwarded: { promptCacheKey: 'k' }, origin: origin({ session: 'mine' }) }, { hash })['x-session-id'],
     ).toBe('h1')
-    expect(told({ prompt, forwarded: { promptCacheKey: 'k' } }, { hash })['x-session-id']).toBe('h2')
+    expect(sent({ prompt, forwarded: { promptCacheKey: 'k' } }, { hash })['x-session-id']).toBe('h2')
     expect(seen.map((text) => text.split('\n'))).toEqual([
       ['team-a', 'session mine'],
       ['team-a', 'key k'],
@@ -102,7 +102,7 @@ describe('a router', () => {
 
   test('gets the objective of the lane, and a name of the caller that a header can hold', () => {
     const objectives = { interactive: 'chat', background: 'batch' }
-    expect(told({ origin: origin({ lane: 'background', caller: 'Zoë B\n' }) }, { router: 'llm-d', objectives })).toEqual({
+    expect(sent({ origin: origin({ lane: 'background', caller: 'Zoë B\n' }) }, { router: 'llm-d', objectives })).toEqual({
       'x-llm-d-inference-fairness-id': 'Zo__B_',
       'x-gateway-inference-fairness-id': 'Zo__B_',
       'x-llm-d-inference-objective': 'batch',

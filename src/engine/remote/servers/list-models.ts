@@ -53,7 +53,7 @@ export async function listModels(asked: Asked, profile: ProfileName | undefined)
   return named.flatMap((entry) => readListed({ ...described.get(asText(entry.id)), ...entry }) ?? [])
 }
 
-/** Routers that ask none of their engines list a model of this name, which names nothing. */
+/** Routers that do not ask their engines list a model of this name, which names nothing. */
 const namesNothing = 'unknown'
 
 /** Whether an entry of a list names a model. */

@@ -1,14 +1,18 @@
-/** Routers that are told who a request is for; `auto` is told all that one of them reads, `none` nothing. */
+/** Routers that get headers about a request; `auto` gets all that one of them reads, `none` nothing. */
 export const routerKinds = ['auto', 'llm-d', 'vllm-router', 'sglang-router', 'smg', 'ray', 'dynamo', 'none'] as const
 
 export type RouterKind = (typeof routerKinds)[number]
 
 /** What a router wants to know of a request: its session, and whose it is and how urgent. */
-type Told = { readonly session: readonly string[]; readonly fairness: readonly string[]; readonly objective: readonly string[] }
+type HeaderNames = {
+  readonly session: readonly string[]
+  readonly fairness: readonly string[]
+  readonly objective: readonly string[]
+}
 
 const sessionId = 'x-session-id'
 const routingKey = 'x-smg-routing-key'
-const nothing: Told = { session: [], fairness: [], objective: [] }
+const nothing: HeaderNames = { session: [], fairness: [], objective: [] }
 // The second names are those of the Gateway API's extension, which llm-d had before its own.
 const flow = {
   fairness: ['x-llm-d-inference-fairness-id', 'x-gateway-inference-fairness-id'],
@@ -16,7 +20,7 @@ const flow = {
 }
 
 /** The names of the headers that each router reads. */
-export const routerHeaders: Readonly<Record<RouterKind, Told>> = {
+export const routerHeaders: Readonly<Record<RouterKind, HeaderNames>> = {
   auto: { session: [sessionId, routingKey], ...flow },
   'llm-d': { session: [sessionId], ...flow },
   'vllm-router': { ...nothing, session: [sessionId] },

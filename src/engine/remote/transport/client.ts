@@ -19,7 +19,7 @@ export type Endpoint = {
   readonly weight: number
   /** Its name for the model; absent: that of all, or what it lists. */
   readonly upstreamModel?: string
-  /** Used only while none of the others may be. */
+  /** Used only while the others cannot be. */
   readonly isSpare?: true
   /** It balances itself: it is a router, with servers of its own behind it. */
   readonly isRouter?: true

@@ -55,7 +55,7 @@ describe('a chat', () => {
     },
   )
 
-  test('is read whatever its content type says, as curl sends it', async () => {
+  test('is read with any content type, as curl sends it', async () => {
     const sent = await call('/api/chat', { ...hi, stream: false }, { type: 'application/x-www-form-urlencoded' })
     expect([sent.status, sent.value.message.content]).toEqual([200, 'a b'])
   })
@@ -197,7 +197,7 @@ test('vectors have length 1; none are asked for, none come', async () => {
 })
 
 describe('the lists', () => {
-  test('have every name with its tag, and patterns are no names', async () => {
+  test('have every name with its tag, and patterns are not names', async () => {
     const { models } = (await call('/api/tags')).value
     const names = models.map(({ name, model }: { name: string; model: string }) => [name, name === model])
     expect(names).toEqual(

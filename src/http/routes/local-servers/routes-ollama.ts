@@ -156,7 +156,7 @@ async function describeModel(deps: ServerDeps, summary: ModelSummary, caller: Pr
     aliases,
     createdAtMs,
     facts: kind === 'embeddings' ? { ...facts, onlyEmbeds: true } : facts,
-    // Without a template here, tools are told to the model by the server that runs it, or by this one.
+    // Without a template here, the server that runs the model, or this one, shows it the tools.
     usesTools: template === undefined || abilities.supports_tools,
     thinks: abilities.supports_reasoning,
     isLoaded: state.type === 'ready',

@@ -5,7 +5,7 @@ import { type PrefixKey, PrefixMemory } from './prefix-memory.ts'
 export type AffinityKey = PrefixKey & { readonly share?: number }
 
 export type AffinityOptions = {
-  /** An endpoint is left when its load exceeds so many times the mean, and the mean by more than the request costs there. */
+  /** An endpoint is left when its load exceeds the mean this many times, and the mean by more than the request costs there. */
   readonly bound?: number
   /** How many endpoints are remembered for one prefix. */
   readonly holders?: number

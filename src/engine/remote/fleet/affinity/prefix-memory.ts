@@ -4,7 +4,7 @@ export type PrefixKey = { readonly high: number; readonly low: number }
 type PrefixMemoryOptions = {
   /** How many endpoints are known for one prefix. */
   readonly holders: number
-  /** For so many pairs of a prefix and an endpoint there is room, at least. */
+  /** There is room for at least this many pairs of a prefix and an endpoint. */
   readonly room: number
 }
 

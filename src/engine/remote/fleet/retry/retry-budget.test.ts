@@ -44,7 +44,7 @@ test('retries with nowhere else to go are counted while they run', () => {
   expect(budget.take(20, false)).toBeDefined()
 })
 
-/** What so many requests at once cost, of which each attempt ends so. */
+/** How many attempts a number of requests at once cost, when each attempt ends like this. */
 async function attemptsOf(requests: number, count: number, end: () => Error) {
   const { time, send } = virtualFleet('vllm', count, { budget: new RetryBudget() })
   let attempts = 0
@@ -73,7 +73,7 @@ test('connections that fail cost the servers nothing, and no budget', async () =
   expect(await attemptsOf(50, 2, refused)).toBeGreaterThan(100)
 })
 
-test('a server of two that fails all requests fails none of the clients', async () => {
+test('with one of two servers failing all requests, no client sees a failure', async () => {
   const { time, send } = virtualFleet('vllm', 2, { budget: new RetryBudget() })
   const ends: string[] = []
   const attempt = async (id: string) => {

@@ -51,7 +51,7 @@ export type Fleet = {
   /** Whether a replica was probed successfully that is not among these. */
   hasKnown(except: ReadonlySet<string>): boolean
   isUsable(id: string): boolean
-  /** Whether a usable replica is in none of these sets. */
+  /** Whether there is a usable replica outside of these sets. */
   hasUsable(...except: readonly ReadonlySet<string>[]): boolean
 }
 
@@ -118,7 +118,7 @@ export function decide(state: RetryState, attempt: FailedAttempt, situation: Sit
 
 type Failed = Extract<FailedAttempt, { type: 'failed' }>
 
-/** It happens once, to where the request can go on, and is no failure of the request: whatever came before, it is tried again. */
+/** It happens once, to where the request can continue, and does not count as its failure: it is tried again after any number of them. */
 function afterMove(state: RetryState, { replicaId }: Failed): RetryState {
   const failed = new Set([...state.failed, replicaId])
   const failedServers = new Set([...state.failedServers, replicaId])
@@ -165,7 +165,7 @@ function decideOnFailure(state: RetryState, attempt: Failed, { fleet, nowMs, ran
 
 /**
  * A router has tried several servers already, and would try them all again: a second attempt is for what kept the request from them. The client
- * repeats a request that met their load, when it is told to.
+ * repeats a request that met their load, after the `Retry-After` that it gets.
  */
 function mayTryRouter(
   { row: { atRouter } }: Failed,

@@ -76,7 +76,7 @@ function inputOf({ input }: ToolCallPart): unknown {
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
       return mayLoseDigits(input) ? new RawJson(input) : value
   } catch {
-    // What the model wrote is no JSON.
+    // What the model wrote is not JSON.
   }
   return { input }
 }
