@@ -62,7 +62,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   'dialect/scoring': [...ground, 'dialect/wire'],
   'dialect/tabby': forDialects,
   'dialect/templates': forDialects,
-  'dialect/tokens': [...ground, 'dialect/wire'],
+  'dialect/tokens': forDialects,
   'dialect/unsloth': forDialects,
   'engine/shared': ground,
   'engine/supervise': [...ground, 'engine/shared'],

@@ -3,6 +3,7 @@ import type { DetokenizeRequest, TokenizeRequest } from '../../contract/engine.t
 import { AppError } from '../../contract/errors.ts'
 import type { NameOf } from '../../contract/field.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
+import { pickSpelled, pickSpelling } from '../openai/spelling.ts'
 import { type FieldNames, nameField } from '../wire/field-names.ts'
 import { checkFields, type Field, indexFields } from '../wire/field-table.ts'
 import { jsonObject, list, looseObject } from '../wire/first-fault.ts'
@@ -38,7 +39,14 @@ const encodeSchema = looseObject({
   ...tabbyFlags,
 })
 const decodeSchema = looseObject({ model, tokens, ...tabbyFlags })
-const tokenizeSchema = looseObject({ model, content: z.string(), add_special: flag, parse_special: flag })
+const tokenizeSchema = looseObject({
+  model,
+  content: z.string().nullish(),
+  prompt: z.string().nullish(),
+  add_special: flag,
+  add_special_tokens: flag,
+  parse_special: flag,
+})
 const detokenizeSchema = looseObject({ model, tokens })
 
 /** tabbyAPI's `POST /v1/token/encode`. */
@@ -62,12 +70,19 @@ export function decodeTokenDecode(body: unknown): TokenCall<DetokenizeRequest> {
   return { request: { tokens: wire.tokens, special }, model: wire.model ?? undefined, ignored, nameOf: namesOf(tabbyNames, wire) }
 }
 
-/** llama-server's `POST /tokenize`. */
-export function decodeTokenize(body: unknown): TokenCall<TokenizeRequest> {
+/** llama-server's `POST /tokenize`, and vLLM's, whose text is the `prompt` and whose reply has another form. */
+export function decodeTokenize(body: unknown): TokenCall<TokenizeRequest> & { readonly isVllm: boolean } {
   const { wire, ignored } = read(tokenizeSchema, tokenizeFields, body)
-  const flags = { addBos: wire.add_special ?? false, parseSpecial: wire.parse_special ?? true }
+  const text = pickSpelled(wire, ['content', 'prompt'])
+  if (text === undefined) {
+    throw new AppError('invalid-request', 'content is missing: expected a string', { param: 'content' })
+  }
+  const isVllm = text.name === 'prompt'
+  const addBos = pickSpelling(wire, ['add_special', 'add_special_tokens']) ?? isVllm
+  const flags = { addBos, parseSpecial: wire.parse_special ?? true }
   return {
-    request: { ...plainText(wire.content, namesOf(llamaServerNames, wire)).request, ...flags },
+    isVllm,
+    request: { ...plainText(text.value, namesOf(llamaServerNames, wire)).request, ...flags },
     model: wire.model ?? undefined,
     ignored,
     nameOf: namesOf(llamaServerNames, wire),
@@ -124,9 +139,9 @@ const tabbyNames: FieldNames = {
 }
 const llamaServerNames: FieldNames = {
   model: ['model'],
-  'prompt.text': ['content'],
+  'prompt.text': ['content', 'prompt'],
   tokens: ['tokens'],
-  addBos: ['add_special'],
+  addBos: ['add_special', 'add_special_tokens'],
   parseSpecial: ['parse_special'],
 }
 

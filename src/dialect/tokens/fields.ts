@@ -48,11 +48,12 @@ export const tokenDecodeFields: readonly Field[] = [
 /** The request fields of `POST /tokenize`, as llama-server has them. */
 export const tokenizeFields: readonly Field[] = [
   model,
-  { name: 'content', treatment: 'used', note: 'a string' },
+  { name: 'content', aliases: ['prompt'], treatment: 'used', note: 'a string; as `prompt`, the reply has the form of vLLM' },
   {
     name: 'add_special',
+    aliases: ['add_special_tokens'],
     treatment: 'used',
-    note: "default false; true: starts with the BOS token if the model's tokenizer adds one",
+    note: "default false, with `prompt` true; true: starts with the BOS token if the model's tokenizer adds one",
   },
   { name: 'parse_special', treatment: 'used', note: 'default true: texts of control tokens become control tokens' },
   { name: 'with_pieces', treatment: 'refused', accepts: [false], note: '`POST /detokenize` returns the text of a token' },

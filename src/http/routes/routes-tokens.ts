@@ -69,11 +69,21 @@ export function addTokenRoutes(app: FastifyInstance, deps: ServerDeps): void {
       (tokens) => ({ length: tokens.length }),
     ),
   )
-  app.post(
-    '/tokenize',
-    { config },
-    answerTokens(decodeTokenize, (tokens) => ({ tokens })),
-  )
+  // The second is that of clients that have a base URL with `/v1`.
+  for (const path of ['/tokenize', '/v1/tokenize']) {
+    const handler = createCallHandler(deps, (body, { principal }) => {
+      const { request, model: name = defaultModelName(deps, principal), ignored, nameOf, isVllm } = decodeTokenize(body)
+      const run = async (caller: CallerContext) => {
+        const model = await deps.findModel(name, caller.principal)
+        const tokens = await tokenize(deps, request, { ...caller, model })
+        if (!isVllm) return { tokens }
+        const { contextLength } = model.engine.facts
+        return { count: tokens.length, max_model_len: contextLength ?? null, tokens, token_strs: null }
+      }
+      return { ignored, nameOf, run }
+    })
+    app.post(path, { config }, handler)
+  }
   app.post(
     '/detokenize',
     { config },

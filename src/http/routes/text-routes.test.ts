@@ -45,6 +45,14 @@ describe('tokens', () => {
     expect((await post('/detokenize', { tokens: [72, 105] })).json).toEqual({ content: 'Hi' })
   })
 
+  test("a text called `prompt` is vLLM's, and so is the reply", async () => {
+    const expected = { count: 2, max_model_len: 20, tokens: [72, 105], token_strs: null }
+    for (const path of ['/tokenize', '/v1/tokenize']) expect((await post(path, { prompt: 'Hi' })).json).toEqual(expected)
+    expect((await post('/tokenize', { prompt: 'Hi', add_special_tokens: false })).json).toEqual(expected)
+    const { status, json } = await post('/tokenize', {})
+    expect([status, json.error.message]).toEqual([400, 'content is missing: expected a string'])
+  })
+
   test('messages are rendered without a generation prompt', async () => {
     const { json } = await post('/v1/token/encode', { text: messages })
     expect(Buffer.from(json.tokens).toString()).toBe('<user>Hi')

@@ -36,7 +36,7 @@ describe('a path with another prefix is told the right one', () => {
     ['POST', '/v1/v1/chat/completions', '/v1/chat/completions'],
     ['POST', '/openai/v1/embeddings', '/v1/embeddings'],
     ['GET', '/api/v1/models/', '/v1/models'],
-    ['POST', '/v1/tokenize', '/tokenize'],
+    ['POST', '/v1/detokenize', '/detokenize'],
     ['POST', '/v1/v1/messages', '/v1/messages'],
   ] as const)('%s %s', async (method, url, route) => {
     const reply = await openTestServer().app.inject({ method, url })
