@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'vitest'
+import { createPool, endpoint, idOf, keys, ok, take } from '../../../../../test/support/upstream/pool.ts'
+import { Pool, type PoolEndpoint } from '../pool.ts'
+
+test('a conversation returns to the replica that read its longest known prefix', () => {
+  const pool = createPool([1, 1, 1])
+  take(pool, 10, { affinityKeys: keys('system') }).release(ok, 0)
+  take(pool, 10, { affinityKeys: keys('turn 1', 'other system') }).release(ok, 0)
+  expect(take(pool, 10, { affinityKeys: keys('turn x', 'system') })).toMatchObject({ endpoint: { id: '0' }, affinity: 'hit' })
+  expect(idOf(take(pool, 10, { affinityKeys: keys('turn 3', 'turn 1', 'system') }))).toBe('1')
+  expect(take(pool, 10, { affinityKeys: keys('unheard of') }).affinity).toBe('new')
+  expect(take(pool, 10).affinity).toBeUndefined()
+})
+
+test('it moves when its replica has more load than one and a half times the mean and the request, and then stays there', () => {
+  const pool = createPool([1, 1, 1, 1])
+  const k = { affinityKeys: keys('k') }
+  expect(idOf(take(pool, 100, k))).toBe('0')
+  // 100 <= 1.5 * 25 + 100, then 200 > 1.5 * 50 + 100.
+  expect(take(pool, 100, k)).toMatchObject({ endpoint: { id: '0' }, affinity: 'hit' })
+  expect(take(pool, 100, k)).toMatchObject({ endpoint: { id: '1' }, affinity: 'moved' })
+  expect(take(pool, 10, k)).toMatchObject({ endpoint: { id: '1' }, affinity: 'hit' })
+})
+
+test('a bound of its own, and load by weight', () => {
+  const pool = createPool([1, 4], { bound: 10 })
+  take(pool, 100, { affinityKeys: keys('k') })
+  for (let count = 0; count < 5; count++) expect(idOf(take(pool, 100, { affinityKeys: keys('k') }))).toBe('0')
+  const heavy = createPool([4, 1, 1])
+  take(heavy, 100, { affinityKeys: keys('k') })
+  expect(idOf(take(heavy, 100, { affinityKeys: keys('k') }))).toBe('0')
+  // 200 / 4 <= 1.5 * 200 / 6 + 100 / 4
+  expect(idOf(take(heavy, 100, { affinityKeys: keys('k') }))).toBe('0')
+})
+
+test('of several replicas that have read a prefix, the least loaded is chosen', () => {
+  const pool = createPool([1, 1, 1])
+  const k = { affinityKeys: keys('k') }
+  take(pool, 1, { ...k, avoid: new Set(['1', '2']) }).release(ok, 0)
+  take(pool, 1, { ...k, avoid: new Set(['0', '2']) }).release(ok, 0)
+  const first = idOf(take(pool, 1000, k))
+  expect(['0', '1']).toContain(first)
+  expect(idOf(take(pool, 1000, k))).toBe(first === '0' ? '1' : '0')
+})
+
+test('a prefix below a tenth of the prompt does not decide', () => {
+  const pool = createPool([1, 1])
+  const withShare = (share: number) => keys('k').map((key) => ({ ...key, share }))
+  take(pool, 1, { affinityKeys: withShare(1) }).release(ok, 0)
+  expect(take(pool, 1, { affinityKeys: withShare(0.09) })).toMatchObject({ endpoint: { id: '1' }, affinity: 'new' })
+  expect(take(pool, 1, { affinityKeys: withShare(0.1) }).affinity).toBe('hit')
+})
+
+test('a prompt that its replica has read costs what is new of it', () => {
+  const pool = createPool([1, 1], { bound: 3 })
+  const prompt = {
+    promptTokens: 1000,
+    affinityKeys: keys('longer', 'k').map((key, index) => ({ ...key, share: index === 0 ? 1 : 0.8 })),
+  }
+  take(pool, 1100, { promptTokens: 1000, affinityKeys: keys('k').map((key) => ({ ...key, share: 1 })) })
+  expect(pool.describe(0)[0]?.outstandingTokens).toBe(1100)
+  const lease = take(pool, 1100, prompt)
+  expect(pool.describe(0)[0]?.outstandingTokens).toBe(1100 + 300)
+  lease.release(ok, 0)
+  expect(pool.describe(0)[0]?.outstandingTokens).toBe(1100)
+})
+
+describe('what replicas report about their caches', () => {
+  const long = { promptTokens: 2000, affinityKeys: keys('k').map((key) => ({ ...key, share: 1 })) }
+  const turn = (pool: Pool, cachedTokens: number) => {
+    const lease = take(pool, 2000, long)
+    lease.learn(2000, cachedTokens)
+    lease.release(ok, 0)
+    return lease
+  }
+
+  test('one that reports twice that it has lost a long prefix is forgotten', () => {
+    const pool = createPool([1, 1])
+    turn(pool, 0)
+    expect([turn(pool, 1900), turn(pool, 0), turn(pool, 1900), turn(pool, 0)].map(idOf)).toEqual(['0', '0', '0', '0'])
+    turn(pool, 0)
+    expect(take(pool, 2000, long)).toMatchObject({ endpoint: { id: '1' }, affinity: 'new' })
+  })
+
+  test('one that never reports a cached token says nothing', () => {
+    const pool = createPool([1, 1])
+    expect([turn(pool, 0), turn(pool, 0), turn(pool, 0), turn(pool, 0)].map(idOf)).toEqual(['0', '0', '0', '0'])
+  })
+})
+
+test('a router chooses by itself: what it has read is not remembered', () => {
+  const routers = ['a', 'b'].map((id): PoolEndpoint => ({ ...endpoint(id), isRouter: true }))
+  const pool = new Pool(routers, { breaker: { random: () => 0.5 } })
+  const places = [1, 2].map(() => take(pool, 10, { affinityKeys: keys('k') }))
+  expect(places.map(({ affinity }) => affinity)).toEqual([undefined, undefined])
+  expect(places.map(idOf)).toEqual(['a', 'b'])
+  pool.add(endpoint('server'), 0)
+  expect(take(pool, 10, { affinityKeys: keys('k'), avoid: new Set(['server']) }).affinity).toBeUndefined()
+  expect(take(pool, 1, { affinityKeys: keys('k') })).toMatchObject({ endpoint: { id: 'server' }, affinity: 'new' })
+})
