@@ -128,18 +128,13 @@ function createClock() {
   return {
     now: () => nowMs,
     timers: () => timers.length,
-    wait: (ms: number, signal: AbortSignal) =>
-      new Promise<void>((resolve) => {
-        const timer = { atMs: nowMs + ms, fire: () => end() }
-        const end = () => {
-          timers = timers.filter((other) => other !== timer)
-          signal.removeEventListener('abort', end)
-          resolve()
-        }
-        if (signal.aborted) return end()
-        timers.push(timer)
-        signal.addEventListener('abort', end, { once: true })
-      }),
+    after: (ms: number, fire: () => void) => {
+      const timer = { atMs: nowMs + ms, fire }
+      timers.push(timer)
+      return () => {
+        timers = timers.filter((other) => other !== timer)
+      }
+    },
     async advance(ms: number): Promise<void> {
       nowMs += ms
       const due = timers.filter(({ atMs }) => atMs <= nowMs)

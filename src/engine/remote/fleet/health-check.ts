@@ -1,4 +1,5 @@
 import { Queue } from '../../../base/queue.ts'
+import { orAborted } from '../../../base/time-limit.ts'
 import type { Pool, PoolEndpoint } from './pool.ts'
 
 type HealthCheckOptions<Endpoint extends PoolEndpoint> = {
@@ -7,8 +8,8 @@ type HealthCheckOptions<Endpoint extends PoolEndpoint> = {
   check(endpoint: Endpoint, signal: AbortSignal): Promise<void>
   /** The pool's clock. */
   now(): number
-  /** Resolves after that time, or when the signal fires. */
-  wait(ms: number, signal: AbortSignal): Promise<void>
+  /** Calls back after that time, unless it is cancelled, which is what it returns. */
+  after(ms: number, fire: () => void): () => void
   readonly tickMs?: number
   readonly timeoutMs?: number
 }
@@ -20,35 +21,34 @@ const checksAtATime = 25
 export function startHealthChecks<Endpoint extends PoolEndpoint>(
   options: HealthCheckOptions<Endpoint>,
 ): { stop(): Promise<void> } {
-  const { pool, now, wait, tickMs = 1000 } = options
+  const { pool, now, after, tickMs = 1000 } = options
   const stopped = new AbortController()
   const running = new Map<AbortController, Promise<void>>()
   const queue = new Queue(checksAtATime)
-  const loop = async () => {
-    while (!stopped.signal.aborted) {
-      for (const endpoint of pool.checksDue(now())) {
-        // Not `AbortSignal.any` with `stopped`, which lives long: Node keeps what follows it, 1 KB for each check (measured).
-        const ended = new AbortController()
-        running.set(
-          ended,
-          // Its time limit begins with the check: that others hang says nothing about this one.
-          queue
-            .run(ended.signal, () => runCheck(options, { endpoint, ended, stopped: stopped.signal }))
-            // Stopped while it waited.
-            .catch(() => undefined)
-            .finally(() => running.delete(ended)),
-        )
-      }
-      await wait(tickMs, stopped.signal)
+  let cancelTick: () => void
+  const tick = () => {
+    for (const endpoint of pool.checksDue(now())) {
+      // Not `AbortSignal.any` with `stopped`, which lives long: Node keeps what follows it, 1 KB for each check (measured).
+      const ended = new AbortController()
+      running.set(
+        ended,
+        // Its time limit begins with the check: that others hang says nothing about this one.
+        queue
+          .run(ended.signal, () => runCheck(options, { endpoint, ended, stopped: stopped.signal }))
+          // Stopped while it waited.
+          .catch(() => undefined)
+          .finally(() => running.delete(ended)),
+      )
     }
-    await Promise.all(running.values())
+    cancelTick = after(tickMs, tick)
   }
-  const done = loop()
+  tick()
   return {
-    stop: () => {
+    stop: async () => {
       stopped.abort()
+      cancelTick()
       for (const ended of running.keys()) ended.abort()
-      return done
+      await Promise.all(running.values())
     },
   }
 }
@@ -61,25 +61,21 @@ type Check<Endpoint> = { readonly endpoint: Endpoint; readonly ended: AbortContr
 
 /** One check, reported unless `stopped` fires before its end. */
 export async function runCheck<Endpoint extends PoolEndpoint>(
-  { pool, check, now, wait, timeoutMs = 5000 }: RunOptions<Endpoint>,
+  { pool, check, now, after, timeoutMs = 5000 }: RunOptions<Endpoint>,
   { endpoint, ended, stopped }: Check<Endpoint>,
 ): Promise<void> {
-  const settled = new AbortController()
-  const signal = AbortSignal.any([ended.signal, settled.signal])
-  const timer = wait(timeoutMs, signal).then(() => {
-    if (!signal.aborted) throw new Error(`no answer in ${timeoutMs} ms`)
-  })
+  const cancelLimit = after(timeoutMs, () => ended.abort())
   let isOk = true
   try {
     // A check that ignores its signal delays neither the next one nor `stop`.
-    await Promise.race([timer, check(endpoint, ended.signal)])
+    await orAborted(check(endpoint, ended.signal), ended.signal)
   } catch {
     // The reason is not reported.
     isOk = false
     ended.abort()
   } finally {
-    // The check's own signal stays silent: its reply may still be draining, and its connection is used again.
-    settled.abort()
+    // The signal of a good check stays silent: its reply may still be draining, and its connection is used again.
+    cancelLimit()
   }
   // A check that `stop` interrupted says nothing.
   if (stopped.aborted) return

@@ -321,7 +321,10 @@ export class Replicas {
   readonly #checking = {
     check: (endpoint: Endpoint, ended: AbortSignal) => this.#check(endpoint, ended),
     now: () => this.#options.now(),
-    wait: (ms: number, ended: AbortSignal) => sleep(ms, undefined, { signal: ended, ref: false }).catch(() => undefined),
+    after: (ms: number, fire: () => void) => {
+      const timer = setTimeout(fire, ms).unref()
+      return () => clearTimeout(timer)
+    },
   }
 
   #tick(): void {
