@@ -163,8 +163,10 @@ export function renderProtocolTable(fields: readonly Field[]): string {
 }
 
 function describeTreatment(field: Field): string {
-  if (field.treatment !== 'refused' || field.accepts === undefined) return field.treatment
-  return `refused unless ${field.accepts.map(preview).map(code).join(' or ')}`
+  if (field.treatment !== 'refused') return field.treatment
+  const { accepts = [], acceptsAlso } = field
+  const fine = [...accepts.map(preview).map(code), ...(acceptsAlso === undefined ? [] : [acceptsAlso.what])]
+  return fine.length === 0 ? 'refused' : `refused unless ${fine.join(' or ')}`
 }
 
 function code(text: string): string {

@@ -7,8 +7,7 @@ export const tabbyTable: ReferenceTable = {
   title: 'tabbyAPI',
   introduction:
     'Its request fields are in [protocols.md](protocols.md): chat completions, completions, and the routes named after it. A field that is\n' +
-    'refused there refuses the whole request, also where a client sends it by default: SillyTavern sends `add_bos_token`, `num_ctx` and\n' +
-    '`adaptive_target` with every message.',
+    'refused there refuses the whole request, unless it has the value with which it changes nothing: the default bodies of SillyTavern pass.',
   rows: [
     {
       what: 'POST /v1/chat/completions, /v1/completions, /v1/embeddings',
