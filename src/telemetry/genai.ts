@@ -3,11 +3,14 @@ import type { ArrivedRequest, SentReply } from '../contract/tracing.ts'
 import type { GenerationRecord } from '../contract/usage.ts'
 import type { Attributes } from './otlp.ts'
 
+/** Of OpenAI, llama-server, Ollama and KoboldAI. */
+const texts = /\/(completions?|infill|api\/((v1|latest)\/)?generate|extra\/generate\/stream)$/
+
 /** OpenTelemetry's name of what a route does; undefined for a route that does not use a model. */
 export function operationOf(route: string): string | undefined {
   if (/\/embed(dings?)?$/.test(route)) return 'embeddings'
-  if (/\/(chat\/completions|messages|responses)$/.test(route)) return 'chat'
-  return /\/completions?$/.test(route) ? 'text_completion' : undefined
+  if (/\/(chat\/completions|messages|responses|api\/chat)$/.test(route)) return 'chat'
+  return texts.test(route) ? 'text_completion' : undefined
 }
 
 /** What is known of a request when its span ends. */
