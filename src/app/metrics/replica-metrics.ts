@@ -1,16 +1,10 @@
 import type { Registry } from 'prom-client'
-import type {
-  AffinityOutcome,
-  AttemptEnd,
-  AttemptOutcome,
-  AttemptStart,
-  EjectionReason,
-  FleetObserver,
-} from '../../contract/attempts.ts'
+import type { AttemptEnd, AttemptOutcome, AttemptStart, EjectionReason, FleetObserver } from '../../contract/attempts.ts'
 import type { ServerReport } from '../../contract/engine.ts'
 import { Distribution } from './distribution.ts'
 import { addHistogram, addMetric, type Declaration, type Labels } from './exposition.ts'
 import type { ReadLoad } from './model-metrics.ts'
+import { addCounter } from './tallies.ts'
 
 /** The servers of a model that have labels of their own. */
 const maxServers = 200
@@ -147,11 +141,11 @@ export function addReplicaMetrics(registry: Registry, readLoad: ReadLoad) {
       ),
   )
 
-  const addCounter = (declaration: Omit<Declaration, 'labelNames'>, read: (tally: ReplicaTally) => number) =>
+  const addTotal = (declaration: Omit<Declaration, 'labelNames'>, read: (tally: ReplicaTally) => number) =>
     addMetric(registry, { type: 'counter', labelNames: names, ...declaration }, function* () {
       for (const [labels, tally] of tallies.entries()) yield [labels, read(tally)]
     })
-  const addCounterBy = <Name extends string>(
+  const addTotalBy = <Name extends string>(
     label: string,
     declaration: Omit<Declaration, 'labelNames'>,
     read: (tally: ReplicaTally) => ReadonlyMap<Name, number>,
@@ -161,7 +155,7 @@ export function addReplicaMetrics(registry: Registry, readLoad: ReadLoad) {
         for (const [name, count] of read(tally)) yield [{ ...labels, [label]: name }, count]
       }
     })
-  addCounterBy(
+  addTotalBy(
     'outcome',
     {
       name: 'dragoman_replica_requests_total',
@@ -169,7 +163,7 @@ export function addReplicaMetrics(registry: Registry, readLoad: ReadLoad) {
     },
     ({ outcomes }) => outcomes,
   )
-  addCounter(
+  addTotal(
     { name: 'dragoman_replica_retries_total', help: 'Those that repeated or continued what another attempt could not finish.' },
     ({ retries }) => retries,
   )
@@ -184,15 +178,15 @@ export function addReplicaMetrics(registry: Registry, readLoad: ReadLoad) {
       for (const [labels, { firstChunk }] of tallies.entries()) yield [labels, firstChunk]
     },
   )
-  addCounter(
+  addTotal(
     { name: 'dragoman_replica_prompt_tokens_total', help: 'Prompt tokens of requests that the server answered.' },
     ({ promptTokens }) => promptTokens,
   )
-  addCounter(
+  addTotal(
     { name: 'dragoman_replica_cached_tokens_total', help: 'Those that the server had in its cache.' },
     ({ cachedTokens }) => cachedTokens,
   )
-  addCounterBy(
+  addTotalBy(
     'reason',
     {
       name: 'dragoman_replica_ejections_total',
@@ -201,21 +195,11 @@ export function addReplicaMetrics(registry: Registry, readLoad: ReadLoad) {
     ({ ejections }) => ejections,
   )
 
-  const affinities = new Map<string, Map<AffinityOutcome, number>>()
-  addMetric(
-    registry,
-    {
-      type: 'counter',
-      name: 'dragoman_affinity_total',
-      help: 'Attempts where the longest known prefix of the prompt was read (hit), elsewhere (moved), or without one (new).',
-      labelNames: ['model', 'outcome'],
-    },
-    function* () {
-      for (const { id: model } of readLoad()) {
-        for (const [outcome, count] of affinities.get(model) ?? []) yield [{ model, outcome }, count]
-      }
-    },
-  )
+  const affinities = addCounter(registry, {
+    name: 'dragoman_affinity_total',
+    help: 'Attempts where the longest known prefix of the prompt was read (hit), elsewhere (moved), or without one (new).',
+    labelNames: ['model', 'outcome'],
+  })
 
   return {
     /** What the fleet of a model reports to. */
@@ -223,10 +207,7 @@ export function addReplicaMetrics(registry: Registry, readLoad: ReadLoad) {
       attemptEnded: (start, end) => {
         const { server, affinity } = start
         tallies.at(model, server).add(start, end)
-        if (affinity === undefined) return
-        const counts = affinities.get(model) ?? new Map<AffinityOutcome, number>()
-        increment(counts, affinity)
-        affinities.set(model, counts)
+        if (affinity !== undefined) affinities.at(model, affinity).total += 1
       },
       ejected: (server, reason) => increment(tallies.at(model, server).ejections, reason),
     }),
