@@ -2,14 +2,15 @@ import type { StreamEncoder } from '../../contract/dialect.ts'
 import type { FinishReason, GeneratedToken, GenerationEvent } from '../../contract/event.ts'
 import { isReadable, unreadableCall } from '../wire/call-input.ts'
 import { toExactFrameJson } from '../wire/frame-json.ts'
-import { type Clock, encodeCall, encodeDoneReason, encodePiece, encodeTotals, type Piece } from './encode.ts'
+import { type Clock, encodeCall, encodeDoneReason, encodePiece, encodeTotals, type Piece, styleOf } from './encode.ts'
 import { encodeOllamaError } from './errors.ts'
 import type { ReplyStyle } from './style.ts'
 
 type OpenCall = { readonly id: string; readonly name: string; input: string; readonly tokens: GeneratedToken[] }
 
 /** Encodes events as lines of JSON; a call is written when it is complete. */
-export function createLineEncoder(style: ReplyStyle, clock: Clock): StreamEncoder {
+export function createLineEncoder(asked: ReplyStyle, clock: Clock): StreamEncoder {
+  let style = asked
   let call: OpenCall | undefined
   let calls = 0
   let reason: FinishReason = 'stop'
@@ -73,6 +74,8 @@ export function createLineEncoder(style: ReplyStyle, clock: Clock): StreamEncode
       case 'error':
         return line(encodeOllamaError(event.error).body)
       case 'start':
+        style = styleOf(event, asked)
+        return ''
       case 'prompt-read':
       case 'prompt-tokens':
       case 'annotation':

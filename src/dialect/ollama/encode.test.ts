@@ -180,3 +180,10 @@ test('a count above 0 has a duration above 0, which clients divide by', () => {
     eval_duration: 1,
   })
 })
+
+test('a reply of another model than was asked for has the name of that one, whole and streamed', async () => {
+  const events = [{ ...start, insteadOf: 'M' }, text('hi'), finish, ended()]
+  expect(new Set(lines(events).map(({ model }) => model))).toEqual(new Set(['m']))
+  const run = async (emit: (event: GenerationEvent) => unknown) => void events.forEach(emit)
+  expect(encodeResult(await foldEvents({ run }), chat, clock)).toMatchObject({ model: 'm' })
+})

@@ -1,5 +1,5 @@
 import { callsOf, reasoningOf, refusalOf, textOf } from '../../canonical/parts.ts'
-import type { FinishReason, GeneratedToken, Timings, Usage } from '../../contract/event.ts'
+import type { FinishReason, GeneratedToken, StartEvent, Timings, Usage } from '../../contract/event.ts'
 import type { OutputPart } from '../../contract/request.ts'
 import type { GenerationResult } from '../../contract/result.ts'
 import { toWireLogprob } from '../openai/wire-logprob.ts'
@@ -21,6 +21,11 @@ const doneReasons: Readonly<Record<FinishReason, 'stop' | 'length'>> = {
 
 export function encodeDoneReason(reason: FinishReason, { isEmpty }: Pick<ReplyStyle, 'isEmpty'>): string {
   return isEmpty ? 'length' : doneReasons[reason]
+}
+
+/** Replies have the name that the caller sent, unless another model serves. */
+export function styleOf({ model, insteadOf }: StartEvent, asked: ReplyStyle): ReplyStyle {
+  return insteadOf === undefined ? asked : { ...asked, model }
 }
 
 export type Clock = { readonly startedMs: number; now(): number; wallMs(): number }
@@ -63,7 +68,8 @@ export function encodePiece(
 }
 
 /** A reply to `/api/chat` or `/api/generate` that is not streamed. */
-export function encodeResult({ choices, usage, timings }: GenerationResult, style: ReplyStyle, clock: Clock): unknown {
+export function encodeResult({ start, choices, usage, timings }: GenerationResult, asked: ReplyStyle, clock: Clock): unknown {
+  const style = styleOf(start, asked)
   const [choice] = choices
   if (choice === undefined) throw new Error('a reply needs one choice')
   const { parts, finish, tokens } = choice

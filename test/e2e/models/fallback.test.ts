@@ -1,7 +1,11 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp, until } from '../../support/http/app.ts'
+import { openSocket } from '../../support/http/responses-socket.ts'
 import {
   chatChunk,
   doneLine,
@@ -16,9 +20,11 @@ const messages = [{ role: 'user' as const, content: 'hello' }]
 const fine = streamOf(chatChunk({ delta: { content: 'from up' }, finish_reason: 'stop' }), usageChunk(3, 1), doneLine)
 const served = 'x-dragoman-served-model'
 
+let folder: string
 let up: ScriptedUpstream
 let app: RunningApp
 beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'dragoman-fallback-'))
   up = await startUpstream(fine)
   const remote = (id: string, url: string, more: object) => ({
     engine: 'remote' as const,
@@ -30,6 +36,7 @@ beforeAll(async () => {
   })
   app = await startApp({
     builtinModel: false,
+    storage: join(folder, 'store.db'),
     server: {
       apiKeys: [
         'all',
@@ -50,6 +57,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await app.close()
   await up.close()
+  await rm(folder, { recursive: true })
 })
 
 const post = (path: string, body: object, key = 'all') =>
@@ -68,8 +76,11 @@ describe('a model whose server is not there is replaced by another', () => {
     ['/v1/completions', { prompt: 'hello' }],
     ['/v1/responses', { input: 'hello', store: false }],
     ['/v1/messages', { messages, max_tokens: 20 }],
+    ['/api/chat', { messages }],
+    ['/api/generate', { prompt: 'hello' }],
+    ['/completion', { prompt: 'hello' }],
   ])('%s, whole and streamed, and the reply says so', async (path, body) => {
-    const whole = await post(path, { model: 'dead', ...body })
+    const whole = await post(path, { model: 'dead', stream: false, ...body })
     expect([whole.status, whole.headers.get(served), (await jsonOf(whole)).model]).toEqual([200, 'local', 'local'])
     const streamed = await post(path, { model: 'dead', stream: true, ...body })
     const text = await streamed.text()
@@ -104,6 +115,26 @@ describe('a model whose server is not there is replaced by another', () => {
     const metrics = await (await fetch(`${app.url}/metrics`, { headers: { authorization: 'Bearer admin' } })).text()
     expect(metrics).toMatch(/dragoman_fallbacks_total\{model="dead",served="local"\} \d/)
     expect(metrics).not.toContain('dragoman_generation_duration_seconds_count{model="dead",outcome="ok"}')
+  })
+})
+
+describe('a response', () => {
+  const input = { model: 'dead', input: 'hello' }
+
+  test('in the background is served by another model, whole and streamed, and its record says so', async () => {
+    const { id } = await openai().responses.create({ ...input, background: true })
+    await until(async () => (await openai().responses.retrieve(id)).status === 'completed')
+    expect(await openai().responses.retrieve(id)).toMatchObject({ model: 'local', output_text: 'hello' })
+    const stream = await openai().responses.create({ ...input, background: true, stream: true })
+    const models: string[] = []
+    for await (const event of stream) if ('response' in event) models.push(event.response.model)
+    expect(models.at(-1)).toBe('local')
+  })
+
+  test('on a socket is, too', async () => {
+    const client = await openSocket(Number(new URL(app.url).port), { authorization: 'Bearer all' })
+    expect(await client.turn(input)).toMatchObject({ type: 'response.completed', response: { model: 'local' } })
+    expect(client.received.map(({ delta }) => delta ?? '').join('')).toBe('hello')
   })
 })
 
