@@ -1,6 +1,10 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import OpenAI from 'openai'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp, until } from '../../support/http/app.ts'
+import { openSocket } from '../../support/http/responses-socket.ts'
 import {
   chatChunk,
   doneLine,
@@ -14,9 +18,11 @@ const says = (text: string) =>
   streamOf(chatChunk({ delta: { content: text }, finish_reason: 'stop' }), usageChunk(3, 1), doneLine)
 const served = 'x-dragoman-served-model'
 
+let folder: string
 let servers: Record<'old' | 'new' | 'shadow', ScriptedUpstream>
 let app: RunningApp
 beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'dragoman-versions-'))
   servers = {
     old: await startUpstream(says('old')),
     new: await startUpstream(says('new')),
@@ -24,6 +30,7 @@ beforeAll(async () => {
   }
   app = await startApp({
     builtinModel: false,
+    storage: join(folder, 'store.db'),
     server: {
       apiKeys: [
         'all',
@@ -50,6 +57,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await app.close()
   for (const server of Object.values(servers)) await server.close()
+  await rm(folder, { recursive: true })
 })
 
 type Options = { readonly key?: string; readonly version?: string; readonly stream?: boolean; readonly more?: readonly object[] }
@@ -67,6 +75,13 @@ async function ask(question: string, { key = 'all', version, stream = false, mor
   const text = await reply.text()
   return { status: reply.status, served: reply.headers.get(served), text, said: /"content":"(\w+)"/.exec(text)?.[1] }
 }
+
+const pinned = (path: string, body: object, version: string) =>
+  fetch(`${app.url}${path}`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer all', 'content-type': 'application/json', 'x-dragoman-version': version },
+    body: JSON.stringify({ model: 'qwen', ...body }),
+  })
 
 describe('a model with versions', () => {
   test('has one name, and its versions are shown beside it', async () => {
@@ -114,6 +129,33 @@ describe('a model with versions', () => {
     expect([unknown.status, unknown.text]).toEqual([400, expect.stringContaining('it has: main, new, shadow')])
   })
 
+  test.each([
+    ['/v1/messages', { messages: [{ role: 'user', content: 'hi' }], max_tokens: 20 }],
+    ['/v1/responses', { input: 'hi', store: false }],
+    ['/api/chat', { messages: [{ role: 'user', content: 'hi' }] }],
+  ])('may be pinned at %s, too', async (path, body) => {
+    for (const stream of [true, false]) {
+      const reply = await pinned(path, { stream, ...body }, 'new')
+      expect([reply.status, reply.headers.get(served)]).toEqual([200, 'qwen@new'])
+      expect(await reply.text()).toMatch(/"model":"qwen@new".*new/s)
+    }
+  })
+
+  test('may be pinned for responses in the background and on a socket', async () => {
+    const client = new OpenAI({
+      baseURL: `${app.url}/v1`,
+      apiKey: 'all',
+      maxRetries: 0,
+      defaultHeaders: { 'x-dragoman-version': 'new' },
+    })
+    const { id } = await client.responses.create({ model: 'qwen', input: 'hi', background: true })
+    await until(async () => (await client.responses.retrieve(id)).status === 'completed')
+    expect(await client.responses.retrieve(id)).toMatchObject({ model: 'qwen@new', output_text: 'new' })
+    const headers = { authorization: 'Bearer all', 'x-dragoman-version': 'new' }
+    const socket = await openSocket(Number(new URL(app.url).port), headers)
+    expect(await socket.turn({ model: 'qwen', input: 'hi' })).toMatchObject({ response: { model: 'qwen@new' } })
+  })
+
   test('is measured by version', async () => {
     const metrics = await (await fetch(`${app.url}/metrics`, { headers: { authorization: 'Bearer admin' } })).text()
     for (const model of ['qwen', 'qwen@new']) {
@@ -130,23 +172,43 @@ describe('a model with versions', () => {
   })
 })
 
-test('a mirror gets copies of requests, which nobody sees and no key pays', async () => {
-  const before = servers.shadow.seen.length
-  // The copy ends with the original, which therefore waits.
-  let go: () => void = () => undefined
-  const gate = new Promise<void>((resolve) => {
-    go = resolve
+describe('a mirror', () => {
+  // A copy ends with the original, which therefore waits.
+  let go: () => void
+  beforeEach(() => {
+    const gate = new Promise<void>((resolve) => {
+      go = resolve
+    })
+    servers.old.answer = async (request, response) => {
+      await gate
+      await says('old')(request, response)
+    }
   })
-  servers.old.answer = async (request, response) => {
-    await gate
-    await says('old')(request, response)
-  }
-  const reply = ask('mirrored', { version: 'main', key: 'user' })
-  await until(() => servers.shadow.seen.length > before)
-  go()
-  expect((await reply).said).toBe('old')
-  expect(servers.shadow.seen.at(-1)?.body.messages).toEqual([{ role: 'user', content: 'mirrored' }])
-  servers.old.answer = says('old')
-  const metrics = await (await fetch(`${app.url}/metrics`, { headers: { authorization: 'Bearer admin' } })).text()
-  expect(metrics).toMatch(/dragoman_key_requests_total\{key="mirror",outcome="\w+"\} \d/)
+  afterEach(() => {
+    servers.old.answer = says('old')
+  })
+
+  test('gets copies of requests, which nobody sees and no key pays', async () => {
+    const before = servers.shadow.seen.length
+    const reply = ask('mirrored', { version: 'main', key: 'user' })
+    await until(() => servers.shadow.seen.length > before)
+    go()
+    expect((await reply).said).toBe('old')
+    expect(servers.shadow.seen.at(-1)?.body.messages).toEqual([{ role: 'user', content: 'mirrored' }])
+    const metrics = await (await fetch(`${app.url}/metrics`, { headers: { authorization: 'Bearer admin' } })).text()
+    expect(metrics).toMatch(/dragoman_key_requests_total\{key="mirror",outcome="\w+"\} \d/)
+  })
+
+  test.each([
+    ['/v1/messages', { messages: [{ role: 'user', content: 'copied' }], max_tokens: 20 }],
+    ['/v1/responses', { input: 'copied', background: true }],
+    ['/api/chat', { messages: [{ role: 'user', content: 'copied' }] }],
+  ])('gets those of %s, too', async (path, body) => {
+    const before = servers.shadow.seen.length
+    const reply = pinned(path, body, 'main')
+    await until(() => servers.shadow.seen.length > before)
+    go()
+    expect((await reply).status).toBe(200)
+    expect(servers.shadow.seen.at(-1)?.body.messages).toEqual([{ role: 'user', content: 'copied' }])
+  })
 })
