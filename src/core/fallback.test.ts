@@ -185,13 +185,32 @@ describe('a model that is known to be down is not waited for', () => {
   })
 })
 
-describe('a limit of time', () => {
-  const silent = stubEngine({
-    prepare: async () => ({
-      run: (signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')))),
-    }),
+const silent = stubEngine({
+  prepare: async () => ({
+    run: (signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')))),
+  }),
+})
+
+describe('a version that a request pins', () => {
+  const versions = [{ name: 'new', percent: 0, id: 'a@new' }]
+  const pin = (version: ServedModel, options: ContextOptions = {}) =>
+    run([model('a', answers('from a'), { versions }), version], { version: 'new', ...options })
+
+  test('is the model of the record, also where it fails', async () => {
+    expect((await pin(model('a@new', answers('from new')))).records).toEqual(['a@new: ok'])
+    expect((await pin(model('a@new', fails('invalid-request')))).records).toEqual(['a@new: invalid-request'])
+    expect((await pin(model('a@new', fails('upstream-failed')))).records).toEqual(['a@new: upstream-failed'])
   })
 
+  test('ends the request where it reaches a limit of time', async () => {
+    const onLimit = vi.fn()
+    const { error, records } = await pin(model('a@new', silent, { limits: { firstTokenMs: 5 } }), { onLimit })
+    expect(onLimit).toHaveBeenCalledExactlyOnceWith(error)
+    expect(records).toEqual(['a@new: first-token-timeout'])
+  })
+})
+
+describe('a limit of time', () => {
   test('before the first token ends the try, not the request', async () => {
     const onLimit = vi.fn()
     const { text, fallbacks } = await run([model('a', silent, { limits: { firstTokenMs: 5 } }), model('b', answers('from b'))], {

@@ -51,8 +51,9 @@ export async function runWithFallback<T>(context: RequestContext, { chosen, othe
       attempt.close()
     }
   }
-  if (spare.length === 0) return model === asked ? run(context, emit) : serve(model, emit)
-  let failure = failureNow(model)
+  if (spare.length === 0 && model === asked) return run(context, emit)
+  // Without another model, one that is down is tried all the same.
+  let failure = spare.length === 0 ? undefined : failureNow(model)
   if (failure === undefined) {
     try {
       return await serve(model, emit)
@@ -75,7 +76,7 @@ export async function runWithFallback<T>(context: RequestContext, { chosen, othe
       if (AppError.from(error).code === 'rate-limit-exceeded') throw error
     }
   }
-  moveTo(asked.id)
+  moveTo(model.id)
   // It ended a try; now it is the end of the request, as for one without fallbacks.
   if (failure.stopsRun) context.onLimit?.(failure)
   throw failure

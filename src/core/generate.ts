@@ -58,12 +58,16 @@ export function generate(deps: GenerateDeps, requests: Requests, context: Reques
     async run(emit) {
       context.trace?.generationBegan?.()
       let { model } = context
+      /** The one whose failure is that of the request. */
+      let first = model
       const copy = mirroredCopy(requests, context, deps.others)
       if (copy !== undefined) runCopy(deps, copy)
       let outcome: Pick<GenerationRecord, 'outcome' | 'usage' | 'timings' | 'finishReasons'> = { outcome: 'engine-failed' }
       try {
+        const chosen = chooseVersion(context, requests[0], deps.others)
+        first = chosen.model
         const { end, finishReasons } = await runWithFallback(context, {
-          chosen: chooseVersion(context, requests[0], deps.others),
+          chosen,
           others: deps.others,
           emit,
           run: (current, outer) => {
@@ -78,7 +82,7 @@ export function generate(deps: GenerateDeps, requests: Requests, context: Reques
             : { outcome: isCut ? 'cancelled' : 'ok', usage: end.usage, timings: end.timings, finishReasons }
       } catch (error) {
         outcome = { outcome: AppError.from(error).code }
-        model = context.model
+        model = first
         throw error
       } finally {
         copy?.stop()
