@@ -53,9 +53,5 @@ export function decodeKobold(body: unknown, id: string): Pick<DecodedCompletion,
     },
     id,
   )
-  // Its callers write the template's part themselves.
-  const [request] = requests
-  const { prompt } = request
-  const whole = prompt.type === 'text' ? { ...request, prompt: { ...prompt, readsControlTokens: true as const } } : request
-  return { requests: [whole], ignored: [...new Set([...unknown, ...ignored])], nameOf }
+  return { requests, ignored: [...new Set([...unknown, ...ignored])], nameOf }
 }

@@ -11,7 +11,7 @@ function decode(fields: object): DecodedCompletion {
 
 describe('decodeCompletion', () => {
   test('a small request decodes to its canonical form, with the protocol’s own limit', () => {
-    const prompt = { type: 'text', text: 'Once' }
+    const prompt = { type: 'text', text: 'Once', readsControlTokens: true }
     expect(decode({})).toEqual({
       requests: [{ ...plainRequest, id: 'cmpl-1', model: 'm', prompt, maxOutputTokens: 16, isMaxOutputAssumed: true }],
       echoes: [''],
@@ -23,13 +23,13 @@ describe('decodeCompletion', () => {
   })
 
   test.each<[unknown, readonly object[]]>([
-    ['', [{ type: 'text', text: '' }]],
-    [['a'], [{ type: 'text', text: 'a' }]],
+    ['', [{ type: 'text', text: '', readsControlTokens: true }]],
+    [['a'], [{ type: 'text', text: 'a', readsControlTokens: true }]],
     [
       ['a', 'b'],
       [
-        { type: 'text', text: 'a' },
-        { type: 'text', text: 'b' },
+        { type: 'text', text: 'a', readsControlTokens: true },
+        { type: 'text', text: 'b', readsControlTokens: true },
       ],
     ],
     [[1, 2], [{ type: 'tokens', tokens: [1, 2] }]],

@@ -95,11 +95,16 @@ function decodePrompts({ prompt, suffix }: CompletionWire): [Prompt, ...Prompt[]
 }
 
 function decodePlain(prompt: CompletionWire['prompt']): [Prompt, ...Prompt[]] {
-  if (typeof prompt === 'string') return [{ type: 'text', text: prompt }]
+  if (typeof prompt === 'string') return [rawText(prompt)]
   if (isTokens(prompt)) return [{ type: 'tokens', tokens: prompt }]
   const [first, ...rest] = prompt.map(decodePrompt)
   if (first === undefined) throw new Error('an empty array of prompts was validated')
   return [first, ...rest]
+}
+
+/** Its caller writes the template's part too, as on every server that has this route. */
+function rawText(text: string): Extract<Prompt, { type: 'text' }> {
+  return { type: 'text', text, readsControlTokens: true }
 }
 
 function isTokens(prompt: readonly (string | number | readonly number[])[]): prompt is readonly number[] {
@@ -107,7 +112,7 @@ function isTokens(prompt: readonly (string | number | readonly number[])[]): pro
 }
 
 function decodePrompt(prompt: string | number | readonly number[]): Prompt {
-  if (typeof prompt === 'string') return { type: 'text', text: prompt }
+  if (typeof prompt === 'string') return rawText(prompt)
   return { type: 'tokens', tokens: typeof prompt === 'number' ? [prompt] : prompt }
 }
 

@@ -20,7 +20,7 @@ const openaiFields: readonly Field[] = [
   {
     name: 'prompt',
     treatment: 'used',
-    note: 'a string, token ids, or an array of either; several prompts run side by side, on slots that nobody else waits for, and their pieces mix in a stream',
+    note: 'a string, whose control tokens are read, token ids, or an array of either; several prompts run side by side, on slots that nobody else waits for, and their pieces mix in a stream',
   },
   {
     name: 'echo',

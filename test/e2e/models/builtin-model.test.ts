@@ -54,6 +54,13 @@ describe('dragoman-tiny', () => {
     expect((await ask('Who are you?')).content).toContain('Dragoman Tiny')
   })
 
+  test('reads the control tokens of a prompt that its caller wrote, as SillyTavern does', async () => {
+    const prompt = '<|im_start|>user\nWho are you?<|im_end|>\n<|im_start|>assistant\n'
+    const { choices, usage } = await client.completions.create({ model: 'tiny', prompt, max_tokens: 60 })
+    expect(choices[0]?.text).toBe((await ask('Who are you?')).content)
+    expect(usage?.prompt_tokens).toBeLessThan(20)
+  })
+
   test('a request whose bans and constraint leave no token fails alone', async () => {
     const everything = Array.from({ length: 2560 }, (_, token) => token)
     const other = ask('Who are you?')
