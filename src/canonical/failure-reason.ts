@@ -25,6 +25,7 @@ export function networkReason(error: unknown): string {
   return code ?? String(cause)
 }
 
-function codeOf(error: unknown): string | undefined {
+/** The system's or Node's code of an error, such as `ENOENT`. */
+export function codeOf(error: unknown): string | undefined {
   return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : undefined
 }

@@ -1,5 +1,6 @@
 import type { SrvRecord } from 'node:dns'
 import { Resolver } from 'node:dns/promises'
+import { codeOf } from '../../../canonical/failure-reason.ts'
 import type { Lookup } from './lookup-rule.ts'
 import { polledSource, type SourceOptions } from './polled-source.ts'
 import type { EndpointSource, FoundEndpoint } from './source.ts'
@@ -95,8 +96,4 @@ function endpointOf({ host, port, ...found }: Found, path: string): FoundEndpoin
 
 function byUrl(one: FoundEndpoint, other: FoundEndpoint): number {
   return one.url < other.url ? -1 : 1
-}
-
-function codeOf(error: unknown): string | undefined {
-  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : undefined
 }

@@ -1,4 +1,4 @@
-import { networkReason } from '../../../canonical/failure-reason.ts'
+import { codeOf, networkReason } from '../../../canonical/failure-reason.ts'
 import { parseContextOverflow, readError, type SaidError, shortened } from './error-message.ts'
 import { withoutSecrets } from './secrets.ts'
 import { UpstreamError } from './upstream-error.ts'
@@ -17,10 +17,6 @@ export function connectionFailed(cause: unknown, host: string): UpstreamError {
 
 /** Nothing listens there, unlike a server that closed an idle connection just before our request. */
 const refusals = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'UND_ERR_CONNECT_TIMEOUT'])
-
-function codeOf(error: unknown): string | undefined {
-  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : undefined
-}
 
 type FailedReply = {
   readonly status: number
