@@ -1,6 +1,7 @@
 import type { SrvRecord } from 'node:dns'
 import { Resolver } from 'node:dns/promises'
 import { codeOf } from '../../../canonical/failure-reason.ts'
+import { hostInUrl } from './host-in-url.ts'
 import type { Lookup } from './lookup-rule.ts'
 import { polledSource, type SourceOptions } from './polled-source.ts'
 import type { EndpointSource, FoundEndpoint } from './source.ts'
@@ -91,7 +92,7 @@ export function weighServices(records: readonly SrvRecord[]): readonly Found[] {
 }
 
 function endpointOf({ host, port, ...found }: Found, path: string): FoundEndpoint {
-  return { url: `http://${host.includes(':') ? `[${host}]` : host}:${port}${path}`, ...found }
+  return { url: `http://${hostInUrl(host)}:${port}${path}`, ...found }
 }
 
 function byUrl(one: FoundEndpoint, other: FoundEndpoint): number {

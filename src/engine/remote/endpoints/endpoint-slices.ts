@@ -1,4 +1,5 @@
 import { asArray, asObject, asText, type Loose } from '../transport/loose-json.ts'
+import { hostInUrl } from './host-in-url.ts'
 import type { FoundEndpoint } from './source.ts'
 
 /** Which port of a Service, and what is below it. */
@@ -20,7 +21,7 @@ export function endpointsOfSlices(slices: readonly Loose[], { port, path }: Serv
     const hosts = asArray(slice.endpoints).flatMap((endpoint) => readyHost(asObject(endpoint)))
     if (hosts.length === 0) return []
     const number = typeof port === 'number' ? port : portOf(slice, port)
-    return hosts.map((host) => `http://${host.includes(':') ? `[${host}]` : host}:${number}${path}`)
+    return hosts.map((host) => `http://${hostInUrl(host)}:${number}${path}`)
   })
   return [...new Set(urls)].toSorted().map((url) => ({ url, weight: 1 }))
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Agent } from 'undici'
+import { hostInUrl } from './host-in-url.ts'
 
 export type KubernetesAccess = {
   /** The API server, such as that of `kubectl proxy`; absent: that of the pod. */
@@ -50,8 +51,9 @@ export class KubernetesApi {
 
   static async open({ api, folder = podFolder, env = process.env }: KubernetesAccess): Promise<KubernetesApi> {
     const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = '443' } = env
-    if (api === undefined && host === undefined) throw new Error('this process does not run in a pod: set `kubernetes.api`')
-    const origin = api ?? `https://${host?.includes(':') === true ? `[${host}]` : host}:${port}`
+    const own = host === undefined ? undefined : `https://${hostInUrl(host)}:${port}`
+    const origin = api ?? own
+    if (origin === undefined) throw new Error('this process does not run in a pod: set `kubernetes.api`')
     // Outside of a pod, the system's certificates count.
     const ca = await readFile(join(folder, 'ca.crt'), 'utf8').catch(() => undefined)
     return new KubernetesApi(origin.replace(/\/+$/, ''), folder, ca)
