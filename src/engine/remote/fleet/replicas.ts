@@ -372,7 +372,6 @@ export class Replicas {
     for (const { id } of [...gone, ...replaced]) {
       this.#pool.remove(id, now())
       this.#shares.removed(id)
-      this.#silence.onLeft(id)
       this.#discoveries.forget(id)
     }
     for (const endpoint of changed) this.#shares.changed(endpoint)
@@ -383,6 +382,8 @@ export class Replicas {
       // From here on, the health checks try to reach it.
       this.#discoveries.probe(endpoint).catch(() => this.#reportCheck(endpoint.id, false))
     }
+    // With the new servers in place, to which requests may move.
+    for (const { id } of [...gone, ...replaced]) this.#silence.onLeft(id)
     if (this.discovery !== undefined)
       log.info({ model: probe.id, servers: size, added: added.length, gone: gone.length }, 'servers of the model changed')
     if (size === 0) onEmpty()
