@@ -150,6 +150,31 @@ test('another key and another weight need no new connection and no probe', async
   expect(one.asked).toHaveLength(before)
 })
 
+test('a request without a first token moves at once, also when all servers are replaced', async () => {
+  // Without the watch of every second.
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const [silent, other] = [await upstream(() => undefined), await upstream(fine)]
+  const { engine, change } = open([found(silent)])
+  const reply = answer(engine, ask('hi'))
+  await until(() => silent.seen.length === 1)
+  change(found(other))
+  expect(textsOf(await reply)).toEqual(['ok'])
+})
+
+test('a server that is taken out of use stays so until it leaves', async () => {
+  const [one, other] = [await upstream(fine), await upstream(fine)]
+  const { engine, change } = open([found(one), found(other)])
+  await engine.ensureReady(never)
+  await engine.capabilities.fleet?.setDraining(hostOf(one), true, never)
+  const stateOfOne = () => engine.capabilities.fleet?.replicas().find(({ host }) => host === hostOf(one))?.state
+  change(found(one, { weight: 3 }), found(other))
+  expect(stateOfOne()).toBe('draining')
+  change(found(other))
+  change(found(one), found(other))
+  expect(stateOfOne()).toBe('healthy')
+})
+
 test('spare servers are used only while there is no other', async () => {
   const [one, spare] = [await upstream(fine), await upstream(fine)]
   const { engine, change } = open([found(spare, { isSpare: true }), found(one)])
