@@ -32,6 +32,12 @@ export function encodeFields(fields: readonly string[]): string {
   return value
 }
 
+/** Names fields that change nothing, unless there are none. */
+export function addIgnored(reply: FastifyReply, fields: readonly string[]): void {
+  const header = encodeFields(fields)
+  if (header !== '') reply.header('x-dragoman-ignored', header)
+}
+
 /** A call whose arguments were repaired, or could not be parsed. */
 export type UnparsedCall = { readonly id: string; readonly state: Exclude<ToolCallState, 'ok'> }
 
@@ -68,7 +74,7 @@ export function addStartHeaders(
   if (ignored !== undefined) {
     // As for unknown fields, without indices.
     const names = ignored.map((path) => call.nameOf(path).replace(/\[\d+\]/g, '[]'))
-    reply.header('x-dragoman-ignored', encodeFields([...call.ignored, ...names]))
+    addIgnored(reply, [...call.ignored, ...names])
   }
   if (insteadOf !== undefined) reply.header('x-dragoman-served-model', model.replace(/[^\x21-\x7e]+/g, encodeURIComponent))
   if (structured !== undefined) reply.header('x-dragoman-structured', structured)

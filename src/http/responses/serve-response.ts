@@ -11,7 +11,7 @@ import type { ResponsesService } from '../../responses/service.ts'
 import { hasLargeBody, takeRequiredBody } from '../body/take-body.ts'
 import { factFields, type GenerationFacts, noteEvent } from '../reply/generation-facts.ts'
 import { jsonReply } from '../reply/json-reply.ts'
-import { encodeFields, encodeServerTiming, encodeUnparsedCalls } from '../reply/reply-headers.ts'
+import { addIgnored, encodeServerTiming, encodeUnparsedCalls } from '../reply/reply-headers.ts'
 import type { ServerDeps } from '../run/deps.ts'
 import { openRun } from '../run/open-run.ts'
 import { addResponseHeaders, logResponseFailure, streamFollowed, streamRun, unseenFields } from './stream-response.ts'
@@ -30,8 +30,7 @@ export function createResponseHandler(deps: ServerDeps, service: ResponsesServic
       handle.servedBy(context.model.id)
       const facts: GenerationFacts = { generationId: id, requestedModel: decoded.request.model, model: context.model.id }
       request.generation = facts
-      const ignored = encodeFields(decoded.ignored)
-      if (ignored !== '') reply.header('x-dragoman-ignored', ignored)
+      addIgnored(reply, decoded.ignored)
       if (!decoded.background) {
         if (!decoded.stream) return await answerWhole(run, { request, reply, facts })
         await streamRun(deps, run, { request, reply, facts })

@@ -10,7 +10,7 @@ import { callerOf } from '../access/caller.ts'
 import { takeForm } from '../body/parse-form.ts'
 import { readUpload } from '../body/read-upload.ts'
 import type { EncodeError } from '../reply/error-reply.ts'
-import { encodeFields } from '../reply/reply-headers.ts'
+import { addIgnored } from '../reply/reply-headers.ts'
 import type { ServerDeps } from '../run/deps.ts'
 import { withRun } from '../run/serve-call.ts'
 
@@ -97,8 +97,10 @@ function checkFields(fields: ReadonlyMap<string, string>, form: FileForm, reply:
       param: expiry,
     })
   }
-  const ignored = encodeFields([...fields.keys()].filter((name) => !form.known.includes(name)))
-  if (ignored !== '') reply.header('x-dragoman-ignored', ignored)
+  addIgnored(
+    reply,
+    [...fields.keys()].filter((name) => !form.known.includes(name)),
+  )
   return form.purposeOf(fields)
 }
 

@@ -6,7 +6,7 @@ import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
 import { decodeLoraLoad, decodeLoraUnload, encodeLoras, nameLoraField } from '../../dialect/tabby/lora.ts'
 import { callerOf } from '../access/caller.ts'
 import { takeRequiredBody } from '../body/take-body.ts'
-import { encodeFields } from '../reply/reply-headers.ts'
+import { addIgnored } from '../reply/reply-headers.ts'
 import type { ServerDeps } from '../run/deps.ts'
 import { openRun } from '../run/open-run.ts'
 
@@ -43,8 +43,7 @@ export function addLoraRoutes(app: FastifyInstance, deps: ServerDeps, lifecycle:
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<ModelReport['settings']> {
-    const header = encodeFields(ignored)
-    if (header !== '') reply.header('x-dragoman-ignored', header)
+    addIgnored(reply, ignored)
     const active = visible(request)
     if (active === undefined) throw new AppError('model-unavailable', 'no model is loaded: load one first')
     const { caller, handle } = openRun(deps, { request, reply }, { id: `load-${randomUUID()}` })

@@ -10,7 +10,7 @@ import { cancelResponse, deleteResponse, getResponse, listInputItems, listRespon
 import { callerOf } from '../access/caller.ts'
 import { takeRequiredBody } from '../body/take-body.ts'
 import { jsonReply } from '../reply/json-reply.ts'
-import { encodeFields } from '../reply/reply-headers.ts'
+import { addIgnored } from '../reply/reply-headers.ts'
 import type { ResponsesSockets } from '../responses/responses-socket.ts'
 import { createResponseHandler, readSentKeys } from '../responses/serve-response.ts'
 import { streamFollowed } from '../responses/stream-response.ts'
@@ -65,8 +65,7 @@ export function addResponsesRoutes(app: FastifyInstance, deps: ServerDeps, { ser
     return (request: FastifyRequest, reply: FastifyReply) =>
       withRun(deps, request, reply, async (caller) => {
         const { decoded, run } = await accept(service, takeRequiredBody(request).body, caller)
-        const ignored = encodeFields(decoded.ignored)
-        if (ignored !== '') reply.header('x-dragoman-ignored', ignored)
+        addIgnored(reply, decoded.ignored)
         try {
           return jsonReply(reply, await run())
         } catch (error) {

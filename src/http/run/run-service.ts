@@ -7,7 +7,7 @@ import type { ServedModel } from '../../contract/served-model.ts'
 import type { ServiceBody, ServiceKind, ServiceSink, Services } from '../../contract/services.ts'
 import { callService } from '../../core/uses/call-service.ts'
 import { nameWithKeys, readProviderData } from '../../dialect/llama-stack/provider-data.ts'
-import { encodeFields } from '../reply/reply-headers.ts'
+import { addIgnored } from '../reply/reply-headers.ts'
 import type { ServerDeps } from './deps.ts'
 import { openRun } from './open-run.ts'
 
@@ -32,8 +32,7 @@ export async function runService(
   sink: ServiceSink,
 ): Promise<string> {
   const { callerKeys, ignored: ignoredData } = readProviderData(request.headers)
-  const header = encodeFields([...ignored, ...ignoredData])
-  if (header !== '') reply.header('x-dragoman-ignored', header)
+  addIgnored(reply, [...ignored, ...ignoredData])
   const id = `call-${randomUUID()}`
   const { caller, handle } = openRun(deps, { request, reply }, { id, body: cancelFields })
   try {

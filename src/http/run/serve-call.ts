@@ -7,7 +7,7 @@ import type { Principal } from '../../contract/principal.ts'
 import { callerOf } from '../access/caller.ts'
 import { takeBody } from '../body/take-body.ts'
 import { jsonReply } from '../reply/json-reply.ts'
-import { encodeFields } from '../reply/reply-headers.ts'
+import { addIgnored } from '../reply/reply-headers.ts'
 import type { ServerDeps } from './deps.ts'
 import { type CallerContext, openRun } from './open-run.ts'
 
@@ -37,8 +37,7 @@ export function createBodilessCallHandler(deps: ServerDeps, decode: DecodeCall) 
     const { body, exactBody } = takeBody(request)
     const input = { headers: request.headers, principal: callerOf(request), ...(exactBody !== undefined && { exactBody }) }
     const { ignored, nameOf, run } = decode(body, input)
-    const header = encodeFields(ignored)
-    if (header !== '') reply.header('x-dragoman-ignored', header)
+    addIgnored(reply, ignored)
     try {
       return jsonReply(reply, await withRun(deps, request, reply, run))
     } catch (error) {

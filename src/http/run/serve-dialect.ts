@@ -12,7 +12,7 @@ import { openEventStream } from '../reply/event-stream.ts'
 import { logFailure, wireCodeOf } from '../reply/failure-log.ts'
 import { type GenerationFacts, noteEvent } from '../reply/generation-facts.ts'
 import { jsonReply } from '../reply/json-reply.ts'
-import { addStartHeaders, encodeFields, encodeServerTiming, encodeUnparsedCalls } from '../reply/reply-headers.ts'
+import { addIgnored, addStartHeaders, encodeServerTiming, encodeUnparsedCalls } from '../reply/reply-headers.ts'
 import { withModel } from './default-model.ts'
 import type { ServerDeps } from './deps.ts'
 import { openRun } from './open-run.ts'
@@ -43,10 +43,9 @@ export function createDialectHandler(
       if (hasLargeBody(request)) await nextTurn()
       const { keepLoaded } = call.policy
       const mayKeep = caller.principal.scopes.has('admin')
-      const ignored = encodeFields(keepLoaded === undefined || mayKeep ? call.ignored : [...call.ignored, keepLoaded.field])
       const facts: GenerationFacts = { generationId: id, requestedModel: call.requests[0].model }
       request.generation = facts
-      if (ignored !== '') reply.header('x-dragoman-ignored', ignored)
+      addIgnored(reply, keepLoaded === undefined || mayKeep ? call.ignored : [...call.ignored, keepLoaded.field])
       const found = deps.findModel(call.requests[0].model, caller.principal)
       const model = found instanceof Promise ? await found : found
       handle.servedBy(model.id)

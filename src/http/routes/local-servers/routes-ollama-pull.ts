@@ -12,7 +12,7 @@ import { takeRequiredBody } from '../../body/take-body.ts'
 import { shownTo } from '../../reply/error-reply.ts'
 import { openEventStream } from '../../reply/event-stream.ts'
 import { logFailure } from '../../reply/failure-log.ts'
-import { encodeFields } from '../../reply/reply-headers.ts'
+import { addIgnored } from '../../reply/reply-headers.ts'
 import type { ServerDeps } from '../../run/deps.ts'
 import { openRun } from '../../run/open-run.ts'
 
@@ -23,7 +23,7 @@ export function addOllamaPullRoutes(app: FastifyInstance, deps: ServerDeps): voi
 
   app.post('/api/pull', { config }, async (request, reply) => {
     const { name, isStreamed, ignored } = decodePull(takeRequiredBody(request).body)
-    nameIgnored(reply, ignored)
+    addIgnored(reply, ignored)
     const caller = callerOf(request)
     if (await isServed(deps, name, caller)) return succeed(deps, reply, isStreamed)
     if (isOfLibrary(name)) throw notFromLibrary(name, models.list(caller))
@@ -125,9 +125,4 @@ async function pull(
   }
   reply.hijack()
   return undefined
-}
-
-function nameIgnored(reply: FastifyReply, ignored: readonly string[]): void {
-  const header = encodeFields(ignored)
-  if (header !== '') reply.header('x-dragoman-ignored', header)
 }

@@ -19,7 +19,7 @@ import type { DecodedOllama } from '../../../dialect/ollama/style.ts'
 import { readAbilities } from '../../../dialect/unsloth/template-abilities.ts'
 import { callerOf } from '../../access/caller.ts'
 import { takeRequiredBody } from '../../body/take-body.ts'
-import { encodeFields } from '../../reply/reply-headers.ts'
+import { addIgnored } from '../../reply/reply-headers.ts'
 import type { ModelSummary, ServerDeps } from '../../run/deps.ts'
 import { type CallerContext, openRun } from '../../run/open-run.ts'
 import { createCallHandler } from '../../run/serve-call.ts'
@@ -49,7 +49,7 @@ export function addOllamaRoutes(app: FastifyInstance, given: ServerDeps): void {
   app.get('/api/ps', { config }, async (request) => encodeLoaded(await modelsFor(deps, callerOf(request))))
   app.post('/api/show', bodied, async (request, reply) => {
     const { name, ignored } = decodeShow(takeRequiredBody(request).body)
-    nameIgnored(reply, ignored)
+    addIgnored(reply, ignored)
     const caller = callerOf(request)
     return encodeShow(await describeModel(deps, await deps.models.find(name, caller), caller), name)
   })
@@ -95,11 +95,11 @@ async function load(deps: ServerDeps, decode: (body: unknown) => DecodedOllama, 
     const mayKeep = caller.principal.scopes.has('admin')
     if (keepAliveMs === 0) {
       if (!mayKeep) throw new AppError('forbidden', "this API key may not unload models: that needs the scope 'admin'")
-      nameIgnored(reply, ignored)
+      addIgnored(reply, ignored)
       model.resident?.keepFor(0)
       return encodeResidence('unload', style, Date.now())
     }
-    nameIgnored(reply, keepAliveMs === undefined || mayKeep ? ignored : [...ignored, 'keep_alive'])
+    addIgnored(reply, keepAliveMs === undefined || mayKeep ? ignored : [...ignored, 'keep_alive'])
     await loadFor(model, caller)
     if (mayKeep && keepAliveMs !== undefined) model.resident?.keepFor(keepAliveMs)
     return encodeResidence('load', style, Date.now())
@@ -165,9 +165,4 @@ async function describeModel(deps: ServerDeps, summary: ModelSummary, caller: Pr
     ...(bytes !== undefined && bytes > 0 && { memoryBytes: bytes }),
     ...(expiresAtMs !== undefined && { expiresAtMs }),
   }
-}
-
-function nameIgnored(reply: FastifyReply, ignored: readonly string[]): void {
-  const header = encodeFields(ignored)
-  if (header !== '') reply.header('x-dragoman-ignored', header)
 }

@@ -13,7 +13,7 @@ import { takeRequiredBody } from '../../body/take-body.ts'
 import { shownTo } from '../../reply/error-reply.ts'
 import { openEventStream } from '../../reply/event-stream.ts'
 import { logFailure, wireCodeOf } from '../../reply/failure-log.ts'
-import { encodeFields } from '../../reply/reply-headers.ts'
+import { addIgnored } from '../../reply/reply-headers.ts'
 import type { ModelSummary, ServerDeps } from '../../run/deps.ts'
 import { openRun } from '../../run/open-run.ts'
 import { addLoraRoutes } from '../routes-lora.ts'
@@ -71,7 +71,7 @@ function addLoading(app: FastifyInstance, deps: ServerDeps, { lifecycle, loaded 
 
   app.post('/v1/model/load', changing, async (request, reply) => {
     const { request: wanted, template, ignored } = decodeModelLoad(takeRequiredBody(request).body)
-    nameIgnored(reply, ignored)
+    addIgnored(reply, ignored)
     const choice = await readTemplate(template)
     const settings = { ...wanted.settings, ...(choice !== undefined && { chatTemplate: choice.source }) }
     await streamLoad({ wanted: { ...wanted, settings }, choice }, request, reply)
@@ -86,7 +86,7 @@ function addLoading(app: FastifyInstance, deps: ServerDeps, { lifecycle, loaded 
   })
   app.post('/v1/model/embedding/load', changing, async (request, reply) => {
     const { request: wanted, ignored } = decodeEmbeddingLoad(takeRequiredBody(request).body)
-    nameIgnored(reply, ignored)
+    addIgnored(reply, ignored)
     const { caller, handle } = openRun(deps, { request, reply }, { id: `load-${randomUUID()}` })
     try {
       loaded.embedding = (await lifecycle.load(wanted, caller)).model.id
@@ -107,7 +107,7 @@ function addLoading(app: FastifyInstance, deps: ServerDeps, { lifecycle, loaded 
 
   app.post('/v1/download', changing, async (request, reply) => {
     const { wanted, timeoutMs, ignored } = decodeDownload(takeRequiredBody(request).body)
-    nameIgnored(reply, ignored)
+    addIgnored(reply, ignored)
     const { caller, handle } = openRun(deps, { request, reply }, { id: `download-${randomUUID()}` })
     const late = timeoutMs === undefined ? undefined : setTimeout(() => handle.expire(tooSlow(timeoutMs)), timeoutMs)
     try {
@@ -160,9 +160,4 @@ function addLoading(app: FastifyInstance, deps: ServerDeps, { lifecycle, loaded 
 function tooSlow(timeoutMs: number): AppError {
   const message = `the download took longer than its timeout of ${timeoutMs / 1000} s; the same request goes on from here`
   return new AppError('model-unavailable', message, { param: 'timeout' })
-}
-
-function nameIgnored(reply: FastifyReply, ignored: readonly string[]): void {
-  const header = encodeFields(ignored)
-  if (header !== '') reply.header('x-dragoman-ignored', header)
 }

@@ -15,7 +15,7 @@ import {
 import { decodeLoad, decodeUnload, decodeValidate, nameLoadField } from '../../../dialect/unsloth/requests.ts'
 import { callerOf } from '../../access/caller.ts'
 import { takeRequiredBody } from '../../body/take-body.ts'
-import { encodeFields } from '../../reply/reply-headers.ts'
+import { addIgnored } from '../../reply/reply-headers.ts'
 import { conversationOf } from '../../run/conversation.ts'
 import { defaultModelName, withModel } from '../../run/default-model.ts'
 import type { ServerDeps } from '../../run/deps.ts'
@@ -100,8 +100,7 @@ export function addUnslothRoutes(app: FastifyInstance, deps: ServerDeps): void {
 
   /** Runs work that its client's leaving, or its own id, cancels. */
   async function answer({ request, reply, ignored, loadRequestId }: Answer, work: (caller: CallerContext) => Promise<unknown>) {
-    const header = encodeFields(ignored)
-    if (header !== '') reply.header('x-dragoman-ignored', header)
+    addIgnored(reply, ignored)
     const body = loadRequestId === undefined ? undefined : { cancel_id: loadKey(loadRequestId) }
     const { caller, handle } = openRun(deps, { request, reply }, { id: `load-${randomUUID()}`, body })
     try {
