@@ -29,21 +29,6 @@ function isOpenaiError(value: unknown): void {
   })
 }
 
-/** There is no public schema of llama-stack's replies: these are their least. */
-function hasEvent(value: unknown): void {
-  expect(value).toMatchObject({ event: { event_type: expect.stringMatching(/^(start|progress|complete)$/), delta: {} } })
-}
-
-function hasCompletion(value: unknown): void {
-  expect(value).toMatchObject({
-    completion_message: { role: 'assistant', content: expect.any(String), tool_calls: expect.any(Array) },
-  })
-}
-
-function hasDetail(value: unknown): void {
-  expect(value).toMatchObject({ error: { detail: expect.any(String) } })
-}
-
 /** There is no public schema of Ollama's replies: this is what its clients read. */
 function isOllamaLine(value: unknown): void {
   expect(value).toMatchObject({
@@ -120,22 +105,6 @@ export const goldenDialects: readonly GoldenDialect[] = [
       messages: [{ role: 'user', content }],
       stream,
       ...(tool === 'function' && { tools: [{ tool_name: 'weather', description, parameters: { city: { param_type: 'str' } } }] }),
-    }),
-  },
-  {
-    name: 'llama-stack',
-    path: '/v1/inference/chat-completion',
-    hasCustomTools: false,
-    checkEvent: hasEvent,
-    checkReply: hasCompletion,
-    checkError: hasDetail,
-    body: (content, { stream, tool }) => ({
-      model_id: 'default',
-      messages: [{ role: 'user', content }],
-      stream,
-      ...(tool === 'function' && {
-        tools: [{ tool_name: 'weather', description, parameters: { city: { param_type: 'string', required: true } } }],
-      }),
     }),
   },
   {
