@@ -158,6 +158,8 @@ describe('ollama (npm)', () => {
     for await (const _ of parts) break
     client.abort()
     await expect.poll(() => app.metric('dragoman_slots_busy{model="tiny"}')).toBe(0)
+    // It has not come to its end by itself. The metric is there with the first client that leaves.
+    await expect.poll(() => app.metric('dragoman_cancellations_total{reason="client-gone"}')).toBe(1)
   })
 
   test('a pull shows its progress, and the model answers to the name that was pulled', async () => {
