@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { EngineFacts } from '../../contract/engine.ts'
+import type { EngineFacts, ModelKind } from '../../contract/engine.ts'
 import type { ModelFileFacts } from '../../contract/model-file.ts'
 import { taggedName } from './names.ts'
 
@@ -13,6 +13,8 @@ export type OllamaModel = {
   readonly createdAtMs: number
   /** Tokens of a request, prompt and output together. */
   readonly contextLength?: number
+  /** What a server that lists it says that it is for. */
+  readonly kind?: ModelKind
   readonly facts: Pick<EngineFacts, 'embeddingLength' | 'infills' | 'onlyEmbeds' | 'modalities' | 'chatTemplate'>
   readonly file?: ModelFileFacts
   /** What its chat template, or the server that runs it, can do. */
@@ -25,7 +27,7 @@ export type OllamaModel = {
   readonly expiresAtMs?: number
 }
 
-/** What clients read where a model stays: they expect a time. */
+/** Until when a model stays that is never unloaded: clients read a time. */
 const neverMs = Date.UTC(2318, 0, 1)
 
 /** The list of `GET /api/tags`, the newest first. Aliases are models too: clients take names from here only. */
@@ -47,7 +49,7 @@ export function encodeLoaded(models: readonly OllamaModel[]): unknown {
       ...describe(model, taggedName(model.id)),
       ...(model.memoryBytes !== undefined && { size: model.memoryBytes }),
       expires_at: new Date(untilMs(model)).toISOString(),
-      // How much of it is in the memory of a GPU is not known here.
+      // Not known here; clients read it as a number.
       size_vram: 0,
       context_length: contextOf(model) ?? 0,
     })),
@@ -135,8 +137,10 @@ function canInfill({ facts, file }: OllamaModel): boolean {
 }
 
 function capabilitiesOf(model: OllamaModel): readonly string[] {
-  const { facts, file, usesTools, thinks } = model
-  if (facts.onlyEmbeds === true || file?.onlyEmbeds === true) return ['embedding']
+  const { kind, facts, file, usesTools, thinks } = model
+  if (kind === 'embeddings' || facts.onlyEmbeds === true || file?.onlyEmbeds === true) return ['embedding']
+  // Ollama has no word for those that rank, draw or speak.
+  if (kind === 'rerank' || kind === 'other') return []
   const sees = facts.modalities?.image === true || file?.hasProjector === true
   return [
     'completion',

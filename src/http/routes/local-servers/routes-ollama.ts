@@ -155,8 +155,9 @@ async function describeModel(deps: ServerDeps, summary: ModelSummary, caller: Pr
     id,
     aliases,
     createdAtMs,
-    facts: kind === 'embeddings' ? { ...facts, onlyEmbeds: true } : facts,
-    // Without a template here, the server that runs the model, or this one, shows it the tools.
+    ...(kind !== undefined && { kind }),
+    facts,
+    // Without a template here, the server that runs the model shows it the tools, or this one does.
     usesTools: template === undefined || abilities.supports_tools,
     thinks: abilities.supports_reasoning,
     isLoaded: state.type === 'ready',
