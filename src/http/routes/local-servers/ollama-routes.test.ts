@@ -6,6 +6,7 @@ import { openTestServer } from '../../../../test/support/http/test-server.ts'
 import type { Resident } from '../../../contract/residency.ts'
 import { FairScheduler } from '../../../core/schedule/fair-scheduler.ts'
 import { createFakeEngine } from '../../../engine/fake/engine.ts'
+import type { Engine } from '../../../contract/engine.ts'
 import { builtinModel } from '../../../registry/names/builtin-model.ts'
 
 let app: RunningApp
@@ -158,6 +159,22 @@ test.each([
 describe('how long a model stays', () => {
   const openKept = () => {
     const kept: number[] = []
+test('a load is cancelled by its `cancel_id`', async () => {
+  const engine: Engine = { ...createFakeEngine({ script: 'from-request' }), ensureReady: waitFor }
+  const { app: inner } = openTestServer({ engine })
+  const payload = { model: 'default', cancel_id: 'mine' }
+  const loading = inner.inject({ method: 'POST', url: '/api/generate', payload }).then(({ statusCode }) => statusCode)
+  const cancel = async () =>
+    (await inner.inject({ method: 'POST', url: '/api/inference/cancel', payload: { cancel_id: 'mine' } })).json().cancelled
+  await expect.poll(cancel).toBe(1)
+  expect(await loading).toBe(499)
+})
+
+/** Waits until the signal is aborted. */
+function waitFor(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+}
+
     const engine = createFakeEngine({ script: 'from-request' })
     const scheduler = new FairScheduler({ slots: 1, maxQueued: 1, engine })
     const resident = { keepFor: (ms: number) => void kept.push(ms) } as Resident

@@ -87,8 +87,9 @@ type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply
 
 /** Loads a model, or unloads it with a `keep_alive` of 0; the reply is one object, also to a request that asks for a stream. */
 async function load(deps: ServerDeps, decode: (body: unknown) => DecodedOllama, { request, reply }: Exchange): Promise<unknown> {
-  const { request: wanted, keepAliveMs, style, ignored, nameOf } = decode(takeRequiredBody(request).body)
-  const { caller, handle } = openRun(deps, { request, reply }, { id: `load-${randomUUID()}` })
+  const { body } = takeRequiredBody(request)
+  const { request: wanted, keepAliveMs, style, ignored, nameOf } = decode(body)
+  const { caller, handle } = openRun(deps, { request, reply }, { id: `load-${randomUUID()}`, body })
   try {
     const model = await deps.findModel(wanted.model, caller.principal)
     handle.servedBy(model.id)
