@@ -34,7 +34,7 @@ export function decodeGenerate(body: unknown, id: string): DecodedOllama {
       thinks: isChat ? (wire.think ?? undefined) : undefined,
     },
     keepAliveMs: readKeepAlive(wire.keep_alive),
-    ignored: [...ignored, ...unknownInside(body), ...(!isChat && (wire.think ?? false) !== false ? ['think'] : [])],
+    ignored: [...ignored, ...unknownInside(body), ...(isChat ? [] : withoutTemplate(wire))],
     nameOf: (path) => {
       const [root, second] = path
       if (root === 'prompt' && second === 'messages') return nameMessage(wire, pathsOf(wire), path) ?? 'prompt'
@@ -42,6 +42,11 @@ export function decodeGenerate(body: unknown, id: string): DecodedOllama {
       return nameCommon(wire, path)
     },
   }
+}
+
+/** What only a chat template could show to a model. */
+function withoutTemplate({ think, system }: GenerateWire): readonly string[] {
+  return [...(think ? ['think'] : []), ...(system ? ['system'] : [])]
 }
 
 function refusalsOfRaw({ raw, system, suffix, images, ...rest }: GenerateWire): readonly Refusal[] {

@@ -14,7 +14,7 @@ export function createLineEncoder(asked: ReplyStyle, clock: Clock): StreamEncode
   let call: OpenCall | undefined
   let calls = 0
   let reason: FinishReason = 'stop'
-  /** The name of a call whose arguments are not an object: a failure, unless the output ended in it. */
+  /** The name of a call whose arguments cannot be read as an object: a failure, unless the output ended in it. */
   let broken: string | undefined
 
   function piece(given: Piece): string {

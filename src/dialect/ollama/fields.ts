@@ -45,7 +45,11 @@ export const chatFields: readonly Field[] = [
 export const generateFields: readonly Field[] = [
   ...generating,
   { name: 'prompt', treatment: 'used', note: 'empty: the model is loaded, or unloaded with `keep_alive` 0' },
-  { name: 'system', treatment: 'used', note: 'the system message before the prompt' },
+  {
+    name: 'system',
+    treatment: 'used',
+    note: 'the system message before the prompt; not with `raw`; with `suffix`, it is named as ignored',
+  },
   { name: 'images', treatment: 'used', note: 'base64; they are read before the prompt; not with `raw` or `suffix`' },
   {
     name: 'raw',

@@ -45,7 +45,8 @@ export function createDialectHandler(
       const mayKeep = caller.principal.scopes.has('admin')
       const facts: GenerationFacts = { generationId: id, requestedModel: call.requests[0].model }
       request.generation = facts
-      addIgnored(reply, keepLoaded === undefined || mayKeep ? call.ignored : [...call.ignored, keepLoaded.field])
+      if (keepLoaded !== undefined && !mayKeep) call = { ...call, ignored: [...call.ignored, keepLoaded.field] }
+      addIgnored(reply, call.ignored)
       const found = deps.findModel(call.requests[0].model, caller.principal)
       const model = found instanceof Promise ? await found : found
       handle.servedBy(model.id)

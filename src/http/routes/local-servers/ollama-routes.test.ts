@@ -1,12 +1,15 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type RunningApp, startApp } from '../../../../test/support/http/app.ts'
 import { openTestServer } from '../../../../test/support/http/test-server.ts'
+import type { Engine } from '../../../contract/engine.ts'
 import type { Resident } from '../../../contract/residency.ts'
 import { FairScheduler } from '../../../core/schedule/fair-scheduler.ts'
 import { createFakeEngine } from '../../../engine/fake/engine.ts'
-import type { Engine } from '../../../contract/engine.ts'
 import { builtinModel } from '../../../registry/names/builtin-model.ts'
 
 let app: RunningApp
@@ -156,9 +159,6 @@ test.each([
   expect([other.status, other.value]).toEqual([403, { error: expect.stringContaining('unload') }])
 })
 
-describe('how long a model stays', () => {
-  const openKept = () => {
-    const kept: number[] = []
 test('a load is cancelled by its `cancel_id`', async () => {
   const engine: Engine = { ...createFakeEngine({ script: 'from-request' }), ensureReady: waitFor }
   const { app: inner } = openTestServer({ engine })
@@ -175,6 +175,9 @@ function waitFor(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 }
 
+describe('how long a model stays', () => {
+  const openKept = () => {
+    const kept: number[] = []
     const engine = createFakeEngine({ script: 'from-request' })
     const scheduler = new FairScheduler({ slots: 1, maxQueued: 1, engine })
     const resident = { keepFor: (ms: number) => void kept.push(ms) } as Resident
@@ -200,6 +203,27 @@ function waitFor(signal: AbortSignal): Promise<never> {
     expect([asked.status, asked.ignored]).toEqual([200, 'keep_alive'])
     expect((await call('/api/chat', { ...hi, keep_alive: -1 })).ignored).toBeNull()
     expect((await call('/api/embed', { model: 'echo', input: 'a', keep_alive: 1 }, { key: 'user' })).ignored).toBe('keep_alive')
+  })
+
+  test('is named beside what the chat template of the model ignores', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'dragoman-ollama-'))
+    const chatTemplate = join(folder, 'plain.jinja')
+    await writeFile(chatTemplate, '{{ messages[0].content }}')
+    const own = await startApp({
+      builtinModel: false,
+      models: [{ engine: 'fake', id: 'plain', script: 'from-request', chatTemplate }],
+      server: { apiKeys: ['user'] },
+    })
+    onTestFinished(async () => {
+      await own.close()
+      await rm(folder, { recursive: true })
+    })
+    const response = await fetch(`${own.url}/api/chat`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer user' },
+      body: JSON.stringify({ ...hi, model: 'plain', keep_alive: -1, think: false, stream: false }),
+    })
+    expect(response.headers.get('x-dragoman-ignored')).toBe('keep_alive, think')
   })
 })
 
@@ -311,6 +335,11 @@ test.each([
     status,
     { error: typeof words === 'string' ? words : expect.stringMatching(words) },
   ])
+})
+
+test('a field that a deletion does not know is named', async () => {
+  const { status, ignored } = await call('/api/delete', { model: 'echo', mood: 'good' }, { method: 'DELETE' })
+  expect([status, ignored]).toEqual([501, 'mood'])
 })
 
 test('a model that is not there cannot be deleted, and a blob is not there', async () => {

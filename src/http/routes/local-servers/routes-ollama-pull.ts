@@ -36,7 +36,8 @@ export function addOllamaPullRoutes(app: FastifyInstance, deps: ServerDeps): voi
   })
 
   app.delete('/api/delete', { config }, async (request, reply) => {
-    const { name } = decodeDelete(takeRequiredBody(request).body)
+    const { name, ignored } = decodeDelete(takeRequiredBody(request).body)
+    addIgnored(reply, ignored)
     const caller = callerOf(request)
     const { id } = await models.find(name, caller)
     if (lifecycle?.models().some((model) => model.id === id && model.isAdded === true) === true) {
