@@ -4,9 +4,10 @@ import { compileConstraint } from '../src/engine/llama/constraint/constraint.ts'
 import { callTags } from '../src/model-text/formats/call-tags.ts'
 import { toolFormatNames } from '../src/model-text/formats/format-names.ts'
 import { findToolFormat } from '../src/model-text/formats/tool-formats.ts'
-import { createMatcher, createRandom } from './support/llama/gbnf-matcher.ts'
+import { createMatcher } from './support/llama/gbnf-matcher.ts'
 import { parseOutput } from './support/parse-output.ts'
 import { cpuMsOf } from './support/process/cpu-time.ts'
+import { createRandom } from './support/random.ts'
 
 const seat = { enum: ['aisle', 'window'] }
 const parameters = { type: 'object', properties: { seat }, required: ['seat'], additionalProperties: false }

@@ -5,8 +5,9 @@ import { compileConstraint } from '../src/engine/llama/constraint/constraint.ts'
 import { toolFormatNames } from '../src/model-text/formats/format-names.ts'
 import { inputSchemaOf } from '../src/threads/input-grammar.ts'
 import { createSchemaValidator } from '../src/threads/schema-validator.ts'
-import { createMatcher, createRandom } from './support/llama/gbnf-matcher.ts'
+import { createMatcher } from './support/llama/gbnf-matcher.ts'
 import { parseOutput } from './support/parse-output.ts'
+import { createRandom } from './support/random.ts'
 
 /** The input of a custom tool, as a function of the string `input`. */
 function functionWith(name: string, syntax: 'lark' | 'regex', definition: string) {

@@ -4,7 +4,8 @@ import { checkGbnf } from '../src/grammar/rules/check-gbnf.ts'
 import { GrammarError } from '../src/grammar/rules/grammar-error.ts'
 import { randomSchema } from './support/hostile/random-schema.ts'
 import { compileJsonSchema, regexToGbnf } from './support/llama/compile-json-schema.ts'
-import { createMatcher, createRandom } from './support/llama/gbnf-matcher.ts'
+import { createMatcher } from './support/llama/gbnf-matcher.ts'
+import { createRandom } from './support/random.ts'
 
 /** llama.cpp's own reader of grammars; `_testText` is not public API, and this file is the one place that uses it. */
 type NativeGrammar = { _testText(text: string): boolean }

@@ -4,9 +4,10 @@ import { describe, expect, test } from 'vitest'
 import { type FunctionTool, plainRequest } from '../src/contract/request.ts'
 import { compileConstraint } from '../src/engine/llama/constraint/constraint.ts'
 import { toolFormatNames } from '../src/model-text/formats/format-names.ts'
-import { createMatcher, createRandom } from './support/llama/gbnf-matcher.ts'
+import { createMatcher } from './support/llama/gbnf-matcher.ts'
 import { parseOutput } from './support/parse-output.ts'
 import { roundsOf } from './support/process/soak-length.ts'
+import { createRandom } from './support/random.ts'
 
 /** What the schemas of tools are made of: references, texts of every kind, values that are not text, and nothing at all. */
 const tools: readonly FunctionTool[] = [

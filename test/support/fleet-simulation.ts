@@ -3,6 +3,7 @@ import { plainChat } from '../../src/contract/request.ts'
 import type { AffinityOptions } from '../../src/engine/remote/fleet/affinity/affinity.ts'
 import { affinityKeys } from '../../src/engine/remote/fleet/affinity/prefix-affinity.ts'
 import { type Lease, Pool, type PoolEndpoint } from '../../src/engine/remote/fleet/pool.ts'
+import { createRandom } from './random.ts'
 
 export type FleetWorkload = {
   readonly replicas: number
@@ -56,7 +57,7 @@ type Conversation = {
 export function simulateFleet(workload: FleetWorkload): FleetMeasure {
   const { replicas, conversations, turns, churn = 0, hottest = 0.1 } = workload
   const { systemTokens = [500, 3500], thinkMs = 30_000, turnsOfConversation = 6, cacheTokens = 200_000 } = workload
-  const random = randomFrom(workload.seed)
+  const random = createRandom(workload.seed)
   const exponential = (mean: number) => -mean * Math.log(1 - random())
   const pool = new Pool<PoolEndpoint>(
     Array.from({ length: replicas }, (_, index) => ({ id: `r${index}`, weight: 1 })),
@@ -279,15 +280,4 @@ function text(role: 'system' | 'user', start: string, tokens: number): Message {
 
 function said(start: string, tokens: number): Message {
   return { role: 'assistant', parts: [{ type: 'text', text: start.padEnd(tokens, 'x') }] }
-}
-
-/** A small generator of random numbers (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
 }

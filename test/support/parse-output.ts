@@ -5,6 +5,7 @@ import type { OutputFormat } from '../../src/contract/output-format.ts'
 import type { FunctionTool, ToolCallPart } from '../../src/contract/request.ts'
 import { createOutputParser, type OutputParserOptions } from '../../src/model-text/parse/output-parser.ts'
 import { roundsOf } from './process/soak-length.ts'
+import { createRandom } from './random.ts'
 
 export const think = { open: '<think>\n', close: '\n</think>\n\n' }
 export const hermes: OutputFormat = { toolFormat: 'hermes', reasoning: think, startsInReasoning: false }
@@ -128,15 +129,4 @@ export function chunkings(text: string, { rounds = roundsOf(6, 20) } = {}): read
 export function cutAt(text: string, places: readonly number[]): readonly string[] {
   const points = [...new Set([0, ...places.filter((at) => at < text.length), text.length])].sort((a, b) => a - b)
   return points.slice(1).map((point, index) => text.slice(points[index], point))
-}
-
-/** Numbers between 0 and 1 that are the same in every run (mulberry32). */
-export function createRandom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
-  }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { createRandom } from '../../../test/support/random.ts'
 import { Decisions, type Effect } from './decisions.ts'
 import { Entry } from './entry.ts'
 
@@ -80,17 +81,6 @@ function simulate({ callers, requests, isFirstCome = false }: Setup) {
 function summarise(waits: number[]): Waits {
   const sorted = waits.toSorted((a, b) => a - b)
   return { meanMs: sorted.reduce((sum, ms) => sum + ms, 0) / sorted.length, p95Ms: sorted[Math.floor(sorted.length * 0.95)] ?? 0 }
-}
-
-/** Mulberry32. */
-function createRandom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
 }
 
 const names = Array.from({ length: 10 }, (_, index) => `modest-${index}`)

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { regexToGbnf } from '../../../test/support/llama/compile-json-schema.ts'
-import { createMatcher, createRandom } from '../../../test/support/llama/gbnf-matcher.ts'
+import { createMatcher } from '../../../test/support/llama/gbnf-matcher.ts'
+import { createRandom } from '../../../test/support/random.ts'
 import { checkGbnf } from '../rules/check-gbnf.ts'
 import { GrammarMachine, type MachineState } from '../run/machine.ts'
 import { compileProgram } from '../run/program.ts'

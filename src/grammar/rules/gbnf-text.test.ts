@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createMatcher, createRandom } from '../../../test/support/llama/gbnf-matcher.ts'
+import { createMatcher } from '../../../test/support/llama/gbnf-matcher.ts'
+import { createRandom } from '../../../test/support/random.ts'
 import { createGrammarBuilder, type SchemaOptions } from '../grammar-builder.ts'
 import { gbnfKeyword } from './gbnf-text.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createRandom } from '../../../test/support/llama/gbnf-matcher.ts'
+import { createRandom } from '../../../test/support/random.ts'
 import { createTextMatcher } from './text-matcher.ts'
 
 const patterns = ['a+b', '^a*$', '(a|b)*c$', 'a{2,3}', '^(?!ab)[ab]+$', '[^b]c', '^$', 'é|日', '(a?){5}b', '.c', '^(a+)+$']

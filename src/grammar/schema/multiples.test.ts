@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { compileJsonSchema } from '../../../test/support/llama/compile-json-schema.ts'
-import { createMatcher, createRandom } from '../../../test/support/llama/gbnf-matcher.ts'
+import { createMatcher } from '../../../test/support/llama/gbnf-matcher.ts'
+import { createRandom } from '../../../test/support/random.ts'
 
 describe('multiples', () => {
   test.each<[object, 'full' | 'partial', string[], string[]]>([

@@ -4,9 +4,9 @@ import addFormats from 'ajv-formats'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { randomSchema } from '../../support/hostile/random-schema.ts'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
-import { createRandom } from '../../support/llama/gbnf-matcher.ts'
 import { randomModel } from '../../support/llama/models.ts'
 import { roundsOf } from '../../support/process/soak-length.ts'
+import { createRandom } from '../../support/random.ts'
 
 let app: RunningApp
 beforeAll(async () => {

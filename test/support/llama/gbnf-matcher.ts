@@ -26,17 +26,6 @@ export function createMatcher(grammar: string): GbnfMatcher {
   }
 }
 
-/** mulberry32: the same seed gives the same numbers on every machine. */
-export function createRandom(seed: number): () => number {
-  let state = seed | 0
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let bits = Math.imul(state ^ (state >>> 15), 1 | state)
-    bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits
-    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
 /** Groups and repetitions become rules of their own. */
 function writeOut(source: ReadonlyMap<string, Expression>): { names: Map<string, number>; ways: Way[][] } {
   const ways: Way[][] = []

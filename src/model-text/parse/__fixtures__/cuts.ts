@@ -1,5 +1,6 @@
-import { createRandom, cutAt } from '../../../../test/support/parse-output.ts'
+import { cutAt } from '../../../../test/support/parse-output.ts'
 import { roundsOf } from '../../../../test/support/process/soak-length.ts'
+import { createRandom } from '../../../../test/support/random.ts'
 
 /** The first cut of a text whose result differs from that of the whole, with both; undefined when there is none. */
 export function differingCut(
