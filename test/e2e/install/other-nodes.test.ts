@@ -17,7 +17,9 @@ const versions = ['22.13', '26'].map((version) => {
 })
 
 /** Unit tests of what Node does differently from version to version: HTTP, streams, sockets, threads and SQLite. */
-const folders = ['src/http/', 'src/engine/remote/', 'src/store/', 'src/threads/', 'src/workers/']
+const folders = ['http', 'dialect/ollama', 'engine/remote', 'store', 'telemetry', 'threads', 'workers'].map(
+  (name) => `src/${name}/`,
+)
 
 type Report = { readonly success: boolean; readonly testResults: readonly { readonly assertionResults: readonly Assertion[] }[] }
 type Assertion = { readonly ancestorTitles: readonly string[]; readonly fullName: string; readonly status: string }
