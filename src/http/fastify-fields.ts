@@ -20,7 +20,7 @@ declare module 'fastify' {
     servesWhileDraining?: boolean
     /** The body may be `multipart/form-data`, which the handler reads while it arrives. */
     takesUploads?: boolean
-    /** The body is JSON with any content type: this route's clients may be shell scripts. */
+    /** A body of any content type is read as JSON: this route's clients may be shell scripts. */
     takesAnyType?: boolean
     /** The route is served under any host name: probes of containers send that of a service. */
     servesAnyHost?: boolean

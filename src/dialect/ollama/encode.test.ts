@@ -144,7 +144,7 @@ describe('a chat', () => {
     expect(await whole([start, text('a'), finish, ended()], style)).toMatchObject({ ...message({}), done_reason: 'length' })
   })
 
-  test('tells each token with its bytes and the most likely ones', () => {
+  test('shows each token with its bytes and the most likely ones', () => {
     const top = [{ id: 2, text: 'b', bytes: [98], logprob: Number.NEGATIVE_INFINITY }]
     const [made] = lines([start, text('é', [{ ...token('é'), top }]), finish, ended()])
     expect(made.logprobs).toEqual([

@@ -70,7 +70,7 @@ function toAppError(thrown: unknown): AppError {
   return AppError.from(thrown)
 }
 
-/** The refusal of a body that is not JSON by its type. */
+/** The refusal of a body whose content type is not JSON. */
 export function otherType(sent: string | undefined): AppError {
   const problem = sent === undefined ? 'the body has no content type' : `the content type '${sent}' is not supported`
   return new AppError('unsupported-media-type', `${problem}; send JSON with 'content-type: application/json'`)

@@ -98,7 +98,7 @@ export async function startKubernetesApi(tls?: { readonly key: Buffer; readonly 
       version += 7
       send('BOOKMARK', { kind: 'EndpointSlice', metadata: { resourceVersion: `${version}` } })
     },
-    /** Changes without telling anybody. */
+    /** Changes without an event. */
     forget(...left: readonly Slice[]): void {
       version += 1
       oldest = version

@@ -55,7 +55,7 @@ describe('POST /completion', () => {
     expect(last).toMatchObject({ content: '', stop: true, stop_type: 'eos', model: expect.any(String) })
   })
 
-  test('a stop sequence and a limit differ in the reply', async () => {
+  test('a stop sequence and a limit end with different reasons', async () => {
     expect((await post('/completion', { prompt: 'one two', stop: ['two'] })).json()).toMatchObject({
       content: 'one ',
       stop_type: 'word',
