@@ -18,7 +18,7 @@ import { openConfiguredStore } from './configured-store.ts'
 import { createInProcess } from './in-process.ts'
 import { createKeyLimiting, warnOfUnknownModels } from './keys/key-limits.ts'
 import { createSealer, createSessionHash } from './keys/sealer.ts'
-import { explainListenError } from './listen-error.ts'
+import { listen } from './listen.ts'
 import { LiveConfig } from './live-config.ts'
 import { createStopLog } from './log/log.ts'
 import { openConfiguredTracing } from './log/tracing.ts'
@@ -224,6 +224,7 @@ export async function createApp(
     readLimits,
     ...live.access,
     reasoningFields: settings.reasoningFields,
+    basePath: settings.basePath,
     heartbeatMs: () => live.current.server.heartbeatMs,
     ...(settings.retryGraceMs > 0 && { repeats: new Repeats({ graceMs: settings.retryGraceMs }) }),
     bodyLimitBytes: settings.bodyLimitBytes,
@@ -244,7 +245,7 @@ export async function createApp(
       return models.summaries({})
     },
     async listen() {
-      const url = await listen(server.app.listen({ host: settings.host, port: settings.port }), settings)
+      const url = await listen(server.app, settings, log)
       const { host, ollamaPort: port } = settings
       if (port !== undefined) closeSecond = await listenToo(server.app.server, { host, port, setting: 'server.ollamaPort' })
       // Of several processes, the primary makes it.
@@ -252,7 +253,7 @@ export async function createApp(
       if (createdKey !== undefined) onKey(createdKey)
       begin()
       isListening = true
-      return url
+      return url + settings.basePath
     },
     load: begin,
     fetch: (request, basePath = '') => answerFetch(server, request, basePath),
@@ -276,13 +277,5 @@ export async function createApp(
       await Promise.all([validator.close(), models.close(), listings.close(), store?.close(), live.close()])
       await traces?.close()
     },
-  }
-}
-
-async function listen(listening: Promise<string>, settings: { host: string; port: number }): Promise<string> {
-  try {
-    return await listening
-  } catch (error) {
-    throw explainListenError(error, settings)
   }
 }

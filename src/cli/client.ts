@@ -28,7 +28,7 @@ const probeTimeoutMs = 1000
 /** Whether a server reports that it is healthy at this address. */
 export async function isServing(server: ServerAddress): Promise<boolean> {
   try {
-    return (await fetch(new URL('/health', server.url), { signal: AbortSignal.timeout(probeTimeoutMs) })).ok
+    return (await fetch(`${server.url}/health`, { signal: AbortSignal.timeout(probeTimeoutMs) })).ok
   } catch {
     // Nothing listens there, or it is not an HTTP server.
     return false
@@ -112,7 +112,7 @@ async function request(server: ServerAddress, path: string, init: RequestInit): 
 async function send({ url, apiKey }: ServerAddress, path: string, init: RequestInit): Promise<Response> {
   const headers = { 'content-type': 'application/json', ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }) }
   try {
-    return await fetch(new URL(path, url), { ...init, headers })
+    return await fetch(url + path, { ...init, headers })
   } catch (error) {
     throw new AppError(
       'engine-failed',

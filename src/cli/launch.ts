@@ -36,7 +36,7 @@ export async function launch({ name, args, server, model, protocol, print }: Lau
   const warning = contextWarning(agent, card)
   if (warning !== undefined) console.error(`dragoman: ${printable(warning)}`)
   const target = {
-    url: new URL(server.url).origin,
+    url: server.url,
     model: model ?? card.id,
     protocol: wanted,
     ...(card.context_length !== undefined && { contextLength: card.context_length }),

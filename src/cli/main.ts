@@ -209,7 +209,8 @@ async function keyFile(config: string | undefined): Promise<KeyFile> {
 }
 
 function address({ server }: ServerFlags): { url: string; apiKey: string | undefined } {
-  return { url: server, apiKey: process.env.DRAGOMAN_API_KEY }
+  // The base URL of an OpenAI client means the same server.
+  return { url: server.replace(/\/+(v1\/*)?$/, ''), apiKey: process.env.DRAGOMAN_API_KEY }
 }
 
 try {

@@ -33,7 +33,7 @@ function settingsOf(section: string): readonly string[] {
 
 test('docs/configuration.md names the settings that need a restart', () => {
   const text = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8')
-  const named = /A restart is needed for: (.+?)\. The server/s.exec(text)?.[1] ?? ''
+  const named = /A restart is needed for: (.+?)\. The\s+server/s.exec(text)?.[1] ?? ''
   const documented = [...named.matchAll(/`([^`]+)`/g)].map(([, name]) => name)
   const settings = Object.keys(configSchema.shape).flatMap(settingsOf)
   const changed = (name: string): object => {

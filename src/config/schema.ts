@@ -143,6 +143,21 @@ const server = z
   .strictObject({
     host: z.string().min(1).default('127.0.0.1').describe('The address to listen on; 0.0.0.0 is every address.'),
     port: z.int().min(0).max(65_535).default(7411).describe('The port to listen on; 0 takes a free one.'),
+    portFallback: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether the next free port is used instead of one that is in use; the address is in the line `listening on`. Only with one worker.',
+      ),
+    basePath: z
+      .string()
+      .regex(/^(\/[\w.~-]+)*\/?$/, 'must be the beginning of a path, such as /llm')
+      .transform((path) => path.replace(/\/$/, ''))
+      .default('')
+      .describe(
+        'The beginning of the paths of all routes, such as /llm behind a proxy that serves other things too; whether the proxy removes it ' +
+          'makes no difference.',
+      ),
     ollamaPort: z
       .int()
       .min(1)
@@ -190,7 +205,11 @@ const server = z
         'How long a generation goes on when its client has disconnected, for a repetition of the same request, which then gets its ' +
           'reply from the beginning; 0: not at all.',
       ),
-    heartbeatMs: count.default(10_000).describe('How long a stream may be silent before a heartbeat is sent.'),
+    heartbeatMs: durationMs
+      .default(10_000)
+      .describe(
+        'How long a stream may be silent before a heartbeat is sent; 0: streams have no heartbeats, nor comments about a place in a queue.',
+      ),
     drainDelayMs: durationMs
       .default(0)
       .describe(
@@ -198,6 +217,11 @@ const server = z
           'load balancers to look away.',
       ),
     shutdownGraceMs: durationMs.default(30_000).describe('How long running requests may continue when the server is stopped.'),
+  })
+  .check(({ value: { workers, portFallback }, issues }) => {
+    if (workers === 1 || !portFallback) return
+    const message = `needs one worker, and there are ${workers}: leave one of the two settings out`
+    issues.push({ code: 'custom', path: ['portFallback'], message, input: portFallback })
   })
   .describe('The HTTP server.')
 

@@ -11,6 +11,7 @@ import { authorize } from './access/auth.ts'
 import { preflightHeaders } from './access/cross-origin.ts'
 import { readHosts, refuseHosts } from './access/hosts.ts'
 import { watchRoutes } from './access/route-guard.ts'
+import { withoutBasePath } from './base-path.ts'
 import { BodyRoom } from './body/body-room.ts'
 import { createBodyReader, orNoBody } from './body/read-body.ts'
 import { InFlightRequests } from './in-flight-requests.ts'
@@ -89,6 +90,8 @@ export function createServer(deps: ServerDeps): Server {
   const requestTimeoutMs = deps.requestTimeoutMs ?? defaultRequestTimeoutMs
   const bodyLimitBytes = deps.bodyLimitBytes ?? defaultBodyLimitBytes
   let phase: 'serving' | 'leaving' | 'draining' = 'serving'
+  /** Requests that the program around this server has accepted. */
+  const accepted = new WeakSet<IncomingMessage>()
   const app = fastify({
     loggerInstance: log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -108,7 +111,13 @@ export function createServer(deps: ServerDeps): Server {
       requireHostHeader: false,
     },
     return503OnClosing: false,
-    rewriteUrl: ({ url = '/' }) => withoutSecondPrefix(url),
+    rewriteUrl: (request) => {
+      const { url = '/' } = request
+      const below = accepted.has(request) ? url : withoutBasePath(deps.basePath ?? '', url)
+      // What asks later how the client wrote it asks for the part below.
+      Object.assign(request, { originalUrl: below })
+      return withoutSecondPrefix(below)
+    },
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, maxParamLength: 1000 },
     clientErrorHandler: refuse,
     frameworkErrors: (error, request, reply) => {
@@ -122,7 +131,6 @@ export function createServer(deps: ServerDeps): Server {
   })
 
   let access = createAccess(deps)
-  const accepted = new WeakSet<IncomingMessage>()
   app.decorateRequest('generation', undefined)
   app.decorateRequest('principal', undefined)
   app.decorateRequest('absentReply', undefined)

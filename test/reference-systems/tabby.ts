@@ -185,12 +185,12 @@ export const tabbyTable: ReferenceTable = {
     {
       what: 'a busy port: the next one',
       outcome: 'mapped',
-      note: 'the server stops, and says that the port is in use',
+      note: '`server.portFallback: true`; else the server stops, and says that the port is in use',
     },
     { what: '`disable_fetch_requests`', outcome: 'mapped', note: '`media.urls: off`, and by default public addresses only' },
     { what: '`disable_request_streaming`', outcome: 'mapped', note: 'not there: a client chooses with `stream`' },
     { what: '`send_tracebacks`', outcome: 'mapped', note: 'never; the log has the cause, with the id of the request' },
-    { what: '`sse_ping_interval`', outcome: 'mapped', note: '`server.heartbeatMs`, at least 1' },
+    { what: '`sse_ping_interval`', outcome: 'mapped', note: '`server.heartbeatMs`; 0 turns heartbeats off' },
     {
       what: 'API keys and an admin key, in `X-Api-Key`, `X-Admin-Key` or as bearer',
       outcome: 'served',

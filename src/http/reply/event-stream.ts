@@ -49,7 +49,7 @@ export function openEventStream(
     },
     isInLines: framing === 'lines',
     heartbeat: () => (heartbeat === '' ? '' : loadComment(reply.request) + placeComment(reply.request) + heartbeat),
-    heartbeatMs: heartbeatMs?.() ?? defaultHeartbeatMs,
+    heartbeatMs: (heartbeatMs?.() ?? defaultHeartbeatMs) || Number.POSITIVE_INFINITY,
     stalledReaderMs: stalledReaderMs ?? defaultStalledReaderMs,
     now,
   })

@@ -45,7 +45,8 @@ export class ResponsesSockets {
   serve(socket: WebSocket, request: FastifyRequest, sentKeys: SentKeys | undefined): void {
     const { service, room, memoryBytes, heartbeatMs, stalledReaderMs, now } = this.#deps
     const writer = new SocketWriter(socket, {
-      heartbeatMs: heartbeatMs?.() ?? defaultHeartbeatMs,
+      // Pings are not part of the stream, and find clients that are gone.
+      heartbeatMs: heartbeatMs?.() || defaultHeartbeatMs,
       stalledReaderMs: stalledReaderMs ?? defaultStalledReaderMs,
       now,
     })

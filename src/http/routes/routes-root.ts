@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify'
+import type { ServerDeps } from '../run/deps.ts'
 
 /** What is shown to a person who opens the address in a browser, or checks it with HEAD. It names no model: this route is public. */
-export function addRootRoutes(app: FastifyInstance, { version }: { readonly version: string }): void {
+export function addRootRoutes(app: FastifyInstance, { version, basePath = '' }: Pick<ServerDeps, 'version' | 'basePath'>): void {
   const title = `Dragoman ${version} is running.`
   const places = [
     ['/v1', 'the base URL for clients'],
@@ -9,10 +10,13 @@ export function addRootRoutes(app: FastifyInstance, { version }: { readonly vers
     ['/ready', 'their states'],
     ['/health', 'whether the server runs'],
   ] as const
-  const text = [title, '', ...places.map(([path, what]) => `${path.padEnd(12)}${what}`), ''].join('\n')
-  // Relative: a proxy may serve this page below a prefix.
+  const text = [title, '', ...places.map(([path, what]) => `${(basePath + path).padEnd(basePath.length + 12)}${what}`), ''].join(
+    '\n',
+  )
+  // Relative, unless it is known: a proxy may serve this page below a prefix.
+  const start = basePath === '' ? '' : `${basePath}/`
   const items = places.map(([path, what]) => {
-    const name = path === '/v1' ? `<code>${path}</code>` : `<a href="${path.slice(1)}">${path}</a>`
+    const name = path === '/v1' ? `<code>${basePath}${path}</code>` : `<a href="${start}${path.slice(1)}">${basePath}${path}</a>`
     return `<li>${name}: ${what}</li>`
   })
   const page = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Dragoman</title><p>${title}</p><ul>${items.join('')}</ul></html>\n`

@@ -88,7 +88,9 @@ export type ServerDeps = GenerateDeps &
     readonly files?: FileStore
     /** The other processes of this server; absent: there is one. */
     readonly siblings?: Siblings
-    /** The silence after which a stream that begins now sends a heartbeat; default 10 s. */
+    /** The beginning of the paths of all routes, such as `/llm`; absent: none. */
+    readonly basePath?: string
+    /** The silence after which a stream that begins now sends a heartbeat, 0: never; default 10 s. */
     heartbeatMs?(): number
     /** How long a client may read nothing before it is disconnected; default 30 minutes. */
     readonly stalledReaderMs?: number

@@ -195,6 +195,13 @@ describe('a silent stream', () => {
     expect(text).toMatch(/"content":"a".*\[DONE\]/s)
   })
 
+  test('has no heartbeat where they are off', async () => {
+    const { port } = await openWatchedServer({ heartbeatMs: () => 0 })
+    const text = await readAll(await receive(sendChat(port, stream({ chunks: ['a', 'b'], delayMs: 30 }))))
+    expect(text).toMatch(/"content":"a".*"content":"b".*\[DONE\]/s)
+    expect(text).not.toContain(openaiChat.heartbeat)
+  })
+
   test('once it has begun, a failure is an error event, even before the first event', async () => {
     const { port } = await openWatchedServer({ heartbeatMs: () => 10 })
     const response = await receive(sendChat(port, stream({ raw: 'a', failAfter: 0, delayMs: 100 })))

@@ -12,8 +12,8 @@ export type SocketEvent = {
 }
 
 /** A client of `GET /v1/responses`, connected. */
-export async function openSocket(port: number, headers: Record<string, string> = {}) {
-  const socket = new WebSocket(`ws://127.0.0.1:${port}/v1/responses`, { headers })
+export async function openSocket(port: number, headers: Record<string, string> = {}, path = '/v1/responses') {
+  const socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, { headers })
   onTestFinished(() => socket.terminate())
   const received: SocketEvent[] = []
   const waiting = new Set<() => void>()
