@@ -40,9 +40,9 @@ test('endpoints that came together are checked apart, and stay so', () => {
   expect(sum(checks.slice(20)) / 100).toBeLessThan(11)
 })
 
-test('a large fleet is checked less often: 50 checks a second, however large it is', () => {
-  const checks = open(5000, seeded()).run(300)
-  expect(sum(checks.slice(100)) / 200).toBeGreaterThan(45)
-  expect(sum(checks.slice(100)) / 200).toBeLessThan(55)
-  expect(Math.max(...checks.slice(100))).toBeLessThan(110)
+test('a large fleet is checked less often: 25 checks a second, however large it is', () => {
+  const checks = open(5000, seeded()).run(600)
+  expect(sum(checks.slice(200)) / 400).toBeGreaterThan(22)
+  expect(sum(checks.slice(200)) / 400).toBeLessThan(28)
+  expect(Math.max(...checks.slice(200))).toBeLessThan(60)
 })

@@ -51,6 +51,8 @@ type UpstreamRequest = {
 
 const maxErrorBytes = 65_536
 const sideConnections = 8
+/** Longer than from one health check to the next, and shorter than networks keep silent connections. */
+const sideKeepAliveMs = 60_000
 /** Lists of models, properties, versions. */
 const sideBounds: JsonBounds = { maxLength: 8 * 1024 * 1024, maxUnits: 1024 * 1024 }
 /** Embeddings are the largest replies. */
@@ -74,7 +76,7 @@ export class UpstreamClient {
   constructor({ connections }: { readonly connections: number }) {
     const noTimeouts = { pipelining: 1, headersTimeout: 0, bodyTimeout: 0, connectTimeout: 5000 }
     this.#connections = new Connections({ ...noTimeouts, connections })
-    this.#sideConnections = new Connections({ ...noTimeouts, connections: sideConnections })
+    this.#sideConnections = new Connections({ ...noTimeouts, connections: sideConnections, keepAliveTimeout: sideKeepAliveMs })
   }
 
   /** The servers whose secrets to keep, instead of those before. */
