@@ -46,8 +46,10 @@ export type LoadRequest = ModelWanted & {
   readonly keepsSettings?: true
   /** Load it again, even if it is loaded with these settings. */
   readonly reloads: boolean
-  /** Requests that use the model now are cancelled; otherwise they are a `request-conflict`. */
+  /** Requests that use the model now are cancelled; otherwise they are a `request-conflict`, or waited for. */
   readonly endsRequests: boolean
+  /** Waits until no request uses the model. */
+  readonly waits?: true
   /** Another name for a model that was not there. */
   readonly alias?: string
   /** The active model stays what it was, such as beside a model that embeds. */
@@ -132,8 +134,8 @@ export interface Lifecycle {
   models(): readonly ModelReport[]
   /** The model that was loaded last, if it is loaded; otherwise one that is. */
   active(): ModelReport | undefined
-  /** The id of the model that the last load named, while it is loaded: requests without a model are for it. */
-  chosen(): string | undefined
+  /** The id of the model that the last load named, while it is loaded: requests without a model are for it. `embeds`: one that was loaded to embed first. */
+  chosen(wanted?: { readonly embeds: boolean }): string | undefined
   /** Loads that have not ended, the oldest first. */
   loads(): readonly LoadReport[]
 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { ConfiguredModel } from '../config/models.ts'
 import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
@@ -67,6 +68,17 @@ export function refuseInUse(model: Managed, endsRequests: boolean): void {
   if (count === 0 || endsRequests || engine.state.type === 'stopped') return
   const message = `model '${id}' is answering (requests: ${count}): try again when they have ended, or send ${field('endsRequests')} true, which cancels them`
   throw new AppError('request-conflict', message, { at: ['endsRequests'] })
+}
+
+/** How often it is looked whether requests have ended. */
+const lookEveryMs = 20
+
+/** Resolves when no request uses the model; rejects with the signal's reason. */
+export async function untilIdle(model: Managed, signal: AbortSignal): Promise<void> {
+  while (requestsOf(model) > 0 && model.engine.state.type !== 'stopped') {
+    signal.throwIfAborted()
+    await pause(lookEveryMs)
+  }
 }
 
 /** What a name is answered that no model has. */

@@ -20,7 +20,7 @@ import { findAdapters } from './find-adapters.ts'
 import { findByName, findModel } from './find-model.ts'
 import { listFiles } from './list-files.ts'
 import { lookUp } from './look-up.ts'
-import { decidingLoad, type Managed, refuseInUse, refuseOwn, report, requestsOf, unknownName } from './model-report.ts'
+import { decidingLoad, type Managed, refuseInUse, refuseOwn, report, requestsOf, unknownName, untilIdle } from './model-report.ts'
 import { takeFile } from './take-file.ts'
 import { writeTemplate } from './write-template.ts'
 
@@ -53,6 +53,8 @@ export class LifecycleService<Model extends Managed> implements Lifecycle {
   /** The ids of models by what loads called them, such as the path of a file. */
   readonly #calledBy = new Map<string, string>()
   #active: string | undefined
+  /** The model that was loaded last beside the active one, to embed. */
+  #beside: string | undefined
 
   constructor(deps: LifecycleDeps<Model>) {
     this.#deps = deps
@@ -78,7 +80,8 @@ export class LifecycleService<Model extends Managed> implements Lifecycle {
       const isNew = await this.#turns.run(base.id, signal, () =>
         this.#load({ base, wanted, request }, { ...run, signal, onProgress }),
       )
-      if (request.isBeside !== true) this.#active = base.id
+      if (request.isBeside === true) this.#beside = base.id
+      else this.#active = base.id
       return { model: report(this.#require(base.id)), isNew }
     } finally {
       this.#loads.delete(load)
@@ -123,6 +126,7 @@ export class LifecycleService<Model extends Managed> implements Lifecycle {
       refuseInUse(current, endsRequests)
       await this.#return(current, endsRequests)
       if (this.#active === id) this.#active = undefined
+      if (this.#beside === id) this.#beside = undefined
       for (const [call, model] of this.#calledBy) if (model === id) this.#calledBy.delete(call)
       return id
     })
@@ -139,8 +143,9 @@ export class LifecycleService<Model extends Managed> implements Lifecycle {
     return model === undefined ? undefined : report(model)
   }
 
-  chosen(): string | undefined {
-    return this.#active !== undefined && this.#at(this.#active)?.engine.state.type === 'ready' ? this.#active : undefined
+  chosen({ embeds } = { embeds: false }): string | undefined {
+    const ids = [embeds ? this.#beside : undefined, this.#active]
+    return ids.find((id) => id !== undefined && this.#at(id)?.engine.state.type === 'ready')
   }
 
   loads(): readonly LoadReport[] {
@@ -198,11 +203,12 @@ export class LifecycleService<Model extends Managed> implements Lifecycle {
     const isSame = current?.config !== undefined && isDeepStrictEqual(decidingLoad(current.config), decidingLoad(wanted))
     if (isSame && !request.reloads && current.engine.state.type === 'ready') return false
     const isEnded = current !== undefined && (!isSame || request.reloads)
-    if (isEnded) refuseInUse(current, request.endsRequests)
+    if (isEnded && request.waits !== true) refuseInUse(current, request.endsRequests)
     // What is loaded serves until the files are there.
     const files = await this.#fetchFiles(wanted, { token: request.token, ...run })
     const sizeBytes = files === undefined ? 0 : await sizeOf(files)
     run.signal.throwIfAborted()
+    if (isEnded && request.waits === true && !request.endsRequests) await untilIdle(current, run.signal)
     const model = current !== undefined && !isEnded ? current : await this.#exchange(current, { base, wanted, request })
     try {
       await bringUp(model, { ...run, settings: request.settings, sizeBytes })

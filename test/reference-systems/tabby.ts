@@ -61,7 +61,7 @@ export const tabbyTable: ReferenceTable = {
     {
       what: 'POST /v1/model/load',
       outcome: 'served',
-      note: 'events with hundredths in place of modules, and bytes; a load that would end requests is a 409 unless `skip_queue`',
+      note: 'events with hundredths in place of modules, and bytes; a load waits for requests that use the model, unless `skip_queue` ends them',
       probes: [
         { call: 'POST /v1/model/load', body: { model_name: 'echo', max_seq_len: 500 }, reply: /"status":"finished"/ },
         { call: 'GET /v1/model', reply: /"max_seq_len":500/ },

@@ -3,12 +3,12 @@ import type { Field } from '../wire/field-table.ts'
 const skipQueue: Field = {
   name: 'skip_queue',
   treatment: 'used',
-  note: 'cancel the requests that use the model; otherwise they are a 409',
+  note: 'cancel the requests that use the model; otherwise the load waits for them',
 }
 const cacheMode: Field = {
   name: 'cache_mode',
   treatment: 'used',
-  note: '`FP16`, `Q8` or `Q4`, or bits of keys and values: `8,4`',
+  note: '`FP16`, `Q8` or `Q4`, or bits of keys and values: `8,4`; of `FP8`, `Q6` and other bits, the next larger that llama.cpp has',
 }
 
 /** The request fields of `POST /v1/model/load`. */
@@ -23,6 +23,7 @@ export const modelLoadFields: readonly Field[] = [
   { name: 'max_batch_size', treatment: 'used', note: 'requests that are generated at the same time' },
   { name: 'chunk_size', treatment: 'used', note: 'prompt tokens of one step; with the engine `llama` only' },
   cacheMode,
+  { name: 'no_flash_attention', treatment: 'used', note: 'true: the model is loaded without flash attention' },
   { name: 'prompt_template', treatment: 'used', note: 'a name from `GET /v1/templates`; `model`: its own' },
   {
     name: 'draft_model.draft_model_name',

@@ -14,6 +14,7 @@ const samples: Readonly<Record<string, unknown>> = {
   chunk_size: 64,
   cache_mode: 'Q8',
   prompt_template: 'chatml',
+  no_flash_attention: true,
   skip_queue: true,
   backend: 'exllamav3',
   cache_size: 4096,
@@ -110,12 +111,61 @@ test.each([
   ['FP16', 'f16', 'f16'],
   ['q8', 'q8_0', 'q8_0'],
   ['8,4', 'q8_0', 'q4_0'],
+  ['fp8', 'q8_0', 'q8_0'],
+  ['Q6', 'q8_0', 'q8_0'],
+  ['6, 3', 'q8_0', 'q4_0'],
 ])('cache_mode %s', (mode, cacheTypeK, cacheTypeV) => {
   expect(decodeModelLoad({ model_name: 'm', cache_mode: mode }).request.settings).toEqual({ cacheTypeK, cacheTypeV })
 })
 
-test.each(['Q6', '8,4,2'])('cache_mode %j is refused', (mode) => {
+test.each(['Q5', '9,4', '8,4,2'])('cache_mode %j is refused', (mode) => {
   expect(() => decodeModelLoad({ model_name: 'm', cache_mode: mode })).toThrow(expect.objectContaining({ param: 'cache_mode' }))
+})
+
+/** What loaders with a form send, as it is when it is opened and when it was saved. */
+test.each([
+  [
+    "SillyTavern's, saved",
+    {
+      name: 'm',
+      max_seq_len: '4096',
+      rope_scale: '1',
+      rope_alpha: '1',
+      no_flash_attention: false,
+      gpu_split_auto: true,
+      cache_mode: 'FP8',
+      use_cfg: false,
+      draft: { draft_model_name: 'd', draft_rope_scale: '1', draft_rope_alpha: '1' },
+    },
+    { contextLength: 4096, cacheTypeK: 'q8_0', cacheTypeV: 'q8_0', draftModel: 'd' },
+    ['use_cfg'],
+  ],
+  [
+    "Gradio's, with nothing filled in",
+    {
+      name: 'm',
+      max_seq_len: null,
+      override_base_seq_len: null,
+      gpu_split_auto: true,
+      gpu_split: [],
+      rope_scale: null,
+      rope_alpha: null,
+      no_flash_attention: false,
+      cache_mode: 'FP16',
+      prompt_template: '',
+      num_experts_per_token: null,
+      draft: null,
+    },
+    { cacheTypeK: 'f16', cacheTypeV: 'f16' },
+    [],
+  ],
+])('the form of a loader: %s', (_, body, settings, ignored) => {
+  expect(decodeModelLoad(body)).toMatchObject({ request: { name: 'm', settings }, ignored })
+})
+
+test('what a loader cannot have is named at once', () => {
+  const body = { name: 'm', rope_scale: '2.5', gpu_split_auto: false, gpu_split: [10, 12] }
+  expect(() => decodeModelLoad(body)).toThrow(/rope_scale 2\.5 .*gpu_split_auto false .*gpu_split \[10,12\]/)
 })
 
 describe('the events of a load', () => {
@@ -134,15 +184,14 @@ describe('the events of a load', () => {
         return `${model_type} ${module}/${modules} ${status}`
       })
 
-  test('count each component up, each number once, and end it', () => {
-    const frames = createLoadFrames()
+  test('count each component up, each number once, and end the model', () => {
+    const frames = createLoadFrames({ hasDraft: false })
     const steps = [at('waiting', 0), at('downloading', 0.5), at('downloading', 0.501), at('downloading', 1), at('loading', 0)]
     const text =
       [...steps, at('loading', 0.25), at('warming-up', 1)].map((step) => frames.progress(step)).join('') + frames.end(true)
     expect(read(text)).toEqual([
       'download 50/100 processing',
       'download 100/100 processing',
-      'download 100/100 finished',
       'model 25/100 processing',
       'model 100/100 processing',
       'model 100/100 finished',
@@ -150,11 +199,20 @@ describe('the events of a load', () => {
   })
 
   test('are one for a model that was loaded', () => {
-    expect(read(createLoadFrames().end(false))).toEqual(['model 1/1 finished'])
+    expect(read(createLoadFrames({ hasDraft: false }).end(false))).toEqual(['model 1/1 finished'])
+  })
+
+  test('have an end for each of two models', () => {
+    const frames = createLoadFrames({ hasDraft: true })
+    expect(read(frames.progress(at('loading', 0.5)) + frames.end(true))).toEqual([
+      'model 50/100 processing',
+      'draft 1/1 finished',
+      'model 100/100 finished',
+    ])
   })
 
   test('end with an error as tabbyAPI has it', () => {
-    expect(createLoadFrames().error(new AppError('model-unavailable', 'no'))).toBe(
+    expect(createLoadFrames({ hasDraft: false }).error(new AppError('model-unavailable', 'no'))).toBe(
       'data: {"error":{"message":"no","trace":null}}\n\n',
     )
   })

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
 import type { NameOf } from '../../contract/field.ts'
 import type { CacheType, LoadPhase, LoadProgress, LoadRequest, LoadSettings } from '../../contract/lifecycle.ts'
@@ -7,14 +7,20 @@ import { checkFields, indexFields } from '../wire/field-table.ts'
 import { form } from '../wire/form.ts'
 import { preview } from '../wire/preview.ts'
 import { validate } from '../wire/validate.ts'
-import { flag, integerBetween, integerFrom, nonEmptyText, text } from '../wire/wire-types.ts'
+import { anyNumber, flag, integerBetween, integerFrom, nonEmptyText, text } from '../wire/wire-types.ts'
 import { embeddingLoadFields, modelLoadFields } from './fields.ts'
 
 /** The longest context of any model. */
 const maxChunk = 1_048_576
 
+const numberOrAuto = z.union([z.number(), z.literal('auto')]).nullish()
+
 /** tabbyAPI takes it under two names. */
-const draftForm = form({ draft_model_name: nonEmptyText.nullish() }).nullish()
+const draftForm = form({
+  draft_model_name: nonEmptyText.nullish(),
+  draft_rope_scale: anyNumber,
+  draft_rope_alpha: numberOrAuto,
+}).nullish()
 
 const schema = form({
   model_name: nonEmptyText.nullish(),
@@ -26,6 +32,9 @@ const schema = form({
   prompt_template: nonEmptyText.nullish(),
   draft_model: draftForm,
   draft: draftForm,
+  rope_scale: anyNumber,
+  rope_alpha: numberOrAuto,
+  no_flash_attention: flag,
   skip_queue: flag,
 })
 const embeddingSchema = form({ embedding_model_name: nonEmptyText.nullish(), name: nonEmptyText.nullish() })
@@ -49,6 +58,7 @@ export function decodeModelLoad(body: unknown): DecodedLoad {
       settings: readSettings(wire, draft?.draft_model_name),
       reloads: false,
       endsRequests: wire.skip_queue === true,
+      waits: true,
     },
     template: wire.prompt_template ?? undefined,
     ignored: checkFields(index, { ...rest, ...Object.fromEntries(draftFields) }),
@@ -60,7 +70,7 @@ export function decodeEmbeddingLoad(body: unknown): Omit<DecodedLoad, 'template'
   const wire = validate(embeddingSchema, body, embeddingIndex)
   const name = pickSpelling(wire, ['embedding_model_name', 'name'])
   if (name === undefined) throw missing('embedding_model_name')
-  const request = { name, settings: {}, reloads: false, endsRequests: false, isBeside: true } as const
+  const request = { name, settings: {}, reloads: false, endsRequests: false, waits: true, isBeside: true } as const
   return { request, ignored: checkFields(embeddingIndex, wire) }
 }
 
@@ -70,6 +80,7 @@ const names: Readonly<Record<string, string>> = {
   'settings.contextLength': 'max_seq_len',
   'settings.slots': 'max_batch_size',
   'settings.batchSize': 'chunk_size',
+  'settings.flashAttention': 'no_flash_attention',
   'settings.cacheTypeK': 'cache_mode',
   'settings.cacheTypeV': 'cache_mode',
   'settings.chatTemplate': 'prompt_template',
@@ -89,35 +100,36 @@ const components: Readonly<Record<LoadPhase, string | undefined>> = {
   'warming-up': 'model',
 }
 
-/** Makes the frames of a load: of each component the modules that are done, each number once, and its end. */
-export function createLoadFrames() {
+/**
+ * Makes the frames of a load: of each component the modules that are done, each number once. Clients count the ends of models, one or, with
+ * a draft model, two, so that what comes before has none.
+ */
+export function createLoadFrames({ hasDraft }: { readonly hasDraft: boolean }) {
   let component: string | undefined
   let done = 0
-  const finish = () =>
-    component === undefined ? '' : frame({ model_type: component, module: modules, modules, status: 'finished' })
+  const finish = (model_type: string, count: number) => frame({ model_type, module: count, modules: count, status: 'finished' })
   return {
     progress({ phase, fraction, doneBytes, totalBytes }: LoadProgress): string {
       const next = components[phase]
       if (next === undefined) return ''
-      const before = next === component ? '' : finish()
       if (next !== component) done = 0
       component = next
       const module = Math.min(modules, Math.floor(fraction * modules))
-      if (module <= done) return before
+      if (module <= done) return ''
       done = module
       const bytes = { bytes_done: doneBytes, bytes_total: totalBytes }
-      return before + frame({ model_type: component, module, modules, status: 'processing', ...bytes })
+      return frame({ model_type: component, module, modules, status: 'processing', ...bytes })
     },
     /** The last frame; a model that was loaded is one module. */
     end(isNew: boolean): string {
-      return isNew ? finish() : frame({ model_type: 'model', module: 1, modules: 1, status: 'finished' })
+      return (hasDraft ? finish('draft', 1) : '') + finish('model', isNew ? modules : 1)
     },
     error: ({ message }: AppError) => frame({ error: { message, trace: null } }),
   }
 }
 
 function readSettings(
-  { max_seq_len, max_batch_size, chunk_size, cache_mode }: z.output<typeof schema>,
+  { max_seq_len, max_batch_size, chunk_size, cache_mode, no_flash_attention }: z.output<typeof schema>,
   draft: string | null | undefined,
 ): LoadSettings {
   return {
@@ -125,17 +137,28 @@ function readSettings(
     ...(typeof max_batch_size === 'number' && { slots: max_batch_size }),
     ...(typeof chunk_size === 'number' && { batchSize: chunk_size }),
     ...(typeof cache_mode === 'string' && readCacheMode(cache_mode)),
+    ...(no_flash_attention === true && { flashAttention: false }),
     ...(typeof draft === 'string' && { draftModel: draft }),
   }
 }
 
-const cacheModes: Readonly<Record<string, CacheType>> = { FP16: 'f16', Q8: 'q8_0', Q4: 'q4_0', 16: 'f16', 8: 'q8_0', 4: 'q4_0' }
+/** Widths that llama.cpp does not have become the next larger one. */
+const cacheModes: Readonly<Record<string, CacheType>> = {
+  FP16: 'f16',
+  FP8: 'q8_0',
+  Q8: 'q8_0',
+  Q6: 'q8_0',
+  Q4: 'q4_0',
+  ...Object.fromEntries([2, 3, 4].map((bits) => [bits, 'q4_0'])),
+  ...Object.fromEntries([5, 6, 7, 8].map((bits) => [bits, 'q8_0'])),
+  16: 'f16',
+}
 
 function readCacheMode(mode: string): Pick<LoadSettings, 'cacheTypeK' | 'cacheTypeV'> {
   const [keys = '', values = keys, more] = mode.split(',').map((part) => part.trim().toUpperCase())
   const [cacheTypeK, cacheTypeV] = [cacheModes[keys], cacheModes[values]]
   if (cacheTypeK !== undefined && cacheTypeV !== undefined && more === undefined) return { cacheTypeK, cacheTypeV }
-  const message = `cache_mode: expected FP16, Q8, Q4, or bits of keys and values such as 8,4, got ${preview(mode)}`
+  const message = `cache_mode: expected FP16, FP8, Q8, Q6, Q4, or bits of keys and values such as 8,4, got ${preview(mode)}`
   throw new AppError('invalid-request', message, { param: 'cache_mode' })
 }
 

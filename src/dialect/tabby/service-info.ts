@@ -10,6 +10,8 @@ export function encodeServiceInfo(version: string) {
     api: {
       openai: api('OpenAI API', '/v1'),
       anthropic: api('Anthropic API', '/v1'),
+      ollama: api('Ollama API', '/api'),
+      koboldai: api('KoboldAI API', '/api'),
       unsloth: api('Unsloth inference API', '/api/inference'),
     },
   }

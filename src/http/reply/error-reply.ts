@@ -22,12 +22,14 @@ export function sendError(thrown: unknown, request: FastifyRequest, reply: Fasti
   reply.code(status).send(withDetail(request.originalUrl, body))
 }
 
-/** Below `/api`, errors of all protocols also have FastAPI's `detail`: clients of Unsloth and KoboldAI read it. */
+/** Below `/api`, and of tabbyAPI's own routes, errors also have FastAPI's `detail`: clients of Unsloth, KoboldAI and tabbyAPI read it. */
 function withDetail(url: string, body: unknown): unknown {
-  if (!url.startsWith('/api/')) return body
+  if (!hasDetail.test(url)) return body
   const { error } = body as { readonly error?: { readonly message?: unknown } }
   return typeof error?.message === 'string' ? { detail: error.message, ...(body as object) } : body
 }
+
+const hasDetail = /^\/(?:api\/|v1\/(?:auth|download|loras?|model|sampling|templates?|token)(?:[/?]|$))/
 
 /** For unknown routes, the URL prefix decides the protocol. */
 function encoderOf(request: FastifyRequest): EncodeError | undefined {

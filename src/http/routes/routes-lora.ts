@@ -50,7 +50,7 @@ export function addLoraRoutes(app: FastifyInstance, deps: ServerDeps, lifecycle:
     try {
       const settings = { adapters }
       const { model } = await lifecycle.load(
-        { name: active.id, settings, keepsSettings: true, reloads: false, endsRequests },
+        { name: active.id, settings, keepsSettings: true, reloads: false, endsRequests, waits: true },
         caller,
       )
       return model.settings

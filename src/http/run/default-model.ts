@@ -1,19 +1,24 @@
 import type { ModelViewer } from '../../contract/principal.ts'
 import type { ServerDeps } from './deps.ts'
 
+type Deps = Pick<ServerDeps, 'models' | 'lifecycle'> & {
+  /** The request is for embeddings: a model that was loaded to embed comes first. */
+  readonly embeds?: boolean
+}
+
 /**
  * The model for requests that name none, of those that the caller may use: the one that an operator loaded last, while it is loaded; else
  * the one called `default`, else the first.
  */
-export function defaultModelName({ models, lifecycle }: Pick<ServerDeps, 'models' | 'lifecycle'>, viewer: ModelViewer): string {
+export function defaultModelName({ models, lifecycle, embeds = false }: Deps, viewer: ModelViewer): string {
   const all = models.list(viewer)
-  const chosen = lifecycle?.chosen()
+  const chosen = lifecycle?.chosen({ embeds })
   if (chosen !== undefined && all.some(({ id }) => id === chosen)) return chosen
   const named = all.some(({ id, aliases }) => id === 'default' || aliases.includes('default'))
   return named ? 'default' : (all[0]?.id ?? 'default')
 }
 
-type Wanted = Pick<ServerDeps, 'models' | 'lifecycle'> & {
+type Wanted = Deps & {
   /** The field that names the model. */
   readonly field?: string
 }

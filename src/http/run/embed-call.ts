@@ -21,7 +21,7 @@ export function createEmbedHandler(
   { modelField = 'model' }: { readonly modelField?: string } = {},
 ) {
   return createCallHandler(deps, (body, { headers, principal }) => {
-    const { request, ignored, nameOf, encode } = decode(withModel(body, { field: modelField, ...deps }, principal))
+    const { request, ignored, nameOf, encode } = decode(withModel(body, { field: modelField, embeds: true, ...deps }, principal))
     const { callerKeys, ignored: ignoredData } = readProviderData(headers)
     const unused = callerKeys !== undefined && !hasServers(deps.models.list(principal), request.model) ? [providerDataHeader] : []
     return {

@@ -36,7 +36,14 @@ export const tabbyLoadStrictness: StrictnessTable = {
       becomes: { settings: { cacheTypeK: 'q8_0', cacheTypeV: 'q4_0' } },
       note: 'keys and values apart',
     },
-    { what: 'an unknown `cache_mode`', sample: { cache_mode: 'Q6' }, outcome: 'refused', param: 'cache_mode', note: '' },
+    {
+      what: 'a `cache_mode` that llama.cpp does not have',
+      sample: { cache_mode: 'Q6' },
+      outcome: 'healed',
+      becomes: { settings: { cacheTypeK: 'q8_0', cacheTypeV: 'q8_0' } },
+      note: 'the next larger one',
+    },
+    { what: 'an unknown `cache_mode`', sample: { cache_mode: 'Q5' }, outcome: 'refused', param: 'cache_mode', note: '' },
     {
       what: 'a `backend`',
       sample: { backend: 'exllamav3' },

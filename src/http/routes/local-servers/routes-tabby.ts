@@ -123,7 +123,7 @@ function addLoading(app: FastifyInstance, deps: ServerDeps, { lifecycle, loaded 
   /** The events of a load. What can be known before it begins is refused with its status. */
   async function streamLoad({ wanted, choice }: TabbyLoad, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { caller, handle } = openRun(deps, { request, reply }, { id: `load-${randomUUID()}` })
-    const frames = createLoadFrames()
+    const frames = createLoadFrames({ hasDraft: wanted.settings.draftModel !== undefined })
     const writer = openEventStream(deps, reply, { heartbeat: ': \n\n' })
     try {
       const { model, isNew } = await lifecycle.load(wanted, {

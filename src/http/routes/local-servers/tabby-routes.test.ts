@@ -2,7 +2,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type RunningApp, startApp } from '../../../../test/support/http/app.ts'
+import { type RunningApp, startApp, until } from '../../../../test/support/http/app.ts'
+
+/** A script that waits an hour before its second chunk. */
+const endless = JSON.stringify({ chunks: ['a', 'b'], delayMs: 3_600_000 })
 
 let app: RunningApp
 let templates: string
@@ -32,6 +35,9 @@ async function call(path: string, body?: object, headers: Record<string, string>
   })
   return { status: response.status, type: response.headers.get('content-type'), text: await response.text() }
 }
+
+/** Whether `echo` answers one request. */
+const isBusy = async () => /^dragoman_slots_busy\{model="echo"\} 1$/m.test((await call('/metrics')).text)
 
 test('the permission of a key is shown, in whichever header it is', async () => {
   const permission = async (headers: Record<string, string>) =>
@@ -86,6 +92,60 @@ test('a model that embeds is loaded with one reply', async () => {
   expect(JSON.parse((await call('/v1/model/embedding')).text)).toMatchObject({ id: 'echo' })
   expect((await call('/v1/model/embedding/unload', {})).status).toBe(200)
   expect((await call('/v1/model/embedding')).status).toBe(503)
+})
+
+test('vectors without the name of a model are those of the one that was loaded to embed', async () => {
+  const embedded = async () => JSON.parse((await call('/v1/embeddings', { input: 'a' })).text).model
+  await call('/v1/model/load', { model_name: 'echo' })
+  await call('/v1/model/embedding/load', { embedding_model_name: 'other' })
+  expect(await embedded()).toBe('other')
+  expect(JSON.parse((await call('/v1/completions', { prompt: 'a' })).text).model).toBe('echo')
+  await call('/v1/model/embedding/unload', {})
+  expect(await embedded()).toBe('echo')
+  await call('/v1/model/unload', {})
+})
+
+test('a load waits for the requests that use the model, and skip_queue ends them', async () => {
+  const slow = {
+    model: 'echo',
+    stream: true,
+    messages: [{ role: 'user', content: JSON.stringify({ chunks: ['a', 'b'], delayMs: 300 }) }],
+  }
+  const first = call('/v1/chat/completions', slow)
+  await until(isBusy)
+  const loaded = await call('/v1/model/load', { model_name: 'echo', max_seq_len: 200 })
+  expect(loaded.text).toContain('"status":"finished"')
+  expect((await first).text).toMatch(/"content":"b".*\[DONE\]/s)
+  const second = call('/v1/chat/completions', { ...slow, messages: [{ role: 'user', content: endless }] })
+  await until(isBusy)
+  await call('/v1/model/load', { model_name: 'echo', max_seq_len: 300, skip_queue: true })
+  expect((await second).text).toContain('model_unavailable')
+  await call('/v1/model/unload', {})
+})
+
+test('a loader that leaves while its load waits ends the load, not the request', async () => {
+  const chat = call('/v1/chat/completions', { model: 'echo', messages: [{ role: 'user', content: endless }] })
+  await until(isBusy)
+  const leaving = new AbortController()
+  const load = fetch(`${app.url}/v1/model/load`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: 'Bearer admin' },
+    body: JSON.stringify({ model_name: 'echo', max_seq_len: 400 }),
+    signal: leaving.signal,
+  }).catch(() => 'left')
+  await until(async () => JSON.parse((await call('/api/inference/status')).text).loading.length === 1)
+  leaving.abort()
+  expect(await load).toBe('left')
+  await until(async () => JSON.parse((await call('/api/inference/status')).text).loading.length === 0)
+  expect(await isBusy()).toBe(true)
+  await call('/v1/model/load', { model_name: 'echo', max_seq_len: 500, skip_queue: true })
+  expect((await chat).status).toBe(503)
+})
+
+test("errors have the detail that tabbyAPI's clients show", async () => {
+  const failed = JSON.parse((await call('/v1/model/load', { model_name: 'nope' })).text)
+  expect(failed).toMatchObject({ detail: failed.error.message, error: { message: expect.stringContaining("'nope'") } })
+  expect(JSON.parse((await call('/v1/chat/completions', { model: 'nope', messages: [] })).text)).not.toHaveProperty('detail')
 })
 
 test('what is wrong before the load begins has its status', async () => {
