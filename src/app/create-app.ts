@@ -212,7 +212,7 @@ export async function createApp(
     ...(parts.dialects !== undefined && { dialects: parts.dialects }),
     templates: live.templates,
     models: directory,
-    modelFiles: createModelFiles({ models, home }),
+    modelFiles: createModelFiles({ models, home, sharing }),
     // What one process loads, the others would not have.
     ...(siblings === undefined && { lifecycle }),
     cancellations,

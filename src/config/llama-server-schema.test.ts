@@ -12,7 +12,6 @@ test('only a source is required', () => {
   expect(llamaServerModel.parse(minimal)).toMatchObject({
     binary: 'llama-server',
     source: [{ type: 'path', path: '/m.gguf' }],
-    contextLength: 8192,
     slots: 4,
     flashAttention: 'auto',
     args: [],

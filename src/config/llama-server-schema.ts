@@ -49,10 +49,10 @@ export const llamaServerModel = z
     sha256: sha256.exactOptional(),
     mmproj: namedSources.exactOptional().describe('The multimodal projector, with which the model reads images or audio.'),
     contextLength: contextLength
-      .default(8192)
+      .exactOptional()
       .describe(
-        'Tokens that one request may use, prompt and output together. Beyond what the model was trained for its texts get worse. ' +
-          'Memory is allocated for every slot.',
+        'Tokens that one request may use, prompt and output together; absent: what the model was trained for, as far as its share of ' +
+          '`memory.budget` goes. Beyond that its texts get worse. Memory is allocated for every slot.',
       ),
     slots: count.default(4).describe('Requests that are generated at the same time.'),
     threads: count.exactOptional().describe("CPU threads; absent: llama-server's own choice."),

@@ -62,7 +62,8 @@ const llamaModel = z
     contextLength: contextLength
       .exactOptional()
       .describe(
-        'Tokens that one request may use, prompt and output together; absent: what the model was trained for, at most 8192.',
+        'Tokens that one request may use, prompt and output together; absent: what the model was trained for, as far as its share of ' +
+          '`memory.budget` goes (docs/engines/llama.md). Memory is allocated for every slot.',
       ),
     slots: count.default(4).describe('Requests that are generated at the same time.'),
     threads: count.exactOptional().describe('CPU threads; absent: one less than there are physical cores.'),

@@ -260,10 +260,10 @@ export type EngineCapabilities = {
 export type MemoryNeed = {
   readonly bytes: number
   /**
-   * The longest context, in tokens of each slot, that fits a budget with the other settings as they are: at most what the model was
-   * trained for. Undefined where its file does not say that.
+   * The longest context, in tokens of each slot, that fits a budget with the other settings as they are, or with another number of slots:
+   * at most what the model was trained for. Undefined where its file does not say that.
    */
-  longestContext(budgetBytes: number): number | undefined
+  longestContext(budgetBytes: number, slots?: number): number | undefined
   /** The refusal of a model that needs more than the budget: what it needs, and what to do. */
   tooLarge(budgetBytes: number): AppError
 }

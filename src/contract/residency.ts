@@ -38,8 +38,11 @@ export interface Resident {
   readonly status: ResidencyStatus
   /** It has been unloaded, or left for later, since the server started: requests load it. */
   readonly comesAndGoes: boolean
-  /** The longest context that would fit the whole budget, in tokens; undefined before its first load, and where it is not known. */
-  readonly longestContext: number | undefined
+  /**
+   * The longest context that would fit the whole budget, in tokens of each slot, with its slots or another number of them; undefined before
+   * its first load, and where it is not known.
+   */
+  longestContext(slots?: number): number | undefined
   /** The same scheduler, whose tickets are ready when the model is loaded; those that use the model keep it loaded. */
   gate(scheduler: Scheduler): Scheduler
   /** Loads the model, unloading others as a request for it would. Rejects with `model-unavailable`, or the signal's reason. */

@@ -34,7 +34,7 @@ export function requestsOf({ scheduler: { load } }: Managed): number {
 /** A model as its operators see it. */
 export function report(model: Managed): ModelReport {
   const { id, aliases, createdAtMs, engine, scheduler, config, resident } = model
-  const longestContext = resident?.longestContext
+  const longestContext = resident?.longestContext()
   return {
     id,
     aliases,

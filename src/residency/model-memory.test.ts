@@ -91,7 +91,7 @@ describe('requests for models that share the memory', () => {
     memory.changeLimits({ budgetBytes: 12, minResidencyMs: 0, idleGraceMs: 0 })
     expect(memory.memory().budgetBytes).toBe(12)
     ;(await begin(a)).end()
-    expect(a.resident.longestContext).toBe(1200)
+    expect(a.resident.longestContext()).toBe(1200)
     memory.changeLimits({ budgetBytes: 9, minResidencyMs: 0, idleGraceMs: 0 })
     await expect(begin(addModel(memory, 'b', { bytes: 10 }))).rejects.toThrow('b needs 10 of 9')
   })
@@ -223,7 +223,7 @@ test('a request that waits for a model gets the reason', async () => {
 
 test('the longest context of a model is that of the whole budget, and not known before its first load', async () => {
   const model = addModel(createMemory(), 'first')
-  expect(model.resident.longestContext).toBeUndefined()
+  expect(model.resident.longestContext()).toBeUndefined()
   await model.resident.load(signal)
-  expect(model.resident.longestContext).toBe(1000)
+  expect(model.resident.longestContext()).toBe(1000)
 })

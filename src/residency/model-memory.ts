@@ -52,6 +52,11 @@ export class ModelMemory implements Residency {
     return [...this.#models.values()].map(({ status }) => status)
   }
 
+  /** How many models are there whenever they fit. */
+  get pinned(): number {
+    return [...this.#models.values()].filter(({ isPinned }) => isPinned).length
+  }
+
   memory(): ReturnType<Residency['memory']> {
     return { budgetBytes: this.#budgetBytes, usedBytes: this.#rules.usedBytes }
   }

@@ -77,8 +77,12 @@ export class ResidentModel implements Resident {
     }
   }
 
-  get longestContext(): number | undefined {
-    return this.#need?.longestContext(this.#deps.budgetBytes())
+  longestContext(slots?: number): number | undefined {
+    return this.#need?.longestContext(this.#deps.budgetBytes(), slots)
+  }
+
+  get isPinned(): boolean {
+    return this.#model.isPinned
   }
 
   get comesAndGoes(): boolean {

@@ -9,9 +9,10 @@ import type { LoadOptions } from '../../engine/llama/channel/ipc.ts'
 import { shortHash } from '../../engine/llama/channel/short-hash.ts'
 import { LlamaEngine } from '../../engine/llama/engine.ts'
 import { type ModelFiles, pathsOf } from '../../lifecycle/fetch-files.ts'
+import { describeContext } from '../../registry/gguf/choose-context.ts'
 import { requireReadableGguf } from '../../registry/gguf/require-gguf.ts'
 import { ensureLlamaPackage } from './llama-package.ts'
-import { workerNeed } from './memory-sharing.ts'
+import { defaultContext, type MemorySharing, workerNeed } from './memory-sharing.ts'
 
 /** Finds or fetches the files of a model; asked before each start of its process. */
 export type LocateFiles = (signal: AbortSignal) => Promise<ModelFiles>
@@ -21,10 +22,11 @@ type LlamaParts = {
   readonly log: Logger
   readonly observer: { onNote(model: string, note: string): void }
   readonly locateFiles: LocateFiles
+  readonly sharing: Pick<MemorySharing, 'room'>
 }
 
 /** The embedded engine of a configured model. Nothing is started yet. */
-export function createLlama(config: LlamaModelConfig, { home, log, observer, locateFiles }: LlamaParts): Engine {
+export function createLlama(config: LlamaModelConfig, { home, log, observer, locateFiles, sharing }: LlamaParts): Engine {
   const { id, adapters = [], toolStrategy, defaults } = config
   return new LlamaEngine({
     id,
@@ -33,7 +35,11 @@ export function createLlama(config: LlamaModelConfig, { home, log, observer, loc
       const files = await locateFiles(signal)
       for (const path of pathsOf(files)) await requireReadableGguf(path)
       const enginePath = await ensureLlamaPackage({ home, signal, onNote: (note) => observer.onNote(id, note) })
-      return { ...(await planOf(config, { files, home })), ...(enginePath !== undefined && { enginePath }) }
+      const plan = { ...(await planOf(config, { files, home })), ...(enginePath !== undefined && { enginePath }) }
+      const context = plan.contextLength === undefined ? await defaultContext(plan, sharing.room()) : undefined
+      if (context === undefined) return plan
+      log.info({ model: id }, describeContext(context))
+      return { ...plan, longestContext: context.contextLength }
     },
     need: workerNeed,
     adapters: adapters.map(({ name, scale }) => ({ name, scale })),

@@ -6,14 +6,17 @@ import { LlamaServerEngine } from '../../engine/llama-server/engine.ts'
 import type { ServerPlan } from '../../engine/llama-server/server-plan.ts'
 import { createRemoteEngine } from '../../engine/remote/engine.ts'
 import type { ModelFiles } from '../../lifecycle/fetch-files.ts'
+import { describeContext } from '../../registry/gguf/choose-context.ts'
+import { usualContext } from '../../registry/gguf/memory-need.ts'
 import { readProjectorType } from '../../registry/gguf/projector-type.ts'
 import type { LocateFiles } from './create-llama-engine.ts'
-import { serverNeed } from './memory-sharing.ts'
+import { defaultContext, type MemorySharing, serverNeed } from './memory-sharing.ts'
 
 type LlamaServerParts = {
   readonly log: Logger
   readonly converter: MediaConverter
   readonly locateFiles: LocateFiles
+  readonly sharing: Pick<MemorySharing, 'room'>
 }
 
 /**
@@ -26,7 +29,10 @@ const withoutSeparators: ReadonlySet<string | undefined> = new Set(['mlp', 'ldp'
 const reasoningArgument = /^(?:-rea|--reasoning|--chat[-_]template[-_]kwargs)(?:=|$)/
 
 /** An engine that runs a configured llama-server as a child process. Nothing is started yet. */
-export function createLlamaServer(config: LlamaServerModelConfig, { log, converter, locateFiles }: LlamaServerParts): Engine {
+export function createLlamaServer(
+  config: LlamaServerModelConfig,
+  { log, converter, locateFiles, sharing }: LlamaServerParts,
+): Engine {
   const { id, slots, toolFormat, defaults, adapters = [], args } = config
   let separatesMedia = false
   return new LlamaServerEngine({
@@ -36,7 +42,11 @@ export function createLlamaServer(config: LlamaServerModelConfig, { log, convert
       const files = await locateFiles(signal)
       const { mmprojPath } = files
       separatesMedia = mmprojPath !== undefined && withoutSeparators.has(await readProjectorType(mmprojPath))
-      return planOf(config, files)
+      const plan = planOf(config, files)
+      if (config.contextLength !== undefined) return { ...plan, contextLength: config.contextLength }
+      const context = await defaultContext(plan, sharing.room())
+      if (context !== undefined) log.info({ model: id }, describeContext(context))
+      return { ...plan, contextLength: context?.contextLength ?? usualContext }
     },
     need: serverNeed,
     createUpstream: ({ url, apiKey, model }) =>
@@ -58,12 +68,11 @@ export function createLlamaServer(config: LlamaServerModelConfig, { log, convert
   })
 }
 
-function planOf(config: LlamaServerModelConfig, files: ModelFiles): ServerPlan {
-  const { binary, contextLength, slots, threads, gpuLayers, flashAttention, cacheTypeK, cacheTypeV, chatTemplate, args } = config
+function planOf(config: LlamaServerModelConfig, files: ModelFiles): Omit<ServerPlan, 'contextLength'> {
+  const { binary, slots, threads, gpuLayers, flashAttention, cacheTypeK, cacheTypeV, chatTemplate, args } = config
   return {
     ...files,
     binary,
-    contextLength,
     slots,
     flashAttention,
     extraArguments: args,

@@ -5,6 +5,8 @@ import type { Engine, MemoryNeed } from '../../contract/engine.ts'
 import type { Residency, Resident } from '../../contract/residency.ts'
 import type { LoadOptions } from '../../engine/llama/channel/ipc.ts'
 import type { ServerPlan } from '../../engine/llama-server/server-plan.ts'
+import type { ModelWithFiles } from '../../lifecycle/fetch-files.ts'
+import { type ContextChoice, type ContextRoom, chooseContext } from '../../registry/gguf/choose-context.ts'
 import { type LoadPlan, memoryNeed } from '../../registry/gguf/memory-need.ts'
 import { budgetBytes } from '../../registry/names/memory.ts'
 import { ModelMemory } from '../../residency/model-memory.ts'
@@ -17,6 +19,8 @@ export type MemorySharing = {
   add(config: ConfiguredModel, engine: Engine): Resident | undefined
   /** The models share memory by other settings from now on. */
   change(memory: LoadedConfig['memory']): void
+  /** The memory for a model whose configuration names no context. */
+  room(): ContextRoom
   /** Loads and unloads nothing any more. */
   close(): void
 }
@@ -26,9 +30,6 @@ const idleGraceMs = 1000
 /** Measured without a model: the worker with llama.cpp, and llama-server. */
 const workerBytes = 180e6
 const serverBytes = 40e6
-/** The context of a model of the embedded engine, unless configured. */
-export const longestDefaultContext = 8192
-
 export function shareMemory({ memory }: Pick<LoadedConfig, 'memory'>, log: Logger): MemorySharing {
   const residency = new ModelMemory({
     ...limitsOf(memory),
@@ -44,8 +45,14 @@ export function shareMemory({ memory }: Pick<LoadedConfig, 'memory'>, log: Logge
       return residency.add({ id, engine, isPinned: load === 'start', ...idle })
     },
     change: (next) => residency.changeLimits(limitsOf(next)),
+    room: () => roomFor(residency.memory().budgetBytes, residency.pinned),
     close: () => residency.close(),
   }
+}
+
+/** Each of the models that load at start gets the same share, and one share stays for others. */
+export function roomFor(budgetBytes: number, models: number): ContextRoom {
+  return { budgetBytes, shareBytes: Math.floor(budgetBytes / (1 + Math.max(1, models))) }
 }
 
 function limitsOf({ budget, minResidencyMs, unloadAfterMs }: LoadedConfig['memory']): ResidencyLimits {
@@ -55,30 +62,51 @@ function limitsOf({ budget, minResidencyMs, unloadAfterMs }: LoadedConfig['memor
 
 /** What a model of the embedded engine needs. */
 export function workerNeed(plan: LoadOptions): Promise<MemoryNeed> {
-  return needOf(plan, { flashAttention: plan.flashAttention, longestDefaultContext, processBytes: workerBytes })
+  return memoryNeed(planOf(plan))
 }
 
 /** What a llama-server needs. */
 export function serverNeed(plan: ServerPlan): Promise<MemoryNeed> {
-  return needOf(plan, { flashAttention: plan.flashAttention !== false, processBytes: serverBytes })
+  return memoryNeed(planOf(plan))
 }
 
-function needOf(
-  plan: LoadOptions | ServerPlan,
-  process: Pick<LoadPlan, 'flashAttention' | 'longestDefaultContext' | 'processBytes'>,
-) {
-  const { modelPath, slots, contextLength, cacheTypeK, cacheTypeV, draft, adapters = [] } = plan
-  const batchSize = 'batchSize' in plan ? plan.batchSize : undefined
-  const mmprojPath = 'mmprojPath' in plan ? plan.mmprojPath : undefined
-  return memoryNeed({
+/** The context of a model whose configuration names none. */
+export function defaultContext(plan: MemoryPlan, room: ContextRoom): Promise<ContextChoice | undefined> {
+  return chooseContext(planOf(plan), room)
+}
+
+/** As `defaultContext`, before it is loaded: a draft model and adapters, which may not be here yet, do not count. */
+export function expectedContext(
+  { draft: _, adapters: __, ...settings }: ModelWithFiles,
+  modelPath: string,
+  room: ContextRoom,
+): Promise<ContextChoice | undefined> {
+  return defaultContext({ ...settings, modelPath }, room)
+}
+
+/** What the memory of a process depends on. `binary`: that of a llama-server. */
+type MemoryPlan = Pick<LoadOptions, 'modelPath' | 'slots' | 'contextLength' | 'longestContext' | 'batchSize'> &
+  Pick<ServerPlan, 'flashAttention' | 'mmprojPath'> & {
+    readonly cacheTypeK?: string | undefined
+    readonly cacheTypeV?: string | undefined
+    readonly binary?: string
+    readonly draft?: { readonly modelPath: string } | undefined
+    readonly adapters?: readonly { readonly path: string }[] | undefined
+  }
+
+function planOf(plan: MemoryPlan): LoadPlan {
+  const { modelPath, slots, longestContext, contextLength = longestContext, batchSize, cacheTypeK, cacheTypeV } = plan
+  const { draft, adapters = [], mmprojPath, binary } = plan
+  return {
     modelPath,
     slots,
-    ...process,
+    flashAttention: plan.flashAttention !== false,
+    processBytes: binary === undefined ? workerBytes : serverBytes,
     ...(contextLength !== undefined && { contextLength }),
     ...(batchSize !== undefined && { batchSize }),
     ...(cacheTypeK !== undefined && { cacheTypeK }),
     ...(cacheTypeV !== undefined && { cacheTypeV }),
     ...(draft !== undefined && { draftPath: draft.modelPath }),
     otherPaths: [...(mmprojPath === undefined ? [] : [mmprojPath]), ...adapters.map(({ path }) => path)],
-  })
+  }
 }

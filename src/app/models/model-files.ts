@@ -3,17 +3,19 @@ import type { ModelFileFacts, ModelFiles } from '../../contract/model-file.ts'
 import { hasFiles, type ModelWithFiles } from '../../lifecycle/fetch-files.ts'
 import { quantizationOf } from '../../registry/fetch/choose-file.ts'
 import { locateModelFile } from '../../registry/fetch/fetch-model.ts'
+import type { ContextRoom } from '../../registry/gguf/choose-context.ts'
 import { describeGguf } from '../../registry/gguf/describe-gguf.ts'
 import { weightsOf } from '../../registry/gguf/memory-need.ts'
-import { longestDefaultContext } from './memory-sharing.ts'
+import { expectedContext, type MemorySharing } from './memory-sharing.ts'
 
 type Parts = {
   readonly models: { all(): readonly { readonly id: string; readonly config: ConfiguredModel | undefined }[] }
   readonly home: string
+  readonly sharing: Pick<MemorySharing, 'room'>
 }
 
 /** Reads what the files of models say; each is read again only when it has changed. */
-export function createModelFiles({ models, home }: Parts): ModelFiles {
+export function createModelFiles({ models, home, sharing }: Parts): ModelFiles {
   const known = new Map<string, { readonly key: string; readonly facts: Promise<ModelFileFacts | undefined> }>()
   return {
     async describe(id) {
@@ -21,10 +23,11 @@ export function createModelFiles({ models, home }: Parts): ModelFiles {
       if (config === undefined || !hasFiles(config)) return undefined
       const file = await locateModelFile(config.source, home)
       if (file === undefined) return undefined
-      const key = JSON.stringify([file, config.sha256])
+      const room = sharing.room()
+      const key = JSON.stringify([file, config.sha256, room])
       const before = known.get(id)
       if (before?.key === key) return before.facts
-      const facts = describeFile(config, file)
+      const facts = describeFile(config, file, room)
       known.set(id, { key, facts })
       return facts
     },
@@ -37,12 +40,13 @@ type Located = NonNullable<Awaited<ReturnType<typeof locateModelFile>>>
 async function describeFile(
   config: ModelWithFiles,
   { path, modifiedAtMs, sha256 }: Located,
+  room: ContextRoom,
 ): Promise<ModelFileFacts | undefined> {
   try {
     const quantization = quantizationOf(path)
     const checksum = config.sha256 ?? sha256
     const described = await describeGguf(path)
-    const contextLength = config.contextLength ?? defaultContext(config, described.trainedContextLength)
+    const contextLength = config.contextLength ?? (await expectedContext(config, path, room))?.contextLength
     return {
       ...described,
       ...(contextLength !== undefined && { contextLength }),
@@ -55,10 +59,4 @@ async function describeFile(
   } catch {
     return undefined
   }
-}
-
-/** A llama-server takes what its model was trained for. */
-function defaultContext({ engine }: ModelWithFiles, trained: number | undefined): number | undefined {
-  if (trained === undefined || engine === 'llama-server') return trained
-  return Math.min(trained, longestDefaultContext)
 }

@@ -99,19 +99,12 @@ describe('what a model needs', () => {
     expect(bytes / 2 ** 20).toBeLessThan(96 + 4.3 + 160e6 / 2 ** 20 + 30)
   })
 
-  test('has the trained context where none is set, up to a bound', async () => {
-    const { contextLength: _, ...open } = plan
-    const bytesOf = async (bound: number) => (await memoryNeed({ ...open, longestDefaultContext: bound })).bytes
-    expect(await bytesOf(2048)).toBe((await memoryNeed({ ...plan, contextLength: 2048 })).bytes)
-    expect(await bytesOf(8192)).toBe((await memoryNeed({ ...plan, contextLength: 4096 })).bytes)
-  })
-
   test('is refused with its numbers, and what to do', async () => {
     const { tooLarge } = await memoryNeed(plan)
     expect(tooLarge(200e6)).toMatchObject({
       code: 'model-unavailable',
       message: expect.stringMatching(
-        /^it needs about 2\d\d\.\d MB of memory \(weights 4\.\d MB; context 100\.7 MB for slots: 4, of 8192 tokens each; computing 1\d\d\.\d MB\), and memory\.budget is 200\.0 MB: set a smaller contextLength or fewer slots, choose a smaller quantization, or raise memory\.budget$/,
+        /^it needs about 2\d\d\.\d MB of memory \(weights 4\.\d MB; context 100\.7 MB for slots: 4, of 8192 tokens each; computing 1\d\d\.\d MB\), and memory\.budget is 200\.0 MB: set contextLength \d+ with slots: 4 or contextLength \d+ with slots: 1, choose a smaller quantization, or raise memory\.budget$/,
       ),
     })
   })
@@ -124,6 +117,7 @@ describe('what a model needs', () => {
     expect(longestContext(budgetBytes)).toBe(1024)
     expect(longestContext(budgetBytes - 1)).toBe(768)
     expect(longestContext(1)).toBe(0)
+    expect(longestContext(budgetBytes, 2)).toBeGreaterThan(1500)
   })
 
   test('includes a draft model and other files', async () => {

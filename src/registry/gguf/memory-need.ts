@@ -9,9 +9,8 @@ import { readFileHeader } from './read-file-header.ts'
 
 export type LoadPlan = Omit<MemorySettings, 'contextLength'> & {
   readonly modelPath: string
-  /** Absent: what the model was trained for, up to the given length. */
+  /** Absent: not known yet. */
   readonly contextLength?: number
-  readonly longestDefaultContext?: number
   /** A model that drafts tokens for this one, in a context of the same length. */
   readonly draftPath?: string
   /** Files that are loaded besides, such as a projector. */
@@ -19,6 +18,9 @@ export type LoadPlan = Omit<MemorySettings, 'contextLength'> & {
   /** What the process needs without a model. */
   readonly processBytes: number
 }
+
+/** A context that is long enough for a chat; where nothing else is known, the one that a model gets. */
+export const usualContext = 8192
 
 /** Estimates, from the headers of the files, what loading them takes. A file that cannot be read counts with its size. */
 export async function memoryNeed(plan: LoadPlan): Promise<MemoryNeed> {
@@ -32,12 +34,15 @@ export async function memoryNeed(plan: LoadPlan): Promise<MemoryNeed> {
   const bytes = weights + context + rest
   const tokens = models[0]?.contextLength
   const trained = files[0]?.facts?.trainedContext
-  const bytesWith = (contextLength: number) =>
-    sum(files.map((file) => bytesOf(needOf(file, { ...plan, contextLength })))) + sum(others) + processBytes
+  const bytesWith = (settings: { readonly contextLength: number; readonly slots: number }) =>
+    sum(files.map((file) => bytesOf(needOf(file, { ...plan, ...settings })))) + sum(others) + processBytes
+  const longestContext: MemoryNeed['longestContext'] = (budgetBytes, withSlots = slots) => {
+    const fits = (contextLength: number) => bytesWith({ contextLength, slots: withSlots }) <= budgetBytes
+    return trained === undefined ? undefined : longestThat(trained, fits)
+  }
   return {
     bytes,
-    longestContext: (budgetBytes) =>
-      trained === undefined ? undefined : longestThat(trained, (contextLength) => bytesWith(contextLength) <= budgetBytes),
+    longestContext,
     tooLarge(budgetBytes) {
       const parts = [
         `weights ${formatBytes(weights)}`,
@@ -46,10 +51,17 @@ export async function memoryNeed(plan: LoadPlan): Promise<MemoryNeed> {
       ]
       const message =
         `it needs about ${formatBytes(bytes)} of memory (${parts.join('; ')}), and memory.budget is ${formatBytes(budgetBytes)}: ` +
-        'set a smaller contextLength or fewer slots, choose a smaller quantization, or raise memory.budget'
+        `${waysOut([...new Set([slots, 1])].map((count) => ({ slots: count, tokens: longestContext(budgetBytes, count) ?? 0 })))}, ` +
+        'choose a smaller quantization, or raise memory.budget'
       return new AppError('model-unavailable', message)
     },
   }
+}
+
+/** Which shorter contexts fit, by the number of slots. */
+function waysOut(fitting: readonly { readonly slots: number; readonly tokens: number }[]): string {
+  const known = fitting.flatMap(({ slots, tokens }) => (tokens === 0 ? [] : [`contextLength ${tokens} with slots: ${slots}`]))
+  return known.length === 0 ? 'set a smaller contextLength or fewer slots' : `set ${known.join(' or ')}`
 }
 
 type FileNeed = {
@@ -68,8 +80,7 @@ async function readModel(path: string): Promise<ModelFile> {
 
 function needOf({ weightsBytes, facts }: ModelFile, plan: LoadPlan): FileNeed {
   if (facts === undefined) return { weightsBytes, contextBytes: 0, workBytes: 0 }
-  const { longestDefaultContext = Number.POSITIVE_INFINITY } = plan
-  const contextLength = plan.contextLength ?? Math.min(facts.trainedContext ?? longestDefaultContext, longestDefaultContext)
+  const { contextLength = usualContext } = plan
   return { weightsBytes, contextLength, ...estimateMemory(facts, { ...plan, contextLength }) }
 }
 

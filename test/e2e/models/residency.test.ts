@@ -1,11 +1,15 @@
 import { readFileSync } from 'node:fs'
-import { afterEach, describe, expect, test } from 'vitest'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { serverNeed, workerNeed } from '../../../src/app/models/memory-sharing.ts'
 import type { ServerPlan } from '../../../src/engine/llama-server/server-plan.ts'
 import { builtinModel } from '../../../src/registry/names/builtin-model.ts'
 import { type RunningApp, startApp, until } from '../../support/http/app.ts'
 import { llamaServerBinary, llamaServerHint } from '../../support/llama/llama-server.ts'
 import { realModel } from '../../support/llama/models.ts'
+import { writeRandomModel } from '../../support/llama/random-gguf.ts'
 import { loadFactor } from '../../support/process/stall-bound.ts'
 
 let app: RunningApp | undefined
@@ -114,8 +118,46 @@ test('a model that does not fit at all is refused with its numbers', async () =>
   expect(response.status).toBe(503)
   const { error } = (await response.json()) as { error: { message: string } }
   expect(error.message).toMatch(
-    /^model 'a' could not be loaded: it needs about \d+\.\d MB of memory \(weights .*; context .* for slots: 16, of 4096 tokens each; .*\), and memory\.budget is 300\.0 MB: set a smaller contextLength/,
+    /^model 'a' could not be loaded: it needs about \d+\.\d MB of memory \(weights .*; context .* for slots: 16, of 4096 tokens each; .*\), and memory\.budget is 300\.0 MB: set contextLength \d+ with slots: 16 or contextLength 4096 with slots: 1/,
   )
+})
+
+describe('a model without a context in its configuration', () => {
+  let folder: string
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'dragoman-long-context-'))
+    await writeRandomModel(join(folder, 'long.gguf'), { contextLength: 1_000_000 })
+  })
+  afterAll(() => rm(folder, { recursive: true }))
+
+  const contextOf = async (budget: string) => {
+    const running = await start([{ id: 'long', engine: 'llama', source: join(folder, 'long.gguf'), load: 'demand' }], { budget })
+    expect((await complete(running.url, 'long')).status).toBe(200)
+    const { data } = (await (await fetch(`${running.url}/v1/models`)).json()) as { data: { context_length?: number }[] }
+    return {
+      tokens: data[0]?.context_length ?? 0,
+      said: running.logLines().find(({ msg }) => `${msg}`.startsWith('context: '))?.msg,
+    }
+  }
+
+  test('has one that leaves half of the memory to others, and the log says what would fit', async () => {
+    const { tokens, said } = await contextOf('600MB')
+    expect(tokens).toBeGreaterThan(30_000)
+    expect(tokens).toBeLessThan(100_000)
+    expect(said).toMatch(
+      new RegExp(
+        `^context: ${tokens} of the 1000000 tokens that the model was trained for: memory allows no more with slots: 4 \\(its share, 300\\.0 MB`,
+      ),
+    )
+    const alone = Number(/or (\d+) with slots: 1$/.exec(`${said}`)?.[1])
+    expect(alone).toBeGreaterThan(tokens)
+  })
+
+  test('has one as long as a chat needs where the memory is small', async () => {
+    const { tokens, said } = await contextOf('220MB')
+    expect(tokens).toBe(8192)
+    expect(said).toContain('context: 8192 of the 1000000 tokens')
+  })
 })
 
 /** What the estimate may be off: below what is used by a tenth, above by a fifth and what is allocated but not touched. */

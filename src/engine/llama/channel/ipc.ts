@@ -19,6 +19,8 @@ const loadOptionsSchema = z.object({
   /** The folder to import node-llama-cpp from; absent: where it is installed beside this program. */
   enginePath: z.string().optional(),
   contextLength: z.int().positive().optional(),
+  /** Where no context is set: the longest that it may have, if there is memory for it now. */
+  longestContext: z.int().positive().optional(),
   slots: z.int().positive(),
   threads: z.int().positive().optional(),
   batchSize: z.int().positive().optional(),

@@ -8,7 +8,8 @@ export type ContextOptions = Pick<
   LoadOptions,
   'slots' | 'flashAttention' | 'cacheTypeK' | 'cacheTypeV' | 'batchSize' | 'adapters'
 > & {
-  readonly contextSize: number
+  /** Or the most that it may be, if there is memory for it now, and the least. */
+  readonly contextSize: number | { readonly min: number; readonly max: number }
   readonly threads: number
 }
 

@@ -32,8 +32,8 @@ export type WorkerModel = TemplatePart & {
   readonly prefixStore: PrefixStore | undefined
 }
 
-/** A longer context must be configured: its memory is needed for every slot. */
-const defaultContextLength = 8192
+/** Less than this is no default: a machine without memory for it is asked for a setting. */
+const usualContext = 8192
 const progressStep = 0.01
 
 type Observer = {
@@ -62,7 +62,7 @@ export async function loadModel(options: LoadOptions, { onProgress, onLog, onWar
   const threads = options.threads ?? defaultThreads(llama.cpuMathCores)
   const contextOptions = {
     ...options,
-    contextSize: options.contextLength ?? Math.min(model.trainContextSize, defaultContextLength),
+    contextSize: options.contextLength ?? rangeOf(model.trainContextSize, options.longestContext),
     threads,
   }
   const onUninterruptible = (why: string) => onLog(LlamaLogLevel.debug, `prompts are read in short steps: ${why}`)
@@ -71,6 +71,7 @@ export async function loadModel(options: LoadOptions, { onProgress, onLog, onWar
       throw withAdapterHint(error, options)
     },
   )
+  warnOfShorterContext(context, options, onWarning)
   const slots: Slot[] = sequences.map((sequence) => ({ sequence, busy: false, lastUsed: 0 }))
   refuseUntruncatable(options, slots)
   const own = options.chatTemplate ?? model.fileInfo.metadata.tokenizer.chat_template
@@ -94,9 +95,32 @@ export async function loadModel(options: LoadOptions, { onProgress, onLog, onWar
     prefixStore,
   }
   const openDrafter = await findDrafter(options, (settings) =>
-    DraftModel.load(llama, { settings, context: { ...contextOptions, adapters: [] }, sequences, stopWithinMs, onWarning }),
+    DraftModel.load(llama, {
+      settings,
+      context: { ...contextOptions, contextSize: context.contextSize, adapters: [] },
+      sequences,
+      stopWithinMs,
+      onWarning,
+    }),
   )
   return { ...parts, ...templatePart, ...(openDrafter !== undefined && { openDrafter }) }
+}
+
+/** Where no context is set: as long as the free memory of the GPU and of the machine allows now. */
+function rangeOf(trained: number, longest = Math.min(trained, usualContext)): { readonly min: number; readonly max: number } {
+  return { min: Math.min(longest, usualContext), max: longest }
+}
+
+function warnOfShorterContext(
+  { contextSize }: LlamaContext,
+  { contextLength, longestContext = 0, slots }: LoadOptions,
+  onWarning: Observer['onWarning'],
+): void {
+  if (contextLength !== undefined || contextSize >= longestContext) return
+  onWarning(
+    `the free memory allows a context of ${contextSize} tokens only, instead of ${longestContext}, with slots: ${slots}; ` +
+      'end other programs, or set contextLength or fewer slots',
+  )
 }
 
 async function openInterruptible(

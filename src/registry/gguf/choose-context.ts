@@ -1,0 +1,63 @@
+import type { MemoryNeed } from '../../contract/engine.ts'
+import { formatBytes } from '../names/format-bytes.ts'
+import { type LoadPlan, memoryNeed, usualContext } from './memory-need.ts'
+
+/** The memory for a model whose configuration names no context. */
+export type ContextRoom = {
+  /** What all models may use together. */
+  readonly budgetBytes: number
+  /** What a model takes of it for a longer context than a chat needs: other models, and what the system caches, get the rest. */
+  readonly shareBytes: number
+}
+
+/** The context that a model gets by default, and what decided it; all in tokens of one slot. */
+export type ContextChoice = {
+  readonly contextLength: number
+  readonly trainedContextLength: number
+  readonly slots: number
+  /** The longest contexts that the whole budget has room for, by the number of slots. */
+  readonly longest: readonly { readonly slots: number; readonly contextLength: number }[]
+  readonly room: ContextRoom
+}
+
+/** Shorter contexts are of no use: a model with so little memory is refused with what it needs. */
+const shortestContext = 1024
+
+/**
+ * What the model was trained for, as far as its share of the memory goes; a context as long as chats need may take more than the share.
+ * Undefined where the file does not say what the model was trained for.
+ */
+export async function chooseContext(plan: LoadPlan, room: ContextRoom): Promise<ContextChoice | undefined> {
+  return contextFor(await memoryNeed(plan), { slots: plan.slots, room })
+}
+
+export function contextFor(
+  need: Pick<MemoryNeed, 'longestContext'>,
+  { slots, room }: { readonly slots: number; readonly room: ContextRoom },
+): ContextChoice | undefined {
+  const longestWith = (bytes: number, count: number) => need.longestContext(bytes, count) ?? 0
+  const trained = need.longestContext(Number.POSITIVE_INFINITY)
+  if (trained === undefined) return undefined
+  const longest = slotCounts(slots).map((count) => ({ slots: count, contextLength: longestWith(room.budgetBytes, count) }))
+  const inShare = longestWith(room.shareBytes, slots)
+  const usual = Math.min(usualContext, longestWith(room.budgetBytes, slots))
+  const contextLength = Math.max(inShare, usual, Math.min(trained, shortestContext))
+  return { contextLength, trainedContextLength: trained, slots, longest, room }
+}
+
+/** Those that are worth trying: half as many slots each time. */
+export function slotCounts(slots: number): number[] {
+  return slots <= 1 ? [slots] : [slots, ...slotCounts(Math.floor(slots / 2))]
+}
+
+/** One line for operators: what was chosen, why, and what changes it. */
+export function describeContext({ contextLength, trainedContextLength: trained, slots, longest, room }: ContextChoice): string {
+  if (contextLength === trained) return `context: ${trained} tokens, all that the model was trained for`
+  const share = `its share, ${formatBytes(room.shareBytes)}, of memory.budget, ${formatBytes(room.budgetBytes)}`
+  const why = `memory allows no more with slots: ${slots} (${share})`
+  const more = longest.flatMap((fit) =>
+    fit.contextLength > contextLength ? [`${fit.contextLength} with slots: ${fit.slots}`] : [],
+  )
+  const way = more.length === 0 ? 'a larger memory.budget raises it' : `contextLength can be up to ${more.join(', or ')}`
+  return `context: ${contextLength} of the ${trained} tokens that the model was trained for: ${why}; ${way}`
+}
