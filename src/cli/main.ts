@@ -17,29 +17,51 @@ import { reportFailure, reportServeFailure } from './terminal/console.ts'
 // What serves models takes five times as long to load as what asks a server: only the commands that need it import it.
 const defaultUrl = 'http://127.0.0.1:7411'
 
-type ServeFlags = { config?: string; host?: string; port?: string; workers?: string; model?: string[]; logLevel?: string }
+type ServeFlags = ModelOptions & {
+  config?: string
+  host?: string
+  port?: string
+  workers?: string
+  model?: string[]
+  alias?: string[]
+  logLevel?: string
+}
+type ModelOptions = { context?: string; slots?: string; gpuLayers?: string; threads?: string }
 type ServerFlags = { server: string; config?: string }
 type LaunchFlags = ServerFlags & { model?: string; protocol?: string; print?: boolean }
+
+/** Of a server that a command starts for itself. */
+const ownServer: ConfigFlags = { port: '0', host: '127.0.0.1', workers: '1', logLevel: 'error' }
 
 const program = new Command('dragoman')
   .description('Serves language models over public protocols, with llama.cpp or on other servers.')
   .version(version)
   .showHelpAfterError(`(see ${commandName} --help)`)
 
-program
-  .command('serve')
+/** Settings of the model that the command loads. */
+function withModelOptions(command: Command): Command {
+  return command
+    .option('--context <tokens>', 'tokens that one request may use (default: what the model was trained for, as memory allows)')
+    .option('--slots <number>', 'requests that are generated at the same time (default 4)')
+    .option('--gpu-layers <number>', 'layers on the GPU: a number, auto (what fits) or max')
+    .option('--threads <number>', 'CPU threads (default: one less than there are physical cores)')
+}
+
+withModelOptions(program.command('serve'))
   .description('run the server')
   .option('-c, --config <file>', 'configuration file (YAML or JSON)')
   .option('--host <address>', 'address to listen on (default 127.0.0.1)')
   .option('-p, --port <number>', 'port to listen on (default 7411)')
   .option('--workers <number>', 'processes that answer requests, for models on other servers (default 1)')
   .option('-m, --model <source...>', 'serve this model, also as `default`: a path, hf:, https: or wheel: source')
+  .option('--alias <name...>', "other names for the model of --model; * matches any text: 'gpt-*'")
   .option('--log-level <level>', 'trace, debug, info, warn, error, fatal or silent')
   .action(async (flags: ServeFlags) => {
     try {
       const bases = { base: process.cwd(), userHome: homedir() }
       const path = flags.config === undefined ? undefined : resolvePath(flags.config, bases)
-      const reload = () => load({ ...flags, models: flags.model })
+      const modelFlags = { ...flags, aliases: flags.alias }
+      const reload = () => load({ ...flags, models: flags.model, modelFlags })
       const config = await reload()
       if (config.server.workers === 1) await (await import('./serve.ts')).serve(config, { path, load: reload })
       else await (await import('./serve-workers.ts')).serveWorkers(config, { path, load: reload })
@@ -49,22 +71,21 @@ program
     }
   })
 
-program
-  .command('run')
+withModelOptions(program.command('run'))
   .description('chat with a model in the terminal')
   .argument('<model>', 'a model of the running server, of the configuration, or a source')
   .argument('[prompt...]', 'the prompt; without it, a conversation')
   .option('-c, --config <file>', 'configuration file, for when no server is running')
   .option('--server <url>', 'the server to use, and no other', process.env.DRAGOMAN_SERVER ?? defaultUrl)
-  .action(async (model: string, prompt: string[], flags: ServerFlags, command: Command) => {
+  .action(async (model: string, prompt: string[], flags: ServerFlags & ModelOptions, command: Command) => {
     const { run } = await import('./run.ts')
     process.exitCode = await run({
       model,
       prompt: prompt.join(' '),
       server: address(flags),
       isServerNamed: command.getOptionValueSource('server') === 'cli',
-      loadConfig: (models) =>
-        load({ config: flags.config, models, port: '0', host: '127.0.0.1', workers: '1', logLevel: 'error' }),
+      modelFlags: flags,
+      loadConfig: (models) => load({ ...ownServer, config: flags.config, models }),
     })
   })
 
@@ -196,9 +217,9 @@ program
     console.log(JSON.stringify(configJsonSchema(), null, 2))
   })
 
-async function load({ config, host, port, workers, models, logLevel }: ConfigFlags): Promise<LoadedConfig> {
+async function load({ config, host, port, workers, models, modelFlags, logLevel }: ConfigFlags): Promise<LoadedConfig> {
   const { loadConfig } = await import('../config/load.ts')
-  const flags = { config, host, port, workers, models, logLevel }
+  const flags = { config, host, port, workers, models, modelFlags, logLevel }
   return loadConfig({ flags, env: process.env, cwd: process.cwd(), userHome: homedir() })
 }
 

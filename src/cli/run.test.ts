@@ -17,7 +17,7 @@ async function startAnyModelServer(answer = (response: ServerResponse, _path?: s
 test.each(['./x.gguf', 'hf:o/r/x.gguf'])('the file %s is loaded, although the running server accepts any name', async (model) => {
   const { asked, url } = await startAnyModelServer()
   const loadConfig = (models: readonly string[]) => Promise.reject(new Error(`to load: ${models}`))
-  await expect(run({ model, prompt: 'hi', server: { url }, isServerNamed: false, loadConfig })).rejects.toThrow(
+  await expect(run({ model, prompt: 'hi', server: { url }, isServerNamed: false, modelFlags: {}, loadConfig })).rejects.toThrow(
     `to load: ${model}`,
   )
   expect(asked.filter((path) => path !== '/health')).toEqual([])
@@ -26,13 +26,22 @@ test.each(['./x.gguf', 'hf:o/r/x.gguf'])('the file %s is loaded, although the ru
 test('a name is looked up on the running server', async () => {
   const { asked, url } = await startAnyModelServer()
   const loadConfig = () => Promise.reject(new Error('not needed'))
-  expect(await run({ model: 'x', prompt: 'hi', server: { url }, isServerNamed: false, loadConfig })).toBe(0)
+  expect(await run({ model: 'x', prompt: 'hi', server: { url }, isServerNamed: false, modelFlags: {}, loadConfig })).toBe(0)
   expect(asked).toEqual(['/health', '/v1/models/x', '/v1/chat/completions'])
+})
+
+test('settings of the model are refused where a running server has loaded it', async () => {
+  const { url } = await startAnyModelServer()
+  const loadConfig = () => Promise.reject(new Error('not needed'))
+  const modelFlags = { context: '32768', slots: '1' }
+  const asked = run({ model: 'x', prompt: 'hi', server: { url }, isServerNamed: false, modelFlags, loadConfig })
+  await expect(asked).rejects.toThrow(/^--context, --slots: 'x' is a model of the server at .*`dragoman load x` takes --context/)
 })
 
 describe('a server that the user named', () => {
   const loadConfig = () => Promise.reject(new Error('not wanted'))
-  const ask = (url: string, model = 'x') => run({ model, prompt: 'hi', server: { url }, isServerNamed: true, loadConfig })
+  const ask = (url: string, model = 'x') =>
+    run({ model, prompt: 'hi', server: { url }, isServerNamed: true, modelFlags: {}, loadConfig })
 
   test('is used even if it has no health route', async () => {
     const { asked, url } = await startAnyModelServer()

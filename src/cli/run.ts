@@ -5,12 +5,14 @@ import { type App, createApp } from '../app/create-app.ts'
 import { clientKey } from '../app/keys/find-keys.ts'
 import { printable } from '../app/log/printable.ts'
 import type { LoadedConfig } from '../config/load.ts'
+import { givenFlags, type ModelFlags, withModelFlags } from '../config/model-flags.ts'
 import { AppError } from '../contract/errors.ts'
 import { isSource } from '../registry/names/sources.ts'
 import { type ChatMessage, chat, hasModel, isServing, listModels, type ServerAddress } from './client.ts'
 import { resolveName } from './resolve-name.ts'
 import { createAnswerWriter } from './terminal/answer-writer.ts'
 import { chatHelp, readChatLine } from './terminal/chat-commands.ts'
+import { commandName } from './terminal/command-name.ts'
 import { createConsole } from './terminal/console.ts'
 import { openTerminalInput } from './terminal/terminal-input.ts'
 
@@ -21,6 +23,8 @@ type RunOptions = {
   readonly server: ServerAddress
   /** The user named this server: no other is used. */
   readonly isServerNamed: boolean
+  /** For the model, where this command loads it. */
+  readonly modelFlags: ModelFlags
   /** Loads the configuration for a server of this command, with additional model sources. */
   readonly loadConfig: (models: readonly string[]) => Promise<LoadedConfig>
 }
@@ -147,15 +151,29 @@ async function stream(request: ChatRequest, signal: AbortSignal): Promise<string
   return text
 }
 
-async function connect({ model, server, isServerNamed, loadConfig }: RunOptions): Promise<Connection> {
+async function connect(options: RunOptions): Promise<Connection> {
+  const { model, server, isServerNamed } = options
   const running: Connection = { server, model, close: () => Promise.resolve() }
   if (isServerNamed) {
     await requireModel(server, model)
+    refuseSettings(options)
     return running
   }
   // A server may accept any name, whereas a source means one file.
-  if (!isSource(model) && (await isServing(server)) && (await hasModel(server, model))) return running
-  return startOwnServer(model, loadConfig)
+  if (!isSource(model) && (await isServing(server)) && (await hasModel(server, model))) {
+    refuseSettings(options)
+    return running
+  }
+  return startOwnServer(options)
+}
+
+/** A running server has loaded its models with settings of their own. */
+function refuseSettings({ model, server, modelFlags }: RunOptions): void {
+  const given = givenFlags(modelFlags)
+  if (given.length === 0) return
+  const advice = `\`${commandName} load ${model}\` takes --context, --slots and --gpu-layers, and loads it again`
+  const message = `${given.join(', ')}: '${model}' is a model of the server at ${server.url}, which has its settings; ${advice}`
+  throw new AppError('invalid-request', message)
 }
 
 async function requireModel(server: ServerAddress, model: string): Promise<void> {
@@ -170,15 +188,18 @@ async function requireModel(server: ServerAddress, model: string): Promise<void>
   throw new AppError('model-not-found', `the server at ${server.url} has no model '${model}'; available: ${available}`)
 }
 
-async function startOwnServer(name: string, loadConfig: RunOptions['loadConfig']): Promise<Connection> {
+async function startOwnServer({ model: name, modelFlags, loadConfig }: RunOptions): Promise<Connection> {
   const source = isSource(name)
   const config = await loadConfig(source ? [name] : [])
   const model = source ? 'default' : name
   // Before anything is started, and before a prompt is shown; what other servers list is known later.
-  if (!source && config.listings.length === 0) resolveName(config.models, name)
+  const mayBeListed = !source && config.listings.length > 0 && givenFlags(modelFlags).length === 0
+  const named = source ? config.models[0] : mayBeListed ? undefined : resolveName(config.models, name)
   const { log, progress, observer } = createConsole({ level: config.log.level })
   // Only the requested model is loaded, by the first request.
-  const models = config.models.map((entry) => ({ ...entry, load: 'demand' as const }))
+  const models = config.models.map((entry) => {
+    return { ...(entry === named ? withModelFlags(entry, modelFlags) : entry), load: 'demand' as const }
+  })
   const storage = { ...config.storage, database: 'off' }
   const app: App = await createApp({ ...config, models, storage }, { log, observer })
   // The server requires the keys of the configuration.

@@ -9,6 +9,7 @@ import { type ConfigDocument, parseConfigDocument } from './document.ts'
 import { separateEntries } from './entries.ts'
 import { findUnknownModels } from './fallbacks.ts'
 import type { ListingConfig } from './listing-schema.ts'
+import { givenFlags, type ModelFlags } from './model-flags.ts'
 import { type ConfiguredModel, mergeModels, modelFromFlag, resolveModelPaths } from './models.ts'
 import { applyOverrides, collectOverrides, findOverride, type Override } from './overrides.ts'
 import { type ConfigProblem, describeIssues, formatPath } from './problems.ts'
@@ -26,6 +27,8 @@ export type ConfigFlags = {
   readonly workers?: string | undefined
   /** Model sources. */
   readonly models?: readonly string[] | undefined
+  /** For those models; the other names for the first. */
+  readonly modelFlags?: ModelFlags | undefined
 }
 
 type ConfigInputs = {
@@ -75,22 +78,38 @@ function buildConfig(inputs: ConfigInputs, file?: ConfigFile): LoadedConfig {
   const problems = describeIssues(parsed.error?.issues ?? [], raw).map((problem) => {
     return locate(problem, findOverride(overrides, problem.path), file && { path: file.path, document })
   })
-  const flagModels: ModelConfig[] = []
-  let flagProblems = false
-  for (const text of flags.models ?? []) {
-    try {
-      flagModels.push(modelFromFlag(text, { base: cwd, userHome }))
-    } catch (error) {
-      flagProblems = true
-      problems.push(AppError.from(error).message)
-    }
-  }
-  // A source on the command line is not part of the configuration.
+  const { models: flagModels, problems: flagProblems } = modelsFromFlags(flags, { base: cwd, userHome })
+  problems.push(...flagProblems)
+  // What is on the command line is not part of the configuration.
   const [problem] = problems
-  if (flagProblems && problems.length === 1) throw new AppError('invalid-request', `${problem}`)
+  if (flagProblems.length > 0 && problems.length === 1) throw new AppError('invalid-request', `${problem}`)
   if (parsed.data === undefined || problems.length > 0) throw configError(problems)
 
   return resolveConfig(parsed.data, { flagModels, base: file === undefined ? cwd : dirname(file.path), env, cwd, userHome })
+}
+
+/** The models of `--model`, and what is wrong with the flags. */
+function modelsFromFlags(
+  { models: sources = [], modelFlags = {} }: ConfigFlags,
+  folders: { readonly base: string; readonly userHome: string },
+): { readonly models: readonly ModelConfig[]; readonly problems: readonly string[] } {
+  const given = givenFlags(modelFlags)
+  if (sources.length === 0 && given.length > 0) {
+    const problem = `${given.join(', ')}: for the model that --model names; add --model, or set it in the configuration file`
+    return { models: [], problems: [problem] }
+  }
+  const models: ModelConfig[] = []
+  const problems = new Set<string>()
+  for (const [index, text] of sources.entries()) {
+    const { aliases = [], ...settings } = modelFlags
+    try {
+      const model = modelFromFlag(text, folders, settings)
+      models.push(index === 0 ? { ...model, aliases: [...model.aliases, ...aliases] } : model)
+    } catch (error) {
+      problems.add(AppError.from(error).message)
+    }
+  }
+  return { models, problems: [...problems] }
 }
 
 /** What a file without anything, with comments alone, or with `{}` has. */

@@ -3,6 +3,7 @@ import type { FolderModel } from '../registry/fetch/models-folder.ts'
 import { builtinModel, defaultModel } from '../registry/names/builtin-model.ts'
 import { parseSource, resolvePath, type Source, sourceFileName } from '../registry/names/sources.ts'
 import type { ListingConfig } from './listing-schema.ts'
+import { type ModelFlags, withModelFlags } from './model-flags.ts'
 import { type LlamaModelConfig, type ModelConfig, modelSchema } from './schema.ts'
 
 /** The folders that relative paths and `~/` refer to. */
@@ -31,11 +32,12 @@ const defaultTag = ':latest'
 /** The alias of the model that the server was started for. */
 const defaultAlias = 'default'
 
-/** The model of `--model SOURCE`, named after its file. Throws `invalid-request` for an invalid source. */
-export function modelFromFlag(text: string, folders: Folders): ModelConfig {
+/** The model of `--model SOURCE`, named after its file, as the other flags set it. Throws `invalid-request` for an invalid source or flag. */
+export function modelFromFlag(text: string, folders: Folders, flags: ModelFlags = {}): ModelConfig {
   const name = sourceFileName(parseSource(text))
   const id = name.replace(/\.gguf$/i, '').replaceAll(/[^\w.-]+/g, '-')
-  return resolveModelPaths(modelSchema.parse({ engine: 'llama', id: id === '' ? 'model' : id, source: text }), folders)
+  const model = modelSchema.parse({ engine: 'llama', id: id === '' ? 'model' : id, source: text })
+  return resolveModelPaths(withModelFlags(model, flags), folders)
 }
 
 /** A model that is loaded by its source, with the defaults of a configured one. */
@@ -84,7 +86,7 @@ export function mergeModels(
 function mergeNamed(flagModels: readonly ModelConfig[], fileModels: readonly ModelConfig[]): ModelConfig[] {
   const [first, ...others] = flagModels
   if (first === undefined) return [...fileModels]
-  const named = { ...first, aliases: first.id === defaultAlias ? [] : [defaultAlias] }
+  const named = { ...first, aliases: [...(first.id === defaultAlias ? [] : [defaultAlias]), ...first.aliases] }
   return [named, ...others, ...fileModels.map((model) => withoutAlias(model, defaultAlias))]
 }
 

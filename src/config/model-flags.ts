@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import { AppError } from '../contract/errors.ts'
+import { contextLength, count, gpuLayers } from './model-fields.ts'
+import { describeIssues } from './problems.ts'
+import type { LlamaModelConfig, LlamaServerModelConfig, ModelConfig } from './schema.ts'
+
+/** Settings of a model on the command line, as typed; `aliases` are other names for it. */
+export type ModelFlags = {
+  readonly context?: string | undefined
+  readonly slots?: string | undefined
+  readonly gpuLayers?: string | undefined
+  readonly threads?: string | undefined
+  readonly aliases?: readonly string[] | undefined
+}
+
+type ModelSettings = Partial<Pick<LlamaModelConfig, 'contextLength' | 'slots' | 'gpuLayers' | 'threads'>>
+
+const settingsSchema = z.strictObject({
+  contextLength: contextLength.exactOptional(),
+  slots: count.exactOptional(),
+  gpuLayers: gpuLayers.exactOptional(),
+  threads: count.exactOptional(),
+})
+
+const flagOf = { contextLength: '--context', slots: '--slots', gpuLayers: '--gpu-layers', threads: '--threads' } as const
+
+/** The flags that are set. */
+export function givenFlags({ context, slots, gpuLayers: layers, threads, aliases }: ModelFlags): string[] {
+  const given = { contextLength: context, slots, gpuLayers: layers, threads }
+  const names = Object.entries(given).flatMap(([key, text]) => (text === undefined ? [] : flagOf[key as keyof typeof flagOf]))
+  return aliases === undefined ? names : [...names, '--alias']
+}
+
+/** The settings that the flags mean. Throws `invalid-request` with all flags that are wrong. */
+export function readModelFlags({ context, slots, gpuLayers: layers, threads }: ModelFlags): ModelSettings {
+  const typed = { contextLength: context, slots, gpuLayers: layers, threads }
+  const raw = Object.fromEntries(
+    Object.entries(typed).flatMap(([key, text]) => (text === undefined ? [] : [[key, /^\d+$/.test(text) ? Number(text) : text]])),
+  )
+  const parsed = settingsSchema.safeParse(raw)
+  if (parsed.success) return parsed.data
+  const problems = describeIssues(parsed.error.issues, raw).map(({ path, message }) => {
+    return `${flagOf[path[0] as keyof typeof flagOf]}: ${message}`
+  })
+  throw new AppError('invalid-request', problems.join('\n'))
+}
+
+/** The model with these settings. Throws `invalid-request` for one that runs elsewhere, or is a script. */
+export function withModelFlags(model: ModelConfig, flags: ModelFlags): ModelConfig {
+  const given = givenFlags(flags)
+  if (given.length === 0) return model
+  if (model.engine === 'llama' || model.engine === 'llama-server') {
+    return { ...model, ...readModelFlags(flags) } as LlamaModelConfig | LlamaServerModelConfig
+  }
+  const message = `${given.join(', ')}: model '${model.id}' runs on the engine '${model.engine}', which has no such setting here`
+  throw new AppError('invalid-request', message)
+}
