@@ -165,6 +165,7 @@ export async function createApp(
     },
     prefixes: new PrefixMemory({ onDiverged: metrics.promptDiverged }),
     record: metrics.generationEnded,
+    shortensOutput: settings.shortenOutput,
   }
   const cancellations = new Cancellations({ onCancel: metrics.requestCancelled, onStopped: createStopLog(log) })
   await store?.cancels?.listen((cancel) => void cancellations.cancelRequested(cancel))

@@ -200,6 +200,13 @@ const server = z
       .enum(['both', 'reasoning_content', 'reasoning', 'none'])
       .default('both')
       .describe('The fields of chat completions that contain the reasoning of a model; `none` omits it.'),
+    shortenOutput: z
+      .boolean()
+      .default(true)
+      .describe(
+        'Whether a request for more output than the context has room for gets what there is, in every protocol: the finish reason is ' +
+          '`length`, and the header `x-dragoman-shortened` has both numbers. `false`: it is refused.',
+      ),
     retryGraceMs: durationMs
       .default(0)
       .describe(

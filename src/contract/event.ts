@@ -36,6 +36,8 @@ export type StartEvent = {
    * validating the output when it has ended. Absent without a constraint.
    */
   readonly structured?: 'full' | 'partial' | 'validated'
+  /** The output limit that was asked for, and what the context has room for: the limit of the output. */
+  readonly shortened?: { readonly asked: number; readonly room: number }
   /** The sampling preset in use; `unnamed` for one sent in a switch request. */
   readonly preset?: string
   /** The model writes its reasoning apart from its text, here or in other replies. */

@@ -259,8 +259,6 @@ export type GenerationRequest = {
   readonly maxOutputTokens?: number
   /** `maxOutputTokens` is a default, of the protocol or of a preset: it gives way to a preset's, and to what the context has room for. */
   readonly isMaxOutputAssumed?: true
-  /** `maxOutputTokens` gives way to what the context has room for, instead of an error: clients send a model's usual limit. */
-  readonly mayShortenOutput?: true
   /**
    * The model cannot end its turn before this many tokens; a stop sequence or a constraint still can. Refused unless the engine
    * supports it (`PreparedGeneration.keepsMinimum`).

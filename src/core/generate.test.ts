@@ -333,7 +333,7 @@ describe('the record of a generation', () => {
 
 describe('a limit that the context has no room for', () => {
   const overflow = { inputTokens: 90, outputTokens: 5000, contextLength: 100 }
-  const small = () => {
+  const small = (end: EngineEvent = finish) => {
     const asked: (number | undefined)[] = []
     const engine = stubEngine({
       prepare: async ({ maxOutputTokens }) => {
@@ -341,7 +341,7 @@ describe('a limit that the context has no room for', () => {
         if ((maxOutputTokens ?? 1) > 10) throw new AppError('context-length-exceeded', 'too long', { overflow })
         return {
           run: async (_, emit) => {
-            await emit(finish)
+            await emit(end)
             await emit(usage)
           },
         }
@@ -349,21 +349,44 @@ describe('a limit that the context has no room for', () => {
     })
     return { engine, asked }
   }
-  const run = (engine: Engine, fields: Partial<GenerationRequest>) =>
-    start(engine, { asked: { ...request, maxOutputTokens: 5000, ...fields } }).generation.run(() => undefined)
+  const run = async (engine: Engine, fields: Partial<GenerationRequest>, deps: Partial<GenerateDeps> = {}) => {
+    const asked = { ...request, maxOutputTokens: 5000, ...fields }
+    const [started, ...rest] = await collect(iterate(start(engine, { asked, deps }).generation.run))
+    return { started, rest }
+  }
 
-  test('is lowered when it is a default', async () => {
-    const { engine, asked } = small()
-    await run(engine, { isMaxOutputAssumed: true })
+  test('gives way, and the start says so; the context is what ends the output', async () => {
+    const { engine, asked } = small({ ...finish, reason: 'length' })
+    const { started, rest } = await run(engine, {})
     expect(asked).toEqual([5000, 10])
+    expect(started).toMatchObject({ shortened: { asked: 5000, room: 10 } })
+    expect(rest).toContainEqual({ type: 'finish', choice: 0, reason: 'context-full' })
   })
 
-  test.each<[string, Partial<GenerationRequest>]>([
-    ['was sent', {}],
-    ['would be below the minimum', { isMaxOutputAssumed: true, minOutputTokens: 20 }],
-  ])('is refused when it %s', async (_, fields) => {
+  test('gives way silently when it is a default, whatever the operator wants', async () => {
     const { engine, asked } = small()
-    await expect(run(engine, fields)).rejects.toMatchObject({ code: 'context-length-exceeded' })
+    const { started } = await run(engine, { isMaxOutputAssumed: true }, { shortensOutput: false })
+    expect(asked).toEqual([5000, 10])
+    expect(started).not.toHaveProperty('shortened')
+  })
+
+  test('is no limit beside media, which may have more tokens than were counted', async () => {
+    const { engine, asked } = small()
+    const source = { type: 'bytes', base64: 'AA==', sizeBytes: 1, sha256: '', mediaType: 'image/png' } as const
+    const content = [{ type: 'media', kind: 'image', source } as const]
+    const prompt = { type: 'chat', ...plainChat, messages: [{ role: 'user', content }] } as const
+    const { started } = await run(engine, { prompt })
+    expect(asked).toEqual([5000, undefined])
+    expect(started).toMatchObject({ shortened: { room: 10 } })
+  })
+
+  test.each<[string, Partial<GenerationRequest>, Partial<GenerateDeps>]>([
+    ['the operator wants that', {}, { shortensOutput: false }],
+    ['the minimum is longer', { minOutputTokens: 20 }, {}],
+    ['more room is wanted', {}, { leastRoom: 0.25 }],
+  ])('is refused when %s', async (_, fields, deps) => {
+    const { engine, asked } = small()
+    await expect(run(engine, fields, deps)).rejects.toMatchObject({ code: 'context-length-exceeded' })
     expect(asked).toEqual([5000])
   })
 })

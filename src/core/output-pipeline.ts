@@ -1,7 +1,7 @@
 import { type Emit, inTurn } from '../base/emit.ts'
 import { functionTools } from '../canonical/callable-tools.ts'
 import type { PreparedGeneration } from '../contract/engine.ts'
-import type { EngineEvent, GenerationEvent, Timings, Usage } from '../contract/event.ts'
+import type { EngineEvent, GenerationEvent, StartEvent, Timings, Usage } from '../contract/event.ts'
 import { isTruncated } from '../contract/is-truncated.ts'
 import type { GenerationRequest } from '../contract/request.ts'
 import { createOutputParser } from '../model-text/parse/output-parser.ts'
@@ -13,6 +13,8 @@ export type OutputPipelineOptions = {
   now(): number
   readonly request: GenerationRequest
   readonly prepared: PreparedGeneration
+  /** The context, not the caller, sets the output limit. */
+  readonly shortened: StartEvent['shortened']
   readonly check: OutputCheck | undefined
   readonly callCheck: CallCheck | undefined
   /** When the request arrived. */
@@ -23,7 +25,7 @@ export type OutputPipelineOptions = {
 
 /** Processes an engine's events on their way to the caller: parses raw text, validates outputs and calls, adds timings. */
 export function createOutputPipeline(options: OutputPipelineOptions): Emit<EngineEvent> {
-  const { now, request, prepared, check, callCheck, startedMs, timings, emit } = options
+  const { now, request, prepared, shortened, check, callCheck, startedMs, timings, emit } = options
   const { prompt, toolChoice, parallelToolCalls, output } = request
   const tools = prompt.type === 'chat' ? functionTools(prompt.tools) : []
   const parser = createOutputParser({ format: prepared.outputFormat, tools, toolChoice, parallelToolCalls, output })
@@ -54,6 +56,7 @@ export function createOutputPipeline(options: OutputPipelineOptions): Emit<Engin
   /** Engines cannot see that their text was a call; a call that a stop sequence truncated does not count. */
   const finished = (event: Extract<EngineEvent, { type: 'finish' }>): typeof event => {
     const { choice, reason, stopSequence } = event
+    if (reason === 'length' && shortened !== undefined) return { ...event, reason: 'context-full' }
     if (reason !== 'tool-calls' && (reason !== 'stop' || parser.calls(choice) === 0)) return event
     const isComplete = stopSequence === undefined || lastArguments?.areComplete(choice) === true
     return { ...event, reason: isComplete ? 'tool-calls' : 'stop' }

@@ -1,7 +1,7 @@
 import type { Emit } from '../base/emit.ts'
 import type { RequestContext } from '../contract/context.ts'
-import type { Engine, PreparedGeneration } from '../contract/engine.ts'
-import { AppError, type ContextOverflow } from '../contract/errors.ts'
+import type { PreparedGeneration } from '../contract/engine.ts'
+import { AppError } from '../contract/errors.ts'
 import type { EngineEvent, GenerationEvent, StartEvent } from '../contract/event.ts'
 import type { CanonicalPath } from '../contract/field.ts'
 import type { GenerationRequest } from '../contract/request.ts'
@@ -13,6 +13,7 @@ import { ignoredByTemplate } from './checks/ignored-by-template.ts'
 import { refuseOtherTools, refuseUnhonoured } from './checks/refuse-unhonoured.ts'
 import { createOutputPipeline, elapsed } from './output-pipeline.ts'
 import type { ConversationTurn } from './prefix/prefix-memory.ts'
+import { prepareFitting, type Shortening } from './prepare-fitting.ts'
 import { needsCallsHeld, runWithRequiredCalls } from './required-calls.ts'
 import { finishOfCancelled, RunObserver } from './run-observer.ts'
 import { costOf, type Loading, takeSlot } from './take-slot.ts'
@@ -27,7 +28,7 @@ export type StepDeps = {
   readonly presets?: { readonly inUse: { readonly name: string | undefined } | undefined }
   /** Finds where a conversation differs from its turn before. */
   readonly prefixes?: { note(turn: ConversationTurn): CanonicalPath | undefined }
-}
+} & Shortening
 
 type Step = {
   readonly context: RequestContext
@@ -40,17 +41,17 @@ type Step = {
 
 /** Runs one request, which holds a slot only while the engine generates. */
 export async function runStep(
-  { now, validator, presets, prefixes }: StepDeps,
-  request: GenerationRequest,
+  { now, validator, presets, prefixes, ...shortening }: StepDeps,
+  asked: GenerationRequest,
   { context, ticket, loading, emit, later }: Step,
 ): Promise<void> {
   const { model, signal, receivedAtMs: startedMs } = context
   signal.throwIfAborted()
-  refuseOtherTools(request)
+  refuseOtherTools(asked)
   const ready = loading.ready()
   if (ready !== undefined) await ready
   const loadMs = loading.totalMs
-  const prepared = await prepareFitting(model.engine, request, signal)
+  const { request, prepared, shortened } = await prepareFitting(model.engine, asked, { signal, ...shortening })
   refuseUnhonoured(request, prepared)
   const isTextChecked = request.toolChoice.type !== 'required' && needsOutputCheck(request.output, prepared)
   const check = isTextChecked ? await createOutputCheck(validator, request.output, signal) : undefined
@@ -68,6 +69,7 @@ export async function runStep(
       startEvent(model.id, {
         prepared,
         isValidated,
+        shortened,
         preset: presets?.inUse,
         divergedAt: findDivergence(prefixes, request, context),
         ignored: [...ignoredByTemplate(request, model.engine), ...ignoredKeys(request, prepared), ...(prepared.ignored ?? [])],
@@ -75,19 +77,21 @@ export async function runStep(
     )
     if (starting !== undefined) await starting
     const attempt = async (wanted: GenerationRequest, inner: Emit<GenerationEvent>) => {
-      const current = wanted === request ? prepared : await prepareFitting(model.engine, wanted, signal)
+      const current =
+        wanted === request
+          ? { request, prepared, shortened }
+          : await prepareFitting(model.engine, wanted, { signal, ...shortening })
       const timings = { queueMs, loadMs }
       const onEvent = createOutputPipeline({
         now,
-        request: wanted,
-        prepared: current,
+        ...current,
         check,
         callCheck,
         startedMs,
         timings,
         emit: inner,
       })
-      const run = new RunObserver(wanted.choices, current.inputTokens)
+      const run = new RunObserver(wanted.choices, current.prepared.inputTokens)
       const clock = new RunClock(context, now)
       try {
         const take: Emit<EngineEvent> = (event) => {
@@ -98,7 +102,7 @@ export async function runStep(
           const pending = onEvent(event)
           return pending === undefined ? undefined : clock.pausedFor(pending)
         }
-        await current.run(signal, take, context.onTokensAfterCancel)
+        await current.prepared.run(signal, take, context.onTokensAfterCancel)
       } catch (error) {
         const reason = finishOfCancelled(signal)
         // What the parser holds belongs to the output.
@@ -117,27 +121,10 @@ export async function runStep(
   }
 }
 
-/** Prepares a request; an output limit that may be shortened gives way to what the context has room for. */
-function prepareFitting(engine: Engine, request: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
-  return engine.prepare(request, signal).catch((error: unknown) => {
-    const { isMaxOutputAssumed, mayShortenOutput, minOutputTokens = 1 } = request
-    const mayShorten = isMaxOutputAssumed === true || mayShortenOutput === true
-    const room = mayShorten && error instanceof AppError ? roomIn(error.overflow) : 0
-    if (room < Math.max(1, minOutputTokens)) throw error
-    if (mayShortenOutput !== true) return engine.prepare({ ...request, maxOutputTokens: room }, signal)
-    // The context is the limit then, and the engine says so when the output reaches it.
-    const { maxOutputTokens: _, ...unlimited } = request
-    return engine.prepare(unlimited, signal)
-  })
-}
-
-function roomIn(overflow: ContextOverflow | undefined): number {
-  return overflow === undefined || overflow.estimated === true ? 0 : overflow.contextLength - overflow.inputTokens
-}
-
 type Beginning = {
   readonly prepared: PreparedGeneration
   readonly isValidated: boolean
+  readonly shortened: StartEvent['shortened']
   readonly preset: { readonly name: string | undefined } | undefined
   readonly divergedAt: CanonicalPath | undefined
   readonly ignored: readonly CanonicalPath[]
@@ -151,7 +138,7 @@ function findDivergence(
   return prompt.type === 'chat' ? prefixes?.note({ owner: principal.id, model: model.id, session, prompt }) : undefined
 }
 
-function startEvent(model: string, { prepared, isValidated, preset, divergedAt, ignored }: Beginning): StartEvent {
+function startEvent(model: string, { prepared, isValidated, shortened, preset, divergedAt, ignored }: Beginning): StartEvent {
   const { inputTokens } = prepared
   const structured = isValidated && prepared.structured === 'partial' ? 'validated' : prepared.structured
   return {
@@ -160,6 +147,7 @@ function startEvent(model: string, { prepared, isValidated, preset, divergedAt, 
     warnings: [],
     ...(inputTokens !== undefined && { inputTokens }),
     ...(structured !== undefined && { structured }),
+    ...(shortened !== undefined && { shortened }),
     ...(prepared.outputFormat?.reasoning !== undefined && { reasons: true as const }),
     ...(preset !== undefined && { preset: preset.name ?? 'unnamed' }),
     ...(divergedAt !== undefined && { divergedAt }),

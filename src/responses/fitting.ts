@@ -5,12 +5,15 @@ import type { GenerationEvent } from '../contract/event.ts'
 import type { GenerationRecord } from '../contract/usage.ts'
 import { type GenerateDeps, generate } from '../core/generate.ts'
 import { holdingStart } from '../core/hold-start.ts'
+import type { Shortening } from '../core/prepare-fitting.ts'
 import type { DecodedResponse } from '../dialect/openai-responses/decode.ts'
 
 /**
  * Turns are dropped one by one; from the eighth on, some at once, so that a long history takes few tries: an eighth too many at most.
  */
 const maxExcess = 8
+/** Turns are dropped until the output has the room that it asks for, or this part of the context. */
+const leastRoom = 0.25
 
 type FittingRun = {
   readonly context: RequestContext
@@ -28,19 +31,22 @@ export async function generateFitting(deps: GenerateDeps, decoded: DecodedRespon
   // A request that is shortened is one generation in the records.
   let record: GenerationRecord | undefined
   const recording: GenerateDeps = { ...deps, record: (last) => (record = last) }
+  let shortening: Shortening = { leastRoom }
   try {
     let dropped = 0
     for (let current = decoded; ; ) {
       try {
         // An upstream may refuse a prompt after the start.
-        return await generate(recording, [current.request], run.context).run(holdingStart(run.emit))
+        return await generate({ ...recording, ...shortening }, [current.request], run.context).run(holdingStart(run.emit))
       } catch (error) {
         if (!(error instanceof AppError) || error.code !== 'context-length-exceeded') throw error
         dropped += Math.max(1, Math.floor(dropped / maxExcess))
         const shorter = decoded.withoutOldest(dropped)
-        if (shorter === undefined) throw error
-        current = shorter.decoded
-        run.onDropped(shorter.dropped)
+        if (shorter !== undefined) {
+          current = shorter.decoded
+          run.onDropped(shorter.dropped)
+        } else if (shortening.leastRoom !== undefined) shortening = {}
+        else throw error
       }
     }
   } finally {

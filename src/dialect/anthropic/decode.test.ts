@@ -242,7 +242,7 @@ describe('options', () => {
       repetitionPenalty: 1.1,
       presencePenalty: 0.2,
     })
-    expect(request).toMatchObject({ maxOutputTokens: 9, mayShortenOutput: true, stop: ['END'] })
+    expect(request).toMatchObject({ maxOutputTokens: 9, stop: ['END'] })
     expect(stream).toBe(true)
   })
 

@@ -56,7 +56,6 @@ export function decodeMessage(body: unknown, { id, ...sources }: DecodeSources &
       sampling: decodeSampling(wire),
       output: decodeOutput(wire),
       ...(wire.max_tokens > 0 && { maxOutputTokens: wire.max_tokens }),
-      mayShortenOutput: true,
       stop: wire.stop_sequences ?? [],
       ...(wire.stream === true && { tellsInputFirst: true }),
     },

@@ -1,5 +1,5 @@
 import { cancelFields } from '../wire/cancel-keys.ts'
-import type { Field } from '../wire/field-table.ts'
+import { type Field, givesWay } from '../wire/field-table.ts'
 
 const promptFields: readonly Field[] = [
   { name: 'model', treatment: 'used', note: 'an id or an alias; absent: the default model' },
@@ -44,7 +44,7 @@ export const messageFields: readonly Field[] = [
   {
     name: 'max_tokens',
     treatment: 'used',
-    note: 'required, at least 1, or -1 for no limit; what exceeds the context gives way to it',
+    note: `required, at least 1, or -1 for no limit; ${givesWay}`,
   },
   {
     name: 'stop_sequences',

@@ -1,5 +1,5 @@
 import { completionFields } from '../openai-completions/fields.ts'
-import type { Field } from '../wire/field-table.ts'
+import { type Field, givesWay } from '../wire/field-table.ts'
 
 const wordsOfGames = ['use_story', 'use_memory', 'use_authors_note', 'use_world_info', 'gui_settings', 'quiet']
 
@@ -33,7 +33,7 @@ export const koboldFields: readonly Field[] = [
     name: 'max_length',
     aliases: ['max_tokens', 'max_completion_tokens', 'max_new_tokens', 'max_output_tokens', 'n_predict', 'num_predict'],
     treatment: 'used',
-    note: 'the limit on the output; default 100',
+    note: `the limit on the output; default 100; ${givesWay}`,
   },
   ...ownFields,
   ...completionFields.filter(({ name }) => !absentFields.includes(name) && !otherwise.includes(name)),

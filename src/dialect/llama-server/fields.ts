@@ -1,5 +1,5 @@
 import { completionFields as openaiCompletionFields } from '../openai-completions/fields.ts'
-import type { Field } from '../wire/field-table.ts'
+import { type Field, givesWay } from '../wire/field-table.ts'
 
 /** What completions lack, or treat otherwise. */
 const ownFields: readonly Field[] = [
@@ -12,7 +12,7 @@ const ownFields: readonly Field[] = [
     name: 'n_predict',
     aliases: ['max_tokens', 'max_completion_tokens', 'max_length', 'max_new_tokens', 'max_output_tokens', 'num_predict'],
     treatment: 'used',
-    note: 'absent and -1: up to the context; 0: the prompt is read into the cache, and the reply is empty',
+    note: `absent and -1: up to the context; 0: the prompt is read into the cache, and the reply is empty; ${givesWay}`,
   },
   {
     name: 'n_probs',

@@ -1,6 +1,6 @@
 import { minimumField, refusedExtensions, samplingExtensions, sharedOpenaiFields } from '../openai/common-fields.ts'
 import { cancelFields } from '../wire/cancel-keys.ts'
-import { type Field, spellings } from '../wire/field-table.ts'
+import { type Field, givesWay, spellings } from '../wire/field-table.ts'
 
 const model: Field = { name: 'model', treatment: 'used', note: '`NAME:latest` is also `NAME`; letters of any case' }
 const keepAlive: Field = {
@@ -86,7 +86,7 @@ export const optionFields: readonly Field[] = [
   {
     name: 'num_predict',
     treatment: 'used',
-    note: 'below 0: no limit; 0: an empty answer; more than the context has room for ends with `length`',
+    note: `below 0: no limit; 0: an empty answer; ${givesWay}`,
   },
   { name: 'num_ctx', treatment: 'informational', note: "the model's context is what the operator set; a longer prompt is a 400" },
   sharedOpenaiFields.temperature,

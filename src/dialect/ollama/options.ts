@@ -22,7 +22,7 @@ export const options = looseObject(
 export type OptionsWire = Readonly<Record<string, unknown>> | null | undefined
 
 type DecodedOptions = Pick<GenerationRequest, 'sampling' | 'stop' | 'ignoreEos'> &
-  Partial<Pick<GenerationRequest, 'maxOutputTokens' | 'minOutputTokens' | 'mayShortenOutput'>>
+  Partial<Pick<GenerationRequest, 'maxOutputTokens' | 'minOutputTokens'>>
 
 /** What absent options leave to the model and to the other protocols' defaults, not to Ollama's. */
 export function decodeOptions(wire: OptionsWire): DecodedOptions {
@@ -35,7 +35,7 @@ export function decodeOptions(wire: OptionsWire): DecodedOptions {
     ignoreEos,
     ...(minOutputTokens !== undefined && { minOutputTokens }),
     // An empty answer is made of one token, which is not shown.
-    ...(isLimited && { maxOutputTokens: Math.max(1, limit), mayShortenOutput: true as const }),
+    ...(isLimited && { maxOutputTokens: Math.max(1, limit) }),
   }
 }
 

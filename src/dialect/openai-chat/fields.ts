@@ -9,7 +9,7 @@ import {
 } from '../openai/common-fields.ts'
 import { serverFields } from '../openai/server-fields.ts'
 import { cancelFields } from '../wire/cancel-keys.ts'
-import type { Field } from '../wire/field-table.ts'
+import { type Field, givesWay } from '../wire/field-table.ts'
 
 const passedOn = 'passed on to servers of kind `openai` and `dragoman`'
 
@@ -31,7 +31,7 @@ const openaiFields: readonly Field[] = [
     name: 'max_completion_tokens',
     aliases: ['max_tokens', 'max_length', 'max_new_tokens', 'max_output_tokens', 'n_predict', 'num_predict'],
     treatment: 'used',
-    note: 'at least 1; absent, or -1: until the model stops or the context is full',
+    note: `at least 1; absent, or -1: until the model stops or the context is full; ${givesWay}`,
   },
   { name: 'metadata', treatment: 'used', note: passedOn },
   { name: 'modalities', treatment: 'refused', accepts: [['text']], note: 'output is text' },

@@ -9,7 +9,7 @@ import {
 } from '../openai/common-fields.ts'
 import { serverFields } from '../openai/server-fields.ts'
 import { cancelFields } from '../wire/cancel-keys.ts'
-import type { Field } from '../wire/field-table.ts'
+import { type Field, givesWay } from '../wire/field-table.ts'
 
 /** The protocol's default, which is OpenAI's. */
 export const defaultMaxTokens = 16
@@ -35,7 +35,7 @@ const openaiFields: readonly Field[] = [
     name: 'max_tokens',
     aliases: ['max_completion_tokens', 'max_length', 'max_new_tokens', 'max_output_tokens', 'n_predict', 'num_predict'],
     treatment: 'used',
-    note: `at least 1, with \`echo\` at least 0; -1: none; absent: ${defaultMaxTokens}, as in OpenAI's API`,
+    note: `at least 1, with \`echo\` at least 0; -1: none; absent: ${defaultMaxTokens}, as in OpenAI's API; ${givesWay}`,
   },
   sharedOpenaiFields.n,
   sharedOpenaiFields.presencePenalty,

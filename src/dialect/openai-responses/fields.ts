@@ -11,7 +11,7 @@ import {
 } from '../openai/common-fields.ts'
 import { serverFields } from '../openai/server-fields.ts'
 import { cancelFields } from '../wire/cancel-keys.ts'
-import type { Field } from '../wire/field-table.ts'
+import { type Field, givesWay } from '../wire/field-table.ts'
 
 const passedOn = 'passed on to servers of kind `openai` and `dragoman`'
 
@@ -43,7 +43,7 @@ const openaiFields: readonly Field[] = [
     name: 'max_output_tokens',
     aliases: ['max_completion_tokens', 'max_tokens', 'max_length', 'max_new_tokens', 'n_predict', 'num_predict'],
     treatment: 'used',
-    note: 'at least 1; absent, or -1: until the model stops or the context is full',
+    note: `at least 1; absent, or -1: until the model stops or the context is full; ${givesWay}`,
   },
   {
     name: 'max_tool_calls',

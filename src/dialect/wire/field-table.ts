@@ -23,6 +23,9 @@ export type Field = {
 /** Values that change nothing, in words and as a test; `body` is the object that the value stands in. */
 type Condition = { readonly what: string; test(value: unknown, body: object): boolean }
 
+/** The note of output limits. */
+export const givesWay = 'gives way to what the context has room for'
+
 export type Refusal = { readonly param: string; readonly message: string }
 
 /** Every spelling of a field, its own name first. */

@@ -67,7 +67,7 @@ function encodeToken(text: string): string {
 
 /** Adds the headers about a generation that has started. */
 export function addStartHeaders(
-  { model, insteadOf, structured, preset, divergedAt, ignored }: StartEvent,
+  { model, insteadOf, structured, preset, divergedAt, ignored, shortened }: StartEvent,
   call: Pick<DecodedCall, 'ignored' | 'nameOf'>,
   reply: FastifyReply,
 ): void {
@@ -77,6 +77,10 @@ export function addStartHeaders(
     addIgnored(reply, [...call.ignored, ...names])
   }
   if (insteadOf !== undefined) reply.header('x-dragoman-served-model', model.replace(/[^\x21-\x7e]+/g, encodeURIComponent))
+  if (shortened !== undefined) {
+    const name = encodeToken(call.nameOf(['maxOutputTokens']))
+    reply.header('x-dragoman-shortened', `${name};asked=${shortened.asked};room=${shortened.room}`)
+  }
   if (structured !== undefined) reply.header('x-dragoman-structured', structured)
   if (preset !== undefined) reply.header('x-dragoman-preset', preset)
   if (divergedAt !== undefined) reply.header('x-dragoman-prefix', encodeFields([call.nameOf(divergedAt)]))

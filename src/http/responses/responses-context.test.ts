@@ -25,6 +25,18 @@ describe('a conversation that the context has no room for', () => {
     expect(scheduler.load).toMatchObject({ busy: 0, queued: 0 })
   })
 
+  test('loses turns until there is a quarter of the context for an output that asks for more than all', async () => {
+    const { call, seen } = await openResponsesServer({ engine: engine() })
+    const long = [user(words(25)), assistant(words(15)), user('last')]
+    const body = { model: 'default', input: long, max_output_tokens: 32_000, truncation: 'auto' }
+    const reply = await call('POST', '/v1/responses', body)
+    expect([reply.status, reply.headers['x-dragoman-dropped']]).toEqual([200, 'input[0]'])
+    expect(reply.headers['x-dragoman-shortened']).toMatch(/^max_output_tokens;asked=32000;room=\d\d$/)
+    expect(seen.at(-1)).toEqual([`assistant: ${words(15)}`, 'user: last'])
+    const alone = await call('POST', '/v1/responses', { ...body, input: words(45) })
+    expect([alone.status, alone.headers['x-dragoman-shortened']]).toEqual([200, expect.stringMatching(/;room=\d$/)])
+  })
+
   test('is one generation in the metrics, however often it was shortened', async () => {
     const { call, deps } = await openResponsesServer({ engine: engine() })
     await call('POST', '/v1/responses', { model: 'default', input: [...input, ...input], truncation: 'auto' })

@@ -165,7 +165,7 @@ const toolsAndOptions: readonly StrictnessRow[] = [
     what: '`max_tokens` above the context',
     sample: { max_tokens: 1_000_000 },
     outcome: 'tolerated',
-    becomes: { maxOutputTokens: 1_000_000, mayShortenOutput: true },
+    becomes: { maxOutputTokens: 1_000_000 },
     note: 'gives way to it: clients send the limit of the model that they know',
   },
   {

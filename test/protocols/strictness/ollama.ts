@@ -28,7 +28,7 @@ const options: readonly StrictnessRow[] = [
     what: '`num_predict` beyond the context',
     sample: option('num_predict', 1_000_000),
     outcome: 'tolerated',
-    becomes: { maxOutputTokens: 1_000_000, mayShortenOutput: true },
+    becomes: { maxOutputTokens: 1_000_000 },
     note: 'the answer ends with `length` where the context is full',
   },
   { what: '`num_ctx`', sample: option('num_ctx', 8192), outcome: 'tolerated', note: "the model's context is the operator's" },
