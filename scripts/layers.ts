@@ -141,7 +141,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
     'engine/remote/servers',
   ],
   store: [...ground, 'threads'],
-  responses: [...ground, 'core', 'core/cancel', 'core/uses', 'dialect/openai-responses'],
+  responses: [...ground, 'core', 'core/cancel', 'core/uses', 'dialect/openai', 'dialect/openai-responses'],
   media: ground,
   quota: ground,
   residency: ground,

@@ -1,4 +1,5 @@
 import { describe } from 'vitest'
+import { describeCompletions } from './store-contract/completions.ts'
 import { describeConversations } from './store-contract/conversations.ts'
 import { describeHistories } from './store-contract/histories.ts'
 import { describeLifetimes } from './store-contract/lifetimes.ts'
@@ -12,6 +13,7 @@ export function describeStoreContract(name: string, open: OpenStore): void {
     describeResponses(open)
     describeHistories(open)
     describeConversations(open)
+    describeCompletions(open)
     describeOwners(open)
     describeLifetimes(open)
   })

@@ -20,7 +20,11 @@ export function describeStoreProcesses(name: string, { create, query }: ProcessO
       const database = await create()
       await runAtOnce(Array.from({ length: 5 }, () => ({ database, task: { type: 'open' } })))
       const applied = await query(database, 'select name from dragoman_migrations order by name')
-      expect(applied).toEqual([{ name: '0001-responses-and-conversations' }, { name: '0002-key-usage' }])
+      expect(applied).toEqual([
+        { name: '0001-responses-and-conversations' },
+        { name: '0002-key-usage' },
+        { name: '0003-completions' },
+      ])
     })
 
     test('what two add to one conversation is complete, and each in its order', async () => {

@@ -3,6 +3,7 @@ import type { GenerationEvent, StartEvent } from './event.ts'
 import type { CanonicalPath } from './field.ts'
 import type { GenerationRequest } from './request.ts'
 import type { GenerationResult } from './result.ts'
+import type { StoredResponse } from './store.ts'
 
 /** A request as it arrived. Header names are in lower case. */
 export type CallInput = {
@@ -34,6 +35,8 @@ export type DecodedCall = {
   nameOf(path: CanonicalPath): string
   /** Throws where the model that serves the call cannot do what it asks for; absent: there is nothing to check. */
   checkStart?(start: StartEvent): void
+  /** What to store of the call and its reply, for the caller; absent: nothing. */
+  toStored?(result: GenerationResult): Omit<StoredResponse, 'owner'>
   /** A complete reply, as a JSON value. */
   encodeResult(result: GenerationResult): unknown
   /** A new encoder for one stream. */

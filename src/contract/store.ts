@@ -3,18 +3,19 @@ import type { UsageCounter } from './quota.ts'
 import type { JsonObject } from './request.ts'
 
 /**
- * What outlives a request: responses, their items, and conversations, in the form of OpenAI's Responses protocol. Every call names the
- * owner, a principal's id; what others own, and what has expired, does not exist for it. Times are milliseconds of the epoch. Calls reject
+ * What outlives a request: responses, their items, and conversations, in the form of OpenAI's Responses protocol, and chat completions in
+ * that of its chat protocol. Every call names the owner, a principal's id; what others own, and what has expired, does not exist for it. Times are milliseconds of the epoch. Calls reject
  * with `store-unavailable` when the database fails.
  */
 export interface Store {
   readonly responses: ResponseStore
   readonly conversations: ConversationStore
+  readonly completions: CompletionStore
   /** Absent where processes cannot reach each other: a cancel then ends what runs in its own process. */
   readonly cancels?: CancelBus
   /** What keys use in all processes; absent likewise: each process then counts alone. */
   readonly usage?: UsageCounter
-  /** Deletes what has expired, and the oldest responses and conversations while the store is larger than its limit. */
+  /** Deletes what has expired, and the oldest of everything while the store is larger than its limit. */
   prune(nowMs: number): Promise<void>
   close(): Promise<void>
 }
@@ -57,6 +58,9 @@ export type StoredEvent = { readonly sequence: number; readonly json: string }
 
 export type ItemPage = { readonly items: readonly StoredItem[]; readonly hasMore: boolean }
 
+/** Which of a list are wanted: those whose `json` has one of these as `model`, and all of these entries in `metadata`. */
+export type ListFilter = { readonly models?: readonly string[]; readonly metadata?: Metadata }
+
 export type ResponsePage = { readonly responses: readonly StoredResponse[]; readonly hasMore: boolean }
 
 /** A page of items: those after the item `after` in this order. Calls reject with `not-found` where there is no such item. */
@@ -70,8 +74,8 @@ export interface ResponseStore {
    */
   save(response: StoredResponse): Promise<void>
   find(owner: string, id: string): Promise<StoredResponse | undefined>
-  /** A page of all of them, by the time at which they were created. Rejects with `not-found` where there is no response `after`. */
-  list(owner: string, page: PageRequest): Promise<ResponsePage>
+  /** A page, by the time at which they were created. Rejects with `not-found` where there is no response `after`. */
+  list(owner: string, page: PageRequest, filter?: ListFilter): Promise<ResponsePage>
   /** False: there was none. Later responses that continue it have lost their history. */
   delete(owner: string, id: string): Promise<boolean>
   /** Input and output of the response and of all that it continues, oldest first. Undefined when one of them is not there. */
@@ -93,11 +97,22 @@ export interface ResponseStore {
   requestCancel(owner: string, id: string): Promise<boolean>
 }
 
+/**
+ * Chat completions that their callers asked to keep, as responses that have ended: `json` is the completion without its choices, the input
+ * its messages, the output its choices. The calls for responses do not reach them.
+ */
+export interface CompletionStore extends Pick<ResponseStore, 'save' | 'find' | 'list' | 'listInput' | 'delete'> {
+  /** Replaces `metadata` in `json`. False: no such completion. */
+  setMetadata(owner: string, id: string, metadata: Metadata): Promise<boolean>
+}
+
+export type Metadata = { readonly [key: string]: string }
+
 export type Conversation = {
   readonly id: string
   readonly owner: string
   readonly createdAtMs: number
-  readonly metadata: { readonly [key: string]: string }
+  readonly metadata: Metadata
 }
 
 export interface ConversationStore {
@@ -105,7 +120,7 @@ export interface ConversationStore {
   create(conversation: Conversation, items: readonly StoredItem[]): Promise<void>
   find(owner: string, id: string): Promise<Conversation | undefined>
   /** False: no such conversation. */
-  setMetadata(owner: string, id: string, metadata: Conversation['metadata']): Promise<boolean>
+  setMetadata(owner: string, id: string, metadata: Metadata): Promise<boolean>
   /** With its items. False: no such conversation. */
   delete(owner: string, id: string): Promise<boolean>
   /** All items, oldest first. Undefined: no such conversation. */

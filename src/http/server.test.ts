@@ -82,7 +82,7 @@ describe('errors', () => {
   test('405 lists the allowed methods, also for HEAD and OPTIONS', async () => {
     const { app } = openTestServer()
     for (const method of ['HEAD', 'OPTIONS', 'GET', 'DELETE'] as const) {
-      const response = await app.inject({ method, url: '/v1/chat/completions' })
+      const response = await app.inject({ method, url: '/v1/completions' })
       expect(response.statusCode).toBe(405)
       expect(response.headers.allow).toBe('POST')
     }

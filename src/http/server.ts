@@ -30,6 +30,7 @@ import { addTabbyRoutes } from './routes/local-servers/routes-tabby.ts'
 import { addUnslothRoutes } from './routes/local-servers/routes-unsloth.ts'
 import { addAnthropicRoutes } from './routes/routes-anthropic.ts'
 import { addCancelRoute } from './routes/routes-cancel.ts'
+import { addCompletionRoutes } from './routes/routes-completions.ts'
 import { addConversationRoutes } from './routes/routes-conversations.ts'
 import { addFileRoutes } from './routes/routes-files.ts'
 import { addLlamaStackRoutes, stackRoutes } from './routes/routes-llama-stack.ts'
@@ -231,6 +232,7 @@ export function createServer(deps: ServerDeps): Server {
   const { refuseOtherMethods, routes } = watchRoutes(app)
   deps.repeats?.addTo(app)
   addOpenaiRoutes(app, deps, openai)
+  addCompletionRoutes(app, deps)
   addAnthropicRoutes(app, deps, messages)
   addResponsesRoutes(app, deps, { service: responses, upgrades, sockets })
   addConversationRoutes(app, responses)

@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { AppError } from '../contract/errors.ts'
 import type { JsonObject } from '../contract/request.ts'
-import type { ItemPage, PageRequest, Store, StoredResponse } from '../contract/store.ts'
+import type { ItemPage, ListFilter, PageRequest, Store, StoredResponse } from '../contract/store.ts'
+import { encodePage } from '../dialect/openai/lists.ts'
 import type { ResponsesService } from './service.ts'
 import { isOver, settled } from './settled.ts'
 
@@ -63,20 +64,18 @@ export async function deleteResponse(service: ResponsesService, owner: string, i
 }
 
 /** A page of the caller's stored responses, each as it is now. Without a store there are none. */
-export async function listResponses(service: ResponsesService, owner: string, page: PageRequest) {
+export async function listResponses(
+  service: ResponsesService,
+  owner: string,
+  { page, filter }: { readonly page: PageRequest; readonly filter: ListFilter },
+) {
   const { store, background, wallClock } = service
-  const { responses, hasMore } = (await store?.responses.list(owner, page)) ?? { responses: [], hasMore: false }
+  const { responses, hasMore } = (await store?.responses.list(owner, page, filter)) ?? { responses: [], hasMore: false }
   const nowMs = wallClock()
   const data = responses.map(
     (stored) => background.find(owner, stored.id)?.run.snapshot() ?? encodeStored(settled(stored, nowMs)),
   )
-  return {
-    object: 'list' as const,
-    data,
-    first_id: responses[0]?.id ?? '',
-    last_id: responses.at(-1)?.id ?? '',
-    has_more: hasMore,
-  }
+  return encodePage(data, { ids: responses.map(({ id }) => id), hasMore })
 }
 
 /** What the response was given. Rejects with `not-found`. */

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import type { ColumnDefinitionBuilder, Kysely } from 'kysely'
 import type { Migration, MigrationProvider } from 'kysely/migration'
 
 /**
@@ -13,6 +13,7 @@ const migrations: Readonly<Record<string, Migration>> = {
     },
   },
   '0002-key-usage': { up: createKeyUsage },
+  '0003-completions': { up: addCompletions },
 }
 
 export const migrationProvider: MigrationProvider = { getMigrations: async () => migrations }
@@ -87,4 +88,18 @@ async function createKeyUsage(db: Kysely<unknown>): Promise<void> {
     .addColumn('is_stretched', 'integer', (column) => column.notNull())
     .addColumn('ends_at', 'bigint', (column) => column.notNull())
     .execute()
+}
+
+async function addCompletions(db: Kysely<unknown>): Promise<void> {
+  const isResponse = (column: ColumnDefinitionBuilder) => column.notNull().defaultTo('response')
+  await db.schema.alterTable('responses').addColumn('kind', 'text', isResponse).execute()
+  await db.schema.alterTable('responses').addColumn('model', 'text').execute()
+  await db.schema.createIndex('responses_list').on('responses').columns(['owner', 'kind', 'created_at', 'id']).execute()
+  await db.schema
+    .createTable('response_metadata')
+    .addColumn('response_id', 'text', (column) => column.notNull().references('responses.id').onDelete('cascade'))
+    .addColumn('key', 'text', (column) => column.notNull())
+    .addColumn('value', 'text', (column) => column.notNull())
+    .execute()
+  await db.schema.createIndex('response_metadata_id').on('response_metadata').column('response_id').execute()
 }

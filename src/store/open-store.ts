@@ -1,5 +1,6 @@
 import { type Dialect, Kysely } from 'kysely'
 import type { Store } from '../contract/store.ts'
+import { createCompletionStore } from './completion-store.ts'
 import { createConversationStore } from './conversation-store.ts'
 import { createLifetimes, type LifetimeOptions } from './lifetimes.ts'
 import { migrate } from './migrate.ts'
@@ -12,7 +13,7 @@ import { createResponseStore } from './response-store.ts'
 import { createRunningResponses } from './running-responses.ts'
 import { SqliteClient } from './sqlite-client.ts'
 import { createSqliteDialect } from './sqlite-dialect.ts'
-import type { Tables } from './tables.ts'
+import type { StoredKind, Tables } from './tables.ts'
 
 /** A file for SQLite, created when it is missing, or the URL of a PostgreSQL database. */
 export type DatabaseLocation =
@@ -36,10 +37,11 @@ export async function openStore({ database, maxBytes, ...lifetimeOptions }: Stor
   }
   const lifetimes = createLifetimes(lifetimeOptions)
   const cancels = database.type === 'postgres' ? new PostgresCancels(database.url) : undefined
-  const of = (owner: string) => new Owned(db, owner, lifetimes.now())
+  const ofKind = (kind: StoredKind) => (owner: string) => new Owned(db, { owner, kind, nowMs: lifetimes.now() })
   return {
-    responses: { ...createResponseStore(of, lifetimes), ...createRunningResponses(db) },
-    conversations: createConversationStore(of, lifetimes),
+    responses: { ...createResponseStore(ofKind('response'), lifetimes), ...createRunningResponses(db) },
+    conversations: createConversationStore(ofKind('response'), lifetimes),
+    completions: createCompletionStore(ofKind('completion'), lifetimes),
     ...(cancels !== undefined && { cancels, usage: createPostgresUsage(db) }),
     async prune(nowMs) {
       await deleteExpired(db, nowMs)

@@ -1,41 +1,46 @@
 import { type Insertable, type Kysely, type Selectable, sql } from 'kysely'
 import { ConversationRows } from './conversation-rows.ts'
 import { ResponseRows } from './response-rows.ts'
-import { runningStatuses, type Tables } from './tables.ts'
+import { runningStatuses, type StoredKind, type Tables } from './tables.ts'
 
-type ResponseRow = Omit<Insertable<Tables['responses']>, 'owner'>
+type ResponseRow = Omit<Insertable<Tables['responses']>, 'owner' | 'kind'>
 type ConversationRow = Omit<Insertable<Tables['conversations']>, 'owner'>
 
+type Reach = { readonly owner: string; readonly kind: StoredKind; readonly nowMs: number }
+
 /**
- * The rows of one owner that have not expired. Queries for a caller reach the database only through it, so that none can find or change
+ * The rows of one owner that have not expired; of the table of responses, those of one kind. Queries for a caller reach the database only through it, so that none can find or change
  * what another owner has: items and events are reached by way of the response or the conversation that they belong to.
  */
 export class Owned {
   readonly #db: Kysely<Tables>
+  readonly #reach: Reach
   readonly #owner: string
   readonly nowMs: number
 
-  constructor(db: Kysely<Tables>, owner: string, nowMs: number) {
+  constructor(db: Kysely<Tables>, reach: Reach) {
     this.#db = db
-    this.#owner = owner
-    this.nowMs = nowMs
+    this.#reach = reach
+    this.#owner = reach.owner
+    this.nowMs = reach.nowMs
   }
 
   /** All or nothing. */
   change<T>(work: (own: Owned) => Promise<T>): Promise<T> {
-    return this.#db.transaction().execute((db) => work(new Owned(db, this.#owner, this.nowMs)))
+    return this.#db.transaction().execute((db) => work(new Owned(db, this.#reach)))
   }
 
   /** Reads at one point in time. */
   read<T>(work: (own: Owned) => Promise<T>): Promise<T> {
     const transaction = this.#db.transaction().setAccessMode('read only').setIsolationLevel('repeatable read')
-    return transaction.execute((db) => work(new Owned(db, this.#owner, this.nowMs)))
+    return transaction.execute((db) => work(new Owned(db, this.#reach)))
   }
 
   responses() {
     return this.#db
       .selectFrom('responses')
       .where('responses.owner', '=', this.#owner)
+      .where('kind', '=', this.#reach.kind)
       .where('responses.expires_at', '>', this.nowMs)
   }
 
@@ -67,6 +72,7 @@ export class Owned {
           .select(['id', 'previous_id', sql<number>`0`.as('depth')])
           .where('id', '=', id)
           .where('owner', '=', this.#owner)
+          .where('kind', '=', this.#reach.kind)
           .where('expires_at', '>', this.nowMs)
           .unionAll(
             db
@@ -74,6 +80,7 @@ export class Owned {
               .innerJoin('chain', 'chain.previous_id', 'responses.id')
               .select(['responses.id', 'responses.previous_id', sql<number>`chain.depth + 1`.as('depth')])
               .where('responses.owner', '=', this.#owner)
+              .where('kind', '=', this.#reach.kind)
               .where('responses.expires_at', '>', this.nowMs),
           ),
       )
@@ -85,7 +92,7 @@ export class Owned {
   async addResponse(response: ResponseRow): Promise<ResponseRows | undefined> {
     const added = await this.#db
       .insertInto('responses')
-      .values({ ...response, owner: this.#owner })
+      .values({ ...response, owner: this.#owner, kind: this.#reach.kind })
       .onConflict((conflict) => conflict.doNothing())
       .returning('id')
       .executeTakeFirst()
@@ -95,12 +102,12 @@ export class Owned {
   /** Undefined: there is none that runs. `addedBytes` is the size of the JSON and of what is added to it. */
   async changeRunning(
     id: string,
-    change: Pick<Selectable<Tables['responses']>, 'json' | 'status' | 'lease_until'>,
+    change: Pick<Selectable<Tables['responses']>, 'json' | 'model' | 'status' | 'lease_until'>,
     addedBytes: number,
   ): Promise<ResponseRows | undefined> {
     const changed = await this.#running(id)
       .set(change)
-      .set({ size_bytes: sql<number>`size_bytes - octet_length(json) + ${sql.lit(addedBytes)}` })
+      .set({ size_bytes: sizeWith(addedBytes) })
       .returning('id')
       .executeTakeFirst()
     return changed && new ResponseRows(this.#db, changed.id)
@@ -112,23 +119,37 @@ export class Owned {
     return (await query.executeTakeFirst()) !== undefined
   }
 
+  /** Undefined: there is none. */
+  async changeJson(id: string, json: string): Promise<ResponseRows | undefined> {
+    const changed = await this.#changeResponse(id)
+      .set({ json, size_bytes: sizeWith(Buffer.byteLength(json)) })
+      .returning('id')
+      .executeTakeFirst()
+    return changed && new ResponseRows(this.#db, changed.id)
+  }
+
   async deleteResponse(id: string): Promise<boolean> {
     const query = this.#db
       .deleteFrom('responses')
       .where('id', '=', id)
       .where('owner', '=', this.#owner)
+      .where('kind', '=', this.#reach.kind)
       .where('expires_at', '>', this.nowMs)
       .returning('id')
     return (await query.executeTakeFirst()) !== undefined
   }
 
   #running(id: string) {
+    return this.#changeResponse(id).where('status', 'in', runningStatuses)
+  }
+
+  #changeResponse(id: string) {
     return this.#db
       .updateTable('responses')
       .where('id', '=', id)
       .where('owner', '=', this.#owner)
+      .where('kind', '=', this.#reach.kind)
       .where('expires_at', '>', this.nowMs)
-      .where('status', 'in', runningStatuses)
   }
 
   /** Undefined: the id is in use, maybe by another owner. */
@@ -199,4 +220,9 @@ export class Owned {
       .where('owner', '=', this.#owner)
       .where('expires_at', '>', this.nowMs)
   }
+}
+
+/** The size of a row whose JSON is replaced; `addedBytes` is that of the new JSON and of what is added to the row. */
+function sizeWith(addedBytes: number) {
+  return sql<number>`size_bytes - octet_length(json) + ${sql.lit(addedBytes)}`
 }

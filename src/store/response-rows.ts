@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import type { StoredEvent } from '../contract/store.ts'
+import type { Metadata, StoredEvent } from '../contract/store.ts'
 import { batchesOf, type ItemText } from './item-text.ts'
 import type { Tables } from './tables.ts'
 
@@ -21,6 +21,13 @@ export class ResponseRows {
     }
     const rows = [...input.map(toRow(0)), ...output.map(toRow(1))]
     for (const batch of batchesOf(rows)) await this.#db.insertInto('response_items').values(batch).execute()
+  }
+
+  /** In place of what was there. */
+  async setMetadata(metadata: Metadata): Promise<void> {
+    await this.#db.deleteFrom('response_metadata').where('response_id', '=', this.#id).execute()
+    const rows = Object.entries(metadata).map(([key, value]) => ({ response_id: this.#id, key, value }))
+    if (rows.length > 0) await this.#db.insertInto('response_metadata').values(rows).execute()
   }
 
   /** Deletes the output that an earlier save brought. */

@@ -1,5 +1,13 @@
 import { AppError } from '../contract/errors.ts'
-import type { PageRequest, ResponsePage, ResponseStore, StoredItem, StoredResponse } from '../contract/store.ts'
+import type {
+  ListFilter,
+  Metadata,
+  PageRequest,
+  ResponsePage,
+  ResponseStore,
+  StoredItem,
+  StoredResponse,
+} from '../contract/store.ts'
 import { listInput, missingAfter, readHistory } from './history.ts'
 import { decodeItems, decodeObject, encodeItems, type ItemText, sizeOf } from './item-text.ts'
 import type { Lifetimes } from './lifetimes.ts'
@@ -15,7 +23,7 @@ export function createResponseStore(of: (owner: string) => Owned, lifetimes: Lif
   return {
     save: (response) => save(of(response.owner), response, lifetimes),
     find: (owner, id) => of(owner).read((own) => find(own, owner, id)),
-    list: (owner, page) => of(owner).read((own) => list(own, owner, page)),
+    list: (owner, page, filter = {}) => of(owner).read((own) => list(own, { owner, page, filter })),
     delete: (owner, id) => of(owner).deleteResponse(id),
     history: (owner, id) => readHistory(of(owner), id),
     listInput: (owner, id, page) => of(owner).read((own) => listInput(own, id, page)),
@@ -60,6 +68,7 @@ async function add(
     created_at: response.createdAtMs,
     expires_at: lifetimes.responseExpiry(response.createdAtMs),
     status: response.status,
+    model: modelOf(response),
     previous_id: response.previousId ?? null,
     conversation_id: response.conversationId ?? null,
     lease_until: leaseOf(response),
@@ -68,6 +77,7 @@ async function add(
     json,
   })
   await rows?.addItems({ input, output })
+  await rows?.setMetadata(metadataOf(response))
   return rows
 }
 
@@ -76,7 +86,7 @@ async function change(own: Owned, response: StoredResponse, output: readonly Ite
   const json = JSON.stringify(response.json)
   const rows = await own.changeRunning(
     response.id,
-    { status: response.status, lease_until: leaseOf(response), json },
+    { status: response.status, model: modelOf(response), lease_until: leaseOf(response), json },
     Buffer.byteLength(json) + sizeOf(output),
   )
   await rows?.removeOutput()
@@ -95,6 +105,14 @@ async function addToConversation(
   const expiresAtMs = lifetimes.conversationExpiry()
   const conversation = await own.extendConversation(conversationId, { ...(await rows.measure()), expiresAtMs })
   await conversation?.addItemsOf(id)
+}
+
+function modelOf({ json: { model } }: StoredResponse): string | null {
+  return typeof model === 'string' ? model : null
+}
+
+function metadataOf({ json: { metadata } }: StoredResponse): Metadata {
+  return typeof metadata === 'object' && metadata !== null ? (metadata as Metadata) : {}
 }
 
 function hasEnded({ status }: StoredResponse): boolean {
@@ -133,8 +151,24 @@ async function find(own: Owned, owner: string, id: string): Promise<StoredRespon
   }
 }
 
-async function list(own: Owned, owner: string, { after, limit, order }: PageRequest): Promise<ResponsePage> {
+async function list(
+  own: Owned,
+  { owner, page, filter }: { readonly owner: string; readonly page: PageRequest; readonly filter: ListFilter },
+): Promise<ResponsePage> {
+  const { after, limit, order } = page
   let query = own.responses().select('responses.id')
+  if (filter.models !== undefined) query = query.where('model', 'in', filter.models)
+  for (const [key, value] of Object.entries(filter.metadata ?? {})) {
+    query = query.where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('response_metadata')
+          .select('key')
+          .whereRef('response_id', '=', 'responses.id')
+          .where('key', '=', key)
+          .where('value', '=', value),
+      ),
+    )
+  }
   if (after !== undefined) {
     const from = await own.responses().select('created_at').where('responses.id', '=', after).executeTakeFirst()
     if (from === undefined) throw missingAfter(after)

@@ -7,6 +7,7 @@ import type { ResponseStatus } from '../contract/store.ts'
 export type Tables = {
   responses: ResponseTable
   response_items: ResponseItemTable
+  response_metadata: ResponseMetadataTable
   response_events: ResponseEventTable
   conversations: ConversationTable
   conversation_items: ConversationItemTable
@@ -18,9 +19,15 @@ export const never = Number.MAX_SAFE_INTEGER
 
 export const runningStatuses = ['queued', 'in_progress'] as const satisfies readonly ResponseStatus[]
 
+/** A chat completion is a row like a response that has ended. */
+export type StoredKind = 'response' | 'completion'
+
 type ResponseTable = {
   id: string
+  kind: StoredKind
   owner: string
+  /** As `json` has it. */
+  model: string | null
   created_at: number
   expires_at: number
   status: ResponseStatus
@@ -34,6 +41,9 @@ type ResponseTable = {
 
 /** In the order of `is_output` and `position`. */
 type ResponseItemTable = { response_id: string; is_output: number; position: number; item_id: string; json: string }
+
+/** As `json` has it, for lists of those with an entry. */
+type ResponseMetadataTable = { response_id: string; key: string; value: string }
 
 type ResponseEventTable = { response_id: string; sequence: number; json: string }
 

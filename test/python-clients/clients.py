@@ -102,6 +102,25 @@ def openai_chat_parse():
 
 
 @check
+def openai_chat_stored():
+    metadata = {"client": "python", "kind": "stored & found"}
+    tools = [{"type": "function", "function": {"name": "weather", "parameters": parameters}}]
+    stored = client.chat.completions
+    whole = stored.create(model="scripted", messages=question, tools=tools, n=2, store=True, metadata=metadata)
+    with stored.stream(model="scripted", messages=greeting, store=True, metadata=metadata, logprobs=True) as stream:
+        streamed = stream.get_final_completion()
+    listed = [completion.id for completion in stored.list(limit=1, metadata=metadata)]
+    found = stored.retrieve(whole.id)
+    calls = [choice.message.tool_calls[0].function.name for choice in found.choices]
+    tokens = stored.retrieve(streamed.id).choices[0].logprobs.content
+    messages = [message.content for message in stored.messages.list(whole.id)]
+    changed = stored.update(whole.id, metadata={"client": "changed"}).metadata
+    gone = [stored.delete(made.id).deleted for made in (whole, streamed)]
+    left = list(stored.list(metadata={"client": "changed"}))
+    return [listed == [whole.id, streamed.id], calls, len(tokens), messages, changed, gone, left]
+
+
+@check
 def openai_responses():
     reply = client.responses.create(model="scripted", input="hi")
     with client.responses.stream(model="scripted", input="hi") as stream:

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ConversationStore, ResponseStore } from '../../src/contract/store.ts'
+import type { CompletionStore, ConversationStore, ResponseStore } from '../../src/contract/store.ts'
 import { items, response } from '../support/stored.ts'
 import { addConversation, type OpenStore, page, useStore } from './suite.ts'
 
@@ -9,7 +9,12 @@ export function describeOwners(open: OpenStore): void {
   describe('owners', () => {
     /** Each call of the store, by another owner: for that one, nothing is there. */
     type Calls<Part> = {
-      readonly [Name in keyof Part]: (ids: { response: string; conversation: string; item: string }) => unknown
+      readonly [Name in keyof Part]: (ids: {
+        response: string
+        completion: string
+        conversation: string
+        item: string
+      }) => unknown
     }
     const nothing = [undefined, false, []]
     const responseCalls: Omit<Calls<ResponseStore>, 'save' | 'addEvents' | 'renew'> = {
@@ -21,6 +26,13 @@ export function describeOwners(open: OpenStore): void {
       findItems: (ids) => opened.store.responses.findItems('bob', [ids.item]),
       events: (ids) => opened.store.responses.events('bob', ids.response, -1, 10),
       requestCancel: (ids) => opened.store.responses.requestCancel('bob', ids.response),
+    }
+    const completionCalls: Omit<Calls<CompletionStore>, 'save'> = {
+      find: (ids) => opened.store.completions.find('bob', ids.completion),
+      list: async () => (await opened.store.completions.list('bob', page)).responses,
+      listInput: (ids) => opened.store.completions.listInput('bob', ids.completion, page),
+      delete: (ids) => opened.store.completions.delete('bob', ids.completion),
+      setMetadata: (ids) => opened.store.completions.setMetadata('bob', ids.completion, {}),
     }
     const conversationCalls: Omit<Calls<ConversationStore>, 'create'> = {
       find: (ids) => opened.store.conversations.find('bob', ids.conversation),
@@ -35,6 +47,7 @@ export function describeOwners(open: OpenStore): void {
 
     test.each([
       ...Object.entries(responseCalls).map(([call, run]) => [`responses.${call}`, run] as const),
+      ...Object.entries(completionCalls).map(([call, run]) => [`completions.${call}`, run] as const),
       ...Object.entries(conversationCalls).map(([call, run]) => [`conversations.${call}`, run] as const),
     ])('%s reaches nothing of another owner', async (_name, run) => {
       const [first] = items(1)
@@ -43,7 +56,11 @@ export function describeOwners(open: OpenStore): void {
       const saved = response({ status: 'in_progress', leaseUntilMs: Date.now() + 60_000, input: added })
       await opened.store.responses.save(saved)
       await opened.store.responses.addEvents(saved.id, [{ sequence: 0, json: '{}' }])
-      expect(nothing).toContainEqual(await run({ response: saved.id, conversation: id, item: first?.id ?? '' }))
+      const completion = response({ input: items(1), json: { metadata: { topic: 'tests' } } })
+      await opened.store.completions.save(completion)
+      const ids = { response: saved.id, completion: completion.id, conversation: id, item: first?.id ?? '' }
+      expect(nothing).toContainEqual(await run(ids))
+      expect(await opened.store.completions.find('ann', completion.id)).toEqual(completion)
       expect(await opened.store.responses.find('ann', saved.id)).toEqual(saved)
       expect(await opened.store.responses.renew([saved.id], saved.leaseUntilMs ?? 0)).toEqual([])
       expect(await opened.store.conversations.history('ann', id)).toEqual(added)

@@ -40,10 +40,11 @@ export function testFieldTable(tested: FieldTableCase): void {
 
   /** Everything that a body determines: the requests, how they are run and can be cancelled, and the encoded reply. */
   function observe(body: object): unknown {
-    const { requests, stream, ignored, policy, createStreamEncoder } = decodeNow(dialect, body)
+    const { requests, stream, ignored, policy, toStored, createStreamEncoder } = decodeNow(dialect, body)
     const encoder = createStreamEncoder()
     const cancelKeys = readCancelKeys({ headers: {}, body })
-    return { requests, stream, ignored, policy, cancelKeys, frames: events.map((event) => encoder.encode(event)) }
+    const isStored = toStored !== undefined
+    return { requests, stream, ignored, policy, isStored, cancelKeys, frames: events.map((event) => encoder.encode(event)) }
   }
 
   beforeEach(() => {

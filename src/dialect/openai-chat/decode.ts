@@ -17,6 +17,7 @@ import { chatFields } from './fields.ts'
 import { nameChatField } from './name-field.ts'
 import { isPlainBody } from './plain-body.ts'
 import { type ChatWire, chatRequestSchema } from './schema.ts'
+import { type KeptRequest, keptRequest } from './stored.ts'
 
 const fieldIndex = indexFields(chatFields)
 const unknownInside = unknownKeys(chatRequestSchema, indexFields(nestedConstraintFields))
@@ -30,6 +31,8 @@ type DecodedChat = {
   readonly legacyCalls: boolean
   /** The reply shows the reasoning. */
   readonly showsReasoning: boolean
+  /** What to store of the request with its reply, where it asks for that. */
+  readonly kept: KeptRequest | undefined
   readonly ignored: readonly string[]
   /** The client's name for a path of `request`. */
   readonly nameOf: NameOf
@@ -62,6 +65,7 @@ export function decodeChat(body: unknown, requestId: string): DecodedChat {
     includeUsage: decodeIncludeUsage(wire),
     legacyCalls: tools.legacy,
     showsReasoning: isShown,
+    kept: keptRequest(wire),
     ignored: [...ignored, ...ignoredInside, ...ignoredTexts],
     nameOf: (path) => nameChatField(wire, { path, outputField, paths }),
   }

@@ -1,11 +1,13 @@
 import { randomHex } from '../../base/random-hex.ts'
 import type { Dialect } from '../../contract/dialect.ts'
 import type { StartEvent } from '../../contract/event.ts'
+import type { GenerationResult } from '../../contract/result.ts'
 import { encodeOpenaiError } from '../openai/errors.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
 import { decodeChat } from './decode.ts'
 import { encodeResult, type ReasoningFields, type ReplyStyle } from './encode.ts'
 import { createChunkEncoder } from './encode-stream.ts'
+import { toStored } from './stored.ts'
 
 type OpenaiChatOptions = {
   /** The fields in which replies show reasoning. */
@@ -17,23 +19,28 @@ type OpenaiChatOptions = {
 /** OpenAI's `POST /v1/chat/completions`. */
 export function createOpenaiChat({ reasoningFields, systemFingerprint }: OpenaiChatOptions): Dialect {
   return {
-    decode({ body }, { id }) {
+    decode({ body }, { id, requestId = null }) {
       const decoded = decodeChat(body, id)
-      const { request, stream, ignored, nameOf } = decoded
-      const createdSeconds = Math.floor(Date.now() / 1000)
+      const { request, stream, kept, ignored, nameOf } = decoded
+      const createdAtMs = Date.now()
+      const createdSeconds = Math.floor(createdAtMs / 1000)
       const headOf = ({ model }: StartEvent): ReplyHead => ({ id, createdSeconds, model, systemFingerprint })
       const style: ReplyStyle = {
         reasoningFields: decoded.showsReasoning ? reasoningFields : 'none',
         legacyCalls: decoded.legacyCalls,
         logprobs: request.logprobs !== undefined,
       }
+      const encode = (result: GenerationResult) => encodeResult(result, headOf(result.start), style)
       return {
         requests: [request],
         stream,
         ignored,
         policy: { onHangUp: 'cancel' },
         nameOf,
-        encodeResult: (result) => encodeResult(result, headOf(result.start), style),
+        ...(kept !== undefined && {
+          toStored: (result) => toStored(kept, { id, requestId, createdAtMs, completion: encode(result) }),
+        }),
+        encodeResult: encode,
         createStreamEncoder: () => createChunkEncoder(headOf, { includeUsage: decoded.includeUsage, ...style }),
       }
     },

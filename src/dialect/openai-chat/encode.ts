@@ -1,6 +1,6 @@
 import { callsOf, reasoningOf, refusalOf, textOf } from '../../canonical/parts.ts'
 import type { FinishReason, StartEvent } from '../../contract/event.ts'
-import type { Annotation, ToolCallPart } from '../../contract/request.ts'
+import type { Annotation, JsonObject, ToolCallPart } from '../../contract/request.ts'
 import type { Choice, GenerationResult } from '../../contract/result.ts'
 import { encodeUsage } from '../openai/encode-usage.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
@@ -48,7 +48,7 @@ export const reasoningNames: Readonly<Record<ReasoningFields, readonly string[]>
 }
 
 /** A complete reply: OpenAI's `chat.completion`. */
-export function encodeResult({ start, choices, usage }: GenerationResult, head: ReplyHead, style: ReplyStyle): unknown {
+export function encodeResult({ start, choices, usage }: GenerationResult, head: ReplyHead, style: ReplyStyle): JsonObject {
   return {
     id: head.id,
     object: 'chat.completion',

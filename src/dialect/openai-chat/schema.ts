@@ -69,6 +69,7 @@ export const chatRequestSchema = looseObject({
   prompt_cache_options: openObject({}).nullish(),
   prompt_cache_retention: text,
   safety_identifier: text,
+  store: flag,
   service_tier: text,
 })
 

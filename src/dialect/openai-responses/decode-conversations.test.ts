@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest'
 import { said } from './__fixtures__/decode.ts'
 import {
   createConversationId,
-  decodeMetadata,
   decodeNewConversation,
   encodeConversation,
   encodeDeletedConversation,
@@ -40,30 +39,6 @@ describe('a new conversation', () => {
       metadata: { a: 'b' },
     })
     expect(encodeDeletedConversation(id)).toEqual({ id, object: 'conversation.deleted', deleted: true })
-  })
-})
-
-describe('metadata', () => {
-  test('replaces what was there; null is none', () => {
-    expect(decodeMetadata({ metadata: { a: 'b' } })).toEqual({ a: 'b' })
-    expect(decodeMetadata({ metadata: null })).toEqual({})
-  })
-
-  test.each<[string, object]>([
-    ['17 pairs', Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`key${index}`, 'a']))],
-    ['a key of 65 characters', { ['k'.repeat(65)]: 'a' }],
-    ['a value of 513 characters', { a: 'v'.repeat(513) }],
-    ['a number', { a: 1 }],
-  ])('with %s is refused by name', (_, metadata) => {
-    expect(() => decodeMetadata({ metadata })).toThrow(
-      expect.objectContaining({ code: 'invalid-request', param: expect.stringMatching(/^metadata/) }),
-    )
-  })
-
-  test('may have 16 pairs of 64 and 512 characters', () => {
-    const pairs = Array.from({ length: 16 }, (_, index) => [String(index).padStart(64, 'k'), 'v'.repeat(512)])
-    const metadata = Object.fromEntries(pairs)
-    expect(decodeMetadata({ metadata })).toEqual(metadata)
   })
 })
 

@@ -1,11 +1,9 @@
 import { randomHex } from '../../base/random-hex.ts'
-import type { Conversation, StoredItem } from '../../contract/store.ts'
+import type { Conversation, Metadata, StoredItem } from '../../contract/store.ts'
+import { metadata } from '../openai/lists.ts'
 import { looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
 import { itemList, storeItems } from './items.ts'
-import { metadata } from './schema.ts'
-
-type Metadata = Conversation['metadata']
 
 /** A new conversation's id. */
 export function createConversationId(): string {
@@ -18,13 +16,6 @@ const newConversation = looseObject({ metadata, items: itemList.nullish() })
 export function decodeNewConversation(body: unknown): { readonly metadata: Metadata; readonly items: readonly StoredItem[] } {
   const wire = validate(newConversation, body ?? {})
   return { metadata: wire.metadata ?? {}, items: storeItems(wire.items ?? []) }
-}
-
-const metadataBody = looseObject({ metadata })
-
-/** The metadata that replaces a conversation's; null is none. Throws `invalid-request`. */
-export function decodeMetadata(body: unknown): Metadata {
-  return validate(metadataBody, body).metadata ?? {}
 }
 
 /** OpenAI's conversation object. */

@@ -1,5 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import type { ItemPage, StoredItem } from '../../contract/store.ts'
+import { encodePage } from '../openai/lists.ts'
 import { list, looseObject } from '../wire/first-fault.ts'
 import { preview } from '../wire/preview.ts'
 import { validate } from '../wire/validate.ts'
@@ -32,11 +33,8 @@ export function storeItems(items: ReturnType<typeof validate<typeof itemList>>):
 
 /** OpenAI's page of a list of items. */
 export function encodeItemPage({ items, hasMore }: ItemPage) {
-  return {
-    object: 'list' as const,
-    data: items.map(({ json }) => json),
-    first_id: items[0]?.id ?? '',
-    last_id: items.at(-1)?.id ?? '',
-    has_more: hasMore,
-  }
+  return encodePage(
+    items.map(({ json }) => json),
+    { ids: items.map(({ id }) => id), hasMore },
+  )
 }

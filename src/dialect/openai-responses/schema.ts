@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { commonShape } from '../openai/common-schema.ts'
-import { dictionary, jsonObject, list, looseObject, openObject } from '../wire/first-fault.ts'
+import { metadata } from '../openai/lists.ts'
+import { jsonObject, list, looseObject, openObject } from '../wire/first-fault.ts'
 import { flag, integerBetween, integerFrom, nonEmptyText, text, unlimitedOr } from '../wire/wire-types.ts'
 import { wireItem } from './item-schema.ts'
 import { tool, toolChoice } from './tool-schema.ts'
 
 const maxTopLogprobs = 20
 const maxTools = 2048
-const maxMetadata = 16
 const budget = z.int({ error: 'an integer' }).nullish()
 
 const conversationObject = looseObject({ id: nonEmptyText })
@@ -34,12 +34,6 @@ const textObject = looseObject({
 })
 const streamOptions = looseObject({ include_obfuscation: flag })
 const managementEntry = looseObject({ type: z.string(), compact_threshold: integerFrom(1) })
-
-const metadataKey = z.string().max(64, { error: 'keys of at most 64 characters' })
-const metadataValue = z.string().max(512, { error: 'a string of at most 512 characters' })
-export const metadata = dictionary(metadataKey, metadataValue, {
-  max: { count: maxMetadata, error: `at most ${maxMetadata} entries` },
-}).nullish()
 
 const conversation = z.union([nonEmptyText, conversationObject]).nullish()
 const input = z.union([z.string(), list(wireItem, { error: 'an array of items' })]).nullish()

@@ -1,13 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
+import { decodeMetadata, readPageQuery } from '../../dialect/openai/lists.ts'
 import {
-  decodeMetadata,
   decodeNewConversation,
   encodeConversation,
   encodeDeletedConversation,
 } from '../../dialect/openai-responses/decode-conversations.ts'
 import { decodeNewItems, encodeItemPage } from '../../dialect/openai-responses/items.ts'
-import { readPageQuery } from '../../dialect/openai-responses/queries.ts'
 import {
   addItems,
   createConversation,
@@ -57,7 +56,7 @@ export function addConversationRoutes(app: FastifyInstance, service: ResponsesSe
     return jsonReply(reply, encodeItemPage(await addItems(service, ofCaller(request), items)))
   })
   app.get<WithId>('/v1/conversations/:id/items', { config }, async (request, reply) => {
-    return jsonReply(reply, encodeItemPage(await listItems(service, ofCaller(request), readPageQuery(request.query))))
+    return jsonReply(reply, encodeItemPage(await listItems(service, ofCaller(request), readPageQuery(request.query, 'desc'))))
   })
   app.get<WithItem>('/v1/conversations/:id/items/:itemId', { config }, async (request, reply) => {
     return jsonReply(reply, (await findItem(service, ofCaller(request), request.params.itemId)).json)

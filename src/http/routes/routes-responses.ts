@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../contract/errors.ts'
 import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
+import { readListQuery, readPageQuery } from '../../dialect/openai/lists.ts'
 import { encodeItemPage } from '../../dialect/openai-responses/items.ts'
-import { readListQuery, readPageQuery, readRetrieveQuery } from '../../dialect/openai-responses/queries.ts'
+import { readRetrieveQuery } from '../../dialect/openai-responses/queries.ts'
 import { followResponse } from '../../responses/follow.ts'
 import { acceptCompact, acceptCount, type NarrowCall } from '../../responses/narrow-calls.ts'
 import type { ResponsesService } from '../../responses/service.ts'
@@ -18,6 +19,7 @@ import type { Upgrades } from '../responses/upgrades.ts'
 import type { ServerDeps } from '../run/deps.ts'
 import type { CallerContext } from '../run/open-run.ts'
 import { withRun } from '../run/serve-call.ts'
+import { namesOf } from '../run/stored-lists.ts'
 
 type WithId = { readonly Params: { readonly id: string } }
 
@@ -30,7 +32,9 @@ export function addResponsesRoutes(app: FastifyInstance, deps: ServerDeps, { ser
   // OpenAI has no list; llama-stack's clients have.
   app.get('/v1/responses', { config }, async (request, reply) => {
     if (!upgrades.has(request)) {
-      return jsonReply(reply, await listResponses(service, callerOf(request).id, readListQuery(request.query)))
+      const caller = callerOf(request)
+      const list = readListQuery(request.query, { defaultOrder: 'desc', namesOf: (model) => namesOf(model, deps, caller) })
+      return jsonReply(reply, await listResponses(service, caller.id, list))
     }
     // A header that cannot be read is refused before the upgrade.
     const sentKeys = readSentKeys(request)
@@ -52,7 +56,7 @@ export function addResponsesRoutes(app: FastifyInstance, deps: ServerDeps, { ser
     return { id, object: 'response', deleted: true }
   })
   app.get<WithId>('/v1/responses/:id/input_items', { config }, async (request, reply) => {
-    const page = readPageQuery(request.query)
+    const page = readPageQuery(request.query, 'desc')
     return jsonReply(reply, encodeItemPage(await listInputItems(service, callerOf(request).id, { id: request.params.id, page })))
   })
   app.post('/v1/responses/input_tokens', { config }, narrowHandler(acceptCount))

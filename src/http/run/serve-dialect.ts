@@ -15,6 +15,7 @@ import { jsonReply } from '../reply/json-reply.ts'
 import { addIgnored, addStartHeaders, encodeServerTiming, encodeUnparsedCalls } from '../reply/reply-headers.ts'
 import { withModel } from './default-model.ts'
 import type { ServerDeps } from './deps.ts'
+import { keptGeneration, refuseWithoutStore } from './kept-generation.ts'
 import { openRun } from './open-run.ts'
 
 type HandlerOptions = {
@@ -39,6 +40,7 @@ export function createDialectHandler(
       const context = { id, requestId: request.id, owner: caller.principal.id }
       const decoding = dialect.decode({ headers: request.headers, ...takeInput(request) }, context)
       call = decoding instanceof Promise ? await decoding : decoding
+      refuseWithoutStore(call, deps.store)
       if (call.policy.onHangUp === 'go-on') detach()
       if (hasLargeBody(request)) await nextTurn()
       const { keepLoaded } = call.policy
@@ -52,7 +54,7 @@ export function createDialectHandler(
       handle.servedBy(model.id)
       facts.model = model.id
       if (keepLoaded !== undefined && mayKeep) keep = () => model.resident?.keepFor(keepLoaded.ms)
-      const generation = noted(generate(deps, call.requests, { model, ...caller }), { call, facts })
+      const generation = stored(noted(generate(deps, call.requests, { model, ...caller }), { call, facts }), call, request)
       if (call.stream) {
         await stream({ generation, call, request, reply })
         // Even without a byte sent: then the client has disconnected.
@@ -75,6 +77,13 @@ export function createDialectHandler(
       keep?.()
       handle.close()
     }
+  }
+
+  function stored(generation: Generation, { toStored }: DecodedCall, request: FastifyRequest): Generation {
+    const { store, log } = deps
+    if (store === undefined || toStored === undefined) return generation
+    const onFailure = (err: unknown) => log.error({ err, requestId: request.id }, 'a chat completion could not be stored')
+    return keptGeneration(generation, { store, toStored, owner: callerOf(request).id, onFailure })
   }
 
   /** Not in the handler, which would keep the body. */

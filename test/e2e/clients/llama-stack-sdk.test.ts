@@ -8,6 +8,7 @@ import { type RunningApp, startApp } from '../../support/http/app.ts'
 let app: RunningApp
 beforeAll(async () => {
   app = await startApp({
+    storage: {},
     models: [
       { id: 'tiny', engine: 'llama', source: builtinModel.path, threads: 1, defaults: { temperature: 0 } },
       { id: 'org/scripted', engine: 'fake', script: 'from-request' },
@@ -194,6 +195,27 @@ describe.each(Object.entries(ownVersions))('llama-stack-client %s', (_, Client) 
     expect(await client.completions.create({ model: 'org/scripted', prompt: 'one' })).toMatchObject({ object: 'text_completion' })
     expect((await client.embeddings.create({ model: 'org/scripted', input: 'one' })).data).toHaveLength(1)
   })
+
+  test('stored chat completions and responses, in pages', async () => {
+    const client = open()
+    const ids: string[] = []
+    for (const content of ['one', 'two', 'three']) {
+      const request = { model: 'org/scripted', messages: [{ role: 'user' as const, content }], store: true }
+      ids.push(((await client.chat.completions.create(request)) as { readonly id: string }).id)
+      ids.push((await client.responses.create({ model: 'org/scripted', input: content, store: true })).id)
+    }
+    const found: string[] = []
+    for await (const completion of client.chat.completions.list({ model: 'org/scripted', limit: 2 })) {
+      expect(completion.input_messages[0]).toMatchObject({ role: 'user', content: completion.choices[0]?.message.content })
+      found.push(completion.id)
+    }
+    for await (const { id } of client.responses.list({ model: 'org/scripted', limit: 2 })) found.push(id)
+    for (const id of ids) expect(found.filter((each) => each === id)).toHaveLength(1)
+    expect(await client.chat.completions.retrieve(ids[0] ?? '')).toMatchObject({
+      choices: [{ message: { content: 'one' } }],
+      input_messages: [{ role: 'user', content: 'one' }],
+    })
+  })
 })
 
 describe('llama-stack-client 0.7.3, which speaks as OpenAI does', () => {
@@ -211,6 +233,18 @@ describe('llama-stack-client 0.7.3, which speaks as OpenAI does', () => {
     expect(text).toBe('one two')
     expect(await client.completions.create({ model: 'org/scripted', prompt: 'one' })).toMatchObject({ object: 'text_completion' })
     expect((await client.embeddings.create({ model: 'org/scripted', input: 'one' })).data).toHaveLength(1)
+  })
+
+  test('stored chat completions', async () => {
+    const client = open()
+    const messages = [{ role: 'user' as const, content: 'kept' }]
+    const stream = await client.chat.completions.create({ model: 'org/scripted', messages, store: true, stream: true })
+    let id = ''
+    for await (const chunk of stream) id = chunk.id
+    const stored = { id, choices: [{ message: { content: 'kept' } }], input_messages: messages }
+    expect(await client.chat.completions.retrieve(id)).toMatchObject(stored)
+    const { data } = await client.chat.completions.list({ model: 'org/scripted', order: 'desc', limit: 1 })
+    expect(data).toMatchObject([stored])
   })
 
   test('responses, whole and streamed', async () => {

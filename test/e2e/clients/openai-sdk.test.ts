@@ -7,6 +7,7 @@ let app: RunningApp
 let client: OpenAI
 beforeAll(async () => {
   app = await startApp({
+    storage: {},
     models: [
       { id: 'random', engine: 'llama', source: await randomModel(), contextLength: 2048, threads: 1, aliases: ['gpt-*'] },
       { id: 'scripted', engine: 'fake', script: 'from-request' },
@@ -95,8 +96,25 @@ describe('the openai SDK', () => {
   })
 
   test('a field that is not supported is refused by name', async () => {
-    const failing = client.chat.completions.create({ model: 'random', messages, store: true })
-    await expect(failing).rejects.toMatchObject({ status: 400, code: 'unsupported_field', param: 'store' })
+    const failing = client.chat.completions.create({ model: 'random', messages, web_search_options: {} })
+    await expect(failing).rejects.toMatchObject({ status: 400, code: 'unsupported_field', param: 'web_search_options' })
+  })
+
+  test('a stored completion keeps its choices and their log-probabilities, whole and streamed', async () => {
+    const request = { model: 'random', messages, max_tokens: 5, temperature: 0, store: true, n: 2, logprobs: true }
+    const metadata = { from: 'openai-sdk' }
+    const whole = await client.chat.completions.create({ ...request, metadata })
+    const streamed = await client.chat.completions.stream({ ...request, metadata, top_logprobs: 0 }).finalChatCompletion()
+    const stored = []
+    for await (const completion of client.chat.completions.list({ metadata, limit: 1 })) stored.push(completion)
+    expect(stored.map(({ id }) => id)).toEqual([whole.id, streamed.id])
+    expect(stored[0]?.choices).toEqual(whole.choices)
+    expect(stored[1]?.choices).toMatchObject(
+      streamed.choices.map(({ logprobs, message: { content } }) => ({ logprobs, message: { content } })),
+    )
+    expect(whole.choices.map(({ logprobs }) => logprobs?.content?.length)).toEqual([5, 5])
+    for (const { id } of stored) expect(await client.chat.completions.delete(id)).toMatchObject({ deleted: true })
+    expect((await client.chat.completions.list({ metadata })).data).toEqual([])
   })
 
   test('the engine breaking in mid-stream throws, after the content so far', async () => {

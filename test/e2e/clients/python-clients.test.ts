@@ -28,6 +28,7 @@ const expected: Readonly<Record<string, unknown>> = {
   openai_chat_reasoning: ['Two words.', text, 'Two words.', text, null],
   openai_chat_tools: answer,
   openai_chat_parse: [true, true],
+  openai_chat_stored: [true, ['weather', 'weather'], 2, ['How is the weather in Oslo?'], { client: 'changed' }, [true, true], []],
   openai_responses: [text, text, 'response.completed', 2],
   openai_responses_tools: [answer, answer],
   openai_responses_parse: true,

@@ -1,0 +1,67 @@
+import type { JsonObject } from '../../contract/request.ts'
+import type { ItemPage, StoredResponse } from '../../contract/store.ts'
+import { encodePage } from '../openai/lists.ts'
+import type { ChatWire } from './schema.ts'
+
+/** What a request leaves in the store beside its reply. */
+export type KeptRequest = { readonly messages: readonly JsonObject[]; readonly options: JsonObject }
+
+/** What to keep of a request; undefined where it does not ask for it. */
+export function keptRequest(wire: ChatWire): KeptRequest | undefined {
+  if (wire.store !== true) return undefined
+  const options = {
+    tools: wire.tools ?? null,
+    tool_choice: wire.tool_choice ?? null,
+    response_format: wire.response_format ?? null,
+    seed: wire.seed ?? null,
+    temperature: wire.temperature ?? null,
+    top_p: wire.top_p ?? null,
+    presence_penalty: wire.presence_penalty ?? null,
+    frequency_penalty: wire.frequency_penalty ?? null,
+    service_tier: wire.service_tier ?? null,
+    input_user: wire.user ?? null,
+    metadata: wire.metadata ?? {},
+  }
+  return { messages: wire.messages, options }
+}
+
+type Reply = {
+  readonly id: string
+  readonly requestId: string | null
+  readonly createdAtMs: number
+  readonly completion: JsonObject
+}
+
+/** A completion as the store keeps it. */
+export function toStored({ messages, options }: KeptRequest, reply: Reply): Omit<StoredResponse, 'owner'> {
+  const { id, requestId, createdAtMs } = reply
+  const { choices, ...completion } = reply.completion
+  return {
+    id,
+    createdAtMs,
+    status: 'completed',
+    json: { ...completion, request_id: requestId, ...options },
+    input: messages.map((json, index) => ({ id: `${id}-${index}`, json })),
+    output: (choices as readonly JsonObject[]).map((json, index) => ({ id: `${id}-choice-${index}`, json })),
+  }
+}
+
+/** A stored completion: OpenAI's object, with `input_messages` for clients of llama-stack. */
+export function encodeStored({ json, input, output }: StoredResponse): JsonObject {
+  return { ...json, choices: output.map((choice) => choice.json), input_messages: input.map((message) => message.json) }
+}
+
+/** The messages of a stored completion. What was sent in parts is `content_parts`, and no `content`. */
+export function encodeStoredMessages({ items, hasMore }: ItemPage): JsonObject {
+  const messages = items.map(({ id, json }) => {
+    const { content } = json
+    const isInParts = Array.isArray(content)
+    return { ...json, id, content: isInParts ? null : (content ?? null), content_parts: isInParts ? content : null }
+  })
+  return encodePage(messages, { ids: items.map(({ id }) => id), hasMore })
+}
+
+/** What is left of a completion. */
+export function encodeDeleted(id: string): JsonObject {
+  return { id, object: 'chat.completion.deleted', deleted: true }
+}
