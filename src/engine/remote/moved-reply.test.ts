@@ -37,7 +37,7 @@ async function silentServer(answerOfOther = fine) {
     engine,
     isRead: () => until(() => first.isRead === true),
     send: (text: string) => first.body?.onBytes(Buffer.from(text)),
-    lose: () => first.request?.move(new UpstreamError({ type: 'silent' }, 'the server fell silent')),
+    lose: () => first.request?.end(new UpstreamError({ type: 'silent' }, 'the server fell silent')),
   }
 }
 

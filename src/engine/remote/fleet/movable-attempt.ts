@@ -62,7 +62,7 @@ export function beginAttempt(
     promptTokens: task.promptTokens,
     received: () => task.received?.() ?? 0,
     canMove,
-    move: (error) => moving.abort(error),
+    end: (error) => moving.abort(error),
   })
   return {
     signal: moving.signal,

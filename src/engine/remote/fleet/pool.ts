@@ -202,6 +202,13 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
     })
   }
 
+  /** Until then it is used only where no other may be. */
+  avoid(id: string, untilMs: number, nowMs: number): void {
+    this.#change(id, nowMs, (member) => {
+      member.busyUntilMs = Math.max(member.busyUntilMs, untilMs)
+    })
+  }
+
   /** A probe has reached the endpoint. */
   setKnown(id: string, nowMs: number): void {
     this.#change(id, nowMs, (member) => {

@@ -11,11 +11,12 @@ import type { Endpoint } from '../transport/client.ts'
 import { hostOf } from '../transport/upstream-url.ts'
 import type { AffinityOptions } from './affinity/affinity.ts'
 import { Discoveries, type DiscoveryOptions, type KnownReplica } from './discoveries.ts'
-import { runCheck, startHealthChecks } from './health-check.ts'
+import { startHealthChecks } from './health-check.ts'
 import { type MemberChange, Membership } from './membership.ts'
 import { type AcquireRequest, type EndpointReport, type Lease, type NoLease, Pool, type RequestOutcome } from './pool.ts'
 import { Shares, type WarmUp } from './shares/shares.ts'
-import { Silence, type SilentRequest, type WatchedRequest } from './silence/silence.ts'
+import type { SilentRequest, WatchedRequest } from './silence/silence.ts'
+import { SilenceWatch } from './silence-watch.ts'
 
 type ReplicaOptions = Omit<DiscoveryOptions, 'onDiscovered' | 'endpoints'> & {
   readonly source: EndpointSource
@@ -61,10 +62,7 @@ type Wanted = Omit<AcquireRequest, 'nowMs'>
 const noIds: ReadonlySet<string> = new Set()
 /** How often a waiting request looks for a free replica. */
 const pollEveryMs = 250
-const refreshEveryMs = 1000
-const watchEveryMs = 1000
-/** A busy server may be late; one that is silent for longer, three times in a row, is lost. */
-const silentAfterMs = 2500
+const everySecondMs = 1000
 
 /** The replicas of one model: chooses one for each request, probes them and checks their health. */
 export class Replicas {
@@ -74,10 +72,9 @@ export class Replicas {
   readonly #closed = new AbortController()
   readonly #discoveries: Discoveries
   #checks: { stop(): Promise<void> } | undefined
-  #refreshing: NodeJS.Timeout | undefined
+  #seconds: NodeJS.Timeout | undefined
   readonly #shares: Shares
-  readonly #silence: Silence
-  #watching: NodeJS.Timeout | undefined
+  readonly #silence: SilenceWatch
 
   constructor(options: ReplicaOptions) {
     this.#options = options
@@ -144,8 +141,7 @@ export class Replicas {
       pool: { checksDue: (nowMs) => this.#pool.checksDue(nowMs), reportCheck: (id, isOk) => this.#reportCheck(id, isOk) },
       ...this.#checking,
     })
-    this.#watching ??= setInterval(() => this.#tick(), watchEveryMs).unref()
-    this.#refreshing ??= setInterval(() => this.#refresh(), refreshEveryMs).unref()
+    this.#seconds ??= setInterval(() => this.#everySecond(), everySecondMs).unref()
     return this.#members.start(signal)
   }
 
@@ -240,8 +236,8 @@ export class Replicas {
     const error = new AppError('model-unavailable', 'the model was unloaded')
     this.#closed.abort(error)
     this.#members.stop(error)
-    clearInterval(this.#refreshing)
-    clearInterval(this.#watching)
+    clearInterval(this.#seconds)
+    this.#silence.close()
     this.#shares.close()
     await this.#checks?.stop()
     await this.#discoveries.settled()
@@ -327,12 +323,8 @@ export class Replicas {
     },
   }
 
-  #tick(): void {
+  #everySecond(): void {
     this.#shares.tick()
-    this.#silence.tick()
-  }
-
-  #refresh(): void {
     this.#discoveries.refresh((id) => {
       // A good check of one that is down ends its wait, which is for its check to say.
       if (this.#pool.stateOf(id, this.#options.now()) === 'closed') this.#reportCheck(id, true)
@@ -344,24 +336,16 @@ export class Replicas {
     this.#silence.onCheck(id, isOk)
   }
 
-  #createSilence(): Silence {
+  #createSilence(): SilenceWatch {
     const { now, log, probe } = this.#options
-    return new Silence({
-      now,
+    return new SilenceWatch({
+      ...this.#checking,
+      model: probe.id,
+      log,
+      stopped: this.#closed.signal,
       isEjected: (replicaId) => this.#pool.stateOf(replicaId, now()) !== 'closed',
-      check: async (endpoint) => {
-        let result: boolean | undefined
-        const reportCheck = (_: string, isOk: boolean) => {
-          result = isOk
-        }
-        const check = { endpoint, ended: new AbortController(), stopped: this.#closed.signal }
-        await runCheck({ pool: { reportCheck }, timeoutMs: silentAfterMs, ...this.#checking }, check)
-        return result
-      },
       report: (id, isOk) => this.#reportCheck(id, isOk),
-      onMove: ({ url }, waitedMs) => {
-        log.warn({ model: probe.id, server: hostOf(url), waitedMs: Math.round(waitedMs) }, 'request moved from a silent server')
-      },
+      avoid: (id, untilMs) => this.#pool.avoid(id, untilMs, now()),
     })
   }
 
@@ -393,7 +377,10 @@ export class Replicas {
   async #check(endpoint: Endpoint, signal: AbortSignal): Promise<void> {
     const known = this.#discoveries.get(endpoint.id)
     const isDown = this.#pool.stateOf(endpoint.id, this.#options.now()) !== 'closed'
-    if (known === undefined || isDown) await orAborted(this.#discoveries.probe(endpoint, true), signal)
-    else await this.#options.client.touch(endpoint, known.upstream.profile.health, signal)
+    if (known === undefined || isDown) return void (await orAborted(this.#discoveries.probe(endpoint, true), signal))
+    const { client, now } = this.#options
+    const beganMs = now()
+    await client.touch(endpoint, known.upstream.profile.health, signal)
+    this.#silence.learnCheck(now() - beganMs)
   }
 }

@@ -194,7 +194,7 @@ test('a request without a first token moves to another replica, once, and the cl
     const one = watched.at(-1)
     canMove.push(one?.canMove())
     if (endpoint.id === 'b') return answers()
-    one?.move(silent)
+    one?.end(silent)
     signal.throwIfAborted()
     return expect.unreachable('the attempt has ended')
   }

@@ -1,17 +1,18 @@
 import { describe, expect, test } from 'vitest'
-import { isLost, Silence } from './silence.ts'
+import { isLost, Silence, silenceTickMs } from './silence.ts'
 
-const situation = { nowMs: 20_000, isEjected: false, downMs: 15_000, p95Ms: 1000 }
+const situation = { nowMs: 20_000, isEjected: false, downMs: 15_000, isCheckOverdue: false, p95Ms: 1000 }
 const request = { beganMs: 9000, hasToken: false, progressMs: undefined, hasLeft: false }
 /** Its last byte came 10 seconds ago. */
 const begun = { hasToken: true, progressMs: 10_000 }
 
 describe('a request is lost', () => {
   test.each<[string, boolean, Partial<Parameters<typeof isLost>[0] & Parameters<typeof isLost>[1]>]>([
-    ['when a check failed and it has waited 10 seconds', true, {}],
-    ['not before 10 seconds, however fast the model is', false, { beganMs: 10_001 }],
+    ['when a check failed and it has waited twice the usual time', true, { p95Ms: 5500 }],
     ['not before twice the usual time', false, { p95Ms: 5501 }],
-    ['when it has waited twice the usual time', true, { p95Ms: 5500 }],
+    ['however fast the model is', true, { beganMs: 14_000, p95Ms: 100 }],
+    ['when a check is overdue and it has waited twice the usual time', true, { downMs: undefined, isCheckOverdue: true }],
+    ['not by an overdue check before that', false, { downMs: undefined, isCheckOverdue: true, p95Ms: 5501 }],
     ['not while the replica answers its checks', false, { downMs: undefined, p95Ms: 1 }],
     ['at once when the replica is ejected', true, { isEjected: true, beganMs: 14_999 }],
     ['not by a failure before it began: it is a trial', false, { isEjected: true, beganMs: 15_001 }],
@@ -24,6 +25,7 @@ describe('a request is lost', () => {
     ['with its reply, when the replica is ejected and no byte came for 10 seconds', true, { ...begun, isEjected: true }],
     ['not with its reply, while bytes come', false, { ...begun, isEjected: true, progressMs: 10_001 }],
     ['not with its reply, by one failed check', false, { ...begun, beganMs: 0, progressMs: 0 }],
+    ['not with its reply, by an overdue check', false, { ...begun, downMs: undefined, isCheckOverdue: true, progressMs: 0 }],
     ['not with its reply, when the replica leaves', false, { ...begun, hasLeft: true }],
   ])('%s', (_, expected, changes) => {
     const all = { ...request, ...situation, ...changes }
@@ -39,6 +41,8 @@ function watched() {
   const state = { answers: true, isEjected: false, canMove: true, bytes: 0 }
   const checksAt: number[] = []
   const movedAt: number[] = []
+  const endedWith: string[] = []
+  const doubtsAt: number[] = []
   const pending: { readonly atMs: number; settle(isOk: boolean): void }[] = []
   const silence = new Silence({
     now: () => nowMs,
@@ -48,11 +52,12 @@ function watched() {
       return new Promise((settle) => void pending.push({ atMs: nowMs + (state.answers ? 0 : 2500), settle }))
     },
     report: (id, isOk) => {
-      if (!isOk) failures += 1
+      failures = isOk ? 0 : failures + 1
       state.isEjected ||= failures >= 3
       silence.onCheck(id, isOk)
     },
     onMove: () => undefined,
+    onDoubt: () => void doubtsAt.push(nowMs),
   })
   let failures = 0
   const settle = async () => {
@@ -63,10 +68,10 @@ function watched() {
     await new Promise(setImmediate)
   }
   const pass = async (seconds: number) => {
-    for (let half = 0; half < seconds * 2; half++) {
-      nowMs += 500
+    for (let tick = 0; tick < seconds * 4; tick++) {
+      nowMs += silenceTickMs
       await settle()
-      if (nowMs % 1000 === 0) silence.tick()
+      silence.tick()
       await settle()
     }
   }
@@ -76,10 +81,14 @@ function watched() {
       promptTokens,
       received: () => state.bytes,
       canMove: () => state.canMove,
-      move: () => void movedAt.push(nowMs),
+      end: ({ failure }) => {
+        movedAt.push(nowMs)
+        endedWith.push(failure.type)
+      },
     })
   /** The model has taken that long for 20 prompts. */
   const learn = async (seconds: number) => {
+    silence.learnCheck(2)
     for (let prompt = 0; prompt < 20; prompt++) {
       const one = watch()
       await pass(seconds)
@@ -89,7 +98,11 @@ function watched() {
     checksAt.length = 0
     return nowMs
   }
-  return { state, pass, watch, learn, silence, checksAt, movedAt }
+  /** Seconds without a tick. */
+  const skip = (seconds: number) => {
+    nowMs += seconds * 1000
+  }
+  return { state, pass, skip, watch, learn, silence, checksAt, movedAt, endedWith, doubtsAt }
 }
 
 test('a replica is checked every second while a request waits longer than usual, and not before', async () => {
@@ -99,20 +112,90 @@ test('a replica is checked every second while a request waits longer than usual,
   await pass(2)
   expect(checksAt).toEqual([])
   await pass(5)
-  expect(checksAt).toEqual([3, 4, 5, 6, 7].map((second) => startMs + second * 1000))
+  expect(checksAt).toEqual([2, 3, 4, 5, 6].map((second) => startMs + second * 1000 + silenceTickMs))
   one.ended()
   await pass(5)
   expect(checksAt).toHaveLength(5)
 })
 
-test('a silent replica is ejected within 5 seconds of the first check, and its request moves then, once', async () => {
-  const { learn, watch, pass, state, checksAt, movedAt } = watched()
-  const startMs = await learn(1)
+test.each([
+  { usual: 0.25, moves: 1250 },
+  { usual: 1, moves: 2000 },
+  { usual: 2, moves: 4000 },
+])('on a silent replica, a request of usually $usual s to its first token moves after $moves ms', async ({ usual, moves }) => {
+  const { learn, watch, pass, state, movedAt, endedWith } = watched()
+  const startMs = await learn(usual)
   watch()
   state.answers = false
   await pass(30)
-  expect(checksAt[0]).toBe(startMs + 2000)
-  expect(movedAt).toEqual([startMs + 6500])
+  expect(movedAt).toEqual([startMs + moves])
+  expect(endedWith).toEqual(['silent'])
+})
+
+test('while nothing is known of a model, it moves after 5 seconds', async () => {
+  const { silence, watch, pass, state, movedAt } = watched()
+  silence.learnCheck(2)
+  watch()
+  state.answers = false
+  await pass(30)
+  expect(movedAt).toEqual([5000])
+})
+
+test('where checks are answered slowly, it is left alone for as long as a check may take', async () => {
+  const { learn, watch, pass, state, silence, movedAt } = watched()
+  const startMs = await learn(0.25)
+  silence.learnCheck(900)
+  watch()
+  state.answers = false
+  await pass(30)
+  expect(movedAt).toEqual([startMs + 3000])
+})
+
+test('a replica that lost a request is checked until it is ejected, within 5 seconds of the first check, also without requests', async () => {
+  const { learn, watch, pass, state, silence, checksAt, movedAt, doubtsAt } = watched()
+  const startMs = await learn(1)
+  watch()
+  state.answers = false
+  await pass(5.5)
+  expect(movedAt).toHaveLength(1)
+  expect(state.isEjected).toBe(false)
+  expect(silence.isIdle).toBe(false)
+  await pass(0.25)
+  expect(state.isEjected).toBe(true)
+  await pass(10)
+  expect(checksAt).toEqual([1, 2, 3, 4, 5].map((second) => startMs + second * 1000 + silenceTickMs))
+  expect(doubtsAt[0]).toBe(startMs + 2000)
+  expect(doubtsAt.at(-1)).toBe(startMs + 5500)
+  expect(silence.isIdle).toBe(true)
+})
+
+test('one that answers again, or leaves, is in doubt no more', async () => {
+  for (const end of ['answers', 'leaves']) {
+    const { learn, watch, pass, state, silence, movedAt, doubtsAt } = watched()
+    await learn(1)
+    watch()
+    state.answers = false
+    await pass(2.5)
+    expect(movedAt).toHaveLength(1)
+    if (end === 'leaves') silence.onLeft('a')
+    state.answers = true
+    await pass(1)
+    const doubts = doubtsAt.length
+    await pass(10)
+    expect([end, doubtsAt.length, state.isEjected, silence.isIdle]).toEqual([end, doubts, false, true])
+  }
+})
+
+test('a pause of this process is not the silence of a replica', async () => {
+  const { learn, watch, pass, state, skip, movedAt } = watched()
+  await learn(1)
+  watch()
+  state.answers = false
+  await pass(1.25)
+  skip(5)
+  state.answers = true
+  await pass(5)
+  expect(movedAt).toEqual([])
 })
 
 test('a prompt of a minute stays where the checks are answered', async () => {
@@ -134,7 +217,7 @@ test('a prompt that reports progress stays, although nobody answers the checks, 
   }
   expect(movedAt).toEqual([])
   await pass(20)
-  expect(movedAt).toEqual([startMs + 40_000])
+  expect(movedAt).toEqual([startMs + 39_250])
 })
 
 test('while no other replica can take it, a request waits for one', async () => {
@@ -147,7 +230,7 @@ test('while no other replica can take it, a request waits for one', async () => 
   expect(movedAt).toEqual([])
   state.canMove = true
   await pass(1)
-  expect(movedAt).toEqual([startMs + 20_500])
+  expect(movedAt).toEqual([startMs + 20_250])
 })
 
 test('a first token of another request shows that a replica lives: checks from before it say nothing', async () => {
@@ -155,9 +238,9 @@ test('a first token of another request shows that a replica lives: checks from b
   await learn(1)
   state.answers = false
   watch()
-  for (let second = 0; second < 20; second++) {
+  for (let half = 0; half < 40; half++) {
     const other = watch()
-    await pass(1)
+    await pass(0.5)
     other.begun()
     other.ended()
   }
@@ -188,8 +271,22 @@ test('a reply that stops in the middle is checked for after 5 seconds, and moves
   expect(checksAt).toEqual([])
   state.answers = false
   await pass(30)
-  expect(checksAt[0]).toBe(16_000)
-  expect(movedAt).toEqual([20_500])
+  expect(checksAt[0]).toBe(14_500)
+  expect(movedAt).toEqual([19_250])
+})
+
+test('one that nothing can continue is given up a minute after its last byte, if its replica is still ejected', async () => {
+  for (const returns of [false, true]) {
+    const { watch, pass, state, movedAt, endedWith } = watched()
+    state.canMove = false
+    watch().begun()
+    state.answers = false
+    await pass(58)
+    expect(endedWith).toEqual([])
+    state.answers = returns
+    await pass(12)
+    expect([returns, movedAt, endedWith]).toEqual(returns ? [true, [], []] : [false, [60_000], ['truncated']])
+  }
 })
 
 test('a reply that stops in the middle stays where the checks are answered', async () => {
@@ -230,8 +327,9 @@ test('where all replicas are silent, at most 64 checks run at once', async () =>
     },
     report: () => undefined,
     onMove: () => undefined,
+    onDoubt: () => undefined,
   })
-  const request = { received: () => 0, canMove: () => false, move: () => undefined }
+  const request = { received: () => 0, canMove: () => false, end: () => undefined }
   for (let replica = 0; replica < 200; replica++) silence.watch({ endpoint: { ...endpoint, id: `r${replica}` }, ...request })
   for (let second = 0; second < 20; second++) {
     nowMs += 1000

@@ -1,5 +1,6 @@
 import type { Endpoint } from '../../transport/client.ts'
 import { UpstreamError } from '../../transport/upstream-error.ts'
+import { CheckLatency } from './check-latency.ts'
 import { FirstTokenTimes } from './first-token-times.ts'
 
 /** A request that a replica answers. */
@@ -12,7 +13,7 @@ export type SilentRequest = {
   /** Another replica may take it. */
   canMove(): boolean
   /** Ends the attempt with this error. */
-  move(error: UpstreamError): void
+  end(error: UpstreamError): void
 }
 
 /** `begun` with the first token, `ended` with the attempt. */
@@ -27,6 +28,8 @@ type SilenceOptions = {
   /** The result of such a check, to be passed on to `onCheck` with those of other checks. */
   report(replicaId: string, isOk: boolean): void
   onMove(endpoint: Endpoint, waitedMs: number): void
+  /** A request was moved from the replica, which has neither answered a check since nor been ejected: called at each tick. */
+  onDoubt(replicaId: string): void
 }
 
 type Waiting = SilentRequest & {
@@ -40,7 +43,7 @@ type Waiting = SilentRequest & {
   hasLeft: boolean
 }
 
-/** A replica with requests, for as long as it has some. */
+/** A replica with requests, or one that is in doubt. */
 type Watched = {
   readonly endpoint: Endpoint
   readonly requests: Set<Waiting>
@@ -48,37 +51,52 @@ type Watched = {
   downMs: number | undefined
   /** When it last passed a check or replied. */
   aliveMs: number
+  /** When its last check began. */
+  checkedMs: number
+  /** Ticks since a check began that was the first one after a sign of life; undefined while there was no such check. */
+  silentTicks: number | undefined
+  /** A request was moved from it: it is checked until it is alive or ejected, also without requests. */
+  isInDoubt: boolean
 }
+
+/** Between two calls of `tick` while requests are watched. */
+export const silenceTickMs = 250
+const checkEveryMs = 1000
 
 /** A reply that made progress is left alone until its bytes have stopped for so long. */
 const progressHoldsMs = 10_000
-const leastPatienceMs = 10_000
+/** A reply that has begun, and cannot be moved, is given up when its bytes have stopped for so long. */
+const givenUpMs = 60_000
 /** Where everything is silent, the network is at fault, and more checks would not help. */
 const maxChecks = 64
-/** Before anything was learned, and between two pieces of a reply. */
-const usualFirstTokenMs = leastPatienceMs / 2
+/** Before anything was learned. */
+const usualFirstTokenMs = 2500
+/** Between two pieces of a reply, and for what is answered as a whole. */
+const usualPauseMs = 5000
 
 type Situation = {
   readonly nowMs: number
   readonly isEjected: boolean
   readonly downMs: number | undefined
+  /** A check has waited for its answer for longer than checks take, and nothing else has come from the replica. */
+  readonly isCheckOverdue: boolean
   /** Within which 95 % of such requests have had their first token. */
   readonly p95Ms: number
 }
 
 /**
  * Whether a request is to be moved to another replica: at once when its replica leaves, or is ejected because it cannot be reached;
- * when one check has failed, after twice the usual time. A prompt that is slow on a replica that answers its checks is left alone,
+ * when one check has failed or is overdue, after twice the usual time. A prompt that is slow on a replica that answers its checks is left alone,
  * and so is one that makes progress. A reply that has begun is lost with an ejected replica only, after a while without a byte.
  */
 export function isLost(request: Pick<Waiting, 'beganMs' | 'hasToken' | 'progressMs' | 'hasLeft'>, situation: Situation): boolean {
   const { beganMs, hasToken, progressMs, hasLeft } = request
-  const { nowMs, isEjected, downMs, p95Ms } = situation
+  const { nowMs, isEjected, downMs, isCheckOverdue, p95Ms } = situation
   if (progressMs !== undefined && nowMs - progressMs < progressHoldsMs) return false
   if (hasLeft && !hasToken) return true
-  if (downMs === undefined || downMs < beganMs) return false
-  if (isEjected || hasToken) return isEjected
-  return nowMs - (progressMs ?? beganMs) >= Math.max(leastPatienceMs, 2 * p95Ms)
+  const isDown = downMs !== undefined && downMs >= beganMs
+  if (isDown && isEjected) return true
+  return !hasToken && (isDown || isCheckOverdue) && nowMs - (progressMs ?? beganMs) >= 2 * p95Ms
 }
 
 /**
@@ -88,11 +106,17 @@ export function isLost(request: Pick<Waiting, 'beganMs' | 'hasToken' | 'progress
 export class Silence {
   readonly #options: SilenceOptions
   readonly #times = new FirstTokenTimes()
+  readonly #latency = new CheckLatency()
   readonly #watched = new Map<string, Watched>()
   #runningChecks = 0
 
   constructor(options: SilenceOptions) {
     this.#options = options
+  }
+
+  /** Nothing is watched: it needs no ticks. */
+  get isIdle(): boolean {
+    return this.#watched.size === 0
   }
 
   watch(request: SilentRequest): WatchedRequest {
@@ -114,7 +138,7 @@ export class Silence {
     }
   }
 
-  /** To be called every second. */
+  /** To be called every `silenceTickMs`. */
   tick(): void {
     const nowMs = this.#options.now()
     for (const [replicaId, watched] of this.#watched) {
@@ -125,9 +149,18 @@ export class Silence {
         waiting.progressMs = nowMs
         this.#onAlive(watched)
       }
+      // Counted, not measured: a pause of this process is not the replica's.
+      if (watched.silentTicks !== undefined) watched.silentTicks += 1
       this.#moveLost(replicaId)
-      if (this.#runningChecks < maxChecks && this.#isSuspect(watched)) void this.#check(watched)
+      if (watched.isInDoubt) this.#onDoubt(watched)
+      const isDue = nowMs - watched.checkedMs >= checkEveryMs && this.#runningChecks < maxChecks
+      if (isDue && (watched.isInDoubt || this.#isSuspect(watched))) void this.#check(watched)
     }
+  }
+
+  /** How long an answered check took. */
+  learnCheck(ms: number): void {
+    this.#latency.learn(ms)
   }
 
   /** The result of a health check. */
@@ -147,63 +180,115 @@ export class Silence {
 
   /** The replica is no longer one of the fleet. */
   onLeft(replicaId: string): void {
-    for (const waiting of this.#watched.get(replicaId)?.requests ?? []) waiting.hasLeft = true
+    const watched = this.#watched.get(replicaId)
+    if (watched === undefined) return
+    for (const waiting of watched.requests) waiting.hasLeft = true
     this.#moveLost(replicaId)
+    this.#settle(watched)
   }
 
   #onAlive(watched: Watched): void {
     watched.aliveMs = this.#options.now()
     watched.downMs = undefined
+    watched.silentTicks = undefined
+    this.#settle(watched)
+  }
+
+  #onDoubt(watched: Watched): void {
+    const { isEjected, onDoubt } = this.#options
+    const { id } = watched.endpoint
+    if (isEjected(id)) this.#settle(watched)
+    else onDoubt(id)
+  }
+
+  /** It is in doubt no more. */
+  #settle(watched: Watched): void {
+    watched.isInDoubt = false
+    this.#forgetUnused(watched)
+  }
+
+  #forgetUnused({ endpoint: { id }, requests, isInDoubt }: Watched): void {
+    if (requests.size === 0 && !isInDoubt) this.#watched.delete(id)
   }
 
   #end(waiting: Waiting): void {
-    const { id } = waiting.endpoint
-    const watched = this.#watched.get(id)
-    if (watched?.requests.delete(waiting) === true && watched.requests.size === 0) this.#watched.delete(id)
+    const watched = this.#watched.get(waiting.endpoint.id)
+    if (watched?.requests.delete(waiting) === true) this.#forgetUnused(watched)
   }
 
   #moveLost(replicaId: string): void {
-    const { requests, downMs } = this.#watched.get(replicaId) ?? {}
+    const watched = this.#watched.get(replicaId)
+    if (watched === undefined) return
+    const { requests, downMs, silentTicks = 0 } = watched
     const { now, isEjected, onMove } = this.#options
     const nowMs = now()
-    const state = { nowMs, downMs, isEjected: downMs !== undefined && isEjected(replicaId) }
-    for (const waiting of requests ?? []) {
-      if (!isLost(waiting, { p95Ms: this.#p95Of(waiting), ...state }) || !waiting.canMove()) continue
+    const isCheckOverdue = silentTicks * silenceTickMs >= this.#latency.overdueMs
+    const state = { nowMs, downMs, isCheckOverdue, isEjected: downMs !== undefined && isEjected(replicaId) }
+    for (const waiting of requests) {
+      if (downMs === undefined && !isCheckOverdue && !waiting.hasLeft) continue
+      if (!isLost(waiting, { p95Ms: this.#p95Of(waiting), ...state })) continue
+      const isMove = waiting.canMove()
+      if (!isMove && !isGivenUp(waiting, nowMs)) continue
+      watched.isInDoubt = !waiting.hasLeft
       this.#end(waiting)
-      onMove(waiting.endpoint, nowMs - waiting.beganMs)
-      waiting.move(
-        new UpstreamError({ type: 'silent' }, 'the server behind this model fell silent, and does not answer its health checks'),
-      )
+      if (isMove) onMove(waiting.endpoint, nowMs - waiting.beganMs)
+      waiting.end(isMove ? fellSilent() : stoppedReplying())
     }
   }
 
-  #isSuspect({ requests }: Watched): boolean {
+  #isSuspect({ requests, aliveMs }: Watched): boolean {
     const nowMs = this.#options.now()
+    if (nowMs - aliveMs < silenceTickMs) return false
     for (const waiting of requests) {
-      const usualMs = waiting.hasToken ? usualFirstTokenMs : this.#p95Of(waiting)
+      const usualMs = waiting.hasToken ? usualPauseMs : Math.max(silenceTickMs, this.#p95Of(waiting))
       if (nowMs - (waiting.progressMs ?? waiting.beganMs) > usualMs) return true
     }
     return false
   }
 
   #p95Of({ promptTokens }: Waiting): number {
-    return (promptTokens === undefined ? undefined : this.#times.p95(promptTokens)) ?? usualFirstTokenMs
+    return promptTokens === undefined ? usualPauseMs : (this.#times.p95(promptTokens) ?? usualFirstTokenMs)
   }
 
   /** Checks begin every second, whether or not those before have ended: three seconds of silence are three failures. */
   async #check(watched: Watched): Promise<void> {
     const { endpoint } = watched
     const beganMs = this.#options.now()
+    watched.checkedMs = beganMs
+    watched.silentTicks ??= 0
     this.#runningChecks += 1
     const isOk = await this.#options.check(endpoint)
     this.#runningChecks -= 1
-    // Without a silent request, nobody asks.
+    // Without a silent request or a doubt, nobody asks.
     if (isOk === undefined || this.#watched.get(endpoint.id) !== watched) return
     // A sign of life after its start says more than a failed check.
     if (isOk || watched.aliveMs < beganMs) this.#options.report(endpoint.id, isOk)
   }
 }
 
+/** Of a request that is lost, and that no other replica can take. */
+function isGivenUp({ hasToken, progressMs = 0 }: Waiting, nowMs: number): boolean {
+  return hasToken && nowMs - progressMs >= givenUpMs
+}
+
+function fellSilent(): UpstreamError {
+  return new UpstreamError({ type: 'silent' }, 'the server behind this model fell silent, and does not answer its health checks')
+}
+
+function stoppedReplying(): UpstreamError {
+  const message = 'the server behind this model stopped in the middle of its answer, and does not answer its health checks'
+  return new UpstreamError({ type: 'truncated' }, message)
+}
+
 function newlyWatched(endpoint: Endpoint): Watched {
-  return { endpoint, requests: new Set(), downMs: undefined, aliveMs: Number.NEGATIVE_INFINITY }
+  const never = Number.NEGATIVE_INFINITY
+  return {
+    endpoint,
+    requests: new Set(),
+    downMs: undefined,
+    aliveMs: never,
+    checkedMs: never,
+    silentTicks: undefined,
+    isInDoubt: false,
+  }
 }

@@ -1,0 +1,61 @@
+import type { Logger } from 'pino'
+import type { Endpoint } from '../transport/client.ts'
+import { hostOf } from '../transport/upstream-url.ts'
+import { runCheck } from './health-check.ts'
+import { Silence, type SilentRequest, silenceTickMs, type WatchedRequest } from './silence/silence.ts'
+
+type SilenceWatchOptions = Omit<Parameters<typeof runCheck<Endpoint>>[0], 'pool' | 'timeoutMs'> & {
+  /** Its name in the log. */
+  readonly model: string
+  readonly log: Logger
+  readonly stopped: AbortSignal
+  isEjected(replicaId: string): boolean
+  report(replicaId: string, isOk: boolean): void
+  /** It is used only where no other replica may be. */
+  avoid(replicaId: string, untilMs: number): void
+}
+
+/** A busy server may be late; one that is silent for longer, three times in a row, is lost. */
+const silentAfterMs = 2500
+
+/** `Silence` with its checks, and with ticks while it watches something. */
+export class SilenceWatch extends Silence {
+  #ticking: NodeJS.Timeout | undefined
+
+  constructor({ model, log, stopped, isEjected, report, avoid, ...checking }: SilenceWatchOptions) {
+    const { now } = checking
+    super({
+      now,
+      isEjected,
+      report,
+      check: async (endpoint) => {
+        let result: boolean | undefined
+        const reportCheck = (_: string, isOk: boolean) => {
+          result = isOk
+        }
+        const check = { endpoint, ended: new AbortController(), stopped }
+        await runCheck({ pool: { reportCheck }, timeoutMs: silentAfterMs, ...checking }, check)
+        return result
+      },
+      onMove: ({ url }, waitedMs) => {
+        log.warn({ model, server: hostOf(url), waitedMs: Math.round(waitedMs) }, 'request moved from a silent server')
+      },
+      onDoubt: (id) => avoid(id, now() + 2 * silenceTickMs),
+    })
+  }
+
+  override watch(request: SilentRequest): WatchedRequest {
+    this.#ticking ??= setInterval(() => this.#tick(), silenceTickMs).unref()
+    return super.watch(request)
+  }
+
+  close(): void {
+    clearInterval(this.#ticking)
+    this.#ticking = undefined
+  }
+
+  #tick(): void {
+    this.tick()
+    if (this.isIdle) this.close()
+  }
+}
