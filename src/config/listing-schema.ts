@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { chatDefaults } from './chat-schema.ts'
 import { apiKeyEnv, serverUrl } from './endpoints-schema.ts'
 import { modelLimits } from './limits-schema.ts'
 import { fallback, maxQueued, samplingDefaults } from './model-fields.ts'
@@ -29,6 +30,7 @@ export const listing = z
     slots: remoteSlots.describe('Requests in progress at the same time, on each of the models.'),
     maxQueued,
     limits: modelLimits.exactOptional(),
+    chat: chatDefaults.exactOptional(),
     fallback: fallback.exactOptional(),
     defaults: samplingDefaults.exactOptional(),
   })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { chatDefaults } from './chat-schema.ts'
 import { modelLimits } from './limits-schema.ts'
 import { unloadAfterMs } from './memory-schema.ts'
 import {
@@ -72,6 +73,7 @@ export const llamaServerModel = z
     required: required.exactOptional(),
     maxQueued,
     limits: modelLimits.exactOptional(),
+    chat: chatDefaults.exactOptional(),
     fallback: fallback.exactOptional(),
     mirror: mirror.exactOptional(),
     defaults: samplingDefaults.exactOptional(),

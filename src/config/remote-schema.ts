@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { serviceKinds } from '../contract/services.ts'
 import { affinity } from './affinity-schema.ts'
+import { chatDefaults } from './chat-schema.ts'
 import { endpoints } from './endpoints-schema.ts'
 import { modelLimits } from './limits-schema.ts'
 import {
@@ -180,6 +181,7 @@ export const remoteModel = z
     slots: remoteSlots,
     maxQueued,
     limits: modelLimits.exactOptional(),
+    chat: chatDefaults.exactOptional(),
     versions: versions.exactOptional(),
     fallback: fallback.exactOptional(),
     mirror: mirror.exactOptional(),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { findNameConflicts } from '../registry/names/aliases.ts'
+import { chatDefaults } from './chat-schema.ts'
 import { findLoops } from './fallbacks.ts'
 import { apiKeys, keyLimits, keyText } from './key-schema.ts'
 import { limits, modelLimits } from './limits-schema.ts'
@@ -93,6 +94,7 @@ const llamaModel = z
     toolStrategy,
     maxQueued,
     limits: modelLimits.exactOptional(),
+    chat: chatDefaults.exactOptional(),
     fallback: fallback.exactOptional(),
     mirror: mirror.exactOptional(),
     defaults: samplingDefaults.exactOptional(),
@@ -120,6 +122,7 @@ const fakeModel = z
     slots: count.default(64).describe('Requests that are answered at the same time.'),
     maxQueued,
     limits: modelLimits.exactOptional(),
+    chat: chatDefaults.exactOptional(),
     fallback: fallback.exactOptional(),
     mirror: mirror.exactOptional(),
     aliases,

@@ -1,4 +1,5 @@
 import type { Engine } from './engine.ts'
+import type { JsonObject, ReasoningOptions } from './request.ts'
 import type { Resident } from './residency.ts'
 import type { Scheduler } from './scheduler.ts'
 
@@ -23,6 +24,16 @@ export type TimeLimits = {
   readonly generationMs?: number
 }
 
+/** What conversations with a model are rendered with, as its operator has chosen. */
+export type ChatDefaults = {
+  /** Where a request says nothing. */
+  readonly reasoning: Pick<ReasoningOptions, 'enabled' | 'effort' | 'preserve'>
+  /** Template variables where a request has none of this name. */
+  readonly variables: JsonObject
+  /** Template variables that win over a request's. */
+  readonly forcedVariables: JsonObject
+}
+
 /** A model with the engine that runs it and the scheduler of its requests. */
 export type ServedModel = {
   readonly id: string
@@ -32,6 +43,8 @@ export type ServedModel = {
   readonly resident?: Resident
   /** Absent: none. */
   readonly limits?: TimeLimits
+  /** Absent: conversations are rendered as requests say. */
+  readonly chat?: ChatDefaults
   /** Names of models that serve in its place when it cannot; absent: none. */
   readonly fallback?: readonly string[]
   /** Models that serve a part of its conversations; the rest is its own. Absent: all are. */

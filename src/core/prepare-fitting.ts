@@ -1,8 +1,10 @@
 import { hasMedia } from '../canonical/parts.ts'
-import type { Engine, PreparedGeneration } from '../contract/engine.ts'
+import type { PreparedGeneration } from '../contract/engine.ts'
 import { AppError, type ContextOverflow } from '../contract/errors.ts'
 import type { StartEvent } from '../contract/event.ts'
 import type { GenerationRequest } from '../contract/request.ts'
+import type { ServedModel } from '../contract/served-model.ts'
+import { withChatDefaults } from './chat-defaults.ts'
 
 /** When an output limit gives way to what the context has room for. */
 export type Shortening = {
@@ -21,12 +23,13 @@ type Fitting = {
 
 /** Prepares a request; an output limit beyond the context gives way to what there is room for. A prompt that is too long is an error. */
 export async function prepareFitting(
-  engine: Engine,
+  { engine, chat }: Pick<ServedModel, 'chat' | 'engine'>,
   request: GenerationRequest,
   { signal, shortensOutput = true, leastRoom = 0 }: Shortening & { readonly signal: AbortSignal },
 ): Promise<Fitting> {
+  const prepare = (wanted: GenerationRequest) => engine.prepare(withChatDefaults(wanted, chat), signal)
   try {
-    return { request, prepared: await engine.prepare(request, signal), shortened: undefined }
+    return { request, prepared: await prepare(request), shortened: undefined }
   } catch (error) {
     const { isMaxOutputAssumed, maxOutputTokens: asked, minOutputTokens = 1 } = request
     if (asked === undefined || !(error instanceof AppError) || !(shortensOutput || isMaxOutputAssumed === true)) throw error
@@ -35,7 +38,7 @@ export async function prepareFitting(
     const { maxOutputTokens: _, ...unlimited } = request
     // Media may have more tokens than were counted.
     const fitting = hasMedia(request.prompt) ? unlimited : { ...request, maxOutputTokens: room }
-    const prepared = await engine.prepare(fitting, signal)
+    const prepared = await prepare(fitting)
     return { request: fitting, prepared, shortened: isMaxOutputAssumed === true ? undefined : { asked, room } }
   }
 }

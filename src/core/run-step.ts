@@ -51,7 +51,7 @@ export async function runStep(
   const ready = loading.ready()
   if (ready !== undefined) await ready
   const loadMs = loading.totalMs
-  const { request, prepared, shortened } = await prepareFitting(model.engine, asked, { signal, ...shortening })
+  const { request, prepared, shortened } = await prepareFitting(model, asked, { signal, ...shortening })
   refuseUnhonoured(request, prepared)
   const isTextChecked = request.toolChoice.type !== 'required' && needsOutputCheck(request.output, prepared)
   const check = isTextChecked ? await createOutputCheck(validator, request.output, signal) : undefined
@@ -78,9 +78,7 @@ export async function runStep(
     if (starting !== undefined) await starting
     const attempt = async (wanted: GenerationRequest, inner: Emit<GenerationEvent>) => {
       const current =
-        wanted === request
-          ? { request, prepared, shortened }
-          : await prepareFitting(model.engine, wanted, { signal, ...shortening })
+        wanted === request ? { request, prepared, shortened } : await prepareFitting(model, wanted, { signal, ...shortening })
       const timings = { queueMs, loadMs }
       const onEvent = createOutputPipeline({
         now,

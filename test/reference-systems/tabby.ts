@@ -229,6 +229,11 @@ export const tabbyTable: ReferenceTable = {
     },
     { what: 'dummy model names', outcome: 'mapped', note: '`aliases`' },
     {
+      what: '`template_vars_default`, `template_vars_force`, reasoning on or off by default',
+      outcome: 'mapped',
+      note: '`chat` of a model, on each engine',
+    },
+    {
       what: '`tabby_config.yml` of a model, `use_as_default`',
       outcome: 'mapped',
       note: 'settings and `defaults` of the model in the configuration',

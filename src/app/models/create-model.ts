@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { chatDefaultsOf } from '../../config/chat-schema.ts'
 import { versionsOf } from '../../config/entries.ts'
 import { limitsOf } from '../../config/limits-schema.ts'
 import type { LoadedConfig } from '../../config/load.ts'
@@ -18,6 +19,7 @@ import { createLlamaServer } from './create-llama-server-engine.ts'
 import { createRemote } from './create-remote-engine.ts'
 import type { Drains } from './drains.ts'
 import type { MemorySharing } from './memory-sharing.ts'
+import { warnOfUnusedDefaults } from './unused-chat-defaults.ts'
 
 /** A model of this server, with its names and how it is loaded. */
 export type Registered = ServedModel & {
@@ -72,6 +74,7 @@ export function createModel(config: ConfiguredModel, factory: ModelFactory): Reg
   const { engine, follow } = createEngine(config, factory, waits)
   const scheduler = factory.createScheduler({ id, slots, maxQueued, engine })
   const resident = factory.sharing.add(config, engine)
+  warnOfUnusedDefaults({ id, chat: chatDefaultsOf(config.chat), engine }, factory.log)
   return {
     id,
     aliases,
@@ -93,11 +96,13 @@ export function createModel(config: ConfiguredModel, factory: ModelFactory): Reg
   }
 }
 
-/** The other models that serve requests for a model, or get copies of them. */
-export function othersOf(config: ConfiguredModel): Pick<ServedModel, 'fallback' | 'versions' | 'mirror'> {
+/** What may change while a model stays loaded: how conversations are rendered, and the other models that serve its requests or get copies. */
+export function othersOf(config: ConfiguredModel): Pick<ServedModel, 'chat' | 'fallback' | 'versions' | 'mirror'> {
   const { fallback, mirror } = config
   const versions = versionsOf(config)
+  const chat = chatDefaultsOf(config.chat)
   return {
+    ...(chat !== undefined && { chat }),
     ...(fallback !== undefined && { fallback }),
     ...(versions !== undefined && { versions }),
     ...(mirror !== undefined && { mirror }),

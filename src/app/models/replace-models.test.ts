@@ -53,6 +53,15 @@ test('another fallback applies without another load', () => {
   expect(create).not.toHaveBeenCalled()
 })
 
+test('other defaults of conversations apply without another load', () => {
+  const { create, models, change } = open(config('a', { chat: { thinking: true } }))
+  const [other] = change([config('a', { chat: { thinking: false } })])
+  expect(other).toMatchObject({ chat: { reasoning: { enabled: false } }, engine: models[0]?.engine })
+  const [none] = change([config('a')], other === undefined ? [] : [other])
+  expect(none?.chat).toBeUndefined()
+  expect(create).not.toHaveBeenCalled()
+})
+
 test('other versions and another mirror apply without another load', () => {
   const endpoints = [{ url: 'http://127.0.0.1:9/v1', weight: 1, kind: 'server' as const }]
   const remote = (more: object) => modelSchema.parse({ engine: 'remote', id: 'a', endpoints, ...more })

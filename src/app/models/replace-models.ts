@@ -50,6 +50,7 @@ function settingsOf({
   required: _r,
   standIn: _s,
   limits: _m,
+  chat: _c,
   fallback: _f,
   mirror: _i,
   ...settings
@@ -60,7 +61,7 @@ function settingsOf({
 /** The same engine and queue under other names and limits, and with other models beside it. */
 function withNames(model: Registered, config: ConfiguredModel, limits: LoadedConfig['limits']): Registered {
   const { aliases, load, required, standIn } = config
-  const { fallback: _f, versions: _v, mirror: _m, ...kept } = model
+  const { chat: _c, fallback: _f, versions: _v, mirror: _m, ...kept } = model
   return {
     ...kept,
     ...othersOf(config),

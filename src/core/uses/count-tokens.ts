@@ -4,7 +4,7 @@ import { AppError } from '../../contract/errors.ts'
 import type { MediaReader } from '../../contract/media.ts'
 import { estimatePrompt } from '../estimate-tokens.ts'
 import { withMedia } from '../media/with-media.ts'
-import { withoutCustomTools, withTokenizerFor } from './use-tokenizer.ts'
+import { asEnginesGetIt, withTokenizerFor } from './use-tokenizer.ts'
 
 /** The tokens of a prompt; an estimate where the engine has no tokenizer that we can use. */
 export type TokenCount = { readonly inputTokens: number; readonly isEstimate: boolean }
@@ -25,7 +25,7 @@ export async function countTokens(
     const inputTokens = await withTokenizerFor(deps, { request, context }, (tokenizer) =>
       withMedia(deps, { request, caller: context }, async (complete) => {
         read = complete
-        return tokenizer.count({ addBos: true, parseSpecial: true, ...withoutCustomTools(complete) }, context.signal)
+        return tokenizer.count({ addBos: true, parseSpecial: true, ...asEnginesGetIt(complete, context) }, context.signal)
       }),
     )
     return { inputTokens, isEstimate: false }

@@ -3,6 +3,7 @@ import type { DetokenizeRequest, RenderRequest, TokenizeRequest, Tokenizer } fro
 import { AppError } from '../../contract/errors.ts'
 import type { MediaReader } from '../../contract/media.ts'
 import type { Prompt } from '../../contract/request.ts'
+import { withChatDefaults } from '../chat-defaults.ts'
 import { asFunctions } from '../custom-tools/function-prompt.ts'
 import { refuseUnread } from '../media/refuse-unread.ts'
 import { withMedia } from '../media/with-media.ts'
@@ -15,7 +16,7 @@ export function tokenize(deps: MediaDeps, request: TokenizeRequest, context: Req
   return withTokenizerFor(deps, { request, context }, (tokenizer) => {
     tokenizer.checkTokens?.(request)
     return withMedia(deps, { request, caller: context }, async (complete) =>
-      tokenizer.tokenize(withoutCustomTools(complete), context.signal),
+      tokenizer.tokenize(asEnginesGetIt(complete, context), context.signal),
     )
   })
 }
@@ -29,15 +30,16 @@ export function detokenize(request: DetokenizeRequest, context: RequestContext):
 export function render(deps: MediaDeps, request: RenderRequest, context: RequestContext): Promise<string> {
   return withTokenizerFor(deps, { request, context }, (tokenizer) =>
     withMedia(deps, { request, caller: context }, async (complete) =>
-      tokenizer.render(withoutCustomTools(complete), context.signal),
+      tokenizer.render(asEnginesGetIt(complete, context), context.signal),
     ),
   )
 }
 
-/** The conversation as engines get it: with functions for custom tools. */
-export function withoutCustomTools<R extends { readonly prompt: TokenizeRequest['prompt'] }>(request: R): R {
-  const { prompt } = request
-  return prompt.type === 'chat' ? { ...request, prompt: asFunctions(prompt) } : request
+/** The conversation as engines get it: with functions for custom tools, and with the defaults of the model's operator. */
+export function asEnginesGetIt<R extends Pick<TokenizeRequest, 'prompt' | 'reasoning'>>(request: R, context: RequestContext): R {
+  const known = withChatDefaults(request, context.model.chat)
+  const { prompt } = known
+  return prompt.type === 'chat' ? { ...known, prompt: asFunctions(prompt) } : known
 }
 
 /** Runs work with the tokenizer of a model. Rejects with `invalid-request` at `model` for an engine without one. */

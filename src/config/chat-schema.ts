@@ -1,0 +1,58 @@
+import { z } from 'zod'
+import type { ChatDefaults } from '../contract/served-model.ts'
+
+const ofRequests = ['messages', 'tools', 'add_generation_prompt']
+const preserving = ['preserve_thinking', 'clear_thinking', 'keep_past_thinking', 'truncate_history_thinking']
+
+/** What requests and `thinking` set under several names, so that a default here would win over a request. */
+const reserved: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(ofRequests.map((name) => [name, 'each request has it'])),
+  ...Object.fromEntries(['enable_thinking', 'thinking', 'thinking_mode'].map((name) => [name, 'use `thinking`'])),
+  ...Object.fromEntries(['reasoning_effort', 'thinking_effort', 'reasoning_strength'].map((name) => [name, 'use `effort`'])),
+  ...Object.fromEntries(preserving.map((name) => [name, 'use `preserveThinking`'])),
+}
+const variables = (refused: readonly string[]) =>
+  z
+    .record(z.string().regex(/^[A-Za-z_]\w*$/, 'must be a name of letters, digits and `_`'), z.json())
+    .check(({ value, issues }) => {
+      for (const name of Object.keys(value).filter((one) => refused.includes(one)))
+        issues.push({ code: 'custom', path: [name], message: `cannot be set here: ${reserved[name]}`, input: value[name] })
+    })
+
+/** The `chat` of a model. */
+export const chatDefaults = z
+  .strictObject({
+    thinking: z
+      .boolean()
+      .exactOptional()
+      .describe('Whether the model thinks where a request does not say; absent: as its chat template has it.'),
+    effort: z
+      .string()
+      .regex(/^\w+$/, 'must be a word, such as low')
+      .exactOptional()
+      .describe('The effort of thinking where a request names none, as the chat template knows it, such as low or high.'),
+    preserveThinking: z
+      .boolean()
+      .exactOptional()
+      .describe('Whether prompts include the thoughts of earlier turns where a request does not say.'),
+    variables: variables(Object.keys(reserved))
+      .default({})
+      .describe('Variables of the chat template, by name, where a request sets none.'),
+    forcedVariables: variables(ofRequests).default({}).describe('Variables of the chat template that requests cannot change.'),
+  })
+  .describe('What conversations with this model are rendered with, on each engine and in each protocol.')
+
+/** As core applies them; undefined for a model without. */
+export function chatDefaultsOf(chat: z.output<typeof chatDefaults> | undefined): ChatDefaults | undefined {
+  if (chat === undefined) return undefined
+  const { thinking, effort, preserveThinking, variables: open, forcedVariables } = chat
+  return {
+    reasoning: {
+      ...(thinking !== undefined && { enabled: thinking }),
+      ...(effort !== undefined && { effort }),
+      ...(preserveThinking !== undefined && { preserve: preserveThinking }),
+    },
+    variables: open,
+    forcedVariables,
+  }
+}
