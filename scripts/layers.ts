@@ -56,7 +56,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   'dialect/anthropic': [...ground, 'dialect/wire'],
   'dialect/kobold': [...forDialects, 'dialect/openai-completions'],
   'dialect/llama-server': [...forDialects, 'dialect/openai-completions'],
-  'dialect/llama-stack': [...ground, 'dialect/wire'],
+  'dialect/llama-stack': [...ground, 'dialect/scoring', 'dialect/wire'],
   'dialect/presets': forDialects,
   'dialect/replicas': [...ground, 'dialect/wire'],
   'dialect/scoring': [...ground, 'dialect/wire'],

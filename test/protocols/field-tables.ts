@@ -9,6 +9,7 @@ import {
   nestedFields,
   chatFields as stackChatFields,
   completionFields as stackCompletionFields,
+  rerankFields as stackRerankFields,
 } from '../../src/dialect/llama-stack/fields.ts'
 import {
   deleteFields,
@@ -86,6 +87,7 @@ const protocols: readonly Protocol[] = [
     fields: [...batchCompletionFields, ...nestedFields],
   },
   { title: 'llama-stack: embeddings', route: 'POST /v1/inference/embeddings', fields: embeddingsFields },
+  { title: 'llama-stack: reranking', route: 'POST /v1/inference/rerank', fields: stackRerankFields },
   { title: 'Ollama: chat', route: 'POST /api/chat', fields: ollamaChatFields },
   { title: 'Ollama: generate', route: 'POST /api/generate', fields: ollamaGenerateFields },
   { title: 'Ollama: `options` of chat and generate', route: 'POST /api/chat', fields: nestedOptionFields },

@@ -111,6 +111,14 @@ export const embeddingsFields: readonly Field[] = [
   { name: 'task_type', treatment: 'refused', note: 'put the instruction in front of the text' },
 ]
 
+/** The fields of `POST /v1/inference/rerank`. */
+export const rerankFields: readonly Field[] = [
+  { name: 'model', treatment: 'used', note: 'an id or an alias of a model with a ranking head; absent: the default model' },
+  { name: 'query', treatment: 'used', note: 'a text or a text part; images are refused' },
+  { name: 'items', treatment: 'used', note: 'up to 2048 texts or text parts; images are refused' },
+  { name: 'max_num_results', treatment: 'used', note: 'the number of best results in the reply; absent: all' },
+]
+
 /** Fields inside the objects of these protocols that would change the output. */
 export const nestedFields: readonly Field[] = [
   {

@@ -62,14 +62,10 @@ export function decodeRerank(body: unknown): ScoringCall<Ranking> {
     encode: (scored) => ({
       object: 'list',
       model: scored.model,
-      results: scored.scores
-        .map((score, index) => ({
-          index,
-          relevance_score: toProbability(score, scored),
-          ...(withDocuments === true && { document: { text: texts[index] } }),
-        }))
-        .sort((a, b) => b.relevance_score - a.relevance_score || a.index - b.index)
-        .slice(0, count ?? undefined),
+      results: bestFirst(scored, count).map((result) => ({
+        ...result,
+        ...(withDocuments === true && { document: { text: texts[result.index] } }),
+      })),
       usage: { prompt_tokens: scored.inputTokens, total_tokens: scored.inputTokens },
     }),
   }
@@ -95,6 +91,14 @@ export function decodeScoreEvaluation(body: unknown): ScoringCall<EvaluatedScore
       usage: { prompt_tokens: inputTokens, total_tokens: inputTokens },
     }),
   }
+}
+
+/** The best texts first, as many as wanted; absent: all. A score is the probability that the text is relevant. */
+export function bestFirst(scored: Ranking, count?: number | null) {
+  return scored.scores
+    .map((score, index) => ({ index, relevance_score: toProbability(score, scored) }))
+    .sort((a, b) => b.relevance_score - a.relevance_score || a.index - b.index)
+    .slice(0, count ?? undefined)
 }
 
 /** Each protocol has its own name for the texts. */

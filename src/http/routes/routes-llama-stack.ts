@@ -1,13 +1,16 @@
 import type { FastifyInstance } from 'fastify'
+import { rank } from '../../core/uses/rank.ts'
 import { stackDialects } from '../../dialect/llama-stack/dialects.ts'
 import { decodeEmbeddings, encodeEmbeddings } from '../../dialect/llama-stack/embeddings.ts'
 import { encodeStackError } from '../../dialect/llama-stack/errors.ts'
 import { encodeProvider, encodeRoutes } from '../../dialect/llama-stack/models.ts'
+import { decodeStackRerank } from '../../dialect/llama-stack/rerank.ts'
 import { callerOf } from '../access/caller.ts'
 import type { ServedRoute } from '../access/route-guard.ts'
 import { hidePaths } from '../reply/error-reply.ts'
 import type { ModelSummary, ServerDeps } from '../run/deps.ts'
 import { createEmbedHandler } from '../run/embed-call.ts'
+import { createScoringHandler } from '../run/scoring-call.ts'
 import { createDialectHandler } from '../run/serve-dialect.ts'
 import { withSecondPrefix } from './second-prefix.ts'
 
@@ -42,6 +45,8 @@ export function addLlamaStackRoutes(app: FastifyInstance, deps: StackDeps): void
     { config },
     createEmbedHandler(deps, (body) => ({ ...decodeEmbeddings(body), encode: encodeEmbeddings }), { modelField: 'model_id' }),
   )
+  const rerank = createScoringHandler(deps, decodeStackRerank, rank)
+  for (const version of ['v1', 'v1alpha']) app.post(`/${version}/inference/rerank`, { config }, rerank)
   app.get('/v1/providers', { config }, (request) => ({ data: models.list(callerOf(request)).map(describeProvider) }))
   // A wildcard, because ids may have slashes.
   app.get<{ Params: { '*': string } }>('/v1/providers/*', { config }, (request) =>

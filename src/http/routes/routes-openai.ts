@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import type { RequestContext } from '../../contract/context.ts'
 import type { Dialect } from '../../contract/dialect.ts'
 import { rank } from '../../core/uses/rank.ts'
 import { score } from '../../core/uses/score.ts'
@@ -7,12 +6,10 @@ import { withProviderData } from '../../dialect/llama-stack/provider-data.ts'
 import { createOpenaiChat } from '../../dialect/openai-chat/dialect.ts'
 import { createOpenaiCompletions } from '../../dialect/openai-completions/dialect.ts'
 import { decodeEmbeddings, encodeEmbeddings } from '../../dialect/openai-embeddings/embeddings.ts'
-import { decodeRerank, decodeScoreEvaluation, type ScoringCall } from '../../dialect/scoring/scoring.ts'
-import { withModel } from '../run/default-model.ts'
+import { decodeRerank, decodeScoreEvaluation } from '../../dialect/scoring/scoring.ts'
 import { type ServerDeps, systemFingerprint } from '../run/deps.ts'
 import { createEmbedHandler } from '../run/embed-call.ts'
-import type { CallerContext } from '../run/open-run.ts'
-import { createCallHandler } from '../run/serve-call.ts'
+import { createScoringHandler } from '../run/scoring-call.ts'
 import { createDialectHandler } from '../run/serve-dialect.ts'
 
 type OpenaiDialects = { readonly chat: Dialect; readonly completions: Dialect }
@@ -42,26 +39,11 @@ export function addOpenaiRoutes(app: FastifyInstance, deps: ServerDeps, { chat, 
   app.post(
     '/v1/rerank',
     { config },
-    createScoring(deps, decodeRerank, (request, context) => rank(request, context)),
+    createScoringHandler(deps, decodeRerank, (request, context) => rank(request, context)),
   )
   app.post(
     '/v1/score/evaluation',
     { config },
-    createScoring(deps, decodeScoreEvaluation, (request, context) => score(deps, request, context)),
+    createScoringHandler(deps, decodeScoreEvaluation, (request, context) => score(deps, request, context)),
   )
-}
-
-type Scorer<Result, Request> = (request: Request, context: RequestContext) => Promise<Result & { readonly model: string }>
-
-function createScoring<Result, Request>(
-  deps: ServerDeps,
-  decode: (body: unknown) => ScoringCall<Result, Request>,
-  score: Scorer<Result, Request>,
-) {
-  return createCallHandler(deps, (body, { principal }) => {
-    const { model, request, nameOf, ignored, encode } = decode(withModel(body, deps, principal))
-    const run = async (caller: CallerContext) =>
-      encode(await score(request, { ...caller, model: await deps.findModel(model, caller.principal) }))
-    return { ignored, nameOf, run }
-  })
 }

@@ -9,7 +9,7 @@ describe('a protocol that is not there says so in its own envelope', () => {
     ['POST', '/v1/openai/v1/moderations', 400, { error: { code: 'unsupported_protocol' } }],
     ['POST', '/v1/agents', 501, { error: { detail: expect.stringMatching(served) } }],
     ['GET', '/v1/scoring-functions', 501, { error: { detail: expect.stringMatching(served) } }],
-    ['POST', '/v1alpha/inference/rerank', 501, { error: { detail: expect.stringMatching(served) } }],
+    ['POST', '/v1alpha/post-training/job', 501, { error: { detail: expect.stringMatching(served) } }],
     ['POST', '/v1beta/datasets', 501, { error: { detail: expect.stringMatching(served) } }],
   ])('%s %s', async (method, url, status, body) => {
     const { app, logLines } = openTestServer()
@@ -21,7 +21,7 @@ describe('a protocol that is not there says so in its own envelope', () => {
   })
 
   test('a header asks clients not to repeat a request that is not implemented', async () => {
-    const reply = await openTestServer().app.inject({ method: 'POST', url: '/v1/inference/rerank' })
+    const reply = await openTestServer().app.inject({ method: 'POST', url: '/v1/agents' })
     expect([reply.statusCode, reply.headers['x-should-retry']]).toEqual([501, 'false'])
   })
 

@@ -21,7 +21,7 @@ const absent: readonly AbsentProtocol[] = [
   {
     name: "llama-stack's APIs besides inference",
     paths:
-      /^\/v1(alpha|beta)?\/(admin|agents|benchmarks|connectors|datasetio|datasets|eval|inference\/rerank|post-training|prompts|safety|scoring|scoring-functions|shields|synthetic-data-generation|telemetry|tool-runtime|toolgroups|tools|vector-dbs|vector-io)(\/|$)/,
+      /^\/v1(alpha|beta)?\/(admin|agents|benchmarks|connectors|datasetio|datasets|eval|post-training|prompts|safety|scoring|scoring-functions|shields|synthetic-data-generation|telemetry|tool-runtime|toolgroups|tools|vector-dbs|vector-io)(\/|$)/,
     // Its clients repeat a request after such a status, unless a header forbids it.
     encode: (message) => ({ status: 501, headers: { 'x-should-retry': 'false' }, body: { error: { detail: message } } }),
   },

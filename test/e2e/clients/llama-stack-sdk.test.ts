@@ -184,7 +184,10 @@ describe.each(Object.entries(ownVersions))('llama-stack-client %s', (_, Client) 
       status: 405,
       message: expect.stringContaining('configuration'),
     })
-    await expect(client.inference.rerank({ model: 'tiny', query: 'a', items: ['b'] })).rejects.toMatchObject({ status: 501 })
+    await expect(client.inference.rerank({ model: 'tiny', query: 'a', items: ['b'] })).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining('ranking head'),
+    })
   })
 
   test('the routes of OpenAI', async () => {

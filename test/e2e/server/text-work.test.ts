@@ -1,6 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import LlamaStackClient from 'llama-stack-client'
+import OldClient from 'llama-stack-client-0.2'
+import LaterClient from 'llama-stack-client-0.3'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { EmbedInput } from '../../../src/contract/engine.ts'
@@ -247,6 +250,17 @@ describe('models that only read', () => {
     expect(top.json.results).toEqual([{ index: json.results[0]?.index, relevance_score: scores[0] }])
     const other = await post('/v1/rerank', { model: 'rank', query: 'weather', documents })
     expect(other.json.results[0]?.relevance_score).not.toBe(scores[0])
+  })
+
+  test('clients of llama-stack rank by routes of their own', async () => {
+    const documents = ['a cat', 'a dog', 'rain']
+    const best = (await post('/v1/rerank', { model: 'rank', query: 'pets?', documents, top_n: 2 })).json.results
+    const options = { baseURL: app.url, maxRetries: 0 }
+    const request = { model: 'rank', query: { type: 'text' as const, text: 'pets?' }, items: documents, max_num_results: 2 }
+    expect(best).toHaveLength(2)
+    expect(await new OldClient(options).inference.rerank(request)).toEqual(best)
+    expect(await new LaterClient(options).inference.rerank(request)).toEqual(best)
+    expect(await new LlamaStackClient(options).alpha.inference.rerank(request)).toEqual(best)
   })
 
   test('texts are scored by themselves, in order', async () => {

@@ -1,0 +1,22 @@
+import type { RequestContext } from '../../contract/context.ts'
+import type { ScoringCall } from '../../dialect/scoring/scoring.ts'
+import { withModel } from './default-model.ts'
+import type { ServerDeps } from './deps.ts'
+import type { CallerContext } from './open-run.ts'
+import { createCallHandler } from './serve-call.ts'
+
+type Scorer<Result, Request> = (request: Request, context: RequestContext) => Promise<Result & { readonly model: string }>
+
+/** The handler of calls that score texts. */
+export function createScoringHandler<Result, Request>(
+  deps: ServerDeps,
+  decode: (body: unknown) => ScoringCall<Result, Request>,
+  score: Scorer<Result, Request>,
+) {
+  return createCallHandler(deps, (body, { principal }) => {
+    const { model, request, nameOf, ignored, encode } = decode(withModel(body, deps, principal))
+    const run = async (caller: CallerContext) =>
+      encode(await score(request, { ...caller, model: await deps.findModel(model, caller.principal) }))
+    return { ignored, nameOf, run }
+  })
+}
