@@ -12,6 +12,16 @@ import { startApp } from '../../support/http/app.ts'
 import { scriptedAnswers, scriptedTemplate } from '../../support/http/client-script.ts'
 
 const program = fileURLToPath(new URL('../../python-clients/clients.py', import.meta.url))
+const modules = [
+  'openai_client',
+  'anthropic_client',
+  'langchain_openai_client',
+  'langchain_anthropic_client',
+  'langchain_ollama_client',
+  'ollama_client',
+  'llama_index_client',
+  'instructor_client',
+]
 const requirements = readFileSync(new URL('../../python-clients/requirements.txt', import.meta.url))
 
 /** Where scripts/python-clients.mjs puts the packages of these requirements. */
@@ -22,7 +32,7 @@ const hint = isInstalled ? '' : ' (skipped: install them with `npm run python-cl
 
 const text = 'Good morning.'
 const answer = 'It has 21 degrees.'
-/** What each client of clients.py says. */
+/** What each call of the clients says. */
 const expected: Readonly<Record<string, unknown>> = {
   openai_chat: [text, text, 2, 2],
   openai_chat_reasoning: ['Two words.', text, 'Two words.', text, null],
@@ -120,8 +130,8 @@ describe.skipIf(!isInstalled)(`Python clients${hint}`, () => {
     try {
       // A proxy that is not there, in case a library asks for something elsewhere.
       const closed = { HTTP_PROXY: 'http://127.0.0.1:9', HTTPS_PROXY: 'http://127.0.0.1:9', NO_PROXY: '127.0.0.1' }
-      const env = { ...process.env, ...closed, HOME: folder, PYTHONPATH: packages }
-      const { stdout } = await promisify(execFile)('python3', [program, app.url], { env, maxBuffer: 1 << 24 })
+      const env = { ...process.env, ...closed, HOME: folder, PYTHONPATH: packages, PYTHONDONTWRITEBYTECODE: '1' }
+      const { stdout } = await promisify(execFile)('python3', [program, app.url, ...modules], { env, maxBuffer: 1 << 24 })
       for (const line of stdout.trim().split('\n')) {
         const read = outcome.parse(JSON.parse(line))
         outcomes.set(read.name, read)
