@@ -119,17 +119,17 @@ function compile(schema: JsonSchema & { readonly $ref?: string }, isOpen: boolea
   formats.default(ajv)
   const definitions = Object.entries(schema.definitions ?? {}).map(([name, definition]) => [
     name,
-    isOpen ? definition : close(name, definition),
+    adapt(name, definition, isOpen),
   ])
   return ajv.compile({ ...schema, definitions: Object.fromEntries(definitions) })
 }
 
-function close(name: string, definition: JsonSchema): JsonSchema {
+function adapt(name: string, definition: JsonSchema, isOpen: boolean): JsonSchema {
   if (definition.properties === undefined || definition.additionalProperties !== undefined) return definition
   return {
     ...definition,
     properties: { ...definition.properties, ...extensions[name] },
     required: definition.required?.filter((key) => key !== missing[name]) ?? [],
-    additionalProperties: false,
+    ...(!isOpen && { additionalProperties: false }),
   }
 }

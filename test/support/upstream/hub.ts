@@ -4,8 +4,8 @@ import { onTestFinished, vi } from 'vitest'
 import { builtinModel } from '../../../src/registry/names/builtin-model.ts'
 import { listenOnLoopback } from './loopback.ts'
 
-/** A hub on loopback whose every repository has the built-in model, as `x-Q4_K_M.gguf` and `x-Q8_0.gguf`, for one test. */
-export async function openHub() {
+/** A hub on loopback whose every repository has the built-in model, as `x-Q4_K_M.gguf` and `x-Q8_0.gguf`. */
+export async function startHub() {
   const file = await readFile(builtinModel.path)
   const seen: { readonly url: string; readonly headers: IncomingHttpHeaders }[] = []
   let resume: () => void = () => undefined
@@ -22,15 +22,12 @@ export async function openHub() {
     await held
     response.end(file.subarray(100_000))
   })
-  vi.stubEnv('HF_ENDPOINT', origin)
-  vi.stubEnv('HF_TOKEN', undefined)
-  onTestFinished(async () => {
-    vi.unstubAllEnvs()
-    resume()
-    await close()
-  })
   return {
     origin,
+    close: async () => {
+      resume()
+      await close()
+    },
     seen,
     sizeBytes: file.length,
     /** Files stop after their first bytes, until the returned function is called. */
@@ -44,4 +41,16 @@ export async function openHub() {
       }
     },
   }
+}
+
+/** The same for one test, as the hub that models are fetched from. */
+export async function openHub() {
+  const hub = await startHub()
+  vi.stubEnv('HF_ENDPOINT', hub.origin)
+  vi.stubEnv('HF_TOKEN', undefined)
+  onTestFinished(async () => {
+    vi.unstubAllEnvs()
+    await hub.close()
+  })
+  return hub
 }

@@ -1,0 +1,49 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type RunningApp, startApp } from '../support/http/app.ts'
+import { scriptedAnswers, scriptedTemplate } from '../support/http/client-script.ts'
+
+const command = { command: 'echo 21 degrees', description: 'Says it' }
+/** The tools of agents that run commands, and what a model gives them. */
+const commandTools = {
+  Bash: command,
+  bash: command,
+  exec_command: { cmd: command.command },
+  execute_command: { command: command.command, requires_approval: false },
+  run_shell_command: { command: command.command, is_background: false },
+}
+const commands = Object.entries(commandTools).map(([name, args]) => ({
+  match: `Find it with ${name}\\b`,
+  reply: { raw: `<tool_call>${JSON.stringify({ name, arguments: args })}</tool_call>` },
+}))
+const [answered, ...others] = scriptedAnswers
+
+/** What clients are recorded with and judged by: a scripted model with room for agents, and a small real one. */
+export async function startClientApp(): Promise<RunningApp> {
+  const folder = await mkdtemp(join(tmpdir(), 'dragoman-clients-'))
+  const script = join(folder, 'script.json')
+  await writeFile(script, JSON.stringify([answered, ...commands, ...others]))
+  const app = await startApp({
+    storage: join(folder, 'store.db'),
+    models: [
+      {
+        id: 'example-model',
+        aliases: ['default', 'scripted'],
+        engine: 'fake',
+        script,
+        chatTemplate: scriptedTemplate,
+        contextLength: 200_000,
+      },
+      { id: 'tiny', engine: 'llama', source: 'builtin:dragoman-tiny.gguf' },
+    ],
+  })
+  return {
+    ...app,
+    models: app.models,
+    close: async () => {
+      await app.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}

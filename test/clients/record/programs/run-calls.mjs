@@ -1,0 +1,12 @@
+// run-calls.mjs URL PROGRAM: makes each call of a program, and tells the recorder at CALL_MARKS which one begins.
+const [url, program] = process.argv.slice(2)
+const { calls } = await import(`./${program}.mjs`)
+
+for (const [name, call] of Object.entries(calls(url))) {
+  await fetch(process.env.CALL_MARKS + encodeURIComponent(name))
+  try {
+    await call()
+  } catch (error) {
+    console.log(JSON.stringify({ name, failure: error.stack }))
+  }
+}
