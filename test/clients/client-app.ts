@@ -35,7 +35,8 @@ export async function startClientApp(): Promise<RunningApp> {
         chatTemplate: scriptedTemplate,
         contextLength: 200_000,
       },
-      { id: 'tiny', engine: 'llama', source: 'builtin:dragoman-tiny.gguf' },
+      // What it writes has an end soon, also where nothing but the form of JSON is asked of it.
+      { id: 'tiny', engine: 'llama', source: 'builtin:dragoman-tiny.gguf', contextLength: 512, threads: 1 },
     ],
   })
   return {
