@@ -159,6 +159,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   'http/repeats': [...ground, 'http/access', 'http/reply'],
   'http/run': [...ground, 'core', 'core/*', 'dialect/*', 'http/access', 'http/body', 'http/repeats', 'http/reply'],
   'http/responses': [...ground, 'dialect/*', 'responses', 'http/access', 'http/body', 'http/reply', 'http/run'],
+  'http/openapi': [...ground, 'dialect/*', 'http/access'],
   'http/routes': [
     ...ground,
     'core/uses',
@@ -166,6 +167,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
     'responses',
     'http/access',
     'http/body',
+    'http/openapi',
     'http/reply',
     'http/responses',
     'http/run',

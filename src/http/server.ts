@@ -38,6 +38,7 @@ import { addMediaServiceRoutes } from './routes/routes-media-services.ts'
 import { addModelRoutes } from './routes/routes-model.ts'
 import { addModelListRoutes } from './routes/routes-models.ts'
 import { addOpenaiRoutes, createOpenaiDialects } from './routes/routes-openai.ts'
+import { addOpenapiRoutes } from './routes/routes-openapi.ts'
 import { addOpsRoutes } from './routes/routes-ops.ts'
 import { addPresetRoutes } from './routes/routes-presets.ts'
 import { addReplicaRoutes } from './routes/routes-replicas.ts'
@@ -257,6 +258,7 @@ export function createServer(deps: ServerDeps): Server {
   addOtherLists(app, deps)
   addKoboldRoutes(app, deps)
   addRootRoutes(app, deps)
+  addOpenapiRoutes(app, { ...deps, servedRoutes: routes })
   addOpsRoutes(app, { ...deps, isDraining: () => phase !== 'serving' })
   refuseOtherMethods()
 

@@ -1,131 +1,30 @@
-import { countFields, messageFields } from '../../src/dialect/anthropic/fields.ts'
-import { koboldFields } from '../../src/dialect/kobold/fields.ts'
-import { infillFields, completionFields as llamaCompletionFields } from '../../src/dialect/llama-server/fields.ts'
-import { modelNameFields } from '../../src/dialect/llama-server/model-name.ts'
-import {
-  batchChatFields,
-  batchCompletionFields,
-  embeddingsFields,
-  nestedFields,
-  chatFields as stackChatFields,
-  completionFields as stackCompletionFields,
-  rerankFields as stackRerankFields,
-} from '../../src/dialect/llama-stack/fields.ts'
-import {
-  deleteFields,
-  embedFields,
-  nestedOptionFields,
-  chatFields as ollamaChatFields,
-  embeddingsFields as ollamaEmbeddingsFields,
-  generateFields as ollamaGenerateFields,
-  pullFields,
-  showFields,
-} from '../../src/dialect/ollama/fields.ts'
-import { nestedConstraintFields } from '../../src/dialect/openai/common-fields.ts'
-import { chatFields } from '../../src/dialect/openai-chat/fields.ts'
-import { completionFields } from '../../src/dialect/openai-completions/fields.ts'
-import { embeddingFields } from '../../src/dialect/openai-embeddings/fields.ts'
-import {
-  clientEventFields,
-  compactFields,
-  inputTokensFields,
-  nestedResponseFields,
-  responseFields,
-} from '../../src/dialect/openai-responses/fields.ts'
-import { presetSwitchFields } from '../../src/dialect/presets/fields.ts'
-import { drainFields } from '../../src/dialect/replicas/fields.ts'
-import { rerankFields, scoreFields } from '../../src/dialect/scoring/fields.ts'
-import {
-  downloadFields,
-  embeddingLoadFields,
-  loraLoadFields,
-  loraUnloadFields,
-  modelLoadFields,
-} from '../../src/dialect/tabby/fields.ts'
-import { templateSwitchFields, templateUnloadFields } from '../../src/dialect/templates/fields.ts'
-import { detokenizeFields, tokenDecodeFields, tokenEncodeFields, tokenizeFields } from '../../src/dialect/tokens/fields.ts'
-import { generateFields, loadFields, speechFields, unloadFields, validateFields } from '../../src/dialect/unsloth/fields.ts'
-import { cancelFields } from '../../src/dialect/wire/cancel-keys.ts'
+import { nestedOptionFields } from '../../src/dialect/ollama/fields.ts'
+import { clientEventFields } from '../../src/dialect/openai-responses/fields.ts'
 import { type Field, spellings } from '../../src/dialect/wire/field-table.ts'
 import { preview } from '../../src/dialect/wire/preview.ts'
+import { chapters } from '../../src/http/openapi/chapters.ts'
+import type { Body } from '../../src/http/openapi/operation.ts'
 import { markdownTable } from './markdown-table.ts'
 
 type Protocol = { readonly title: string; readonly route: string; readonly fields: readonly Field[] }
 
+/** Each body once, with its first route; /openapi.json has the others. */
+const first = new Map<Body, Protocol>()
+for (const { operations } of chapters) {
+  for (const [route, { title, body }] of Object.entries(operations)) {
+    if (body?.fields !== undefined && !first.has(body)) first.set(body, { title, route, fields: body.fields })
+  }
+}
 const protocols: readonly Protocol[] = [
-  { title: 'OpenAI chat completions', route: 'POST /v1/chat/completions', fields: [...chatFields, ...nestedConstraintFields] },
-  { title: 'OpenAI completions', route: 'POST /v1/completions', fields: [...completionFields, ...nestedConstraintFields] },
-  { title: 'llama-server: completion', route: 'POST /completion', fields: [...llamaCompletionFields, ...nestedConstraintFields] },
-  { title: 'llama-server: infill', route: 'POST /infill', fields: [...infillFields, ...nestedConstraintFields] },
-  { title: 'KoboldAI: generate', route: 'POST /api/v1/generate', fields: koboldFields },
-  { title: 'llama-server: load and unload', route: 'POST /models/load', fields: modelNameFields },
-  { title: 'OpenAI embeddings', route: 'POST /v1/embeddings', fields: embeddingFields },
-  { title: 'OpenAI Responses', route: 'POST /v1/responses', fields: [...responseFields, ...nestedResponseFields] },
+  ...first.values(),
   { title: 'OpenAI Responses: messages over a WebSocket', route: 'GET /v1/responses', fields: clientEventFields },
-  { title: 'OpenAI Responses: count tokens', route: 'POST /v1/responses/input_tokens', fields: inputTokensFields },
-  { title: 'OpenAI Responses: compact', route: 'POST /v1/responses/compact', fields: compactFields },
-  { title: 'Anthropic Messages', route: 'POST /v1/messages', fields: messageFields },
-  { title: 'Anthropic: count tokens', route: 'POST /v1/messages/count_tokens', fields: countFields },
-  {
-    title: 'llama-stack: chat completion',
-    route: 'POST /v1/inference/chat-completion',
-    fields: [...stackChatFields, ...nestedFields],
-  },
-  {
-    title: 'llama-stack: completion',
-    route: 'POST /v1/inference/completion',
-    fields: [...stackCompletionFields, ...nestedFields],
-  },
-  {
-    title: 'llama-stack: batch of chat completions',
-    route: 'POST /v1/inference/batch-chat-completion',
-    fields: [...batchChatFields, ...nestedFields],
-  },
-  {
-    title: 'llama-stack: batch of completions',
-    route: 'POST /v1/inference/batch-completion',
-    fields: [...batchCompletionFields, ...nestedFields],
-  },
-  { title: 'llama-stack: embeddings', route: 'POST /v1/inference/embeddings', fields: embeddingsFields },
-  { title: 'llama-stack: reranking', route: 'POST /v1/inference/rerank', fields: stackRerankFields },
-  { title: 'Ollama: chat', route: 'POST /api/chat', fields: ollamaChatFields },
-  { title: 'Ollama: generate', route: 'POST /api/generate', fields: ollamaGenerateFields },
   { title: 'Ollama: `options` of chat and generate', route: 'POST /api/chat', fields: nestedOptionFields },
-  { title: 'Ollama: embed', route: 'POST /api/embed', fields: embedFields },
-  { title: 'Ollama: embeddings', route: 'POST /api/embeddings', fields: ollamaEmbeddingsFields },
-  { title: 'Ollama: show a model', route: 'POST /api/show', fields: showFields },
-  { title: 'Ollama: pull a model', route: 'POST /api/pull', fields: pullFields },
-  { title: 'Ollama: delete a model', route: 'DELETE /api/delete', fields: deleteFields },
-  { title: 'Reranking', route: 'POST /v1/rerank', fields: rerankFields },
-  { title: 'LLaMA-Factory: scores', route: 'POST /v1/score/evaluation', fields: scoreFields },
-  { title: 'tabbyAPI: load a model', route: 'POST /v1/model/load', fields: modelLoadFields },
-  { title: 'tabbyAPI: load a model that embeds', route: 'POST /v1/model/embedding/load', fields: embeddingLoadFields },
-  { title: 'tabbyAPI: download a model', route: 'POST /v1/download', fields: downloadFields },
-  { title: 'tabbyAPI: load LoRA adapters', route: 'POST /v1/lora/load', fields: loraLoadFields },
-  { title: 'tabbyAPI: unload the LoRA adapters', route: 'POST /v1/lora/unload', fields: loraUnloadFields },
-  { title: 'tabbyAPI: encode tokens', route: 'POST /v1/token/encode', fields: tokenEncodeFields },
-  { title: 'tabbyAPI: decode tokens', route: 'POST /v1/token/decode', fields: tokenDecodeFields },
-  { title: 'tabbyAPI: switch the sampler overrides', route: 'POST /v1/sampling/override/switch', fields: presetSwitchFields },
-  { title: 'tabbyAPI: switch the chat template', route: 'POST /v1/template/switch', fields: templateSwitchFields },
-  { title: 'tabbyAPI: unload the chat template', route: 'POST /v1/template/unload', fields: templateUnloadFields },
-  { title: 'Unsloth: load a model', route: 'POST /api/inference/load', fields: loadFields },
-  { title: 'Unsloth: find a model', route: 'POST /api/inference/validate', fields: validateFields },
-  { title: 'Unsloth: unload a model', route: 'POST /api/inference/unload', fields: unloadFields },
-  { title: 'Take a server of a remote model out of use', route: 'POST /api/inference/replicas/drain', fields: drainFields },
-  { title: 'Use a server again', route: 'POST /api/inference/replicas/undrain', fields: drainFields },
-  {
-    title: 'Unsloth: generate',
-    route: 'POST /api/inference/generate/stream',
-    fields: [...generateFields, ...cancelFields],
-  },
-  { title: 'Unsloth: speech', route: 'POST /v1/audio/generate', fields: [...speechFields, ...cancelFields] },
-  { title: 'llama-server: tokenize', route: 'POST /tokenize', fields: tokenizeFields },
-  { title: 'llama-server: detokenize', route: 'POST /detokenize', fields: detokenizeFields },
 ]
 
 const introduction = `# Protocols
 
-Every request field that Dragoman knows, and what it does with it. The server reads the same tables.
+Every request field that Dragoman knows, and what it does with it. The server reads the same tables. A running server describes its routes, with types,
+examples and replies, at \`/docs\` for people and at \`/openapi.json\` (OpenAPI 3.1) for programs.
 
 - **used**: it changes the reply, or how it can be cancelled, or is passed on to a server that generates it.
 - **informational**: accepted; no generated token depends on it.

@@ -3,7 +3,7 @@ import { looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
 import { nonEmptyText } from '../wire/wire-types.ts'
 
-const schema = looseObject({ model: nonEmptyText })
+export const modelNameSchema = looseObject({ model: nonEmptyText })
 
 /** The fields of llama-server's `POST /models/load` and `/models/unload`. */
 export const modelNameFields: readonly Field[] = [
@@ -13,6 +13,6 @@ const fieldIndex = indexFields(modelNameFields)
 
 /** The model to load or unload. */
 export function readModelName(body: unknown): { readonly name: string; readonly ignored: readonly string[] } {
-  const wire = validate(schema, body, fieldIndex)
+  const wire = validate(modelNameSchema, body, fieldIndex)
   return { name: wire.model, ignored: checkFields(fieldIndex, wire) }
 }

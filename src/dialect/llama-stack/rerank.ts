@@ -13,7 +13,7 @@ const maxItems = 2048
 // One object: clients leave the type out.
 const partObject = looseObject({ type: text, text: nonEmptyText.nullish(), image_url: openObject({}).nullish() })
 const part = z.union([nonEmptyText, partObject])
-const rerankSchema = looseObject({
+export const rerankSchema = looseObject({
   model: nonEmptyText,
   query: part,
   items: list(part, {

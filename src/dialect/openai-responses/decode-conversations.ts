@@ -10,11 +10,11 @@ export function createConversationId(): string {
   return `conv_${randomHex()}`
 }
 
-const newConversation = looseObject({ metadata, items: itemList.nullish() })
+export const newConversationSchema = looseObject({ metadata, items: itemList.nullish() })
 
 /** What a new conversation begins with. Throws `invalid-request`. */
 export function decodeNewConversation(body: unknown): { readonly metadata: Metadata; readonly items: readonly StoredItem[] } {
-  const wire = validate(newConversation, body ?? {})
+  const wire = validate(newConversationSchema, body ?? {})
   return { metadata: wire.metadata ?? {}, items: storeItems(wire.items ?? []) }
 }
 

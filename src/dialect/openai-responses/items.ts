@@ -14,11 +14,11 @@ export const itemList = list(wireItem, {
   error: 'an array of items',
   max: { count: maxItems, error: `at most ${maxItems} items` },
 })
-const itemsBody = looseObject({ items: itemList })
+export const itemsSchema = looseObject({ items: itemList })
 
 /** Items that are added to a conversation, each with an id. Throws `invalid-request`. */
 export function decodeNewItems(body: unknown): readonly StoredItem[] {
-  return storeItems(validate(itemsBody, body).items)
+  return storeItems(validate(itemsSchema, body).items)
 }
 
 /** Throws for what only a response can have. */

@@ -3,7 +3,7 @@ import { digits } from '../openai/lists.ts'
 import { looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
 
-const retrieveSchema = looseObject({
+export const retrieveSchema = looseObject({
   stream: z.enum(['true', 'false']).optional(),
   starting_after: digits('a sequence number').optional(),
 })

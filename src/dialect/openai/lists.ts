@@ -22,8 +22,8 @@ const pageShape = {
     .optional(),
   order: z.enum(['asc', 'desc']).optional(),
 }
-const pageSchema = looseObject(pageShape)
-const listSchema = looseObject({ ...pageShape, model: z.string().optional() })
+export const pageSchema = looseObject(pageShape)
+export const listSchema = looseObject({ ...pageShape, model: z.string().optional() })
 
 /** The page of a list that a query asks for; by default the first 20. Throws `invalid-request`. */
 export function readPageQuery(query: unknown, defaultOrder: DefaultOrder): PageRequest {
@@ -70,11 +70,11 @@ export const metadata = dictionary(metadataKey, metadataValue, {
   max: { count: maxMetadata, error: `at most ${maxMetadata} entries` },
 }).nullish()
 
-const metadataBody = looseObject({ metadata })
+export const metadataSchema = looseObject({ metadata })
 
 /** The metadata that replaces what there was; null is none. Throws `invalid-request`. */
 export function decodeMetadata(body: unknown): Metadata {
-  return validate(metadataBody, body).metadata ?? {}
+  return validate(metadataSchema, body).metadata ?? {}
 }
 
 /** OpenAI's page of a list. */

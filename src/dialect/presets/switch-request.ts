@@ -9,8 +9,8 @@ import { presetSwitchFields } from './fields.ts'
 import { readPreset } from './read-preset.ts'
 
 const override = z.strictObject({ override: z.unknown(), force: flag, additive: flag })
-const switchSchema = looseObject({ preset: text, overrides: dictionary(z.string(), override).nullish() })
-const unloadSchema = looseObject({})
+export const presetSwitchSchema = looseObject({ preset: text, overrides: dictionary(z.string(), override).nullish() })
+export const presetUnloadSchema = looseObject({})
 const fieldIndex = indexFields(presetSwitchFields)
 
 /** The request of `POST /v1/sampling/override/switch`: the name of a preset, or overrides. */
@@ -18,7 +18,7 @@ type PresetChoice = { readonly ignored: readonly string[] } & ({ readonly name: 
 
 /** Throws `invalid-request` or `unsupported-field` with `param`. */
 export function decodePresetSwitch(body: unknown): PresetChoice {
-  const { preset: name, overrides, ...rest } = validate(switchSchema, body, fieldIndex)
+  const { preset: name, overrides, ...rest } = validate(presetSwitchSchema, body, fieldIndex)
   const ignored = checkFields(fieldIndex, rest)
   const hasName = typeof name === 'string'
   const hasOverrides = overrides !== undefined && overrides !== null
@@ -30,7 +30,7 @@ export function decodePresetSwitch(body: unknown): PresetChoice {
 
 /** `POST /v1/sampling/override/unload`: the body is optional, and its fields are ignored. */
 export function decodePresetUnload(body: unknown): Pick<PresetChoice, 'ignored'> {
-  return { ignored: checkFields(new Map(), validate(unloadSchema, body ?? {})) }
+  return { ignored: checkFields(new Map(), validate(presetUnloadSchema, body ?? {})) }
 }
 
 /** The configured presets and the one in use, in tabbyAPI's form; an unnamed preset has overrides only. */

@@ -33,14 +33,14 @@ const tooMany = { count: maxTexts, error: `at most ${maxTexts} texts` }
 const none = { error: 'at least one text' }
 const documentObject = looseObject({ text: nonEmptyText })
 const wireDocument = z.union([nonEmptyText, documentObject])
-const rerankSchema = looseObject({
+export const rerankSchema = looseObject({
   model: nonEmptyText,
   query: nonEmptyText,
   documents: list(wireDocument, { error: 'an array of texts', max: tooMany }).min(1, none),
   top_n: integerFrom(1),
   return_documents: flag,
 })
-const scoreSchema = looseObject({
+export const scoreSchema = looseObject({
   model: nonEmptyText,
   messages: list(nonEmptyText, { error: 'an array of texts', max: tooMany }).min(1, none),
   max_length: integerFrom(1),

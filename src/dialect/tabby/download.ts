@@ -16,7 +16,7 @@ const patterns = () =>
     max: { count: 100, error: 'an array of at most 100 patterns' },
   }).nullish()
 const weekSeconds = 7 * 24 * 60 * 60
-const schema = form({
+export const downloadSchema = form({
   repo_id: nonEmptyText,
   revision: nonEmptyText.nullish(),
   token: text,
@@ -36,7 +36,7 @@ type DecodedDownload = {
 
 /** tabbyAPI's `POST /v1/download`. Throws `invalid-request` or `unsupported-field` with `param`. */
 export function decodeDownload(body: unknown): DecodedDownload {
-  const wire = validate(schema, body, index)
+  const wire = validate(downloadSchema, body, index)
   const { repo_id: repository, revision, token, timeout } = wire
   if (!repositoryName.test(repository)) throw malformed('repo_id', 'OWNER/REPO', repository)
   if (typeof revision === 'string' && !revisionName.test(revision)) {

@@ -22,7 +22,7 @@ const draftForm = form({
   draft_rope_alpha: numberOrAuto,
 }).nullish()
 
-const schema = form({
+export const modelLoadSchema = form({
   model_name: nonEmptyText.nullish(),
   name: nonEmptyText.nullish(),
   max_seq_len: integerFrom(-1),
@@ -37,7 +37,7 @@ const schema = form({
   no_flash_attention: flag,
   skip_queue: flag,
 })
-const embeddingSchema = form({ embedding_model_name: nonEmptyText.nullish(), name: nonEmptyText.nullish() })
+export const embeddingLoadSchema = form({ embedding_model_name: nonEmptyText.nullish(), name: nonEmptyText.nullish() })
 const index = indexFields(modelLoadFields)
 const embeddingIndex = indexFields(embeddingLoadFields)
 
@@ -46,7 +46,7 @@ type DecodedLoad = { readonly request: LoadRequest; readonly template: string | 
 
 /** tabbyAPI's `POST /v1/model/load`. Throws `invalid-request` or `unsupported-field` with `param`. */
 export function decodeModelLoad(body: unknown): DecodedLoad {
-  const wire = validate(schema, body, index)
+  const wire = validate(modelLoadSchema, body, index)
   const name = pickSpelling(wire, ['model_name', 'name'])
   if (name === undefined) throw missing('model_name')
   const { draft_model: _, draft: __, ...rest } = wire
@@ -67,7 +67,7 @@ export function decodeModelLoad(body: unknown): DecodedLoad {
 
 /** tabbyAPI's `POST /v1/model/embedding/load`. */
 export function decodeEmbeddingLoad(body: unknown): Omit<DecodedLoad, 'template'> {
-  const wire = validate(embeddingSchema, body, embeddingIndex)
+  const wire = validate(embeddingLoadSchema, body, embeddingIndex)
   const name = pickSpelling(wire, ['embedding_model_name', 'name'])
   if (name === undefined) throw missing('embedding_model_name')
   const request = { name, settings: {}, reloads: false, endsRequests: false, waits: true, isBeside: true } as const
@@ -129,7 +129,7 @@ export function createLoadFrames({ hasDraft }: { readonly hasDraft: boolean }) {
 }
 
 function readSettings(
-  { max_seq_len, max_batch_size, chunk_size, cache_mode, no_flash_attention }: z.output<typeof schema>,
+  { max_seq_len, max_batch_size, chunk_size, cache_mode, no_flash_attention }: z.output<typeof modelLoadSchema>,
   draft: string | null | undefined,
 ): LoadSettings {
   return {

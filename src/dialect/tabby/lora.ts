@@ -8,14 +8,14 @@ import { anyNumber, flag, nonEmptyText } from '../wire/wire-types.ts'
 import { loraLoadFields, loraUnloadFields } from './fields.ts'
 
 const maxAdapters = 64
-const schema = form({
+export const loraLoadSchema = form({
   loras: list(form({ name: nonEmptyText, scaling: anyNumber }), {
     error: 'an array of objects with a name',
     max: { count: maxAdapters, error: `an array of at most ${maxAdapters} objects` },
   }).min(1, { error: 'at least one adapter' }),
   skip_queue: flag,
 })
-const unloadSchema = form({ skip_queue: flag })
+export const loraUnloadSchema = form({ skip_queue: flag })
 const index = indexFields(loraLoadFields)
 const unloadIndex = indexFields(loraUnloadFields)
 
@@ -27,7 +27,7 @@ type DecodedAdapters = {
 
 /** tabbyAPI's `POST /v1/lora/load`. Throws `invalid-request` with `param`. */
 export function decodeLoraLoad(body: unknown): DecodedAdapters {
-  const { loras, skip_queue, ...rest } = validate(schema, body, index)
+  const { loras, skip_queue, ...rest } = validate(loraLoadSchema, body, index)
   return {
     adapters: loras.map(({ name, scaling }) => ({ name, scale: scaling ?? 1 })),
     endsRequests: skip_queue === true,
@@ -37,7 +37,7 @@ export function decodeLoraLoad(body: unknown): DecodedAdapters {
 
 /** tabbyAPI's `POST /v1/lora/unload`, which unloads all. */
 export function decodeLoraUnload(body: unknown): DecodedAdapters {
-  const { skip_queue, ...rest } = validate(unloadSchema, body, unloadIndex)
+  const { skip_queue, ...rest } = validate(loraUnloadSchema, body, unloadIndex)
   return { adapters: [], endsRequests: skip_queue === true, ignored: checkFields(unloadIndex, rest) }
 }
 

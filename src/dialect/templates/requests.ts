@@ -7,8 +7,12 @@ import { nonEmptyText } from '../wire/wire-types.ts'
 import { templateSwitchFields, templateUnloadFields } from './fields.ts'
 
 const model = nonEmptyText.nullish()
-const switchSchema = looseObject({ model, prompt_template_name: nonEmptyText.nullish(), name: nonEmptyText.nullish() })
-const unloadSchema = looseObject({ model })
+export const templateSwitchSchema = looseObject({
+  model,
+  prompt_template_name: nonEmptyText.nullish(),
+  name: nonEmptyText.nullish(),
+})
+export const templateUnloadSchema = looseObject({ model })
 const switchIndex = indexFields(templateSwitchFields)
 const unloadIndex = indexFields(templateUnloadFields)
 
@@ -17,7 +21,7 @@ type TemplateCall = { readonly model: string | undefined; readonly ignored: read
 
 /** tabbyAPI's `POST /v1/template/switch`. */
 export function decodeTemplateSwitch(body: unknown): TemplateCall & { readonly template: string } {
-  const wire = validate(switchSchema, body, switchIndex)
+  const wire = validate(templateSwitchSchema, body, switchIndex)
   const template = pickSpelling(wire, ['prompt_template_name', 'name'])
   if (template === undefined) {
     const message = 'prompt_template_name is missing: expected the name of a template'
@@ -28,7 +32,7 @@ export function decodeTemplateSwitch(body: unknown): TemplateCall & { readonly t
 
 /** tabbyAPI's `POST /v1/template/unload`; an optional body names the model. */
 export function decodeTemplateUnload(body: unknown): TemplateCall {
-  const wire = validate(unloadSchema, body ?? {}, unloadIndex)
+  const wire = validate(templateUnloadSchema, body ?? {}, unloadIndex)
   return { model: wire.model ?? undefined, ignored: checkFields(unloadIndex, wire) }
 }
 

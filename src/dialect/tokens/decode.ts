@@ -31,15 +31,15 @@ const tokens = tokenIdList({ count: maxTokens, error: `at most ${maxTokens} toke
 const model = nonEmptyText.nullish()
 const tabbyFlags = { add_bos_token: flag, encode_special_tokens: flag, decode_special_tokens: flag }
 
-const encodeSchema = looseObject({
+export const tokenEncodeSchema = looseObject({
   model,
   text: z.union([z.string(), list(z.unknown(), { error: 'an array of messages' })]),
   template_vars: jsonObject.nullish(),
   chat_template_kwargs: jsonObject.nullish(),
   ...tabbyFlags,
 })
-const decodeSchema = looseObject({ model, tokens, ...tabbyFlags })
-const tokenizeSchema = looseObject({
+export const tokenDecodeSchema = looseObject({ model, tokens, ...tabbyFlags })
+export const tokenizeSchema = looseObject({
   model,
   content: z.string().nullish(),
   prompt: z.string().nullish(),
@@ -47,11 +47,11 @@ const tokenizeSchema = looseObject({
   add_special_tokens: flag,
   parse_special: flag,
 })
-const detokenizeSchema = looseObject({ model, tokens })
+export const detokenizeSchema = looseObject({ model, tokens })
 
 /** tabbyAPI's `POST /v1/token/encode`. */
 export function decodeTokenEncode(body: unknown, readChat: ReadChat): TokenCall<TokenizeRequest> {
-  const { wire, ignored } = read(encodeSchema, tokenEncodeFields, body)
+  const { wire, ignored } = read(tokenEncodeSchema, tokenEncodeFields, body)
   const source =
     typeof wire.text === 'string' ? plainText(wire.text, namesOf(tabbyNames, wire)) : decodeConversation(wire, readChat)
   const flags = { addBos: wire.add_bos_token ?? true, parseSpecial: wire.encode_special_tokens ?? true }
@@ -65,7 +65,7 @@ export function decodeTokenEncode(body: unknown, readChat: ReadChat): TokenCall<
 
 /** tabbyAPI's `POST /v1/token/decode`. */
 export function decodeTokenDecode(body: unknown): TokenCall<DetokenizeRequest> {
-  const { wire, ignored } = read(decodeSchema, tokenDecodeFields, body)
+  const { wire, ignored } = read(tokenDecodeSchema, tokenDecodeFields, body)
   const special = wire.decode_special_tokens ?? true
   return { request: { tokens: wire.tokens, special }, model: wire.model ?? undefined, ignored, nameOf: namesOf(tabbyNames, wire) }
 }
@@ -108,7 +108,7 @@ function plainText(text: string, nameOf: NameOf): Source {
 
 /** Decodes messages as those of a chat, whose field has another name here. */
 function decodeConversation(
-  { text, template_vars, chat_template_kwargs }: z.output<typeof encodeSchema>,
+  { text, template_vars, chat_template_kwargs }: z.output<typeof tokenEncodeSchema>,
   readChat: ReadChat,
 ): Source {
   const chat = { model: 'any', messages: text, template_vars, chat_template_kwargs, add_generation_prompt: false }

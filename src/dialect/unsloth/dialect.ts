@@ -12,7 +12,7 @@ import { generateFields } from './fields.ts'
 import { encodeUnslothError } from './replies.ts'
 
 const message = looseObject({ role: z.enum(['system', 'user', 'assistant']), content: z.string() })
-const schema = looseObject({
+export const generateSchema = looseObject({
   model: nonEmptyText,
   messages: list(message, { error: 'an array of messages' }).min(1, { error: 'at least one message' }),
   system_prompt: text,
@@ -26,12 +26,12 @@ const schema = looseObject({
 })
 const fieldIndex = indexFields([...generateFields, ...cancelFields])
 
-type Wire = z.output<typeof schema>
+type Wire = z.output<typeof generateSchema>
 
 /** Unsloth's legacy `POST /api/inference/generate/stream`; `model` is an extension, which the route fills where it is absent. */
 export const unslothGenerate: Dialect = {
   decode({ body }, { id }) {
-    const wire = validate(schema, body, fieldIndex)
+    const wire = validate(generateSchema, body, fieldIndex)
     return {
       requests: [toRequest(wire, id)],
       stream: true,

@@ -14,7 +14,7 @@ const id = 'a string of 1 to 128 characters'
 const loadRequestId = z.string({ error: id }).min(1, { error: id }).max(128, { error: id }).nullish()
 const wanted = { model_path: nonEmptyText, hf_token: text, gguf_variant: nonEmptyText.nullish() }
 
-const loadSchema = form({
+export const loadSchema = form({
   ...wanted,
   load_request_id: loadRequestId,
   max_seq_length: integerBetween(0, maxContext).nullish(),
@@ -29,8 +29,12 @@ const loadSchema = form({
   is_lora: flag,
   load_in_4bit: flag,
 })
-const validateSchema = form(wanted)
-const unloadSchema = form({ model_path: nonEmptyText.nullish(), load_request_id: loadRequestId, force_cancel_active: flag })
+export const validateSchema = form(wanted)
+export const unloadSchema = form({
+  model_path: nonEmptyText.nullish(),
+  load_request_id: loadRequestId,
+  force_cancel_active: flag,
+})
 
 type Decoded<T> = { readonly request: T; readonly ignored: readonly string[] }
 type WireWanted = Pick<z.output<typeof validateSchema>, keyof typeof wanted>

@@ -9,7 +9,7 @@ import { speechFields } from './fields.ts'
 
 const textPart = looseObject({ type: z.literal('text'), text: z.string() })
 const message = looseObject({ role: z.string(), content: z.union([z.string(), z.array(textPart)]) })
-const schema = looseObject({
+export const speechSchema = looseObject({
   model: z.string().nullish(),
   messages: list(message, { error: 'an array of messages' }),
   voice: z.string().nullish(),
@@ -25,7 +25,7 @@ const maxQuotedChars = 100
 
 /** `POST /v1/audio/generate`: speech of the last user message, as the fields of OpenAI's route. */
 export function decodeSpeech(body: unknown) {
-  const wire = validate(schema, body)
+  const wire = validate(speechSchema, body)
   const last = wire.messages.findLast(({ role }) => role === 'user')
   const text = typeof last?.content === 'string' ? last.content : last?.content.map((part) => part.text).join('')
   if (text === undefined || text === '') {

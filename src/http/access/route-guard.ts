@@ -2,14 +2,14 @@ import type { FastifyContextConfig, FastifyInstance } from 'fastify'
 import { AppError } from '../../contract/errors.ts'
 
 /** The methods of a path that are served. */
-export type ServedRoute = { readonly path: string; readonly methods: readonly string[] }
-
-type Route = {
-  readonly methods: Set<string>
-  readonly refused: Set<string>
-  /** How its errors are encoded. */
-  readonly encoding: Pick<FastifyContextConfig, 'encodeError' | 'encodeErrorOf'>
+export type ServedRoute = {
+  readonly path: string
+  readonly methods: readonly string[]
+  configOf(method: string): FastifyContextConfig
 }
+
+/** What each method of a path is registered with. */
+type Route = Map<string, FastifyContextConfig>
 
 /**
  * Throws for routes without a scope. Call `refuseOtherMethods` after all routes are added: it adds a 405 reply for the other methods
@@ -21,21 +21,19 @@ export function watchRoutes(app: FastifyInstance): { refuseOtherMethods(): void;
   app.addHook('onRoute', ({ method, url, config }) => {
     if (config?.scope === undefined) throw new Error(`the route ${method} ${url} declares no scope`)
     if (isComplete) return
-    const known = routes.get(url) ?? { methods: new Set(), refused: new Set(), encoding: encodingOf(config) }
-    for (const name of [method].flat()) {
-      known.methods.add(name)
-      if (config.isRefusal === true) known.refused.add(name)
-    }
+    const known: Route = routes.get(url) ?? new Map()
+    for (const name of [method].flat()) known.set(name, config)
     routes.set(url, known)
   })
   const refuseOtherMethods = () => {
     isComplete = true
-    for (const [url, { methods, refused, encoding }] of routes) {
-      const allowed = servedMethods({ methods, refused }).join(', ')
+    for (const [url, methods] of routes) {
+      const allowed = servedMethods(methods).join(', ')
+      const [first = {}] = methods.values()
       app.route({
         method: app.supportedMethods.filter((method) => !methods.has(method)),
         url,
-        config: { scope: 'public', ...encoding },
+        config: { scope: 'public', ...encodingOf(first) },
         onRequest: (request, reply) => {
           reply.header('allow', allowed)
           throw new AppError('method-not-allowed', `${request.method} is not allowed here; allowed: ${allowed}`)
@@ -44,13 +42,19 @@ export function watchRoutes(app: FastifyInstance): { refuseOtherMethods(): void;
       })
     }
   }
-  return { refuseOtherMethods, routes: () => [...routes].map(([path, route]) => ({ path, methods: servedMethods(route) })) }
+  const served = () =>
+    [...routes].map(([path, route]) => ({
+      path,
+      methods: servedMethods(route),
+      configOf: (method: string) => route.get(method) ?? {},
+    }))
+  return { refuseOtherMethods, routes: served }
 }
 
-function servedMethods({ methods, refused }: Pick<Route, 'methods' | 'refused'>): readonly string[] {
-  return [...methods].filter((name) => !refused.has(name))
+function servedMethods(route: Route): readonly string[] {
+  return [...route].filter(([, config]) => config.isRefusal !== true).map(([name]) => name)
 }
 
-function encodingOf({ encodeError, encodeErrorOf }: FastifyContextConfig): Route['encoding'] {
+function encodingOf({ encodeError, encodeErrorOf }: FastifyContextConfig): FastifyContextConfig {
   return { ...(encodeError !== undefined && { encodeError }), ...(encodeErrorOf !== undefined && { encodeErrorOf }) }
 }

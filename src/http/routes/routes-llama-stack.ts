@@ -64,7 +64,7 @@ function describeProvider(model: ModelSummary) {
 }
 
 /** OpenAI's routes with both of their prefixes. */
-function withSecond({ path, methods }: ServedRoute): readonly ServedRoute[] {
-  const second = withSecondPrefix(path)
-  return [{ path, methods }, ...(second === undefined ? [] : [{ path: second, methods }])]
+function withSecond(route: ServedRoute): readonly ServedRoute[] {
+  const second = withSecondPrefix(route.path)
+  return [route, ...(second === undefined ? [] : [{ ...route, path: second }])]
 }

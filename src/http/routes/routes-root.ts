@@ -9,6 +9,7 @@ export function addRootRoutes(app: FastifyInstance, { version, basePath = '' }: 
     ['/v1/models', 'the models'],
     ['/ready', 'their states'],
     ['/health', 'whether the server runs'],
+    ['/docs', 'every route, with its fields and an example'],
   ] as const
   const text = [title, '', ...places.map(([path, what]) => `${(basePath + path).padEnd(basePath.length + 12)}${what}`), ''].join(
     '\n',

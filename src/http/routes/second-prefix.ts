@@ -55,6 +55,14 @@ export function withoutSecondPrefix(url: string): string {
   return rerank === null ? (prefixed.exec(url)?.[1] ?? url) : `/v1/rerank${rerank[1] ?? ''}`
 }
 
+/** The other paths that mean the route of this one. */
+export function otherPathsOf(path: string): readonly string[] {
+  const rest = path.replace(/^\/v1(?=\/)/, '')
+  const reranking = path === '/v1/rerank' ? ['/rerank', '/reranking', '/v1/reranking'] : []
+  const below = [rest, `${prefix}${path}`, `${mount}${rest}`, `/api/v0${rest}`, `/v1${path.slice(mount.length)}`, ...reranking]
+  return [...new Set(below)].filter((other) => other !== path && withoutSecondPrefix(other) === path)
+}
+
 /** Whether a URL has OpenAI's second prefix: then the reply has OpenAI's form, whatever the client. */
 export function hasSecondPrefix(url: string): boolean {
   return prefixed.test(url)

@@ -1,0 +1,151 @@
+import { completionFields, infillFields } from '../../dialect/llama-server/fields.ts'
+import { modelNameFields, modelNameSchema } from '../../dialect/llama-server/model-name.ts'
+import { completionSchema, infillSchema } from '../../dialect/llama-server/schema.ts'
+import { nestedConstraintFields } from '../../dialect/openai/common-fields.ts'
+import { embeddingRequestSchema } from '../../dialect/openai-embeddings/embeddings.ts'
+import { embeddingFields } from '../../dialect/openai-embeddings/fields.ts'
+import { detokenizeSchema, tokenizeSchema } from '../../dialect/tokens/decode.ts'
+import { detokenizeFields, tokenizeFields } from '../../dialect/tokens/fields.ts'
+import type { Field } from '../../dialect/wire/field-table.ts'
+import { chatBody, messages } from './chapter-openai.ts'
+import { type Body, type Chapter, sse } from './operation.ts'
+import { inputTokens } from './replies-openai.ts'
+import { anyObject, either, flag, is, list, named, number, numbers, object, text } from './shapes.ts'
+
+const filledIn = ['model']
+const generating = (name: string, schema: Body['schema'], fields: readonly Field[]): Body => ({
+  name,
+  schema,
+  fields: [...fields, ...nestedConstraintFields],
+  filledIn,
+})
+const logprob = { id: number, token: text, bytes: numbers, logprob: number }
+/** With `response_fields`, only these fields. */
+const completion = named(
+  'LlamaCompletion',
+  object({
+    index: number,
+    content: text,
+    tokens: numbers,
+    id_slot: number,
+    stop: flag,
+    model: text,
+    tokens_predicted: number,
+    tokens_evaluated: number,
+    generation_settings: anyObject,
+    prompt: either([text, list(anyObject), numbers]),
+    has_new_line: flag,
+    truncated: flag,
+    stop_type: text,
+    stopping_word: text,
+    tokens_cached: number,
+    timings: object({
+      cache_n: number,
+      prompt_n: number,
+      prompt_ms: number,
+      prompt_per_token_ms: number,
+      prompt_per_second: number,
+      predicted_n: number,
+      predicted_ms: number,
+      predicted_per_token_ms: number,
+      predicted_per_second: number,
+    }),
+    completion_probabilities: list(object({ ...logprob, top_logprobs: list(object(logprob)) })),
+  }).partial(),
+)
+const completions = either([completion, list(completion)])
+const vectors = list(object({ index: number, embedding: list(numbers) }))
+const { input: _, ...others } = embeddingRequestSchema.shape
+const { input } = embeddingRequestSchema.shape
+const embeddingBody: Body = {
+  name: 'LlamaEmbeddingRequest',
+  schema: object({ ...others, input: input.optional(), content: input.optional() }),
+  fields: [...embeddingFields, { name: 'content', treatment: 'used', note: 'another name of `input`' }],
+  filledIn,
+}
+const modelName: Body = { name: 'ModelName', schema: modelNameSchema, fields: modelNameFields }
+const success = object({ success: is(true) })
+const example = { model: 'MODEL' }
+
+export const llamaServer: Chapter = {
+  tag: 'llama-server',
+  about: 'Its own routes; those that it shares with OpenAI are under OpenAI',
+  operations: {
+    'POST /completion': {
+      title: 'llama-server: completion',
+      also: ['/completions'],
+      body: generating('LlamaCompletionRequest', completionSchema, completionFields),
+      reply: completions,
+      stream: sse(completion),
+      example: { prompt: 'Once upon a time', n_predict: 20 },
+    },
+    'POST /infill': {
+      title: 'llama-server: infill',
+      body: generating('LlamaInfillRequest', infillSchema, infillFields),
+      reply: completions,
+      stream: sse(completion),
+      example: { input_prefix: 'def add(a, b):\n    return ', input_suffix: '\n', n_predict: 20 },
+    },
+    'POST /embedding': {
+      title: 'llama-server: embedding',
+      also: ['/embeddings'],
+      body: embeddingBody,
+      reply: vectors,
+      example: { content: 'Good morning.' },
+    },
+    'POST /tokenize': {
+      title: 'llama-server: tokenize',
+      also: ['/v1/tokenize'],
+      body: { name: 'TokenizeRequest', schema: tokenizeSchema, fields: tokenizeFields },
+      reply: object({
+        tokens: numbers,
+        count: number.optional(),
+        max_model_len: number.nullable().optional(),
+        token_strs: list(text).nullable().optional(),
+      }),
+      example: { content: 'Good morning.' },
+    },
+    'POST /detokenize': {
+      title: 'llama-server: detokenize',
+      body: { name: 'DetokenizeRequest', schema: detokenizeSchema, fields: detokenizeFields },
+      reply: object({ content: text }),
+      example: { tokens: [71, 111] },
+    },
+    'POST /apply-template': {
+      title: 'The prompt that the chat template makes of a conversation',
+      body: chatBody,
+      reply: object({ prompt: text }),
+      example: { messages },
+    },
+    'POST /v1/chat/completions/input_tokens': {
+      title: 'Count the tokens of a conversation',
+      body: chatBody,
+      reply: inputTokens,
+      example: { messages },
+    },
+    'POST /models/load': {
+      title: 'llama-server: load and unload',
+      body: modelName,
+      reply: success,
+      example,
+    },
+    'POST /models/unload': { title: 'Unload a model', body: modelName, reply: success, example },
+    'GET /props': {
+      title: 'The properties of a model',
+      query: object({ model: text.optional() }),
+      reply: object({
+        default_generation_settings: object({ n_ctx: number.nullable(), params: anyObject.optional() }),
+        total_slots: number,
+        model_alias: text,
+        chat_template: text,
+        modalities: object({ vision: flag, audio: flag, video: flag }).optional(),
+        build_info: text,
+      }),
+    },
+    'GET /slots': {
+      title: 'The slots of a model',
+      query: object({ model: text.optional() }),
+      reply: list(object({ id: number, n_ctx: number, speculative: flag, is_processing: flag })),
+    },
+  },
+}

@@ -1,0 +1,222 @@
+import { z } from 'zod'
+import { nestedConstraintFields } from '../../dialect/openai/common-fields.ts'
+import { listSchema, metadataSchema, pageSchema } from '../../dialect/openai/lists.ts'
+import { chatFields } from '../../dialect/openai-chat/fields.ts'
+import { chatRequestSchema } from '../../dialect/openai-chat/schema.ts'
+import { completionFields } from '../../dialect/openai-completions/fields.ts'
+import { completionRequestSchema } from '../../dialect/openai-completions/schema.ts'
+import { embeddingRequestSchema } from '../../dialect/openai-embeddings/embeddings.ts'
+import { embeddingFields } from '../../dialect/openai-embeddings/fields.ts'
+import { newConversationSchema } from '../../dialect/openai-responses/decode-conversations.ts'
+import { compactFields, inputTokensFields, nestedResponseFields, responseFields } from '../../dialect/openai-responses/fields.ts'
+import { itemsSchema } from '../../dialect/openai-responses/items.ts'
+import { retrieveSchema } from '../../dialect/openai-responses/queries.ts'
+import { responseSchema } from '../../dialect/openai-responses/schema.ts'
+import { rerankFields, scoreFields } from '../../dialect/scoring/fields.ts'
+import { rerankSchema, scoreSchema } from '../../dialect/scoring/scoring.ts'
+import { cancelShape } from '../../dialect/wire/cancel-keys.ts'
+import { type Body, type Chapter, sse } from './operation.ts'
+import * as anthropic from './replies-anthropic.ts'
+import * as stack from './replies-llama-stack.ts'
+import * as reply from './replies-openai.ts'
+import { named } from './shapes.ts'
+
+const filledIn = ['model']
+export const messages = [{ role: 'user', content: 'Good morning.' }]
+
+export const chatBody: Body = {
+  name: 'ChatCompletionRequest',
+  schema: chatRequestSchema,
+  fields: [...chatFields, ...nestedConstraintFields],
+  filledIn,
+}
+const responseBody: Body = {
+  name: 'ResponseRequest',
+  schema: responseSchema,
+  fields: [...responseFields, ...nestedResponseFields],
+  filledIn,
+}
+/** Of a body that may have a part of a response's fields. */
+const narrow = (name: string, fields: Body['fields'] = []): Body => {
+  const known = new Set(fields.map((field) => field.name))
+  const shape = Object.fromEntries(Object.entries(responseSchema.shape).filter(([field]) => known.has(field)))
+  return { name, schema: z.looseObject(shape), fields, filledIn }
+}
+const metadataBody: Body = { name: 'MetadataRequest', schema: metadataSchema }
+const itemsBody: Body = { name: 'ItemsRequest', schema: itemsSchema }
+const item = { type: 'message', role: 'user', content: 'Good morning.' }
+
+/** What another server reads: of its fields only the model is known here. */
+const passedOn = (name: string, fields: readonly string[]): Body => {
+  const shape = Object.fromEntries(fields.map((field) => [field, z.string().optional()]))
+  return { name, schema: z.looseObject({ model: z.string().min(1).nullish(), ...shape, ...cancelShape }) }
+}
+const soundForm = z.looseObject({ file: z.file(), model: z.string().min(1).optional() })
+const transcript = named('Transcript', z.looseObject({}))
+const purpose = z.enum(['user_data', 'vision'])
+const digits = z.string().regex(/^[1-9]\d{0,3}$/)
+
+export const openai: Chapter = {
+  tag: 'OpenAI',
+  about: 'Chat completions, completions, embeddings, Responses, conversations, files, sound and pictures',
+  operations: {
+    'POST /v1/chat/completions': {
+      title: 'OpenAI chat completions',
+      body: chatBody,
+      reply: reply.chatCompletion,
+      stream: sse(reply.chatChunk),
+      example: { messages },
+    },
+    'GET /v1/chat/completions': { title: 'List stored completions', query: listSchema, reply: reply.storedChats },
+    'GET /v1/chat/completions/{id}': { title: 'A stored completion', reply: reply.storedChat },
+    'POST /v1/chat/completions/{id}': {
+      title: 'Replace the metadata of a stored completion',
+      body: metadataBody,
+      reply: reply.storedChat,
+      example: { metadata: { topic: 'greetings' } },
+    },
+    'DELETE /v1/chat/completions/{id}': { title: 'Delete a stored completion', reply: reply.deletedChat },
+    'GET /v1/chat/completions/{id}/messages': {
+      title: 'The messages of a stored completion',
+      query: pageSchema,
+      reply: reply.storedMessages,
+    },
+    'POST /v1/completions': {
+      title: 'OpenAI completions',
+      body: {
+        name: 'CompletionRequest',
+        schema: completionRequestSchema,
+        fields: [...completionFields, ...nestedConstraintFields],
+        filledIn,
+      },
+      reply: reply.completion,
+      stream: sse(reply.completionChunk),
+      example: { prompt: 'Once upon a time', max_tokens: 20 },
+    },
+    'POST /v1/embeddings': {
+      title: 'OpenAI embeddings',
+      body: { name: 'EmbeddingRequest', schema: embeddingRequestSchema, fields: embeddingFields, filledIn },
+      reply: reply.embeddings,
+      example: { input: ['Good morning.', 'Good night.'] },
+    },
+    'POST /v1/responses': {
+      title: 'OpenAI Responses',
+      body: responseBody,
+      reply: reply.response,
+      stream: sse(reply.responseEvent),
+      example: { input: 'Good morning.' },
+    },
+    'GET /v1/responses': {
+      title: 'List stored responses; with `upgrade: websocket`, a socket for Responses',
+      query: listSchema,
+      reply: reply.responseList,
+    },
+    'GET /v1/responses/{id}': {
+      title: 'A stored response, or the stream of its events',
+      query: retrieveSchema,
+      reply: reply.response,
+      stream: sse(reply.responseEvent),
+    },
+    'DELETE /v1/responses/{id}': { title: 'Delete a stored response', reply: reply.deletedResponse },
+    'GET /v1/responses/{id}/input_items': {
+      title: 'The input of a stored response',
+      query: pageSchema,
+      reply: reply.itemList,
+    },
+    'POST /v1/responses/{id}/cancel': { title: 'Cancel a response that runs in the background', reply: reply.response },
+    'POST /v1/responses/input_tokens': {
+      title: 'OpenAI Responses: count tokens',
+      body: narrow('InputTokensRequest', inputTokensFields),
+      reply: reply.inputTokens,
+      example: { input: 'Good morning.' },
+    },
+    'POST /v1/responses/compact': {
+      title: 'OpenAI Responses: compact',
+      body: narrow('CompactRequest', compactFields),
+      reply: reply.compaction,
+      example: { input: 'Good morning.' },
+    },
+    'POST /v1/conversations': {
+      title: 'Create a conversation',
+      body: { name: 'ConversationRequest', schema: newConversationSchema, isOptional: true },
+      reply: reply.conversation,
+      example: { items: [item] },
+    },
+    'GET /v1/conversations/{id}': { title: 'A conversation', reply: reply.conversation },
+    'POST /v1/conversations/{id}': {
+      title: 'Replace the metadata of a conversation',
+      body: metadataBody,
+      reply: reply.conversation,
+      example: { metadata: { topic: 'greetings' } },
+    },
+    'DELETE /v1/conversations/{id}': { title: 'Delete a conversation', reply: reply.deletedConversation },
+    'POST /v1/conversations/{id}/items': {
+      title: 'Add items to a conversation',
+      body: itemsBody,
+      reply: reply.itemList,
+      example: { items: [item] },
+    },
+    'GET /v1/conversations/{id}/items': {
+      title: 'The items of a conversation',
+      query: pageSchema,
+      reply: reply.itemList,
+    },
+    'GET /v1/conversations/{id}/items/{itemId}': { title: 'An item of a conversation', reply: reply.responseItem },
+    'DELETE /v1/conversations/{id}/items/{itemId}': {
+      title: 'Delete an item of a conversation',
+      reply: reply.conversation,
+    },
+    'GET /v1/models': {
+      title: 'The models; in the form of Anthropic or llama-stack for their clients, by their headers',
+      reply: z.union([reply.modelList, anthropic.modelList, stack.modelList]),
+    },
+    'GET /v1/models/{id}': { title: 'A model', reply: z.union([reply.modelDetail, anthropic.model, stack.model]) },
+    'POST /v1/files': {
+      title: 'Upload a file; its forms are those of Anthropic with `anthropic-version`',
+      body: { name: 'FileUpload', schema: z.looseObject({ file: z.file(), purpose: purpose.optional() }), isForm: true },
+      reply: z.union([reply.file, anthropic.file]),
+    },
+    'GET /v1/files': {
+      title: 'The files of the caller',
+      query: z.object({ purpose: purpose.optional(), order: z.enum(['asc', 'desc']).optional(), limit: digits.optional() }),
+      reply: z.union([reply.fileList, anthropic.fileList]),
+    },
+    'GET /v1/files/{id}': { title: 'A file', reply: z.union([reply.file, anthropic.file]) },
+    'GET /v1/files/{id}/content': { title: 'The bytes of a file', reply: { types: ['application/octet-stream'] } },
+    'DELETE /v1/files/{id}': { title: 'Delete a file', reply: z.union([reply.deletedFile, anthropic.deletedFile]) },
+    'POST /v1/audio/speech': {
+      title: 'Speech, by a server that has this service: other fields are passed on',
+      body: passedOn('SpeechRequest', ['input']),
+      reply: { types: ['audio/*'] },
+      example: { input: 'Good morning.', voice: 'alloy' },
+    },
+    'POST /v1/images/generations': {
+      title: 'Pictures, by a server that has this service: other fields are passed on',
+      body: passedOn('ImageRequest', ['prompt']),
+      reply: z.looseObject({}),
+      example: { prompt: 'A lighthouse' },
+    },
+    'POST /v1/audio/transcriptions': {
+      title: 'The text of a sound, by a server that has this service: other fields are passed on',
+      body: { name: 'TranscriptionRequest', schema: soundForm, isForm: true },
+      reply: transcript,
+    },
+    'POST /v1/audio/translations': {
+      title: 'The same in English',
+      body: { name: 'TranslationRequest', schema: soundForm, isForm: true },
+      reply: transcript,
+    },
+    'POST /v1/rerank': {
+      title: 'Reranking',
+      body: { name: 'RerankRequest', schema: rerankSchema, fields: rerankFields, filledIn },
+      reply: reply.ranking,
+      example: { query: 'Where is the harbour?', documents: ['The harbour is in the north.', 'It rains.'] },
+    },
+    'POST /v1/score/evaluation': {
+      title: 'LLaMA-Factory: scores',
+      body: { name: 'ScoreRequest', schema: scoreSchema, fields: scoreFields, filledIn },
+      reply: reply.scores,
+      example: { messages: ['Good morning.', 'Good night.'] },
+    },
+  },
+}

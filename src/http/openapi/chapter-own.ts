@@ -1,0 +1,53 @@
+import { drainFields } from '../../dialect/replicas/fields.ts'
+import { drainSchema } from '../../dialect/replicas/requests.ts'
+import { cancelShape } from '../../dialect/wire/cancel-keys.ts'
+import type { Body, Chapter } from './operation.ts'
+import { anyObject, list, number, object, oneOf, text } from './shapes.ts'
+
+const drain: Body = { name: 'DrainRequest', schema: drainSchema, fields: drainFields }
+const drained = object({
+  status: oneOf(['draining', 'in_use']),
+  model: text,
+  servers: list(object({ host: text, active_requests: number })),
+})
+const key = text.optional()
+
+export const own: Chapter = {
+  tag: 'Dragoman',
+  about: 'Health, metrics, cancelling, servers of remote models, and this description',
+  operations: {
+    'GET /health': { title: 'Whether the server runs', also: ['/api/health'], reply: object({ status: text, version: text }) },
+    'GET /ready': {
+      title: 'The states of the models; 503 until the server is ready',
+      reply: object({ status: oneOf(['ready', 'not-ready', 'draining']), models: list(anyObject) }),
+      statuses: [200, 503],
+    },
+    'GET /metrics': { title: 'Metrics for Prometheus', reply: { types: ['text/plain'] } },
+    'POST /api/inference/cancel': {
+      title: 'Cancel running requests by their keys; a body that cannot be read names none',
+      body: {
+        name: 'CancelRequest',
+        schema: object({ ...cancelShape, completion_id: key, message_id: key, response_id: key }),
+        isOptional: true,
+      },
+      reply: object({ cancelled: number }),
+      example: { cancel_id: 'my-request' },
+    },
+    'POST /api/inference/replicas/drain': {
+      title: 'Take a server of a remote model out of use',
+      body: drain,
+      reply: drained,
+      example: { model: 'MODEL', url: 'http://127.0.0.1:8000' },
+    },
+    'POST /api/inference/replicas/undrain': {
+      title: 'Use a server again',
+      body: drain,
+      reply: drained,
+      example: { model: 'MODEL', url: 'http://127.0.0.1:8000' },
+    },
+    'GET /': { title: 'That the server runs, for people', reply: { types: ['text/plain', 'text/html'] } },
+    'GET /docs': { title: 'This description as a page', reply: { types: ['text/html'] } },
+    'GET /openapi.json': { title: 'This description', reply: anyObject },
+    'GET /favicon.ico': { title: 'Nothing: browsers ask for it', reply: 'empty', statuses: [204] },
+  },
+}

@@ -1,0 +1,23 @@
+import { anthropic } from './chapter-anthropic.ts'
+import { llamaServer } from './chapter-llama-server.ts'
+import { llamaStack } from './chapter-llama-stack.ts'
+import { kobold, otherLists, unsloth } from './chapter-local-servers.ts'
+import { ollama } from './chapter-ollama.ts'
+import { openai } from './chapter-openai.ts'
+import { own } from './chapter-own.ts'
+import { tabby } from './chapter-tabby.ts'
+import type { Chapter } from './operation.ts'
+
+/** What the document says of every route, by protocol. */
+export const chapters: readonly Chapter[] = [
+  openai,
+  anthropic,
+  ollama,
+  llamaServer,
+  kobold,
+  tabby,
+  otherLists,
+  unsloth,
+  llamaStack,
+  own,
+]

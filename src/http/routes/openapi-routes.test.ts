@@ -1,0 +1,156 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { describe, expect, test } from 'vitest'
+import { createJudge, type OpenapiDocument, operationsOf } from '../../../test/support/http/openapi-judge.ts'
+import { openTestServer } from '../../../test/support/http/test-server.ts'
+import { unslothGenerate } from '../../dialect/unsloth/dialect.ts'
+import { createFakeEngine } from '../../engine/fake/engine.ts'
+import { chapters } from '../openapi/chapters.ts'
+
+/** With every route that a server may have; those of loading models and of files are not called here. */
+const openFullServer = () => openTestServer({ lifecycle: {} as never, files: {} as never })
+
+async function readDocument(app: ReturnType<typeof openTestServer>['app']): Promise<OpenapiDocument> {
+  return (await app.inject({ url: '/openapi.json' })).json()
+}
+
+describe('GET /openapi.json', () => {
+  test('is an OpenAPI document', async () => {
+    const document = await readDocument(openFullServer().app)
+    expect(await new Validator().validate(document as never)).toEqual({ valid: true })
+  })
+
+  test('describes every route that is served, and no other', async () => {
+    const { app } = openFullServer()
+    const operations = operationsOf(await readDocument(app))
+    const served = (await app.inject({ url: '/v1/inspect/routes' })).json().data as { route: string; method: string }[]
+    const names = served
+      .filter(({ route, method }) => method !== 'HEAD' && !route.startsWith('/v1/openai/'))
+      .map(({ route, method }) => `${method} ${route.replaceAll(/:(\w+)/g, '{$1}')}`)
+    expect(operations.map(({ name }) => name).sort()).toEqual(names.sort())
+    // One without a tag has no description.
+    expect(operations.filter(({ operation }) => operation.tags === undefined).map(({ name }) => name)).toEqual([])
+    const described = chapters.flatMap(({ operations }) =>
+      Object.entries(operations).flatMap(([name, { also = [] }]) => [
+        name,
+        ...also.map((path) => `${name.split(' ')[0]} ${path}`),
+      ]),
+    )
+    expect(described.sort()).toEqual(names.sort())
+  })
+
+  test('gives each operation its own id', async () => {
+    const ids = operationsOf(await readDocument(openFullServer().app)).map(({ operation }) => operation.operationId)
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  test('has the routes of this server only, and those that a program around it adds', async () => {
+    const { paths } = await readDocument(openTestServer({ dialects: [{ path: '/own/chat', dialect: unslothGenerate }] }).app)
+    expect(paths['/v1/files']).toBeUndefined()
+    expect(paths['/own/chat']?.post?.summary).toBe('A protocol that was added to this server')
+  })
+
+  test('is answered without a key, also where keys are needed, and names no model', async () => {
+    const { app } = openTestServer({ auth: { apiKeys: [{ hash: '0'.repeat(64), scopes: new Set(['inference']) }] } })
+    for (const url of ['/openapi.json', '/docs']) {
+      const reply = await app.inject({ url })
+      expect(reply.statusCode).toBe(200)
+      expect(reply.body).not.toContain('org/fake')
+    }
+    expect((await app.inject({ url: '/v1/models' })).statusCode).toBe(401)
+  })
+
+  test.each(['/openapi.json', '/docs'])('%s is not sent again to a client that has it', async (url) => {
+    const { app } = openTestServer()
+    const { etag } = (await app.inject({ url })).headers
+    const again = await app.inject({ url, headers: { 'if-none-match': `"other", ${String(etag)}` } })
+    expect([again.statusCode, again.body]).toEqual([304, ''])
+    expect((await app.inject({ url, headers: { 'if-none-match': '"other"' } })).statusCode).toBe(200)
+  })
+
+  test('marks where else a route is', async () => {
+    const { paths } = await readDocument(openTestServer().app)
+    expect(paths['/v1/responses/{id}']?.get?.['x-also-at']).toEqual([
+      '/responses/{id}',
+      '/v1/openai/v1/responses/{id}',
+      '/api/inference/responses/{id}',
+    ])
+    expect(paths['/health']?.get?.['x-also-at']).toBeUndefined()
+  })
+
+  test('says what a key needs', async () => {
+    const { paths } = await readDocument(openFullServer().app)
+    expect(paths['/health']?.get?.security).toEqual([])
+    expect(paths['/v1/model/load']?.post?.security).toEqual([{ bearer: ['admin'] }, { key: ['admin'] }])
+  })
+})
+
+describe('the schema of a body', () => {
+  const schemaOf = async (name: string) => {
+    const { components } = await readDocument(openFullServer().app)
+    return components.schemas[name] as {
+      readonly required: readonly string[]
+      readonly properties: Readonly<Record<string, { readonly description: string; readonly enum?: readonly unknown[] }>>
+    }
+  }
+
+  test('has the types that the server checks, and the notes of the field table', async () => {
+    const { properties } = await schemaOf('ChatCompletionRequest')
+    expect(properties.temperature).toMatchObject({ anyOf: [{ type: 'number', minimum: 0, maximum: 10 }, { type: 'null' }] })
+    expect(properties.max_tokens?.description).toMatch(/^Another name of max_completion_tokens: at least 1/)
+    expect(properties.messages?.description).not.toContain('.md')
+    expect(properties.tools).toMatchObject({ anyOf: [{ type: 'array', maxItems: 2048 }, { type: 'null' }] })
+  })
+
+  test('lets a refused field have the values that change nothing', async () => {
+    const { properties } = await schemaOf('ChatCompletionRequest')
+    expect(properties.audio).toEqual({ enum: [null], description: 'refused: no speech output' })
+    expect(properties.modalities?.enum).toEqual([['text'], null])
+  })
+
+  test('does not require what the server fills in', async () => {
+    expect((await schemaOf('ChatCompletionRequest')).required).toEqual(['messages'])
+    expect((await schemaOf('OllamaChatRequest')).required).toEqual(['model'])
+  })
+})
+
+describe('what the document says of failures', () => {
+  test('every route refuses a body that is not an object in the form that it names', async () => {
+    const { app } = openFullServer()
+    const document = await readDocument(app)
+    const judge = createJudge(document)
+    const posts = operationsOf(document).filter(
+      ({ operation }) => operation.requestBody?.content['application/json'] !== undefined,
+    )
+    expect(posts.length).toBeGreaterThan(50)
+    for (const { name, method, path, operation } of posts) {
+      const headers = { 'content-type': 'application/json' }
+      const reply = await app.inject({ method: method as 'POST', url: path.replaceAll(/\{\w+\}/g, 'x'), headers, payload: '[1' })
+      const got = { status: reply.statusCode, type: String(reply.headers['content-type']), text: reply.body }
+      expect(() => judge.checkReply(operation, got), name).not.toThrow()
+      // These read what they can: a client that gives up does not read a refusal.
+      if (!/cancel$|abort$/.test(path)) expect(got.status, name).toBe(400)
+    }
+  })
+
+  test('an engine that ranks answers as the document says', async () => {
+    const fake = createFakeEngine({ script: 'from-request' })
+    const ranker = { rank: async () => ({ scores: [0.5, 1], areProbabilities: false, inputTokens: 4 }) }
+    const { app } = openTestServer({ engine: { ...fake, capabilities: { ...fake.capabilities, ranker } as never } })
+    const document = await readDocument(app)
+    const operation = document.paths['/v1/rerank']?.post
+    if (operation === undefined) throw new Error('there is no such route')
+    const payload = { ...operation.requestBody?.content['application/json']?.example, return_documents: true }
+    const reply = await app.inject({ method: 'POST', url: '/v1/rerank', payload })
+    expect(reply.statusCode, reply.body).toBe(200)
+    createJudge(document).checkReply(operation, { status: 200, type: String(reply.headers['content-type']), text: reply.body })
+  })
+})
+
+describe('GET /docs', () => {
+  test('needs no address but its own, and allows no other', async () => {
+    const { body, headers } = await openTestServer().app.inject({ url: '/docs' })
+    expect(body).not.toMatch(/(?:src|href)="(?:https?:)?\/\//)
+    expect(headers['content-type']).toBe('text/html; charset=utf-8')
+    expect(headers['content-security-policy']).toMatch(/^default-src 'none'; connect-src 'self'; script-src 'sha256-/)
+  })
+})

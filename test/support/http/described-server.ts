@@ -1,0 +1,161 @@
+import { fileURLToPath } from 'node:url'
+import { encodeGguf } from '../llama/gguf-writer.ts'
+import { listenOnLoopback } from '../upstream/loopback.ts'
+import { type RunningApp, startApp } from './app.ts'
+import { createJudge, type Got, type OpenapiDocument, type OpenapiOperation, operationsOf } from './openapi-judge.ts'
+
+/** One request for a route of the document. */
+export type Call = {
+  readonly name: string
+  readonly method: string
+  readonly path: string
+  readonly params: Readonly<Record<string, string>>
+  readonly operation: OpenapiOperation
+  /** The example, with the id of a model. */
+  readonly json?: unknown
+  readonly form?: () => FormData
+}
+
+export type OpenDescribed = Awaited<ReturnType<typeof openDescribed>>
+
+const chatTemplate = fileURLToPath(new URL('../../../src/dialect/openai-chat/__fixtures__/hermes.jinja', import.meta.url))
+const model = 'org/fake'
+/** A file without a tensor, for downloads. */
+const gguf = encodeGguf(new Map([['general.architecture', { type: 'string', value: 'llama' }]]), [])
+
+/** A server with all routes, whose models are scripted or behind another server on loopback, and calls of each route. */
+export async function openDescribed() {
+  const other = await listenOnLoopback(({ url = '' }, response) => {
+    if (url.startsWith('/api/models/')) response.end(JSON.stringify([{ type: 'file', path: 'x-Q4_K_M.gguf', size: gguf.length }]))
+    else if (url.endsWith('.gguf')) response.setHeader('content-length', gguf.length).end(gguf)
+    else if (url.includes('/audio/speech')) response.setHeader('content-type', 'audio/wav').end(silence())
+    else response.setHeader('content-type', 'application/json').end(JSON.stringify({ text: 'Good morning.', data: [] }))
+  })
+  const hub = process.env.HF_ENDPOINT
+  process.env.HF_ENDPOINT = other.origin
+  const app = await startApp({
+    storage: {},
+    media: { urls: 'off' },
+    models: [
+      { engine: 'fake', id: model, aliases: ['default'], script: 'from-request', chatTemplate, contextLength: 20_000 },
+      {
+        engine: 'remote',
+        id: 'studio',
+        endpoints: [{ url: `${other.origin}/v1` }],
+        server: 'openai',
+        upstreamModel: 'up',
+        probe: false,
+        services: ['speech', 'transcription', 'translation', 'images'],
+      },
+    ],
+  })
+  const document = (await (await fetch(`${app.url}/openapi.json`)).json()) as OpenapiDocument
+  const ids = await makeThings(app)
+  return {
+    app,
+    document,
+    judge: createJudge(document),
+    calls: () => callsOf(document, ids, `${other.origin}/v1`),
+    send: (call: Call) => send(app.url, call),
+    close: async () => {
+      if (hub === undefined) delete process.env.HF_ENDPOINT
+      else process.env.HF_ENDPOINT = hub
+      await app.close()
+      await other.close()
+    },
+  }
+}
+
+type Ids = {
+  readonly completion: string
+  readonly response: string
+  readonly conversation: string
+  readonly item: string
+  readonly file: string
+}
+
+/** What routes with an id are called for. */
+async function makeThings({ url }: RunningApp): Promise<Ids> {
+  const post = async (path: string, body: object | FormData) => {
+    const isForm = body instanceof FormData
+    const response = await fetch(`${url}${path}`, {
+      method: 'POST',
+      ...(isForm ? { body } : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    })
+    return (await response.json()) as { readonly id: string; readonly data: readonly { readonly id: string }[] }
+  }
+  const item = { type: 'message', role: 'user', content: 'Good morning.' }
+  const { id: conversation } = await post('/v1/conversations', {})
+  const { data } = await post(`/v1/conversations/${conversation}/items`, { items: [item] })
+  const { id: response } = await post('/v1/responses', { model, input: 'Good morning.', background: true })
+  const { id: file } = await post('/v1/files', form())
+  const { id: completion } = await post('/v1/chat/completions', { model, messages: [item], store: true })
+  return { completion, conversation, response, file, item: data[0]?.id ?? '' }
+}
+
+function form(): FormData {
+  const made = new FormData()
+  made.set('purpose', 'user_data')
+  made.set('file', new Blob(['Good morning.'], { type: 'text/plain' }), 'a.txt')
+  return made
+}
+
+/** All calls; what is deleted, and unloaded, is at the end. */
+function callsOf(document: OpenapiDocument, ids: Ids, url: string): readonly Call[] {
+  const isLast = ({ name }: { readonly name: string }) =>
+    Number(/^DELETE|unload/.test(name)) + Number(/^DELETE [^{]*\{id\}$/.test(name))
+  return operationsOf(document)
+    .sort((a, b) => isLast(a) - isLast(b))
+    .map(({ operation, ...named }) => {
+      const { requestBody: { content } = {} } = operation
+      const example = content?.['application/json']?.example
+      return {
+        ...named,
+        operation,
+        params: paramsOf(named.path, ids),
+        ...(content?.['multipart/form-data'] !== undefined && { form }),
+        ...(example !== undefined && {
+          json: filled(example, named.path.includes('/replicas/') ? { model: 'studio', url } : { model }),
+        }),
+      }
+    })
+}
+
+function paramsOf(path: string, { completion, response, conversation, item, file }: Ids): Record<string, string> {
+  if (!path.includes('{')) return {}
+  if (path.includes('{itemId}')) return { id: conversation, itemId: item }
+  const kinds = { '/chat/completions/': completion, '/responses/': response, '/conversations/': conversation, '/files/': file }
+  return { id: Object.entries(kinds).find(([kind]) => path.includes(kind))?.[1] ?? model }
+}
+
+function filled(example: object, known: { readonly model: string; readonly url?: string }): unknown {
+  const text = JSON.stringify(example).replaceAll('"MODEL"', JSON.stringify(known.model))
+  return { ...JSON.parse(text), ...(known.url !== undefined && { url: known.url }) }
+}
+
+async function send(url: string, { method, path, params, json, form }: Call): Promise<Got> {
+  const target = path.replaceAll(/\{(\w+)\}/g, (_, name) => params[name] ?? '')
+  const response = await fetch(`${url}${target}`, {
+    method,
+    ...(json !== undefined && { body: JSON.stringify(json), headers: { 'content-type': 'application/json' } }),
+    ...(form !== undefined && { body: form() }),
+  })
+  return { status: response.status, type: response.headers.get('content-type') ?? '', text: await response.text() }
+}
+
+/** A WAV of 24 kHz without a sound. */
+function silence(): Buffer {
+  const wav = Buffer.alloc(44)
+  wav.write('RIFF', 0)
+  wav.writeUInt32LE(36, 4)
+  wav.write('WAVEfmt ', 8)
+  wav.writeUInt32LE(16, 16)
+  wav.writeUInt16LE(1, 20)
+  wav.writeUInt16LE(1, 22)
+  wav.writeUInt32LE(24_000, 24)
+  wav.writeUInt32LE(48_000, 28)
+  wav.writeUInt16LE(2, 32)
+  wav.writeUInt16LE(16, 34)
+  wav.write('data', 36)
+  return wav
+}
