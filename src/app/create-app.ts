@@ -20,6 +20,7 @@ import { createKeyLimiting, warnOfUnknownModels } from './keys/key-limits.ts'
 import { createSealer, createSessionHash } from './keys/sealer.ts'
 import { listen } from './listen.ts'
 import { LiveConfig } from './live-config.ts'
+import { openCaptureFolder } from './log/capture-folder.ts'
 import { createStopLog } from './log/log.ts'
 import { openConfiguredTracing } from './log/tracing.ts'
 import { createConfiguredConverter, createConfiguredMedia } from './media.ts'
@@ -206,6 +207,8 @@ export async function createApp(
     models.load()
     void checkKeys()
   }
+  const { captureFolder } = config.log
+  const captures = captureFolder === undefined ? undefined : openCaptureFolder(captureFolder, log)
   const server = createServer({
     ...generating,
     resolveModel,
@@ -230,6 +233,7 @@ export async function createApp(
     ...(settings.retryGraceMs > 0 && { repeats: new Repeats({ graceMs: settings.retryGraceMs }) }),
     bodyLimitBytes: settings.bodyLimitBytes,
     totalBodyLimitBytes: settings.totalBodyLimitBytes,
+    ...(captures !== undefined && { capture: captures.keep }),
     log,
     metrics: siblings === undefined ? metrics : { ...metrics, render: () => siblings.renderMetrics() },
     version,
@@ -276,7 +280,7 @@ export async function createApp(
       closeSecond()
       sharing.close()
       await Promise.all([validator.close(), models.close(), listings.close(), store?.close(), live.close()])
-      await traces?.close()
+      await Promise.all([traces?.close(), captures?.close()])
     },
   }
 }

@@ -11,6 +11,7 @@ import { deleteKey, type KeyFile, listKeys, type NewKeyFlags, newKey } from './k
 import { launch } from './launch.ts'
 import { list } from './list.ts'
 import { type LoadFlags, load as loadModel, ps, unload } from './load.ts'
+import { replay } from './replay.ts'
 import { commandName } from './terminal/command-name.ts'
 import { reportFailure, reportServeFailure } from './terminal/console.ts'
 
@@ -167,6 +168,15 @@ program
   .option('--server <url>', 'the server to ask', process.env.DRAGOMAN_SERVER ?? defaultUrl)
   .action(async (flags: ServerFlags & CancelFlags) => {
     process.exitCode = await cancel(address(flags), flags)
+  })
+
+program
+  .command('replay')
+  .description('send captured requests (`log.captureFolder`) again, and print the replies')
+  .argument('<file...>', 'files of captured requests')
+  .option('--server <url>', 'the server to send them to', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .action(async (files: string[], flags: ServerFlags) => {
+    process.exitCode = await replay(address(flags), files)
   })
 
 program

@@ -166,7 +166,9 @@ function resolveConfig(parsed: Config, { flagModels, base, needsModel, env, cwd,
   const { DRAGOMAN_HOME = '' } = env
   const home = DRAGOMAN_HOME === '' ? join(userHome, '.cache', 'dragoman') : resolvePath(DRAGOMAN_HOME, { base: cwd, userHome })
   const { templates, modelsFolder, storage, media } = config
+  const { captureFolder, ...log } = config.log
   const folders = {
+    log: { ...log, ...(captureFolder !== undefined && { captureFolder: resolvePath(captureFolder, { base, userHome }) }) },
     ...(templates !== undefined && { templates: resolvePath(templates, { base, userHome }) }),
     ...(modelsFolder !== undefined && { modelsFolder: resolvePath(modelsFolder, { base, userHome }) }),
     ...(media.allowedLocalPath !== undefined && {

@@ -242,8 +242,16 @@ const log = z
       .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
       .default('info')
       .describe('The lowest level that is logged.'),
+    captureFolder: z
+      .string()
+      .min(1)
+      .exactOptional()
+      .describe(
+        'A folder where each request is kept as a file, with its texts and without keys, so that `dragoman replay` can send it again; ' +
+          'beyond 256 MiB, the oldest are deleted. Absent: none are kept.',
+      ),
   })
-  .describe('The log, on standard error.')
+  .describe('The log, on standard error, and what it has besides.')
 
 const metricDialects = ['vllm'] as const
 

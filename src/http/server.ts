@@ -14,6 +14,7 @@ import { watchRoutes } from './access/route-guard.ts'
 import { withoutBasePath } from './base-path.ts'
 import { BodyRoom } from './body/body-room.ts'
 import { createBodyReader, orNoBody } from './body/read-body.ts'
+import { addCapture } from './capture/capture.ts'
 import { InFlightRequests } from './in-flight-requests.ts'
 import { createPipelines } from './pipelined.ts'
 import { otherType, sendError, shownTo } from './reply/error-reply.ts'
@@ -175,6 +176,7 @@ export function createServer(deps: ServerDeps): Server {
     paths: () => routes().map(({ path }) => path),
   })
   app.addHook('onRequest', ({ raw }, reply, done) => inTurn(raw, reply.raw, done))
+  if (deps.capture !== undefined) addCapture(app, { keep: deps.capture, wallClock: Date.now })
   // The checks of all requests, before the body is read.
   app.addHook('onRequest', (request, reply, done) => {
     watch(request, reply)

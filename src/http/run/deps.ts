@@ -15,6 +15,7 @@ import type { GenerateDeps } from '../../core/generate.ts'
 import type { PresetSwitch } from '../../core/presets/preset-switch.ts'
 import type { ReasoningFields } from '../../dialect/openai-chat/encode.ts'
 import type { AccessRules } from '../access/access.ts'
+import type { Capture } from '../capture/capture.ts'
 import type { Repeats } from '../repeats/repeats.ts'
 import type { LimitReader } from '../reply/reply-headers.ts'
 import type { Metrics } from './metrics.ts'
@@ -104,6 +105,8 @@ export type ServerDeps = GenerateDeps &
     readonly reasoningFields?: ReasoningFields
     /** Recognises repeated requests; absent: a repetition is a request of its own. */
     readonly repeats?: Repeats
+    /** Keeps each request, for operators that look for what a client sends; absent: none are kept. */
+    readonly capture?: Capture
     readonly log: Logger
     readonly metrics: Metrics
     /** Records spans of requests; absent: nothing is recorded. */

@@ -1,0 +1,67 @@
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { startApp } from '../../../test/support/http/app.ts'
+import { replay } from '../../cli/replay.ts'
+import { openCaptureFolder } from './capture-folder.ts'
+import { createLog } from './log.ts'
+
+const request = { client: 'c', version: '1', how: '', method: 'GET', path: '/v1/models', headers: {}, body: null }
+
+async function folderForTest(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'dragoman-captures-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  return folder
+}
+
+test('each request is a file that only this user can read, and the oldest go', async () => {
+  const folder = join(await folderForTest(), 'new')
+  const size = Buffer.byteLength(`${JSON.stringify(request, null, 2)}\n`)
+  const first = openCaptureFolder(folder, createLog({ level: 'silent' }), 2 * size)
+  first.keep('a', request)
+  first.keep('b', request)
+  await first.close()
+  expect(JSON.parse(await readFile(join(folder, 'a.json'), 'utf8'))).toEqual(request)
+  expect((await stat(join(folder, 'a.json'))).mode & 0o777).toBe(0o600)
+  const again = openCaptureFolder(folder, createLog({ level: 'silent' }), 2 * size)
+  again.keep('c', request)
+  await again.close()
+  expect((await readdir(folder)).sort()).toEqual(['b.json', 'c.json'])
+})
+
+test('a folder that is gone is said once, and stops nobody', async () => {
+  const folder = join(await folderForTest(), 'gone')
+  const lines: string[] = []
+  const log = createLog({ level: 'info', destination: { write: (line: string) => void lines.push(line) } })
+  const captures = openCaptureFolder(folder, log)
+  await rm(folder, { recursive: true })
+  captures.keep('a', request)
+  captures.keep('b', request)
+  await captures.close()
+  expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['requests cannot be captured'])
+})
+
+test('what was captured is sent again', async () => {
+  const folder = await folderForTest()
+  const app = await startApp({
+    models: [{ engine: 'fake', id: 'echo', script: 'from-request' }],
+    builtinModel: false,
+    log: { captureFolder: folder },
+    server: { apiKeys: ['sk-right'] },
+  })
+  onTestFinished(() => app.close())
+  const ask = (key: string) =>
+    fetch(`${app.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+      body: JSON.stringify({ model: 'echo', messages: [{ role: 'user', content: 'hello' }] }),
+    })
+  expect((await ask('sk-right')).status).toBe(200)
+  await expect.poll(() => readdir(folder)).toHaveLength(1)
+  const [name = ''] = await readdir(folder)
+  expect(await readFile(join(folder, name), 'utf8')).not.toContain('sk-right')
+  expect(await replay({ url: app.url, apiKey: 'sk-right' }, [join(folder, name)])).toBe(0)
+  expect(await replay({ url: app.url, apiKey: 'sk-wrong' }, [join(folder, name)])).toBe(1)
+  await expect(replay({ url: app.url }, [join(folder, 'none.json')])).rejects.toThrow('none.json cannot be read')
+})

@@ -1,0 +1,49 @@
+import { mkdirSync } from 'node:fs'
+import { readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { messageOf } from '../../contract/errors.ts'
+import type { Capture } from '../../http/capture/capture.ts'
+
+/** Beyond this, the oldest captures are deleted. */
+const defaultMaxBytes = 256 * 1024 ** 2
+
+type CaptureFolder = { readonly keep: Capture; close(): Promise<void> }
+
+/** Opens a folder of captured requests, which only this user can read, each in a file. Throws where it cannot be made. */
+export function openCaptureFolder(folder: string, log: Logger, maxBytes = defaultMaxBytes): CaptureFolder {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  /** Of files by their names, the oldest first; known when the folder has been read. */
+  const sizes = new Map<string, number>()
+  let total = 0
+  let hasFailed = false
+  const add = (name: string, size: number) => {
+    sizes.set(name, size)
+    total += size
+  }
+  const inFolder = async () => {
+    const names = (await readdir(folder)).filter((name) => name.endsWith('.json')).sort()
+    for (const name of names) add(name, (await stat(join(folder, name))).size)
+  }
+  const write = async (name: string, text: string) => {
+    await writeFile(join(folder, name), text, { mode: 0o600 })
+    add(name, Buffer.byteLength(text))
+    for (const [oldest, size] of sizes) {
+      if (total <= maxBytes || oldest === name) break
+      sizes.delete(oldest)
+      total -= size
+      await rm(join(folder, oldest), { force: true })
+    }
+  }
+  const report = (error: unknown) => {
+    if (!hasFailed) log.warn({ reason: messageOf(error), folder }, 'requests cannot be captured')
+    hasFailed = true
+  }
+  let last = inFolder().catch(report)
+  return {
+    keep: (name, request) => {
+      last = last.then(() => write(`${name}.json`, `${JSON.stringify(request, null, 2)}\n`)).catch(report)
+    },
+    close: () => last,
+  }
+}

@@ -1,0 +1,46 @@
+import { expect, test, vi } from 'vitest'
+import { openTestServer } from '../../../test/support/http/test-server.ts'
+import type { CapturedRequest } from './capture.ts'
+
+function open() {
+  const kept: { readonly name: string; readonly request: CapturedRequest }[] = []
+  const server = openTestServer({ capture: (name, request) => void kept.push({ name, request }), auth: { apiKeys: [] } })
+  return { ...server, kept }
+}
+
+const chat = { model: 'default', messages: [{ role: 'user', content: 'hi' }] }
+
+test('a request is kept as it came, without secrets, and with its status', async () => {
+  const { app, kept } = open()
+  const headers = { 'user-agent': 'OpenAI/Python 1.2', authorization: 'Bearer sk-1', 'x-request-id': 'my/id' }
+  const payload = { ...chat, stream: true, api_key: 'sk-2' }
+  await app.inject({ method: 'POST', url: '/v1/chat/completions?key=sk-3', headers, payload })
+  await vi.waitFor(() => expect(kept).toHaveLength(1))
+  expect(kept[0]?.name).toMatch(/^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z-my_id$/)
+  expect(kept[0]?.request).toMatchObject({
+    client: 'OpenAI',
+    version: 'Python',
+    how: expect.stringMatching(/^captured .*, request my\/id, answered 200$/),
+    method: 'POST',
+    path: '/v1/chat/completions?key=***',
+    headers: { authorization: '***', 'user-agent': 'OpenAI/Python 1.2' },
+    body: { ...chat, stream: true, api_key: '***' },
+  })
+})
+
+test.each([
+  ['/v1/chat/completions', '{"model":', 400, null],
+  ['/v1/chat/completions', '{"model":"nope"}', 400, { model: 'nope' }],
+  ['/v1/nothing', '{"model":"nope"}', 404, null],
+])('so is one that is refused: %s %s', async (url, payload, status, body) => {
+  const { app, kept } = open()
+  await app.inject({ method: 'POST', url, payload, headers: { 'content-type': 'application/json' } })
+  await vi.waitFor(() => expect(kept).toHaveLength(1))
+  expect(kept[0]?.request).toMatchObject({ path: url, how: expect.stringContaining(`answered ${status}`), body })
+})
+
+test('health checks and metrics are not kept', async () => {
+  const { app, kept } = open()
+  for (const url of ['/health', '/ready', '/metrics', '/', '/v1/models']) await app.inject(url)
+  await vi.waitFor(() => expect(kept.map(({ request }) => request.path)).toEqual(['/v1/models']))
+})

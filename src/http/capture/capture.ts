@@ -1,0 +1,67 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { redactBody, redactHeaders, redactUrl } from './redact.ts'
+
+/** A request as it came, without secrets, in the form of the recordings in test/clients. */
+export type CapturedRequest = {
+  readonly client: string
+  readonly version: string
+  /** When it came, its id, and the status of its reply. */
+  readonly how: string
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Null: none came, or none that is JSON. */
+  readonly body: unknown
+}
+
+/** Keeps a request, under a name that sorts by time and is part of a file's. */
+export type Capture = (name: string, request: CapturedRequest) => void
+
+type CaptureDeps = { readonly keep: Capture; wallClock(): number }
+
+/** Passes on each request when its reply has ended: not those for health and metrics, nor what is asked again and again. */
+export function addCapture(app: FastifyInstance, { keep, wallClock }: CaptureDeps): void {
+  const bodies = new WeakMap<FastifyRequest, Buffer[]>()
+  const isKept = ({ method, routeOptions: { config } }: FastifyRequest) =>
+    method !== 'OPTIONS' && config.scope !== 'public' && config.scope !== 'metrics' && config.isPolled !== true
+
+  app.addHook('onRequest', (request, { raw }, done) => {
+    if (isKept(request)) {
+      const came = new Date(wallClock()).toISOString()
+      let isEnded = false
+      raw.once('finish', () => {
+        isEnded = true
+      })
+      raw.once('close', () => {
+        const [, client = 'unknown', version = ''] = /^([^\s/]+)(?:\/(\S+))?/.exec(request.headers['user-agent'] ?? '') ?? []
+        const status = isEnded ? `answered ${raw.statusCode}` : 'left before the reply ended'
+        keep(`${came.replaceAll(':', '-')}-${request.id.replace(/[^\w-]/g, '_').slice(0, 60)}`, {
+          client,
+          version,
+          how: `captured ${came}, request ${request.id}, ${status}`,
+          method: request.method,
+          path: redactUrl(request.originalUrl),
+          headers: redactHeaders(request.headers),
+          body: redactBody(parsed(bodies.get(request) ?? [])),
+        })
+      })
+    }
+    done()
+  })
+  app.addHook('preParsing', (request, _reply, payload, done) => {
+    if (isKept(request)) {
+      const pieces: Buffer[] = []
+      bodies.set(request, pieces)
+      payload.on('data', (piece: Buffer) => pieces.push(piece))
+    }
+    done(null, payload)
+  })
+}
+
+function parsed(pieces: readonly Buffer[]): unknown {
+  try {
+    return JSON.parse(Buffer.concat(pieces).toString())
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,44 @@
+const hidden = '***'
+
+/** Headers and fields whose values are secrets, also as parts of longer names. */
+const secretHeader = /authorization|cookie|api-?key|admin-?key|token|secret|password|provider-data/i
+const secretField = /^(authorization|(hf_|access_|refresh_|auth_|bearer_)?token|api_?key|x-.*key|client_secret|secret|password)$/i
+const secretParameter = /^(key|token|api_?key|access_token|secret|password)$/i
+
+/** Headers without secrets: their names stay. */
+export function redactHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) => {
+      if (value === undefined) return []
+      return [[name, secretHeader.test(name) ? hidden : withoutPasswords(String(value))]]
+    }),
+  )
+}
+
+/** A URL without secrets in its query. */
+export function redactUrl(url: string): string {
+  const [path = '', query] = url.split('?', 2)
+  if (query === undefined) return url
+  const parameters = query.split('&').map((one) => {
+    const [name = ''] = one.split('=', 1)
+    return secretParameter.test(name) ? `${name}=${hidden}` : one
+  })
+  return `${path}?${parameters.join('&')}`
+}
+
+/** A body without secrets: values of fields that hold them, and passwords in URLs. */
+export function redactBody(value: unknown): unknown {
+  if (typeof value === 'string') return withoutPasswords(value)
+  if (Array.isArray(value)) return value.map(redactBody)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => {
+      const isSecret = typeof one === 'string' && one !== '' && secretField.test(name)
+      return [name, isSecret ? hidden : redactBody(one)]
+    }),
+  )
+}
+
+function withoutPasswords(text: string): string {
+  return text.replace(/(:\/\/[^\s/:@]{1,200}):[^\s/@]{1,200}@/g, `$1:${hidden}@`)
+}
