@@ -51,6 +51,12 @@ describe('a whole reply', () => {
     expect(() => stream(events)).toThrow(expect.objectContaining({ code: 'invalid-output' }))
   })
 
+  test('that ends in a call leaves it out, and says that the limit was reached', () => {
+    const cut = encode([text('I look.'), call('t1', 'f', '{"a":')], { reason: 'length' })
+    expect(cut).toMatchObject({ content: [{ type: 'text', text: 'I look.' }], stop_reason: 'max_tokens' })
+    expect(cut.content).toHaveLength(1)
+  })
+
   test('counts cached tokens apart', () => {
     expect(encode([text('x')]).usage).toMatchObject({ input_tokens: 4, cache_read_input_tokens: 3, output_tokens: 5 })
   })

@@ -2,7 +2,7 @@ import type { FinishReason, Usage } from '../../contract/event.ts'
 import type { Annotation, OutputPart, ReasoningPart } from '../../contract/request.ts'
 import type { Choice, GenerationResult } from '../../contract/result.ts'
 import type { Sealer } from '../../contract/sealer.ts'
-import { callObject } from '../wire/call-input.ts'
+import { callObject, withoutCutCall } from '../wire/call-input.ts'
 import { seal } from '../wire/sealed.ts'
 
 /** The options of a reply. */
@@ -77,7 +77,7 @@ export function encodeHead(id: string, model: string, usage: Usage) {
 export function encodeMessage({ start, choices, usage }: GenerationResult, style: ReplyStyle): unknown {
   const choice = choices[0]
   if (choice === undefined) throw new Error('a message needs one choice')
-  const content = choice.parts.flatMap((part) => encodePart(part, style))
+  const content = withoutCutCall(choice).flatMap((part) => encodePart(part, style))
   return { ...encodeHead(style.id, start.model, usage), content, ...encodeStop(choice.finish) }
 }
 

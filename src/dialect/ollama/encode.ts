@@ -3,7 +3,7 @@ import type { FinishReason, GeneratedToken, StartEvent, Timings, Usage } from '.
 import type { OutputPart } from '../../contract/request.ts'
 import type { GenerationResult } from '../../contract/result.ts'
 import { toWireLogprob } from '../openai/wire-logprob.ts'
-import { callObject, isReadable } from '../wire/call-input.ts'
+import { callObject, withoutCutCall } from '../wire/call-input.ts'
 import type { ReplyStyle } from './style.ts'
 
 /** A truncated answer is never one that stopped by itself. */
@@ -72,15 +72,11 @@ export function encodeResult({ start, choices, usage, timings }: GenerationResul
   const style = styleOf(start, asked)
   const [choice] = choices
   if (choice === undefined) throw new Error('a reply needs one choice')
-  const { parts, finish, tokens } = choice
-  const reason = encodeDoneReason(finish.reason, style)
-  const last = parts.at(-1)
-  // The output ended in a call, whose arguments are not an object then: the end says so.
-  const isCut = reason === 'length' && last?.type === 'tool-call' && !isReadable(last.input)
+  const { finish, tokens } = choice
   return {
-    ...encodePiece(style.isEmpty ? {} : { ...shownOf(isCut ? parts.slice(0, -1) : parts, style), tokens }, style, clock.wallMs()),
+    ...encodePiece(style.isEmpty ? {} : { ...shownOf(withoutCutCall(choice), style), tokens }, style, clock.wallMs()),
     done: true,
-    done_reason: reason,
+    done_reason: encodeDoneReason(finish.reason, style),
     ...encodeTotals({ usage, timings }, clock),
   }
 }
