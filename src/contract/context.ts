@@ -35,6 +35,8 @@ export type RequestContext = {
   readonly session?: string
   /** The version of the model that the caller wants; absent: any. */
   readonly version?: string
+  /** The client gets the reply when it is complete. */
+  readonly isWhole?: true
   /** How urgent it is; absent: `interactive`. */
   readonly lane?: Lane
   readonly onQueued?: OnQueued

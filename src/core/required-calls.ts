@@ -8,7 +8,7 @@ import { field } from '../contract/field.ts'
 import { isTruncated } from '../contract/is-truncated.ts'
 import type { GenerationRequest } from '../contract/request.ts'
 
-type UsageEvent = Extract<GenerationEvent, { type: 'usage' }>
+export type UsageEvent = Extract<GenerationEvent, { type: 'usage' }>
 type Held = { events: GenerationEvent[]; hasRefused: boolean; hasText: boolean }
 type Attempt = (request: GenerationRequest, emit: Emit<GenerationEvent>) => Promise<void>
 
@@ -92,7 +92,7 @@ function wroteText({ reason }: Extract<GenerationEvent, { type: 'finish' }>, { h
 }
 
 /** With another seed: the same one would give the same output. */
-function again(request: GenerationRequest, choices: number): GenerationRequest {
+export function again(request: GenerationRequest, choices: number): GenerationRequest {
   const { seed } = request.sampling
   const toolChoice =
     request.toolChoice.type === 'required' ? { ...request.toolChoice, isRepeated: true as const } : request.toolChoice
@@ -101,7 +101,7 @@ function again(request: GenerationRequest, choices: number): GenerationRequest {
 }
 
 /** The prompt counts once. */
-function sum(first: UsageEvent | undefined, second: UsageEvent): UsageEvent {
+export function sum(first: UsageEvent | undefined, second: UsageEvent): UsageEvent {
   if (first === undefined) return second
   const usage = {
     ...first.usage,

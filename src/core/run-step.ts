@@ -7,8 +7,9 @@ import type { CanonicalPath } from '../contract/field.ts'
 import type { GenerationRequest } from '../contract/request.ts'
 import type { Ticket } from '../contract/scheduler.ts'
 import type { Validator } from '../contract/validator.ts'
+import { runCheckedWhole } from './checked-whole.ts'
 import { createCallCheck, toolsToCheck } from './checks/check-calls.ts'
-import { createOutputCheck, needsOutputCheck } from './checks/check-output.ts'
+import { createOutputCheck, needsOutputCheck, type OutputCheck } from './checks/check-output.ts'
 import { ignoredByTemplate } from './checks/ignored-by-template.ts'
 import { refuseOtherTools, refuseUnhonoured } from './checks/refuse-unhonoured.ts'
 import { createOutputPipeline, elapsed } from './output-pipeline.ts'
@@ -54,7 +55,8 @@ export async function runStep(
   const { request, prepared, shortened } = await prepareFitting(model, asked, { signal, ...shortening })
   refuseUnhonoured(request, prepared)
   const isTextChecked = request.toolChoice.type !== 'required' && needsOutputCheck(request.output, prepared)
-  const check = isTextChecked ? await createOutputCheck(validator, request.output, signal) : undefined
+  const createCheck = async () => (isTextChecked ? await createOutputCheck(validator, request.output, signal) : undefined)
+  const check = await createCheck()
   const declared = request.prompt.type === 'chat' ? request.prompt.tools : []
   const tools = toolsToCheck(request, prepared)
   const callCheck = tools.length === 0 ? undefined : await createCallCheck(validator, { tools, declared, signal })
@@ -76,7 +78,7 @@ export async function runStep(
       }),
     )
     if (starting !== undefined) await starting
-    const attempt = async (wanted: GenerationRequest, inner: Emit<GenerationEvent>) => {
+    const attempt = async (wanted: GenerationRequest, inner: Emit<GenerationEvent>, check?: OutputCheck) => {
       const current =
         wanted === request ? { request, prepared, shortened } : await prepareFitting(model, wanted, { signal, ...shortening })
       const timings = { queueMs, loadMs }
@@ -113,7 +115,8 @@ export async function runStep(
     }
     if (needsCallsHeld(request, prepared))
       await runWithRequiredCalls(request, attempt, { repeatsByGrammar: prepared.repeatsByGrammar, emit })
-    else await attempt(request, emit)
+    else if (check !== undefined && context.isWhole) await runCheckedWhole(request, { check, createCheck, attempt, signal, emit })
+    else await attempt(request, emit, check)
   } finally {
     ticket.release()
   }

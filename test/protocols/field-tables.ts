@@ -42,9 +42,9 @@ Where another model serves than the one that was asked for, the header \`x-drago
 [version](versions.md).
 
 Of a constrained output, the header \`x-dragoman-structured\` says how the constraint is enforced: \`full\`, by a grammar while it is generated;
-\`validated\`, by a check of the finished text; \`partial\`, as far as the engine does. A text that fails the check is HTTP 502
-\`invalid_output\`. In a stream the header is sent before the text: \`validated\` means that an error event, instead of a finish reason,
-ends a text that breaks the constraint. Truncated text is not checked: a whole reply with one says \`partial\`, a stream has its finish
+\`validated\`, by a check of the finished text; \`partial\`, as far as the engine does. A text that fails the check is generated once
+more, with another seed, where the reply is not streamed; then it is HTTP 502 \`invalid_output\`. In a stream the header is sent before the
+text: \`validated\` means that an error event, instead of a finish reason, ends a text that breaks the constraint. Truncated text is not checked: a whole reply with one says \`partial\`, a stream has its finish
 reason (\`length\`).
 `
 

@@ -37,8 +37,8 @@ export function createDialectHandler(
     let call: DecodedCall | undefined
     let keep: (() => void) | undefined
     try {
-      const context = { id, requestId: request.id, owner: caller.principal.id }
-      const decoding = dialect.decode({ headers: request.headers, ...takeInput(request) }, context)
+      const origin = { id, requestId: request.id, owner: caller.principal.id }
+      const decoding = dialect.decode({ headers: request.headers, ...takeInput(request) }, origin)
       call = decoding instanceof Promise ? await decoding : decoding
       refuseWithoutStore(call, deps.store)
       if (call.policy.onHangUp === 'go-on') detach()
@@ -54,7 +54,8 @@ export function createDialectHandler(
       handle.servedBy(model.id)
       facts.model = model.id
       if (keepLoaded !== undefined && mayKeep) keep = () => model.resident?.keepFor(keepLoaded.ms)
-      const generation = stored(noted(generate(deps, call.requests, { model, ...caller }), { call, facts }), call, request)
+      const context = { model, ...(!call.stream && { isWhole: true as const }), ...caller }
+      const generation = stored(noted(generate(deps, call.requests, context), { call, facts }), call, request)
       if (call.stream) {
         await stream({ generation, call, request, reply })
         // Even without a byte sent: then the client has disconnected.

@@ -1,0 +1,42 @@
+import { type Emit, inTurn } from '../base/emit.ts'
+import { AppError } from '../contract/errors.ts'
+import type { GenerationEvent } from '../contract/event.ts'
+import type { GenerationRequest } from '../contract/request.ts'
+import type { OutputCheck } from './checks/check-output.ts'
+import { again, sum, type UsageEvent } from './required-calls.ts'
+import { finishOfCancelled } from './run-observer.ts'
+
+type Checked = {
+  readonly check: OutputCheck
+  /** For the second time. */
+  createCheck(): Promise<OutputCheck | undefined>
+  attempt(request: GenerationRequest, emit: Emit<GenerationEvent>, check: OutputCheck | undefined): Promise<void>
+  readonly signal: AbortSignal
+  readonly emit: Emit<GenerationEvent>
+}
+
+/** Runs a request whose client gets the reply when it is complete: an output that breaks its constraint is generated once more. */
+export async function runCheckedWhole(request: GenerationRequest, given: Checked): Promise<void> {
+  const { check, createCheck, attempt, signal, emit } = given
+  const held: GenerationEvent[] = []
+  let isInvalid = false
+  const noting: OutputCheck = {
+    ...check,
+    // Not at once: what the output has cost is known at its end.
+    validate: (choice, truncated) =>
+      check.validate(choice, truncated).catch((error: unknown) => {
+        if (AppError.from(error).code !== 'invalid-output') throw error
+        isInvalid = true
+      }),
+  }
+  try {
+    await attempt(request, (event) => void held.push(event), noting)
+  } catch (error) {
+    if (finishOfCancelled(signal) !== undefined) await inTurn(held, emit)
+    throw error
+  }
+  if (!isInvalid) return inTurn(held, emit)
+  const first = held.find((event): event is UsageEvent => event.type === 'usage')
+  const second = await createCheck()
+  await attempt(again(request, request.choices), (event) => emit(event.type === 'usage' ? sum(first, event) : event), second)
+}
