@@ -193,6 +193,22 @@ const readings: readonly Reading[] = [
     route: /^\/v1\/internal\/model\/info$/,
     readWhole: read(z.looseObject({ model_name: text })),
   },
+  {
+    protocol: tabby,
+    route: /^\/v1\/model\/load$/,
+    readWhole: () => undefined,
+    // Its loaders wait for the end of the model, and parse every part.
+    stream: {
+      framing: 'sse',
+      isDefault: true,
+      readPart: read(z.looseObject({ module: count, modules: count, status: z.enum(['processing', 'finished']) })),
+      isLast: ({ model_type, status }) => model_type === 'model' && status === 'finished',
+    },
+  },
+  { protocol: tabby, route: /^\/v1\/model\/unload$/, readWhole: read(z.strictObject({})) },
+  { protocol: tabby, route: /^\/v1\/auth\/permission$/, readWhole: read(z.looseObject({ permission: z.literal('admin') })) },
+  { protocol: tabby, route: /^\/v1\/template\/list$/, readWhole: read(z.looseObject({ data: z.array(text) })) },
+  { protocol: tabby, route: /^\/v1\/(model\/draft|lora)\/list$/, readWhole: read(listed) },
   { protocol: tabby, route: /^\/v1\/model$/, readWhole: read(z.looseObject({ id: text })) },
   { protocol: tabby, route: /^\/v1\/token\/encode$/, readWhole: read(z.looseObject({ tokens: z.array(count), length: count })) },
   { protocol: 'lists of models', route: /^(\/v1)?(\/model\/list|\/models)$/, readWhole: read(listed) },
