@@ -11,7 +11,7 @@ export function decodeBlock(block: ContentBlock, path: string): ContentPart {
       return text(block.text)
     case 'image': {
       const { source } = block
-      if (source.type === 'base64') requireImage(source.media_type, `${path}.source.media_type`)
+      if (source.type === 'base64') requireImage(source.media_type ?? undefined, `${path}.source.media_type`)
       return media('image', source)
     }
     case 'document': {
@@ -44,7 +44,7 @@ type MediaSource = Extract<ContentBlock, { type: 'image' }>['source']
 function media(kind: 'image' | 'file', source: MediaSource): MediaPart {
   switch (source.type) {
     case 'base64':
-      return mediaInBase64(kind, source.data, source.media_type.toLowerCase())
+      return mediaInBase64(kind, source.data, source.media_type?.toLowerCase())
     case 'url':
       return mediaByUrl(kind, source.url)
     case 'file':
@@ -52,8 +52,8 @@ function media(kind: 'image' | 'file', source: MediaSource): MediaPart {
   }
 }
 
-function requireImage(mediaType: string, param: string): void {
-  if (mediaType.toLowerCase().startsWith('image/')) return
+function requireImage(mediaType: string | undefined, param: string): void {
+  if (mediaType === undefined || mediaType.toLowerCase().startsWith('image/')) return
   const message = `${param}: expected an image type such as "image/png", got ${preview(mediaType)}`
   throw new AppError('invalid-request', message, { param })
 }

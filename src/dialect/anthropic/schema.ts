@@ -7,7 +7,8 @@ import { above, between, flag, integerFrom, limitFrom, nonEmptyText, stopList, t
 const everywhere = ['cache_control', 'citations', 'caller', 'toolset_name', 'annotations']
 const common = { also: everywhere }
 
-const base64Source = looseObject({ type: z.literal('base64'), media_type: z.string(), data: z.string() })
+/** The type is a hint: the bytes decide. */
+const base64Source = looseObject({ type: z.literal('base64'), media_type: text, data: z.string() })
 const urlSource = looseObject({ type: z.literal('url'), url: z.string() })
 const fileSource = looseObject({ type: z.literal('file'), file_id: z.string() })
 const textSource = looseObject({ type: z.literal('text'), data: z.string(), media_type: text })

@@ -71,6 +71,16 @@ export const contentRows: readonly StrictnessRow[] = [
     note: 'fetched here, by the rules of [media](media.md)',
   },
   {
+    what: 'an image or a document in base64 without `media_type`',
+    sample: say({ type: 'image', source: { type: 'base64', data: 'QUJD' } }),
+    outcome: 'tolerated',
+    becomes: becomes({
+      role: 'user',
+      content: [{ type: 'media', kind: 'image', source: { type: 'base64', base64: 'QUJD' } }],
+    }),
+    note: 'its bytes say what it is',
+  },
+  {
     what: 'an image or a document by the id of a file',
     sample: say({ type: 'document', source: { type: 'file', file_id: 'x' } }),
     outcome: 'tolerated',
