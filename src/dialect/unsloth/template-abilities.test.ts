@@ -3,7 +3,7 @@ import { readAbilities } from './template-abilities.ts'
 
 describe('a chat template shows', () => {
   test.each<[string, string, Partial<ReturnType<typeof readAbilities>>]>([
-    ['{{ messages }}', 'm', { supports_reasoning: false, reasoning_style: null, supports_tools: false }],
+    ['{{ messages }}', 'm', { supports_reasoning: false, reasoning_style: 'enable_thinking', supports_tools: false }],
     [
       '{% if enable_thinking %}',
       'm',

@@ -1,7 +1,8 @@
 /** What a chat template shows about its model, in Unsloth's words. */
 export type TemplateAbilities = {
   readonly supports_reasoning: boolean
-  readonly reasoning_style: 'enable_thinking' | 'reasoning_effort' | null
+  /** Unsloth has one for models without reasoning, too. */
+  readonly reasoning_style: 'enable_thinking' | 'reasoning_effort'
   readonly reasoning_always_on: boolean
   readonly supports_preserve_thinking: boolean
   readonly supports_tools: boolean
@@ -21,7 +22,7 @@ type Reasoning = Pick<TemplateAbilities, 'supports_reasoning' | 'reasoning_style
 
 function readReasoning(source: string, id: string): Reasoning {
   const style = (reasoning_style: Reasoning['reasoning_style'], reasoning_always_on = false): Reasoning => ({
-    supports_reasoning: reasoning_style !== null,
+    supports_reasoning: true,
     reasoning_style,
     reasoning_always_on,
   })
@@ -30,5 +31,5 @@ function readReasoning(source: string, id: string): Reasoning {
   if (/\bthinking\b/.test(source) && /deepseek/i.test(id)) return style('enable_thinking')
   const writesThoughts = source.includes('<think>') && source.includes('</think>')
   if (writesThoughts || source.includes('reasoning_content')) return style('enable_thinking', true)
-  return style(null)
+  return { ...style('enable_thinking'), supports_reasoning: false }
 }
