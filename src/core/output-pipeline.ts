@@ -1,7 +1,7 @@
 import { type Emit, inTurn } from '../base/emit.ts'
 import { functionTools } from '../canonical/callable-tools.ts'
 import type { PreparedGeneration } from '../contract/engine.ts'
-import type { EngineEvent, GenerationEvent, StartEvent, Timings, Usage } from '../contract/event.ts'
+import type { EngineEvent, FinishReason, GenerationEvent, StartEvent, Timings, Usage } from '../contract/event.ts'
 import { isTruncated } from '../contract/is-truncated.ts'
 import type { GenerationRequest } from '../contract/request.ts'
 import { createOutputParser } from '../model-text/parse/output-parser.ts'
@@ -48,7 +48,7 @@ export function createOutputPipeline(options: OutputPipelineOptions): Emit<Engin
     const { choice, reason } = event
     const truncated = isTruncated(event)
     // Other reasons report the truncation themselves, and a call is not text.
-    const isText = (reason === 'stop' || reason === 'end-of-message') && parser.calls(choice) === 0
+    const isText = endsItself(reason) && parser.calls(choice) === 0
     if (isText) await check?.validate(choice, truncated)
     await callCheck?.validate(choice, truncated)
     await emit(finished(event))
@@ -57,7 +57,7 @@ export function createOutputPipeline(options: OutputPipelineOptions): Emit<Engin
   const finished = (event: Extract<EngineEvent, { type: 'finish' }>): typeof event => {
     const { choice, reason, stopSequence } = event
     if (reason === 'length' && shortened !== undefined) return { ...event, reason: 'context-full' }
-    if (reason !== 'tool-calls' && (reason !== 'stop' || parser.calls(choice) === 0)) return event
+    if (reason !== 'tool-calls' && !(endsItself(reason) && parser.calls(choice) > 0)) return event
     const isComplete = stopSequence === undefined || lastArguments?.areComplete(choice) === true
     return { ...event, reason: isComplete ? 'tool-calls' : 'stop' }
   }
@@ -140,4 +140,9 @@ function withReasoning(usage: Usage, pieces: number): Usage {
 /** Milliseconds between two times, whole. */
 export function elapsed(fromMs: number, toMs: number): number {
   return Math.round(toMs - fromMs)
+}
+
+/** The model has ended its message. */
+function endsItself(reason: FinishReason): boolean {
+  return reason === 'stop' || reason === 'end-of-message'
 }

@@ -253,7 +253,8 @@ function withoutLogprobs(): AppError {
 /** Matches the finish reason of a server with the calls that it made. */
 function matchCalls(finish: Finish, calls: number): Finish {
   if (finish.reason === 'tool-calls' && calls === 0) return { rawReason: 'tool_calls', ...finish, reason: 'stop' }
-  return finish.reason === 'stop' && calls > 0 ? { ...finish, reason: 'tool-calls' } : finish
+  const endsItself = finish.reason === 'stop' || finish.reason === 'end-of-message'
+  return endsItself && calls > 0 ? { ...finish, reason: 'tool-calls' } : finish
 }
 
 function withTokens(tokens: readonly GeneratedToken[]): { readonly tokens?: readonly GeneratedToken[] } {
@@ -265,7 +266,7 @@ const reasons: Readonly<Record<string, FinishReason>> = {
   stop: 'stop',
   eos: 'stop',
   eos_token: 'stop',
-  eom: 'stop',
+  eom: 'end-of-message',
   end_turn: 'stop',
   stop_sequence: 'stop',
   length: 'length',

@@ -38,6 +38,19 @@ describe('lenient reading', () => {
     ])
   })
 
+  test("Llama's `eom` ends a message within a turn, and a turn with calls as any other", async () => {
+    const toCall = { tool_calls: [{ index: 0, id: 'c1', function: { name: 'READ', arguments: '{}' } }] }
+    for (const [delta, reason] of [
+      [{ content: 'ok' }, 'end-of-message'],
+      [toCall, 'tool-calls'],
+      [{ content: '<tool_call>{"name": "READ", "arguments": {}}</tool_call>' }, 'tool-calls'],
+    ] as const) {
+      const server = await upstream(streamOf(chatChunk({ delta }), chatChunk({ delta: {}, finish_reason: 'eom' }), doneLine))
+      const { choices } = await answer(engineOver([server]), ask('hi', {}, [{ name: 'READ' }]))
+      expect(choices).toMatchObject([{ finish: { reason } }])
+    }
+  })
+
   test('thinking parts of the content are reasoning', async () => {
     const parts = [{ type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }] }]
     const server = await upstream(
