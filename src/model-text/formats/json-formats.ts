@@ -1,3 +1,4 @@
+import type { FunctionTool } from '../../contract/request.ts'
 import { escapeText } from '../scan/json-string.ts'
 import { passTo } from '../scan/pass-to.ts'
 import { soleStringProperty } from '../scan/schema-types.ts'
@@ -231,8 +232,9 @@ const readPython = readPythonCalls()
 
 /** Llama 3: a JSON object with `parameters`, or after `<|python_tag|>`, which also calls built-in tools as Python does. */
 export const llama3: ToolFormat = {
-  triggers: () => [
+  triggers: (tools) => [
     { tag: '<|python_tag|>', position: 'anywhere', endsReasoning: 'parsed', read: readPythonTag },
+    ...builtInCalls(tools),
     { tag: '<function', position: 'anywhere', read: readBareFunction },
     ...bareJson('line').filter(({ tag }) => tag !== '['),
     { tag: '[', position: 'line', keep: true, read: readListOfEither },
@@ -250,6 +252,14 @@ export const llama4: ToolFormat = {
     ...llama3.triggers(tools),
   ],
   visibleTokens: ['<|python_start|>', '<|python_end|>', '<|python_tag|>'],
+}
+
+/** Tools that Llama was trained to call, also without the tag that should come first. */
+const builtIns = new Set(['brave_search', 'wolfram_alpha', 'photogen'])
+
+function builtInCalls(tools: readonly FunctionTool[]): readonly Trigger[] {
+  const callable = tools.filter(({ name }) => builtIns.has(name))
+  return callable.map(({ name }) => ({ tag: `${name}.call(`, position: 'line', keep: true, read: readPython }))
 }
 
 function* readListOfEither(writer: CallWriter): Reading<boolean> {

@@ -160,6 +160,14 @@ describe('a list of calls', () => {
   })
 })
 
+test("Llama's own tools are called without their tag, where they may be called", () => {
+  const search = { name: 'brave_search', description: '', parameters: { type: 'object' } }
+  const raw = 'brave_search.call(query="a (b)")'
+  expect(read('llama3', raw, { only: [search] })).toEqual({ text: '', calls: [['brave_search', '{"query": "a (b)"}']] })
+  expect(read('llama3', `As in ${raw}`, { only: [search] })).toEqual({ text: `As in ${raw}`, calls: [] })
+  expect(read('llama3', raw)).toEqual({ text: raw, calls: [] })
+})
+
 describe("code for Llama's interpreter", () => {
   test.each([
     ['llama3', '<|python_tag|>import math\nprint("a")<|eom_id|>', '{"code": "import math\\nprint(\\"a\\")"}'],
