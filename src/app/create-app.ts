@@ -229,6 +229,7 @@ export async function createApp(
     ...live.access,
     reasoningFields: settings.reasoningFields,
     basePath: settings.basePath,
+    streaming: settings.streaming,
     heartbeatMs: () => live.current.server.heartbeatMs,
     ...(settings.retryGraceMs > 0 && { repeats: new Repeats({ graceMs: settings.retryGraceMs }) }),
     bodyLimitBytes: settings.bodyLimitBytes,

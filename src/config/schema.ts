@@ -216,6 +216,12 @@ const server = z
         'How long a generation goes on when its client has disconnected, for a repetition of the same request, which then gets its ' +
           'reply from the beginning; 0: not at all.',
       ),
+    streaming: z
+      .boolean()
+      .default(true)
+      .describe(
+        'Whether requests that ask for a stream get their reply as it is generated; false: in the same form at once, when it is complete.',
+      ),
     heartbeatMs: durationMs
       .default(10_000)
       .describe(

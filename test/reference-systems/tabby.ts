@@ -188,7 +188,11 @@ export const tabbyTable: ReferenceTable = {
       note: '`server.portFallback: true`; else the server stops, and says that the port is in use',
     },
     { what: '`disable_fetch_requests`', outcome: 'mapped', note: '`media.urls: off`, and by default public addresses only' },
-    { what: '`disable_request_streaming`', outcome: 'mapped', note: 'not there: a client chooses with `stream`' },
+    {
+      what: '`disable_request_streaming`',
+      outcome: 'mapped',
+      note: '`server.streaming: false`: the events of a stream come at once, when it is complete',
+    },
     { what: '`send_tracebacks`', outcome: 'mapped', note: 'never; the log has the cause, with the id of the request' },
     { what: '`sse_ping_interval`', outcome: 'mapped', note: '`server.heartbeatMs`; 0 turns heartbeats off' },
     {

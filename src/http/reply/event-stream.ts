@@ -18,6 +18,7 @@ const streamHeaders = {
 type StreamDeps = LimitReader & {
   heartbeatMs?(): number
   readonly stalledReaderMs?: number
+  readonly streaming?: boolean
   readonly now: () => number
 }
 
@@ -25,6 +26,8 @@ type EventStreamOptions = {
   /** Empty: none, nor any other comment. */
   readonly heartbeat: string
   readonly framing?: keyof typeof contentTypes
+  /** What is written is a generation, which may have to be sent at once; call `start` when it is complete. */
+  readonly isGeneration?: true
   /** Called once, just before the headers are sent. */
   addHeaders?(): void
 }
@@ -33,9 +36,11 @@ type EventStreamOptions = {
 export function openEventStream(
   deps: StreamDeps,
   reply: FastifyReply,
-  { heartbeat, framing = 'events', addHeaders }: EventStreamOptions,
+  { heartbeat: sent, framing = 'events', isGeneration, addHeaders }: EventStreamOptions,
 ): SseWriter {
-  const { heartbeatMs, stalledReaderMs, now } = deps
+  const { heartbeatMs, stalledReaderMs, now, streaming = true } = deps
+  const isWhole = isGeneration === true && !streaming
+  const heartbeat = isWhole ? '' : sent
   return new SseWriter({
     raw: reply.raw,
     open: () => {
@@ -48,6 +53,7 @@ export function openEventStream(
       )
     },
     isInLines: framing === 'lines',
+    isWhole,
     heartbeat: () => (heartbeat === '' ? '' : loadComment(reply.request) + placeComment(reply.request) + heartbeat),
     heartbeatMs: (heartbeatMs?.() ?? defaultHeartbeatMs) || Number.POSITIVE_INFINITY,
     stalledReaderMs: stalledReaderMs ?? defaultStalledReaderMs,

@@ -11,6 +11,8 @@ type SseWriterOptions = {
   readonly heartbeatMs: number
   /** Each line is written as a chunk of its own: some clients parse a chunk as one value. */
   readonly isInLines?: boolean
+  /** All is sent at the end: until then, the reply has not started. */
+  readonly isWhole?: boolean
   readonly stalledReaderMs: number
   /** Milliseconds of a monotonic clock. */
   now(): number
@@ -46,6 +48,10 @@ export class SseWriter {
 
   write(text: string): void {
     if (text === '') return
+    if (this.#options.isWhole === true && !this.#started) {
+      this.#held += text
+      return
+    }
     this.#started = true
     this.#pending += this.#held + text
     this.#held = ''

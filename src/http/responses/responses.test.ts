@@ -130,6 +130,17 @@ describe('a streamed response', () => {
     await readAll(response)
   })
 
+  test('comes at once where streaming is off, also one that fails late', async () => {
+    const { listen } = await openResponsesServer({ streaming: false, heartbeatMs: () => 10 })
+    const port = await listen()
+    const read = async (script: object) => {
+      const { response } = await openStream(port, { input: JSON.stringify(script) })
+      return [response.statusCode, eventsOf(await readAll(response)).at(-1)?.type]
+    }
+    expect(await read({ chunks: ['a ', 'b'], delayMs: 30 })).toEqual([200, 'response.completed'])
+    expect(await read({ raw: 'a b c', failAfter: 2 })).toEqual([200, 'response.failed'])
+  })
+
   test('fails with a status before its first token, and with an event after it', async () => {
     const { listen, call } = await openResponsesServer()
     const port = await listen()

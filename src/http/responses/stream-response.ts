@@ -26,7 +26,11 @@ export async function streamRun(
 ): Promise<void> {
   let start: StartEvent | undefined
   let isHeld = false
-  const writer = openEventStream(deps, reply, { heartbeat, addHeaders: () => addResponseHeaders(run, start, reply) })
+  const writer = openEventStream(deps, reply, {
+    heartbeat,
+    isGeneration: true,
+    addHeaders: () => addResponseHeaders(run, start, reply),
+  })
   const listener: RunListener = {
     observe: (event) => {
       noteEvent(facts, event)
@@ -47,6 +51,7 @@ export async function streamRun(
   }
   try {
     await run.run(listener)
+    writer.start()
   } catch (thrown) {
     if (!writer.started) throw thrown
     // A heartbeat was sent before.
@@ -64,7 +69,7 @@ export async function streamFollowed(
 ): Promise<void> {
   const gone = new AbortController()
   reply.raw.once('close', () => gone.abort())
-  const writer = openEventStream(deps, reply, { heartbeat })
+  const writer = openEventStream(deps, reply, { heartbeat, isGeneration: true })
   let last = -1
   try {
     await follow((event) => {

@@ -91,6 +91,8 @@ export type ServerDeps = GenerateDeps &
     readonly siblings?: Siblings
     /** The beginning of the paths of all routes, such as `/llm`; absent: none. */
     readonly basePath?: string
+    /** False: a stream is sent at once, when it is complete. */
+    readonly streaming?: boolean
     /** The silence after which a stream that begins now sends a heartbeat, 0: never; default 10 s. */
     heartbeatMs?(): number
     /** How long a client may read nothing before it is disconnected; default 30 minutes. */

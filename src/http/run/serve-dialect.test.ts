@@ -195,6 +195,22 @@ describe('a silent stream', () => {
     expect(text).toMatch(/"content":"a".*\[DONE\]/s)
   })
 
+  test('comes at once where streaming is off, with the same events', async () => {
+    const { port } = await openWatchedServer({ streaming: false, heartbeatMs: () => 10 })
+    const response = await receive(sendChat(port, stream({ chunks: ['a', 'b'], delayMs: 40 })))
+    const pieces: string[] = []
+    for await (const piece of response) pieces.push(String(piece))
+    expect(pieces).toEqual([expect.stringMatching(/^data: .*"content":"a".*"content":"b".*\[DONE\]\n\n$/s)])
+    expect(response.headers['content-type']).toContain('text/event-stream')
+  })
+
+  test('has the status of its failure where streaming is off, however late that comes', async () => {
+    const { port } = await openWatchedServer({ streaming: false })
+    const response = await receive(sendChat(port, stream({ chunks: ['a', 'b'], failAfter: 1 })))
+    expect(response.statusCode).toBe(500)
+    expect(JSON.parse(await readAll(response)).error).toMatchObject({ code: 'engine_failed' })
+  })
+
   test('has no heartbeat where they are off', async () => {
     const { port } = await openWatchedServer({ heartbeatMs: () => 0 })
     const text = await readAll(await receive(sendChat(port, stream({ chunks: ['a', 'b'], delayMs: 30 }))))

@@ -100,6 +100,7 @@ export function createDialectHandler(
     let start: StartEvent | undefined
     const writer = openEventStream(deps, reply, {
       heartbeat: dialect.heartbeat,
+      isGeneration: true,
       ...(dialect.framing !== undefined && { framing: dialect.framing }),
       addHeaders: () => {
         if (start !== undefined) addStartHeaders(start, call, reply)
