@@ -228,6 +228,7 @@ export async function createApp(
     readLimits,
     ...live.access,
     reasoningFields: settings.reasoningFields,
+    usageTimes: settings.usageTimes,
     basePath: settings.basePath,
     streaming: settings.streaming,
     heartbeatMs: () => live.current.server.heartbeatMs,

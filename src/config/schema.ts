@@ -203,6 +203,13 @@ const server = z
       .enum(['both', 'reasoning_content', 'reasoning', 'none'])
       .default('both')
       .describe('The fields of chat completions that contain the reasoning of a model; `none` omits it.'),
+    usageTimes: z
+      .array(z.enum(['tabby', 'mlc']))
+      .default([])
+      .describe(
+        'Whose times and rates `usage` has in chat completions and completions: `tabby` (`prompt_time`, `completion_tokens_per_sec`, …) ' +
+          "or `mlc` (`extra`). By default nobody's: LangChain fails on fractions in `usage`. llama-server's `timings` is beside `usage` in any case.",
+      ),
     shortenOutput: z
       .boolean()
       .default(true)

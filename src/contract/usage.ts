@@ -27,15 +27,19 @@ export type Usage = {
   readonly drafts?: { readonly proposed: number; readonly accepted: number }
 }
 
-/** Durations of the phases, in milliseconds; absent where the engine cannot measure. */
+/** Durations of the phases, in milliseconds, whole or with thousandths. Core adds those that an engine does not measure, as it sees them. */
 export type Timings = {
   readonly queueMs?: number
   readonly loadMs?: number
   readonly templateMs?: number
+  /** From the start of the work on the prompt to the first token. */
   readonly prefillMs?: number
   /** From the request's arrival to its first generated text. */
   readonly firstTokenMs?: number
+  /** From then on, to the last token. */
   readonly decodeMs?: number
+  /** From the request's arrival to the end of its output. */
+  readonly totalMs?: number
 }
 
 /** The record of an ended generation. */

@@ -69,7 +69,7 @@ describe('several requests of one call', () => {
     const result = await foldEvents(createEcho().run(request('a', 2), request('b'), request('c', 2)))
     expect(textsOf(result)).toEqual(['a0', 'a1', 'b0', 'c0', 'c1'])
     expect(result.usage).toEqual({ inputTokens: 6, cachedInputTokens: 3, outputTokens: 5, reasoningTokens: 0 })
-    expect(result.timings).toEqual({ queueMs: 0, loadMs: 15, prefillMs: 9, decodeMs: 12, firstTokenMs: 5 })
+    expect(result.timings).toEqual({ queueMs: 0, loadMs: 15, prefillMs: 9, decodeMs: 12, firstTokenMs: 5, totalMs: 15 })
   })
 
   test('requests of one call use one ticket, and one slot one after the other', async () => {

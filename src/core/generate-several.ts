@@ -149,7 +149,7 @@ function addTotals(before: Totals, { usage, timings }: Totals): Totals {
 function addTimings(before: Timings, more: Timings): Timings {
   const keys = new Set([...Object.keys(before), ...Object.keys(more)]) as Set<keyof Timings>
   const sums = [...keys].map((key) => [key, (before[key] ?? 0) + (more[key] ?? 0)] as const)
-  const { firstTokenMs = more.firstTokenMs } = before
-  if (firstTokenMs === undefined) return Object.fromEntries(sums)
-  return { ...Object.fromEntries(sums), firstTokenMs: Math.min(firstTokenMs, more.firstTokenMs ?? firstTokenMs) }
+  const firstMs = [before, more].flatMap(({ firstTokenMs }) => firstTokenMs ?? [])
+  const totalMs = Math.max(before.totalMs ?? 0, more.totalMs ?? 0)
+  return { ...Object.fromEntries(sums), totalMs, ...(firstMs.length > 0 && { firstTokenMs: Math.min(...firstMs) }) }
 }

@@ -138,6 +138,18 @@ describe('an answer parsed by its output format', () => {
 })
 
 describe('generate', () => {
+  test('measures what its engine does not: the times to the first text, from there to the end, and from the arrival', async () => {
+    const { engine } = createEngine([raw('a'), raw('b'), finish, { ...usage, timings: {} }])
+    const { timings } = await foldEvents(start(engine).generation)
+    const { prefillMs = 0, decodeMs = 0, totalMs = 0, queueMs = 0, loadMs = 0 } = timings
+    // The clock of this test moves with each look at it.
+    expect([prefillMs > 0, decodeMs > 0]).toEqual([true, true])
+    expect(queueMs + loadMs + prefillMs + decodeMs).toBeLessThanOrEqual(totalMs)
+    const [silent] = [await foldEvents(start(createEngine([finish, { ...usage, timings: {} }]).engine).generation)]
+    expect(silent.timings).toMatchObject({ decodeMs: 0, prefillMs: expect.any(Number) })
+    expect(silent.timings).not.toHaveProperty('firstTokenMs')
+  })
+
   test('reports the serving model, parses raw text and adds timings', async () => {
     const { generation, load } = start(createEngine([raw('a'), raw('b'), finish, usage]).engine)
     const events = await collect(iterate(generation.run))

@@ -1,4 +1,5 @@
 import type { Emit } from '../base/emit.ts'
+import { thousandths } from '../base/thousandths.ts'
 import type { RequestContext } from '../contract/context.ts'
 import { AppError } from '../contract/errors.ts'
 import type { GenerationEvent } from '../contract/event.ts'
@@ -172,7 +173,8 @@ async function runOne(deps: GenerateDeps, request: GenerationRequest, { context,
   } catch (error) {
     const reason = finishOfCancelled(signal)
     if (reason === undefined) throw functions?.restore(error) ?? error
-    await reply.complete(model.id, reason, emit)
+    const totalMs = thousandths(deps.now() - context.receivedAtMs)
+    await reply.complete({ model: model.id, totalMs }, reason, emit)
   } finally {
     media?.release()
   }

@@ -1,4 +1,5 @@
 import { type Emit, inTurn } from '../base/emit.ts'
+import { thousandths } from '../base/thousandths.ts'
 import { functionTools } from '../canonical/callable-tools.ts'
 import type { PreparedGeneration } from '../contract/engine.ts'
 import type { EngineEvent, FinishReason, GenerationEvent, StartEvent, Timings, Usage } from '../contract/event.ts'
@@ -29,8 +30,10 @@ export function createOutputPipeline(options: OutputPipelineOptions): Emit<Engin
   const { prompt, toolChoice, parallelToolCalls, output } = request
   const tools = prompt.type === 'chat' ? functionTools(prompt.tools) : []
   const parser = createOutputParser({ format: prepared.outputFormat, tools, toolChoice, parallelToolCalls, output })
+  const beganMs = now()
   const lastArguments = request.stop.length > 0 && tools.length > 0 ? new LastCallArguments() : undefined
-  let firstTokenMs: number | undefined
+  /** When the first text came. */
+  let firstMs: number | undefined
   /** Of reasoning that the engine divides from the text itself. */
   let reasoningPieces = 0
   const forward: Emit<GenerationEvent> = (event) => {
@@ -61,11 +64,24 @@ export function createOutputPipeline(options: OutputPipelineOptions): Emit<Engin
     const isComplete = stopSequence === undefined || lastArguments?.areComplete(choice) === true
     return { ...event, reason: isComplete ? 'tool-calls' : 'stop' }
   }
+  /** With what the engine did not measure, as it is seen from here. */
+  const complete = (measured: Timings): Timings => {
+    const endMs = now()
+    return {
+      queueMs: timings.queueMs,
+      loadMs: timings.loadMs,
+      prefillMs: thousandths((firstMs ?? endMs) - beganMs),
+      decodeMs: thousandths(endMs - (firstMs ?? endMs)),
+      ...measured,
+      ...(firstMs !== undefined && { firstTokenMs: elapsed(startedMs, firstMs) }),
+      totalMs: thousandths(endMs - startedMs),
+    }
+  }
 
   return (event) => {
     switch (event.type) {
       case 'raw-text':
-        firstTokenMs ??= elapsed(startedMs, now())
+        firstMs ??= now()
         return inTurn(parser.push(event), forward)
       case 'finish': {
         const truncated = isTruncated(event)
@@ -82,13 +98,13 @@ export function createOutputPipeline(options: OutputPipelineOptions): Emit<Engin
       case 'refusal-start':
         return afterText(event)
       case 'tool-call-start':
-        firstTokenMs ??= elapsed(startedMs, now())
+        firstMs ??= now()
         return afterText(event)
       case 'text-delta':
       case 'reasoning-delta':
       case 'refusal-delta':
         if (event.type === 'reasoning-delta') reasoningPieces += 1
-        firstTokenMs ??= elapsed(startedMs, now())
+        firstMs ??= now()
         return forward(event)
       case 'tool-call-delta':
       case 'tool-call-end':
@@ -96,11 +112,9 @@ export function createOutputPipeline(options: OutputPipelineOptions): Emit<Engin
         return forward(event)
       case 'usage': {
         const usage = withReasoning(event.usage, reasoningPieces + parser.reasoningTokens)
-        const { queueMs, loadMs } = timings
-        const firstToken = firstTokenMs === undefined ? undefined : { firstTokenMs }
         const { servedBy } = event
         const replica = servedBy === undefined ? undefined : { servedBy }
-        return emit({ type: 'usage', usage, timings: { queueMs, loadMs, ...event.timings, ...firstToken }, ...replica })
+        return emit({ type: 'usage', usage, timings: complete(event.timings), ...replica })
       }
       case 'prompt-read':
       case 'prompt-tokens':

@@ -108,7 +108,8 @@ export function sum(first: UsageEvent | undefined, second: UsageEvent): UsageEve
     outputTokens: first.usage.outputTokens + second.usage.outputTokens,
     reasoningTokens: first.usage.reasoningTokens + second.usage.reasoningTokens,
   }
-  return { ...second, usage }
+  const decodeMs = (first.timings.decodeMs ?? 0) + (second.timings.decodeMs ?? 0)
+  return { ...second, usage, timings: { ...second.timings, decodeMs } }
 }
 
 function withoutCall(): AppError {

@@ -59,7 +59,11 @@ export class RunObserver {
   }
 
   /** Ends the reply of a cancelled request that keeps its output. */
-  async complete(model: string, reason: FinishReason, emit: Emit<GenerationEvent>): Promise<void> {
+  async complete(
+    { model, totalMs }: { readonly model: string; readonly totalMs: number },
+    reason: FinishReason,
+    emit: Emit<GenerationEvent>,
+  ): Promise<void> {
     if (!this.#hasStarted) await emit({ type: 'start', model, warnings: [] })
     await this.finishOpen(reason, emit)
     const usage = {
@@ -68,6 +72,6 @@ export class RunObserver {
       outputTokens: this.#outputTokens,
       reasoningTokens: this.#reasoningTokens,
     }
-    await emit({ type: 'usage', usage, timings: {} })
+    await emit({ type: 'usage', usage, timings: { totalMs } })
   }
 }

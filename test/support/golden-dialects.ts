@@ -147,6 +147,7 @@ export function withoutChance(text: string): string {
   return named
     .replace(/"(created|created_at|completed_at|input_tokens|prompt_tokens|total_tokens)":\s?\d+/g, '"$1":0')
     .replace(/"(\w+_duration|prompt_eval_count)":\s?\d+/g, '"$1":0')
+    .replace(/"((?:cache|prompt|predicted)_(?:n|ms|per_\w+))":\s?[\d.]+/g, '"$1":0')
     .replace(/"created_at":\s?"[^"]+"/g, '"created_at":"0"')
     .replace(/("metric":\s?"(?:prompt|total)_tokens",\s*"value"):\s?\d+/g, '$1:0')
 }

@@ -26,10 +26,26 @@ const annotation = {
   additionalProperties: false,
 }
 
+const timingNames = [
+  'cache_n',
+  ...['prompt', 'predicted'].flatMap((what) => [`${what}_n`, `${what}_ms`, `${what}_per_token_ms`, `${what}_per_second`]),
+]
+/** llama-server's. */
+const timings = {
+  timings: {
+    type: 'object',
+    properties: Object.fromEntries(timingNames.map((name) => [name, { type: 'number', minimum: 0 }])),
+    required: timingNames,
+    additionalProperties: false,
+  },
+} as Record<string, JsonSchema>
+
 const tokenBytes = { bytes: { type: 'array', items: { type: 'integer' } } } as Record<string, JsonSchema>
 
 /** What Dragoman adds to OpenAI's objects, by definition; anything else that the schema does not name is a fault. */
 const extensions: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>> = {
+  ChatCompletion: timings,
+  ChatCompletionChunk: timings,
   'ChatCompletion.Choice': { stop_reason: text } as Record<string, JsonSchema>,
   'ChatCompletionChunk.Choice': { stop_reason: text } as Record<string, JsonSchema>,
   ChatCompletionMessage: { reasoning_content: textOrNull, reasoning: textOrNull } as Record<string, JsonSchema>,
@@ -49,7 +65,10 @@ const extensions: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>
     token_logprobs: { type: 'array', items: { type: ['number', 'null'] } },
     top_logprobs: { type: 'array', items: { type: ['object', 'null'], additionalProperties: { type: 'number' } } },
   } as Record<string, JsonSchema>,
-  Completion: { usage: { anyOf: [{ $ref: '#/definitions/CompletionUsage' }, { type: 'null' }] } } as Record<string, JsonSchema>,
+  Completion: { usage: { anyOf: [{ $ref: '#/definitions/CompletionUsage' }, { type: 'null' }] }, ...timings } as Record<
+    string,
+    JsonSchema
+  >,
   // Open Responses has the first four, and null for a usage that is not known yet, as OpenAI's own streams have; its types do not say so.
   Response: {
     store: { type: 'boolean' },

@@ -10,6 +10,7 @@ import { absentFields, koboldFields, ownFields } from './fields.ts'
 const {
   stream: _,
   stream_options: __,
+  timings_per_token: _______,
   echo: ___,
   suffix: ____,
   logprobs: _____,

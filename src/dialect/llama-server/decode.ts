@@ -6,6 +6,7 @@ import { decodeCommon, outputLimits } from '../openai/decode-common.ts'
 import { decodeForwarded } from '../openai/decode-forwarded.ts'
 import { decodeOutput } from '../openai/decode-output.ts'
 import { commonNames, nameOutput } from '../openai/field-names.ts'
+import { decodeRunning, type Running } from '../openai/running-fields.ts'
 import { decodeServerFields } from '../openai/server-fields.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { type FieldNames, nameField } from '../wire/field-names.ts'
@@ -19,6 +20,7 @@ import { type CompletionWire, completionSchema, type InfillWire, infillSchema } 
 export type DecodedLlamaCompletion = {
   readonly requests: readonly [GenerationRequest, ...GenerationRequest[]]
   readonly stream: boolean
+  readonly running: Running
   /** The reply is an array. */
   readonly isList: boolean
   /** The prompt is read for the cache: what is generated is not shown. */
@@ -82,6 +84,7 @@ function decodeShared(wire: CompletionWire | InfillWire, { id, prompts, names, .
     ...source,
     requests: [first, ...rest],
     stream: wire.stream ?? false,
+    running: decodeRunning(wire),
     onlyReads: pickSpelling(wire, outputLimits) === 0,
     prompts: prompts.map((prompt) => (prompt.type === 'text' ? prompt.text : prompt.type === 'infill' ? prompt.prefix : '')),
     responseFields: wire.response_fields ?? undefined,

@@ -1,6 +1,7 @@
 import { randomHex } from '../../base/random-hex.ts'
 import type { Dialect } from '../../contract/dialect.ts'
 import { encodeOpenaiError } from '../openai/errors.ts'
+import { withRunningTimings } from '../openai/running-timings.ts'
 import { type DecodedLlamaCompletion, decodeCompletion, decodeInfill } from './decode.ts'
 import { createStreamEncoder, encodeResult } from './encode.ts'
 
@@ -21,7 +22,10 @@ function dialectOf(decode: (body: unknown, id: string) => DecodedLlamaCompletion
         policy: { onHangUp: 'cancel' },
         nameOf,
         encodeResult: (result) => encodeResult(result, decoded),
-        createStreamEncoder: () => createStreamEncoder(decoded),
+        createStreamEncoder: () => {
+          const encoder = createStreamEncoder(decoded)
+          return decoded.running.timingsPerToken ? withRunningTimings(encoder, () => performance.now()) : encoder
+        },
       }
     },
     createId: () => `cmpl-${randomHex()}`,

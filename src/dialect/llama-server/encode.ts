@@ -1,6 +1,7 @@
 import type { StreamEncoder } from '../../contract/dialect.ts'
 import type { FinishReason, GeneratedToken, GenerationEvent, Timings, Usage } from '../../contract/event.ts'
 import type { Choice, GenerationResult } from '../../contract/result.ts'
+import { encodeTimings } from '../openai/encode-timings.ts'
 import { encodeOpenaiError } from '../openai/errors.ts'
 import { toWireLogprob } from '../openai/wire-logprob.ts'
 import { toFrameJson } from '../wire/frame-json.ts'
@@ -99,7 +100,7 @@ function encodeEnd({ index, model, finish, usage, timings, ...ended }: Ended, st
     stop_type: stopTypeOf(finish, onlyReads),
     stopping_word: finish.stopSequence ?? '',
     tokens_cached: usage.cachedInputTokens,
-    timings: encodeTimings(usage, timings),
+    timings: encodeTimings({ usage, timings }),
     ...(ended.tokens.length > 0 && !onlyReads && { completion_probabilities: ended.tokens.map(encodeToken) }),
   }
   return responseFields === undefined || responseFields.length === 0 ? reply : pick(reply, responseFields)
@@ -116,26 +117,6 @@ const stopTypes: Partial<Readonly<Record<FinishReason, string>>> = {
 function stopTypeOf({ reason, stopSequence }: Finish, onlyReads: boolean): string {
   if (onlyReads) return 'limit'
   return stopSequence === undefined ? (stopTypes[reason] ?? 'none') : 'word'
-}
-
-/** llama-server's times and rates; 0 where nothing was measured. */
-export function encodeTimings({ inputTokens, cachedInputTokens, outputTokens }: Usage, { prefillMs = 0, decodeMs = 0 }: Timings) {
-  const read = inputTokens - cachedInputTokens
-  return {
-    cache_n: cachedInputTokens,
-    prompt_n: read,
-    prompt_ms: prefillMs,
-    prompt_per_token_ms: ratio(prefillMs, read),
-    prompt_per_second: ratio(1000 * read, prefillMs),
-    predicted_n: outputTokens,
-    predicted_ms: decodeMs,
-    predicted_per_token_ms: ratio(decodeMs, outputTokens),
-    predicted_per_second: ratio(1000 * outputTokens, decodeMs),
-  }
-}
-
-function ratio(value: number, by: number): number {
-  return by > 0 ? value / by : 0
 }
 
 function encodeToken({ id, text, bytes, logprob, top }: GeneratedToken) {

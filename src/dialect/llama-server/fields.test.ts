@@ -7,6 +7,7 @@ import { completionSchema, infillSchema } from './schema.ts'
 
 const shared = {
   ...openaiSamples,
+  timings_per_token: true,
   add_bos_token: false,
   cache_prompt: false,
   id_slot: 1,

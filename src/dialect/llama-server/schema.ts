@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { commonShape } from '../openai/common-schema.ts'
+import { runningShape } from '../openai/running-fields.ts'
 import { list, looseObject } from '../wire/first-fault.ts'
 import { anyNumber, flag, integerBetween, text, tokenIdList, unlimitedOr } from '../wire/wire-types.ts'
 
@@ -29,6 +30,7 @@ const samplerNames = z.union([
 const { stream_options: _, logit_bias: objectBias, samplers: __, ...shared } = commonShape
 const sharedShape = {
   ...shared,
+  ...runningShape,
   logit_bias: z.union([
     list(bias, { error: 'an array of token ids with their bias', max: { count: maxBiases, error: `at most ${maxBiases}` } }),
     objectBias,

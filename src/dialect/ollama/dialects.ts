@@ -21,7 +21,7 @@ function createDialect(decode: Decode): Dialect {
   return {
     decode(input, { id }): DecodedCall {
       const { request, isStreamed, style, keepAliveMs, ignored, nameOf } = decode(input, id)
-      const clock: Clock = { startedMs: performance.now(), now: () => performance.now(), wallMs: () => Date.now() }
+      const clock: Clock = { wallMs: () => Date.now() }
       return {
         requests: [request],
         stream: isStreamed,

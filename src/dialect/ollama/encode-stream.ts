@@ -69,7 +69,7 @@ export function createLineEncoder(asked: ReplyStyle, clock: Clock): StreamEncode
           ...encodePiece({}, style, clock.wallMs()),
           done: true,
           done_reason: encodeDoneReason(reason, style),
-          ...encodeTotals(event, clock),
+          ...encodeTotals(event),
         })
       case 'error':
         return line(encodeOllamaError(event.error).body)

@@ -28,7 +28,8 @@ export function styleOf({ model, insteadOf }: StartEvent, asked: ReplyStyle): Re
   return insteadOf === undefined ? asked : { ...asked, model }
 }
 
-export type Clock = { readonly startedMs: number; now(): number; wallMs(): number }
+/** The time of the epoch. */
+export type Clock = { wallMs(): number }
 
 /** One piece of a reply, or all of it. */
 export type Piece = {
@@ -77,7 +78,7 @@ export function encodeResult({ start, choices, usage, timings }: GenerationResul
     ...encodePiece(style.isEmpty ? {} : { ...shownOf(withoutCutCall(choice), style), tokens }, style, clock.wallMs()),
     done: true,
     done_reason: encodeDoneReason(finish.reason, style),
-    ...encodeTotals({ usage, timings }, clock),
+    ...encodeTotals({ usage, timings }),
   }
 }
 
@@ -96,25 +97,16 @@ function encodeToken({ text, bytes, logprob, top }: GeneratedToken) {
   return { ...one({ text, bytes, logprob }), ...(top.length > 0 && { top_logprobs: top.map(one) }) }
 }
 
-/**
- * Counts, and durations in nanoseconds. Clients divide one by the other: a count above 0 has a duration above 0, measured by this
- * server where the engine did not.
- */
-export function encodeTotals(
-  { usage, timings }: { readonly usage: Usage; readonly timings: Timings },
-  { startedMs, now }: Clock,
-) {
-  const totalMs = now() - startedMs
-  const { queueMs = 0, loadMs = 0, firstTokenMs = 0 } = timings
-  const promptMs = timings.prefillMs ?? Math.max(0, firstTokenMs - queueMs - loadMs)
-  const evalMs = timings.decodeMs ?? Math.max(0, totalMs - queueMs - loadMs - promptMs)
+/** Counts, and durations in nanoseconds. Clients divide one by the other: a count above 0 has a duration above 0. */
+export function encodeTotals({ usage, timings }: { readonly usage: Usage; readonly timings: Timings }) {
+  const { loadMs = 0, prefillMs = 0, decodeMs = 0, totalMs = 0 } = timings
   return {
     total_duration: toNanoseconds(totalMs, 1),
     load_duration: toNanoseconds(loadMs, 0),
     prompt_eval_count: usage.inputTokens,
-    prompt_eval_duration: toNanoseconds(promptMs, usage.inputTokens),
+    prompt_eval_duration: toNanoseconds(prefillMs, usage.inputTokens),
     eval_count: usage.outputTokens,
-    eval_duration: toNanoseconds(evalMs, usage.outputTokens),
+    eval_duration: toNanoseconds(decodeMs, usage.outputTokens),
   }
 }
 

@@ -5,6 +5,7 @@ import { nestedConstraintFields } from '../openai/common-fields.ts'
 import { decodeCommon, decodeIncludeUsage } from '../openai/decode-common.ts'
 import { decodeForwarded } from '../openai/decode-forwarded.ts'
 import { type DecodedOutput, decodeOutput } from '../openai/decode-output.ts'
+import { decodeRunning, type Running } from '../openai/running-fields.ts'
 import { decodeServerFields } from '../openai/server-fields.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
@@ -27,6 +28,7 @@ type DecodedChat = {
   readonly request: GenerationRequest
   readonly stream: boolean
   readonly includeUsage: boolean
+  readonly running: Running
   /** The reply has calls in the deprecated form, like the tools of the request. */
   readonly legacyCalls: boolean
   /** The reply shows the reasoning. */
@@ -63,6 +65,7 @@ export function decodeChat(body: unknown, requestId: string): DecodedChat {
     },
     stream: wire.stream ?? false,
     includeUsage: decodeIncludeUsage(wire),
+    running: decodeRunning(wire),
     legacyCalls: tools.legacy,
     showsReasoning: isShown,
     kept: keptRequest(wire),

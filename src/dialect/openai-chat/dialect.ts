@@ -2,8 +2,10 @@ import { randomHex } from '../../base/random-hex.ts'
 import type { Dialect } from '../../contract/dialect.ts'
 import type { StartEvent } from '../../contract/event.ts'
 import type { GenerationResult } from '../../contract/result.ts'
+import type { UsageTimes } from '../openai/encode-timings.ts'
 import { encodeOpenaiError } from '../openai/errors.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
+import { withRunningTimings } from '../openai/running-timings.ts'
 import { decodeChat } from './decode.ts'
 import { encodeResult, type ReasoningFields, type ReplyStyle } from './encode.ts'
 import { createChunkEncoder } from './encode-stream.ts'
@@ -12,12 +14,14 @@ import { toStored } from './stored.ts'
 type OpenaiChatOptions = {
   /** The fields in which replies show reasoning. */
   readonly reasoningFields: ReasoningFields
+  /** Whose times `usage` has besides; absent: nobody's. */
+  readonly usageTimes?: readonly UsageTimes[] | undefined
   /** Changes whenever the same seed may produce another text. */
   readonly systemFingerprint: string
 }
 
 /** OpenAI's `POST /v1/chat/completions`. */
-export function createOpenaiChat({ reasoningFields, systemFingerprint }: OpenaiChatOptions): Dialect {
+export function createOpenaiChat({ reasoningFields, usageTimes, systemFingerprint }: OpenaiChatOptions): Dialect {
   return {
     decode({ body }, { id, requestId = null }) {
       const decoded = decodeChat(body, id)
@@ -29,6 +33,7 @@ export function createOpenaiChat({ reasoningFields, systemFingerprint }: OpenaiC
         reasoningFields: decoded.showsReasoning ? reasoningFields : 'none',
         legacyCalls: decoded.legacyCalls,
         logprobs: request.logprobs !== undefined,
+        usageTimes,
       }
       const encode = (result: GenerationResult) => encodeResult(result, headOf(result.start), style)
       return {
@@ -41,7 +46,10 @@ export function createOpenaiChat({ reasoningFields, systemFingerprint }: OpenaiC
           toStored: (result) => toStored(kept, { id, requestId, createdAtMs, completion: encode(result) }),
         }),
         encodeResult: encode,
-        createStreamEncoder: () => createChunkEncoder(headOf, { includeUsage: decoded.includeUsage, ...style }),
+        createStreamEncoder: () => {
+          const encoder = createChunkEncoder(headOf, { includeUsage: decoded.includeUsage, ...style })
+          return decoded.running.timingsPerToken ? withRunningTimings(encoder, () => performance.now()) : encoder
+        },
       }
     },
     createId: () => `chatcmpl-${randomHex()}`,

@@ -4,6 +4,7 @@ import { incompleteReasons } from '../../../test/support/finish-reasons.ts'
 import { createWireCheck } from '../../../test/support/wire-schema.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { GeneratedToken, GenerationEvent, StartEvent } from '../../contract/event.ts'
+import { encodeTimings } from '../openai/encode-timings.ts'
 import type { ReplyStyle } from './encode.ts'
 import { createChunkEncoder } from './encode-stream.ts'
 
@@ -16,7 +17,7 @@ const constant = {
   model: 'a "model"',
   system_fingerprint: 'dragoman-1',
 }
-const usage: GenerationEvent = {
+const usage: Extract<GenerationEvent, { type: 'usage' }> = {
   type: 'usage',
   usage: { inputTokens: 7, cachedInputTokens: 3, outputTokens: 5, reasoningTokens: 2 },
   timings: { decodeMs: 1 },
@@ -87,7 +88,7 @@ describe('createChunkEncoder', () => {
       { ...role(), usage: null },
       { ...chunkOf({ content: 'a' }), usage: null },
       { ...chunkOf({}, { finishReason: 'stop' }), usage: null },
-      { ...constant, choices: [], usage: wireUsage },
+      { ...constant, choices: [], usage: wireUsage, timings: encodeTimings(usage) },
       '[DONE]',
     ])
   })

@@ -5,6 +5,7 @@ import { createWireCheck } from '../../../test/support/wire-schema.ts'
 import type { FinishReason, GeneratedToken } from '../../contract/event.ts'
 import type { TextPart } from '../../contract/request.ts'
 import type { Choice, GenerationResult } from '../../contract/result.ts'
+import { encodeTimings } from '../openai/encode-timings.ts'
 import { encodeResult, type ReplyStyle } from './encode.ts'
 
 const checkReply = createWireCheck('OpenAIChatCompletion')
@@ -52,6 +53,7 @@ describe('encodeResult', () => {
         prompt_tokens_details: { cached_tokens: 3 },
         completion_tokens_details: { reasoning_tokens: 2 },
       },
+      timings: encodeTimings({ usage, timings: {} }),
     })
   })
 

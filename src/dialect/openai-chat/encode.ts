@@ -2,6 +2,7 @@ import { callsOf, reasoningOf, refusalOf, textOf } from '../../canonical/parts.t
 import type { FinishReason, StartEvent } from '../../contract/event.ts'
 import type { Annotation, JsonObject, ToolCallPart } from '../../contract/request.ts'
 import type { Choice, GenerationResult } from '../../contract/result.ts'
+import { encodeTimings, type UsageTimes } from '../openai/encode-timings.ts'
 import { encodeUsage } from '../openai/encode-usage.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
 import { encodeLogprobs } from './encode-logprobs.ts'
@@ -16,6 +17,7 @@ export type ReplyStyle = {
   readonly legacyCalls: boolean
   /** The reply contains log-probabilities. */
   readonly logprobs: boolean
+  readonly usageTimes?: readonly UsageTimes[] | undefined
 }
 
 /** A truncated answer is never `stop`, which clients read as complete. */
@@ -48,7 +50,11 @@ export const reasoningNames: Readonly<Record<ReasoningFields, readonly string[]>
 }
 
 /** A complete reply: OpenAI's `chat.completion`. */
-export function encodeResult({ start, choices, usage }: GenerationResult, head: ReplyHead, style: ReplyStyle): JsonObject {
+export function encodeResult(
+  { start, choices, usage, timings }: GenerationResult,
+  head: ReplyHead,
+  style: ReplyStyle,
+): JsonObject {
   return {
     id: head.id,
     object: 'chat.completion',
@@ -63,7 +69,8 @@ export function encodeResult({ start, choices, usage }: GenerationResult, head: 
       // vLLM's field; OpenAI does not report the stop sequence.
       ...(choice.finish.stopSequence !== undefined && { stop_reason: choice.finish.stopSequence }),
     })),
-    usage: encodeUsage(usage),
+    usage: encodeUsage({ usage, timings }, style.usageTimes),
+    timings: encodeTimings({ usage, timings }),
   }
 }
 

@@ -9,6 +9,7 @@ const openaiChat = createOpenaiChat({ reasoningFields: 'both', systemFingerprint
 
 const samples: Readonly<Record<string, unknown>> = {
   ...openaiSamples,
+  timings_per_token: true,
   messages: [{ role: 'user', content: 'another question' }],
   model: 'another',
   audio: { voice: 'alloy', format: 'wav' },

@@ -7,6 +7,7 @@ import {
   samplingExtensions,
   sharedOpenaiFields,
 } from '../openai/common-fields.ts'
+import { runningFields } from '../openai/running-fields.ts'
 import { serverFields } from '../openai/server-fields.ts'
 import { cancelFields } from '../wire/cancel-keys.ts'
 import { type Field, givesWay } from '../wire/field-table.ts'
@@ -141,6 +142,7 @@ export const chatFields: readonly Field[] = [
   ...samplingExtensions,
   adapterField,
   minimumField,
+  ...runningFields,
   ...serverFields,
   ...cancelFields,
   ...chatExtensions,

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { commonShape } from '../openai/common-schema.ts'
+import { runningShape } from '../openai/running-fields.ts'
 import { dictionary, jsonObject, list, looseObject, openObject } from '../wire/first-fault.ts'
 import { flag, integerBetween, integerFrom, nonEmptyText, text } from '../wire/wire-types.ts'
 import { wireMessage } from './message-schema.ts'
@@ -30,6 +31,7 @@ const thinkingObject = looseObject({
  */
 export const chatRequestSchema = looseObject({
   ...commonShape,
+  ...runningShape,
   messages: list(wireMessage, { error: 'an array of messages' }).min(1, { error: 'at least one message' }),
   image_base64: text,
   audio_base64: text,

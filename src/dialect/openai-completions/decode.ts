@@ -6,6 +6,7 @@ import { decodeCommon, decodeIncludeUsage, outputLimits } from '../openai/decode
 import { decodeForwarded } from '../openai/decode-forwarded.ts'
 import { decodeOutput } from '../openai/decode-output.ts'
 import { commonNames, nameOutput } from '../openai/field-names.ts'
+import { decodeRunning, type Running } from '../openai/running-fields.ts'
 import { decodeServerFields } from '../openai/server-fields.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { nameField } from '../wire/field-names.ts'
@@ -35,6 +36,7 @@ export type DecodedCompletion = {
   readonly echoes: readonly string[]
   readonly stream: boolean
   readonly includeUsage: boolean
+  readonly running: Running
   readonly ignored: readonly string[]
   /** The client's name for a path of the first request. */
   readonly nameOf: NameOf
@@ -68,6 +70,7 @@ export function decodeCompletion(body: unknown, requestId: string): DecodedCompl
     echoes: [first, ...rest].map((prompt) => (wire.echo === true && !echoesTokens ? textOf(prompt) : '')),
     stream: wire.stream ?? false,
     includeUsage: decodeIncludeUsage(wire),
+    running: decodeRunning(wire),
     ignored: [...ignored, ...ignoredInside],
     // The message names a position inside the prompt, such as one of its tokens.
     nameOf: (path) => {

@@ -1,21 +1,29 @@
 import { randomHex } from '../../base/random-hex.ts'
 import type { Dialect } from '../../contract/dialect.ts'
 import type { StartEvent } from '../../contract/event.ts'
+import type { UsageTimes } from '../openai/encode-timings.ts'
 import { encodeOpenaiError } from '../openai/errors.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
+import { withRunningTimings } from '../openai/running-timings.ts'
 import { decodeCompletion } from './decode.ts'
 import { encodeResult, type ReplyStyle } from './encode.ts'
 import { createChunkEncoder } from './encode-stream.ts'
 
+type OpenaiCompletionsOptions = {
+  readonly systemFingerprint: string
+  /** Whose times `usage` has besides; absent: nobody's. */
+  readonly usageTimes?: readonly UsageTimes[] | undefined
+}
+
 /** OpenAI's `POST /v1/completions`. */
-export function createOpenaiCompletions({ systemFingerprint }: { readonly systemFingerprint: string }): Dialect {
+export function createOpenaiCompletions({ systemFingerprint, usageTimes }: OpenaiCompletionsOptions): Dialect {
   return {
     decode({ body }, { id }) {
-      const { requests, echoes, stream, includeUsage, ignored, nameOf } = decodeCompletion(body, id)
+      const { requests, echoes, stream, includeUsage, running, ignored, nameOf } = decodeCompletion(body, id)
       const [{ choices, logprobs }] = requests
       const createdSeconds = Math.floor(Date.now() / 1000)
       const headOf = ({ model }: StartEvent): ReplyHead => ({ id, createdSeconds, model, systemFingerprint })
-      const style: ReplyStyle = { echoes, choicesPerPrompt: choices, logprobs: logprobs !== undefined }
+      const style: ReplyStyle = { echoes, choicesPerPrompt: choices, logprobs: logprobs !== undefined, usageTimes }
       return {
         requests,
         stream,
@@ -23,7 +31,10 @@ export function createOpenaiCompletions({ systemFingerprint }: { readonly system
         policy: { onHangUp: 'cancel' },
         nameOf,
         encodeResult: (result) => encodeResult(result, headOf(result.start), style),
-        createStreamEncoder: () => createChunkEncoder(headOf, { ...style, includeUsage }),
+        createStreamEncoder: () => {
+          const encoder = createChunkEncoder(headOf, { ...style, includeUsage })
+          return running.timingsPerToken ? withRunningTimings(encoder, () => performance.now()) : encoder
+        },
       }
     },
     createId: () => `cmpl-${randomHex()}`,

@@ -92,7 +92,7 @@ export function createChunkEncoder(
       case 'tool-call-end':
         return ''
       case 'usage':
-        return template.usage(event.usage)
+        return template.usage(event, style.usageTimes)
       case 'error':
         return template.error(event.error)
     }

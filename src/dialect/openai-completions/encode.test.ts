@@ -5,6 +5,7 @@ import { createWireCheck } from '../../../test/support/wire-schema.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { GeneratedToken, GenerationEvent, PromptToken } from '../../contract/event.ts'
 import { type Choice, foldEvents, type GenerationResult } from '../../contract/result.ts'
+import { encodeTimings } from '../openai/encode-timings.ts'
 import { encodeResult, type ReplyStyle } from './encode.ts'
 import { createChunkEncoder } from './encode-stream.ts'
 
@@ -80,6 +81,7 @@ describe('a whole reply', () => {
       system_fingerprint: 'dragoman-1',
       choices: [{ index: 0, text: ' upon a time', logprobs: null, finish_reason: 'stop' }],
       usage: wireUsage,
+      timings: encodeTimings({ usage, timings: {} }),
     })
   })
 

@@ -1,5 +1,6 @@
 import type { FinishReason, PromptToken } from '../../contract/event.ts'
 import type { GenerationResult } from '../../contract/result.ts'
+import { encodeTimings, type UsageTimes } from '../openai/encode-timings.ts'
 import { encodeUsage } from '../openai/encode-usage.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
 import { countCharacters, ScoredPrompt } from './encode-logprobs.ts'
@@ -11,6 +12,7 @@ export type ReplyStyle = {
   readonly choicesPerPrompt: number
   /** The reply contains log-probabilities. */
   readonly logprobs: boolean
+  readonly usageTimes?: readonly UsageTimes[] | undefined
 }
 
 const finishReasons: Readonly<Record<FinishReason, string>> = {
@@ -51,7 +53,7 @@ export class PromptText {
 }
 
 /** A complete reply: OpenAI's `text_completion`. */
-export function encodeResult({ choices, usage }: GenerationResult, head: ReplyHead, style: ReplyStyle): unknown {
+export function encodeResult({ choices, usage, timings }: GenerationResult, head: ReplyHead, style: ReplyStyle): unknown {
   // All choices of a prompt repeat it.
   const prompts = new Map<number, EncodedPrompt>()
   return {
@@ -72,7 +74,8 @@ export function encodeResult({ choices, usage }: GenerationResult, head: ReplyHe
         finish_reason: encodeFinishReason(finish.reason),
       }
     }),
-    usage: encodeUsage(usage),
+    usage: encodeUsage({ usage, timings }, style.usageTimes),
+    timings: encodeTimings({ usage, timings }),
   }
 }
 

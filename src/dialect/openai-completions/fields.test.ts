@@ -8,6 +8,7 @@ const openaiCompletions = createOpenaiCompletions({ systemFingerprint: 'dragoman
 
 const samples: Readonly<Record<string, unknown>> = {
   ...openaiSamples,
+  timings_per_token: true,
   prompt: 'another',
   logprobs: 0,
   max_tokens: 7,

@@ -1,6 +1,6 @@
 import type { AppError } from '../../contract/errors.ts'
-import type { Usage } from '../../contract/event.ts'
 import { toFrameJson } from '../wire/frame-json.ts'
+import { type Cost, encodeTimings, type UsageTimes } from './encode-timings.ts'
 import { encodeUsage } from './encode-usage.ts'
 import { encodeOpenaiError } from './errors.ts'
 import type { ReplyHead } from './reply-head.ts'
@@ -31,8 +31,10 @@ export class ChunkTemplate {
   }
 
   /** The end of a stream. */
-  usage(usage: Usage): string {
-    return this.#includeUsage ? `${this.opening}],"usage":${toFrameJson(encodeUsage(usage))}}\n\n${done}` : done
+  usage(cost: Cost, times: readonly UsageTimes[] | undefined): string {
+    if (!this.#includeUsage) return done
+    const [usage, timings] = [encodeUsage(cost, times), encodeTimings(cost)]
+    return `${this.opening}],"usage":${toFrameJson(usage)},"timings":${toFrameJson(timings)}}\n\n${done}`
   }
 
   /** The end of a stream that failed. */

@@ -1,12 +1,16 @@
-import type { Usage } from '../../contract/event.ts'
+import { type Cost, encodeUsageTimes, type UsageTimes } from './encode-timings.ts'
+
+const noTimes: readonly UsageTimes[] = []
 
 /** OpenAI's usage object. */
-export function encodeUsage({ inputTokens, cachedInputTokens, outputTokens, reasoningTokens }: Usage): unknown {
-  return {
+export function encodeUsage(cost: Cost, times = noTimes): unknown {
+  const { inputTokens, cachedInputTokens, outputTokens, reasoningTokens } = cost.usage
+  const usage = {
     prompt_tokens: inputTokens,
     completion_tokens: outputTokens,
     total_tokens: inputTokens + outputTokens,
     prompt_tokens_details: { cached_tokens: cachedInputTokens },
     completion_tokens_details: { reasoning_tokens: reasoningTokens },
   }
+  return times.length === 0 ? usage : { ...usage, ...encodeUsageTimes(cost, times) }
 }

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { thousandths } from '../../base/thousandths.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent, FinishReason, GeneratedToken, PromptToken } from '../../contract/event.ts'
 import type { OutputFormat } from '../../contract/output-format.ts'
@@ -94,7 +95,7 @@ export async function* play(plan: Plan, caller: AbortSignal): AsyncGenerator<Eng
   yield {
     type: 'usage',
     usage: { inputTokens, cachedInputTokens: 0, outputTokens, reasoningTokens },
-    timings: { prefillMs: Math.round(firstMs - startedMs), decodeMs: Math.round(performance.now() - firstMs) },
+    timings: { prefillMs: thousandths(firstMs - startedMs), decodeMs: thousandths(performance.now() - firstMs) },
   }
 }
 

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { Emit } from '../../base/emit.ts'
 import { AppError } from '../../contract/errors.ts'
-import type { EngineEvent, Usage } from '../../contract/event.ts'
+import type { EngineEvent, Timings, Usage } from '../../contract/event.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import type { CheckedRequest } from './check-request.ts'
 import { affinityKeys } from './fleet/affinity/prefix-affinity.ts'
@@ -34,17 +34,22 @@ async function generateSeveral(deps: GenerationDeps, plan: ReplyPlan, sink: Repl
   const { request } = plan
   const usages: Usage[] = []
   let servedBy: string | undefined
+  let timings: Timings = {}
   const emit: Emit<EngineEvent> = (event) => {
     if (event.type !== 'usage') return sink.emit(event)
     servedBy = event.servedBy
+    timings = event.timings
     usages.push(event.usage)
     return undefined
   }
   const end = await generateReply(deps, plan, { ...sink, emit })
   const all = Array.from({ length: request.choices }, (_, choice) => choice)
   const missing = end === 'done' ? [] : end === 'one-choice-only' ? all : end.missing
-  if (missing.length > 0) usages.push(...(await generateOneByOne(deps, plan, { choices: missing, sink })))
-  await sink.emit({ type: 'usage', usage: addUsages(usages), timings: {}, ...(servedBy !== undefined && { servedBy }) })
+  if (missing.length > 0) {
+    usages.push(...(await generateOneByOne(deps, plan, { choices: missing, sink })))
+    timings = {}
+  }
+  await sink.emit({ type: 'usage', usage: addUsages(usages), timings, ...(servedBy !== undefined && { servedBy }) })
 }
 
 type ChoicesToMake = { readonly choices: readonly number[]; readonly sink: ReplySink }

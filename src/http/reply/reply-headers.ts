@@ -16,6 +16,7 @@ const timingNames: Readonly<Record<keyof Timings, string>> = {
   prefillMs: 'prefill',
   firstTokenMs: 'ttft',
   decodeMs: 'decode',
+  totalMs: 'total',
 }
 
 const timingEntries = Object.entries(timingNames) as readonly [keyof Timings, string][]

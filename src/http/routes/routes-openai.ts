@@ -15,10 +15,10 @@ import { createDialectHandler } from '../run/serve-dialect.ts'
 type OpenaiDialects = { readonly chat: Dialect; readonly completions: Dialect }
 
 export function createOpenaiDialects(deps: ServerDeps): OpenaiDialects {
-  const fingerprint = systemFingerprint(deps)
+  const shared = { systemFingerprint: systemFingerprint(deps), usageTimes: deps.usageTimes }
   return {
-    chat: withProviderData(createOpenaiChat({ reasoningFields: deps.reasoningFields ?? 'both', systemFingerprint: fingerprint })),
-    completions: withProviderData(createOpenaiCompletions({ systemFingerprint: fingerprint })),
+    chat: withProviderData(createOpenaiChat({ reasoningFields: deps.reasoningFields ?? 'both', ...shared })),
+    completions: withProviderData(createOpenaiCompletions(shared)),
   }
 }
 

@@ -13,6 +13,7 @@ import type { Tracing } from '../../contract/tracing.ts'
 import type { Cancellations } from '../../core/cancel/cancellations.ts'
 import type { GenerateDeps } from '../../core/generate.ts'
 import type { PresetSwitch } from '../../core/presets/preset-switch.ts'
+import type { UsageTimes } from '../../dialect/openai/encode-timings.ts'
 import type { ReasoningFields } from '../../dialect/openai-chat/encode.ts'
 import type { AccessRules } from '../access/access.ts'
 import type { Capture } from '../capture/capture.ts'
@@ -105,6 +106,8 @@ export type ServerDeps = GenerateDeps &
     readonly totalBodyLimitBytes?: number
     /** The field names of reasoning in chat replies; default both. */
     readonly reasoningFields?: ReasoningFields
+    /** Whose times and rates `usage` has in OpenAI's protocols; absent: nobody's. */
+    readonly usageTimes?: readonly UsageTimes[]
     /** Recognises repeated requests; absent: a repetition is a request of its own. */
     readonly repeats?: Repeats
     /** Keeps each request, for operators that look for what a client sends; absent: none are kept. */

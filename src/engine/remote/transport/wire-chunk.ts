@@ -6,8 +6,8 @@ export type WireChunk = {
   readonly usage: WireUsage | undefined
   /** The prompt's tokens, told before the output. */
   readonly prompt?: Pick<WireUsage, 'inputTokens' | 'cachedTokens'>
-  /** llama-server's running counts. */
-  readonly timings: { readonly inputTokens: number; readonly cachedTokens: number; readonly outputTokens: number } | undefined
+  /** llama-server's running counts and times. */
+  readonly timings: WireTimings | undefined
 }
 
 export type WireChoice = {
@@ -35,6 +35,14 @@ export type WireCall = {
   readonly id: string | undefined
   readonly name: string
   readonly arguments: string
+}
+
+export type WireTimings = {
+  readonly inputTokens: number
+  readonly cachedTokens: number
+  readonly outputTokens: number
+  readonly prefillMs: number | undefined
+  readonly decodeMs: number | undefined
 }
 
 export type WireUsage = {

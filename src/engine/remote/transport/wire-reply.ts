@@ -157,5 +157,15 @@ function readTimings(value: unknown): WireChunk['timings'] {
   const outputTokens = asCount(timings?.predicted_n)
   if (timings === undefined || outputTokens === undefined) return undefined
   const cachedTokens = asCount(timings.cache_n) ?? 0
-  return { inputTokens: (asCount(timings.prompt_n) ?? 0) + cachedTokens, cachedTokens, outputTokens }
+  return {
+    inputTokens: (asCount(timings.prompt_n) ?? 0) + cachedTokens,
+    cachedTokens,
+    outputTokens,
+    prefillMs: asDuration(timings.prompt_ms),
+    decodeMs: asDuration(timings.predicted_ms),
+  }
+}
+
+function asDuration(value: unknown): number | undefined {
+  return typeof value === 'number' && value >= 0 ? value : undefined
 }

@@ -1,4 +1,5 @@
 import type { Token } from 'node-llama-cpp'
+import { thousandths } from '../../../../base/thousandths.ts'
 import type { PromptToken } from '../../../../contract/event.ts'
 import { checkContextFit } from '../../../shared/context-fit.ts'
 import type { Report } from '../../channel/ipc.ts'
@@ -41,7 +42,7 @@ export async function decode(loaded: WorkerModel, run: Run, report: (report: Rep
   const begin = () => {
     if (decodeFromMs !== undefined) return
     decodeFromMs = performance.now()
-    report({ type: 'prompt-read', id, cachedTokens: cachedTokens ?? 0, prefillMs: Math.round(decodeFromMs - startedMs) })
+    report({ type: 'prompt-read', id, cachedTokens: cachedTokens ?? 0, prefillMs: thousandths(decodeFromMs - startedMs) })
   }
   if (cachedTokens === undefined) {
     cancelled = true
@@ -67,7 +68,7 @@ export async function decode(loaded: WorkerModel, run: Run, report: (report: Rep
       },
     })
   }
-  const decodeMs = decodeFromMs === undefined ? 0 : Math.round(performance.now() - decodeFromMs)
+  const decodeMs = decodeFromMs === undefined ? 0 : thousandths(performance.now() - decodeFromMs)
   const speculating = loaded.openDrafter === undefined ? {} : { drafts }
   return { type: 'done', id, cancelled: cancelled || run.control.cancelled(), ...counts, ...speculating, decodeMs }
 }

@@ -304,6 +304,15 @@ describe('what Dragoman says is what Dragoman reads', () => {
   })
 })
 
+test('the times of a reply are those that llama-server has measured', async () => {
+  const timings = { cache_n: 2, prompt_n: 5, prompt_ms: 12.3456, predicted_n: 1, predicted_ms: 7, predicted_per_second: 142 }
+  const choice = { index: 0, delta: { content: 'a' } }
+  const chunks = [{ choices: [choice] }, { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], timings }]
+  const frames = [...chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`), 'data: [DONE]\n\n']
+  const read = await answer(engineOver([await upstream(streamOf(...frames))]), ask('hi'))
+  expect(read).toMatchObject({ timings: { prefillMs: 12.346, decodeMs: 7 }, usage: { inputTokens: 7, cachedInputTokens: 2 } })
+})
+
 describe('the tokens of the prompt', () => {
   const counted = { usage: { prompt_tokens: 9, completion_tokens: 0 } }
   const promptReads = async (...pieces: string[]) => {

@@ -1,5 +1,6 @@
+import { thousandths } from '../../../../base/thousandths.ts'
 import { callableTools, functionTools } from '../../../../canonical/callable-tools.ts'
-import type { EngineEvent, Usage } from '../../../../contract/event.ts'
+import type { EngineEvent, Timings, Usage } from '../../../../contract/event.ts'
 import type { SentRequest } from '../../servers/check-upstream.ts'
 import type { Profile } from '../../servers/profile.ts'
 import type { WireChoice, WireChunk } from '../../transport/wire-chunk.ts'
@@ -134,7 +135,7 @@ export class ReplyReader {
       if (!missing.includes(this.#context.firstChoice + index)) events.push(...choice.end(this.#profile, isWithinLimit))
     }
     const complete = (usage: Usage): readonly EngineEvent[] => {
-      events.push({ type: 'usage', usage: this.#clamped(usage), timings: {} })
+      events.push({ type: 'usage', usage: this.#clamped(usage), timings: this.#readTimings() })
       return events
     }
     const usage = this.#readUsage()
@@ -171,6 +172,15 @@ export class ReplyReader {
   /** An estimate, with what was counted before the answer broke off. */
   #withBefore(estimate: Usage): Usage {
     return { ...estimate, inputTokens: this.#before?.inputTokens ?? estimate.inputTokens, outputTokens: this.outputTokens }
+  }
+
+  /** Of a reply that several servers gave, nobody has measured all. */
+  #readTimings(): Timings {
+    const { prefillMs, decodeMs } = this.#before === undefined ? (this.#timings ?? {}) : {}
+    return {
+      ...(prefillMs !== undefined && { prefillMs: thousandths(prefillMs) }),
+      ...(decodeMs !== undefined && { decodeMs: thousandths(decodeMs) }),
+    }
   }
 
   #readUsage(): Usage | undefined {
