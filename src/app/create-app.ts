@@ -36,6 +36,7 @@ import { ModelListings } from './models/model-listings.ts'
 import { ModelSet } from './models/model-set.ts'
 import { isListed } from './models/place-listed.ts'
 import { replaceModels } from './models/replace-models.ts'
+import { SharedChecks } from './models/shared-checks.ts'
 import { listenToo } from './second-port.ts'
 import { version } from './version.ts'
 
@@ -125,9 +126,11 @@ export async function createApp(
   const sharing = shareMemory(config, log)
   const converter = createConfiguredConverter(config)
   const drains = new Drains(drained)
+  const checks = new SharedChecks(siblings?.tellPassed)
   const factory = {
     home,
     drains,
+    checks,
     log,
     observer: models.observer,
     createScheduler,
@@ -190,6 +193,7 @@ export async function createApp(
     readMetrics: metrics.read,
     usePreset: (choice) => live.presets.choose(choice),
     drain: (change) => drains.note(change),
+    notePassed: (passed) => checks.hear(passed),
   })
   const lifecycle = new LifecycleService({
     models,

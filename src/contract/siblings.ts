@@ -17,6 +17,13 @@ export type DrainChange = {
   readonly isDraining: boolean
 }
 
+/** Servers of a model that have passed a health check. */
+export type PassedChecks = {
+  /** The id of the model. */
+  readonly model: string
+  readonly urls: readonly string[]
+}
+
 /** What the other processes of a server ask of one of them. */
 export type SiblingDuties = {
   /** Returns how many requests it cancelled. */
@@ -26,6 +33,8 @@ export type SiblingDuties = {
   readMetrics(): Promise<readonly unknown[]>
   usePreset(choice: PresetChoice): void
   drain(change: DrainChange): void
+  /** They need no check of this process for a while. */
+  notePassed(checks: PassedChecks): void
 }
 
 /** The other processes of a server that listens with several, and what all of them share. */
@@ -42,6 +51,8 @@ export interface Siblings {
   usePreset(choice: PresetChoice): Promise<void>
   /** Resolves when all processes do so, this one included. */
   drain(change: DrainChange): Promise<void>
+  /** To the others, which may miss it. */
+  tellPassed(checks: PassedChecks): void
   /** Begins to do what the others ask. */
   join(duties: SiblingDuties): void
 }

@@ -32,6 +32,9 @@ export function joinPrimary(port: Port): Membership {
       case 'drain':
         duties?.drain(duty.change)
         return null
+      case 'passed':
+        duties?.notePassed(duty.checks)
+        return null
     }
   }
 
@@ -62,6 +65,7 @@ export function joinPrimary(port: Port): Membership {
       async drain(change: DrainChange) {
         await ask({ type: 'drain', change })
       },
+      tellPassed: ({ model, urls }) => void ask({ type: 'passed', checks: { model, urls: [...urls] } }).catch(ignore),
       join: (own) => {
         duties = own
       },

@@ -27,6 +27,7 @@ const preset = z.discriminatedUnion('type', [
   z.object({ type: z.literal('none') }),
 ])
 const drain = z.object({ model: z.string(), url: z.string(), isDraining: z.boolean() })
+const passed = z.object({ model: z.string(), urls: z.array(z.string()) })
 
 /** What a worker asks of the primary process. */
 export const questionSchema = z.discriminatedUnion('type', [
@@ -40,6 +41,7 @@ export const questionSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('ready') }),
   z.object({ type: z.literal('preset'), choice: preset }),
   z.object({ type: z.literal('drain'), change: drain }),
+  z.object({ type: z.literal('passed'), checks: passed }),
 ])
 export type Question = z.output<typeof questionSchema>
 
@@ -50,6 +52,7 @@ export const dutySchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('ready') }),
   z.object({ type: z.literal('preset'), choice: preset }),
   z.object({ type: z.literal('drain'), change: drain }),
+  z.object({ type: z.literal('passed'), checks: passed }),
 ])
 export type Duty = z.output<typeof dutySchema>
 
@@ -66,6 +69,7 @@ export const answerSchemas = {
   ready: z.boolean(),
   preset: z.null(),
   drain: z.null(),
+  passed: z.null(),
 } as const satisfies Record<Question['type'], z.ZodType>
 export type Answer<Type extends Question['type']> = z.output<(typeof answerSchemas)[Type]>
 
@@ -76,5 +80,6 @@ export const dutyAnswerSchemas = {
   ready: z.boolean(),
   preset: z.null(),
   drain: z.null(),
+  passed: z.null(),
 } as const satisfies Record<Duty['type'], z.ZodType>
 export type DutyAnswer<Type extends Duty['type']> = z.output<(typeof dutyAnswerSchemas)[Type]>

@@ -20,6 +20,7 @@ function start() {
       readMetrics: async () => [],
       usePreset: () => undefined,
       drain: () => undefined,
+      notePassed: () => undefined,
       ...duties,
     })
     return { ...worker.siblings, end: () => port.close() }
@@ -112,4 +113,15 @@ test('a server is taken out of use by all, the one that asks included, and known
   await one.drain({ model: 'm', url: 'a', isDraining: false })
   expect(heard).toEqual(['one a true', 'two a true', 'one b true', 'two b true', 'one a false', 'two a false'])
   expect(primary.drains).toEqual([{ model: 'm', url: 'b', isDraining: true }])
+})
+
+test('what has passed a check of one is known to the others', async () => {
+  const { join } = start()
+  const heard: string[] = []
+  const note = (name: string) => join({ notePassed: ({ model, urls }) => heard.push(`${name} ${model} ${urls.join()}`) })
+  const one = note('one')
+  note('two')
+  note('three')
+  one.tellPassed({ model: 'm', urls: ['a', 'b'] })
+  await expect.poll(() => heard).toEqual(['two m a,b', 'three m a,b'])
 })

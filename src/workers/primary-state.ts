@@ -77,6 +77,8 @@ export class PrimaryState {
       case 'drain':
         this.#noteDrain(question.change)
         return this.#ask([...this.#members], question).then(() => null)
+      case 'passed':
+        return this.#ask(this.#othersThan(member), question).then(() => null)
     }
   }
 
@@ -86,9 +88,12 @@ export class PrimaryState {
   }
 
   async #cancelElsewhere(member: Member, { cancel }: Extract<Question, { type: 'cancel' }>): Promise<number> {
-    const others = [...this.#members].filter((other) => other !== member)
-    const counts = await this.#ask(others, { type: 'cancel', cancel })
+    const counts = await this.#ask(this.#othersThan(member), { type: 'cancel', cancel })
     return counts.reduce((sum, count) => sum + count, 0)
+  }
+
+  #othersThan(member: Member): readonly Member[] {
+    return [...this.#members].filter((other) => other !== member)
   }
 
   async #renderMetrics(): Promise<string> {

@@ -19,6 +19,7 @@ import { createLlamaServer } from './create-llama-server-engine.ts'
 import { createRemote } from './create-remote-engine.ts'
 import type { Drains } from './drains.ts'
 import type { MemorySharing } from './memory-sharing.ts'
+import type { SharedChecks } from './shared-checks.ts'
 import { warnOfUnusedDefaults } from './unused-chat-defaults.ts'
 
 /** A model of this server, with its names and how it is loaded. */
@@ -59,6 +60,7 @@ type ModelFactory = {
   readonly createScheduler: CreateScheduler
   readonly sharing: MemorySharing
   readonly drains: Drains
+  readonly checks: SharedChecks
   /** Names sessions to routers. */
   hash(text: string): string
   /** What the servers of a remote model report to. */

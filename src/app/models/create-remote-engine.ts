@@ -8,6 +8,7 @@ import { createRemoteEngine } from '../../engine/remote/engine.ts'
 import { createEndpointSource } from './create-endpoint-source.ts'
 import type { Drains } from './drains.ts'
 import { readModelTemplate } from './read-model-template.ts'
+import type { SharedChecks } from './shared-checks.ts'
 
 type Surroundings = {
   readonly log: Logger
@@ -18,6 +19,7 @@ type Surroundings = {
   /** Hears what becomes of attempts, and of servers that fail. */
   readonly observer?: FleetObserver
   readonly drains?: Drains
+  readonly checks?: SharedChecks
 }
 
 type RemoteModel = {
@@ -42,9 +44,10 @@ export function createRemote(config: RemoteModelConfig, given: Surroundings): Re
 function createEngine(
   config: RemoteModelConfig,
   endpoints: EndpointSource,
-  { log, converter, hash, observer, drains }: Surroundings,
+  { log, converter, hash, observer, drains, checks }: Surroundings,
 ): Engine {
   const { id, server, protocol, upstreamModel, contextLength, toolFormat, slots, defaults, chatTemplate, addsBos } = config
+  const checkNews = checks?.of(id)
   return createRemoteEngine({
     id,
     endpoints,
@@ -54,6 +57,7 @@ function createEngine(
     ...(config.objectives !== undefined && { objectives: config.objectives }),
     ...(hash !== undefined && { hash }),
     ...(drains !== undefined && { drains: drains.of(id) }),
+    ...(checkNews !== undefined && { checkNews }),
     ...(config.warmUp !== 'off' && { warmUp: config.warmUp }),
     connections: slots,
     log,

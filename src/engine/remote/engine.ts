@@ -328,6 +328,7 @@ class RemoteEngine implements Engine {
         holdMs,
         drains: this.#drains,
         warmUp: this.#options.warmUp,
+        checkNews: this.#options.checkNews,
         probe,
         client,
         log,

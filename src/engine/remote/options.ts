@@ -7,6 +7,7 @@ import type { Sampling } from '../../contract/request.ts'
 import type { ServiceKind } from '../../contract/services.ts'
 import type { EndpointSource, FoundEndpoint } from './endpoints/source.ts'
 import type { AffinityOptions } from './fleet/affinity/affinity.ts'
+import type { CheckNews } from './fleet/check-news.ts'
 import type { WarmUp } from './fleet/shares/shares.ts'
 import type { OwnTemplate } from './own-prompts.ts'
 import type { CallHeaderOptions } from './servers/call-headers.ts'
@@ -63,6 +64,8 @@ export type RemoteEngineOptions = {
   readonly hash?: CallHeaderOptions['hash']
   /** The URLs of servers that an operator has taken out of use. */
   readonly drains?: WatchedSet<string>
+  /** What other processes find out about the servers; absent: there are none. */
+  readonly checkNews?: CheckNews
   /** How servers that are new or back begin; absent: with all of their load. */
   readonly warmUp?: WarmUp
   /** How far requests follow their prompts; absent: as `Affinity` has it. */

@@ -9,6 +9,7 @@ const siblings: Siblings = {
   renderMetrics: async () => '',
   areReady: async () => true,
   drain: async () => undefined,
+  tellPassed: () => undefined,
   usePreset: async () => undefined,
   join: () => undefined,
 }

@@ -46,3 +46,39 @@ test('a large fleet is checked less often: 25 checks a second, however large it 
   expect(sum(checks.slice(200)) / 400).toBeLessThan(28)
   expect(Math.max(...checks.slice(200))).toBeLessThan(60)
 })
+
+test('of four processes that tell each other, one checks each endpoint, and another one where that ends', () => {
+  const random = seeded()
+  const pools = Array.from({ length: 4 }, () => {
+    const pool = new Pool<PoolEndpoint>([], { breaker: { random } })
+    for (let index = 0; index < 50; index++) pool.add({ id: `${index}`, weight: 1 }, 0)
+    return pool
+  })
+  /** The checks of some processes in these seconds; each hears of those of the others a second later. */
+  const run = (running: typeof pools, fromSecond: number, seconds: number) => {
+    const counts = new Map<string, number>()
+    let news: { readonly by: Pool; readonly id: string }[] = []
+    for (let second = fromSecond; second < fromSecond + seconds; second++) {
+      const nowMs = second * 1000
+      for (const { by, id } of news) for (const pool of running) if (pool !== by) pool.hearPassed(id, nowMs)
+      news = []
+      for (const by of running) {
+        for (const { id } of by.checksDue(nowMs)) {
+          by.reportCheck(id, true, nowMs)
+          counts.set(id, (counts.get(id) ?? 0) + 1)
+          news.push({ by, id })
+        }
+      }
+    }
+    return [...counts.values()].map((count) => count / seconds)
+  }
+  run(pools, 0, 60)
+  const perSecond = run(pools, 60, 600)
+  expect(perSecond).toHaveLength(50)
+  expect(sum(perSecond) / 50).toBeLessThan(0.11)
+  expect(Math.min(...perSecond)).toBeGreaterThan(0.08)
+  // Two processes end.
+  const after = run(pools.slice(2), 660, 600)
+  expect(after).toHaveLength(50)
+  expect(Math.min(...after)).toBeGreaterThan(0.08)
+})

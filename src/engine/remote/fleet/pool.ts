@@ -100,6 +100,8 @@ type Granted<Endpoint extends PoolEndpoint> = {
 
 /** An address that is back within this time has kept its cache. */
 const rememberRemovedMs = 60_000
+/** More than the jitter of checks every ten seconds, and the time that news of them take. */
+const othersFirstMs = 4000
 /** When to ask again while no endpoint could do the request. */
 const askAgainMs = 1000
 
@@ -269,6 +271,14 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
       if (isOk) member.lastSuccessMs = nowMs
       else member.lastFailure = 'health check failed'
       member.breaker.onCheck(isOk, nowMs)
+    })
+  }
+
+  /** Another process has checked the endpoint, and will do so again: here, a check is due only if it does not. */
+  hearPassed(id: string, nowMs: number): void {
+    this.#change(id, nowMs, (member) => {
+      member.lastCheckMs = nowMs + othersFirstMs
+      member.lastSuccessMs = member.lastCheckMs
     })
   }
 

@@ -147,3 +147,38 @@ test('many replicas are no reason for a warning of Node, which would be plain te
   process.off('warning', onWarning)
   expect(warnings).toEqual([])
 })
+
+test('what another process has checked is not checked here, unless it is unknown or unhealthy', async () => {
+  const paths: string[] = []
+  const passed: string[] = []
+  let hear: ((url: string) => void) | undefined
+  const news = {
+    passed: (url: string) => void passed.push(url),
+    listen: (heard: (url: string) => void) => {
+      hear = heard
+      return () => {
+        hear = undefined
+      }
+    },
+  }
+  const one = await startUpstream(choices(1))
+  one.get = (path) => {
+    paths.push(path)
+    return false
+  }
+  let nowMs = 0
+  const engine = engineOver([one], { checkNews: news, now: () => nowMs, random: () => 0.5 })
+  await engine.ensureReady(never)
+  const before = paths.length
+  nowMs = 8000
+  hear?.(one.url)
+  nowMs = 16_000
+  await new Promise((resolve) => setTimeout(resolve, 1100))
+  expect(paths).toHaveLength(before)
+  nowMs = 40_000
+  await until(() => paths.length > before)
+  await until(() => passed.length > 0)
+  expect(passed).toEqual([one.url])
+  await engine.close()
+  expect(hear).toBeUndefined()
+})

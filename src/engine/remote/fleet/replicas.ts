@@ -10,6 +10,7 @@ import type { Discovery, Upstream } from '../servers/upstream.ts'
 import type { Endpoint } from '../transport/client.ts'
 import { hostOf } from '../transport/upstream-url.ts'
 import type { AffinityOptions } from './affinity/affinity.ts'
+import type { CheckNews } from './check-news.ts'
 import { Discoveries, type DiscoveryOptions, type KnownReplica } from './discoveries.ts'
 import { startHealthChecks } from './health-check.ts'
 import { type MemberChange, Membership } from './membership.ts'
@@ -32,6 +33,7 @@ type ReplicaOptions = Omit<DiscoveryOptions, 'onDiscovered' | 'endpoints'> & {
   /** The ids of replicas that an operator has taken out of use. */
   readonly drains: WatchedSet<string>
   readonly warmUp: WarmUp | undefined
+  readonly checkNews?: CheckNews | undefined
   readonly observer?: FleetObserver | undefined
   /** Milliseconds of a monotonic clock. */
   now(): number
@@ -72,6 +74,7 @@ export class Replicas {
   readonly #closed = new AbortController()
   readonly #discoveries: Discoveries
   #checks: { stop(): Promise<void> } | undefined
+  #unlisten: (() => void) | undefined
   #seconds: NodeJS.Timeout | undefined
   readonly #shares: Shares
   readonly #silence: SilenceWatch
@@ -141,6 +144,7 @@ export class Replicas {
       pool: { checksDue: (nowMs) => this.#pool.checksDue(nowMs), reportCheck: (id, isOk) => this.#reportCheck(id, isOk) },
       ...this.#checking,
     })
+    this.#unlisten ??= this.#options.checkNews?.listen((id) => this.#hearPassed(id))
     this.#seconds ??= setInterval(() => this.#everySecond(), everySecondMs).unref()
     return this.#members.start(signal)
   }
@@ -239,6 +243,7 @@ export class Replicas {
     clearInterval(this.#seconds)
     this.#silence.close()
     this.#shares.close()
+    this.#unlisten?.()
     await this.#checks?.stop()
     await this.#discoveries.settled()
   }
@@ -334,6 +339,13 @@ export class Replicas {
   #reportCheck(id: string, isOk: boolean): void {
     this.#pool.reportCheck(id, isOk, this.#options.now())
     this.#silence.onCheck(id, isOk)
+    if (isOk) this.#options.checkNews?.passed(id)
+  }
+
+  /** Of a check of another process, a moment ago. What is unknown or unhealthy here, is so for a reason of this process. */
+  #hearPassed(id: string): void {
+    const nowMs = this.#options.now()
+    if (this.#discoveries.get(id) !== undefined && this.#pool.stateOf(id, nowMs) === 'closed') this.#pool.hearPassed(id, nowMs)
   }
 
   #createSilence(): SilenceWatch {
