@@ -29,6 +29,8 @@ test.each([
   ['GET', '/api/v1/model', undefined],
   ['GET', '/v1/models', undefined],
   ['GET', '/health', undefined],
+  ['GET', '/docs', undefined],
+  ['GET', '/openapi.json', undefined],
 ] as const)('%s %s is served below the base path, and where a proxy has removed it', async (method, path, payload) => {
   const { app } = openTestServer({ basePath: '/llm' })
   for (const url of [`/llm${path}`, path]) {
