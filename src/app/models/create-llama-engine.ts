@@ -38,7 +38,7 @@ export function createLlama(config: LlamaModelConfig, { home, log, observer, loc
       const plan = { ...(await planOf(config, { files, home })), ...(enginePath !== undefined && { enginePath }) }
       const context = plan.contextLength === undefined ? await defaultContext(plan, sharing.room()) : undefined
       if (context === undefined) return plan
-      log.info({ model: id }, describeContext(context))
+      log.info({ model: id }, `context: ${describeContext(context)}`)
       return { ...plan, longestContext: context.contextLength }
     },
     need: workerNeed,

@@ -3,10 +3,11 @@ import type { LlamaServerModelConfig } from '../../config/schema.ts'
 import type { Engine } from '../../contract/engine.ts'
 import type { MediaConverter } from '../../contract/media.ts'
 import { LlamaServerEngine } from '../../engine/llama-server/engine.ts'
+import { freeDeviceBytes } from '../../engine/llama-server/free-device-bytes.ts'
 import type { ServerPlan } from '../../engine/llama-server/server-plan.ts'
 import { createRemoteEngine } from '../../engine/remote/engine.ts'
 import type { ModelFiles } from '../../lifecycle/fetch-files.ts'
-import { describeContext } from '../../registry/gguf/choose-context.ts'
+import { describeContext, onGpu } from '../../registry/gguf/choose-context.ts'
 import { usualContext } from '../../registry/gguf/memory-need.ts'
 import { readProjectorType } from '../../registry/gguf/projector-type.ts'
 import type { LocateFiles } from './create-llama-engine.ts'
@@ -44,8 +45,9 @@ export function createLlamaServer(
       separatesMedia = mmprojPath !== undefined && withoutSeparators.has(await readProjectorType(mmprojPath))
       const plan = planOf(config, files)
       if (config.contextLength !== undefined) return { ...plan, contextLength: config.contextLength }
-      const context = await defaultContext(plan, sharing.room())
-      if (context !== undefined) log.info({ model: id }, describeContext(context))
+      const freeBytes = config.gpuLayers === 0 ? 0 : await freeDeviceBytes(config.binary)
+      const context = await defaultContext(plan, onGpu(sharing.room(), freeBytes))
+      if (context !== undefined) log.info({ model: id }, `context: ${describeContext(context)}`)
       return { ...plan, contextLength: context?.contextLength ?? usualContext }
     },
     need: serverNeed,

@@ -30,6 +30,7 @@ const idleGraceMs = 1000
 /** Measured without a model: the worker with llama.cpp, and llama-server. */
 const workerBytes = 180e6
 const serverBytes = 40e6
+
 export function shareMemory({ memory }: Pick<LoadedConfig, 'memory'>, log: Logger): MemorySharing {
   const residency = new ModelMemory({
     ...limitsOf(memory),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { builtinModel } from '../names/builtin-model.ts'
-import { chooseContext, contextFor, describeContext, slotCounts } from './choose-context.ts'
+import { chooseContext, contextFor, describeContext, onGpu, slotCounts } from './choose-context.ts'
 import { memoryNeed } from './memory-need.ts'
 
 /** A model whose weights take 1,000,000 bytes, and each token of a slot 100. */
@@ -53,17 +53,26 @@ describe('the choice is explained', () => {
   const explain = (...args: Parameters<typeof choose>) => describeContext(choose(...args) ?? expect.fail())
 
   test('in full where nothing limits it', () => {
-    expect(explain(32_768, 1e9)).toBe('context: 32768 tokens, all that the model was trained for')
+    expect(explain(32_768, 1e9)).toBe('32768 tokens, all that the model was trained for')
   })
 
   test('with what limits it, and what raises it', () => {
     expect(explain(100_000, 2e7)).toBe(
-      'context: 22272 of the 100000 tokens that the model was trained for: memory allows no more with slots: 4 (its share, 10.0 MB, ' +
+      '22272 of the 100000 tokens that the model was trained for: memory allows no more with slots: 4 (its share, 10.0 MB, ' +
         'of memory.budget, 20.0 MB); contextLength can be up to 47360 with slots: 4, or 94976 with slots: 2, or 100000 with slots: 1',
     )
   })
 
+  test('where a GPU has less free memory than the share', () => {
+    expect(onGpu(roomOf(2e7), 0)).toEqual(roomOf(2e7))
+    expect(onGpu(roomOf(2e7), 2e7)).toEqual(roomOf(2e7))
+    const room = onGpu(roomOf(2e7), 5e6)
+    expect(describeContext(contextFor(needOf(100_000), { slots: 4, room }) ?? expect.fail())).toMatch(
+      /^8704 of the 100000 tokens .* slots: 4 \(4\.5 MB of the GPU\); contextLength can be up to 47360 with slots: 4/,
+    )
+  })
+
   test('where only more memory helps', () => {
-    expect(explain(100_000, 1.6e6, 1)).toMatch(/^context: 5888 of .* slots: 1 .*; a larger memory\.budget raises it$/)
+    expect(explain(100_000, 1.6e6, 1)).toMatch(/^5888 of .* slots: 1 .*; a larger memory\.budget raises it$/)
   })
 })

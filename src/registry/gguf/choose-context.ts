@@ -8,6 +8,17 @@ export type ContextRoom = {
   readonly budgetBytes: number
   /** What a model takes of it for a longer context than a chat needs: other models, and what the system caches, get the rest. */
   readonly shareBytes: number
+  /** The share is what is free on a GPU, where the whole model is to run. */
+  readonly isOnGpu?: true
+}
+
+/** A model and its context may fill so much of a GPU. */
+const shareOfGpu = 0.9
+
+/** The room of a model that runs on a GPU with so much free memory: with a longer context, a part of it would run on the CPU. */
+export function onGpu(room: ContextRoom, freeBytes: number): ContextRoom {
+  const shareBytes = Math.floor(freeBytes * shareOfGpu)
+  return shareBytes === 0 || shareBytes >= room.shareBytes ? room : { ...room, shareBytes, isOnGpu: true }
 }
 
 /** The context that a model gets by default, and what decided it; all in tokens of one slot. */
@@ -52,12 +63,13 @@ export function slotCounts(slots: number): number[] {
 
 /** One line for operators: what was chosen, why, and what changes it. */
 export function describeContext({ contextLength, trainedContextLength: trained, slots, longest, room }: ContextChoice): string {
-  if (contextLength === trained) return `context: ${trained} tokens, all that the model was trained for`
-  const share = `its share, ${formatBytes(room.shareBytes)}, of memory.budget, ${formatBytes(room.budgetBytes)}`
+  if (contextLength === trained) return `${trained} tokens, all that the model was trained for`
+  const bytes = formatBytes(room.shareBytes)
+  const share = room.isOnGpu ? `${bytes} of the GPU` : `its share, ${bytes}, of memory.budget, ${formatBytes(room.budgetBytes)}`
   const why = `memory allows no more with slots: ${slots} (${share})`
   const more = longest.flatMap((fit) =>
     fit.contextLength > contextLength ? [`${fit.contextLength} with slots: ${fit.slots}`] : [],
   )
   const way = more.length === 0 ? 'a larger memory.budget raises it' : `contextLength can be up to ${more.join(', or ')}`
-  return `context: ${contextLength} of the ${trained} tokens that the model was trained for: ${why}; ${way}`
+  return `${contextLength} of the ${trained} tokens that the model was trained for: ${why}; ${way}`
 }
