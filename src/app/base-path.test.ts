@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../../test/support/http/app.ts'
 import { openSocket } from '../../test/support/http/responses-socket.ts'
-import { chat, hasModel, isServing, listModels } from '../cli/client.ts'
+import { chat, hasModel, isServing, listModels } from '../cli/servers/client.ts'
 
 let app: RunningApp
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { AppError } from '../contract/errors.ts'
-import { cancelRuns, type ServerAddress } from './client.ts'
+import { cancelRuns, type ServerAddress } from './servers/client.ts'
 
 export type CancelFlags = {
   readonly cancelId?: string | undefined

@@ -4,13 +4,17 @@ import { promisify } from 'node:util'
 import { connectStore, describeStore } from '../app/configured-store.ts'
 import { printableLines } from '../app/log/printable.ts'
 import { installedLlamaPackage } from '../app/models/llama-package.ts'
+import { expectedContext, roomFor } from '../app/models/memory-sharing.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { messageOf } from '../contract/errors.ts'
 import { findBackend } from '../engine/llama/find-backend.ts'
+import { locateModelFile } from '../registry/fetch/fetch-model.ts'
 import { huggingFaceAddress } from '../registry/fetch/hugging-face.ts'
+import { describeContext } from '../registry/gguf/choose-context.ts'
 import { builtinModel } from '../registry/names/builtin-model.ts'
 import { formatBytes } from '../registry/names/format-bytes.ts'
-import { isServing, listModels, type ServerAddress } from './client.ts'
+import { budgetBytes } from '../registry/names/memory.ts'
+import { isServing, listModels, type ServerAddress } from './servers/client.ts'
 
 /** The result of one check. A `warn` matters only for what its advice names. */
 type Finding = {
@@ -49,6 +53,7 @@ async function* examine({ server, loadConfig }: DoctorOptions): AsyncGenerator<F
     yield await checkBackend(home)
     yield await checkHome(home)
     yield await checkStore(loaded)
+    yield* checkContexts(loaded)
   }
   for (const finding of slow) yield await finding
 }
@@ -96,6 +101,22 @@ async function checkStore(config: LoadedConfig): Promise<Finding> {
     return { name: 'store', result: 'ok', detail: describeStore(config) }
   } catch (error) {
     return { name: 'store', result: 'fail', detail: messageOf(error) }
+  }
+}
+
+/** The context of each model whose file is here and whose configuration names none. */
+async function* checkContexts({ models, home, memory }: LoadedConfig): AsyncGenerator<Finding, void, void> {
+  const sharing = models.filter(({ engine, load }) => (engine === 'llama' || engine === 'llama-server') && load === 'start')
+  const room = roomFor(budgetBytes(memory.budget), sharing.length)
+  for (const model of models) {
+    if ((model.engine !== 'llama' && model.engine !== 'llama-server') || model.contextLength !== undefined) continue
+    const file = await locateModelFile(model.source, home)
+    const choice = file && (await expectedContext(model, file.path, room).catch(() => undefined))
+    if (choice === undefined) continue
+    const result = choice.longest.some(({ contextLength }) => contextLength >= choice.contextLength) ? 'ok' : 'warn'
+    const advice = 'it does not fit into memory.budget: choose a smaller quantization, or raise it'
+    const detail = `${model.id}: ${describeContext(choice)}`
+    yield { name: 'context', result, detail, ...(result === 'warn' && { advice }) }
   }
 }
 

@@ -1,5 +1,5 @@
 import { printable } from '../app/log/printable.ts'
-import { callServer, type ServerAddress } from './client.ts'
+import { callServer, type ServerAddress } from './servers/client.ts'
 
 type Reply = {
   readonly model: string

@@ -1,4 +1,4 @@
-import { listModels, type ModelCard, type ServerAddress } from './client.ts'
+import { listModels, type ModelCard, type ServerAddress } from './servers/client.ts'
 import { formatTable } from './terminal/table.ts'
 
 /** Prints the running server's models as a table. */

@@ -8,10 +8,9 @@ import { agents } from './agents/agents.ts'
 import { type CancelFlags, cancel } from './cancel.ts'
 import { drain } from './drain.ts'
 import { deleteKey, type KeyFile, listKeys, type NewKeyFlags, newKey } from './keys.ts'
-import { launch } from './launch.ts'
 import { list } from './list.ts'
-import { type LoadFlags, load as loadModel, ps, unload } from './load.ts'
 import { replay } from './replay.ts'
+import { type LoadFlags, load as loadModel, ps, unload } from './servers/load.ts'
 import { commandName } from './terminal/command-name.ts'
 import { reportFailure, reportServeFailure } from './terminal/console.ts'
 
@@ -92,16 +91,29 @@ withModelOptions(program.command('run'))
 
 program
   .command('launch')
-  .description('start a coding agent on a model of the running server; its own configuration stays as it is')
+  .description(
+    'start a coding agent on a model of the running server, or of one that it starts; its own configuration stays as it is',
+  )
   .argument('<agent>', [...agents.keys()].join(', '))
   .argument('[args...]', 'arguments of the agent, behind --')
-  .option('-m, --model <name>', "a model of the server (default: the server's default)")
+  .option('-m, --model <name>', "a model of the server (default: the server's default), or a source, which is served meanwhile")
   .option('--protocol <name>', `what the agent speaks, if it has a choice: ${protocols.join(', ')}`)
   .option('--print', 'show what the agent would be started with, and start nothing')
-  .option('--server <url>', 'the server to use', process.env.DRAGOMAN_SERVER ?? defaultUrl)
-  .action(async (name: string, args: string[], flags: LaunchFlags) => {
+  .option('-c, --config <file>', 'configuration file, for when no server is running')
+  .option('--server <url>', 'the server to use, and no other', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .action(async (name: string, args: string[], flags: LaunchFlags, command: Command) => {
     const { model, protocol, print = false } = flags
-    process.exitCode = await launch({ name, args, server: address(flags), model, protocol, print })
+    const { launch } = await import('./launch/launch.ts')
+    process.exitCode = await launch({
+      name,
+      args,
+      server: address(flags),
+      isServerNamed: command.getOptionValueSource('server') === 'cli',
+      model,
+      protocol,
+      print,
+      loadConfig: (models) => load({ ...ownServer, logLevel: 'fatal', config: flags.config, models }),
+    })
   })
 
 program

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { networkReason } from '../canonical/failure-reason.ts'
 import { AppError, messageOf } from '../contract/errors.ts'
-import type { ServerAddress } from './client.ts'
+import type { ServerAddress } from './servers/client.ts'
 
 /** What the connection of a replay has of its own. */
 const ofConnections = new Set(['host', 'content-length', 'connection', 'transfer-encoding', 'accept-encoding', 'expect'])

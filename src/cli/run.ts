@@ -1,19 +1,17 @@
 import { fstatSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { text as readAll } from 'node:stream/consumers'
-import { type App, createApp } from '../app/create-app.ts'
-import { clientKey } from '../app/keys/find-keys.ts'
 import { printable } from '../app/log/printable.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { givenFlags, type ModelFlags, withModelFlags } from '../config/model-flags.ts'
 import { AppError } from '../contract/errors.ts'
 import { isSource } from '../registry/names/sources.ts'
-import { type ChatMessage, chat, hasModel, isServing, listModels, type ServerAddress } from './client.ts'
-import { resolveName } from './resolve-name.ts'
+import { type ChatMessage, chat, hasModel, isServing, listModels, type ServerAddress } from './servers/client.ts'
+import { startOwnServer } from './servers/own-server.ts'
+import { resolveName } from './servers/resolve-name.ts'
 import { createAnswerWriter } from './terminal/answer-writer.ts'
 import { chatHelp, readChatLine } from './terminal/chat-commands.ts'
 import { commandName } from './terminal/command-name.ts'
-import { createConsole } from './terminal/console.ts'
 import { openTerminalInput } from './terminal/terminal-input.ts'
 
 type RunOptions = {
@@ -164,7 +162,7 @@ async function connect(options: RunOptions): Promise<Connection> {
     refuseSettings(options)
     return running
   }
-  return startOwnServer(options)
+  return startWith(options)
 }
 
 /** A running server has loaded its models with settings of their own. */
@@ -188,30 +186,17 @@ async function requireModel(server: ServerAddress, model: string): Promise<void>
   throw new AppError('model-not-found', `the server at ${server.url} has no model '${model}'; available: ${available}`)
 }
 
-async function startOwnServer({ model: name, modelFlags, loadConfig }: RunOptions): Promise<Connection> {
+async function startWith({ model: name, modelFlags, loadConfig }: RunOptions): Promise<Connection> {
   const source = isSource(name)
   const config = await loadConfig(source ? [name] : [])
   const model = source ? 'default' : name
   // Before anything is started, and before a prompt is shown; what other servers list is known later.
   const mayBeListed = !source && config.listings.length > 0 && givenFlags(modelFlags).length === 0
   const named = source ? config.models[0] : mayBeListed ? undefined : resolveName(config.models, name)
-  const { log, progress, observer } = createConsole({ level: config.log.level })
   // Only the requested model is loaded, by the first request.
-  const models = config.models.map((entry) => {
-    return { ...(entry === named ? withModelFlags(entry, modelFlags) : entry), load: 'demand' as const }
-  })
-  const storage = { ...config.storage, database: 'off' }
-  const app: App = await createApp({ ...config, models, storage }, { log, observer })
-  // The server requires the keys of the configuration.
-  const server = { url: await app.listen(), apiKey: clientKey(config.server) }
-  return {
-    server,
-    model,
-    close: async () => {
-      progress.end()
-      await app.close()
-    },
-  }
+  const models = config.models.map((entry) => (entry === named ? withModelFlags(entry, modelFlags) : entry))
+  const { address, close } = await startOwnServer(config, models)
+  return { server: address, model, close }
 }
 
 /** Measures one streamed reply. */

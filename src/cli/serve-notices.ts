@@ -2,7 +2,7 @@ import type { LoadedConfig } from '../config/load.ts'
 import type { ModelSummary } from '../http/run/deps.ts'
 import { builtinModel, defaultModel } from '../registry/names/builtin-model.ts'
 import { formatBytes } from '../registry/names/format-bytes.ts'
-import { suggestModel } from '../registry/names/suggested-models.ts'
+import { suggestModels } from '../registry/names/suggested-models.ts'
 import { commandName } from './terminal/command-name.ts'
 import { formatTable } from './terminal/table.ts'
 
@@ -35,7 +35,7 @@ export function modelTable(models: readonly ModelSummary[]): string {
 export function toyNotice(id: string, machine: { memoryBytes: number; cores: number }): string | undefined {
   if (id !== defaultModel.id && id !== builtinModel.id) return undefined
   const what = id === defaultModel.id ? 'a toy of 135 million parameters' : 'a toy of 4 million parameters'
-  const better = suggestModel(machine.memoryBytes, machine.cores)
+  const [better] = suggestModels(machine)
   const advice =
     better === undefined
       ? 'Serve another one with --model.'

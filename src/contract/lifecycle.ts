@@ -80,8 +80,8 @@ export type ModelReport = {
   readonly state: EngineState
   readonly facts: EngineFacts
   readonly slots: number
-  /** The longest context that fits the memory with its other settings, in tokens; absent where it is not known. */
-  readonly longestContext?: number
+  /** The longest contexts that fit the memory, with its slots first, then with fewer; absent where they are not known. */
+  readonly longestContexts?: readonly { readonly slots: number; readonly contextLength: number }[]
   /** Requests that use it, or wait for it. */
   readonly requests: number
   /** The settings that it is, or will be, loaded with. */

@@ -4,6 +4,7 @@ import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
 import type { FoundModel, ModelReport } from '../contract/lifecycle.ts'
 import type { ServedModel } from '../contract/served-model.ts'
+import { slotCounts } from '../registry/gguf/choose-context.ts'
 import { settingsOf } from './apply-settings.ts'
 import { fileOf, variantOf } from './find-model.ts'
 
@@ -34,16 +35,20 @@ export function requestsOf({ scheduler: { load } }: Managed): number {
 /** A model as its operators see it. */
 export function report(model: Managed): ModelReport {
   const { id, aliases, createdAtMs, engine, scheduler, config, resident } = model
-  const longestContext = resident?.longestContext()
+  const { slots } = scheduler.load
+  const longestContexts = slotCounts(slots).flatMap((count) => {
+    const contextLength = resident?.longestContext(count)
+    return contextLength === undefined ? [] : [{ slots: count, contextLength }]
+  })
   return {
     id,
     aliases,
     createdAtMs,
     state: engine.state,
     facts: engine.facts,
-    slots: scheduler.load.slots,
+    slots,
     requests: requestsOf(model),
-    ...(longestContext !== undefined && { longestContext }),
+    ...(longestContexts.length > 0 && { longestContexts }),
     hasProjector: false,
     settings: {},
     ...(config !== undefined && { ...describeConfig(config), engine: config.engine, settings: settingsOf(config) }),

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { builtinModel } from '../../src/registry/names/builtin-model.ts'
+import { writeTrainedFor } from '../support/llama/trained-for.ts'
 import { type AgentHost, agentHint, installedAgent, openAgentHost } from './agent-host.ts'
 
 /**
@@ -27,9 +28,12 @@ export default (pi) => {
 `
 
 let host: AgentHost
+let long: string
 beforeAll(async () => {
   const settings = { threads: 1, toolStrategy: 'two-pass', defaults: { temperature: 0 } }
   host = await openAgentHost({ models: [{ id: 'tiny', engine: 'llama', source: builtinModel.path, ...settings }] })
+  long = join(host.home, 'long.gguf')
+  await writeTrainedFor(long, { from: builtinModel.path, tokens: 131_072 })
 })
 afterAll(() => host.close())
 
@@ -54,3 +58,22 @@ test.skipIf(installedAgent('pi') === undefined)(
     expect(requests).toMatchObject([{ status: 200 }, { status: 200 }])
   },
 )
+
+/** Neither sends its own tools and instructions, of which this model understands nothing. */
+const brief = {
+  pi: ['--no-builtin-tools', '--system-prompt', 'You are a helpful assistant.', '-p', 'Say hello.'],
+  claude: ['--system-prompt', 'You are a helpful assistant.', '--tools', '', '-p', 'Say hello.'],
+} as const
+
+for (const name of ['pi', 'claude'] as const) {
+  test.skipIf(installedAgent(name) === undefined)(
+    `${name} answers on a model that launch serves for it, with the context that it needs${agentHint(name)}`,
+    { timeout: 180_000 },
+    async () => {
+      const run = await host.start(name, { launch: ['--model', long], agent: brief[name], files: {} })
+      expect(await run.ended, run.err()).toBe(0)
+      expect(run.err()).toContain('runs on long, which is served as long as it runs')
+      expect(run.out().trim()).not.toBe('')
+    },
+  )
+}

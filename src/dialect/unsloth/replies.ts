@@ -56,6 +56,10 @@ export function encodeStatus({ active, models, loads }: Status) {
       requests: model.requests,
       slots: model.slots,
       context_length: model.facts.contextLength ?? null,
+      native_context_length: model.facts.trainedContextLength ?? null,
+      max_context_lengths: (model.longestContexts ?? []).map(({ slots, contextLength }) => {
+        return { slots, context_length: contextLength }
+      }),
     })),
   }
 }
@@ -111,7 +115,7 @@ export function encodeUnslothError(error: AppError): ErrorReply {
   return { status, body: { detail: body.error.message, ...body } }
 }
 
-function describe({ facts, hasProjector, variant, id, settings, longestContext }: ModelReport) {
+function describe({ facts, hasProjector, variant, id, settings, longestContexts }: ModelReport) {
   const { contextLength, sampling, modalities } = facts
   return {
     is_vision: hasProjector || modalities?.image === true,
@@ -129,7 +133,7 @@ function describe({ facts, hasProjector, variant, id, settings, longestContext }
     },
     requires_trust_remote_code: false,
     context_length: contextLength ?? null,
-    max_context_length: longestContext ?? facts.trainedContextLength ?? null,
+    max_context_length: longestContexts?.[0]?.contextLength ?? facts.trainedContextLength ?? null,
     native_context_length: facts.trainedContextLength ?? null,
     ...readAbilities(facts.chatTemplate, id),
     speculative_type: settings.speculation ?? null,

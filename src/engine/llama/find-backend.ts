@@ -7,7 +7,7 @@ import { OutputTail } from '../supervise/output-tail.ts'
 import { importLlamaFrom } from './import-from.ts'
 
 const answerSchema = z.union([
-  z.object({ gpu: z.string(), devices: z.array(z.string()), mathCores: z.number() }),
+  z.object({ gpu: z.string(), devices: z.array(z.string()), gpuBytes: z.number(), mathCores: z.number() }),
   z.object({ failure: z.string() }),
 ])
 

@@ -268,6 +268,7 @@ describe('the other commands', () => {
     for (const name of ['Node.js', 'llama.cpp', 'configuration', 'models folder', 'store', 'pip', 'Hugging Face', 'server']) {
       expect(result.out).toMatch(new RegExp(`^[✓!] ${name}`, 'm'))
     }
+    expect(result.out).toContain('dragoman-tiny: 4096 tokens, all that the model was trained for')
   })
 
   test('doctor fails on a configuration that is wrong', async () => {

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { serverNeed, workerNeed } from '../../../src/app/models/memory-sharing.ts'
+import { ps } from '../../../src/cli/servers/load.ts'
 import type { ServerPlan } from '../../../src/engine/llama-server/server-plan.ts'
 import { builtinModel } from '../../../src/registry/names/builtin-model.ts'
 import { type RunningApp, startApp, until } from '../../support/http/app.ts'
@@ -134,14 +135,16 @@ describe('a model without a context in its configuration', () => {
     const running = await start([{ id: 'long', engine: 'llama', source: join(folder, 'long.gguf'), load: 'demand' }], { budget })
     expect((await complete(running.url, 'long')).status).toBe(200)
     const { data } = (await (await fetch(`${running.url}/v1/models`)).json()) as { data: { context_length?: number }[] }
-    return {
-      tokens: data[0]?.context_length ?? 0,
-      said: running.logLines().find(({ msg }) => `${msg}`.startsWith('context: '))?.msg,
-    }
+    const said = `${running.logLines().find(({ msg }) => `${msg}`.startsWith('context: '))?.msg}`
+    const log = vi.spyOn(console, 'log').mockImplementation(() => undefined)
+    await ps({ url: running.url }, false)
+    const listed = log.mock.calls.flat().join('\n')
+    log.mockRestore()
+    return { tokens: data[0]?.context_length ?? 0, said, listed }
   }
 
   test('has one that leaves half of the memory to others, and the log says what would fit', async () => {
-    const { tokens, said } = await contextOf('600MB')
+    const { tokens, said, listed } = await contextOf('600MB')
     expect(tokens).toBeGreaterThan(30_000)
     expect(tokens).toBeLessThan(100_000)
     expect(said).toMatch(
@@ -149,8 +152,12 @@ describe('a model without a context in its configuration', () => {
         `^context: ${tokens} of the 1000000 tokens that the model was trained for: memory allows no more with slots: 4 \\(its share, 300\\.0 MB`,
       ),
     )
-    const alone = Number(/or (\d+) with slots: 1$/.exec(`${said}`)?.[1])
+    const alone = Number(/or (\d+) with slots: 1$/.exec(said)?.[1])
     expect(alone).toBeGreaterThan(tokens)
+    expect(listed).toMatch(new RegExp(`^long .* ${tokens} of 1000000 +0/4$`, 'm'))
+    expect(listed).toMatch(
+      new RegExp(`^long was trained for 1000000 tokens, and memory allows .*, or ${alone} with --slots 1: `, 'm'),
+    )
   })
 
   test('has one as long as a chat needs where the memory is small', async () => {

@@ -19,8 +19,10 @@ try {
     logLevel: LlamaLogLevel.disabled,
   })
   await computeWith(llama)
-  const devices = llama.gpu === false ? [] : await llama.getGpuDeviceNames()
-  process.send?.({ gpu: llama.gpu === false ? 'none' : llama.gpu, devices, mathCores: llama.cpuMathCores })
+  const hasGpu = llama.gpu !== false
+  const devices = hasGpu ? await llama.getGpuDeviceNames() : []
+  const gpuBytes = hasGpu ? (await llama.getVramState()).total : 0
+  process.send?.({ gpu: hasGpu ? llama.gpu : 'none', devices, gpuBytes, mathCores: llama.cpuMathCores })
 } catch (error) {
   process.send?.({ failure: messageOf(error) })
 }

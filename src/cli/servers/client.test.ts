@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { listenOnLoopback } from '../../test/support/upstream/loopback.ts'
+import { listenOnLoopback } from '../../../test/support/upstream/loopback.ts'
 import { chat, hasModel, listModels, type ServerAddress } from './client.ts'
 
 type Answer = { status: number; body: string }

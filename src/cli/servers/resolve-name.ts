@@ -1,6 +1,6 @@
-import type { ModelConfig } from '../config/schema.ts'
-import { AppError } from '../contract/errors.ts'
-import { createRegistry } from '../registry/names/registry.ts'
+import type { ModelConfig } from '../../config/schema.ts'
+import { AppError } from '../../contract/errors.ts'
+import { createRegistry } from '../../registry/names/registry.ts'
 
 /** The configured model with this name. Throws `model-not-found`, for a name of a repository with what fetches it. */
 export function resolveName(models: readonly ModelConfig[], name: string): ModelConfig {

@@ -2,12 +2,18 @@ import { spawn } from 'node:child_process'
 import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { constants as osConstants, tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
-import { printable, printableLines } from '../app/log/printable.ts'
-import { AppError } from '../contract/errors.ts'
-import { type Agent, type Protocol, protocols, type Setup, type Target } from './agents/agent.ts'
-import { agents } from './agents/agents.ts'
-import { isServing, listModels, type ModelCard, type ServerAddress } from './client.ts'
-import { commandName } from './terminal/command-name.ts'
+import { printable, printableLines } from '../../app/log/printable.ts'
+import type { LoadedConfig } from '../../config/load.ts'
+import type { ConfiguredModel } from '../../config/models.ts'
+import { AppError } from '../../contract/errors.ts'
+import { builtinModel, defaultModel } from '../../registry/names/builtin-model.ts'
+import { isSource } from '../../registry/names/sources.ts'
+import { type Agent, type Protocol, protocols, type Setup, type Target } from '../agents/agent.ts'
+import { agents } from '../agents/agents.ts'
+import { isServing, listModels, type ModelCard, type ServerAddress } from '../servers/client.ts'
+import { resolveName } from '../servers/resolve-name.ts'
+import { commandName } from '../terminal/command-name.ts'
+import { makeRoom } from './make-room.ts'
 
 type LaunchOptions = {
   /** The name of an agent. */
@@ -15,42 +21,94 @@ type LaunchOptions = {
   /** The user's own arguments of the agent. */
   readonly args: readonly string[]
   readonly server: ServerAddress
-  /** An id or an alias; absent: the server's default. */
+  /** The user named this server: no other is used. */
+  readonly isServerNamed: boolean
+  /** An id or an alias, or a source; absent: the server's default. */
   readonly model: string | undefined
   /** Absent: the agent's first. */
   readonly protocol: string | undefined
   /** Shows what the agent would be started with. */
   readonly print: boolean
+  /** Loads the configuration for a server of this command, with additional model sources. */
+  readonly loadConfig: (models: readonly string[]) => Promise<LoadedConfig>
 }
 
-/** Starts an agent that uses the running server, with a configuration of its own, and returns its exit code. */
-export async function launch({ name, args, server, model, protocol, print }: LaunchOptions): Promise<number> {
+/** A server, and the model on it that the agent uses. */
+type Place = { readonly server: ServerAddress; readonly model: string; readonly card: ModelCard; close(): Promise<void> }
+
+/**
+ * Starts an agent on a model with the context that it needs, with a configuration of its own, and returns its exit code: on the running
+ * server, or else on one that lasts as long as the agent.
+ */
+export async function launch(options: LaunchOptions): Promise<number> {
+  const { name, args, protocol, print } = options
   const agent = findAgent(name)
   const wanted = chooseProtocol(agent, protocol)
   const file = print ? agent.command : requireProgram(agent)
-  if (!(await isServing(server))) {
+  const { server, model, card, close } = await findPlace(agent, options)
+  try {
+    const target = {
+      url: server.url,
+      model,
+      protocol: wanted,
+      ...(card.context_length !== undefined && { contextLength: card.context_length }),
+    }
+    if (print) {
+      const shown = { ...target, apiKey: server.apiKey === undefined ? noKey : '***', folder: join(tmpdir(), folderPrefix) }
+      console.log(printableLines(formatSetup(agent, shown, args)))
+      return 0
+    }
+    return await inFolder(async (folder) => {
+      const setup = agent.setUp({ ...target, apiKey: server.apiKey ?? noKey, folder })
+      writeFiles(folder, setup.files)
+      return runProgram(file, [...setup.args, ...args], { ...process.env, ...setup.env })
+    })
+  } finally {
+    await close()
+  }
+}
+
+async function findPlace(agent: Agent, options: LaunchOptions): Promise<Place> {
+  const { server, isServerNamed, model, print } = options
+  const isFile = model !== undefined && isSource(model)
+  if (isFile && isServerNamed) {
+    const message = `'${model}' is a source, which the server at ${server.url} does not load; remove --server`
+    throw new AppError('invalid-request', message)
+  }
+  if (!isFile && (await isServing(server))) {
+    const card = chooseModel(await listModels(server), model)
+    const ready = print ? card : await makeRoom(agent, server, card)
+    return { server, model: model ?? card.id, card: ready, close: () => Promise.resolve() }
+  }
+  if (isServerNamed || print) {
     const message = `no server runs at ${server.url}: \`${commandName} serve\` starts one, and --server names another`
     throw new AppError('engine-failed', message)
   }
-  const card = chooseModel(await listModels(server), model)
-  const warning = contextWarning(agent, card)
-  if (warning !== undefined) console.error(`dragoman: ${printable(warning)}`)
-  const target = {
-    url: server.url,
-    model: model ?? card.id,
-    protocol: wanted,
-    ...(card.context_length !== undefined && { contextLength: card.context_length }),
+  return startPlace(agent, options)
+}
+
+/** A server of this command's own. */
+async function startPlace(agent: Agent, { model, loadConfig }: LaunchOptions): Promise<Place> {
+  const isFile = model !== undefined && isSource(model)
+  const config = await loadConfig(isFile ? [model] : [])
+  const named = isFile ? config.models[0] : findConfigured(config, model)
+  if (named === undefined) {
+    const { proposeModels } = await import('./propose.ts')
+    throw new AppError('invalid-request', await proposeModels(agent, config))
   }
-  if (print) {
-    const shown = { ...target, apiKey: server.apiKey === undefined ? noKey : '***', folder: join(tmpdir(), folderPrefix) }
-    console.log(printableLines(formatSetup(agent, shown, args)))
-    return 0
-  }
-  return inFolder(async (folder) => {
-    const setup = agent.setUp({ ...target, apiKey: server.apiKey ?? noKey, folder })
-    writeFiles(folder, setup.files)
-    return runProgram(file, [...setup.args, ...args], { ...process.env, ...setup.env })
-  })
+  // What serves models takes five times as long to load as what asks a server.
+  const { startForAgent } = await import('./own-model.ts')
+  const { address, close } = await startForAgent(agent, config, named)
+  const card = (await listModels(address)).find(({ id }) => id === named.id) ?? { id: named.id }
+  console.error(`dragoman: ${agent.title} runs on ${named.id}, which is served as long as it runs`)
+  return { server: address, model: named.id, card, close }
+}
+
+/** The model with this name, or the first of the user's own; undefined where there is none. */
+function findConfigured({ models }: LoadedConfig, name: string | undefined): ConfiguredModel | undefined {
+  if (name !== undefined) return resolveName(models, name) as ConfiguredModel
+  const own = models.filter(({ id }) => id !== builtinModel.id && id !== defaultModel.id)
+  return own.find(({ aliases }) => aliases.includes('default')) ?? own[0]
 }
 
 /** What agents send to a server that asks for no key. */
@@ -92,18 +150,6 @@ export function chooseModel(cards: readonly ModelCard[], wanted: string | undefi
   const missing =
     wanted === undefined ? 'the server has no models' : `the server has no model '${wanted}'; available: ${available}`
   throw new AppError('model-not-found', missing)
-}
-
-/** A token of English text and JSON is about four bytes. */
-const bytesPerToken = 4
-
-/** What to say where an agent's first request leaves less than its own size of the context for the work. */
-export function contextWarning({ title, firstRequestBytes, reservedTokens = 0 }: Agent, card: ModelCard): string | undefined {
-  const firstTokens = Math.round(firstRequestBytes / bytesPerToken / 100) * 100
-  const neededTokens = 2 * firstTokens + reservedTokens
-  if (card.context_length === undefined || card.context_length >= neededTokens) return undefined
-  const reserved = reservedTokens === 0 ? '' : `, and it keeps ${reservedTokens} free`
-  return `the context of ${card.id} is ${card.context_length} tokens, and ${title} needs at least ${neededTokens}: its first request takes about ${firstTokens}${reserved}`
 }
 
 /** Runs with a folder that only this user can read, since it may hold a key, and removes it. */

@@ -1,7 +1,7 @@
-import { printable } from '../app/log/printable.ts'
-import { networkReason } from '../canonical/failure-reason.ts'
-import { AppError, messageOf } from '../contract/errors.ts'
-import { commandName } from './terminal/command-name.ts'
+import { printable } from '../../app/log/printable.ts'
+import { networkReason } from '../../canonical/failure-reason.ts'
+import { AppError, messageOf } from '../../contract/errors.ts'
+import { commandName } from '../terminal/command-name.ts'
 
 export type ChatMessage = { readonly role: 'system' | 'user' | 'assistant'; readonly content: string }
 
@@ -137,7 +137,7 @@ async function refusal({ url, apiKey }: ServerAddress, response: Response): Prom
   }
   const body = (await response.json().catch(() => undefined)) as { error?: { message?: string } } | undefined
   const message = body?.error?.message ?? `the server answered ${response.status} ${response.statusText}`
-  return new AppError('engine-failed', printable(message))
+  return new AppError(response.status === 403 ? 'forbidden' : 'engine-failed', printable(message))
 }
 
 /** The `data` of each server-sent event; Dragoman sends one line per event. */

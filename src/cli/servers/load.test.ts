@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { type RunningApp, startApp } from '../../test/support/http/app.ts'
+import { type RunningApp, startApp } from '../../../test/support/http/app.ts'
 import { load, ps, unload } from './load.ts'
 
 let app: RunningApp

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { separateEntries } from '../config/entries.ts'
-import { configSchema } from '../config/schema.ts'
+import { separateEntries } from '../../config/entries.ts'
+import { configSchema } from '../../config/schema.ts'
 import { resolveName } from './resolve-name.ts'
 
 const { models } = separateEntries(

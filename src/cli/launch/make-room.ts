@@ -1,0 +1,73 @@
+import { printable } from '../../app/log/printable.ts'
+import { AppError, messageOf } from '../../contract/errors.ts'
+import type { Agent } from '../agents/agent.ts'
+import { needOf, planRoom, tooSmall } from '../agents/agent-need.ts'
+import type { ModelCard, ServerAddress } from '../servers/client.ts'
+import { loadShown, type ModelLine, readStatus } from '../servers/load.ts'
+import { commandName } from '../terminal/command-name.ts'
+
+/** The engines whose models are loaded with a context of the operator's choice. */
+const loadable: ReadonlySet<string | null> = new Set(['llama', 'llama-server'])
+
+/**
+ * Sees to it that a model of a running server has the context that an agent needs, as far as the server's memory and the key allow: loads it,
+ * or again with other settings. Returns the model as it then is. Throws where the agent's first request cannot fit.
+ */
+export async function makeRoom(agent: Agent, server: ServerAddress, card: ModelCard): Promise<ModelCard> {
+  const need = needOf(agent)
+  if ((card.context_length ?? 0) >= need.tokens) return card
+  const line = await loadedLine(server, card)
+  const contextLength = line?.context_length ?? card.context_length
+  // Of other servers it may be unknown.
+  if (contextLength === undefined || contextLength >= need.tokens) {
+    return contextLength === undefined ? card : { ...card, context_length: contextLength }
+  }
+  const problem = tooSmall(agent, need, { id: card.id, contextLength })
+  if (line === undefined) return goOn(problem, { ...card, context_length: contextLength })
+  const trained = line.native_context_length ?? contextLength
+  const longest = line.max_context_lengths.map((fit) => ({ slots: fit.slots, contextLength: fit.context_length }))
+  const plan = planRoom(need, { contextLength, trained, longest })
+  const why = plan.type === 'too-small' ? plan.why : ''
+  if (plan.type === 'load') {
+    const { slots, contextLength: wanted } = plan
+    note(`loading ${card.id} with a context of ${wanted} tokens and slots: ${slots}, because ${problem}`)
+    try {
+      const reply = await loadShown(server, { model_path: card.id, max_seq_length: wanted, n_parallel: slots })
+      return { ...card, context_length: reply.context_length ?? wanted }
+    } catch (error) {
+      const command = `${commandName} load ${card.id} --context ${wanted} --slots ${slots}`
+      return goOn(`it is not loaded: ${messageOf(error)}; when it can be, this does it: ${command}`, {
+        ...card,
+        context_length: contextLength,
+      })
+    }
+  }
+  const message = `${problem}. ${why}`
+  if (contextLength < need.first) throw new AppError('invalid-request', message)
+  return goOn(message, { ...card, context_length: contextLength })
+}
+
+/** The model as the server has loaded it; undefined where it is not this server's to load, or the key may not. */
+async function loadedLine(server: ServerAddress, { id }: ModelCard): Promise<ModelLine | undefined> {
+  const find = async () => (await readStatus(server)).find((line) => line.id === id && loadable.has(line.engine))
+  // Other servers have no such route.
+  const line = await find().catch(() => undefined)
+  if (line === undefined || (line.state === 'ready' && line.context_length !== null)) return line
+  note(`loading ${id}`)
+  try {
+    await loadShown(server, { model_path: id })
+  } catch (error) {
+    // A key without the scope for it: the agent's first request loads the model.
+    if (AppError.from(error).code !== 'forbidden') throw error
+  }
+  return find()
+}
+
+function goOn(warning: string, card: ModelCard): ModelCard {
+  note(warning)
+  return card
+}
+
+function note(text: string): void {
+  console.error(`dragoman: ${printable(text)}`)
+}

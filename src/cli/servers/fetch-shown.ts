@@ -1,0 +1,27 @@
+import { AppError } from '../../contract/errors.ts'
+import { ensureModelFile } from '../../registry/fetch/fetch-model.ts'
+import type { Source } from '../../registry/names/sources.ts'
+import { createProgress } from '../terminal/progress.ts'
+
+type WantedFile = { readonly id: string; readonly source: readonly Source[]; readonly sha256?: string | undefined }
+
+/** Fetches a file of a model, unless it is here, and shows how far it is; Ctrl+C stops it. Returns its path. */
+export async function fetchShown({ id, source, sha256 }: WantedFile, home: string): Promise<string> {
+  const progress = createProgress(process.stderr)
+  const controller = new AbortController()
+  const stop = () => controller.abort(new AppError('cancelled', 'stopped; run it again to resume'))
+  const signals = ['SIGINT', 'SIGTERM'] as const
+  for (const signal of signals) process.once(signal, stop)
+  try {
+    return await ensureModelFile(source, {
+      home,
+      signal: controller.signal,
+      ...(sha256 !== undefined && { sha256 }),
+      onProgress: ({ receivedBytes, totalBytes }) => progress.update(`fetching ${id}`, receivedBytes, totalBytes),
+      onNote: (note) => progress.note(note),
+    })
+  } finally {
+    for (const signal of signals) process.off(signal, stop)
+    progress.end()
+  }
+}
