@@ -194,3 +194,20 @@ test('what cannot be stored is answered all the same, and logged', async () => {
   expect(logged).toHaveLength(2)
   expect(logged[0]).toContain('the disk is full')
 })
+
+test('one that was cancelled is kept with what it said, and one whose client has left is not', async () => {
+  const { call, completions, watched } = await open()
+  const content = JSON.stringify({ chunks: ['a', 'b'], delayMs: 3_600_000 })
+  const endless = { ...kept, messages: [{ role: 'user' as const, content }] }
+  const leaving = new AbortController()
+  const left = completions.create(endless, { signal: leaving.signal }).catch(() => undefined)
+  await watched.started()
+  leaving.abort()
+  await left
+  await watched.ended()
+  const cancelled = completions.create({ ...endless, cancel_id: 'c' } as typeof endless)
+  await watched.started()
+  await call('POST', '/api/inference/cancel', { cancel_id: 'c' })
+  const { id } = await cancelled
+  expect((await completions.list()).data).toMatchObject([{ id, choices: [{ finish_reason: 'length' }] }])
+})
