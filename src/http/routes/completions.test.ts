@@ -139,6 +139,15 @@ describe('the list of chat completions', () => {
     ]).toEqual(['012', '210', '12', '2', '012', '012', ''])
   })
 
+  test('begins with the newest for clients of llama-stack', async () => {
+    const { app, completions } = await open()
+    const ids: string[] = []
+    for (const _ of [1, 2]) ids.push((await completions.create(kept)).id)
+    const headers = { 'user-agent': 'LlamaStackClient/JS 0.7.3' }
+    const { data } = (await app.inject({ url: '/v1/chat/completions', headers })).json()
+    expect(data.map(({ id }: { readonly id: string }) => id)).toEqual(ids.toReversed())
+  })
+
   test('refuses what it cannot read, by name', async () => {
     const { call } = await open()
     const refused = async (query: string) => (await call('GET', `/v1/chat/completions?${query}`)).body

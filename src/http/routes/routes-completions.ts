@@ -8,6 +8,7 @@ import { takeRequiredBody } from '../body/take-body.ts'
 import { jsonReply } from '../reply/json-reply.ts'
 import type { ServerDeps } from '../run/deps.ts'
 import { namesOf } from '../run/stored-lists.ts'
+import { isFromStackClient } from './routes-models.ts'
 
 type WithId = { readonly Params: { readonly id: string } }
 
@@ -19,8 +20,11 @@ export function addCompletionRoutes(app: FastifyInstance, deps: ServerDeps): voi
 
   app.get(path, { config }, async (request, reply) => {
     const caller = callerOf(request)
-    const query = { defaultOrder: 'asc', namesOf: (model: string) => namesOf(model, deps, caller) } as const
-    const { page, filter } = readListQuery(request.query, query)
+    const defaultOrder = isFromStackClient(request.headers) ? 'desc' : 'asc'
+    const { page, filter } = readListQuery(request.query, {
+      defaultOrder,
+      namesOf: (model) => namesOf(model, deps, caller),
+    })
     const { responses = [], hasMore = false } = (await completions?.list(caller.id, page, filter)) ?? {}
     return jsonReply(reply, encodePage(responses.map(encodeStored), { ids: responses.map(({ id }) => id), hasMore }))
   })

@@ -71,8 +71,12 @@ export function addModelListRoutes(app: FastifyInstance, { models }: Pick<Server
 function formOf({ headers, originalUrl }: FastifyRequest): ModelForm {
   if (hasSecondPrefix(originalUrl)) return openai
   if (headers['anthropic-version'] !== undefined) return anthropic
-  const isStack = headers['x-llamastack-client-version'] !== undefined || /LlamaStackClient\//.test(headers['user-agent'] ?? '')
-  return isStack ? llamaStack : openai
+  return isFromStackClient(headers) ? llamaStack : openai
+}
+
+/** Whether a client of llama-stack asks. */
+export function isFromStackClient(headers: FastifyRequest['headers']): boolean {
+  return headers['x-llamastack-client-version'] !== undefined || /LlamaStackClient\//.test(headers['user-agent'] ?? '')
 }
 
 function refuseChange(reply: FastifyReply): never {
