@@ -1,6 +1,4 @@
 import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +8,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { startApp } from '../../support/http/app.ts'
 import { scriptedAnswers, scriptedTemplate } from '../../support/http/client-script.ts'
+import { pythonClients } from '../../support/process/python-clients.ts'
 
 const program = fileURLToPath(new URL('../../python-clients/clients.py', import.meta.url))
 const modules = [
@@ -22,14 +21,6 @@ const modules = [
   'llama_index_client',
   'instructor_client',
 ]
-const requirements = readFileSync(new URL('../../python-clients/requirements.txt', import.meta.url))
-
-/** Where scripts/python-clients.mjs puts the packages of these requirements. */
-const tools = process.env.DRAGOMAN_TEST_TOOLS ?? join(tmpdir(), 'dragoman-test-tools')
-const packages = join(tools, `python-clients-${createHash('sha256').update(requirements).digest('hex').slice(0, 12)}`)
-const isInstalled = existsSync(packages)
-const hint = isInstalled ? '' : ' (skipped: install them with `npm run python-clients`)'
-
 const text = 'Good morning.'
 const answer = 'It has 21 degrees.'
 /** What each call of the clients says. */
@@ -113,7 +104,7 @@ const expected: Readonly<Record<string, unknown>> = {
 
 const outcome = z.object({ name: z.string(), said: z.unknown().optional(), failure: z.string().optional() })
 
-describe.skipIf(!isInstalled)(`Python clients${hint}`, () => {
+describe.skipIf(!pythonClients.areInstalled)(`Python clients${pythonClients.hint}`, () => {
   const outcomes = new Map<string, z.output<typeof outcome>>()
 
   beforeAll(async () => {
@@ -128,9 +119,7 @@ describe.skipIf(!isInstalled)(`Python clients${hint}`, () => {
       ],
     })
     try {
-      // A proxy that is not there, in case a library asks for something elsewhere.
-      const closed = { HTTP_PROXY: 'http://127.0.0.1:9', HTTPS_PROXY: 'http://127.0.0.1:9', NO_PROXY: '127.0.0.1' }
-      const env = { ...process.env, ...closed, HOME: folder, PYTHONPATH: packages, PYTHONDONTWRITEBYTECODE: '1' }
+      const env = pythonClients.environment(folder)
       const { stdout } = await promisify(execFile)('python3', [program, app.url, ...modules], { env, maxBuffer: 1 << 24 })
       for (const line of stdout.trim().split('\n')) {
         const read = outcome.parse(JSON.parse(line))
