@@ -50,7 +50,11 @@ export const modelLoadFields: readonly Field[] = [
   },
   skipQueue,
   { name: 'backend', treatment: 'refused', note: 'the configuration says which engine runs a model' },
-  { name: 'cache_size', treatment: 'refused', note: 'max_seq_len for each of max_batch_size requests' },
+  {
+    name: 'cache_size',
+    treatment: 'used',
+    note: 'tokens of all requests together, with `max_seq_len`: as many requests at the same time as fit, and `max_batch_size` at most',
+  },
   { name: 'tensor_parallel', treatment: 'refused', accepts: [false], note: 'use `args` of an engine `llama-server`' },
   { name: 'tensor_parallel_backend', treatment: 'refused', note: 'use `args` of an engine `llama-server`' },
   { name: 'gpu_split_auto', treatment: 'refused', accepts: [true], note: 'use `args` of an engine `llama-server`' },

@@ -17,7 +17,6 @@ const samples: Readonly<Record<string, unknown>> = {
   no_flash_attention: true,
   skip_queue: true,
   backend: 'exllamav3',
-  cache_size: 4096,
   tensor_parallel: true,
   tensor_parallel_backend: 'native',
   gpu_split_auto: false,
@@ -40,7 +39,7 @@ const samples: Readonly<Record<string, unknown>> = {
 }
 
 const routes = [
-  ['model/load', decodeModelLoad, modelLoadFields.filter(({ name }) => !name.includes('.')), 'model_name'],
+  ['model/load', decodeModelLoad, modelLoadFields.filter(({ name }) => !/\.|^cache_size$/.test(name)), 'model_name'],
   ['model/embedding/load', decodeEmbeddingLoad, embeddingLoadFields, 'embedding_model_name'],
   ['download', decodeDownload, downloadFields, 'repo_id'],
 ] as const satisfies readonly (readonly [string, (body: unknown) => unknown, readonly Field[], string])[]
@@ -162,6 +161,22 @@ test.each([
 ])('the form of a loader: %s', (_, body, settings, ignored) => {
   expect(decodeModelLoad(body)).toMatchObject({ request: { name: 'm', settings }, ignored })
 })
+
+test.each([
+  [{ max_seq_len: 1000, cache_size: 4500 }, 4],
+  [{ max_seq_len: 1000, cache_size: 4500, max_batch_size: 2 }, 2],
+  [{ max_seq_len: 1000, cache_size: 1000, max_batch_size: 9 }, 1],
+  [{ max_seq_len: 1000, cache_size: null, max_batch_size: 9 }, 9],
+])('%j has room for %i requests at the same time', (sizes, slots) => {
+  expect(decodeModelLoad({ model_name: 'm', ...sizes }).request.settings).toEqual({ contextLength: 1000, slots })
+})
+
+test.each([{ cache_size: 4096 }, { cache_size: 4096, max_seq_len: -1 }, { cache_size: 4095, max_seq_len: 4096 }])(
+  '%j says nothing that can be done',
+  (sizes) => {
+    expect(() => decodeModelLoad({ model_name: 'm', ...sizes })).toThrow(expect.objectContaining({ param: 'cache_size' }))
+  },
+)
 
 test('what a loader cannot have is named at once', () => {
   const body = { name: 'm', rope_scale: '2.5', gpu_split_auto: false, gpu_split: [10, 12] }

@@ -27,6 +27,7 @@ export const modelLoadSchema = form({
   name: nonEmptyText.nullish(),
   max_seq_len: integerFrom(-1),
   max_batch_size: integerFrom(1),
+  cache_size: integerFrom(1),
   chunk_size: integerBetween(1, maxChunk).nullish(),
   cache_mode: text,
   prompt_template: nonEmptyText.nullish(),
@@ -129,17 +130,34 @@ export function createLoadFrames({ hasDraft }: { readonly hasDraft: boolean }) {
 }
 
 function readSettings(
-  { max_seq_len, max_batch_size, chunk_size, cache_mode, no_flash_attention }: z.output<typeof modelLoadSchema>,
+  { max_seq_len, max_batch_size, cache_size, chunk_size, cache_mode, no_flash_attention }: z.output<typeof modelLoadSchema>,
   draft: string | null | undefined,
 ): LoadSettings {
   return {
     ...(typeof max_seq_len === 'number' && max_seq_len > 0 && { contextLength: max_seq_len }),
-    ...(typeof max_batch_size === 'number' && { slots: max_batch_size }),
+    ...slotsOf({ length: max_seq_len, most: max_batch_size, total: cache_size }),
     ...(typeof chunk_size === 'number' && { batchSize: chunk_size }),
     ...(typeof cache_mode === 'string' && readCacheMode(cache_mode)),
     ...(no_flash_attention === true && { flashAttention: false }),
     ...(typeof draft === 'string' && { draftModel: draft }),
   }
+}
+
+type CacheRoom = Readonly<Record<'length' | 'most' | 'total', number | null | undefined>>
+
+/** The requests at the same time: each has room for its whole context, and together no more than the cache. */
+function slotsOf({ length, most, total }: CacheRoom): Pick<LoadSettings, 'slots'> {
+  if (typeof total !== 'number') return typeof most === 'number' ? { slots: most } : {}
+  if (typeof length !== 'number' || length <= 0) {
+    throw refused('cache_size', `cache_size ${total} needs max_seq_len, the tokens of one request: send both, or max_batch_size`)
+  }
+  if (total < length)
+    throw refused('cache_size', `cache_size ${total} is less than max_seq_len ${length}: one request has no room`)
+  return { slots: Math.min(most ?? Number.POSITIVE_INFINITY, Math.floor(total / length)) }
+}
+
+function refused(param: string, message: string): AppError {
+  return new AppError('invalid-request', message, { param })
 }
 
 /** Widths that llama.cpp does not have become the next larger one. */
@@ -159,11 +177,11 @@ function readCacheMode(mode: string): Pick<LoadSettings, 'cacheTypeK' | 'cacheTy
   const [cacheTypeK, cacheTypeV] = [cacheModes[keys], cacheModes[values]]
   if (cacheTypeK !== undefined && cacheTypeV !== undefined && more === undefined) return { cacheTypeK, cacheTypeV }
   const message = `cache_mode: expected FP16, FP8, Q8, Q6, Q4, or bits of keys and values such as 8,4, got ${preview(mode)}`
-  throw new AppError('invalid-request', message, { param: 'cache_mode' })
+  throw refused('cache_mode', message)
 }
 
 function missing(param: string): AppError {
-  return new AppError('invalid-request', `${param} is missing: expected the name of a model`, { param })
+  return refused(param, `${param} is missing: expected the name of a model`)
 }
 
 function frame(value: object): string {
