@@ -70,7 +70,12 @@ export default defineConfig(({ mode }) => ({
       },
       {
         plugins: [testWhatIsBuilt],
-        test: { name: 'agents', include: ['test/agents/**/*.test.ts'], ...beside, sequence: { groupOrder: 1 } },
+        test: {
+          name: 'agents',
+          include: ['test/agents/**/*.test.ts', 'test/sillytavern/**/*.test.ts'],
+          ...beside,
+          sequence: { groupOrder: 1 },
+        },
       },
       {
         plugins: [testWhatIsBuilt],
