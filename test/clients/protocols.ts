@@ -162,6 +162,7 @@ const readings: readonly Reading[] = [
     readWhole: read(z.array(z.looseObject({ index: count, embedding: z.array(vector) }))),
   },
   { protocol: llamaServer, route: /^\/tokenize$/, readWhole: read(z.looseObject({ tokens: z.array(z.unknown()) })) },
+  { protocol: 'vLLM', route: /^\/v1\/tokenize$/, readWhole: read(z.looseObject({ count, tokens: z.array(count) })) },
   {
     protocol: llamaServer,
     route: /^\/slots$/,
@@ -209,6 +210,11 @@ const readings: readonly Reading[] = [
   { protocol: tabby, route: /^\/v1\/auth\/permission$/, readWhole: read(z.looseObject({ permission: z.literal('admin') })) },
   { protocol: tabby, route: /^\/v1\/template\/list$/, readWhole: read(z.looseObject({ data: z.array(text) })) },
   { protocol: tabby, route: /^\/v1\/(model\/draft|lora)\/list$/, readWhole: read(listed) },
+  {
+    protocol: 'text-generation-webui',
+    route: /^\/v1\/internal\/encode$/,
+    readWhole: read(z.looseObject({ tokens: z.array(count), length: count })),
+  },
   { protocol: tabby, route: /^\/v1\/model$/, readWhole: read(z.looseObject({ id: text })) },
   { protocol: tabby, route: /^\/v1\/token\/encode$/, readWhole: read(z.looseObject({ tokens: z.array(count), length: count })) },
   { protocol: 'lists of models', route: /^(\/v1)?(\/model\/list|\/models)$/, readWhole: read(listed) },

@@ -136,6 +136,12 @@ const aider: Client['steps'] = ({ url, folder }) => {
   return [step('a question', '--model', `openai/${model}`), step('a question', '--model', `ollama_chat/${model}`)]
 }
 
+/** Its page needs chromium. */
+const sillyTavern: Client['steps'] = ({ url, folder }) => {
+  const program = fileURLToPath(new URL('../../sillytavern/record.ts', import.meta.url))
+  return [{ command: process.execPath, args: [...process.execArgv, program, url, folder] }]
+}
+
 /** The clients that are recorded, by the names of their folders. */
 export const clients: Readonly<Record<string, Client>> = {
   'openai-python': { title: 'openai (Python)', packages: pypi('openai', 'pydantic'), steps: pythonCalls('openai_client') },
@@ -192,4 +198,5 @@ export const clients: Readonly<Record<string, Client>> = {
   opencode: { title: 'opencode', packages: npm('opencode-ai'), steps: agent('opencode') },
   pi: { title: 'pi', packages: npm('@mariozechner/pi-coding-agent'), steps: agent('pi') },
   qwen: { title: 'Qwen Code', packages: npm('@qwen-code/qwen-code'), steps: agent('qwen') },
+  sillytavern: { title: 'SillyTavern', packages: npm('sillytavern'), steps: sillyTavern },
 }

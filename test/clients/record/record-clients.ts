@@ -148,9 +148,10 @@ function recordingOf({ call, method, path, headers, body }: Seen, { client, vers
   return { client, version, how, method, path, headers, body: body === '' ? null : JSON.parse(body) }
 }
 
-/** Without those that another call sent, too. */
+/** Without those that were sent before, or with another text alone: clients count the tokens of each message. */
 function distinct(recordings: readonly Recording[]): Recording[] {
-  const keyOf = ({ method, path, body }: Recording) => JSON.stringify([method, path, body])
+  const withoutText = (_: string, value: unknown) => (typeof value === 'string' && /\s/.test(value) ? '' : value)
+  const keyOf = ({ method, path, body }: Recording) => JSON.stringify([method, path, body], withoutText)
   return [...new Map(recordings.map((recording) => [keyOf(recording), recording] as const).reverse()).values()].reverse()
 }
 
