@@ -189,12 +189,17 @@ export type DetokenizeRequest = {
   readonly special: boolean
 }
 
+/** A token, and the bytes of its text. */
+export type TokenPiece = { readonly id: number; readonly bytes: Uint8Array }
+
 /** The model's tokenizer and chat template. */
 export interface Tokenizer {
   /** Throws `unsupported-field` for what has no tokens with ids, before its media are read. Absent: all has. */
   checkTokens?(request: TokenizeRequest): void
   /** The tokens of a text or a conversation. */
   tokenize(request: TokenizeRequest, signal: AbortSignal): Promise<readonly number[]>
+  /** The same with their texts. Absent: not supported. */
+  pieces?(request: TokenizeRequest, signal: AbortSignal): Promise<readonly TokenPiece[]>
   /** The number of those tokens. */
   count(request: TokenizeRequest, signal: AbortSignal): Promise<number>
   /** The text of tokens. Rejects with `invalid-request` for unknown ids. */

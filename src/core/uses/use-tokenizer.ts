@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../contract/context.ts'
-import type { DetokenizeRequest, RenderRequest, TokenizeRequest, Tokenizer } from '../../contract/engine.ts'
+import type { DetokenizeRequest, RenderRequest, TokenizeRequest, Tokenizer, TokenPiece } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
+import { field } from '../../contract/field.ts'
 import type { MediaReader } from '../../contract/media.ts'
 import type { Prompt } from '../../contract/request.ts'
 import { withChatDefaults } from '../chat-defaults.ts'
@@ -18,6 +19,15 @@ export function tokenize(deps: MediaDeps, request: TokenizeRequest, context: Req
     return withMedia(deps, { request, caller: context }, async (complete) =>
       tokenizer.tokenize(asEnginesGetIt(complete, context), context.signal),
     )
+  })
+}
+
+/** The same with the bytes of each token. Rejects with `unsupported-field` at `pieces` where the engine does not know them. */
+export function pieces(deps: MediaDeps, request: TokenizeRequest, context: RequestContext): Promise<readonly TokenPiece[]> {
+  return withTokenizerFor(deps, { request, context }, async (tokenizer) => {
+    if (tokenizer.pieces !== undefined) return tokenizer.pieces(asEnginesGetIt(request, context), context.signal)
+    const message = `${field('pieces')} true: the engine of this model does not tell the texts of tokens`
+    throw new AppError('unsupported-field', message, { at: ['pieces'] })
   })
 }
 

@@ -34,6 +34,7 @@ describe('tokens are asked for', () => {
   ])('in llama-server’s words, with %j', (fields, flags) => {
     expect(decodeTokenize({ content: 'a', model: 'm', ...fields })).toEqual({
       isVllm: false,
+      withPieces: false,
       request: { prompt, reasoning: {}, ...flags },
       model: 'm',
       ignored: [],

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { DetokenizeRequest, TokenizeRequest } from '../../contract/engine.ts'
+import type { DetokenizeRequest, TokenizeRequest, TokenPiece } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { NameOf } from '../../contract/field.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
@@ -46,6 +46,7 @@ export const tokenizeSchema = looseObject({
   add_special: flag,
   add_special_tokens: flag,
   parse_special: flag,
+  with_pieces: flag,
 })
 export const detokenizeSchema = looseObject({ model, tokens })
 
@@ -70,8 +71,22 @@ export function decodeTokenDecode(body: unknown): TokenCall<DetokenizeRequest> {
   return { request: { tokens: wire.tokens, special }, model: wire.model ?? undefined, ignored, nameOf: namesOf(tabbyNames, wire) }
 }
 
+/** The form of the reply: vLLM's, or tokens with their pieces; otherwise ids. */
+export type TokenizeForm = { readonly isVllm: boolean; readonly withPieces: boolean }
+
+const strictText = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** A token with its text, or with its bytes where they are a part of a character. */
+export function encodePiece({ id, bytes }: TokenPiece): { readonly id: number; readonly piece: string | readonly number[] } {
+  try {
+    return { id, piece: strictText.decode(bytes) }
+  } catch {
+    return { id, piece: [...bytes] }
+  }
+}
+
 /** llama-server's `POST /tokenize`, and vLLM's, whose text is the `prompt` and whose reply has another form. */
-export function decodeTokenize(body: unknown): TokenCall<TokenizeRequest> & { readonly isVllm: boolean } {
+export function decodeTokenize(body: unknown): TokenCall<TokenizeRequest> & TokenizeForm {
   const { wire, ignored } = read(tokenizeSchema, tokenizeFields, body)
   const text = pickSpelled(wire, ['content', 'prompt'])
   if (text === undefined) {
@@ -81,7 +96,8 @@ export function decodeTokenize(body: unknown): TokenCall<TokenizeRequest> & { re
   const addBos = pickSpelling(wire, ['add_special', 'add_special_tokens']) ?? isVllm
   const flags = { addBos, parseSpecial: wire.parse_special ?? true }
   return {
-    isVllm,
+    isVllm: isVllm && wire.with_pieces !== true,
+    withPieces: wire.with_pieces === true,
     request: { ...plainText(text.value, namesOf(llamaServerNames, wire)).request, ...flags },
     model: wire.model ?? undefined,
     ignored,
@@ -138,6 +154,7 @@ const tabbyNames: FieldNames = {
   special: ['decode_special_tokens'],
 }
 const llamaServerNames: FieldNames = {
+  pieces: ['with_pieces'],
   model: ['model'],
   'prompt.text': ['content', 'prompt'],
   tokens: ['tokens'],

@@ -56,7 +56,11 @@ export const tokenizeFields: readonly Field[] = [
     note: "default false, with `prompt` true; true: starts with the BOS token if the model's tokenizer adds one",
   },
   { name: 'parse_special', treatment: 'used', note: 'default true: texts of control tokens become control tokens' },
-  { name: 'with_pieces', treatment: 'refused', accepts: [false], note: '`POST /detokenize` returns the text of a token' },
+  {
+    name: 'with_pieces',
+    treatment: 'used',
+    note: 'true: each token is `{id, piece}`; a piece that is not text by itself is a list of its bytes',
+  },
 ]
 
 /** The request fields of `POST /detokenize`. */

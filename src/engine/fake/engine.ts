@@ -132,6 +132,7 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
       },
       tokenizer: {
         tokenize,
+        pieces: async (request, signal) => (await tokenize(request, signal)).map((id) => ({ id, bytes: Uint8Array.of(id) })),
         // As generations count, for which a conversation needs no template.
         count: ({ prompt }) => countPrompt(prompt),
         detokenize: async ({ tokens }, signal) => {

@@ -1,4 +1,4 @@
-import type { Embedder, EngineCapabilities, Ranker, RenderRequest, Tokenizer } from '../../contract/engine.ts'
+import type { Embedder, EngineCapabilities, Ranker, RenderRequest, TokenizeRequest, Tokenizer } from '../../contract/engine.ts'
 import type { WorkerRequest } from './channel/worker-requests.ts'
 import { refuseNonText, refuseUnknownIds } from './check-request.ts'
 import type { LoadFacts } from './supervisor.ts'
@@ -17,15 +17,20 @@ export function createTextCapabilities({
   exchanges,
   ready,
 }: Deps): Required<Pick<EngineCapabilities, 'tokenizer' | 'embedder' | 'ranker'>> {
-  const tokenize: Tokenizer['tokenize'] = async ({ prompt, addBos, parseSpecial, ...rest }, signal) => {
+  const read = async ({ prompt, addBos, parseSpecial, ...rest }: TokenizeRequest, pieces: boolean, signal: AbortSignal) => {
     refuseNonText({ prompt }, id)
     await ready(signal)
-    const reply = await exchanges.ask({ type: 'tokenize', prompt, ...renderOptions(rest), addBos, parseSpecial }, signal)
+    const reply = await exchanges.ask({ type: 'tokenize', prompt, ...renderOptions(rest), addBos, parseSpecial, pieces }, signal)
     if (reply.type !== 'tokens') throw unexpected(reply)
-    return [...reply.tokens]
+    return reply
   }
+  const tokenize: Tokenizer['tokenize'] = async (request, signal) => [...(await read(request, false, signal)).tokens]
   const tokenizer: Tokenizer = {
     tokenize,
+    async pieces(request, signal) {
+      const { tokens, pieces = [] } = await read(request, true, signal)
+      return pieces.map((bytes, index) => ({ id: tokens[index] as number, bytes }))
+    },
     count: async (request, signal) => (await tokenize(request, signal)).length,
     async detokenize({ tokens, special }, signal) {
       const { vocabularySize } = await ready(signal)

@@ -3,7 +3,7 @@ import type { Prompt } from '../../contract/request.ts'
 import { refuseTokensOfMedia } from '../shared/refuse-media.ts'
 import type { UpstreamAccess } from './servers/upstream.ts'
 import { embedRemotely, queryOf, rankRemotely } from './wire/embeddings.ts'
-import { countRemotely, detokenizeRemotely, renderRemotely, tokenizeRemotely } from './wire/tokenizer.ts'
+import { countRemotely, detokenizeRemotely, piecesRemotely, renderRemotely, tokenizeRemotely } from './wire/tokenizer.ts'
 
 /** `tokens`: the likely cost of a call. */
 type Load = CalledFor & { readonly tokens: number }
@@ -37,6 +37,10 @@ export function createTextCapabilities({
     tokenize: async (request, signal) => {
       const sent = await asSent(request, signal)
       return ask(signal, (access) => tokenizeRemotely(sent, access))
+    },
+    pieces: async (request, signal) => {
+      const sent = await asSent(request, signal)
+      return ask(signal, (access) => piecesRemotely(sent, access))
     },
     count: async (request, signal) => {
       const sent = await asSent(request, signal)

@@ -9,7 +9,7 @@ import { detokenizeFields, tokenizeFields } from '../../dialect/tokens/fields.ts
 import type { Field } from '../../dialect/wire/field-table.ts'
 import { chatBody, messages } from './chapter-openai.ts'
 import { type Body, type Chapter, sse } from './operation.ts'
-import { inputTokens } from './replies-openai.ts'
+import { inputTokens, timings } from './replies-openai.ts'
 import { anyObject, either, flag, is, list, named, number, numbers, object, text } from './shapes.ts'
 
 const filledIn = ['model']
@@ -39,17 +39,7 @@ const completion = named(
     stop_type: text,
     stopping_word: text,
     tokens_cached: number,
-    timings: object({
-      cache_n: number,
-      prompt_n: number,
-      prompt_ms: number,
-      prompt_per_token_ms: number,
-      prompt_per_second: number,
-      predicted_n: number,
-      predicted_ms: number,
-      predicted_per_token_ms: number,
-      predicted_per_second: number,
-    }),
+    timings,
     completion_probabilities: list(object({ ...logprob, top_logprobs: list(object(logprob)) })),
   }).partial(),
 )
@@ -98,7 +88,7 @@ export const llamaServer: Chapter = {
       also: ['/v1/tokenize'],
       body: { name: 'TokenizeRequest', schema: tokenizeSchema, fields: tokenizeFields },
       reply: object({
-        tokens: numbers,
+        tokens: either([numbers, list(object({ id: number, piece: either([text, numbers]) }))]),
         count: number.optional(),
         max_model_len: number.nullable().optional(),
         token_strs: list(text).nullable().optional(),

@@ -11,6 +11,21 @@ export const usage = named(
     completion_tokens_details: object({ reasoning_tokens: number }),
   }),
 )
+/** What a generation has taken, as llama-server says it. */
+export const timings = named(
+  'Timings',
+  object({
+    cache_n: number,
+    prompt_n: number,
+    prompt_ms: number,
+    prompt_per_token_ms: number,
+    prompt_per_second: number,
+    predicted_n: number,
+    predicted_ms: number,
+    predicted_per_token_ms: number,
+    predicted_per_second: number,
+  }),
+)
 const promptUsage = object({ prompt_tokens: number, total_tokens: number })
 
 const logprob = { token: text, logprob: number, bytes: numbers.nullable() }
@@ -52,6 +67,7 @@ const chatShape = {
     object({ index: number, message, logprobs: logprobs.nullable(), finish_reason: finishReason, stop_reason: text.optional() }),
   ),
   usage,
+  timings,
 }
 export const chatCompletion = named('ChatCompletion', object(chatShape))
 const page = { first_id: text, last_id: text, has_more: flag }
@@ -107,6 +123,7 @@ export const chatChunk = named(
       }),
     ),
     usage: usage.nullable().optional(),
+    timings: timings.optional(),
   }),
 )
 
@@ -125,6 +142,7 @@ export const completion = named(
     object: is('text_completion'),
     choices: list(object({ ...completionChoice, finish_reason: completionEnd })),
     usage,
+    timings,
   }),
 )
 export const completionChunk = named(
@@ -134,6 +152,7 @@ export const completionChunk = named(
     object: is('text_completion'),
     choices: list(object({ ...completionChoice, finish_reason: completionEnd.nullable() })),
     usage: usage.nullable().optional(),
+    timings: timings.optional(),
   }),
 )
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { DetokenizeRequest, TokenizeRequest } from '../../contract/engine.ts'
-import { detokenize, render, tokenize } from '../../core/uses/use-tokenizer.ts'
+import { detokenize, pieces, render, tokenize } from '../../core/uses/use-tokenizer.ts'
 import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
 import { decodeChat } from '../../dialect/openai-chat/decode.ts'
 import {
@@ -8,6 +8,7 @@ import {
   decodeTokenDecode,
   decodeTokenEncode,
   decodeTokenize,
+  encodePiece,
   type TokenCall,
 } from '../../dialect/tokens/decode.ts'
 import { conversationOf } from '../run/conversation.ts'
@@ -72,9 +73,17 @@ export function addTokenRoutes(app: FastifyInstance, deps: ServerDeps): void {
   // The second is that of clients that have a base URL with `/v1`.
   for (const path of ['/tokenize', '/v1/tokenize']) {
     const handler = createCallHandler(deps, (body, { principal }) => {
-      const { request, model: name = defaultModelName(deps, principal), ignored, nameOf, isVllm } = decodeTokenize(body)
+      const {
+        request,
+        model: name = defaultModelName(deps, principal),
+        ignored,
+        nameOf,
+        isVllm,
+        withPieces,
+      } = decodeTokenize(body)
       const run = async (caller: CallerContext) => {
         const model = await deps.findModel(name, caller.principal)
+        if (withPieces) return { tokens: (await pieces(deps, request, { ...caller, model })).map(encodePiece) }
         const tokens = await tokenize(deps, request, { ...caller, model })
         if (!isVllm) return { tokens }
         const { contextLength } = model.engine.facts

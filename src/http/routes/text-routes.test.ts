@@ -84,7 +84,6 @@ describe('tokens', () => {
     ['/v1/token/decode', {}, 400, 'tokens'],
     ['/v1/token/decode', { tokens: [72, 999] }, 400, 'tokens'],
     ['/v1/token/decode', { tokens: ['a'] }, 400, 'tokens[0]'],
-    ['/tokenize', { content: 'a', with_pieces: true }, 400, 'with_pieces'],
     ['/detokenize', { tokens: -1 }, 400, 'tokens'],
     ['/apply-template', {}, 400, 'messages'],
     ['/apply-template', { messages, temperature: 19 }, 400, 'temperature'],

@@ -17,6 +17,7 @@ import { randomModel } from '../../support/llama/models.ts'
 import { writeRandomBert } from '../../support/llama/random-bert.ts'
 import { image } from '../../support/parts.ts'
 import { loadFactor } from '../../support/process/stall-bound.ts'
+import { engineOverDragoman } from '../../support/upstream/over-dragoman.ts'
 import { createWireCheck } from '../../support/wire-schema.ts'
 
 const never = new AbortController().signal
@@ -53,6 +54,18 @@ describe('engine llama: tokens and vectors', () => {
       }
     },
   )
+
+  test('the bytes of tokens are those of the text, also through another Dragoman', async () => {
+    const remote = await engineOverDragoman({ id: 'up', engine: 'llama', source: await randomModel(), slots: 1, threads: 1 })
+    const value = 'Tea, café and 茶 <|im_end|>'
+    for (const { capabilities } of [engine, remote]) {
+      const asked = { prompt: { type: 'text', text: value }, reasoning: {}, addBos: false, parseSpecial: true } as const
+      const pieces = (await capabilities.tokenizer?.pieces?.(asked, never)) ?? []
+      expect(pieces.map(({ id }) => id)).toEqual(await capabilities.tokenizer?.tokenize(asked, never))
+      expect(Buffer.concat(pieces.map(({ bytes }) => bytes)).toString()).toBe(value)
+    }
+    await remote.close()
+  })
 
   test('the text of a control token is one only where it is read as one', async () => {
     const [token, ...none] = await tokenize('<|im_end|>', { parseSpecial: true })

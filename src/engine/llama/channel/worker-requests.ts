@@ -4,6 +4,7 @@ import type { Prompt, ReasoningOptions, ToolChoice } from '../../../contract/req
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
 const tokensSchema = z.custom<Uint32Array>((value) => value instanceof Uint32Array)
+const bytesSchema = z.custom<Uint8Array>((value) => value instanceof Uint8Array)
 const vectorSchema = z.custom<Float32Array>((value) => value instanceof Float32Array)
 const reasoningSchema = z.custom<ReasoningOptions>(isObject)
 const toolChoiceSchema = z.custom<ToolChoice>(isObject)
@@ -17,6 +18,8 @@ export const workerRequestSchema = z.discriminatedUnion('type', [
     toolChoice: toolChoiceSchema.exactOptional(),
     addBos: z.boolean(),
     parseSpecial: z.boolean(),
+    /** The reply has the bytes of each token, too. */
+    pieces: z.boolean(),
   }),
   z.object({ type: z.literal('detokenize'), tokens: tokensSchema, special: z.boolean() }),
   z.object({
@@ -33,7 +36,7 @@ export type WorkerRequest = z.infer<typeof workerRequestSchema>
 
 /** The worker's reply; a failure is reported as `failed` instead. */
 export const workerReplySchema = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('tokens'), tokens: tokensSchema }),
+  z.object({ type: z.literal('tokens'), tokens: tokensSchema, pieces: z.array(bytesSchema).exactOptional() }),
   z.object({ type: z.literal('text'), text: z.string() }),
   z.object({ type: z.literal('vectors'), vectors: z.array(vectorSchema), inputTokens: z.int() }),
   z.object({

@@ -1,5 +1,5 @@
 import { mediaIn } from '../../../canonical/parts.ts'
-import type { DetokenizeRequest, RenderRequest, TokenizeRequest } from '../../../contract/engine.ts'
+import type { DetokenizeRequest, RenderRequest, TokenizeRequest, TokenPiece } from '../../../contract/engine.ts'
 import { AppError, messageOf } from '../../../contract/errors.ts'
 import { type GenerationRequest, plainRequest } from '../../../contract/request.ts'
 import { refuseTokensOfMedia } from '../../shared/refuse-media.ts'
@@ -33,9 +33,28 @@ export async function tokenizeRemotely(
         : { ...conversationOf({ prompt, ...rest }, access.upstream), add_special_tokens: false }
     return readIds(await post(access, '/tokenize', { model, ...what }))
   }
+  return readIds(await post(access, '/tokenize', { model, ...(await contentOf(request, access)) }))
+}
+
+/** The fields of llama-server's `POST /tokenize`. */
+async function contentOf({ prompt, addBos, parseSpecial, ...rest }: TokenizeRequest & WithToolChoice, access: UpstreamAccess) {
   const content = prompt.type === 'text' ? prompt.text : await renderRemotely({ prompt, ...rest }, access)
-  const flags = { add_special: addBos, parse_special: parseSpecial }
-  return readIds(await post(access, '/tokenize', { model, content, ...flags }))
+  return { content, add_special: addBos, parse_special: parseSpecial }
+}
+
+/** The same with the bytes of each token. Throws `unsupported-field` where the server does not tell them. */
+export async function piecesRemotely(request: TokenizeRequest, access: UpstreamAccess): Promise<readonly TokenPiece[]> {
+  const { profile, model } = access.upstream
+  if (profile.tokenizer !== 'llama-server') throw cannot(profile, 'tell the texts of tokens')
+  refuseTokensOfMedia(request)
+  const body = { model, with_pieces: true, ...(await contentOf(request, access)) }
+  const tokens = asObject(await post(access, '/tokenize', body))?.tokens
+  if (!Array.isArray(tokens)) throw unexpected('tokenize')
+  return asArray(tokens).map((token) => {
+    const { id, piece } = asObject(token) ?? {}
+    if (typeof id !== 'number') throw unexpected('tokenize')
+    return { id, bytes: typeof piece === 'string' ? Buffer.from(piece) : Uint8Array.from(asArray(piece), Number) }
+  })
 }
 
 /** The number of tokens of a text or conversation. Throws `unsupported-field` where the server cannot count it. */

@@ -155,6 +155,34 @@ describe('the other routes', () => {
     await server.close()
   })
 
+  test('what llama-server refuses without an option for it is refused in its form', async () => {
+    for (const url of ['/props', '/slots/0?action=save']) {
+      const { status, json } = await post(url, { filename: 'a' })
+      expect([status, json().error]).toEqual([
+        501,
+        { code: 501, type: 'not_supported_error', message: expect.stringMatching(/^This server does not support /) },
+      ])
+    }
+  })
+
+  test('tokens have their pieces where a request wants them; a part of a character is bytes', async () => {
+    const { json } = await post('/tokenize', { content: 'aé', with_pieces: true })
+    expect(json()).toEqual({
+      tokens: [
+        { id: 97, piece: 'a' },
+        { id: 195, piece: [195] },
+        { id: 169, piece: [169] },
+      ],
+    })
+    expect((await post('/tokenize', { content: 'a', with_pieces: false })).json()).toEqual({ tokens: [97] })
+    const { tokenizer } = createFakeEngine({ script: 'from-request' }).capabilities
+    const { pieces: _, ...less } = tokenizer ?? {}
+    const server = createTestServer({ engine: { ...stubEngine(), capabilities: { tokenizer: less } } as never }).app
+    const reply = await server.inject({ method: 'POST', url: '/tokenize', payload: { content: 'a', with_pieces: true } })
+    expect([reply.statusCode, reply.json().error.message]).toEqual([400, expect.stringMatching(/^with_pieces true: /)])
+    await server.close()
+  })
+
   test('slots, models and lists of other servers', async () => {
     const [slot] = await get('/slots')
     expect(slot).toEqual({ id: 0, n_ctx: 1000, speculative: false, is_processing: false })

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { AppError } from '../../../contract/errors.ts'
 import { countTokens } from '../../../core/uses/count-tokens.ts'
 import { llamaCompletion, llamaInfill } from '../../../dialect/llama-server/dialect.ts'
 import { readModelName } from '../../../dialect/llama-server/model-name.ts'
@@ -14,6 +15,15 @@ import { type ModelQuery, modelOfQuery } from '../../run/model-query.ts'
 import type { CallerContext } from '../../run/open-run.ts'
 import { createCallHandler } from '../../run/serve-call.ts'
 import { createDialectHandler } from '../../run/serve-dialect.ts'
+
+/** Routes that llama-server refuses without an option for them, and what is so instead. */
+const notSupported = [
+  ['/props', "This server does not support changing global properties: they are those of the model's configuration"],
+  [
+    '/slots/:slot',
+    'This server does not support slots action: it keeps the slots itself, and equal prefixes are reused without it',
+  ],
+] as const
 
 /** llama-server's own routes; those that it shares with OpenAI are theirs, also without `/v1`. */
 export function addLlamaServerRoutes(app: FastifyInstance, deps: ServerDeps): void {
@@ -49,6 +59,12 @@ export function addLlamaServerRoutes(app: FastifyInstance, deps: ServerDeps): vo
     const n_ctx = engine.facts.contextLength ?? 0
     return Array.from({ length: slots }, (_, id) => ({ id, n_ctx, speculative: false, is_processing: id < busy }))
   })
+  for (const [path, why] of notSupported) {
+    app.post(path, { config: { ...config, isRefusal: true } }, (request) => {
+      request.absentReply = { status: 501, body: { error: { code: 501, message: why, type: 'not_supported_error' } } }
+      throw new AppError('route-not-found', why)
+    })
+  }
   if (lifecycle === undefined) return
   const changing = { config: { scope: 'admin', encodeError: encodeOpenaiError } } as const
   app.post(

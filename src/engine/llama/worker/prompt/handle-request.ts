@@ -17,7 +17,7 @@ const maxTextChars = 1024 * 1024
 export async function handleRequest(loaded: WorkerModel, request: WorkerRequest, cancelled: () => boolean): Promise<WorkerReply> {
   switch (request.type) {
     case 'tokenize':
-      return { type: 'tokens', tokens: Uint32Array.from(tokenize(loaded, request)) }
+      return tokensOf(loaded, tokenize(loaded, request), request)
     case 'detokenize':
       return { type: 'text', text: loaded.model.detokenize([...request.tokens] as Token[], request.special) }
     case 'render':
@@ -27,6 +27,17 @@ export async function handleRequest(loaded: WorkerModel, request: WorkerRequest,
     case 'rank':
       return rank(loaded, request, cancelled)
   }
+}
+
+function tokensOf({ model, vocabulary }: WorkerModel, tokens: readonly number[], { pieces }: RequestOf<'tokenize'>): WorkerReply {
+  const ids = Uint32Array.from(tokens)
+  if (!pieces) return { type: 'tokens', tokens: ids }
+  const bytesOf = (token: Token) => {
+    const bytes = vocabulary.bytesOf(token)
+    // A control token is nothing in the output.
+    return bytes.length > 0 ? bytes : Buffer.from(model.detokenize([token], true))
+  }
+  return { type: 'tokens', tokens: ids, pieces: (tokens as Token[]).map(bytesOf) }
 }
 
 function tokenize(loaded: WorkerModel, request: RequestOf<'tokenize'>): number[] {
