@@ -2,6 +2,7 @@ import { CallerKeys } from '../../contract/caller-keys.ts'
 import type { CallInput, DecodedCall, Dialect } from '../../contract/dialect.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { CanonicalPath, NameOf } from '../../contract/field.ts'
+import { keyPattern } from '../wire/access-key.ts'
 
 /** The header with the caller's keys for providers, as JSON. */
 export const providerDataHeader = 'x-llamastack-provider-data'
@@ -10,8 +11,6 @@ export const providerDataHeader = 'x-llamastack-provider-data'
 type ProviderData = { readonly callerKeys?: CallerKeys; readonly ignored: readonly string[] }
 
 const keyName = /^(\w+)_api_(?:key|token)$/
-/** What a header may hold. */
-const keyPattern = /^[\x21-\x7e]{1,4096}$/
 
 /**
  * Reads the keys of `x-llamastack-provider-data`: `together_api_key` is the key of `together`, and `vllm_api_token` that of `vllm`. Throws

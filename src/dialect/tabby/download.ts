@@ -1,6 +1,7 @@
 import { AppError } from '../../contract/errors.ts'
 import type { NameOf } from '../../contract/field.ts'
 import type { FileFilter, ModelWanted } from '../../contract/lifecycle.ts'
+import { readAccessKey } from '../wire/access-key.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { list } from '../wire/first-fault.ts'
 import { form } from '../wire/form.ts'
@@ -37,7 +38,8 @@ type DecodedDownload = {
 /** tabbyAPI's `POST /v1/download`. Throws `invalid-request` or `unsupported-field` with `param`. */
 export function decodeDownload(body: unknown): DecodedDownload {
   const wire = validate(downloadSchema, body, index)
-  const { repo_id: repository, revision, token, timeout } = wire
+  const { repo_id: repository, revision, timeout } = wire
+  const token = readAccessKey('token', wire.token)
   if (!repositoryName.test(repository)) throw malformed('repo_id', 'OWNER/REPO', repository)
   if (typeof revision === 'string' && !revisionName.test(revision)) {
     throw malformed('revision', 'a branch, tag or commit', revision)
@@ -49,7 +51,7 @@ export function decodeDownload(body: unknown): DecodedDownload {
   return {
     wanted: {
       name: `hf:${repository}${typeof revision === 'string' ? `@${revision}` : ''}`,
-      ...(typeof token === 'string' && token !== '' && { token }),
+      ...(token !== undefined && { token }),
       ...(!takesAll && { files: { include, exclude } }),
     },
     timeoutMs: typeof timeout === 'number' ? timeout * 1000 : undefined,

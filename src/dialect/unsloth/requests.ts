@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
 import type { NameOf } from '../../contract/field.ts'
 import { cacheTypes, type LoadRequest, type LoadSettings, type ModelWanted } from '../../contract/lifecycle.ts'
+import { readAccessKey } from '../wire/access-key.ts'
 import { checkFields, type Field, indexFields } from '../wire/field-table.ts'
 import { form } from '../wire/form.ts'
 import { validate } from '../wire/validate.ts'
@@ -92,11 +93,12 @@ const names: Readonly<Record<string, string>> = {
 /** Unsloth's names of the places of a load. */
 export const nameLoadField: NameOf = (path) => names[path.join('.')] ?? path.join('.')
 
-function readWanted({ model_path: name, hf_token: token, gguf_variant: variant }: WireWanted): ModelWanted {
+function readWanted({ model_path: name, hf_token, gguf_variant: variant }: WireWanted): ModelWanted {
+  const token = readAccessKey('hf_token', hf_token)
   return {
     name,
     ...(typeof variant === 'string' && { variant }),
-    ...(typeof token === 'string' && token !== '' && { token }),
+    ...(token !== undefined && { token }),
   }
 }
 

@@ -1,0 +1,12 @@
+import { AppError } from '../../contract/errors.ts'
+
+/** What a header may hold. */
+export const keyPattern = /^[\x21-\x7e]{1,4096}$/
+
+/** A key that is sent on in a header; undefined for none. Throws `invalid-request`, without the value, for one that no header can hold. */
+export function readAccessKey(param: string, key: string | null | undefined): string | undefined {
+  if (key === undefined || key === null || key === '') return undefined
+  if (keyPattern.test(key)) return key
+  const message = `${param} is not a key: expected a string of up to 4096 visible ASCII characters`
+  throw new AppError('invalid-request', message, { param })
+}
