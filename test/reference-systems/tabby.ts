@@ -81,7 +81,7 @@ export const tabbyTable: ReferenceTable = {
     {
       what: 'POST /v1/model/unload',
       outcome: 'served',
-      note: 'cancels what runs; 503 without a loaded model',
+      note: 'cancels what runs; 400 without a loaded model',
       probes: [{ call: 'POST /v1/model/unload', reply: /^\{\}$/ }],
     },
     {
@@ -96,7 +96,7 @@ export const tabbyTable: ReferenceTable = {
         },
         { call: 'GET /v1/model/embedding', reply: /"id":"echo"/ },
         { call: 'POST /v1/model/embedding/unload', reply: /^\{\}$/ },
-        { call: 'POST /v1/model/embedding/unload', status: 503, reply: /no embedding model/ },
+        { call: 'POST /v1/model/embedding/unload', status: 400, reply: /no embedding model/ },
       ],
     },
     {

@@ -45,7 +45,7 @@ export function addLoraRoutes(app: FastifyInstance, deps: ServerDeps, lifecycle:
   ): Promise<ModelReport['settings']> {
     addIgnored(reply, ignored)
     const active = visible(request)
-    if (active === undefined) throw new AppError('model-unavailable', 'no model is loaded: load one first')
+    if (active === undefined) throw new AppError('invalid-request', 'no model is loaded: load one first')
     const { caller, handle } = openRun(deps, { request, reply }, { id: `load-${randomUUID()}` })
     try {
       const settings = { adapters }

@@ -326,7 +326,7 @@ test.each([
   ['POST', '/api/create', 501, /Modelfile/],
   ['POST', '/api/copy', 501, /alias/],
   ['POST', '/api/blobs/sha256:0', 501, /no files of models/],
-  ['DELETE', '/api/delete', 501, 'echo is a model of the configuration: remove it there'],
+  ['DELETE', '/api/delete', 403, 'echo is a model of the configuration: remove it there'],
   ['POST', '/api/me', 401, 'unauthorized'],
   ['POST', '/api/web_search', 501, 'no web search'],
 ] as const)('%s %s is refused in words', async (method, path, status, words) => {
@@ -339,7 +339,7 @@ test.each([
 
 test('a field that a deletion does not know is named', async () => {
   const { status, ignored } = await call('/api/delete', { model: 'echo', mood: 'good' }, { method: 'DELETE' })
-  expect([status, ignored]).toEqual([501, 'mood'])
+  expect([status, ignored]).toEqual([403, 'mood'])
 })
 
 test('a model that is not there cannot be deleted, and a blob is not there', async () => {

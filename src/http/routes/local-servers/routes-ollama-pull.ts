@@ -45,8 +45,7 @@ export function addOllamaPullRoutes(app: FastifyInstance, deps: ServerDeps): voi
       await lifecycle.unload(id, { endsRequests: false, principal: caller })
       return reply.send()
     }
-    request.absentReply = { status: 501, body: { error: `${id} is a model of the configuration: remove it there` } }
-    throw refused()
+    throw new AppError('forbidden', `${id} is a model of the configuration: remove it there`)
   })
   for (const { method, path, why } of refusedRoutes) {
     app.route({

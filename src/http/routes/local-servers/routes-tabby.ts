@@ -43,7 +43,7 @@ export function addTabbyRoutes(app: FastifyInstance, deps: ServerDeps): void {
     // The one that was loaded to embed, else the one that was loaded last.
     const active = deps.lifecycle?.active()?.id
     const model = ready.find(({ id }) => id === loaded.embedding) ?? ready.find(({ id }) => id === active) ?? ready[0]
-    if (model === undefined) throw new AppError('model-unavailable', 'no model that embeds is loaded')
+    if (model === undefined) throw new AppError('invalid-request', 'no model that embeds is loaded')
     return encodeModel(model)
   })
   if (deps.lifecycle !== undefined) {
@@ -79,7 +79,7 @@ function addLoading(app: FastifyInstance, deps: ServerDeps, { lifecycle, loaded 
   app.post('/v1/model/unload', changing, async (request) => {
     // What the configuration loads is not a loader's to unload without its name.
     const name = loaded.model ?? lifecycle.chosen()
-    if (name === undefined) throw new AppError('model-unavailable', 'no model was loaded by a request')
+    if (name === undefined) throw new AppError('invalid-request', 'no model was loaded by a request')
     delete loaded.model
     await lifecycle.unload(name, { endsRequests: true, principal: callerOf(request) })
     return {}
@@ -99,7 +99,7 @@ function addLoading(app: FastifyInstance, deps: ServerDeps, { lifecycle, loaded 
   })
   app.post('/v1/model/embedding/unload', changing, async (request) => {
     const { embedding } = loaded
-    if (embedding === undefined) throw new AppError('model-unavailable', 'no embedding model was loaded here')
+    if (embedding === undefined) throw new AppError('invalid-request', 'no embedding model was loaded here')
     delete loaded.embedding
     await lifecycle.unload(embedding, { endsRequests: true, principal: callerOf(request) })
     return {}

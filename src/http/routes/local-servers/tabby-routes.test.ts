@@ -66,16 +66,16 @@ test('a load is a stream of events, and an unload frees the model', async () => 
   })
   expect(await call('/v1/model/unload', {})).toMatchObject({ status: 200, text: '{}' })
   expect(JSON.parse((await call('/v1/model?model=echo')).text)).toMatchObject({ state: 'stopped' })
-  expect((await call('/v1/model/unload', {})).status).toBe(503)
+  expect((await call('/v1/model/unload', {})).status).toBe(400)
 })
 
 test('what no request has loaded is not unloaded without its name', async () => {
   await call('/v1/chat/completions', { model: 'echo', messages: [{ role: 'user', content: 'hi' }] })
   expect(JSON.parse((await call('/v1/model?model=echo')).text)).toMatchObject({ state: 'ready' })
-  expect((await call('/v1/model/unload', {})).status).toBe(503)
+  expect((await call('/v1/model/unload', {})).status).toBe(400)
   await call('/v1/model/load', { model_name: 'other' })
   expect((await call('/v1/model/unload', {})).status).toBe(200)
-  expect((await call('/v1/model/unload', {})).status).toBe(503)
+  expect((await call('/v1/model/unload', {})).status).toBe(400)
   expect(JSON.parse((await call('/v1/model?model=echo')).text)).toMatchObject({ state: 'ready' })
 })
 
@@ -91,7 +91,8 @@ test('a model that embeds is loaded with one reply', async () => {
   expect(JSON.parse(reply.text)).toEqual({ model_type: 'embedding_model', module: 1, modules: 1, status: 'finished' })
   expect(JSON.parse((await call('/v1/model/embedding')).text)).toMatchObject({ id: 'echo' })
   expect((await call('/v1/model/embedding/unload', {})).status).toBe(200)
-  expect((await call('/v1/model/embedding')).status).toBe(503)
+  expect((await call('/v1/model/embedding')).status).toBe(400)
+  expect((await call('/v1/model/embedding/unload', {})).status).toBe(400)
 })
 
 test('vectors without the name of a model are those of the one that was loaded to embed', async () => {
