@@ -130,7 +130,8 @@ function replies(known: Described | undefined, id: string, schemas: Schemas): Js
   const content = {
     ...(reply !== undefined && contentOf(reply, (schema) => schemas.refTo(schema, `${id}Reply`))),
     ...(stream !== undefined && {
-      [stream.type]: { schema: { type: 'string' }, 'x-each': schemas.refTo(stream.each, `${id}Event`) },
+      // Without a schema of the whole: some read that as one of each event.
+      [stream.type]: { 'x-each': schemas.refTo(stream.each, `${id}Event`) },
     }),
   }
   const answer = { description: known.title, ...(Object.keys(content).length > 0 && { content }) }

@@ -82,7 +82,7 @@ function detailsOf(method, path, operation) {
   const requests = Object.entries(operation.requestBody?.content ?? {}).flatMap(([type, { schema }]) => [
     make('h4', { text: 'Request: ' + type }), ...fieldsOf(schema)])
   const replies = Object.entries(content).flatMap(([type, media]) => [
-    make('h4', { text: 'Reply: ' + type }), ...fieldsOf(media['x-each'] ?? media.schema)])
+    make('h4', { text: 'Reply: ' + type }), ...fieldsOf(media['x-each'] ?? media.schema ?? {})])
   const query = operation.parameters.filter((each) => each.in === 'query').map(({ name, schema }) => name + ': ' + typeOf(schema))
   const facts = [
     scope === undefined ? 'Needs no key' : 'Scope of a key: ' + scope,

@@ -16,7 +16,23 @@ export type Call = {
   readonly form?: () => FormData
 }
 
-export type OpenDescribed = Awaited<ReturnType<typeof openDescribed>>
+/** What this server cannot do with its models, and answers instead. */
+export const refused: Readonly<Record<string, number>> = {
+  // A scripted model.
+  'POST /infill': 400,
+  'POST /v1/rerank': 400,
+  'POST /v1/inference/rerank': 400,
+  'POST /v1alpha/inference/rerank': 400,
+  'POST /v1/lora/load': 400,
+  'POST /v1/lora/unload': 400,
+  // The model is one of the configuration.
+  'DELETE /api/delete': 403,
+}
+
+/** The status of the answer to an example. */
+export function statusOf({ name, operation }: Call): number {
+  return refused[name] ?? Number(Object.keys(operation.responses)[0])
+}
 
 const chatTemplate = fileURLToPath(new URL('../../../src/dialect/openai-chat/__fixtures__/hermes.jinja', import.meta.url))
 const model = 'org/fake'
@@ -37,7 +53,7 @@ export async function openDescribed() {
     storage: {},
     media: { urls: 'off' },
     models: [
-      { engine: 'fake', id: model, aliases: ['default'], script: 'from-request', chatTemplate, contextLength: 20_000 },
+      { engine: 'fake', id: model, aliases: ['default', 'MODEL'], script: 'from-request', chatTemplate, contextLength: 20_000 },
       {
         engine: 'remote',
         id: 'studio',

@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 
 type Json = Readonly<Record<string, unknown>>
-type Content = Readonly<Record<string, { readonly schema: Json; readonly example?: Json; readonly 'x-each'?: Json }>>
+type Content = Readonly<Record<string, { readonly schema?: Json; readonly example?: Json; readonly 'x-each'?: Json }>>
 type Answer = { readonly content?: Content }
 export type OpenapiOperation = {
   readonly operationId: string
@@ -58,7 +58,7 @@ export function createJudge(document: OpenapiDocument) {
         if (Object.keys(content).length === 0 && text === '') return
         throw new Error(`the type '${type}' is not in the document: ${text.slice(0, 500)}`)
       }
-      const { schema, 'x-each': each } = content[named] ?? { schema: {} }
+      const { schema = {}, 'x-each': each } = content[named] ?? {}
       const ajv = known === undefined ? open : closed
       if (each !== undefined) for (const value of valuesOf(text)) check(ajv, each, value)
       else if (named === 'application/json') check(ajv, schema, JSON.parse(text))
