@@ -9,27 +9,6 @@ export const usage = named(
     total_tokens: number,
     prompt_tokens_details: object(tokens),
     completion_tokens_details: object({ reasoning_tokens: number }),
-    prompt_time: number.optional(),
-    prompt_tokens_per_sec: number.optional(),
-    completion_time: number.optional(),
-    completion_tokens_per_sec: number.optional(),
-    total_time: number.optional(),
-    extra: anyObject.optional(),
-  }),
-)
-/** Milliseconds and tokens per second, as llama-server has them. */
-export const timings = named(
-  'Timings',
-  object({
-    cache_n: number,
-    prompt_n: number,
-    prompt_ms: number,
-    prompt_per_token_ms: number,
-    prompt_per_second: number,
-    predicted_n: number,
-    predicted_ms: number,
-    predicted_per_token_ms: number,
-    predicted_per_second: number,
   }),
 )
 /** What a generation has taken, as llama-server says it. */
