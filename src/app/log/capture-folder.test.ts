@@ -1,7 +1,7 @@
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { startApp } from '../../../test/support/http/app.ts'
 import { replay } from '../../cli/replay.ts'
 import { openCaptureFolder } from './capture-folder.ts'
@@ -28,6 +28,15 @@ test('each request is a file that only this user can read, and the oldest go', a
   again.keep('c', request)
   await again.close()
   expect((await readdir(folder)).sort()).toEqual(['b.json', 'c.json'])
+})
+
+test('a folder that cannot be made stops the start', async () => {
+  const file = join(await folderForTest(), 'file')
+  await writeFile(file, '')
+  const open = () => openCaptureFolder(join(file, 'folder'), createLog({ level: 'silent' }))
+  expect(open).toThrow(
+    expect.objectContaining({ code: 'invalid-request', message: expect.stringContaining('log.captureFolder') }),
+  )
 })
 
 test('a folder that is gone is said once, and stops nobody', async () => {
@@ -61,7 +70,12 @@ test('what was captured is sent again', async () => {
   await expect.poll(() => readdir(folder)).toHaveLength(1)
   const [name = ''] = await readdir(folder)
   expect(await readFile(join(folder, name), 'utf8')).not.toContain('sk-right')
+  const printed: string[] = []
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => printed.push(String(text)) > 0)
+  vi.spyOn(console, 'error').mockImplementation((line) => void printed.push(String(line)))
+  onTestFinished(() => void vi.restoreAllMocks())
   expect(await replay({ url: app.url, apiKey: 'sk-right' }, [join(folder, name)])).toBe(0)
+  expect(printed).toEqual(['POST /v1/chat/completions: 200', expect.stringContaining('"content":"hello"'), '\n'])
   expect(await replay({ url: app.url, apiKey: 'sk-wrong' }, [join(folder, name)])).toBe(1)
   await expect(replay({ url: app.url }, [join(folder, 'none.json')])).rejects.toThrow('none.json cannot be read')
 })

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { messageOf } from '../../contract/errors.ts'
+import { AppError, messageOf } from '../../contract/errors.ts'
 import type { Capture } from '../../http/capture/capture.ts'
 
 /** Beyond this, the oldest captures are deleted. */
@@ -10,9 +10,13 @@ const defaultMaxBytes = 256 * 1024 ** 2
 
 type CaptureFolder = { readonly keep: Capture; close(): Promise<void> }
 
-/** Opens a folder of captured requests, which only this user can read, each in a file. Throws where it cannot be made. */
+/** Opens a folder of captured requests, which only this user can read, each in a file. Throws `invalid-request` where it cannot be made. */
 export function openCaptureFolder(folder: string, log: Logger, maxBytes = defaultMaxBytes): CaptureFolder {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    throw new AppError('invalid-request', `log.captureFolder: ${folder} cannot be made (${messageOf(error)})`, { cause: error })
+  }
   /** Of files by their names, the oldest first; known when the folder has been read. */
   const sizes = new Map<string, number>()
   let total = 0
