@@ -66,3 +66,9 @@ test.each<[string, string | undefined, ReturnType<typeof ask>, unknown]>([
 ])('%s', (_, chatTemplate, request, expected) => {
   expect(ignoredByTemplate(request, { facts: chatTemplate === undefined ? {} : { chatTemplate } })).toEqual(expected)
 })
+
+test('the name of a result says whose it is, and is not shown', () => {
+  const result = { role: 'tool', content: [], toolCallId: 'c1', name: 'weather' } as const
+  const request = { ...ask({}), prompt: { ...ask({}).prompt, messages: [result] } }
+  expect(ignoredByTemplate(request, { facts: { chatTemplate: plain } })).toEqual([])
+})

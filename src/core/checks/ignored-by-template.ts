@@ -23,7 +23,8 @@ export function ignoredByTemplate(
   const { effort, preserve } = reasoning
   const isSwitched = asksToThink(reasoning)
   const variables = Object.keys(prompt.templateVariables)
-  const named = prompt.messages.findIndex(({ name }) => name !== undefined)
+  // The name of a result says whose it is, which templates know from the call.
+  const named = prompt.messages.findIndex(({ role, name }) => name !== undefined && role !== 'tool')
   const isAsked = named !== -1 || effort !== undefined || preserve !== undefined || isSwitched || variables.length > 0
   // Facts are gathered when they are read, and most requests have nothing of it.
   const chatTemplate = isAsked ? engine.facts.chatTemplate?.replace(/\{#.*?#\}/gs, '') : undefined
