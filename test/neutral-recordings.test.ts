@@ -47,6 +47,8 @@ test.each([
       { tool_call_id: `call_${'1'.padStart(24, '0')}` },
     ],
   ],
+  ['an id with a UUID', { id: 'msg_0b2f4f0e-9c3e-4d2a-8f00-1a2b3c4d5e6f' }, { id: `msg_${'1'.padStart(24, '0')}` }],
+  ['a time', { started: '1795737398746' }, { started: '1700000000000' }],
   ['names of the machine', { cwd: '/home/someone/work on host7' }, { cwd: '/home/user/work on machine' }],
 ])('%s', (_, body, neutral) => {
   const names = { '/home/someone': '/home/user', host7: 'machine' }

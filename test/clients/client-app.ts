@@ -24,6 +24,8 @@ export async function startClientApp(): Promise<RunningApp> {
   const folder = await mkdtemp(join(tmpdir(), 'dragoman-clients-'))
   const script = join(folder, 'script.json')
   await writeFile(script, JSON.stringify([answered, ...commands, ...others]))
+  // What one server sealed, and a client sent back, is opened by the next.
+  process.env.DRAGOMAN_SEAL_KEY = 'a key for recorded clients'
   const app = await startApp({
     storage: join(folder, 'store.db'),
     models: [
@@ -44,6 +46,7 @@ export async function startClientApp(): Promise<RunningApp> {
     models: app.models,
     close: async () => {
       await app.close()
+      delete process.env.DRAGOMAN_SEAL_KEY
       await rm(folder, { recursive: true, force: true })
     },
   }

@@ -63,7 +63,7 @@ const headless: Readonly<Record<string, { readonly before: readonly string[]; re
 }
 
 /** An agent as `dragoman launch` configures it, in each of its protocols: a command that the model asks for, and its result. */
-function agent(name: string): Client['steps'] {
+function agent(name: string, program = join('.bin', name)): Client['steps'] {
   const found = agents.get(name)
   const { before, tool } = headless[name] ?? {}
   if (found === undefined || before === undefined) throw new Error(`${name} is not an agent that can be launched`)
@@ -73,7 +73,7 @@ function agent(name: string): Client['steps'] {
     const { env, args, files } = found.setUp(target)
     return {
       how: `a command, over ${protocol}`,
-      command: join(folder, 'node_modules', '.bin', name),
+      command: join(folder, 'node_modules', program),
       args: [...args, ...before, `Find it with ${tool}`],
       env: { ...env, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', PI_OFFLINE: '1' },
       files: Object.fromEntries(Object.entries(files).map(([file, content]) => [join(settings, file), content])),
@@ -81,22 +81,6 @@ function agent(name: string): Client['steps'] {
   }
   return (place) => found.protocols.map((protocol) => step(place, protocol))
 }
-
-const crush: Client['steps'] = ({ url, folder, home }) => {
-  const provider = { type: 'openai-compat', base_url: `${url}/v1`, api_key: 'unused', models: [crushModel] }
-  const chosen = { provider: 'dragoman', model }
-  const config = { providers: { dragoman: provider }, models: { large: chosen, small: chosen } }
-  return [
-    {
-      how: 'a command',
-      command: join(folder, 'node_modules', '.bin', 'crush'),
-      args: ['run', '--quiet', 'Find it with bash'],
-      env: { CRUSH_DISABLE_PROVIDER_AUTO_UPDATE: '1' },
-      files: { [join(home, '.config', 'crush', 'crush.json')]: JSON.stringify(config) },
-    },
-  ]
-}
-const crushModel = { id: model, name: model, context_window: 200_000, default_max_tokens: 8000 }
 
 /** Codex with its own provider for Ollama. */
 const codexOllama: Client['steps'] = ({ url, folder, home }) => [
@@ -189,13 +173,20 @@ export const clients: Readonly<Record<string, Client>> = {
   },
   llm: { title: 'llm', packages: pypi('llm'), steps: llm },
   aider: { title: 'Aider', packages: pypi('aider-chat'), steps: aider },
-  claude: { title: 'Claude Code', packages: npm('@anthropic-ai/claude-code'), steps: agent('claude') },
+  claude: {
+    title: 'Claude Code',
+    packages: npm('@anthropic-ai/claude-code-linux-x64'),
+    steps: agent('claude', join('@anthropic-ai', 'claude-code-linux-x64', 'claude')),
+  },
   codex: { title: 'Codex', packages: npm('@openai/codex'), steps: agent('codex') },
   'codex-ollama': { title: 'Codex --oss', packages: npm('@openai/codex'), steps: codexOllama },
   copilot: { title: 'GitHub Copilot CLI', packages: npm('@github/copilot'), steps: agent('copilot') },
   cline: { title: 'Cline', packages: npm('cline'), steps: agent('cline') },
-  crush: { title: 'Crush', packages: npm('@charmland/crush'), steps: crush },
-  opencode: { title: 'opencode', packages: npm('opencode-ai'), steps: agent('opencode') },
+  opencode: {
+    title: 'opencode',
+    packages: npm('opencode-ai'),
+    steps: agent('opencode', join('opencode-linux-x64', 'bin', 'opencode')),
+  },
   pi: { title: 'pi', packages: npm('@mariozechner/pi-coding-agent'), steps: agent('pi') },
   qwen: { title: 'Qwen Code', packages: npm('@qwen-code/qwen-code'), steps: agent('qwen') },
   sillytavern: { title: 'SillyTavern', packages: npm('sillytavern'), steps: sillyTavern },

@@ -73,8 +73,9 @@ function filler(text: string): string {
 }
 
 const uuid = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi
-const prefixed =
-  /\b(call|toolu|fc|msg|resp|rs|chatcmpl|cmpl|ctc|chatcmpl-tool|ses|msg|prt|req)([_-])(?=[A-Za-z0-9_-]*\d)[A-Za-z0-9]{8,}\b/g
+const prefixes = 'call|toolu|fc|msg|resp|rs|chatcmpl|cmpl|ctc|ses|prt|req'
+const prefixed = new RegExp(`\\b(${prefixes})([_-])(?=[A-Za-z0-9]*\\d)[A-Za-z0-9]{8,}(?:(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?\\b`, 'g')
+const milliseconds = /\b1[5-9]\d{11}\b/g
 const hexadecimal = /\b[0-9a-f]{20,}\b/gi
 
 /** Replaces names and ids; equal ids stay equal within a request. */
@@ -89,8 +90,9 @@ function createPlain(names: Names): (text: string) => string {
     let plain = text
     for (const [name, replacement] of Object.entries(names)) plain = plain.replaceAll(name, replacement)
     return plain
-      .replace(uuid, '00000000-0000-0000-0000-000000000000')
       .replace(prefixed, (id, prefix, dash) => `${prefix}${dash}${numbered(id).padStart(24, '0')}`)
+      .replace(uuid, '00000000-0000-0000-0000-000000000000')
+      .replace(milliseconds, '1700000000000')
       .replace(hexadecimal, (id) => '0'.repeat(id.length))
   }
 }

@@ -1,6 +1,6 @@
 // npm run record-clients [NAME…]: installs the newest version of clients and keeps what they send by default, in test/clients/recorded.
 import { spawn, spawnSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -15,6 +15,8 @@ import { openRecordingProxy, type RecordingProxy, type Seen } from './proxy.ts'
 
 const programs = fileURLToPath(new URL('./programs/', import.meta.url))
 const minute = 60_000
+/** More requests of one call are a conversation that has no end with a scripted model. */
+const maxPerCall = 6
 
 type Installed = { readonly name: string; readonly folder: string; readonly version: string }
 
@@ -54,9 +56,7 @@ async function prepare(wanted: readonly string[]): Promise<void> {
 }
 
 function copyPrograms(folder: string): void {
-  for (const name of ['run-calls', 'said', 'openai', 'anthropic', 'ollama', 'langchain', 'ai-sdk']) {
-    copyFileSync(join(programs, `${name}.mjs`), join(folder, `${name}.mjs`))
-  }
+  for (const name of readdirSync(programs)) copyFileSync(join(programs, name), join(folder, name))
 }
 
 async function recordAll(installed: readonly Installed[]): Promise<void> {
@@ -119,7 +119,13 @@ function runStep(step: Step, { home, work, marks }: { home: string; work: string
     CALL_MARKS: marks,
     ...step.env,
   }
-  const child = spawn(step.command, step.args, { cwd: work, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: 3 * minute })
+  const child = spawn(step.command, step.args, {
+    cwd: work,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: 3 * minute,
+    killSignal: 'SIGKILL',
+  })
   let said = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (piece: string) => {
@@ -152,7 +158,8 @@ function recordingOf({ call, method, path, headers, body }: Seen, { client, vers
 function distinct(recordings: readonly Recording[]): Recording[] {
   const withoutText = (_: string, value: unknown) => (typeof value === 'string' && /\s/.test(value) ? '' : value)
   const keyOf = ({ method, path, body }: Recording) => JSON.stringify([method, path, body], withoutText)
-  return [...new Map(recordings.map((recording) => [keyOf(recording), recording] as const).reverse()).values()].reverse()
+  const all = [...new Map(recordings.map((recording) => [keyOf(recording), recording] as const).reverse()).values()].reverse()
+  return all.filter((one, index) => all.slice(0, index).filter(({ how }) => how === one.how).length < maxPerCall)
 }
 
 function write(name: string, recordings: readonly Recording[]): void {
