@@ -74,7 +74,10 @@ function filler(text: string): string {
 
 const uuid = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi
 const prefixes = 'call|toolu|fc|msg|resp|rs|chatcmpl|cmpl|ctc|ses|prt|req'
-const prefixed = new RegExp(`\\b(${prefixes})([_-])(?=[A-Za-z0-9]*\\d)[A-Za-z0-9]{8,}(?:(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?\\b`, 'g')
+const prefixed = new RegExp(
+  `\\b(${prefixes})([_-])(?=[A-Za-z0-9]*\\d)[A-Za-z0-9]{8,}(?:(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?\\b`,
+  'g',
+)
 const milliseconds = /\b1[5-9]\d{11}\b/g
 const hexadecimal = /\b[0-9a-f]{20,}\b/gi
 

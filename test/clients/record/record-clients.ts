@@ -150,7 +150,7 @@ type Identity = { readonly client: string; readonly version: string; readonly na
 function recordingOf({ call, method, path, headers, body }: Seen, { client, version, name }: Identity): Recording {
   // Functions of a program are named after their client.
   const prefix = `${name.replace(/-(python|npm|openai-like)$/, '').replaceAll('-', '_')}_`
-  const how = (call.startsWith(prefix) ? call.slice(prefix.length) : call).replaceAll('_', ' ')
+  const how = `${call}_` === prefix ? 'chat' : (call.startsWith(prefix) ? call.slice(prefix.length) : call).replaceAll('_', ' ')
   return { client, version, how, method, path, headers, body: body === '' ? null : JSON.parse(body) }
 }
 
