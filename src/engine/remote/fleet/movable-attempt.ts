@@ -38,8 +38,8 @@ export type MovableTask = {
 type Deps = Pick<Replicas, 'hasUsable'> & Partial<Pick<Replicas, 'watch'>>
 
 /**
- * Watches an attempt: the request moves once from a replica that is lost to one that can be used, where its reply can be continued
- * or has not begun. Auxiliary requests have a time limit of their own.
+ * Watches an attempt: the request moves from a replica that is lost to one that can be used, where its reply can be continued
+ * or has not begun: once, and again only from one that is dead. Auxiliary requests have a time limit of their own.
  */
 export function beginAttempt(
   task: MovableTask,
@@ -51,8 +51,8 @@ export function beginAttempt(
   const moving = new AbortController()
   const onAbort = () => moving.abort(caller.reason)
   caller.addEventListener('abort', onAbort)
-  const canMove = () => {
-    if (state.hasMoved) return false
+  const canMove = (isDead: boolean) => {
+    if (state.hasMoved && !isDead) return false
     const progress = task.progress(replica)
     if (progress === undefined || (progress.hasBegun && !progress.canContinue)) return false
     return replicas.hasUsable(new Set([id]), state.failed, state.unfit)

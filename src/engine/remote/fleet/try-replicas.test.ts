@@ -187,20 +187,22 @@ function watchedFleet() {
 
 const silent = new UpstreamError({ type: 'silent' }, 'lost')
 
-test('a request without a first token moves to another replica, once, and the client is not cancelled', async () => {
+test('a request without a first token moves once, again only from a dead replica, and the client is not cancelled', async () => {
   const { deps, watched, released } = watchedFleet()
   const canMove: (boolean | undefined)[] = []
+  const hasUsable = (...except: ReadonlySet<string>[]) => ['a', 'b', 'c'].some((id) => !except.some((ids) => ids.has(id)))
   const attempt = async ({ endpoint, signal }: ReplicaAttempt) => {
     const one = watched.at(-1)
-    canMove.push(one?.canMove())
+    canMove.push(one?.canMove(false), one?.canMove(true))
     if (endpoint.id === 'b') return answers()
     one?.end(silent)
     signal.throwIfAborted()
     return expect.unreachable('the attempt has ended')
   }
   const { signal } = new AbortController()
-  expect(await tryReplicas(deps, { ...task([]), signal, attempt })).toBe('ok')
-  expect(canMove).toEqual([true, false])
+  const replicas = { ...deps.replicas, hasUsable }
+  expect(await tryReplicas({ ...deps, replicas }, { ...task([]), signal, attempt })).toBe('ok')
+  expect(canMove).toEqual([true, true, false, true])
   expect(released).toEqual([
     ['a', 'neutral'],
     ['b', 'ok'],
@@ -215,7 +217,7 @@ test.each<[string, Partial<Progress>, boolean]>([
 ])('%s', async (_, progress, expected) => {
   const { deps, watched } = watchedFleet()
   const attempt = async () => {
-    expect(watched[0]?.canMove()).toBe(expected)
+    expect(watched[0]?.canMove(false)).toBe(expected)
     return answers()
   }
   await tryReplicas(deps, { ...task([]), attempt, progress: () => ({ ...noProgress, ...progress }) })
@@ -225,7 +227,7 @@ test('a request stays where no other replica can be used', async () => {
   const { deps, watched } = watchedFleet()
   const hasUsable = (...except: ReadonlySet<string>[]) => !except.some((ids) => ids.has('a'))
   const attempt = async () => {
-    expect(watched[0]?.canMove()).toBe(false)
+    expect(watched[0]?.canMove(false)).toBe(false)
     return answers()
   }
   await tryReplicas({ ...deps, replicas: { ...deps.replicas, hasUsable } }, { ...task([]), attempt })

@@ -70,7 +70,7 @@ export const failureTable = {
     atRouter: 'again',
   },
   silent: {
-    when: 'before the first token, the server fails its checks or is removed: once',
+    when: 'before the first token, the server fails its checks or is removed',
     about: 'the server',
     // Its checks have counted.
     breaker: 'nothing',

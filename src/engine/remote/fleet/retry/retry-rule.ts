@@ -4,7 +4,7 @@ import type { FailureRow } from './failure-table.ts'
 export type RetryState = {
   /** Failed attempts since the reply last advanced. */
   readonly failures: number
-  /** It was moved from a silent replica, which happens to a request once. */
+  /** It was moved from a silent replica. */
   readonly hasMoved: boolean
   /** How often a reply that had advanced was resumed. */
   readonly continuations: number
@@ -118,7 +118,7 @@ export function decide(state: RetryState, attempt: FailedAttempt, situation: Sit
 
 type Failed = Extract<FailedAttempt, { type: 'failed' }>
 
-/** It happens once, to where the request can continue, and does not count as its failure: it is tried again after any number of them. */
+/** It happens where another replica can take the request, and does not count as its failure: it is tried again after any number of them. */
 function afterMove(state: RetryState, { replicaId }: Failed): RetryState {
   const failed = new Set([...state.failed, replicaId])
   const failedServers = new Set([...state.failedServers, replicaId])

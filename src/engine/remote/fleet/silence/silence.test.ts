@@ -38,7 +38,7 @@ const endpoint = { id: 'a', url: 'http://a/v1', weight: 1 }
 /** One replica, of which the test plays the checks; `pass` lets seconds pass. */
 function watched() {
   let nowMs = 0
-  const state = { answers: true, isEjected: false, canMove: true, bytes: 0 }
+  const state = { answers: true, isEjected: false, canMove: true, canMoveFromDead: false, bytes: 0 }
   const checksAt: number[] = []
   const movedAt: number[] = []
   const endedWith: string[] = []
@@ -80,7 +80,7 @@ function watched() {
       endpoint,
       promptTokens,
       received: () => state.bytes,
-      canMove: () => state.canMove,
+      canMove: (isDead) => state.canMove || (isDead && state.canMoveFromDead),
       end: ({ failure }) => {
         movedAt.push(nowMs)
         endedWith.push(failure.type)
@@ -231,6 +231,17 @@ test('while no other replica can take it, a request waits for one', async () => 
   state.canMove = true
   await pass(1)
   expect(movedAt).toEqual([startMs + 20_250])
+})
+
+test('a request that has moved before moves again after 30 seconds on an ejected replica, and not from one that answers checks', async () => {
+  for (const answers of [false, true]) {
+    const { learn, watch, pass, state, movedAt } = watched()
+    const startMs = await learn(1)
+    Object.assign(state, { answers, canMove: false, canMoveFromDead: true })
+    watch()
+    await pass(60)
+    expect(movedAt).toEqual(answers ? [] : [startMs + 30_000])
+  }
 })
 
 test('a first token of another request shows that a replica lives: checks from before it say nothing', async () => {

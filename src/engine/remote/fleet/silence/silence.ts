@@ -10,8 +10,8 @@ export type SilentRequest = {
   readonly promptTokens?: number | undefined
   /** Bytes of the reply so far: a sign of life, such as the progress of the prompt. */
   received(): number
-  /** Another replica may take it. */
-  canMove(): boolean
+  /** Another replica may take it. `isDead`: its replica has been unreachable for long; it may have moved before, then. */
+  canMove(isDead: boolean): boolean
   /** Ends the attempt with this error. */
   end(error: UpstreamError): void
 }
@@ -67,6 +67,8 @@ const checkEveryMs = 1000
 const progressHoldsMs = 10_000
 /** A reply that has begun, and cannot be moved, is given up when its bytes have stopped for so long. */
 const givenUpMs = 60_000
+/** A request that has moved before moves again when it has waited for so long on an ejected replica. */
+const deadAfterMs = 30_000
 /** Where everything is silent, the network is at fault, and more checks would not help. */
 const maxChecks = 64
 /** Before anything was learned. */
@@ -227,7 +229,7 @@ export class Silence {
     for (const waiting of requests) {
       if (downMs === undefined && !isCheckOverdue && !waiting.hasLeft) continue
       if (!isLost(waiting, { p95Ms: this.#p95Of(waiting), ...state })) continue
-      const isMove = waiting.canMove()
+      const isMove = waiting.canMove(state.isEjected && nowMs - (waiting.progressMs ?? waiting.beganMs) >= deadAfterMs)
       if (!isMove && !isGivenUp(waiting, nowMs)) continue
       watched.isInDoubt = !waiting.hasLeft
       this.#end(waiting)
