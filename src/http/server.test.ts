@@ -185,14 +185,19 @@ describe('routes', () => {
   })
 
   test('models are listed with their details', async () => {
-    const { app } = openTestServer()
+    const facts = { sizeBytes: 1, modifiedAtMs: 0, quantization: 'Q8_0', contextLength: 100, trainedContextLength: 200 }
+    const { app } = openTestServer({ modelFiles: { describe: async () => facts } })
     const model = {
       id: 'org/fake',
       object: 'model',
       created: 1_700_000_000,
       owned_by: 'dragoman',
       context_length: 100,
+      max_context_length: 100,
+      native_context_length: 200,
+      quant: 'Q8_0',
       state: 'stopped',
+      loaded: false,
       aliases: ['default'],
     }
     expect((await app.inject('/v1/models')).json()).toEqual({ object: 'list', data: [model] })

@@ -51,6 +51,10 @@ const extensions: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>
   ChatCompletionMessage: { reasoning_content: textOrNull, reasoning: textOrNull } as Record<string, JsonSchema>,
   Model: {
     context_length: { type: 'integer' },
+    max_context_length: { type: 'integer' },
+    native_context_length: { type: 'integer' },
+    quant: { type: 'string' },
+    loaded: { type: 'boolean' },
     kind: { enum: ['chat', 'embeddings', 'rerank', 'other'] },
     state: text,
     aliases: { type: 'array', items: text },

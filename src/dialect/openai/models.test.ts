@@ -15,8 +15,16 @@ test('a model is OpenAI’s object, with whole seconds, and what we add', () => 
     owned_by: 'dragoman',
     context_length: 8192,
     state: 'ready',
+    loaded: true,
     aliases: ['default'],
   })
+})
+
+test('a model with a file has what Unsloth Studio’s clients show of it', () => {
+  const file = { quantization: 'Q4_K_M', contextLength: 8192, trainedContextLength: 131_072 }
+  const encoded = encodeModel({ ...entry, state: { type: 'stopped' }, file })
+  checkModel(encoded)
+  expect(encoded).toMatchObject({ quant: 'Q4_K_M', max_context_length: 8192, native_context_length: 131_072, loaded: false })
 })
 
 test('a context length that is not known yet is left out', () => {

@@ -1,4 +1,5 @@
 import type { EngineState, ModelKind, ServerReport } from '../../contract/engine.ts'
+import type { ModelFileFacts } from '../../contract/model-file.ts'
 import type { ModelVersion } from '../../contract/served-model.ts'
 
 /** A model as the model routes list it. */
@@ -10,14 +11,17 @@ export type ModelEntry = {
   readonly ownedBy?: string
   readonly kind?: ModelKind
   readonly state: Pick<EngineState, 'type'>
+  /** Absent: the model has no file here. */
+  readonly file?: Pick<ModelFileFacts, 'quantization' | 'contextLength' | 'trainedContextLength'> | undefined
   /** The replicas of a remote model. */
   readonly servers?: readonly ServerReport[]
   /** Other versions that serve a part of its conversations. */
   readonly versions?: readonly ModelVersion[]
 }
 
-/** OpenAI's model object; `context_length`, `kind`, `state` and `aliases` are ours. */
-export function encodeModel({ id, aliases, createdAtMs, contextLength, ownedBy, kind, state }: ModelEntry) {
+/** OpenAI's model object; `context_length`, `kind`, `state` and `aliases` are ours, and the rest is Unsloth Studio's. */
+export function encodeModel({ id, aliases, createdAtMs, contextLength, ownedBy, kind, state, file = {} }: ModelEntry) {
+  const { quantization, contextLength: longest, trainedContextLength } = file
   return {
     id,
     object: 'model' as const,
@@ -25,7 +29,11 @@ export function encodeModel({ id, aliases, createdAtMs, contextLength, ownedBy, 
     owned_by: ownedBy ?? 'dragoman',
     ...(contextLength !== undefined && { context_length: contextLength }),
     ...(kind !== undefined && { kind }),
+    ...(longest !== undefined && { max_context_length: longest }),
+    ...(trainedContextLength !== undefined && { native_context_length: trainedContextLength }),
+    ...(quantization !== undefined && { quant: quantization }),
     state: state.type,
+    loaded: state.type === 'ready',
     aliases,
   }
 }

@@ -191,8 +191,12 @@ const modelShape = {
   created: number,
   owned_by: text,
   context_length: number.optional(),
+  max_context_length: number.optional(),
+  native_context_length: number.optional(),
+  quant: text.optional(),
   kind: oneOf(['chat', 'embeddings', 'rerank', 'other']).optional(),
   state: text,
+  loaded: flag,
   aliases: texts,
 }
 export const model = named('Model', object(modelShape))

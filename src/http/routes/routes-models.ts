@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../contract/errors.ts'
+import type { ModelFileFacts } from '../../contract/model-file.ts'
 import { encodeAnthropicError, requestIdHeader } from '../../dialect/anthropic/errors.ts'
 import { encodeAnthropicLimits } from '../../dialect/anthropic/limit-headers.ts'
 import { encodeAnthropicModel, encodeAnthropicModels, readPage } from '../../dialect/anthropic/models.ts'
@@ -16,10 +17,13 @@ import { hasSecondPrefix } from './second-prefix.ts'
 
 type Query = Readonly<Record<string, unknown>>
 
+/** A model with what its file says. */
+type Shown = ModelSummary & { readonly file: ModelFileFacts | undefined }
+
 /** How a protocol shows models. */
 type ModelForm = {
-  list(models: readonly ModelSummary[], query: Query): unknown
-  one(model: ModelSummary): unknown
+  list(models: readonly Shown[], query: Query): unknown
+  one(model: Shown): unknown
   readonly encodeError: EncodeError
   readonly encodeLimits: EncodeLimits
   /** The header of its replies that has the id of the request. */
@@ -47,20 +51,28 @@ const llamaStack: ModelForm = {
 }
 
 /** The models, in the form of the protocol that the client speaks. */
-export function addModelListRoutes(app: FastifyInstance, { models }: Pick<ServerDeps, 'models'>): void {
+export function addModelListRoutes(
+  app: FastifyInstance,
+  { models, modelFiles }: Pick<ServerDeps, 'models' | 'modelFiles'>,
+): void {
   const encodeLimits = (request: FastifyRequest) => formOf(request).encodeLimits
   const encodeErrorOf = (request: FastifyRequest) => formOf(request).encodeError
   const config = { scope: 'inference', encodeErrorOf, encodeLimits } as const
   app.get<{ Querystring: Query }>('/v1/models', { config }, (request, reply) =>
     inForm(request, reply, async ({ list }) => {
       await models.refresh()
-      return list(models.list(callerOf(request)), request.query)
+      return list(await Promise.all(models.list(callerOf(request)).map(withFile)), request.query)
     }),
   )
   // A wildcard, because ids may have slashes.
   app.get<{ Params: { '*': string } }>('/v1/models/*', { config }, (request, reply) =>
-    inForm(request, reply, async ({ one }) => one(await models.find(request.params['*'], callerOf(request)))),
+    inForm(request, reply, async ({ one }) => one(await withFile(await models.find(request.params['*'], callerOf(request))))),
   )
+  async function withFile(model: ModelSummary): Promise<Shown> {
+    const file = await modelFiles?.describe(model.id)
+    return { ...model, file }
+  }
+
   // llama-stack's register and unregister.
   const refusal = { config: { ...config, isRefusal: true } } as const
   app.post('/v1/models', refusal, (request, reply) => inForm(request, reply, () => refuseChange(reply)))
