@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { ConfiguredModel } from '../config/models.ts'
 import { modelSchema } from '../config/schema.ts'
 import type { LoadSettings } from '../contract/lifecycle.ts'
-import { applySettings } from './apply-settings.ts'
+import { applySettings, settingsOf } from './apply-settings.ts'
 
 const small = { type: 'path', path: '/small.gguf' } as const
 const other = { type: 'path', path: '/other.gguf' } as const
@@ -91,4 +91,11 @@ describe('how tokens are drafted', () => {
     const set = () => applySettings(fake, { draftModel: 'o' }, { draft: [small] })
     expect(set).toThrow(/draftModel.* cannot be set for model 'f' .* serve the model with llama or llama-server/)
   })
+})
+
+test('the settings of a model name the file that drafts, and not where it is', () => {
+  const named = (source: string) => settingsOf(modelSchema.parse({ ...llama, draft: { source } }) as ConfiguredModel).draftModel
+  expect(named('/folder/small.gguf')).toBe('small.gguf')
+  expect(named('hf:owner/small')).toBe('owner/small')
+  expect(settingsOf(modelSchema.parse(llama) as ConfiguredModel)).not.toHaveProperty('draftModel')
 })

@@ -4,7 +4,7 @@ import type { LlamaModelConfig, LlamaServerModelConfig } from '../config/schema.
 import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
 import type { LoadSettings, Speculation } from '../contract/lifecycle.ts'
-import type { Source } from '../registry/names/sources.ts'
+import { type Source, sourceFileName } from '../registry/names/sources.ts'
 
 /** What the settings refer to, as files: the template that was written for them, and where the draft model comes from. */
 export type SettingFiles = {
@@ -64,7 +64,8 @@ export function applySettings(config: ConfiguredModel, settings: LoadSettings, f
 /** The settings that a configuration has. */
 export function settingsOf(config: ConfiguredModel): LoadSettings {
   if (config.engine !== 'llama' && config.engine !== 'llama-server') return {}
-  const { contextLength, slots, gpuLayers, flashAttention, cacheTypeK, cacheTypeV } = config
+  const { contextLength, slots, gpuLayers, flashAttention, cacheTypeK, cacheTypeV, draft } = config
+  const [drafting] = draft?.source ?? []
   const speculation = config.engine === 'llama-server' ? speculationOf(config.args) : config.speculation && 'ngram-simple'
   return {
     slots,
@@ -73,10 +74,16 @@ export function settingsOf(config: ConfiguredModel): LoadSettings {
     ...(flashAttention !== 'auto' && { flashAttention }),
     ...(cacheTypeK !== undefined && { cacheTypeK }),
     ...(cacheTypeV !== undefined && { cacheTypeV }),
+    ...(drafting !== undefined && { draftModel: nameOf(drafting) }),
     ...(config.engine === 'llama' && config.batchSize !== undefined && { batchSize: config.batchSize }),
     ...(speculation !== undefined && { speculation }),
     ...(config.adapters !== undefined && { adapters: config.adapters.map(({ name, scale }) => ({ name, scale })) }),
   }
+}
+
+/** Not where it is: settings are shown to those who may use the model. */
+function nameOf(source: Source): string {
+  return source.type === 'hf-repository' ? `${source.owner}/${source.repo}` : sourceFileName(source)
 }
 
 type WithoutDraft = Omit<LlamaModelConfig, 'draft'> | Omit<LlamaServerModelConfig, 'draft'>

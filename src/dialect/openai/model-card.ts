@@ -1,3 +1,4 @@
+import type { CacheType, LoadSettings } from '../../contract/lifecycle.ts'
 import type { Sampling } from '../../contract/request.ts'
 import { encodeModel, type ModelEntry } from './models.ts'
 
@@ -12,18 +13,37 @@ export type ModelFacts = {
 }
 
 /** tabbyAPI's card of the current model; unknown values, such as those of a model that is not loaded, are left out. */
-export function encodeModelCard(entry: ModelEntry, facts: ModelFacts) {
+export function encodeModelCard(entry: ModelEntry, facts: ModelFacts, settings: LoadSettings = {}) {
   const { slots, contextLength, chatTemplate, templateName, modalities } = facts
+  const { batchSize, draftModel, cacheTypeK, cacheTypeV } = settings
   return {
     ...encodeModel(entry),
     parameters: {
       ...(contextLength !== undefined && { max_seq_len: contextLength }),
       max_batch_size: slots,
+      ...(contextLength !== undefined && { cache_size: contextLength * slots }),
+      ...((cacheTypeK ?? cacheTypeV) !== undefined && { cache_mode: cacheMode(cacheTypeK, cacheTypeV) }),
+      ...(batchSize !== undefined && { chunk_size: batchSize }),
       ...(templateName !== undefined && { prompt_template: templateName }),
       ...(chatTemplate !== undefined && { prompt_template_content: chatTemplate }),
       ...(modalities !== undefined && { use_vision: modalities.image }),
+      // A card, too, of which no more is known.
+      ...(draftModel !== undefined && {
+        draft: {
+          ...encodeModel({ id: draftModel, aliases: [], createdAtMs: entry.createdAtMs, state: entry.state }),
+          parameters: {},
+        },
+      }),
     },
   }
+}
+
+/** In tabbyAPI's words where it has one, else in llama.cpp's. */
+const cacheModes: Readonly<Partial<Record<CacheType, string>>> = { f16: 'FP16', q8_0: 'Q8', q4_0: 'Q4' }
+
+function cacheMode(keys: CacheType = 'f16', values: CacheType = 'f16'): string {
+  const [k, v] = [cacheModes[keys] ?? keys, cacheModes[values] ?? values]
+  return k === v ? k : `${k},${v}`
 }
 
 /** llama-server's properties, except the path of the model's file, which clients must not see. */

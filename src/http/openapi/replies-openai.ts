@@ -212,9 +212,13 @@ export const modelCard = named(
     parameters: object({
       max_seq_len: number.optional(),
       max_batch_size: number,
+      cache_size: number.optional(),
+      cache_mode: text.optional(),
+      chunk_size: number.optional(),
       prompt_template: text.optional(),
       prompt_template_content: text.optional(),
       use_vision: flag.optional(),
+      draft: object({ ...modelShape, parameters: anyObject }).optional(),
     }),
   }),
 )

@@ -15,7 +15,9 @@ export function addModelRoutes(app: FastifyInstance, deps: ServerDeps): void {
 
   app.get<ModelQuery>('/v1/model', { config }, (request) => {
     const name = modelOfQuery(request, deps)
-    return encodeModelCard(deps.models.get(name, callerOf(request)), factsOf(deps, name, callerOf(request)))
+    const model = deps.models.get(name, callerOf(request))
+    const report = deps.lifecycle?.models().find(({ id }) => id === model.id)
+    return encodeModelCard(model, factsOf(deps, name, callerOf(request)), report?.settings)
   })
 
   app.get<ModelQuery>('/props', { config }, async (request, reply) => {
