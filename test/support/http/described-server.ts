@@ -40,7 +40,7 @@ const model = 'org/fake'
 const gguf = encodeGguf(new Map([['general.architecture', { type: 'string', value: 'llama' }]]), [])
 
 /** A server with all routes, whose models are scripted or behind another server on loopback, and calls of each route. */
-export async function openDescribed() {
+export async function openDescribed({ hasOther = true } = {}) {
   const other = await listenOnLoopback(({ url = '' }, response) => {
     if (url.startsWith('/api/models/')) response.end(JSON.stringify([{ type: 'file', path: 'x-Q4_K_M.gguf', size: gguf.length }]))
     else if (url.endsWith('.gguf')) response.setHeader('content-length', gguf.length).end(gguf)
@@ -54,15 +54,7 @@ export async function openDescribed() {
     media: { urls: 'off' },
     models: [
       { engine: 'fake', id: model, aliases: ['default', 'MODEL'], script: 'from-request', chatTemplate, contextLength: 20_000 },
-      {
-        engine: 'remote',
-        id: 'studio',
-        endpoints: [{ url: `${other.origin}/v1` }],
-        server: 'openai',
-        upstreamModel: 'up',
-        probe: false,
-        services: ['speech', 'transcription', 'translation', 'images'],
-      },
+      ...(hasOther ? [otherModel(`${other.origin}/v1`)] : []),
     ],
   })
   const document = (await (await fetch(`${app.url}/openapi.json`)).json()) as OpenapiDocument
@@ -81,6 +73,17 @@ export async function openDescribed() {
     },
   }
 }
+
+/** Sound and pictures of the other server. */
+const otherModel = (url: string): NonNullable<Parameters<typeof startApp>[0]['models']>[number] => ({
+  engine: 'remote',
+  id: 'studio',
+  endpoints: [{ url }],
+  server: 'openai',
+  upstreamModel: 'up',
+  probe: false,
+  services: ['speech', 'transcription', 'translation', 'images'],
+})
 
 type Ids = {
   readonly completion: string

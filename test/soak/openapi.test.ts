@@ -1,0 +1,48 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openDescribed } from '../support/http/described-server.ts'
+import { soakLength } from '../support/process/soak-length.ts'
+
+/** Where scripts/openapi-tools.mjs puts Schemathesis. */
+const requirements = readFileSync(new URL('../openapi/requirements.txt', import.meta.url))
+const tools = process.env.DRAGOMAN_TEST_TOOLS ?? join(tmpdir(), 'dragoman-test-tools')
+const packages = join(tools, `schemathesis-${createHash('sha256').update(requirements).digest('hex').slice(0, 12)}`)
+const isInstalled = existsSync(packages)
+const hint = isInstalled ? '' : ' (skipped: install it with `npm run openapi-tools`)'
+const durationSeconds = soakLength(240)
+
+describe.skipIf(!isInstalled)(`requests that Schemathesis makes of the OpenAPI document${hint}`, () => {
+  let server: Awaited<ReturnType<typeof openDescribed>>
+  let folder: string
+  beforeAll(async () => {
+    // Each of its models answers here: what another server does wrong is a 502.
+    server = await openDescribed({ hasOther: false })
+    folder = await mkdtemp(join(tmpdir(), 'dragoman-schemathesis-'))
+  })
+  afterAll(async () => {
+    await server.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  test('never get a failure of the server, or a reply that its schema does not allow', async () => {
+    const checks = ['not_a_server_error', 'status_code_conformance', 'content_type_conformance', 'response_schema_conformance']
+    const options = ['--checks', checks.join(), '--phases', 'examples,fuzzing', '--mode', 'all', '--max-examples', '12']
+    const bounds = ['--max-time', String(durationSeconds), '--request-timeout', '60', '--suppress-health-check', 'all']
+    const output = ['--continue-on-failure', '--warnings', 'off', '--no-color']
+    const url = `${server.app.url}/openapi.json`
+    const args = ['-m', 'schemathesis.cli', 'run', url, '--workers', '2', ...options, ...bounds, ...output]
+    const result = await new Promise<{ code: unknown; text: string }>((resolve) => {
+      const env = { ...process.env, PYTHONPATH: packages, PYTHONDONTWRITEBYTECODE: '1' }
+      execFile('python3', args, { cwd: folder, env, maxBuffer: 2 ** 26 }, (error, stdout) =>
+        resolve({ code: error?.code ?? 0, text: stdout }),
+      )
+    })
+    expect(result.text).toMatch(/Selected: \d{3}\//)
+    expect(result, result.text.slice(-20_000)).toMatchObject({ code: 0 })
+  })
+})
