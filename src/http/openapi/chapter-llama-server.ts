@@ -113,12 +113,7 @@ export const llamaServer: Chapter = {
       reply: inputTokens,
       example: { messages },
     },
-    'POST /models/load': {
-      title: 'llama-server: load and unload',
-      body: modelName,
-      reply: success,
-      example,
-    },
+    'POST /models/load': { title: 'llama-server: load and unload', body: modelName, reply: success, example },
     'POST /models/unload': { title: 'Unload a model', body: modelName, reply: success, example },
     'GET /props': {
       title: 'The properties of a model',

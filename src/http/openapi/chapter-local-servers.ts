@@ -24,9 +24,7 @@ export const kobold: Chapter = {
       title: 'KoboldAI: generate',
       also: ['/api/latest/generate'],
       body: generate,
-      reply: object({
-        results: list(object({ text, finish_reason: end, prompt_tokens: number, completion_tokens: number })),
-      }),
+      reply: object({ results: list(object({ text, finish_reason: end, prompt_tokens: number, completion_tokens: number })) }),
       example: { prompt: 'Once upon a time', max_length: 20 },
     },
     'POST /api/extra/generate/stream': {
@@ -44,10 +42,7 @@ export const kobold: Chapter = {
     },
     'POST /api/extra/tokencount': {
       title: 'The tokens of a text',
-      body: {
-        name: 'KoboldTokenCountRequest',
-        schema: object({ prompt: text, special: flag.optional() }),
-      },
+      body: { name: 'KoboldTokenCountRequest', schema: object({ prompt: text, special: flag.optional() }) },
       reply: object({ value: number, ids: numbers }),
       example: { prompt: 'Good morning.' },
     },
@@ -159,11 +154,7 @@ export const unsloth: Chapter = {
     'POST /api/inference/unload': {
       title: 'Unsloth: unload a model',
       body: { name: 'UnslothUnloadRequest', schema: unloadSchema, fields: unloadFields },
-      reply: object({
-        status: oneOf(['unloaded', 'cancelled']),
-        model: text.nullable(),
-        cancelled: number.optional(),
-      }),
+      reply: object({ status: oneOf(['unloaded', 'cancelled']), model: text.nullable(), cancelled: number.optional() }),
       example: { model_path: 'MODEL' },
     },
     'GET /api/inference/status': {

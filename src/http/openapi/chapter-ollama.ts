@@ -126,9 +126,7 @@ export const ollama: Chapter = {
     },
     'GET /api/ps': {
       title: 'The loaded models',
-      reply: object({
-        models: list(object({ ...listed, expires_at: text, size_vram: number, context_length: number })),
-      }),
+      reply: object({ models: list(object({ ...listed, expires_at: text, size_vram: number, context_length: number })) }),
     },
     'GET /api/version': { title: 'The version of the API', reply: object({ version: text, dragoman: text }) },
     'GET /api/status': { title: 'That there is no cloud', reply: object({ cloud: object({ disabled: flag, source: text }) }) },

@@ -118,11 +118,7 @@ export const openai: Chapter = {
       stream: sse(reply.responseEvent),
     },
     'DELETE /v1/responses/{id}': { title: 'Delete a stored response', reply: reply.deletedResponse },
-    'GET /v1/responses/{id}/input_items': {
-      title: 'The input of a stored response',
-      query: pageSchema,
-      reply: reply.itemList,
-    },
+    'GET /v1/responses/{id}/input_items': { title: 'The input of a stored response', query: pageSchema, reply: reply.itemList },
     'POST /v1/responses/{id}/cancel': { title: 'Cancel a response that runs in the background', reply: reply.response },
     'POST /v1/responses/input_tokens': {
       title: 'OpenAI Responses: count tokens',
@@ -156,16 +152,9 @@ export const openai: Chapter = {
       reply: reply.itemList,
       example: { items: [item] },
     },
-    'GET /v1/conversations/{id}/items': {
-      title: 'The items of a conversation',
-      query: pageSchema,
-      reply: reply.itemList,
-    },
+    'GET /v1/conversations/{id}/items': { title: 'The items of a conversation', query: pageSchema, reply: reply.itemList },
     'GET /v1/conversations/{id}/items/{itemId}': { title: 'An item of a conversation', reply: reply.responseItem },
-    'DELETE /v1/conversations/{id}/items/{itemId}': {
-      title: 'Delete an item of a conversation',
-      reply: reply.conversation,
-    },
+    'DELETE /v1/conversations/{id}/items/{itemId}': { title: 'Delete an item of a conversation', reply: reply.conversation },
     'GET /v1/models': {
       title: 'The models; in the form of Anthropic or llama-stack for their clients, by their headers',
       reply: z.union([reply.modelList, anthropic.modelList, stack.modelList]),

@@ -90,11 +90,7 @@ export const tabby: Chapter = {
       reply: object({ text }),
       example: { tokens: [71, 111] },
     },
-    'GET /v1/sampling/overrides': {
-      title: 'The sampler overrides',
-      also: ['/v1/sampling/override/list'],
-      reply: presets,
-    },
+    'GET /v1/sampling/overrides': { title: 'The sampler overrides', also: ['/v1/sampling/override/list'], reply: presets },
     'POST /v1/sampling/override/switch': {
       title: 'tabbyAPI: switch the sampler overrides',
       body: { name: 'PresetSwitchRequest', schema: presetSwitchSchema, fields: presetSwitchFields },
@@ -120,12 +116,7 @@ export const tabby: Chapter = {
     },
     'POST /v1/template/unload': {
       title: 'tabbyAPI: unload the chat template',
-      body: {
-        name: 'TemplateUnloadRequest',
-        schema: templateUnloadSchema,
-        fields: templateUnloadFields,
-        isOptional: true,
-      },
+      body: { name: 'TemplateUnloadRequest', schema: templateUnloadSchema, fields: templateUnloadFields, isOptional: true },
       reply: templates,
     },
     'GET /v1/auth/permission': { title: 'The permission of the key', reply: object({ permission: oneOf(['admin', 'api']) }) },
