@@ -10,20 +10,26 @@ const commandTools = {
   Bash: command,
   bash: command,
   exec_command: { cmd: command.command },
-  execute_command: { command: command.command, requires_approval: false },
   run_shell_command: { command: command.command, is_background: false },
 }
 const commands = Object.entries(commandTools).map(([name, args]) => ({
   match: `Find it with ${name}\\b`,
-  reply: { raw: `<tool_call>${JSON.stringify({ name, arguments: args })}</tool_call>` },
+  reply: { raw: callOf(name, args) },
 }))
+/** Cline tells the model with each message to call a tool when it has ended. */
+const ends = 'submit_and_exit'
+const ending = callOf(ends, { summary: 'It has 21 degrees.', verified: true })
+const cline = [
+  { match: ends, result: 'degrees', reply: { raw: ending } },
+  { match: ends, reply: { raw: callOf('run_commands', { commands: [command.command] }) } },
+]
 const [answered, ...others] = scriptedAnswers
 
 /** What clients are recorded with and judged by: a scripted model with room for agents, and a small real one. */
 export async function startClientApp(): Promise<RunningApp> {
   const folder = await mkdtemp(join(tmpdir(), 'dragoman-clients-'))
   const script = join(folder, 'script.json')
-  await writeFile(script, JSON.stringify([answered, ...commands, ...others]))
+  await writeFile(script, JSON.stringify([...cline, answered, ...commands, ...others]))
   // What one server sealed, and a client sent back, is opened by the next.
   process.env.DRAGOMAN_SEAL_KEY = 'a key for recorded clients'
   const app = await startApp({
@@ -50,4 +56,8 @@ export async function startClientApp(): Promise<RunningApp> {
       await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+function callOf(name: string, args: object): string {
+  return `<tool_call>${JSON.stringify({ name, arguments: args })}</tool_call>`
 }

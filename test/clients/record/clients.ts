@@ -56,7 +56,7 @@ const headless: Readonly<Record<string, { readonly before: readonly string[]; re
   claude: { before: ['--allowedTools', 'Bash', '-p'], tool: 'Bash' },
   codex: { before: ['exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox'], tool: 'exec_command' },
   copilot: { before: ['--allow-all-tools', '-p'], tool: 'bash' },
-  cline: { before: ['--yolo'], tool: 'execute_command' },
+  cline: { before: ['--yolo'], tool: 'run_commands' },
   opencode: { before: ['run'], tool: 'bash' },
   pi: { before: ['-p'], tool: 'bash' },
   qwen: { before: ['--yolo', '-p'], tool: 'run_shell_command' },
