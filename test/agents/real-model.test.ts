@@ -60,9 +60,19 @@ test.skipIf(installedAgent('pi') === undefined)(
 )
 
 /** Neither sends its own tools and instructions, of which this model understands nothing. */
+const system = ['--system-prompt', 'You are a helpful assistant.']
+const prompt = ['-p', 'What is the capital of France?']
 const brief = {
-  pi: ['--no-builtin-tools', '--system-prompt', 'You are a helpful assistant.', '-p', 'Say hello.'],
-  claude: ['--system-prompt', 'You are a helpful assistant.', '--tools', '', '-p', 'Say hello.'],
+  pi: ['--no-builtin-tools', ...system, ...prompt],
+  claude: ['--tools', '', '--output-format', 'json', ...system, ...prompt],
+} as const
+
+/** What each says of the answer. */
+const answered = {
+  pi: (out: string) => expect(out.trim()).not.toBe(''),
+  claude: (out: string) => {
+    expect(JSON.parse(out)).toMatchObject({ is_error: false, modelUsage: { long: { contextWindow: 131_072 } } })
+  },
 } as const
 
 for (const name of ['pi', 'claude'] as const) {
@@ -73,7 +83,7 @@ for (const name of ['pi', 'claude'] as const) {
       const run = await host.start(name, { launch: ['--model', long], agent: brief[name], files: {} })
       expect(await run.ended, run.err()).toBe(0)
       expect(run.err()).toContain('runs on long, which is served as long as it runs')
-      expect(run.out().trim()).not.toBe('')
+      answered[name](run.out())
     },
   )
 }

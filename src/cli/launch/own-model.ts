@@ -25,7 +25,7 @@ export async function startForAgent(agent: Agent, config: LoadedConfig, model: C
   const served = config.models.map((entry) => (entry === model ? { ...entry, ...settings, aliases } : entry))
   const own = await startOwnServer(config, served as ConfiguredModel[])
   try {
-    await loadShown(own.address, { model_path: model.id })
+    await loadShown(own.operator, { model_path: model.id })
     return own
   } catch (error) {
     await own.close()

@@ -1,23 +1,35 @@
 import { createApp } from '../../app/create-app.ts'
-import { clientKey } from '../../app/keys/find-keys.ts'
+import { randomHex } from '../../base/random-hex.ts'
 import type { LoadedConfig } from '../../config/load.ts'
 import type { ConfiguredModel } from '../../config/models.ts'
 import { createConsole } from '../terminal/console.ts'
 import type { ServerAddress } from './client.ts'
 
 /** A server of a command, in this process. */
-export type OwnServer = { readonly address: ServerAddress; close(): Promise<void> }
+export type OwnServer = {
+  /** With a key that may use models, and change nothing. */
+  readonly address: ServerAddress
+  /** With a key that may do everything. */
+  readonly operator: ServerAddress
+  close(): Promise<void>
+}
 
-/** Starts a server that lasts as long as the command; its models are loaded by the first request for them. */
+/**
+ * Starts a server that lasts as long as the command, with keys of its own: other users of this machine reach its port. Its models are loaded
+ * by the first request for them.
+ */
 export async function startOwnServer(config: LoadedConfig, models: readonly ConfiguredModel[]): Promise<OwnServer> {
   const { log, progress, observer } = createConsole({ level: config.log.level })
   const onDemand = models.map((model) => ({ ...model, load: 'demand' as const }))
   const storage = { ...config.storage, database: 'off' }
-  const app = await createApp({ ...config, models: onDemand, storage }, { log, observer })
-  // The server requires the keys of the configuration.
-  const address = { url: await app.listen(), apiKey: clientKey(config.server) }
+  const [apiKey, adminKey] = [randomHex(), randomHex()]
+  const { ollamaPort: _, ...settings } = config.server
+  const server = { ...settings, apiKeys: [apiKey], adminKey }
+  const app = await createApp({ ...config, server, models: onDemand, storage }, { log, observer })
+  const url = await app.listen()
   return {
-    address,
+    address: { url, apiKey },
+    operator: { url, apiKey: adminKey },
     close: async () => {
       progress.end()
       await app.close()

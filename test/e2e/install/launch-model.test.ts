@@ -63,7 +63,8 @@ async function launch(args: readonly string[], env: Record<string, string>) {
 
 describe('launch where no server runs', () => {
   test('serves the model that is named for as long as the agent runs, under the usual names, too', async () => {
-    const { code, out, err } = await launch(['claude', '--model', long], { DRAGOMAN_SERVER: nowhere })
+    // The key is one of another server.
+    const { code, out, err } = await launch(['claude', '--model', long], { DRAGOMAN_SERVER: nowhere, DRAGOMAN_API_KEY: 'k' })
     expect(err).toContain('Claude Code runs on long, which is served as long as it runs')
     const got = JSON.parse(out)
     expect(got).toMatchObject({ model: 'long', context: 131_072, slots: 4, status: 200 })
