@@ -60,6 +60,15 @@ export type StartEvent = {
 export type GenerationEvent =
   /** The first event: the request is checked and runs. A failure right after it can still become an HTTP status. */
   | StartEvent
+  /** How much of the prompt is read, with what came from a cache; only on request, before `prompt-read`, where the engine knows it. */
+  | {
+      readonly type: 'prompt-progress'
+      readonly inputTokens: number
+      readonly cachedInputTokens: number
+      readonly readTokens: number
+      /** Since the prompt was begun. */
+      readonly elapsedMs: number
+    }
   /** Prefill is complete. At most once, before all text; absent when the engine cannot know. */
   | { readonly type: 'prompt-read'; readonly inputTokens: number; readonly cachedInputTokens: number }
   /** Prompt tokens, in order, in one or more events before all others of `choice`, the prompt's first choice. */

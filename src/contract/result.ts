@@ -41,7 +41,7 @@ export async function foldEvents({ run }: { run(emit: Emit<GenerationEvent>): Pr
   await run((event) => {
     if (event.type === 'start') start ??= event
     else if (event.type === 'usage' || event.type === 'error') end = event
-    else if (event.type !== 'prompt-read') addToDraft(draftOf(drafts, event.choice), event)
+    else if (event.type !== 'prompt-read' && event.type !== 'prompt-progress') addToDraft(draftOf(drafts, event.choice), event)
     return undefined
   })
   if (end === undefined) throw new Error('foldEvents needs a sealed generation: this one ended without usage or error')

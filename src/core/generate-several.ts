@@ -71,6 +71,7 @@ export async function generateSeveral(
           return pending
         }
         case 'prompt-read':
+        case 'prompt-progress':
           return index === 0 ? send(event) : undefined
         default:
           return send({ ...event, choice: event.choice + firstChoice })

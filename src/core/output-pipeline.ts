@@ -117,6 +117,7 @@ export function createOutputPipeline(options: OutputPipelineOptions): Emit<Engin
         return emit({ type: 'usage', usage, timings: complete(event.timings), ...replica })
       }
       case 'prompt-read':
+      case 'prompt-progress':
       case 'prompt-tokens':
       case 'text-start':
       case 'text-end':

@@ -39,7 +39,7 @@ export class RunClock {
   }
 
   observe({ type }: EngineEvent): void {
-    if (type !== 'prompt-read' && type !== 'prompt-tokens') this.advance()
+    if (type !== 'prompt-read' && type !== 'prompt-progress' && type !== 'prompt-tokens') this.advance()
   }
 
   /** A part of the answer has come. */

@@ -75,6 +75,7 @@ export function createMessageEncoder(style: ReplyStyle & { readonly requestId?: 
       case 'start':
         start = event
         return ''
+      case 'prompt-progress':
       case 'prompt-read':
         return open(event.inputTokens, event.cachedInputTokens)
       case 'text-delta':

@@ -11,6 +11,7 @@ const {
   stream: _,
   stream_options: __,
   timings_per_token: _______,
+  return_progress: ________,
   echo: ___,
   suffix: ____,
   logprobs: _____,

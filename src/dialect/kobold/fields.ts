@@ -24,7 +24,7 @@ export const ownFields: readonly Field[] = [
 ]
 
 /** The routes say whether they stream, and a reply has its text alone. */
-export const absentFields = ['stream', 'stream_options', 'timings_per_token', 'echo', 'suffix']
+export const absentFields = ['stream', 'stream_options', 'timings_per_token', 'return_progress', 'echo', 'suffix']
 const otherwise = ['max_tokens', 'logprobs', 'n_probs']
 
 /** Every field of `POST /api/v1/generate`. */

@@ -6,7 +6,7 @@ import { decodeCommon, outputLimits } from '../openai/decode-common.ts'
 import { decodeForwarded } from '../openai/decode-forwarded.ts'
 import { decodeOutput } from '../openai/decode-output.ts'
 import { commonNames, nameOutput } from '../openai/field-names.ts'
-import { decodeRunning, type Running } from '../openai/running-fields.ts'
+import { decodeProgress, decodeRunning, type Running } from '../openai/running-fields.ts'
 import { decodeServerFields } from '../openai/server-fields.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { type FieldNames, nameField } from '../wire/field-names.ts'
@@ -75,6 +75,7 @@ function decodeShared(wire: CompletionWire | InfillWire, { id, prompts, names, .
     ...decodeCommon(common),
     ...decodeForwarded({ user: wire.user }),
     ...decodeServerFields(wire),
+    ...decodeProgress(wire),
     output: output.constraint,
     ...(top > 0 && { logprobs: { top } }),
   }

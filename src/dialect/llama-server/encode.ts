@@ -3,6 +3,7 @@ import type { FinishReason, GeneratedToken, GenerationEvent, Timings, Usage } fr
 import type { Choice, GenerationResult } from '../../contract/result.ts'
 import { encodeTimings } from '../openai/encode-timings.ts'
 import { encodeOpenaiError } from '../openai/errors.ts'
+import { withProgress } from '../openai/running-fields.ts'
 import { toWireLogprob } from '../openai/wire-logprob.ts'
 import { toFrameJson } from '../wire/frame-json.ts'
 import type { DecodedLlamaCompletion } from './decode.ts'
@@ -53,6 +54,8 @@ export function createStreamEncoder(style: Style): StreamEncoder {
       case 'reasoning-delta':
       case 'refusal-delta':
         return onlyReads ? '' : piece(event.choice, event.delta, event.tokens)
+      case 'prompt-progress':
+        return onlyReads ? '' : withProgress(piece(0, '', undefined), event)
       case 'finish':
         finishes[event.choice] = event
         return ''

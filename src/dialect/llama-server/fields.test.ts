@@ -8,6 +8,7 @@ import { completionSchema, infillSchema } from './schema.ts'
 const shared = {
   ...openaiSamples,
   timings_per_token: true,
+  return_progress: true,
   add_bos_token: false,
   cache_prompt: false,
   id_slot: 1,
@@ -36,7 +37,7 @@ describe('POST /completion', () => {
     properties,
     schemaKeys: Object.keys(completionSchema.shape),
     samples: { ...samples, prompt: 'another' },
-    companions: {},
+    companions: { return_progress: { stream: true } },
     required: ['model', 'prompt'],
   })
 })
@@ -49,7 +50,7 @@ describe('POST /infill', () => {
     properties: ['input_prefix', 'input_suffix', 'input_extra', 'prompt', 'n_predict'],
     schemaKeys: Object.keys(infillSchema.shape),
     samples: { ...samples, prompt: 'another', input_prefix: 'c', input_suffix: 'd', input_extra: [{ text: 'e' }] },
-    companions: {},
+    companions: { return_progress: { stream: true } },
     required: ['model', 'input_prefix', 'input_suffix'],
   })
 })

@@ -55,6 +55,7 @@ export function createChatEncoder(): StreamEncoder {
         })
       case 'error':
         return frame(encodeStreamError(event.error))
+      case 'prompt-progress':
       case 'prompt-read':
       case 'prompt-tokens':
       case 'annotation':
@@ -89,6 +90,7 @@ export function createCompletionEncoder(): StreamEncoder {
         return frame(encodeStreamError(event.error))
       // A text has neither reasoning nor calls.
       case 'start':
+      case 'prompt-progress':
       case 'prompt-read':
       case 'prompt-tokens':
       case 'annotation':

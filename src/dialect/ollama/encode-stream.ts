@@ -76,6 +76,7 @@ export function createLineEncoder(asked: ReplyStyle, clock: Clock): StreamEncode
       case 'start':
         style = styleOf(event, asked)
         return ''
+      case 'prompt-progress':
       case 'prompt-read':
       case 'prompt-tokens':
       case 'annotation':

@@ -5,7 +5,7 @@ import { nestedConstraintFields } from '../openai/common-fields.ts'
 import { decodeCommon, decodeIncludeUsage } from '../openai/decode-common.ts'
 import { decodeForwarded } from '../openai/decode-forwarded.ts'
 import { type DecodedOutput, decodeOutput } from '../openai/decode-output.ts'
-import { decodeRunning, type Running } from '../openai/running-fields.ts'
+import { decodeProgress, decodeRunning, type Running } from '../openai/running-fields.ts'
 import { decodeServerFields } from '../openai/server-fields.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
@@ -62,6 +62,7 @@ export function decodeChat(body: unknown, requestId: string): DecodedChat {
       ...(logprobs !== undefined && { logprobs }),
       ...decodeForwarded(wire),
       ...decodeServerFields(wire),
+      ...decodeProgress(wire),
     },
     stream: wire.stream ?? false,
     includeUsage: decodeIncludeUsage(wire),

@@ -2,6 +2,7 @@ import type { StreamEncoder } from '../../contract/dialect.ts'
 import type { GeneratedToken, GenerationEvent, StartEvent } from '../../contract/event.ts'
 import { ChunkTemplate } from '../openai/chunk-template.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
+import { withProgress } from '../openai/running-fields.ts'
 import { toFrameJson } from '../wire/frame-json.ts'
 import { encodeAnnotation, encodeFinishReason, type ReplyStyle, reasoningNames } from './encode.ts'
 import { encodeLogprobs } from './encode-logprobs.ts'
@@ -122,6 +123,8 @@ export function createChunkEncoder(
       case 'reasoning-start':
         showNone()
         return start(event.choice)
+      case 'prompt-progress':
+        return `${start(0)}${chunkHead(0)}${noReasoning.slice(1)}${withProgress(plainEnd, event)}`
       case 'prompt-read':
         // There is always a first choice; its chunk shows the client that the model has started.
         return start(0)

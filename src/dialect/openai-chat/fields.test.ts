@@ -10,6 +10,7 @@ const openaiChat = createOpenaiChat({ reasoningFields: 'both', systemFingerprint
 const samples: Readonly<Record<string, unknown>> = {
   ...openaiSamples,
   timings_per_token: true,
+  return_progress: true,
   messages: [{ role: 'user', content: 'another question' }],
   model: 'another',
   audio: { voice: 'alloy', format: 'wav' },
@@ -54,6 +55,7 @@ const samples: Readonly<Record<string, unknown>> = {
 }
 
 const companions: Readonly<Record<string, object>> = {
+  return_progress: { stream: true },
   stream_options: { stream: true },
   tool_choice: { tools: [{ type: 'function', function: { name: 'f' } }] },
   function_call: { functions: [{ name: 'f' }] },

@@ -6,7 +6,7 @@ import { decodeCommon, decodeIncludeUsage, outputLimits } from '../openai/decode
 import { decodeForwarded } from '../openai/decode-forwarded.ts'
 import { decodeOutput } from '../openai/decode-output.ts'
 import { commonNames, nameOutput } from '../openai/field-names.ts'
-import { decodeRunning, type Running } from '../openai/running-fields.ts'
+import { decodeProgress, decodeRunning, type Running } from '../openai/running-fields.ts'
 import { decodeServerFields } from '../openai/server-fields.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { nameField } from '../wire/field-names.ts'
@@ -57,6 +57,7 @@ export function decodeCompletion(body: unknown, requestId: string): DecodedCompl
     ...decodeCommon(wire, defaultMaxTokens),
     ...decodeForwarded({ user: wire.user }),
     ...decodeServerFields(wire),
+    ...decodeProgress(wire),
     ...(pickSpelling(wire, outputLimits) === undefined && { isMaxOutputAssumed: true as const }),
     output: output.constraint,
     ...(logprobs !== undefined && { logprobs: { top: logprobs } }),

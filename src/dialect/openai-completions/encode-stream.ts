@@ -2,6 +2,7 @@ import type { StreamEncoder } from '../../contract/dialect.ts'
 import type { GeneratedToken, GenerationEvent, PromptToken, StartEvent } from '../../contract/event.ts'
 import { ChunkTemplate } from '../openai/chunk-template.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
+import { withProgress } from '../openai/running-fields.ts'
 import { toFrameJson } from '../wire/frame-json.ts'
 import { echoOf, encodeFinishReason, PromptText, type ReplyStyle } from './encode.ts'
 import { countCharacters, LogprobsEncoder, type WireLogprobs } from './encode-logprobs.ts'
@@ -77,6 +78,8 @@ export function createChunkEncoder(
         return chunk(event.choice, event.delta, null)
       case 'prompt-tokens':
         return echoTokens(event.choice, event.promptTokens)
+      case 'prompt-progress':
+        return withProgress(chunk(0, '', null), event)
       case 'finish':
         return chunk(event.choice, '', encodeFinishReason(event.reason))
       case 'prompt-read':

@@ -9,6 +9,7 @@ const openaiCompletions = createOpenaiCompletions({ systemFingerprint: 'dragoman
 const samples: Readonly<Record<string, unknown>> = {
   ...openaiSamples,
   timings_per_token: true,
+  return_progress: true,
   prompt: 'another',
   logprobs: 0,
   max_tokens: 7,
@@ -48,6 +49,6 @@ testFieldTable({
   properties,
   schemaKeys: Object.keys(completionRequestSchema.shape),
   samples,
-  companions: { stream_options: { stream: true } },
+  companions: { stream_options: { stream: true }, return_progress: { stream: true } },
   required: ['model', 'prompt'],
 })

@@ -1,18 +1,38 @@
+import type { GenerationEvent } from '../../contract/event.ts'
 import type { Field } from '../wire/field-table.ts'
 import { flag } from '../wire/wire-types.ts'
 
 /** llama-server's fields for what streams say while they run. */
 export const runningFields: readonly Field[] = [
   { name: 'timings_per_token', treatment: 'used', note: "true: each chunk of a stream has llama-server's `timings` so far" },
+  {
+    name: 'return_progress',
+    treatment: 'used',
+    note: 'true: chunks of a stream have `prompt_progress` while the prompt is read, on the engines `llama`, `llama-server` and `fake`, and on other servers of these kinds',
+  },
 ]
 
-export const runningShape = { timings_per_token: flag }
+export const runningShape = { timings_per_token: flag, return_progress: flag }
 
-type RunningWire = { readonly timings_per_token?: boolean | null | undefined }
+type Flag = boolean | null | undefined
+type RunningWire = { readonly stream?: Flag; readonly timings_per_token?: Flag; readonly return_progress?: Flag }
 
 /** What a stream says while it runs. */
 export type Running = { readonly timingsPerToken: boolean }
 
 export function decodeRunning({ timings_per_token }: RunningWire): Running {
   return { timingsPerToken: timings_per_token === true }
+}
+
+/** The part of a request that asks for its progress. */
+export function decodeProgress({ stream, return_progress }: RunningWire): { readonly tellsProgress?: true } {
+  return stream === true && return_progress === true ? { tellsProgress: true } : {}
+}
+
+type Progress = Extract<GenerationEvent, { type: 'prompt-progress' }>
+
+/** A frame, or the end of one, with llama-server's `prompt_progress`. */
+export function withProgress(frame: string, { inputTokens, cachedInputTokens, readTokens, elapsedMs }: Progress): string {
+  const progress = { total: inputTokens, cache: cachedInputTokens, processed: readTokens, time_ms: elapsedMs }
+  return frame.replace(/\}\n\n$/, `,"prompt_progress":${JSON.stringify(progress)}}\n\n`)
 }

@@ -44,11 +44,16 @@ export async function* play(plan: Plan, caller: AbortSignal): AsyncGenerator<Eng
     if (caller.aborted) throw caller.reason
     if (plan.closing.aborted) throw plan.closing.reason
   }
+  const progress = (readTokens: number) => {
+    const elapsedMs = thousandths(performance.now() - startedMs)
+    return { type: 'prompt-progress', inputTokens, cachedInputTokens: 0, readTokens, elapsedMs } as const
+  }
   throwIfEnded()
   for (let from = 0; from < plan.promptTokens.length; from += promptTokensPerTurn) {
     if (from > 0) await nextTurn()
     yield { type: 'prompt-tokens', choice: 0, promptTokens: plan.promptTokens.slice(from, from + promptTokensPerTurn) }
   }
+  if (request.tellsProgress === true) yield progress(0)
   for (let choice = 0; choice < request.choices; choice++) {
     const stops = new AnswerStops(request.stop, plan.outputFormat)
     const watch = watchReasoning(plan.outputFormat)
@@ -62,6 +67,7 @@ export async function* play(plan: Plan, caller: AbortSignal): AsyncGenerator<Eng
       if (sent === reply.failAfter) throw scriptedFailure(sent)
       if (outputTokens === 0) {
         firstMs = performance.now()
+        if (request.tellsProgress === true) yield progress(inputTokens)
         yield { type: 'prompt-read', inputTokens, cachedInputTokens: 0 }
       }
       const id = sent % chunks.length

@@ -249,6 +249,7 @@ export class LlamaEngine implements Engine {
       sampling: chosen.sampling,
       choices: request.choices,
       plan,
+      ...(request.tellsProgress === true && { tellsProgress: true as const }),
       ...(request.logprobs !== undefined && { topLogprobs: request.logprobs.top }),
       ...(maxOutputTokens !== undefined && { maxOutputTokens }),
       ...(minOutputTokens !== undefined && { minOutputTokens }),

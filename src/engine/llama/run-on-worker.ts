@@ -53,6 +53,11 @@ export async function* runOnWorker(
         continue
       }
       switch (report.type) {
+        case 'prompt-progress': {
+          const { cachedTokens, readTokens, elapsedMs } = report
+          yield { type: 'prompt-progress', inputTokens: tokens.length, cachedInputTokens: cachedTokens, readTokens, elapsedMs }
+          break
+        }
         case 'prompt-read':
           cachedInputTokens = report.cachedTokens
           prefillMs = report.prefillMs

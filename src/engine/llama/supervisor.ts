@@ -64,6 +64,7 @@ export class Supervisor {
                 case 'failed':
                 case 'template-used':
                 case 'prefixes-saved':
+                case 'prompt-progress':
                 case 'prompt-read':
                 case 'prompt-tokens':
                 case 'text':

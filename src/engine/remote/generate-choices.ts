@@ -65,7 +65,7 @@ async function generateOneByOne(
   const emitInTurn = oneAtATime(emit)
   const emitButUsage: Emit<EngineEvent> = (event) => {
     if (event.type === 'usage') usages.push(event.usage)
-    else if (event.type !== 'prompt-read') return emitInTurn(event)
+    else if (event.type !== 'prompt-read' && event.type !== 'prompt-progress') return emitInTurn(event)
     return undefined
   }
   const failed = new AbortController()

@@ -47,6 +47,8 @@ export class Replay {
       case 'start':
       case 'error':
         return this.#emit(event)
+      case 'prompt-progress':
+        return this.#hasReadPrompt ? undefined : this.#emit(event)
       case 'prompt-read':
         if (this.#hasReadPrompt) return undefined
         this.#hasReadPrompt = true

@@ -165,6 +165,7 @@ class Encoder implements ResponseEncoder {
         this.#end('failed')
         break
       // The protocol has no place for them.
+      case 'prompt-progress':
       case 'prompt-read':
       case 'prompt-tokens':
         break

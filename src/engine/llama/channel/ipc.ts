@@ -131,6 +131,8 @@ export const commandSchema = z.discriminatedUnion('type', [
     /** The prompt's tokens are reported, with this many top log-probabilities; absent number: without log-probabilities. */
     echoPrompt: z.object({ topLogprobs: z.int().nonnegative().exactOptional() }).exactOptional(),
     plan: outputPlanSchema,
+    /** The steps in which the prompt is read are reported. */
+    tellsProgress: z.literal(true).exactOptional(),
     /** Reasoning is closed after this many tokens. */
     reasoningBudget: z.int().nonnegative().optional(),
   }),
@@ -207,6 +209,13 @@ const reportSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('prefixes-saved'), id: z.string() }),
   z.object({ type: z.literal('answered'), id: z.string(), reply: workerReplySchema }),
   z.object({ type: z.literal('failed'), id: z.string(), failure: failureSchema }),
+  z.object({
+    type: z.literal('prompt-progress'),
+    id: z.string(),
+    cachedTokens: z.int(),
+    readTokens: z.int(),
+    elapsedMs: z.number(),
+  }),
   z.object({ type: z.literal('prompt-read'), id: z.string(), cachedTokens: z.int(), prefillMs: z.number() }),
   z.object({ type: z.literal('prompt-tokens'), id: z.string(), tokens: z.custom<readonly PromptToken[]>(Array.isArray) }),
   z.object({

@@ -1,3 +1,4 @@
+import type { GenerationEvent } from '../../../contract/event.ts'
 import type { Annotation } from '../../../contract/request.ts'
 
 /** What is read of a reply, or of a piece of it, in any protocol. */
@@ -6,6 +7,8 @@ export type WireChunk = {
   readonly usage: WireUsage | undefined
   /** The prompt's tokens, told before the output. */
   readonly prompt?: Pick<WireUsage, 'inputTokens' | 'cachedTokens'>
+  /** How far llama-server has read the prompt. */
+  readonly progress?: WireProgress | undefined
   /** llama-server's running counts and times. */
   readonly timings: WireTimings | undefined
 }
@@ -36,6 +39,8 @@ export type WireCall = {
   readonly name: string
   readonly arguments: string
 }
+
+export type WireProgress = Omit<Extract<GenerationEvent, { type: 'prompt-progress' }>, 'type'>
 
 export type WireTimings = {
   readonly inputTokens: number

@@ -21,6 +21,7 @@ export function readChunk(value: unknown, { stopField, choices }: ReadOptions): 
     choices: readChoices(asArray(chunk.choices), { stopField, choices }),
     usage: readUsage(chunk.usage),
     timings: readTimings(chunk.timings),
+    progress: chunk.prompt_progress === undefined ? undefined : readProgress(chunk.prompt_progress),
   }
 }
 
@@ -163,6 +164,18 @@ function readTimings(value: unknown): WireChunk['timings'] {
     outputTokens,
     prefillMs: asDuration(timings.prompt_ms),
     decodeMs: asDuration(timings.predicted_ms),
+  }
+}
+
+function readProgress(value: unknown): WireChunk['progress'] {
+  const progress = asObject(value)
+  const [inputTokens, readTokens] = [asCount(progress?.total), asCount(progress?.processed)]
+  if (inputTokens === undefined || readTokens === undefined) return undefined
+  return {
+    inputTokens,
+    readTokens,
+    cachedInputTokens: asCount(progress?.cache) ?? 0,
+    elapsedMs: asDuration(progress?.time_ms) ?? 0,
   }
 }
 

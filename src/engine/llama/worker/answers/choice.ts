@@ -44,6 +44,8 @@ type ChoiceRun = {
   readonly control: RunControl
   readonly pacer: PrefillPacer
   readonly begin: () => void
+  /** Called after each step of the prompt. */
+  readonly onRead: (readTokens: number) => void
 }
 
 /** Opens one choice of a run. It must be closed. */
@@ -137,7 +139,7 @@ type SourceParts = {
 
 function openSource(
   { model, vocabulary, context, rounds }: WorkerModel,
-  { command, control, index, pacer }: ChoiceRun,
+  { command, control, index, pacer, onRead }: ChoiceRun,
   { constrained, inserted, speculation }: SourceParts,
 ): TokenSource {
   const { sampling, tokens, topLogprobs, minOutputTokens } = command
@@ -152,7 +154,7 @@ function openSource(
     { ...sampling, seed: choiceSeed(sampling.seed, index) },
     { model, history: { prompt: tokens, output }, banned, held, contextLength: context.contextSize },
   )
-  const reading = { pacer, rounds, isOver: control.cancelled }
+  const reading = { pacer, rounds, isOver: control.cancelled, onRead }
   return openTokenSource(
     { model, reading },
     { options, steering: { topLogprobs, constrained, inserted, speculation, onToken: (token) => void output.push(token) } },

@@ -38,7 +38,17 @@ export async function decode(loaded: WorkerModel, run: Run, report: (report: Rep
 
   const first = await run.pool.take({}, tokens)
   const startedMs = performance.now()
-  const cachedTokens = await readPrompt(loaded, { ...run, first }, report)
+  let keptTokens = 0
+  const onRead = (readTokens: number) => {
+    if (decodeFromMs !== undefined || run.command.tellsProgress !== true) return
+    const elapsedMs = thousandths(performance.now() - startedMs)
+    report({ type: 'prompt-progress', id, cachedTokens: keptTokens, readTokens, elapsedMs })
+  }
+  const onKept = (kept: number) => {
+    keptTokens = kept
+    onRead(kept)
+  }
+  const cachedTokens = await readPrompt(loaded, { ...run, first, onKept, onRead }, report)
   const begin = () => {
     if (decodeFromMs !== undefined) return
     decodeFromMs = performance.now()
@@ -57,7 +67,8 @@ export async function decode(loaded: WorkerModel, run: Run, report: (report: Rep
       rounds: loaded.rounds,
       prefixes: prefixesOf(loaded, run.command),
       first,
-      open: (index, control) => openChoice(loaded, { command: run.command, control, pacer: run.pacer, index, begin }, report),
+      open: (index, control) =>
+        openChoice(loaded, { command: run.command, control, pacer: run.pacer, index, begin, onRead }, report),
       onEnd({ index, outputTokens, reasoningTokens, drafts: drafted }, { reason, stopSequence }) {
         counts.outputTokens += outputTokens
         counts.reasoningTokens += reasoningTokens
@@ -73,13 +84,20 @@ export async function decode(loaded: WorkerModel, run: Run, report: (report: Rep
   return { type: 'done', id, cancelled: cancelled || run.control.cancelled(), ...counts, ...speculating, decodeMs }
 }
 
+type PromptRun = Run & {
+  readonly first: SlotLease<Slot>
+  /** Called with the tokens that the slot has already. */
+  readonly onKept: (kept: number) => void
+  readonly onRead: (readTokens: number) => void
+}
+
 /**
  * Computes the prompt except its last token, whose logits give the first token of each choice, and reports the prompt's tokens if
  * requested. The only choice of a run reads the prompt itself. Returns how many tokens the slot had already; `undefined` when cancelled.
  */
 async function readPrompt(
   loaded: WorkerModel,
-  { command, control, pacer, first }: Run & { readonly first: SlotLease<Slot> },
+  { command, control, pacer, first, onKept, onRead }: PromptRun,
   report: (report: Report) => void,
 ): Promise<number | undefined> {
   const { slot } = first
@@ -102,8 +120,9 @@ async function readPrompt(
     }
     if (echoPrompt !== undefined) reportTokens(describePrompt(loaded, tokens))
     const kept = await keepPrefix(slot, { tokens, others: [], prefixes })
+    onKept(kept)
     if (choices === 1 && maxOutputTokens !== 0) return kept
-    const reading = { pacer, rounds: loaded.rounds, isOver: control.cancelled }
+    const reading = { pacer, rounds: loaded.rounds, isOver: control.cancelled, onRead }
     return (await fillSlot(slot, { tokens, others: [], prefixes }, reading)) ? kept : undefined
   } catch (error) {
     // The failed step leaves unknown contents in the cache, as in `sampleInParallel`.

@@ -12,6 +12,8 @@ export type Reading = {
   readonly isOver: () => boolean
   /** The tokens that the sequence has already. */
   readonly depth: number
+  /** Called after each step with the tokens that the sequence has then. */
+  readonly onRead?: ((tokens: number) => void) | undefined
 }
 
 /** `isLast`: the step has the last token. */
@@ -27,6 +29,7 @@ export async function readInSteps<T>(
   while (read < tokens.length) {
     if (reading.isOver()) return false
     read += await readStep(tokens.slice(read), { ...reading, depth: depth + read }, compute)
+    reading.onRead?.(depth + read)
   }
   return true
 }

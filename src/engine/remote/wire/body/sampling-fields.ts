@@ -28,6 +28,7 @@ export function sharedFields(request: SentRequest, profile: Profile): Record<str
   Object.assign(fields, orderField(sampling, profile), biasField(sampling.logitBias, profile))
   Object.assign(fields, xtcFields(sampling.xtc, profile), dryFields(sampling.dry, profile))
   set(profile.maxTokens, maxOutputTokens)
+  if (request.tellsProgress === true && profile.name === 'dragoman') fields.return_progress = true
   if (stop.length > 0 && !findsStops(request, profile)) fields[profile.stop] = stop
   if (choices > 1 && profile.choices) fields.n = choices
   set('lora', lora)

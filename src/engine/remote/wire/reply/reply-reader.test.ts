@@ -313,6 +313,28 @@ test('the times of a reply are those that llama-server has measured', async () =
   expect(read).toMatchObject({ timings: { prefillMs: 12.346, decodeMs: 7 }, usage: { inputTokens: 7, cachedInputTokens: 2 } })
 })
 
+test('how far llama-server has read the prompt is told to those who asked, before the text', async () => {
+  const progress = (processed: number) => ({ prompt_progress: { total: 9, cache: 2, processed, time_ms: 1.5 } })
+  const chunk = (delta: object, more: object = {}) => `data: ${JSON.stringify({ choices: [{ index: 0, delta, ...more }] })}\n\n`
+  const opened = (processed: number) =>
+    `data: ${JSON.stringify({ choices: [{ index: 0, delta: { role: 'assistant', content: null } }], ...progress(processed) })}\n\n`
+  const frames = [opened(2), opened(9), chunk({ content: 'a' }), chunk({}, { finish_reason: 'stop' }), 'data: [DONE]\n\n']
+  const seen = async (tellsProgress: boolean) => {
+    const request = { ...ask('hi'), ...(tellsProgress && { tellsProgress: true as const }) }
+    const events: unknown[] = []
+    for await (const event of eventsOf(engineOver([await upstream(streamOf(...frames))]), request)) {
+      if (event.type === 'prompt-progress')
+        events.push([event.readTokens, event.inputTokens, event.cachedInputTokens, event.elapsedMs])
+    }
+    return events
+  }
+  expect(await seen(true)).toEqual([
+    [2, 9, 2, 1.5],
+    [9, 9, 2, 1.5],
+  ])
+  expect(await seen(false)).toEqual([])
+})
+
 describe('the tokens of the prompt', () => {
   const counted = { usage: { prompt_tokens: 9, completion_tokens: 0 } }
   const promptReads = async (...pieces: string[]) => {

@@ -105,6 +105,9 @@ export class ReplyReader {
     this.#usage = chunk.usage ?? this.#usage
     this.#timings = chunk.timings ?? this.#timings
     this.#prompt = chunk.prompt ?? this.#prompt
+    if (chunk.progress !== undefined && this.#context.request.tellsProgress === true && !this.#hasTold && !this.isResumed) {
+      return [{ type: 'prompt-progress', ...chunk.progress }]
+    }
     const [first] = chunk.choices
     if (first === undefined) return []
     // A count of several choices does not show which of them is at its limit.
