@@ -41,6 +41,21 @@ far as it is known, or the server behind the model has no use for them; an effor
 Where another model serves than the one that was asked for, the header \`x-dragoman-served-model\` names it: a [fallback](fallback.md) or a
 [version](versions.md).
 
+A request for more output than the context has room for beside its prompt gets what there is: the answer ends as one that its limit has
+truncated (\`length\`; Messages: \`model_context_window_exceeded\`), and the header \`x-dragoman-shortened\` has the field and both numbers:
+\`max_tokens;asked=32000;room=3050\`. This holds where the model's context is known. A prompt that is too long itself is an error with both
+numbers; with \`server.shortenOutput: false\`, so is such a limit. A Responses request with \`truncation: auto\` first drops turns until
+there is room for what it asks for, or for a quarter of the context.
+
+What a reply has taken is beside its usage as llama-server's \`timings\`: \`prompt_n\` tokens of the prompt were read in \`prompt_ms\`, \`cache_n\` came
+from a cache, \`predicted_n\` were generated in \`predicted_ms\`, with the rates of both. Chat completions and completions have it in whole
+replies, in the chunk of a stream that has the usage (\`stream_options.include_usage\`), and with \`timings_per_token: true\` in each chunk;
+\`POST /completion\` and \`/infill\` have it always, and Ollama's routes have their durations. The engine measures; for a server that does not
+say, Dragoman measures to the first token and from there to the end. The header \`server-timing\` of whole replies has all phases. With
+\`return_progress: true\`, a stream has chunks with \`prompt_progress\` (\`total\`, \`cache\`, \`processed\`, \`time_ms\`) while its prompt is read. With
+\`server.usageTimes: [tabby, mlc]\`, \`usage\` also has tabbyAPI's times and rates (\`prompt_time\`, \`completion_tokens_per_sec\`, \`total_time\` …)
+and MLC-LLM's \`extra\`: not by default, since LangChain fails on fractions in \`usage\`.
+
 Of a constrained output, the header \`x-dragoman-structured\` says how the constraint is enforced: \`full\`, by a grammar while it is generated;
 \`validated\`, by a check of the finished text; \`partial\`, as far as the engine does. A text that fails the check is generated once
 more, with another seed, where the reply is not streamed; then it is HTTP 502 \`invalid_output\`. In a stream the header is sent before the
