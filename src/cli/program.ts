@@ -1,12 +1,15 @@
 #!/usr/bin/env node
+import { existsSync } from 'node:fs'
 import { isSupportedNode, oldestNode } from './node-version.ts'
 
 const { node } = process.versions
+/** In a checkout only: it brings a Node.js of its own. */
+const scripts = new URL('../../scripts/node.mjs', import.meta.url)
 
 // With an older Node.js, what is imported here could fail before it says why.
 if (isSupportedNode(node)) await import('./main.ts')
+else if (existsSync(scripts)) await (await import(scripts.href)).ensureNode()
 else {
-  const other = 'in a checkout, `npm run -s dragoman -- COMMAND` brings its own'
-  console.error(`dragoman: Node.js ${oldestNode} or later is needed, and this is ${node} (${process.execPath}); ${other}`)
+  console.error(`dragoman: Node.js ${oldestNode} or later is needed, and this is ${node} (${process.execPath})`)
   process.exitCode = 1
 }

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { until } from '../../support/http/app.ts'
+import { buildProgram, builtProgram } from '../../support/process/built-program.ts'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const pretended = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })"
@@ -68,6 +69,23 @@ test.skipIf(process.platform === 'win32')('with an old Node.js, a script goes on
   const [args, path, line] = out.split('\n')
   expect(args).toMatch(/ \S+\/scripts\/start\.mjs --port 0$/)
   expect([path, line, code, err]).toEqual([dirname(binary), 'input', 3, ''])
+})
+
+test.skipIf(process.platform === 'win32')('so does the program of a checkout that was built, as npx starts it', async () => {
+  buildProgram()
+  const { folder, start } = await createCheckout()
+  await installNewer(folder)
+  const place = join(folder, 'dist', 'cli')
+  await mkdir(place, { recursive: true })
+  for (const name of ['program.js', 'node-version.js']) await cp(join(dirname(builtProgram), name), join(place, name))
+  await writeFile(join(folder, 'package.json'), '{"type": "module"}')
+  const run = start(['dist/cli/program.js', 'launch', 'pi'])
+  run.stdin.end('\n')
+  expect(await run.result()).toMatchObject({ code: 3, out: expect.stringMatching(/\/dist\/cli\/program\.js launch pi\n/) })
+  await rm(join(folder, 'scripts'), { recursive: true })
+  const { code, err } = await start(['dist/cli/program.js', 'launch', 'pi']).result()
+  expect(err).toMatch(/^dragoman: Node\.js 22\.13 or later is needed, and this is 20\.20\.2 /)
+  expect(code).toBe(1)
 })
 
 test.skipIf(process.platform === 'win32')('signals reach the newer Node.js, and its exit code comes back', async () => {
