@@ -4,7 +4,7 @@ import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
 import type { FoundModel, ModelReport } from '../contract/lifecycle.ts'
 import type { ServedModel } from '../contract/served-model.ts'
-import { slotCounts } from '../registry/gguf/choose-context.ts'
+import { longestOf } from '../registry/gguf/choose-context.ts'
 import { settingsOf } from './apply-settings.ts'
 import { fileOf, variantOf } from './find-model.ts'
 
@@ -36,10 +36,7 @@ export function requestsOf({ scheduler: { load } }: Managed): number {
 export function report(model: Managed): ModelReport {
   const { id, aliases, createdAtMs, engine, scheduler, config, resident } = model
   const { slots } = scheduler.load
-  const longestContexts = slotCounts(slots).flatMap((count) => {
-    const contextLength = resident?.longestContext(count)
-    return contextLength === undefined ? [] : [{ slots: count, contextLength }]
-  })
+  const longestContexts = longestOf(slots, (count) => resident?.longestContext(count))
   return {
     id,
     aliases,

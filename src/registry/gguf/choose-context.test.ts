@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { builtinModel } from '../names/builtin-model.ts'
-import { chooseContext, contextFor, describeContext, onGpu, slotCounts } from './choose-context.ts'
+import { chooseContext, contextFor, describeContext, longestOf, onGpu } from './choose-context.ts'
 import { memoryNeed } from './memory-need.ts'
 
 /** A model whose weights take 1,000,000 bytes, and each token of a slot 100. */
@@ -45,8 +45,17 @@ describe('the context of a model whose configuration names none', () => {
   })
 })
 
-test('slots are halved', () => {
-  expect([1, 4, 5].map(slotCounts)).toEqual([[1], [4, 2, 1], [5, 2, 1]])
+test('contexts of fewer slots count where they are longer: half as many slots each time', () => {
+  expect(longestOf(5, (slots) => 1000 / slots)).toEqual([
+    { slots: 5, contextLength: 200 },
+    { slots: 2, contextLength: 500 },
+    { slots: 1, contextLength: 1000 },
+  ])
+  expect(longestOf(4, (slots) => Math.min(400, 1000 / slots))).toEqual([
+    { slots: 4, contextLength: 250 },
+    { slots: 2, contextLength: 400 },
+  ])
+  expect(longestOf(4, () => undefined)).toEqual([])
 })
 
 describe('the choice is explained', () => {

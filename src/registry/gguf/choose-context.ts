@@ -49,16 +49,25 @@ export function contextFor(
   const longestWith = (bytes: number, count: number) => need.longestContext(bytes, count) ?? 0
   const trained = need.longestContext(Number.POSITIVE_INFINITY)
   if (trained === undefined) return undefined
-  const longest = slotCounts(slots).map((count) => ({ slots: count, contextLength: longestWith(room.budgetBytes, count) }))
+  const longest = longestOf(slots, (count) => longestWith(room.budgetBytes, count))
   const inShare = longestWith(room.shareBytes, slots)
   const usual = Math.min(usualContext, longestWith(room.budgetBytes, slots))
   const contextLength = Math.max(inShare, usual, Math.min(trained, shortestContext))
   return { contextLength, trainedContextLength: trained, slots, longest, room }
 }
 
-/** Those that are worth trying: half as many slots each time. */
-export function slotCounts(slots: number): number[] {
-  return slots <= 1 ? [slots] : [slots, ...slotCounts(Math.floor(slots / 2))]
+/** The longest contexts by the number of slots, half as many each time, as long as fewer slots allow a longer one. */
+export function longestOf(
+  slots: number,
+  longestWith: (slots: number) => number | undefined,
+): { readonly slots: number; readonly contextLength: number }[] {
+  const found: { slots: number; contextLength: number }[] = []
+  for (let count = slots; count >= 1; count = Math.floor(count / 2)) {
+    const contextLength = longestWith(count)
+    if (contextLength !== undefined && contextLength > (found.at(-1)?.contextLength ?? 0))
+      found.push({ slots: count, contextLength })
+  }
+  return found
 }
 
 /** One line for operators: what was chosen, why, and what changes it. */
