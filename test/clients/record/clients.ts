@@ -92,6 +92,21 @@ const codexOllama: Client['steps'] = ({ url, folder, home }) => [
   },
 ]
 
+/** Over its provider for Ollama it sends the same. */
+const continueCli: Client['steps'] = ({ url, folder, home }) => {
+  const served = { name: model, model, roles: ['chat'], provider: 'openai', apiBase: `${url}/v1`, apiKey: 'unused' }
+  const file = join(home, 'config.yaml')
+  return [
+    {
+      how: 'a command',
+      command: join(folder, 'node_modules', '.bin', 'cn'),
+      args: ['--config', file, '--auto', '-p', 'Find it with Bash'],
+      env: { CONTINUE_TELEMETRY_ENABLED: '0' },
+      files: { [file]: JSON.stringify({ name: 'local', version: '1.0.0', models: [served] }) },
+    },
+  ]
+}
+
 /** It has its models in a file. */
 const llm: Client['steps'] = ({ url, folder, home }) => {
   const entry = { model_id: model, model_name: model, api_base: `${url}/v1`, supports_tools: true, supports_schema: true }
@@ -180,6 +195,7 @@ export const clients: Readonly<Record<string, Client>> = {
   },
   codex: { title: 'Codex', packages: npm('@openai/codex'), steps: agent('codex') },
   'codex-ollama': { title: 'Codex --oss', packages: npm('@openai/codex'), steps: codexOllama },
+  continue: { title: 'Continue (CLI)', packages: npm('@continuedev/cli'), steps: continueCli },
   copilot: { title: 'GitHub Copilot CLI', packages: npm('@github/copilot'), steps: agent('copilot') },
   cline: { title: 'Cline', packages: npm('cline'), steps: agent('cline') },
   opencode: {

@@ -28,8 +28,11 @@ else await prepare(names.length === 0 ? Object.keys(clients) : names)
 /** Installs with the network, and records without it. */
 async function prepare(wanted: readonly string[]): Promise<void> {
   const unknown = wanted.filter((name) => clients[name] === undefined)
-  if (unknown.length > 0)
-    throw new Error(`no client is named ${unknown.join(', ')}; there are: ${Object.keys(clients).join(', ')}`)
+  if (unknown.length > 0) {
+    console.error(`no client is named ${unknown.join(', ')}; there are: ${Object.keys(clients).join(', ')}`)
+    process.exitCode = 1
+    return
+  }
   const installed: Installed[] = []
   for (const name of wanted) {
     const { packages } = clients[name] as (typeof clients)[string]
