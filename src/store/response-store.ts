@@ -22,7 +22,7 @@ const maxIds = 500
 export function createResponseStore(of: (owner: string) => Owned, lifetimes: Lifetimes): Omit<ResponseStore, RunningCall> {
   return {
     save: (response) => save(of(response.owner), response, lifetimes),
-    find: (owner, id) => of(owner).read((own) => find(own, owner, id)),
+    find: async (owner, id) => (await of(owner).read((own) => find(own, owner, [id])))[0],
     list: (owner, page, filter = {}) => of(owner).read((own) => list(own, { owner, page, filter })),
     delete: (owner, id) => of(owner).deleteResponse(id),
     history: (owner, id) => readHistory(of(owner), id),
@@ -123,32 +123,43 @@ function leaseOf(response: StoredResponse): number | null {
   return hasEnded(response) ? null : (response.leaseUntilMs ?? null)
 }
 
-async function find(own: Owned, owner: string, id: string): Promise<StoredResponse | undefined> {
-  const row = await own
+/** Those of these ids that are there, in this order. */
+async function find(own: Owned, owner: string, ids: readonly string[]): Promise<StoredResponse[]> {
+  if (ids.length === 0) return []
+  const rows = await own
     .responses()
-    .select(['created_at', 'status', 'json', 'previous_id', 'conversation_id', 'lease_until'])
-    .where('responses.id', '=', id)
-    .executeTakeFirst()
-  if (row === undefined) return undefined
+    .select(['responses.id', 'created_at', 'status', 'json', 'previous_id', 'conversation_id', 'lease_until'])
+    .where('responses.id', 'in', ids)
+    .execute()
   const items = await own
     .responseItems()
-    .select(['is_output', 'item_id', 'response_items.json'])
-    .where('responses.id', '=', id)
+    .select(['response_id', 'is_output', 'item_id', 'response_items.json'])
+    .where('responses.id', 'in', ids)
     .orderBy('is_output')
     .orderBy('position')
     .execute()
-  return {
-    id,
-    owner,
-    createdAtMs: row.created_at,
-    status: row.status,
-    json: decodeObject(row.json),
-    input: await decodeItems(items.filter(({ is_output }) => is_output === 0)),
-    output: await decodeItems(items.filter(({ is_output }) => is_output === 1)),
-    ...(row.previous_id !== null && { previousId: row.previous_id }),
-    ...(row.conversation_id !== null && { conversationId: row.conversation_id }),
-    ...(row.lease_until !== null && { leaseUntilMs: row.lease_until }),
+  const itemsOf = new Map<string, typeof items>(ids.map((id) => [id, []]))
+  for (const item of items) itemsOf.get(item.response_id)?.push(item)
+  const rowOf = new Map(rows.map((row) => [row.id, row]))
+  const found: StoredResponse[] = []
+  for (const id of ids) {
+    const row = rowOf.get(id)
+    if (row === undefined) continue
+    const parts = itemsOf.get(id) ?? []
+    found.push({
+      id,
+      owner,
+      createdAtMs: row.created_at,
+      status: row.status,
+      json: decodeObject(row.json),
+      input: await decodeItems(parts.filter(({ is_output }) => is_output === 0)),
+      output: await decodeItems(parts.filter(({ is_output }) => is_output === 1)),
+      ...(row.previous_id !== null && { previousId: row.previous_id }),
+      ...(row.conversation_id !== null && { conversationId: row.conversation_id }),
+      ...(row.lease_until !== null && { leaseUntilMs: row.lease_until }),
+    })
   }
+  return found
 }
 
 async function list(
@@ -185,11 +196,8 @@ async function list(
     .orderBy('responses.id', order)
     .limit(limit + 1)
     .execute()
-  const responses: StoredResponse[] = []
-  for (const { id } of rows.slice(0, limit)) {
-    const found = await find(own, owner, id)
-    if (found !== undefined) responses.push(found)
-  }
+  const ids = rows.slice(0, limit).map(({ id }) => id)
+  const responses = await find(own, owner, ids)
   return { responses, hasMore: rows.length > limit }
 }
 
