@@ -2,6 +2,8 @@
 import { connections } from './connections.ts'
 import { openTavern } from './tavern.ts'
 
+// It took too long.
+process.once('SIGTERM', () => process.exit(1))
 const [url = '', folder = ''] = process.argv.slice(2)
 const tavern = await openTavern(folder)
 try {

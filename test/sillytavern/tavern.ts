@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { until } from '../support/http/app.ts'
-import { chromium, openPage, type Page } from './browser.ts'
+import { chromium, openPage, type Page } from '../support/process/browser.ts'
 import type { Connection } from './connections.ts'
 
 const { version } = z
@@ -42,11 +42,14 @@ export async function openTavern(folder: string) {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}/`
   const server = spawn(process.execPath, serverArgs({ folder, data, config, port }), { stdio: 'ignore' })
+  // The browser ends with this process, because its pipe does.
+  process.once('exit', () => server.kill())
   let page: Page | undefined
   const close = async () => {
     await page?.close()
     await end(server)
-    await rm(home, { recursive: true, force: true })
+    // Processes of the browser may still write.
+    await rm(home, { recursive: true, force: true, maxRetries: 5 })
   }
   try {
     // It compiles the page when it starts for the first time.
