@@ -1,5 +1,3 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Protocol } from '../../../src/cli/agents/agent.ts'
@@ -67,8 +65,8 @@ function agent(name: string, program = join('.bin', name)): Client['steps'] {
   const found = agents.get(name)
   const { before, tool } = headless[name] ?? {}
   if (found === undefined || before === undefined) throw new Error(`${name} is not an agent that can be launched`)
-  const step = ({ url, folder }: Place, protocol: Protocol): Step => {
-    const settings = mkdtempSync(join(tmpdir(), 'dragoman-record-'))
+  const step = ({ url, folder, home }: Place, protocol: Protocol): Step => {
+    const settings = join(home, `settings-${protocol}`)
     const target = { url, apiKey: 'unused', model, contextLength: 200_000, protocol, folder: settings }
     const { env, args, files } = found.setUp(target)
     return {
