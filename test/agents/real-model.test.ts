@@ -33,7 +33,7 @@ beforeAll(async () => {
   const settings = { threads: 1, toolStrategy: 'two-pass', defaults: { temperature: 0 } }
   host = await openAgentHost({ models: [{ id: 'tiny', engine: 'llama', source: builtinModel.path, ...settings }] })
   long = join(host.home, 'long.gguf')
-  await writeTrainedFor(long, { from: builtinModel.path, tokens: 131_072 })
+  await writeTrainedFor(long, { from: builtinModel.path, tokens: 65_536 })
 })
 afterAll(() => host.close())
 
@@ -71,7 +71,7 @@ const brief = {
 const answered = {
   pi: (out: string) => expect(out.trim()).not.toBe(''),
   claude: (out: string) => {
-    expect(JSON.parse(out)).toMatchObject({ is_error: false, modelUsage: { long: { contextWindow: 131_072 } } })
+    expect(JSON.parse(out)).toMatchObject({ is_error: false, modelUsage: { long: { contextWindow: 65_536 } } })
   },
 } as const
 

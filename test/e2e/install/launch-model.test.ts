@@ -34,7 +34,7 @@ beforeAll(async () => {
   await chmod(join(home, 'bin', 'claude'), 0o755)
   await writeFile(join(home, 'bin', 'package.json'), '{"type": "module"}')
   long = join(home, 'long.gguf')
-  await writeTrainedFor(long, { from: builtinModel.path, tokens: 131_072 })
+  await writeTrainedFor(long, { from: builtinModel.path, tokens: 65_536 })
 })
 afterAll(() => rm(home, { recursive: true, force: true }))
 
@@ -67,7 +67,7 @@ describe('launch where no server runs', () => {
     const { code, out, err } = await launch(['claude', '--model', long], { DRAGOMAN_SERVER: nowhere, DRAGOMAN_API_KEY: 'k' })
     expect(err).toContain('Claude Code runs on long, which is served as long as it runs')
     const got = JSON.parse(out)
-    expect(got).toMatchObject({ model: 'long', context: 131_072, slots: 4, status: 200 })
+    expect(got).toMatchObject({ model: 'long', context: 65_536, slots: 4, status: 200 })
     expect(code).toBe(0)
     await expect(fetch(got.url)).rejects.toThrow()
   })
@@ -94,9 +94,9 @@ describe('launch where no server runs', () => {
   test('proposes models where none is named: files that are here, and what fits the machine', async () => {
     await mkdir(join(home, 'models'), { recursive: true })
     const here = join(home, 'models', 'fetched.gguf')
-    await writeTrainedFor(here, { from: builtinModel.path, tokens: 131_072 })
+    await writeTrainedFor(here, { from: builtinModel.path, tokens: 65_536 })
     const { code, err } = await launch(['claude'], { DRAGOMAN_SERVER: nowhere })
-    expect(err).toContain(`dragoman launch claude --model ${here}\n    here, 4.6 MB, trained for 131072 tokens\n`)
+    expect(err).toContain(`dragoman launch claude --model ${here}\n    here, 4.6 MB, trained for 65536 tokens\n`)
     expect(err).toContain('dragoman launch claude --model builtin:dragoman-tiny.gguf')
     expect(code).toBe(1)
   })
@@ -130,7 +130,7 @@ describe('launch on a running server', () => {
 
   test('loads a model that is not loaded yet, and leaves one with enough room as it is', async () => {
     const env = await start({})
-    expect(JSON.parse((await launch(['claude'], env)).out)).toMatchObject({ context: 131_072, slots: 4, status: 200 })
+    expect(JSON.parse((await launch(['claude'], env)).out)).toMatchObject({ context: 65_536, slots: 4, status: 200 })
   })
 
   test('with a key that may not load models, names the command that makes the room', async () => {
