@@ -10,7 +10,7 @@ import type { Field } from '../../dialect/wire/field-table.ts'
 import { chatBody, messages } from './chapter-openai.ts'
 import { type Body, type Chapter, sse } from './operation.ts'
 import { inputTokens, timings } from './replies-openai.ts'
-import { anyObject, either, flag, is, list, named, number, numbers, object, text } from './shapes.ts'
+import { anyObject, anything, either, flag, is, list, named, number, numbers, object, text } from './shapes.ts'
 
 const filledIn = ['model']
 const generating = (name: string, schema: Body['schema'], fields: readonly Field[]): Body => ({
@@ -20,7 +20,7 @@ const generating = (name: string, schema: Body['schema'], fields: readonly Field
   filledIn,
 })
 const logprob = { id: number, token: text, bytes: numbers, logprob: number }
-/** With `response_fields`, only these fields. */
+/** With `response_fields`, only those, also a part of one under its path: `timings/prompt_n`. */
 const completion = named(
   'LlamaCompletion',
   object({
@@ -41,7 +41,9 @@ const completion = named(
     tokens_cached: number,
     timings,
     completion_probabilities: list(object({ ...logprob, top_logprobs: list(object(logprob)) })),
-  }).partial(),
+  })
+    .partial()
+    .catchall(anything),
 )
 const completions = either([completion, list(completion)])
 const vectors = list(object({ index: number, embedding: list(numbers) }))

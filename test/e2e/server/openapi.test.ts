@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { goldenDialects } from '../../support/golden-dialects.ts'
 import { openDescribed, refused, statusOf } from '../../support/http/described-server.ts'
 import { generatorHint, isGeneratorInstalled, OpenapiClient } from '../../support/http/openapi-client.ts'
 import type { Got } from '../../support/http/openapi-judge.ts'
@@ -27,6 +28,56 @@ describe('each route of the OpenAPI document', () => {
       }
     }
     expect(faults).toEqual([])
+  })
+})
+
+describe('streams and richer replies are those of the document', () => {
+  const script = JSON.stringify({
+    chunks: [
+      '<think>Short',
+      ' or long?</think>',
+      'I look.',
+      '<tool_call>{"name": "weather", "arguments": {"city": "Oslo"}}</tool_call>',
+    ],
+  })
+  /** An answer, in whole or as a stream, judged by its operation. */
+  const ask = async (path: string, json: object) => {
+    const operation = server.document.paths[path]?.post
+    if (operation === undefined) throw new Error(`there is no route ${path}`)
+    server.judge.checkBody(operation, json)
+    const got = await server.send({ name: path, method: 'POST', path, params: {}, operation, json })
+    expect(got.status, got.text.slice(0, 300)).toBe(200)
+    server.judge.checkReply(operation, got)
+    return got
+  }
+
+  test.each(goldenDialects.map((dialect) => [dialect.path, dialect] as const))(
+    'POST %s: thoughts and calls',
+    async (path, { body }) => {
+      for (const stream of [false, true]) {
+        const got = await ask(path, { ...body(script, { stream, tool: 'function' }) })
+        expect(got.text).toContain('weather')
+        expect(got.type.startsWith('application/json')).toBe(!stream)
+      }
+    },
+  )
+
+  test.each([
+    [
+      '/v1/chat/completions',
+      { messages: [{ role: 'user', content: 'Good morning.' }], logprobs: true, top_logprobs: 2, n: 2, stop: ['.'] },
+    ],
+    ['/v1/completions', { prompt: ['a', 'b'], logprobs: 2, echo: true }],
+    ['/completion', { prompt: ['a', 'b'], n_probs: 2 }],
+    ['/completion', { prompt: 'a', response_fields: ['content', 'timings/prompt_n'] }],
+    ['/api/chat', { model: 'default', messages: [{ role: 'user', content: 'Good morning.' }], logprobs: true, top_logprobs: 2 }],
+    ['/api/generate', { model: 'default', prompt: 'Good morning.' }],
+    ['/v1/inference/completion', { content: 'Good morning.', logprobs: { top_k: 1 } }],
+    ['/v1/embeddings', { input: 'Good morning.', encoding_format: 'base64' }],
+    ['/tokenize', { prompt: 'Good morning.' }],
+  ])('POST %s: %j', async (path, json) => {
+    await ask(path, { ...json, stream: false })
+    if (/complet|api|inference/.test(path)) await ask(path, { ...json, stream: true })
   })
 })
 
