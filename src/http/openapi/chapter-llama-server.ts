@@ -9,7 +9,7 @@ import { detokenizeFields, tokenizeFields } from '../../dialect/tokens/fields.ts
 import type { Field } from '../../dialect/wire/field-table.ts'
 import { chatBody, messages } from './chapter-openai.ts'
 import { type Body, type Chapter, sse } from './operation.ts'
-import { inputTokens, timings } from './replies-openai.ts'
+import { inputTokens, promptProgress, timings } from './replies-openai.ts'
 import { anyObject, anything, either, flag, is, list, named, number, numbers, object, text } from './shapes.ts'
 
 const filledIn = ['model']
@@ -40,6 +40,7 @@ const completion = named(
     stopping_word: text,
     tokens_cached: number,
     timings,
+    prompt_progress: promptProgress,
     completion_probabilities: list(object({ ...logprob, top_logprobs: list(object(logprob)) })),
   })
     .partial()

@@ -9,6 +9,13 @@ export const usage = named(
     total_tokens: number,
     prompt_tokens_details: object(tokens),
     completion_tokens_details: object({ reasoning_tokens: number }),
+    // With `server.usageTimes`.
+    prompt_time: number.optional(),
+    prompt_tokens_per_sec: number.optional(),
+    completion_time: number.optional(),
+    completion_tokens_per_sec: number.optional(),
+    total_time: number.optional(),
+    extra: anyObject.optional(),
   }),
 )
 /** What a generation has taken, as llama-server says it. */
@@ -25,6 +32,11 @@ export const timings = named(
     predicted_per_token_ms: number,
     predicted_per_second: number,
   }),
+)
+/** How far a prompt is read. */
+export const promptProgress = named(
+  'PromptProgress',
+  object({ total: number, cache: number, processed: number, time_ms: number }),
 )
 const promptUsage = object({ prompt_tokens: number, total_tokens: number })
 
@@ -124,6 +136,7 @@ export const chatChunk = named(
     ),
     usage: usage.nullable().optional(),
     timings: timings.optional(),
+    prompt_progress: promptProgress.optional(),
   }),
 )
 
@@ -153,6 +166,7 @@ export const completionChunk = named(
     choices: list(object({ ...completionChoice, finish_reason: completionEnd.nullable() })),
     usage: usage.nullable().optional(),
     timings: timings.optional(),
+    prompt_progress: promptProgress.optional(),
   }),
 )
 
