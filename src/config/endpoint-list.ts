@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { parseConfigDocument } from './document.ts'
-import { serverFields } from './endpoints-schema.ts'
 import { formatPath } from './problems.ts'
+import { serverFields } from './sections/endpoints-schema.ts'
 
 const server = z.strictObject(serverFields)
 const targets = z.strictObject({

@@ -1,7 +1,7 @@
 import type { ModelVersion } from '../contract/served-model.ts'
-import type { ListingConfig } from './listing-schema.ts'
 import type { ConfiguredModel } from './models.ts'
 import type { Config, ModelConfig, RemoteModelConfig } from './schema.ts'
+import type { ListingConfig } from './sections/listing-schema.ts'
 
 /** The entries of `models`: single models, with a model for each of their versions, and servers whose models are all served. */
 export function separateEntries<Settings extends Pick<Config, 'models'>>(settings: Settings) {

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { AppError } from '../contract/errors.ts'
-import { contextLength, count, gpuLayers } from './model-fields.ts'
 import { describeIssues } from './problems.ts'
 import type { LlamaModelConfig, LlamaServerModelConfig, ModelConfig } from './schema.ts'
+import { contextLength, count, gpuLayers } from './sections/model-fields.ts'
 
 /** Settings of a model on the command line, as typed; `aliases` are other names for it. */
 export type ModelFlags = {

@@ -2,9 +2,9 @@ import type { ModelKind } from '../contract/engine.ts'
 import type { FolderModel } from '../registry/fetch/models-folder.ts'
 import { builtinModel, defaultModel } from '../registry/names/builtin-model.ts'
 import { parseSource, resolvePath, type Source, sourceFileName } from '../registry/names/sources.ts'
-import type { ListingConfig } from './listing-schema.ts'
 import { type ModelFlags, withModelFlags } from './model-flags.ts'
 import { type LlamaModelConfig, type ModelConfig, modelSchema } from './schema.ts'
+import type { ListingConfig } from './sections/listing-schema.ts'
 
 /** The folders that relative paths and `~/` refer to. */
 type Folders = { readonly base: string; readonly userHome: string }

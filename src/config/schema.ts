@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { findNameConflicts } from '../registry/names/aliases.ts'
-import { chatDefaults } from './chat-schema.ts'
 import { findLoops } from './fallbacks.ts'
-import { apiKeys, keyLimits, keyText } from './key-schema.ts'
-import { limits, modelLimits } from './limits-schema.ts'
-import { listing } from './listing-schema.ts'
-import { llamaServerModel } from './llama-server-schema.ts'
-import { media } from './media-schema.ts'
-import { memory, prefixCache, unloadAfterMs } from './memory-schema.ts'
+import { chatDefaults } from './sections/chat-schema.ts'
+import { apiKeys, keyLimits, keyText } from './sections/key-schema.ts'
+import { limits, modelLimits } from './sections/limits-schema.ts'
+import { listing } from './sections/listing-schema.ts'
+import { llamaServerModel } from './sections/llama-server-schema.ts'
+import { media } from './sections/media-schema.ts'
+import { memory, prefixCache, unloadAfterMs } from './sections/memory-schema.ts'
 import {
   adapters,
   aliases,
@@ -28,9 +28,9 @@ import {
   sha256,
   sources,
   toolFormat,
-} from './model-fields.ts'
-import { remoteModel } from './remote-schema.ts'
-import { storage } from './storage-schema.ts'
+} from './sections/model-fields.ts'
+import { remoteModel } from './sections/remote-schema.ts'
+import { storage } from './sections/storage-schema.ts'
 
 const durationMs = z.int().min(0)
 

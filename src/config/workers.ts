@@ -1,5 +1,5 @@
-import { addressOf, type ListingConfig } from './listing-schema.ts'
 import type { ModelConfig } from './schema.ts'
+import { addressOf, type ListingConfig } from './sections/listing-schema.ts'
 
 type Served = {
   readonly workers: number

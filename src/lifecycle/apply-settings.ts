@@ -1,6 +1,6 @@
 import type { ConfiguredModel } from '../config/models.ts'
-import { refuseWithAdapters } from '../config/reserved-arguments.ts'
 import type { LlamaModelConfig, LlamaServerModelConfig } from '../config/schema.ts'
+import { refuseWithAdapters } from '../config/sections/reserved-arguments.ts'
 import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
 import type { LoadSettings, Speculation } from '../contract/lifecycle.ts'

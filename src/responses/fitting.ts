@@ -4,7 +4,7 @@ import { AppError } from '../contract/errors.ts'
 import type { GenerationEvent } from '../contract/event.ts'
 import type { GenerationRecord } from '../contract/usage.ts'
 import { type GenerateDeps, generate } from '../core/generate.ts'
-import { holdingStart } from '../core/hold-start.ts'
+import { holdingStart } from '../core/other-models/hold-start.ts'
 import type { Shortening } from '../core/prepare-fitting.ts'
 import type { DecodedResponse } from '../dialect/openai-responses/decode.ts'
 

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { parseEndpointList } from '../../config/endpoint-list.ts'
-import type { EndpointEntry } from '../../config/endpoints-schema.ts'
 import type { RemoteModelConfig } from '../../config/schema.ts'
+import type { EndpointEntry } from '../../config/sections/endpoints-schema.ts'
 import { AppError } from '../../contract/errors.ts'
 import { dnsSource } from '../../engine/remote/endpoints/dns-source.ts'
 import { fileSource } from '../../engine/remote/endpoints/file-source.ts'

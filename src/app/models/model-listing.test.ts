@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
-import { listing } from '../../config/listing-schema.ts'
+import { listing } from '../../config/sections/listing-schema.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { ListedModel } from '../../engine/remote/list-models.ts'
 import { chooseModels, ModelListing } from './model-listing.ts'

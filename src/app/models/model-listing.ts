@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
-import { addressOf, type ListingConfig } from '../../config/listing-schema.ts'
 import { type ConfiguredModel, modelFromListing } from '../../config/models.ts'
+import { addressOf, type ListingConfig } from '../../config/sections/listing-schema.ts'
 import { messageOf } from '../../contract/errors.ts'
 import type { ListedModel, ModelLister } from '../../engine/remote/list-models.ts'
 import { matchesPattern } from '../../registry/names/name-pattern.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { listing } from '../../config/listing-schema.ts'
 import { type ListedFacts, modelFromListing } from '../../config/models.ts'
+import { listing } from '../../config/sections/listing-schema.ts'
 import type { Registered } from './create-model.ts'
 import { placeListed } from './place-listed.ts'
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import { limitsOf } from '../../config/limits-schema.ts'
 import type { LoadedConfig } from '../../config/load.ts'
 import type { ConfiguredModel } from '../../config/models.ts'
+import { limitsOf } from '../../config/sections/limits-schema.ts'
 import { AppError } from '../../contract/errors.ts'
 import { findNameConflicts } from '../../registry/names/aliases.ts'
 import { othersOf, type Registered } from './create-model.ts'

@@ -1,7 +1,7 @@
 import type { StreamEncoder } from '../../contract/dialect.ts'
 import type { GenerationEvent, StartEvent } from '../../contract/event.ts'
 import { unreadableCall } from '../wire/call-input.ts'
-import { toFrameJson } from '../wire/frame-json.ts'
+import { toFrameJson } from '../wire/json/frame-json.ts'
 import { encodeCall, encodeCitation, encodeHead, encodeStop, encodeUsage, type ReplyStyle, sign } from './encode.ts'
 import { encodeAnthropicError } from './errors.ts'
 

@@ -1,5 +1,5 @@
 import type { CanonicalPath } from '../../contract/field.ts'
-import { compactJson, losesDigits, objectTexts } from '../wire/exact-json.ts'
+import { compactJson, losesDigits, objectTexts } from '../wire/json/exact-json.ts'
 
 /** The inputs of calls in a body's text whose numbers a double does not hold, as JSON, by their paths in the body. */
 export function findExactInputs(body: string | undefined): ReadonlyMap<string, string> {

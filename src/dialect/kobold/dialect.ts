@@ -3,7 +3,7 @@ import type { Dialect, StreamEncoder } from '../../contract/dialect.ts'
 import type { GenerationEvent } from '../../contract/event.ts'
 import type { GenerationResult } from '../../contract/result.ts'
 import { encodeFinishReason } from '../openai-completions/encode.ts'
-import { toFrameJson } from '../wire/frame-json.ts'
+import { toFrameJson } from '../wire/json/frame-json.ts'
 import { decodeKobold } from './decode.ts'
 import { encodeKoboldError } from './errors.ts'
 

@@ -1,7 +1,7 @@
 import { randomHex } from '../../base/random-hex.ts'
 import type { Dialect } from '../../contract/dialect.ts'
 import { encodeOpenaiError } from '../openai/errors.ts'
-import { withRunningTimings } from '../openai/running-timings.ts'
+import { withRunningTimings } from '../openai/times/running-timings.ts'
 import { type DecodedLlamaCompletion, decodeCompletion, decodeInfill } from './decode.ts'
 import { createStreamEncoder, encodeResult } from './encode.ts'
 

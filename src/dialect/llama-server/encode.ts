@@ -1,11 +1,11 @@
 import type { StreamEncoder } from '../../contract/dialect.ts'
 import type { FinishReason, GeneratedToken, GenerationEvent, Timings, Usage } from '../../contract/event.ts'
 import type { Choice, GenerationResult } from '../../contract/result.ts'
-import { encodeTimings } from '../openai/encode-timings.ts'
 import { encodeOpenaiError } from '../openai/errors.ts'
-import { withProgress } from '../openai/running-fields.ts'
+import { encodeTimings } from '../openai/times/encode-timings.ts'
+import { withProgress } from '../openai/times/running-fields.ts'
 import { toWireLogprob } from '../openai/wire-logprob.ts'
-import { toFrameJson } from '../wire/frame-json.ts'
+import { toFrameJson } from '../wire/json/frame-json.ts'
 import type { DecodedLlamaCompletion } from './decode.ts'
 
 type Style = Pick<DecodedLlamaCompletion, 'isList' | 'onlyReads' | 'prompts' | 'responseFields' | 'requests'>

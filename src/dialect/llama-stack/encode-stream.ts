@@ -1,6 +1,6 @@
 import type { StreamEncoder } from '../../contract/dialect.ts'
 import type { FinishReason, GeneratedToken, GenerationEvent } from '../../contract/event.ts'
-import { toFrameJson } from '../wire/frame-json.ts'
+import { toFrameJson } from '../wire/json/frame-json.ts'
 import { encodeCall, encodeLogprobs, encodeMetrics, encodeStopReason } from './encode.ts'
 import { encodeStreamError } from './errors.ts'
 

@@ -1,7 +1,7 @@
 import type { StreamEncoder } from '../../contract/dialect.ts'
 import type { FinishReason, GeneratedToken, GenerationEvent } from '../../contract/event.ts'
 import { isReadable, unreadableCall } from '../wire/call-input.ts'
-import { toExactFrameJson } from '../wire/frame-json.ts'
+import { toExactFrameJson } from '../wire/json/frame-json.ts'
 import { type Clock, encodeCall, encodeDoneReason, encodePiece, encodeTotals, type Piece, styleOf } from './encode.ts'
 import { encodeOllamaError } from './errors.ts'
 import type { ReplyStyle } from './style.ts'

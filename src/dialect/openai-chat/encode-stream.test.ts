@@ -4,7 +4,7 @@ import { incompleteReasons } from '../../../test/support/finish-reasons.ts'
 import { createWireCheck } from '../../../test/support/wire-schema.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { GeneratedToken, GenerationEvent, StartEvent } from '../../contract/event.ts'
-import { encodeTimings } from '../openai/encode-timings.ts'
+import { encodeTimings } from '../openai/times/encode-timings.ts'
 import type { ReplyStyle } from './encode.ts'
 import { createChunkEncoder } from './encode-stream.ts'
 

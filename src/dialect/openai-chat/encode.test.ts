@@ -5,7 +5,7 @@ import { createWireCheck } from '../../../test/support/wire-schema.ts'
 import type { FinishReason, GeneratedToken } from '../../contract/event.ts'
 import type { TextPart } from '../../contract/request.ts'
 import type { Choice, GenerationResult } from '../../contract/result.ts'
-import { encodeTimings } from '../openai/encode-timings.ts'
+import { encodeTimings } from '../openai/times/encode-timings.ts'
 import { encodeResult, type ReplyStyle } from './encode.ts'
 
 const checkReply = createWireCheck('OpenAIChatCompletion')

@@ -2,9 +2,9 @@ import { callsOf, reasoningOf, refusalOf, textOf } from '../../canonical/parts.t
 import type { FinishReason, StartEvent } from '../../contract/event.ts'
 import type { Annotation, JsonObject, ToolCallPart } from '../../contract/request.ts'
 import type { Choice, GenerationResult } from '../../contract/result.ts'
-import { encodeTimings, type UsageTimes } from '../openai/encode-timings.ts'
 import { encodeUsage } from '../openai/encode-usage.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
+import { encodeTimings, type UsageTimes } from '../openai/times/encode-timings.ts'
 import { encodeLogprobs } from './encode-logprobs.ts'
 
 /** The fields in which the reply shows reasoning: clients read one or the other. */

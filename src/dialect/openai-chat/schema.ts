@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { commonShape } from '../openai/common-schema.ts'
-import { runningShape } from '../openai/running-fields.ts'
+import { runningShape } from '../openai/times/running-fields.ts'
 import { dictionary, jsonObject, list, looseObject, openObject } from '../wire/first-fault.ts'
 import { flag, integerBetween, integerFrom, nonEmptyText, text } from '../wire/wire-types.ts'
 import { wireMessage } from './message-schema.ts'

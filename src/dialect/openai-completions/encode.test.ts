@@ -5,7 +5,7 @@ import { createWireCheck } from '../../../test/support/wire-schema.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { GeneratedToken, GenerationEvent, PromptToken } from '../../contract/event.ts'
 import { type Choice, foldEvents, type GenerationResult } from '../../contract/result.ts'
-import { encodeTimings } from '../openai/encode-timings.ts'
+import { encodeTimings } from '../openai/times/encode-timings.ts'
 import { encodeResult, type ReplyStyle } from './encode.ts'
 import { createChunkEncoder } from './encode-stream.ts'
 

@@ -1,8 +1,8 @@
 import type { FinishReason, PromptToken } from '../../contract/event.ts'
 import type { GenerationResult } from '../../contract/result.ts'
-import { encodeTimings, type UsageTimes } from '../openai/encode-timings.ts'
 import { encodeUsage } from '../openai/encode-usage.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
+import { encodeTimings, type UsageTimes } from '../openai/times/encode-timings.ts'
 import { countCharacters, ScoredPrompt } from './encode-logprobs.ts'
 
 /** The options of a reply. */

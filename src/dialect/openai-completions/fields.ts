@@ -7,8 +7,8 @@ import {
   samplingExtensions,
   sharedOpenaiFields,
 } from '../openai/common-fields.ts'
-import { runningFields } from '../openai/running-fields.ts'
 import { serverFields } from '../openai/server-fields.ts'
+import { runningFields } from '../openai/times/running-fields.ts'
 import { cancelFields } from '../wire/cancel-keys.ts'
 import { type Field, givesWay } from '../wire/field-table.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { commonShape } from '../openai/common-schema.ts'
-import { runningShape } from '../openai/running-fields.ts'
+import { runningShape } from '../openai/times/running-fields.ts'
 import { list, looseObject } from '../wire/first-fault.ts'
 import { flag, integerBetween, text, tokenIdList, unlimitedOr } from '../wire/wire-types.ts'
 

@@ -1,9 +1,9 @@
 import type { AppError } from '../../contract/errors.ts'
-import { toFrameJson } from '../wire/frame-json.ts'
-import { type Cost, encodeTimings, type UsageTimes } from './encode-timings.ts'
+import { toFrameJson } from '../wire/json/frame-json.ts'
 import { encodeUsage } from './encode-usage.ts'
 import { encodeOpenaiError } from './errors.ts'
 import type { ReplyHead } from './reply-head.ts'
+import { type Cost, encodeTimings, type UsageTimes } from './times/encode-timings.ts'
 
 const done = 'data: [DONE]\n\n'
 

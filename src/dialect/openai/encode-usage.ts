@@ -1,4 +1,4 @@
-import { type Cost, encodeUsageTimes, type UsageTimes } from './encode-timings.ts'
+import { type Cost, encodeUsageTimes, type UsageTimes } from './times/encode-timings.ts'
 
 const noTimes: readonly UsageTimes[] = []
 

@@ -2,7 +2,7 @@ import { AppError } from '../../contract/errors.ts'
 import type { FinishReason } from '../../contract/event.ts'
 import type { OutputPart } from '../../contract/request.ts'
 import type { Choice } from '../../contract/result.ts'
-import { losesDigits, RawJson } from './exact-json.ts'
+import { losesDigits, RawJson } from './json/exact-json.ts'
 
 /**
  * The arguments of an earlier call as JSON text. None at all, as clients send for tools without parameters, are an empty object: absent,

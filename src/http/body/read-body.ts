@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { JoinedPieces } from '../../base/joined-pieces.ts'
 import { AppError } from '../../contract/errors.ts'
-import { JsonScanner } from '../../dialect/wire/json-scanner.ts'
+import { JsonScanner } from '../../dialect/wire/json/json-scanner.ts'
 import type { BodyRoom, BodyShare } from './body-room.ts'
 import { type JsonBody, parseJsonBody, parseLargeJsonBody } from './json-body.ts'
 

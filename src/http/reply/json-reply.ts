@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyReply } from 'fastify'
-import { RawJson } from '../../dialect/wire/exact-json.ts'
+import { RawJson } from '../../dialect/wire/json/exact-json.ts'
 
 /** A value that weighs more is sent in slices; about as many characters as its JSON. */
 const sliceChars = 256 * 1024

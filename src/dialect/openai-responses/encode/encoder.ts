@@ -3,7 +3,7 @@ import type { GeneratedToken, GenerationEvent, Usage } from '../../../contract/e
 import { isTruncated } from '../../../contract/is-truncated.ts'
 import type { JsonObject } from '../../../contract/request.ts'
 import type { ResponseStatus, StoredItem } from '../../../contract/store.ts'
-import { toFrameJson } from '../../wire/frame-json.ts'
+import { toFrameJson } from '../../wire/json/frame-json.ts'
 import type { DecodedResponse } from '../decode.ts'
 import { encodeFailure, encodeUsage, endOf } from '../response-end.ts'
 import { CallItem } from './call-item.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { RequestContext } from '../contract/context.ts'
-import type { GenerationRequest, Prompt } from '../contract/request.ts'
+import type { RequestContext } from '../../contract/context.ts'
+import type { GenerationRequest, Prompt } from '../../contract/request.ts'
 
 /** How much of a text without turns tells conversations apart. */
 const beginning = 256

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { configFromObject } from './load.ts'
-import { modelFromListing } from './models.ts'
-import { findUnshared } from './workers.ts'
+import { configFromObject } from '../load.ts'
+import { modelFromListing } from '../models.ts'
+import { findUnshared } from '../workers.ts'
 
 const inputs = { env: {}, cwd: '/base', userHome: '/home/me', needsModel: true }
 const load = (...models: object[]) => configFromObject({ models: models as never }, inputs)

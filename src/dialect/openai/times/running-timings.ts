@@ -1,5 +1,5 @@
-import type { StreamEncoder } from '../../contract/dialect.ts'
-import { toFrameJson } from '../wire/frame-json.ts'
+import type { StreamEncoder } from '../../../contract/dialect.ts'
+import { toFrameJson } from '../../wire/json/frame-json.ts'
 import { encodeTimings } from './encode-timings.ts'
 
 /** The end of each frame with an object; text in it has no line breaks. */

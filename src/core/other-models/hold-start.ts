@@ -1,5 +1,5 @@
-import type { Emit } from '../base/emit.ts'
-import type { GenerationEvent } from '../contract/event.ts'
+import type { Emit } from '../../base/emit.ts'
+import type { GenerationEvent } from '../../contract/event.ts'
 
 /** Keeps a `start` until the next event: a run that fails between the two may be repeated, and its `start` must not be seen twice. */
 export function holdingStart(emit: Emit<GenerationEvent>): Emit<GenerationEvent> {

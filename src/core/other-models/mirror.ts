@@ -1,8 +1,8 @@
-import { hasMedia } from '../canonical/parts.ts'
-import type { RequestContext } from '../contract/context.ts'
-import { AppError } from '../contract/errors.ts'
-import type { GenerationRequest } from '../contract/request.ts'
-import type { ServedModel } from '../contract/served-model.ts'
+import { hasMedia } from '../../canonical/parts.ts'
+import type { RequestContext } from '../../contract/context.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { GenerationRequest } from '../../contract/request.ts'
+import type { ServedModel } from '../../contract/served-model.ts'
 import { conversationShare } from './conversation-share.ts'
 import type { OtherModels } from './other-models.ts'
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { contextOf } from '../../test/support/http/context.ts'
-import { stubEngine } from '../../test/support/upstream/stub-engine.ts'
-import type { RequestContext } from '../contract/context.ts'
-import { type GenerationRequest, type Message, plainChat, plainRequest } from '../contract/request.ts'
-import type { ModelVersion, ServedModel } from '../contract/served-model.ts'
+import { contextOf } from '../../../test/support/http/context.ts'
+import { stubEngine } from '../../../test/support/upstream/stub-engine.ts'
+import type { RequestContext } from '../../contract/context.ts'
+import { type GenerationRequest, type Message, plainChat, plainRequest } from '../../contract/request.ts'
+import type { ModelVersion, ServedModel } from '../../contract/served-model.ts'
+import { FairScheduler } from '../schedule/fair-scheduler.ts'
 import { chooseVersion, versionAt } from './choose-version.ts'
-import { FairScheduler } from './schedule/fair-scheduler.ts'
 
 const engine = stubEngine()
 const model = (id: string, more: Partial<ServedModel> = {}): ServedModel => ({

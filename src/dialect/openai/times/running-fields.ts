@@ -1,6 +1,6 @@
-import type { GenerationEvent } from '../../contract/event.ts'
-import type { Field } from '../wire/field-table.ts'
-import { flag } from '../wire/wire-types.ts'
+import type { GenerationEvent } from '../../../contract/event.ts'
+import type { Field } from '../../wire/field-table.ts'
+import { flag } from '../../wire/wire-types.ts'
 
 /** llama-server's fields for what streams say while they run. */
 export const runningFields: readonly Field[] = [

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { parseBlock } from '../media/address.ts'
-import { defaultCache, defaultFiles, defaultLimits, defaultMemoryBytes } from '../media/limits.ts'
+import { parseBlock } from '../../media/address.ts'
+import { defaultCache, defaultFiles, defaultLimits, defaultMemoryBytes } from '../../media/limits.ts'
 import { count } from './model-fields.ts'
 
 const perKind = (defaults: Readonly<Record<'image' | 'audio' | 'video' | 'file', number>>, meaning: string) =>

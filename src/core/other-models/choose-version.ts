@@ -1,7 +1,7 @@
-import type { RequestContext } from '../contract/context.ts'
-import { AppError } from '../contract/errors.ts'
-import type { GenerationRequest } from '../contract/request.ts'
-import type { ModelVersion, ServedModel } from '../contract/served-model.ts'
+import type { RequestContext } from '../../contract/context.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { GenerationRequest } from '../../contract/request.ts'
+import type { ModelVersion, ServedModel } from '../../contract/served-model.ts'
 import { conversationShare } from './conversation-share.ts'
 import type { OtherModels } from './other-models.ts'
 

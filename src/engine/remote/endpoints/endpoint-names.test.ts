@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { until } from '../../../test/support/http/app.ts'
-import { answer, ask, engineOver, fine, upstream } from '../../../test/support/upstream/remote-engine.ts'
+import { until } from '../../../../test/support/http/app.ts'
+import { answer, ask, engineOver, fine, upstream } from '../../../../test/support/upstream/remote-engine.ts'
 
 test('replicas may have names of their own for one model', async () => {
   const servers = [await upstream(fine), await upstream(fine), await upstream(fine)]

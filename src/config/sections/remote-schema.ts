@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { serviceKinds } from '../contract/services.ts'
+import { serviceKinds } from '../../contract/services.ts'
 import { affinity } from './affinity-schema.ts'
 import { chatDefaults } from './chat-schema.ts'
 import { endpoints } from './endpoints-schema.ts'

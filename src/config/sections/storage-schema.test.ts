@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type ConfigInput, configFromObject } from './load.ts'
-import { applyOverrides, collectOverrides } from './overrides.ts'
+import { type ConfigInput, configFromObject } from '../load.ts'
+import { applyOverrides, collectOverrides } from '../overrides.ts'
 
 const bases = { env: {}, cwd: '/work', userHome: '/home/me', needsModel: false }
 const storageOf = (storage: ConfigInput['storage']) =>

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { ChatDefaults } from '../contract/served-model.ts'
+import type { ChatDefaults } from '../../contract/served-model.ts'
 
 const ofRequests = ['messages', 'tools', 'add_generation_prompt']
 const preserving = ['preserve_thinking', 'clear_thinking', 'keep_past_thinking', 'truncate_history_thinking']

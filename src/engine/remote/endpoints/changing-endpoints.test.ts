@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { until } from '../../../test/support/http/app.ts'
-import { textsOf } from '../../../test/support/parts.ts'
+import { until } from '../../../../test/support/http/app.ts'
+import { textsOf } from '../../../../test/support/parts.ts'
 import {
   answer,
   ask,
@@ -10,10 +10,10 @@ import {
   fine,
   never,
   upstream,
-} from '../../../test/support/upstream/remote-engine.ts'
-import { chatChunk, doneLine, openStream, type ScriptedUpstream, usageChunk } from '../../../test/support/upstream/upstream.ts'
-import { type FoundEndpoint, fixedSource, ReplaceableSource } from './endpoints/source.ts'
-import type { RemoteEngineOptions } from './options.ts'
+} from '../../../../test/support/upstream/remote-engine.ts'
+import { chatChunk, doneLine, openStream, type ScriptedUpstream, usageChunk } from '../../../../test/support/upstream/upstream.ts'
+import type { RemoteEngineOptions } from '../options.ts'
+import { type FoundEndpoint, fixedSource, ReplaceableSource } from './source.ts'
 
 const found = ({ url }: { readonly url: string }, more: Partial<FoundEndpoint> = {}): FoundEndpoint => ({
   url,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { TimeLimits } from '../contract/served-model.ts'
+import type { TimeLimits } from '../../contract/served-model.ts'
 
 /** Timers count to this. */
 const longestMs = 2_147_483_647

@@ -1,5 +1,5 @@
-import { thousandths } from '../../base/thousandths.ts'
-import type { Timings, Usage } from '../../contract/event.ts'
+import { thousandths } from '../../../base/thousandths.ts'
+import type { Timings, Usage } from '../../../contract/event.ts'
 
 /** What a generation has cost, in tokens and in time. */
 export type Cost = { readonly usage: Usage; readonly timings: Timings }

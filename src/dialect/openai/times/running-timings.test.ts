@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { GenerationEvent } from '../../contract/event.ts'
+import type { GenerationEvent } from '../../../contract/event.ts'
 import { withRunningTimings } from './running-timings.ts'
 
 const usage = { inputTokens: 9, cachedInputTokens: 4, outputTokens: 2, reasoningTokens: 0 }

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
-import { judge } from './clients/judge.ts'
-import type { Recording } from './clients/recording.ts'
-import { listenOnLoopback } from './support/upstream/loopback.ts'
+import { listenOnLoopback } from '../support/upstream/loopback.ts'
+import { judge } from './judge.ts'
+import type { Recording } from './recording.ts'
 
 const sent = (path: string, body: unknown): Recording => ({
   client: 'a client',

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { AppError } from '../contract/errors.ts'
-import { cacheTypes } from '../contract/lifecycle.ts'
-import { toolFormatNames } from '../model-text/formats/format-names.ts'
-import { parseSource, type Source } from '../registry/names/sources.ts'
+import { AppError } from '../../contract/errors.ts'
+import { cacheTypes } from '../../contract/lifecycle.ts'
+import { toolFormatNames } from '../../model-text/formats/format-names.ts'
+import { parseSource, type Source } from '../../registry/names/sources.ts'
 
 /** A positive integer. */
 export const count = z.int().min(1)

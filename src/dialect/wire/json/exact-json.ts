@@ -1,5 +1,5 @@
-import { mayLoseDigits, safeDigits } from '../../base/long-numbers.ts'
-import { type CanonicalPath, formatPath } from '../../contract/field.ts'
+import { mayLoseDigits, safeDigits } from '../../../base/long-numbers.ts'
+import { type CanonicalPath, formatPath } from '../../../contract/field.ts'
 
 const number = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { parseEndpointList } from './endpoint-list.ts'
-import { configFromObject } from './load.ts'
-import type { RemoteModelConfig } from './schema.ts'
+import { parseEndpointList } from '../endpoint-list.ts'
+import { configFromObject } from '../load.ts'
+import type { RemoteModelConfig } from '../schema.ts'
 
 function load(endpoints: unknown, more: object = {}): RemoteModelConfig {
   const raw = { builtinModel: false, models: [{ engine: 'remote', id: 'm', endpoints, ...more }] }

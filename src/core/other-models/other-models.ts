@@ -1,6 +1,6 @@
-import type { AppError } from '../contract/errors.ts'
-import type { ModelViewer } from '../contract/principal.ts'
-import type { ServedModel } from '../contract/served-model.ts'
+import type { AppError } from '../../contract/errors.ts'
+import type { ModelViewer } from '../../contract/principal.ts'
+import type { ServedModel } from '../../contract/served-model.ts'
 
 /** A request that another model served. */
 export type Fallback = {

@@ -1,4 +1,4 @@
-import { AppError } from '../../contract/errors.ts'
+import { AppError } from '../../../contract/errors.ts'
 
 /** What one JSON text may contain. Real requests are far below; what is above would hold up everybody else. */
 export const jsonLimits = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { neutralRecording } from './clients/record/neutral.ts'
-import { ownFolder, type Recording, readRecordings } from './clients/recording.ts'
+import { neutralRecording } from './record/neutral.ts'
+import { ownFolder, type Recording, readRecordings } from './recording.ts'
 
 const sent = (more: Partial<Recording>): Recording => ({
   client: 'a client',
