@@ -13,7 +13,16 @@ test('the card of a model says what it was loaded with', () => {
     cache_size: 200,
     cache_mode: 'Q8,Q4',
     chunk_size: 64,
-    draft: { id: 'small.gguf', object: 'model', created: 5, owned_by: 'dragoman', state: 'ready', aliases: [], parameters: {} },
+    draft: {
+      id: 'small.gguf',
+      object: 'model',
+      created: 5,
+      owned_by: 'dragoman',
+      state: 'ready',
+      loaded: true,
+      aliases: [],
+      parameters: {},
+    },
   })
 })
 
