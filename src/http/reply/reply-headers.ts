@@ -50,12 +50,12 @@ export function encodeUnparsedCalls(calls: readonly UnparsedCall[]): string {
   return [...shown, ...(calls.length > maxUnparsedCalls ? ['...'] : [])].join(', ')
 }
 
-/** The value of `server-timing`: the durations that the engine measured. */
+/** The value of `server-timing`: the durations that are known, in whole milliseconds. */
 export function encodeServerTiming(timings: Timings): string {
   let value = ''
   for (const [key, name] of timingEntries) {
     const durationMs = timings[key]
-    if (durationMs !== undefined) value += `${value === '' ? '' : ', '}${name};dur=${durationMs}`
+    if (durationMs !== undefined) value += `${value === '' ? '' : ', '}${name};dur=${Math.round(durationMs)}`
   }
   return value
 }

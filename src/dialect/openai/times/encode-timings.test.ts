@@ -8,9 +8,9 @@ test('the times of llama-server are those of what was read and written, with the
   expect(encodeTimings(cost)).toEqual({
     cache_n: 10,
     prompt_n: 20,
-    prompt_ms: 40.125,
-    prompt_per_token_ms: 2.006,
-    prompt_per_second: 498.442,
+    prompt_ms: 40.13,
+    prompt_per_token_ms: 2.01,
+    prompt_per_second: 498,
     predicted_n: 8,
     predicted_ms: 160,
     predicted_per_token_ms: 20,
@@ -32,8 +32,8 @@ test('what was not measured, or has no tokens, is 0 and never null', () => {
 
 test('usage has the times of the servers that were chosen, in seconds', () => {
   const tabby = {
-    prompt_time: 0.040125,
-    prompt_tokens_per_sec: 498.442,
+    prompt_time: 0.04013,
+    prompt_tokens_per_sec: 498,
     completion_time: 0.16,
     completion_tokens_per_sec: 50,
     total_time: 0.2105,
@@ -43,7 +43,7 @@ test('usage has the times of the servers that were chosen, in seconds', () => {
     completion_tokens: 8,
     prefill_tokens: 20,
     decode_tokens: 8,
-    prefill_tokens_per_s: 498.442,
+    prefill_tokens_per_s: 498,
     decode_tokens_per_s: 50,
     inter_token_latency_s: 0.02,
     ttft_s: 0.05,

@@ -1,4 +1,3 @@
-import { thousandths } from '../../../base/thousandths.ts'
 import type { Timings, Usage } from '../../../contract/event.ts'
 
 /** What a generation has cost, in tokens and in time. */
@@ -14,11 +13,11 @@ export function encodeTimings({ usage, timings: { prefillMs = 0, decodeMs = 0 } 
   return {
     cache_n: cachedInputTokens,
     prompt_n: read,
-    prompt_ms: prefillMs,
+    prompt_ms: short(prefillMs),
     prompt_per_token_ms: ratio(prefillMs, read),
     prompt_per_second: ratio(1000 * read, prefillMs),
     predicted_n: outputTokens,
-    predicted_ms: decodeMs,
+    predicted_ms: short(decodeMs),
     predicted_per_token_ms: ratio(decodeMs, outputTokens),
     predicted_per_second: ratio(1000 * outputTokens, decodeMs),
   }
@@ -61,5 +60,10 @@ function seconds(ms = 0): number {
 }
 
 function ratio(value: number, by: number): number {
-  return by > 0 ? thousandths(value / by) : 0
+  return by > 0 ? short(value / by) : 0
+}
+
+/** Three digits or more: numbers with long fractions take a tenth of the time of a short reply to write. */
+function short(value: number): number {
+  return value >= 100 ? Math.round(value) : Math.round(value * 100) / 100
 }
