@@ -72,6 +72,15 @@ describe('Supervisor', () => {
     expect(supervisor.loaded).toMatchObject({ contextLength: 100 })
   })
 
+  test('the facts of a load are there when it is ready', async () => {
+    const known: (number | undefined)[] = []
+    supervisor.onState(({ type }) => {
+      if (type === 'ready') known.push(supervisor.loaded?.contextLength)
+    })
+    await load()
+    expect(known).toEqual([100])
+  })
+
   test('all waiters share one worker', async () => {
     const waiting = [supervisor.ensureReady(never), supervisor.ensureReady(never)]
     await turn()

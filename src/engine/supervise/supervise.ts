@@ -224,9 +224,9 @@ export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> 
 
   #onReady(process: Process, loaded: Loaded): void {
     const { model, log, describe } = this.#options
-    this.#state = { type: 'ready' }
-    this.#readySinceMs = Date.now()
     this.#loaded = loaded
+    this.#readySinceMs = Date.now()
+    this.#state = { type: 'ready' }
     log.info({ model, workerPid: process.pid, ...describe(loaded) }, 'model is ready')
     this.#watch(process)
     this.#waiters.release()
