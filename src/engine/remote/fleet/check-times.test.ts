@@ -82,3 +82,16 @@ test('of four processes that tell each other, one checks each endpoint, and anot
   expect(after).toHaveLength(50)
   expect(Math.min(...after)).toBeGreaterThan(0.08)
 })
+
+test('what another process says puts off no check of an endpoint that is unknown, or has failed one here', () => {
+  const dueIn = (areKnown: boolean, hasFailed: boolean) => {
+    const pool = new Pool<PoolEndpoint>([], { breaker: { random: () => 0.5 }, areKnown })
+    pool.add({ id: 'a', weight: 1 }, 0)
+    pool.checksDue(10_000)
+    pool.hearPassed('a', 19_000)
+    pool.reportCheck('a', !hasFailed, 20_000)
+    pool.hearPassed('a', 20_000)
+    return Array.from({ length: 20 }, (_, second) => second).find((second) => pool.checksDue(20_000 + second * 1000).length > 0)
+  }
+  expect([dueIn(true, false), dueIn(true, true), dueIn(false, false)]).toEqual([14, 1, 10])
+})

@@ -10,6 +10,8 @@ type CheckIntervals = {
 
 /** However many replicas there are, their checks together take little time: 25 a second. */
 const leastMsPerReplica = 40
+/** More than the jitter of checks every ten seconds, and the time that news of other processes take. */
+const othersFirstMs = 4000
 
 /** When each endpoint is to be checked next: finding those that are due costs nothing for the others. */
 export class CheckTimes<Endpoint extends PoolEndpoint> {
@@ -53,18 +55,18 @@ export class CheckTimes<Endpoint extends PoolEndpoint> {
   }
 
   #dueAtMs(member: Member<Endpoint>, nowMs: number): number {
-    const { breaker, addedMs, phase, lastSuccessMs, lastCheckMs } = member
+    const { breaker, addedMs, phase, lastSuccessMs, lastCheckMs, heardMs } = member
     const { checkIntervalMs, downCheckIntervalMs, random } = this.#intervals
     // Down, it is checked more often: a good check spares a client the failed trial.
     if (breaker.state(nowMs) !== 'closed' || lastCheckMs > lastSuccessMs) return lastCheckMs + downCheckIntervalMs
     const intervalMs = Math.max(checkIntervalMs, this.#size * leastMsPerReplica)
     // Those that came together are checked apart.
     if (isNew(member)) return addedMs + intervalMs * phase
-    return Math.max(lastSuccessMs, lastCheckMs) + intervalMs * (0.9 + random() / 5)
+    return Math.max(lastSuccessMs, lastCheckMs, heardMs + othersFirstMs) + intervalMs * (0.9 + random() / 5)
   }
 }
 
-/** It has had neither a check nor a success. */
-function isNew({ addedMs, lastSuccessMs, lastCheckMs }: Member): boolean {
-  return Math.max(lastSuccessMs, lastCheckMs) < addedMs
+/** It has had neither a check nor a success, here or in another process. */
+function isNew({ addedMs, lastSuccessMs, lastCheckMs, heardMs }: Member): boolean {
+  return Math.max(lastSuccessMs, lastCheckMs, heardMs) < addedMs
 }

@@ -32,6 +32,8 @@ export type Member<Endpoint extends PoolEndpoint = PoolEndpoint> = {
   readonly phase: number
   lastSuccessMs: number
   lastCheckMs: number
+  /** When another process last found it healthy. */
+  heardMs: number
   isChecking: boolean
   /** When it is to be checked; a success since may have put that off. */
   checkAtMs: number

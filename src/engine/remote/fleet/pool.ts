@@ -100,8 +100,6 @@ type Granted<Endpoint extends PoolEndpoint> = {
 
 /** An address that is back within this time has kept its cache. */
 const rememberRemovedMs = 60_000
-/** More than the jitter of checks every ten seconds, and the time that news of them take. */
-const othersFirstMs = 4000
 /** When to ask again while no endpoint could do the request. */
 const askAgainMs = 1000
 
@@ -163,6 +161,7 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
       phase: this.#options.breaker.random(),
       lastSuccessMs: Number.NEGATIVE_INFINITY,
       lastCheckMs: Number.NEGATIVE_INFINITY,
+      heardMs: Number.NEGATIVE_INFINITY,
       isChecking: false,
       checkAtMs: Number.NEGATIVE_INFINITY,
       lastTurn: this.#lastNumber - Number.MAX_SAFE_INTEGER,
@@ -274,11 +273,10 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
     })
   }
 
-  /** Another process has checked the endpoint, and will do so again: here, a check is due only if it does not. */
+  /** Another process has checked the endpoint, and will do so again: here, one that is known and healthy is checked only if it does not. */
   hearPassed(id: string, nowMs: number): void {
     this.#change(id, nowMs, (member) => {
-      member.lastCheckMs = nowMs + othersFirstMs
-      member.lastSuccessMs = member.lastCheckMs
+      if (member.isKnown) member.heardMs = nowMs
     })
   }
 

@@ -144,7 +144,7 @@ export class Replicas {
       pool: { checksDue: (nowMs) => this.#pool.checksDue(nowMs), reportCheck: (id, isOk) => this.#reportCheck(id, isOk) },
       ...this.#checking,
     })
-    this.#unlisten ??= this.#options.checkNews?.listen((id) => this.#hearPassed(id))
+    this.#unlisten ??= this.#options.checkNews?.listen((id) => this.#pool.hearPassed(id, this.#options.now()))
     this.#seconds ??= setInterval(() => this.#everySecond(), everySecondMs).unref()
     return this.#members.start(signal)
   }
@@ -340,12 +340,6 @@ export class Replicas {
     this.#pool.reportCheck(id, isOk, this.#options.now())
     this.#silence.onCheck(id, isOk)
     if (isOk) this.#options.checkNews?.passed(id)
-  }
-
-  /** Of a check of another process, a moment ago. What is unknown or unhealthy here, is so for a reason of this process. */
-  #hearPassed(id: string): void {
-    const nowMs = this.#options.now()
-    if (this.#discoveries.get(id) !== undefined && this.#pool.stateOf(id, nowMs) === 'closed') this.#pool.hearPassed(id, nowMs)
   }
 
   #createSilence(): SilenceWatch {
