@@ -1,6 +1,6 @@
 import { withTimeLimit } from '../../../base/time-limit.ts'
 import { Connections } from './connections.ts'
-import { connectionFailed, statusFailed } from './failed-request.ts'
+import { connectionFailed, isBroken, statusFailed } from './failed-request.ts'
 import { type HttpReply, type HttpRequest, httpExchange } from './http-exchange.ts'
 import type { JsonBounds } from './json-reader.ts'
 import { bodyText } from './raw-json.ts'
@@ -168,10 +168,15 @@ export class UpstreamClient {
       ...(bytes !== undefined && { 'content-type': bytes.contentType }),
       ...request.headers,
     }
+    const body = bytes?.content ?? (request.body === undefined ? null : bodyText(request.body))
+    const exchange = () => httpExchange(connections.to(origin), { origin, path, method, headers: sent, body }, signal)
     let reply: HttpReply
     try {
-      const body = bytes?.content ?? (request.body === undefined ? null : bodyText(request.body))
-      reply = await httpExchange(connections.to(origin), { origin, path, method, headers: sent, body }, signal)
+      reply = await exchange().catch((cause) => {
+        // It may have been an idle connection that the server closed just then, which says nothing about the server.
+        if (method === 'GET' && !signal.aborted && isBroken(cause)) return exchange()
+        throw cause
+      })
     } catch (cause) {
       signal.throwIfAborted()
       throw connectionFailed(cause, hostOf(url))

@@ -18,6 +18,13 @@ export function connectionFailed(cause: unknown, host: string): UpstreamError {
 /** Nothing listens there, unlike a server that closed an idle connection just before our request. */
 const refusals = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'UND_ERR_CONNECT_TIMEOUT'])
 
+const breaks = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
+
+/** A connection that was open and broke before anything was received. */
+export function isBroken(cause: unknown): boolean {
+  return breaks.has(codeOf(cause) ?? '')
+}
+
 type FailedReply = {
   readonly status: number
   /** The body, or the error object in it. */
