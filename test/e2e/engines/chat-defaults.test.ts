@@ -31,7 +31,7 @@ test('a model thinks by default where its operator says so, and counts what it i
   expect(await count('thinking')).toBeGreaterThan(await count('plain'))
 })
 
-test('its answer begins with thoughts then, and what it has no use for is in the log alone', async () => {
+test('its answer begins with thoughts then, and a default of the operator is not reported as ignored', async () => {
   const answer = async (model: string) => post('/v1/chat/completions', { model, max_tokens: 4, temperature: 0 })
   expect((await answer('plain')).body.choices[0].message).toMatchObject({ reasoning_content: null })
   const { ignored, body } = await answer('thinking')

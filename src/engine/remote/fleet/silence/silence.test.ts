@@ -169,7 +169,7 @@ test('a replica that lost a request is checked until it is ejected, within 5 sec
   expect(silence.isIdle).toBe(true)
 })
 
-test('one that answers again, or leaves, is in doubt no more', async () => {
+test('one that answers again, or leaves, is no longer in doubt', async () => {
   for (const end of ['answers', 'leaves']) {
     const { learn, watch, pass, state, silence, movedAt, doubtsAt } = watched()
     await learn(1)

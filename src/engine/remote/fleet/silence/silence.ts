@@ -203,7 +203,7 @@ export class Silence {
     else onDoubt(id)
   }
 
-  /** It is in doubt no more. */
+  /** It is no longer in doubt. */
   #settle(watched: Watched): void {
     watched.isInDoubt = false
     this.#forgetUnused(watched)
