@@ -25,7 +25,7 @@ export const refused: Readonly<Record<string, number>> = {
   'POST /v1alpha/inference/rerank': 400,
   'POST /v1/lora/load': 400,
   'POST /v1/lora/unload': 400,
-  // The model is one of the configuration.
+  // No request has added the model.
   'DELETE /api/delete': 403,
 }
 

@@ -45,7 +45,8 @@ export function addOllamaPullRoutes(app: FastifyInstance, deps: ServerDeps): voi
       await lifecycle.unload(id, { endsRequests: false, principal: caller })
       return reply.send()
     }
-    throw new AppError('forbidden', `${id} is a model of the configuration: remove it there`)
+    const origin = 'the configuration, the folder of modelsFolder, or the server that lists it'
+    throw new AppError('forbidden', `no request has added ${id}, so none can delete it: remove it from where it comes: ${origin}`)
   })
   for (const { method, path, why } of refusedRoutes) {
     app.route({
