@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { ServedRoute } from '../access/route-guard.ts'
 import { chapters } from './chapters.ts'
-import { anthropicError, envelopes, openaiError, stackError } from './errors.ts'
+import { envelopeOf } from './errors.ts'
 import type { Operation, Reply } from './operation.ts'
 import { type Json, withFields } from './request-schema.ts'
 import { names } from './shapes.ts'
@@ -31,21 +31,22 @@ export function buildDocument({ routes, version, otherPathsOf }: Source): Json {
     const path = route.path.replaceAll(/:(\w+)/g, '{$1}').replace('*', '{id}')
     for (const method of route.methods) {
       if (method === 'HEAD') continue
-      const { scope, encodeError, encodeErrorOf } = route.configOf(method)
+      const config = route.configOf(method)
+      const id = idOf(method, path)
       const known = described.get(`${method} ${path}`)
-      const errors = encodeErrorOf === undefined ? (envelopes.get(encodeError) ?? openaiError) : anyOfThem
+      const envelope = envelopeOf(config)
       const others = otherPathsOf(path)
       paths[path] ??= {}
       paths[path][method.toLowerCase()] = {
-        operationId: idOf(method, path),
-        ...describe(known, { path, id: idOf(method, path), schemas }),
+        operationId: id,
+        ...describe(known, path, schemas),
         ...(others.length > 0 && { 'x-also-at': others }),
-        security: scope === 'public' ? [] : [{ bearer: [scope] }, { key: [scope] }],
+        security: config.scope === 'public' ? [] : [{ bearer: [config.scope] }, { key: [config.scope] }],
         responses: {
-          ...replies(known, idOf(method, path), schemas),
+          ...replies(known, id, schemas),
           default: {
             description: 'What went wrong',
-            content: { 'application/json': { schema: schemas.refTo(errors, 'Error') } },
+            content: { 'application/json': envelope === undefined ? {} : { schema: schemas.refTo(envelope, 'Error') } },
           },
         },
       }
@@ -83,17 +84,12 @@ function operations(): ReadonlyMap<string, Described> {
   )
 }
 
-/** The routes whose errors have the form of the client. */
-const anyOfThem = z.union([openaiError, anthropicError, stackError])
-
 function idOf(method: string, path: string): string {
   const words = path.split(/[^A-Za-z\d]+/).filter((word) => word !== '')
   return method.toLowerCase() + words.map((word) => (word[0] ?? '').toUpperCase() + word.slice(1)).join('')
 }
 
-type Place = { readonly path: string; readonly id: string; readonly schemas: Schemas }
-
-function describe(known: Described | undefined, { path, schemas }: Place): Json {
+function describe(known: Described | undefined, path: string, schemas: Schemas): Json {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',

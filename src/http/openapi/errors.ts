@@ -1,8 +1,10 @@
+import type { FastifyContextConfig } from 'fastify'
 import type { z } from 'zod'
 import { encodeAnthropicError } from '../../dialect/anthropic/errors.ts'
 import { encodeKoboldError } from '../../dialect/kobold/errors.ts'
 import { encodeStackError } from '../../dialect/llama-stack/errors.ts'
 import { encodeEmbedError, encodeOllamaError } from '../../dialect/ollama/errors.ts'
+import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
 import { encodeUnslothError } from '../../dialect/unsloth/replies.ts'
 import { anything, either, is, list, named, object, text } from './shapes.ts'
 
@@ -11,15 +13,17 @@ const stack = either([text, object({ errors: list(object({ loc: list(anything), 
 
 const ollamaError = named('OllamaError', object({ error: text }))
 
-export const openaiError = named('OpenaiError', object({ error: openai }))
-export const anthropicError = named(
+const openaiError = named('OpenaiError', object({ error: openai }))
+const anthropicError = named(
   'AnthropicError',
   object({ type: is('error'), error: object({ type: text, message: text }), request_id: text.nullable() }),
 )
-export const stackError = named('StackError', object({ error: object({ detail: stack }) }))
+const stackError = named('StackError', object({ error: object({ detail: stack }) }))
 
-/** The envelope of each encoder; routes without one have OpenAI's. */
-export const envelopes = new Map<unknown, z.ZodType>([
+const envelopes = new Map<unknown, z.ZodType>([
+  // Routes that name no encoder.
+  [undefined, openaiError],
+  [encodeOpenaiError, openaiError],
   [encodeAnthropicError, anthropicError],
   [encodeKoboldError, named('KoboldError', object({ detail: object({ msg: text, type: text }) }))],
   [encodeStackError, stackError],
@@ -27,3 +31,11 @@ export const envelopes = new Map<unknown, z.ZodType>([
   [encodeEmbedError, ollamaError],
   [encodeUnslothError, named('UnslothError', object({ detail: text, error: openai }))],
 ])
+
+/** The routes whose errors have the form of the client. */
+const anyOfThem = either([openaiError, anthropicError, stackError])
+
+/** The form of the errors of a route; undefined: that of a protocol that was added to the server. */
+export function envelopeOf({ encodeError, encodeErrorOf }: FastifyContextConfig): z.ZodType | undefined {
+  return encodeErrorOf === undefined ? envelopes.get(encodeError) : anyOfThem
+}

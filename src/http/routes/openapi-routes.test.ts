@@ -2,6 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, test } from 'vitest'
 import { createJudge, type OpenapiDocument, operationsOf } from '../../../test/support/http/openapi-judge.ts'
 import { openTestServer } from '../../../test/support/http/test-server.ts'
+import type { Dialect } from '../../contract/dialect.ts'
 import { unslothGenerate } from '../../dialect/unsloth/dialect.ts'
 import { createFakeEngine } from '../../engine/fake/engine.ts'
 import { chapters } from '../openapi/chapters.ts'
@@ -44,9 +45,13 @@ describe('GET /openapi.json', () => {
   })
 
   test('has the routes of this server only, and those that a program around it adds', async () => {
-    const { paths } = await readDocument(openTestServer({ dialects: [{ path: '/own/chat', dialect: unslothGenerate }] }).app)
+    const dialect: Dialect = { ...unslothGenerate, encodeError: () => ({ status: 400, body: {} }) }
+    const { paths } = await readDocument(openTestServer({ dialects: [{ path: '/own/chat', dialect }] }).app)
     expect(paths['/v1/files']).toBeUndefined()
     expect(paths['/own/chat']?.post?.summary).toBe('A protocol that was added to this server')
+    expect(paths['/own/chat']?.post?.responses).toEqual({
+      default: { description: 'What went wrong', content: { 'application/json': {} } },
+    })
   })
 
   test('is answered without a key, also where keys are needed, and names no model', async () => {
