@@ -15,7 +15,7 @@ import { responseSchema } from '../../dialect/openai-responses/schema.ts'
 import { rerankFields, scoreFields } from '../../dialect/scoring/fields.ts'
 import { rerankSchema, scoreSchema } from '../../dialect/scoring/scoring.ts'
 import { cancelShape } from '../../dialect/wire/cancel-keys.ts'
-import { type Body, type Chapter, sse } from './operation.ts'
+import { type Body, type Chapter, type Operations, sse } from './operation.ts'
 import * as anthropic from './replies-anthropic.ts'
 import * as stack from './replies-llama-stack.ts'
 import * as reply from './replies-openai.ts'
@@ -42,7 +42,6 @@ const narrow = (name: string, fields: Body['fields'] = []): Body => {
   const shape = Object.fromEntries(Object.entries(responseSchema.shape).filter(([field]) => known.has(field)))
   return { name, schema: z.looseObject(shape), fields, filledIn }
 }
-const metadataBody: Body = { name: 'MetadataRequest', schema: metadataSchema }
 const itemsBody: Body = { name: 'ItemsRequest', schema: itemsSchema }
 const item = { type: 'message', role: 'user', content: 'Good morning.' }
 
@@ -56,6 +55,20 @@ const transcript = named('Transcript', z.looseObject({}))
 const purpose = z.enum(['user_data', 'vision'])
 const digits = z.string().regex(/^[1-9]\d{0,3}$/)
 
+type Kept = { readonly name: string; readonly reply: z.ZodType; readonly deleted: z.ZodType }
+
+/** What is stored with metadata, by its id. */
+const kept = (path: string, { name, reply, deleted }: Kept): Operations => ({
+  [`GET ${path}/{id}`]: { title: `A ${name}`, reply },
+  [`POST ${path}/{id}`]: {
+    title: `Replace the metadata of a ${name}`,
+    body: { name: 'MetadataRequest', schema: metadataSchema },
+    reply,
+    example: { metadata: { topic: 'greetings' } },
+  },
+  [`DELETE ${path}/{id}`]: { title: `Delete a ${name}`, reply: deleted },
+})
+
 export const openai: Chapter = {
   tag: 'OpenAI',
   about: 'Chat completions, completions, embeddings, Responses, conversations, files, sound and pictures',
@@ -68,14 +81,7 @@ export const openai: Chapter = {
       example: { messages },
     },
     'GET /v1/chat/completions': { title: 'List stored completions', query: listSchema, reply: reply.storedChats },
-    'GET /v1/chat/completions/{id}': { title: 'A stored completion', reply: reply.storedChat },
-    'POST /v1/chat/completions/{id}': {
-      title: 'Replace the metadata of a stored completion',
-      body: metadataBody,
-      reply: reply.storedChat,
-      example: { metadata: { topic: 'greetings' } },
-    },
-    'DELETE /v1/chat/completions/{id}': { title: 'Delete a stored completion', reply: reply.deletedChat },
+    ...kept('/v1/chat/completions', { name: 'stored completion', reply: reply.storedChat, deleted: reply.deletedChat }),
     'GET /v1/chat/completions/{id}/messages': {
       title: 'The messages of a stored completion',
       query: pageSchema,
@@ -138,14 +144,7 @@ export const openai: Chapter = {
       reply: reply.conversation,
       example: { items: [item] },
     },
-    'GET /v1/conversations/{id}': { title: 'A conversation', reply: reply.conversation },
-    'POST /v1/conversations/{id}': {
-      title: 'Replace the metadata of a conversation',
-      body: metadataBody,
-      reply: reply.conversation,
-      example: { metadata: { topic: 'greetings' } },
-    },
-    'DELETE /v1/conversations/{id}': { title: 'Delete a conversation', reply: reply.deletedConversation },
+    ...kept('/v1/conversations', { name: 'conversation', reply: reply.conversation, deleted: reply.deletedConversation }),
     'POST /v1/conversations/{id}/items': {
       title: 'Add items to a conversation',
       body: itemsBody,
