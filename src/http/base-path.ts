@@ -12,13 +12,10 @@ export function pathBelow(basePath: string, path: string): string | undefined {
  * come without.
  */
 export function withoutBasePath(basePath: string, url: string): string {
-  if (basePath === '') return url
   // Requests to proxies have the whole address.
-  const [origin = ''] = /^https?:\/\/[^/?]*/.exec(url) ?? []
-  if (!url.startsWith(basePath, origin.length)) return url
-  const rest = url.slice(origin.length + basePath.length)
-  if (rest === '' || rest.startsWith('?')) return `${origin}/${rest}`
-  return rest.startsWith('/') ? origin + rest : url
+  const [, origin = '', path = '', query = ''] = /^(https?:\/\/[^/?]*)?([^?]*)(.*)$/s.exec(url) ?? []
+  const below = pathBelow(basePath, path)
+  return below === undefined ? url : origin + below + query
 }
 
 /** The reply to a request for a path elsewhere, which no route of ours answers. */
