@@ -75,7 +75,6 @@ export function createMessageEncoder(style: ReplyStyle & { readonly requestId?: 
       case 'start':
         start = event
         return ''
-      case 'prompt-progress':
       case 'prompt-read':
         return open(event.inputTokens, event.cachedInputTokens)
       case 'text-delta':
@@ -106,7 +105,8 @@ export function createMessageEncoder(style: ReplyStyle & { readonly requestId?: 
       case 'finish':
         finish = event
         return open() + closeBlock()
-      // Only completions ask for them.
+      // Only OpenAI's protocols ask for them.
+      case 'prompt-progress':
       case 'prompt-tokens':
         return ''
       case 'usage': {

@@ -51,9 +51,12 @@ describe('a whole reply', () => {
     expect(() => stream(events)).toThrow(expect.objectContaining({ code: 'invalid-output' }))
   })
 
-  test('that ends in a call leaves it out, and says that the limit was reached', () => {
-    const cut = encode([text('I look.'), call('t1', 'f', '{"a":')], { reason: 'length' })
-    expect(cut).toMatchObject({ content: [{ type: 'text', text: 'I look.' }], stop_reason: 'max_tokens' })
+  test.each<[Choice['finish'], string]>([
+    [{ reason: 'length' }, 'max_tokens'],
+    [{ reason: 'stop', stopSequence: 'END' }, 'stop_sequence'],
+  ])('that ends in a call leaves it out, and says why: %j', (finish, stop_reason) => {
+    const cut = encode([text('I look.'), call('t1', 'f', '{"a":')], finish)
+    expect(cut).toMatchObject({ content: [{ type: 'text', text: 'I look.' }], stop_reason })
     expect(cut.content).toHaveLength(1)
   })
 

@@ -1,5 +1,6 @@
 import type { StreamEncoder } from '../../contract/dialect.ts'
 import type { FinishReason, GeneratedToken, GenerationEvent } from '../../contract/event.ts'
+import { isTruncated } from '../../contract/is-truncated.ts'
 import { isReadable, unreadableCall } from '../wire/call-input.ts'
 import { toExactFrameJson } from '../wire/json/frame-json.ts'
 import { type Clock, encodeCall, encodeDoneReason, encodePiece, encodeTotals, type Piece, styleOf } from './encode.ts'
@@ -61,7 +62,7 @@ export function createLineEncoder(asked: ReplyStyle, clock: Clock): StreamEncode
       case 'finish': {
         const ended = endCall()
         reason = event.reason
-        if (broken !== undefined && encodeDoneReason(reason, style) !== 'length') throw unreadableCall(broken)
+        if (broken !== undefined && !isTruncated(event)) throw unreadableCall(broken)
         return ended
       }
       case 'usage':

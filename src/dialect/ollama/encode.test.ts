@@ -107,15 +107,18 @@ describe('a chat', () => {
     await expect(whole(broken)).rejects.toMatchObject({ code: 'invalid-output' })
   })
 
-  test('that ends in a call leaves it out, and says length', async () => {
-    const cut = [start, text('I look.'), ...call('c', '{"a":'), { ...finish, reason: 'length' as const }, ended()]
+  test.each([
+    [{ reason: 'length' }, 'length'],
+    [{ reason: 'stop', stopSequence: 'END' }, 'stop'],
+  ] as const)('that ends in a call leaves it out, and says why: %j', async (end, done_reason) => {
+    const cut = [start, text('I look.'), ...call('c', '{"a":'), { type: 'finish', choice: 0, ...end } as const, ended()]
     expect(lines(cut)).toMatchObject([
       { message: { content: 'I look.' } },
       // Its tokens.
       { ...message({}), logprobs: [{ token: '<' }, { token: '>' }] },
-      { ...message({}), done_reason: 'length' },
+      { ...message({}), done_reason },
     ])
-    expect(await whole(cut)).toMatchObject({ ...message({ content: 'I look.' }), done_reason: 'length' })
+    expect(await whole(cut)).toMatchObject({ ...message({ content: 'I look.' }), done_reason })
   })
 
   test('with a broken call before something else is an error', () => {

@@ -1,5 +1,5 @@
 import { AppError } from '../../contract/errors.ts'
-import type { FinishReason } from '../../contract/event.ts'
+import { isTruncated } from '../../contract/is-truncated.ts'
 import type { OutputPart } from '../../contract/request.ts'
 import type { Choice } from '../../contract/result.ts'
 import { losesDigits, RawJson } from './json/exact-json.ts'
@@ -24,12 +24,10 @@ export function isReadable(input: string): boolean {
   return parseObject(input) !== undefined
 }
 
-const earlyEnds: ReadonlySet<FinishReason> = new Set(['length', 'context-full', 'content-filter', 'cancelled', 'paused'])
-
 /** What was made, without a last call that the end of the output has cut: its arguments are not an object, and the reply says why. */
 export function withoutCutCall({ parts, finish }: Pick<Choice, 'parts' | 'finish'>): readonly OutputPart[] {
   const last = parts.at(-1)
-  const isCut = earlyEnds.has(finish.reason) && last?.type === 'tool-call' && !isReadable(last.input)
+  const isCut = isTruncated(finish) && last?.type === 'tool-call' && !isReadable(last.input)
   return isCut ? parts.slice(0, -1) : parts
 }
 
