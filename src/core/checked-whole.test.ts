@@ -7,6 +7,7 @@ import type { Engine } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import type { EngineEvent, GenerationEvent } from '../contract/event.ts'
 import { type GenerationRequest, plainChat, plainRequest } from '../contract/request.ts'
+import { foldEvents } from '../contract/result.ts'
 import type { Validator } from '../contract/validator.ts'
 import { generate } from './generate.ts'
 
@@ -25,6 +26,13 @@ const says = (...texts: readonly string[]): EngineEvent[] => [
   ...texts.map((text, choice) => ({ type: 'raw-text', choice, text }) as const),
   ...texts.map((_, choice) => ({ type: 'finish', choice, reason: 'stop' }) as const),
 ]
+const request: GenerationRequest = {
+  ...plainRequest,
+  id: 'r',
+  model: 'm',
+  prompt: { type: 'chat', ...plainChat, messages: [] },
+  output: { type: 'json-schema', schema: { const: 'good' }, strict: false },
+}
 
 /** Plays one reply after the other. */
 async function play(
@@ -40,16 +48,9 @@ async function play(
       return (engines[asked.length - 1] as Engine).prepare(request, signal)
     },
   }
-  const request: GenerationRequest = {
-    ...plainRequest,
-    id: 'r',
-    model: 'm',
-    prompt: { type: 'chat', ...plainChat, messages: [] },
-    output: { type: 'json-schema', schema: { const: 'good' }, strict: false },
-    choices: replies[0]?.filter((step) => 'type' in step && step.type === 'finish').length || 1,
-    sampling: { seed: 7 },
-  }
-  const { run } = generate({ now: () => 0, validator }, [request], contextOf(engine, context))
+  const choices = replies[0]?.filter((step) => 'type' in step && step.type === 'finish').length || 1
+  const wanted = { ...request, choices, sampling: { seed: 7 } }
+  const { run } = generate({ now: () => 0, validator }, [wanted], contextOf(engine, context))
   const events: GenerationEvent[] = []
   const error = await (async () => {
     for await (const event of iterate(run)) events.push(event)
@@ -93,33 +94,24 @@ test('a failure of the engine is not repeated, and comes before all events', asy
   expect([asked.length, events, error]).toMatchObject([1, [{ type: 'start' }], { code: 'upstream-failed' }])
 })
 
-test('what there is of a reply that ends early is kept', async () => {
+test('what there is of a reply that ends early is kept, and a choice that breaks its schema is not complete', async () => {
   const ended = new AbortController()
   const engine = playingEngine([], { structured: 'partial' })
   const prepare: Engine['prepare'] = async (request, signal) => ({
     ...(await engine.prepare(request, signal)),
     run: async (_, emit) => {
       await emit({ type: 'raw-text', choice: 0, text: '"go' })
+      await emit({ type: 'raw-text', choice: 1, text: '"bad"' })
+      await emit({ type: 'finish', choice: 1, reason: 'stop' })
       ended.abort(new AppError('cancelled', 'its time is over', { keepsOutput: 'length' }))
       throw ended.signal.reason
     },
   })
-  const request: GenerationRequest = {
-    ...plainRequest,
-    id: 'r',
-    model: 'm',
-    prompt: { type: 'chat', ...plainChat, messages: [] },
-    output: { type: 'json-schema', schema: { const: 'good' }, strict: false },
-  }
   const context = contextOf({ ...engine, prepare }, { isWhole: true, signal: ended.signal })
-  const events: GenerationEvent[] = []
-  for await (const event of iterate(generate({ now: () => 0, validator }, [request], context).run)) events.push(event)
-  expect(events.map((event) => (event.type === 'text-delta' ? event.delta : event.type))).toEqual([
-    'start',
-    'text-start',
-    '"go',
-    'text-end',
-    'finish',
-    'usage',
+  const { run } = generate({ now: () => 0, validator }, [{ ...request, choices: 2 }], context)
+  const { choices } = await foldEvents({ run })
+  expect(choices).toMatchObject([
+    { parts: [{ text: '"go' }], finish: { reason: 'length' } },
+    { parts: [{ text: '"bad"' }], finish: { reason: 'length' } },
   ])
 })

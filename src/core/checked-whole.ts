@@ -19,23 +19,25 @@ type Checked = {
 export async function runCheckedWhole(request: GenerationRequest, given: Checked): Promise<void> {
   const { check, createCheck, attempt, signal, emit } = given
   const held: GenerationEvent[] = []
-  let isInvalid = false
+  const invalid = new Set<number>()
   const noting: OutputCheck = {
     ...check,
     // Not at once: what the output has cost is known at its end.
     validate: (choice, truncated) =>
       check.validate(choice, truncated).catch((error: unknown) => {
         if (AppError.from(error).code !== 'invalid-output') throw error
-        isInvalid = true
+        invalid.add(choice)
       }),
   }
   try {
     await attempt(request, (event) => void held.push(event), noting)
   } catch (error) {
-    if (finishOfCancelled(signal) !== undefined) await inTurn(held, emit)
+    // What there is of a choice that breaks it is kept as well, but is not complete.
+    const kept = held.filter((event) => event.type !== 'finish' || !invalid.has(event.choice))
+    if (finishOfCancelled(signal) !== undefined) await inTurn(kept, emit)
     throw error
   }
-  if (!isInvalid) return inTurn(held, emit)
+  if (invalid.size === 0) return inTurn(held, emit)
   const first = held.find((event): event is UsageEvent => event.type === 'usage')
   const second = await createCheck()
   await attempt(again(request, request.choices), (event) => emit(event.type === 'usage' ? sum(first, event) : event), second)
