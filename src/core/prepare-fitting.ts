@@ -21,13 +21,16 @@ type Fitting = {
   readonly shortened: StartEvent['shortened']
 }
 
+type Preparing = {
+  readonly model: Pick<ServedModel, 'chat' | 'engine'>
+  readonly signal: AbortSignal
+  readonly shortening: Shortening
+}
+
 /** Prepares a request; an output limit beyond the context gives way to what there is room for. A prompt that is too long is an error. */
-export async function prepareFitting(
-  { engine, chat }: Pick<ServedModel, 'chat' | 'engine'>,
-  request: GenerationRequest,
-  { signal, shortensOutput = true, leastRoom = 0 }: Shortening & { readonly signal: AbortSignal },
-): Promise<Fitting> {
-  const prepare = (wanted: GenerationRequest) => engine.prepare(withChatDefaults(wanted, chat), signal)
+export async function prepareFitting(request: GenerationRequest, { model, signal, shortening }: Preparing): Promise<Fitting> {
+  const { shortensOutput = true, leastRoom = 0 } = shortening
+  const prepare = (wanted: GenerationRequest) => model.engine.prepare(withChatDefaults(wanted, model.chat), signal)
   try {
     return { request, prepared: await prepare(request), shortened: undefined }
   } catch (error) {

@@ -42,17 +42,20 @@ type Step = {
 
 /** Runs one request, which holds a slot only while the engine generates. */
 export async function runStep(
-  { now, validator, presets, prefixes, ...shortening }: StepDeps,
+  deps: StepDeps,
   asked: GenerationRequest,
   { context, ticket, loading, emit, later }: Step,
 ): Promise<void> {
+  const { now, validator, presets, prefixes } = deps
   const { model, signal, receivedAtMs: startedMs } = context
+  const preparing = { model, signal, shortening: deps }
   signal.throwIfAborted()
   refuseOtherTools(asked)
   const ready = loading.ready()
   if (ready !== undefined) await ready
   const loadMs = loading.totalMs
-  const { request, prepared, shortened } = await prepareFitting(model, asked, { signal, ...shortening })
+  const fitting = await prepareFitting(asked, preparing)
+  const { request, prepared, shortened } = fitting
   refuseUnhonoured(request, prepared)
   const isTextChecked = request.toolChoice.type !== 'required' && needsOutputCheck(request.output, prepared)
   const createCheck = async () => (isTextChecked ? await createOutputCheck(validator, request.output, signal) : undefined)
@@ -79,18 +82,9 @@ export async function runStep(
     )
     if (starting !== undefined) await starting
     const attempt = async (wanted: GenerationRequest, inner: Emit<GenerationEvent>, check?: OutputCheck) => {
-      const current =
-        wanted === request ? { request, prepared, shortened } : await prepareFitting(model, wanted, { signal, ...shortening })
+      const current = wanted === request ? fitting : await prepareFitting(wanted, preparing)
       const timings = { queueMs, loadMs }
-      const onEvent = createOutputPipeline({
-        now,
-        ...current,
-        check,
-        callCheck,
-        startedMs,
-        timings,
-        emit: inner,
-      })
+      const onEvent = createOutputPipeline({ now, ...current, check, callCheck, startedMs, timings, emit: inner })
       const run = new RunObserver(wanted.choices, current.prepared.inputTokens)
       const clock = new RunClock(context, now)
       try {
