@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { freePort } from '../../src/engine/llama-server/free-port.ts'
 import { until } from '../support/http/app.ts'
 import { chromium, openPage, type Page } from '../support/process/browser.ts'
 import type { Connection } from './connections.ts'
@@ -39,6 +39,7 @@ export async function openTavern(folder: string) {
   if (existsSync(join(folder, 'data'))) await cp(join(folder, 'data'), data, { recursive: true })
   const config = join(home, 'config.yaml')
   await writeFile(config, 'whitelistDockerHosts: false\nbackups:\n  chat:\n    enabled: false\n')
+  // It does not say which port it got.
   const port = await freePort()
   const url = `http://127.0.0.1:${port}/`
   const server = spawn(process.execPath, serverArgs({ folder, data, config, port }), { stdio: 'ignore' })
@@ -110,16 +111,6 @@ function serverArgs(paths: { folder: string; data: string; config: string; port:
   }
   const flags = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value])
   return [join(paths.folder, 'node_modules', 'sillytavern', 'server.js'), ...flags, '--requestProxyBypass', '127.0.0.1']
-}
-
-/** SillyTavern does not say which port it got. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  if (typeof address !== 'object' || address === null) throw new Error('no port is free')
-  return address.port
 }
 
 async function end(child: ChildProcess): Promise<void> {

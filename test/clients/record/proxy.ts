@@ -1,5 +1,5 @@
-import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import { listenOnLoopback } from '../../support/upstream/loopback.ts'
 
 /** A request that went through, and how it was answered: status 0 while it was not. */
 export type Seen = {
@@ -57,11 +57,9 @@ export async function openRecordingProxy(target: string): Promise<RecordingProxy
     onward.end(body)
   }
 
-  const server = createServer((request, response) => {
+  const { origin: url, close } = await listenOnLoopback((request, response) => {
     pass(request, response).catch(() => response.destroy())
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
     url,
     marks: url + markPath,
@@ -73,10 +71,7 @@ export async function openRecordingProxy(target: string): Promise<RecordingProxy
       seen = []
       return taken
     },
-    close: async () => {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
+    close,
   }
 }
 

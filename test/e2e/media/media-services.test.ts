@@ -1,32 +1,17 @@
 import OpenAI, { type APIError, toFile } from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { wavOf } from '../../../src/media/convert/ffmpeg.ts'
 import { type RunningApp, startApp, until } from '../../support/http/app.ts'
 import { loadFactor } from '../../support/process/stall-bound.ts'
 import { type Answer, type ScriptedUpstream, startUpstream } from '../../support/upstream/upstream.ts'
 
 /** All bytes there are, and what ends a part of a form. */
 const sound = Buffer.concat([Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)), Buffer.from('\r\n--\r\n"x"\r\n')])
+const silence = wavOf(Buffer.alloc(0), 24_000)
 const keys = [
   { name: 'user', key: 'sk-user-0123456789abcdef' },
   { name: 'reader', key: 'sk-reader-0123456789abcdef', scopes: ['metrics' as const] },
 ]
-
-/** A WAV of 24 kHz without a sound. */
-function silence(): Buffer {
-  const wav = Buffer.alloc(44)
-  wav.write('RIFF', 0)
-  wav.writeUInt32LE(36, 4)
-  wav.write('WAVEfmt ', 8)
-  wav.writeUInt32LE(16, 16)
-  wav.writeUInt16LE(1, 20)
-  wav.writeUInt16LE(1, 22)
-  wav.writeUInt32LE(24_000, 24)
-  wav.writeUInt32LE(48_000, 28)
-  wav.writeUInt16LE(2, 32)
-  wav.writeUInt16LE(16, 34)
-  wav.write('data', 36)
-  return wav
-}
 
 function saying(body: string | Buffer, contentType: string, status = 200): Answer {
   return (_, response) => void response.writeHead(status, { 'content-type': contentType }).end(body)
@@ -262,7 +247,7 @@ describe('sound and pictures, passed on', () => {
   })
 
   test.each(['/v1', '/api/inference'])("Unsloth's %s/audio/generate speaks the last user message", async (mount) => {
-    upstream.answer = saying(silence(), 'audio/wav')
+    upstream.answer = saying(silence, 'audio/wav')
     const messages = [
       { role: 'user', content: 'first' },
       { role: 'user', content: 'Hello' },
@@ -274,7 +259,7 @@ describe('sound and pictures, passed on', () => {
     expect(await reply.json()).toMatchObject({
       object: 'chat.completion.audio',
       model: 'studio',
-      audio: { data: silence().toString('base64'), format: 'wav', sample_rate: 24_000 },
+      audio: { data: silence.toString('base64'), format: 'wav', sample_rate: 24_000 },
       choices: [{ message: { role: 'assistant' }, finish_reason: 'stop' }],
     })
     expect(lastSeen().body).toEqual({ model: 'up', input: 'Hello', voice: 'alloy', response_format: 'wav' })

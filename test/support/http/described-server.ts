@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url'
+import { wavOf } from '../../../src/media/convert/ffmpeg.ts'
 import { encodeGguf } from '../llama/gguf-writer.ts'
 import { listenOnLoopback } from '../upstream/loopback.ts'
 import { type RunningApp, startApp } from './app.ts'
@@ -36,6 +37,7 @@ export function statusOf({ name, operation }: Call): number {
 
 const chatTemplate = fileURLToPath(new URL('../../../src/dialect/openai-chat/__fixtures__/hermes.jinja', import.meta.url))
 const model = 'org/fake'
+const silence = wavOf(Buffer.alloc(0), 24_000)
 /** A file without a tensor, for downloads. */
 const gguf = encodeGguf(new Map([['general.architecture', { type: 'string', value: 'llama' }]]), [])
 
@@ -44,7 +46,7 @@ export async function openDescribed({ hasOther = true } = {}) {
   const other = await listenOnLoopback(({ url = '' }, response) => {
     if (url.startsWith('/api/models/')) response.end(JSON.stringify([{ type: 'file', path: 'x-Q4_K_M.gguf', size: gguf.length }]))
     else if (url.endsWith('.gguf')) response.setHeader('content-length', gguf.length).end(gguf)
-    else if (url.includes('/audio/speech')) response.setHeader('content-type', 'audio/wav').end(silence())
+    else if (url.includes('/audio/speech')) response.setHeader('content-type', 'audio/wav').end(silence)
     else response.setHeader('content-type', 'application/json').end(JSON.stringify({ text: 'Good morning.', data: [] }))
   })
   const hub = process.env.HF_ENDPOINT
@@ -160,21 +162,4 @@ async function send(url: string, { method, path, params, json, form }: Call): Pr
     ...(form !== undefined && { body: form() }),
   })
   return { status: response.status, type: response.headers.get('content-type') ?? '', text: await response.text() }
-}
-
-/** A WAV of 24 kHz without a sound. */
-function silence(): Buffer {
-  const wav = Buffer.alloc(44)
-  wav.write('RIFF', 0)
-  wav.writeUInt32LE(36, 4)
-  wav.write('WAVEfmt ', 8)
-  wav.writeUInt32LE(16, 16)
-  wav.writeUInt16LE(1, 20)
-  wav.writeUInt16LE(1, 22)
-  wav.writeUInt32LE(24_000, 24)
-  wav.writeUInt32LE(48_000, 28)
-  wav.writeUInt16LE(2, 32)
-  wav.writeUInt16LE(16, 34)
-  wav.write('data', 36)
-  return wav
 }
