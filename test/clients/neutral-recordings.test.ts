@@ -26,11 +26,8 @@ test.each([
     { content: long.slice(0, 60) },
     { content: expect.stringMatching(/^This neutral text .{42}$/) },
   ],
-  [
-    'descriptions are texts sooner',
-    { description: 'Reads one of the user’s files' },
-    { description: expect.stringMatching(/^This neutral/) },
-  ],
+  ['a description of a client’s own, however short', { description: 'Reads a file' }, { description: 'This neutral' }],
+  ['a description of ours stays', { description: 'The weather of a city.' }, { description: 'The weather of a city.' }],
   [
     'texts in arguments of calls',
     { arguments: JSON.stringify({ a: long, b: 1 }) },
@@ -47,6 +44,7 @@ test.each([
       { tool_call_id: `call_${'1'.padStart(24, '0')}` },
     ],
   ],
+  ['an id of a call’s id', { id: 'fc_call_a1b2c3d4e5f6' }, { id: `fc_call_${'1'.padStart(24, '0')}` }],
   ['an id with a UUID', { id: 'msg_0b2f4f0e-9c3e-4d2a-8f00-1a2b3c4d5e6f' }, { id: `msg_${'1'.padStart(24, '0')}` }],
   ['a time', { started: '1795737398746' }, { started: '1700000000000' }],
   ['names of the machine', { cwd: '/home/someone/work on host7' }, { cwd: '/home/user/work on machine' }],

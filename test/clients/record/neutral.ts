@@ -14,9 +14,10 @@ const dropped = new Set(
   ]),
 )
 
-/** Longer texts are replaced; those that describe, sooner, because a client's author wrote them. */
-const maxTextChars = 40
-const maxDescriptionChars = 24
+/** Longer texts are replaced. */
+const maxTextChars = 30
+/** Of descriptions only those of our own tools and schemas stay: a client's author wrote the others. */
+const ownDescriptions = new Set(['The weather of a city.', 'A place.', 'Says it'])
 /** A longer text is as long as this, and says how long it was. */
 const maxNeutralChars = 200
 
@@ -50,9 +51,8 @@ function neutralValue(value: unknown, place: Place): unknown {
 function neutralText(text: string, { key, plain }: Place): string {
   if (kept.has(key)) return plain(text)
   if (key === 'arguments') return neutralArguments(text, plain)
-  const isText = /\s/.test(text)
-  const limit = key === 'description' ? maxDescriptionChars : maxTextChars
-  return isText && text.length > limit ? filler(text) : plain(text)
+  const isForeign = key === 'description' ? !ownDescriptions.has(text) : text.length > maxTextChars
+  return isForeign && /\s/.test(text) ? filler(text) : plain(text)
 }
 
 /** Arguments of calls are JSON in a string. */
@@ -73,7 +73,7 @@ function filler(text: string): string {
 }
 
 const uuid = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi
-const prefixes = 'call|toolu|fc|msg|resp|rs|chatcmpl|cmpl|ctc|ses|prt|req'
+const prefixes = 'call|toolu|fc|fc_call|fco|msg|resp|rs|chatcmpl|cmpl|ctc|ses|prt|req'
 const prefixed = new RegExp(
   `\\b(${prefixes})([_-])(?=[A-Za-z0-9]*\\d)[A-Za-z0-9]{8,}(?:(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?\\b`,
   'g',

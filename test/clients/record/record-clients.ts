@@ -168,12 +168,14 @@ function distinct(recordings: readonly Recording[]): Recording[] {
 function write(name: string, recordings: readonly Recording[]): void {
   const folder = join(fileURLToPath(ownFolder), name)
   rmSync(folder, { recursive: true, force: true })
-  mkdirSync(folder, { recursive: true })
   const taken = new Map<string, number>()
   for (const recording of recordings) {
-    const slug = recording.how.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')
-    const number = (taken.get(slug) ?? 0) + 1
-    taken.set(slug, number)
-    writeFileSync(join(folder, `${slug}-${number}.json`), `${JSON.stringify(recording, null, 2)}\n`)
+    // Calls over one of a client's connections have a folder of their own.
+    const slugs = recording.how.split(': ').map((part) => part.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-'))
+    const path = join(folder, ...slugs)
+    const number = (taken.get(path) ?? 0) + 1
+    taken.set(path, number)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(`${path}-${number}.json`, `${JSON.stringify(recording, null, 2)}\n`)
   }
 }
