@@ -66,7 +66,7 @@ test.each([
   })
 })
 
-test('a client is not told of what it did not send, and the log names what the template has no use for', async () => {
+test('what the template has no use for is named in the log, and not to clients, which did not send it', async () => {
   expect((await post('/v1/chat/completions', { model: 'plain' })).headers.get('x-dragoman-ignored')).toBeNull()
   const warned = app.logLines().filter(({ msg = '' }) => msg.includes('`chat`'))
   const unused = ['variables.tone', 'forcedVariables.region', 'thinking']

@@ -1,6 +1,6 @@
 """Python clients against the server at argv[1]: a line of JSON for each call, with what it said or how it failed.
 
-The modules of the clients follow in the arguments. Where CALL_MARKS is the address of a recorder, it is told which call begins.
+The modules of the clients follow in the arguments. Where CALL_MARKS is the address of a recorder, each call is announced there before it begins.
 """
 
 import importlib

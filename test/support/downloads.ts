@@ -62,7 +62,7 @@ async function breakOff(response: ServerResponse, sentBytes: number): Promise<vo
   response.destroy()
 }
 
-/** A connection that is lost after so many bytes once, and works the next time. */
+/** A connection that is lost once, after this many bytes, and works the next time. */
 export function cutOnce(bytes: number): () => number {
   let cuts = 0
   return () => {

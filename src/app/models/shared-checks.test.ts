@@ -8,7 +8,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-test('what passes within a second is told at once, each server once', () => {
+test('what has passed within a second is sent together, each server once', () => {
   const tell = vi.fn()
   const checks = new SharedChecks(tell)
   const [one, other] = [checks.of('one'), checks.of('other')]

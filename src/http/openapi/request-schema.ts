@@ -7,7 +7,7 @@ type Properties = Record<string, Json>
 
 /**
  * The schema of a body with what its field table says: a note for each field, and the fields that the validating schema leaves to the
- * table, because they have no effect or are refused whatever their type.
+ * table, because they have no effect or are refused with a value of any type.
  */
 export function withFields(schema: Json, { fields = [], filledIn = [] }: Body): Json {
   const properties: Properties = { ...(schema.properties as Properties | undefined) }

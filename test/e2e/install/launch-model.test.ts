@@ -8,7 +8,7 @@ import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { writeTrainedFor } from '../../support/llama/trained-for.ts'
 import { buildProgram, builtProgram } from '../../support/process/built-program.ts'
 
-/** Lists what the server has, asks it by a name that nobody gave it, and says what it was told of the context. */
+/** Lists what the server has, asks it by a name that nobody gave it, and prints the length of the context that it was given. */
 const standIn = `#!${process.execPath}
 const { ANTHROPIC_BASE_URL: url, ANTHROPIC_AUTH_TOKEN: key, ANTHROPIC_MODEL: model, CLAUDE_CODE_MAX_CONTEXT_TOKENS: context } = process.env
 const headers = { authorization: 'Bearer ' + key, 'content-type': 'application/json' }

@@ -32,7 +32,7 @@ export type WorkerModel = TemplatePart & {
   readonly prefixStore: PrefixStore | undefined
 }
 
-/** Less than this is no default: a machine without memory for it is asked for a setting. */
+/** Less than this is not chosen: on a machine without memory for it, the operator has to set a context. */
 const usualContext = 8192
 const progressStep = 0.01
 

@@ -313,7 +313,7 @@ test('the times of a reply are those that llama-server has measured', async () =
   expect(read).toMatchObject({ timings: { prefillMs: 12.346, decodeMs: 7 }, usage: { inputTokens: 7, cachedInputTokens: 2 } })
 })
 
-test('how far llama-server has read the prompt is told to those who asked, before the text', async () => {
+test('those who ask for it learn how far llama-server has read the prompt, before the text', async () => {
   const progress = (processed: number) => ({ prompt_progress: { total: 9, cache: 2, processed, time_ms: 1.5 } })
   const chunk = (delta: object, more: object = {}) => `data: ${JSON.stringify({ choices: [{ index: 0, delta, ...more }] })}\n\n`
   const opened = (processed: number) =>
