@@ -51,7 +51,8 @@ What a reply has taken is beside its usage as llama-server's \`timings\`: \`prom
 from a cache, \`predicted_n\` were generated in \`predicted_ms\`, with the rates of both. Chat completions and completions have it in whole
 replies, in the chunk of a stream that has the usage (\`stream_options.include_usage\`), and with \`timings_per_token: true\` in each chunk;
 \`POST /completion\` and \`/infill\` have it always, and Ollama's routes have their durations. The engine measures; for a server that does not
-say, Dragoman measures to the first token and from there to the end. The header \`server-timing\` of whole replies has all phases. With
+say, Dragoman measures to the first token and from there to the end. The header \`server-timing\` of whole replies has all phases,
+in whole milliseconds. Times and rates of \`timings\` are whole from 100 on, and have at most two decimals below. With
 \`return_progress: true\`, a stream has chunks with \`prompt_progress\` (\`total\`, \`cache\`, \`processed\`, \`time_ms\`) while its prompt is read. With
 \`server.usageTimes: [tabby, mlc]\`, \`usage\` also has tabbyAPI's times and rates (\`prompt_time\`, \`completion_tokens_per_sec\`, \`total_time\` …)
 and MLC-LLM's \`extra\`: not by default, since LangChain fails on fractions in \`usage\`.
