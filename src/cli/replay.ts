@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { networkReason } from '../canonical/failure-reason.ts'
 import { AppError, messageOf } from '../contract/errors.ts'
-import type { ServerAddress } from './servers/client.ts'
+import { type ServerAddress, send } from './servers/client.ts'
 
 /** What the connection of a replay has of its own. */
 const ofConnections = new Set(['host', 'content-length', 'connection', 'transfer-encoding', 'accept-encoding', 'expect'])
@@ -21,8 +20,14 @@ export async function replay(server: ServerAddress, files: readonly string[]): P
   let isRefused = false
   for (const file of files) {
     const request = await readCaptured(file)
-    const reply = await send(server, request)
-    console.error(`${request.method} ${request.path}: ${reply.status}`)
+    const { method, path, body } = request
+    const init = {
+      method,
+      headers: ownHeaders(request),
+      ...(body !== undefined && body !== null && { body: JSON.stringify(body) }),
+    }
+    const reply = await send(server, path, init)
+    console.error(`${method} ${path}: ${reply.status}`)
     const decoder = new TextDecoder()
     for await (const bytes of reply.body ?? []) process.stdout.write(decoder.decode(bytes, { stream: true }))
     process.stdout.write('\n')
@@ -45,15 +50,6 @@ async function readCaptured(file: string): Promise<Captured> {
   throw new AppError('invalid-request', `${file} is not a captured request: it has no method and path`)
 }
 
-async function send({ url, apiKey }: ServerAddress, { method, path, headers, body }: Captured): Promise<Response> {
-  const own = Object.entries(headers).filter(([name, value]) => value !== '***' && !ofConnections.has(name))
-  try {
-    return await fetch(url + path, {
-      method,
-      headers: { ...Object.fromEntries(own), ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }) },
-      ...(body !== null && body !== undefined && { body: JSON.stringify(body) }),
-    })
-  } catch (error) {
-    throw new AppError('engine-failed', `the server at ${url} cannot be reached: ${networkReason(error)}`, { cause: error })
-  }
+function ownHeaders({ headers }: Captured): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name, value]) => value !== '***' && !ofConnections.has(name)))
 }

@@ -1,6 +1,7 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { Agent, getGlobalDispatcher, setGlobalDispatcher } from 'undici'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { listenOnLoopback } from '../../../test/support/upstream/loopback.ts'
-import { chat, hasModel, listModels, type ServerAddress } from './client.ts'
+import { callServer, chat, hasModel, listModels, type ServerAddress } from './client.ts'
 
 type Answer = { status: number; body: string }
 
@@ -92,4 +93,22 @@ describe('chat', () => {
   test('throws the error that ends a stream', async () => {
     await expect(answer(chunk('a'), { error: { message: 'the engine broke' } })).rejects.toThrow('the engine broke')
   })
+})
+
+test('a command waits longer for its reply, and between its parts, than fetch does', async () => {
+  const usual = getGlobalDispatcher()
+  onTestFinished(() => setGlobalDispatcher(usual))
+  setGlobalDispatcher(new Agent({ headersTimeout: 1, bodyTimeout: 1 }))
+  const never = await listenOnLoopback(() => undefined)
+  onTestFinished(never.close)
+  /** Resolves when fetch has stopped waiting for a reply that never begins. */
+  const outlast = () => expect(fetch(never.origin)).rejects.toMatchObject({ cause: { code: 'UND_ERR_HEADERS_TIMEOUT' } })
+  const { origin, close } = await listenOnLoopback(async (_request, response) => {
+    await outlast()
+    response.write('{"status":')
+    await outlast()
+    response.end('"loaded"}')
+  })
+  onTestFinished(close)
+  expect(await callServer({ url: origin }, '/api/inference/load', {})).toEqual({ status: 'loaded' })
 })

@@ -2,6 +2,7 @@ import { printable } from '../../app/log/printable.ts'
 import { networkReason } from '../../canonical/failure-reason.ts'
 import { AppError, messageOf } from '../../contract/errors.ts'
 import { commandName } from '../terminal/command-name.ts'
+import { fetchPatiently } from './fetch-patiently.ts'
 
 export type ChatMessage = { readonly role: 'system' | 'user' | 'assistant'; readonly content: string }
 
@@ -109,10 +110,15 @@ async function request(server: ServerAddress, path: string, init: RequestInit): 
   return response
 }
 
-async function send({ url, apiKey }: ServerAddress, path: string, init: RequestInit): Promise<Response> {
-  const headers = { 'content-type': 'application/json', ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }) }
+/** Sends a request with the key of the address. Throws `engine-failed` when the server cannot be reached. */
+export async function send({ url, apiKey }: ServerAddress, path: string, init: RequestInit): Promise<Response> {
+  const headers = {
+    'content-type': 'application/json',
+    ...(init.headers as Record<string, string> | undefined),
+    ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
+  }
   try {
-    return await fetch(url + path, { ...init, headers })
+    return await (init.body === undefined ? fetch : fetchPatiently)(url + path, { ...init, headers })
   } catch (error) {
     throw new AppError(
       'engine-failed',
