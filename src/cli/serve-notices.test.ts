@@ -51,7 +51,7 @@ test('the notice of a new key says how to get another', () => {
 })
 
 test.each([
-  ['smollm2-135m-instruct', 16e9, /a toy of 135 million.*Qwen3 8B \(5\.0 GB\):\n {2}dragoman serve --model hf:\S+\.gguf$/],
+  ['smollm2-135m-instruct', 16e9, /a toy of 135 million.*Qwen3 8B \(about 5\.0 GB\):\n {2}dragoman serve --model hf:\S+-GGUF$/],
   ['dragoman-tiny', 1e9, /a toy of 4 million.*Serve another one with --model\.$/],
 ])('%s is called a toy, and a better model for this machine is named', (id, memoryBytes, text) => {
   expect(toyNotice(id, { memoryBytes, cores: 64 })).toMatch(text)

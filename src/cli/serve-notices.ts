@@ -39,7 +39,7 @@ export function toyNotice(id: string, machine: { memoryBytes: number; cores: num
   const advice =
     better === undefined
       ? 'Serve another one with --model.'
-      : `This machine can run ${better.name} (${formatBytes(better.sizeBytes)}):\n  ${commandName} serve --model ${better.source}`
+      : `This machine can run ${better.name} (about ${formatBytes(better.sizeBytes)}):\n  ${commandName} serve --model ${better.source}`
   return `${id} is ${what}: it shows that everything works, and often answers wrongly. ${advice}`
 }
 

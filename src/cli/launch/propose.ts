@@ -16,7 +16,7 @@ import { needOf, planRoom } from '../agents/agent-need.ts'
 import { commandName } from '../terminal/command-name.ts'
 
 /** A model file on this disk that has room for the agent. */
-export type FileHere = { readonly path: string; readonly sizeBytes: number; readonly trained: number }
+type FileHere = { readonly path: string; readonly sizeBytes: number; readonly trained: number }
 
 type Proposal = {
   readonly agent: Pick<Agent, 'title' | 'command'>
@@ -37,14 +37,14 @@ export async function proposeModels(agent: Agent, config: LoadedConfig): Promise
   return formatProposal({ agent, tokens, machine, here, toFetch: suggestModels(machine, tokens) })
 }
 
-export function formatProposal({ agent, tokens, machine, here, toFetch }: Proposal): string {
+function formatProposal({ agent, tokens, machine, here, toFetch }: Proposal): string {
   const gpu = machine.gpuBytes === undefined || machine.gpuBytes === 0 ? 'no GPU' : `a GPU with ${formatBytes(machine.gpuBytes)}`
   const command = (source: string) => `  ${commandName} launch ${agent.command} --model ${source}`
   const files = here.slice(0, mostHere).map(({ path, sizeBytes, trained }) => {
     return [command(path), `    here, ${formatBytes(sizeBytes)}, trained for ${trained} tokens`]
   })
   const downloads = toFetch.slice(0, mostToFetch).map(({ name, source, sizeBytes, trained }) => {
-    return [command(source), `    ${name}, ${formatBytes(sizeBytes)} to fetch, trained for ${trained} tokens`]
+    return [command(source), `    ${name}, about ${formatBytes(sizeBytes)} to fetch, trained for ${trained} tokens`]
   })
   const found = [...files, ...downloads]
   const those = found.length === 0 ? 'None that Dragoman knows fits' : 'These fit'

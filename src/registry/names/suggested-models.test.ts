@@ -23,15 +23,16 @@ describe('the best model for a machine', () => {
   ])('with %s bytes of memory and any number of cores: %s', (memoryBytes, name) => {
     const [found] = suggestModels({ memoryBytes, cores: 1000 })
     expect(found?.name).toBe(name)
-    if (found !== undefined) expect(parseSource(found.source)).toMatchObject({ type: 'hf' })
+    if (found !== undefined) expect(parseSource(found.source)).toMatchObject({ type: 'hf-repository' })
   })
 
   test.each([
-    [8e9, 'Qwen3 8B'],
-    [24e9, 'Qwen3 32B'],
-    [1e9, 'Qwen3 1.7B'],
-  ])('with %s bytes on a GPU, beside two cores: %s', (gpuBytes, name) => {
-    expect(suggestModels({ memoryBytes: 16e9, cores: 2, gpuBytes })[0]?.name).toBe(name)
+    [16e9, 8e9, 'Qwen3 8B'],
+    [64e9, 24e9, 'Qwen3 32B'],
+    [16e9, 24e9, 'Qwen3 8B'],
+    [16e9, 1e9, 'Qwen3 1.7B'],
+  ])('with %s bytes of memory, %s on a GPU and two cores: %s', (memoryBytes, gpuBytes, name) => {
+    expect(suggestModels({ memoryBytes, cores: 2, gpuBytes })[0]?.name).toBe(name)
   })
 })
 

@@ -1,6 +1,9 @@
 import { fitsMemory } from './memory.ts'
 
-/** A well-known model of one file that Dragoman can fetch, with approximate sizes. */
+/**
+ * A well-known repository, from which Dragoman takes the file that suits the machine, with approximate sizes of its Q4_K_M. It is not
+ * looked up.
+ */
 export type SuggestedModel = {
   readonly name: string
   readonly source: string
@@ -17,7 +20,7 @@ type Size = Pick<SuggestedModel, 'sizeBytes' | 'tokenBytes'>
 
 const qwen3 = (size: string, { sizeBytes, tokenBytes }: Size): SuggestedModel => ({
   name: `Qwen3 ${size}`,
-  source: `hf:bartowski/Qwen_Qwen3-${size}-GGUF/Qwen_Qwen3-${size}-Q4_K_M.gguf`,
+  source: `hf:bartowski/Qwen_Qwen3-${size}-GGUF`,
   sizeBytes,
   readBytes: sizeBytes,
   trained: 40_960,
@@ -32,7 +35,7 @@ const suggestedModels: readonly SuggestedModel[] = [
   qwen3('14B', { sizeBytes: 9e9, tokenBytes: 163_840 }),
   {
     name: 'Qwen3 Coder 30B A3B',
-    source: 'hf:unsloth/Qwen3-Coder-30B-A3B-Instruct-GGUF/Qwen3-Coder-30B-A3B-Instruct-Q4_K_M.gguf',
+    source: 'hf:unsloth/Qwen3-Coder-30B-A3B-Instruct-GGUF',
     sizeBytes: 18.6e9,
     readBytes: 2.2e9,
     trained: 262_144,
@@ -50,12 +53,13 @@ const pleasantBytesPerCore = 0.7e9
 const shareOfGpu = 0.9
 
 /**
- * The models that a machine runs at reading speed, the most able first: what fits its GPU, or else what its memory holds and its cores read
- * quickly. `tokens`: the context that is needed.
+ * The models that a machine runs at reading speed, the most able first: of those that its memory holds, what fits its GPU, or else what its
+ * cores read quickly. `tokens`: the context that is needed.
  */
 export function suggestModels({ memoryBytes, cores, gpuBytes = 0 }: Machine, tokens = 0): SuggestedModel[] {
   const fits = ({ sizeBytes, readBytes, trained, tokenBytes }: SuggestedModel) => {
-    if (trained < tokens) return false
+    // Beyond that, a smaller quantization of the repository would be taken.
+    if (trained < tokens || !fitsMemory(sizeBytes, memoryBytes)) return false
     const contextBytes = tokens * tokenBytes
     if (sizeBytes + contextBytes <= gpuBytes * shareOfGpu) return true
     return fitsMemory(sizeBytes + contextBytes / 2, memoryBytes) && readBytes <= cores * pleasantBytesPerCore
