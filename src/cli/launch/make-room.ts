@@ -19,32 +19,34 @@ export async function makeRoom(agent: Agent, server: ServerAddress, card: ModelC
   const line = await loadedLine(server, card)
   const contextLength = line?.context_length ?? card.context_length
   // Of other servers it may be unknown.
-  if (contextLength === undefined || contextLength >= need.tokens) {
-    return contextLength === undefined ? card : { ...card, context_length: contextLength }
-  }
+  if (contextLength === undefined) return card
+  const asItIs = { ...card, context_length: contextLength }
+  if (contextLength >= need.tokens) return asItIs
   const problem = tooSmall(agent, need, { id: card.id, contextLength })
-  if (line === undefined) return goOn(problem, { ...card, context_length: contextLength })
+  if (line === undefined) return goOn(problem, asItIs)
   const trained = line.native_context_length ?? contextLength
   const longest = line.max_context_lengths.map((fit) => ({ slots: fit.slots, contextLength: fit.context_length }))
   const plan = planRoom(need, { contextLength, trained, longest })
-  const why = plan.type === 'too-small' ? plan.why : ''
-  if (plan.type === 'load') {
-    const { slots, contextLength: wanted } = plan
-    note(`loading ${card.id} with a context of ${wanted} tokens and slots: ${slots}, because ${problem}`)
-    try {
-      const reply = await loadShown(server, { model_path: card.id, max_seq_length: wanted, n_parallel: slots })
-      return { ...card, context_length: reply.context_length ?? wanted }
-    } catch (error) {
-      const command = `${commandName} load ${card.id} --context ${wanted} --slots ${slots}`
-      return goOn(`it is not loaded: ${messageOf(error)}; when it can be, this does it: ${command}`, {
-        ...card,
-        context_length: contextLength,
-      })
+  switch (plan.type) {
+    case 'enough':
+      return asItIs
+    case 'load': {
+      const { slots, contextLength: wanted } = plan
+      note(`loading ${card.id} with a context of ${wanted} tokens and slots: ${slots}, because ${problem}`)
+      try {
+        const reply = await loadShown(server, { model_path: card.id, max_seq_length: wanted, n_parallel: slots })
+        return { ...card, context_length: reply.context_length ?? wanted }
+      } catch (error) {
+        const command = `${commandName} load ${card.id} --context ${wanted} --slots ${slots}`
+        return goOn(`it is not loaded: ${messageOf(error)}; when it can be, this does it: ${command}`, asItIs)
+      }
+    }
+    case 'too-small': {
+      const message = `${problem}. ${plan.why}`
+      if (contextLength < need.first) throw new AppError('invalid-request', message)
+      return goOn(message, asItIs)
     }
   }
-  const message = `${problem}. ${why}`
-  if (contextLength < need.first) throw new AppError('invalid-request', message)
-  return goOn(message, { ...card, context_length: contextLength })
 }
 
 /** The model as the server has loaded it; undefined where it is not this server's to load, or the key may not. */
