@@ -6,6 +6,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { until } from '../support/http/app.ts'
 import { buildProgram, builtProgram as program } from '../support/process/built-program.ts'
+import { testTools } from '../support/process/test-tools.ts'
 import { type ClosedNetwork, openClosedNetwork } from './closed-network.ts'
 
 const installs = z
@@ -14,8 +15,7 @@ const installs = z
 
 /** The folder for the PATH with this agent, where scripts/agents.mjs puts it; undefined if it is not installed. */
 export function installedAgent(name: string): string | undefined {
-  const tools = process.env.DRAGOMAN_TEST_TOOLS ?? join(tmpdir(), 'dragoman-test-tools')
-  const folder = join(tools, `agent-${name}-${installs[name]?.version}`, 'bin')
+  const folder = join(testTools, `agent-${name}-${installs[name]?.version}`, 'bin')
   return existsSync(folder) ? folder : undefined
 }
 

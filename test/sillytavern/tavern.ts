@@ -8,16 +8,14 @@ import { z } from 'zod'
 import { freePort } from '../../src/engine/llama-server/free-port.ts'
 import { until } from '../support/http/app.ts'
 import { chromium, openPage, type Page } from '../support/process/browser.ts'
+import { testTools } from '../support/process/test-tools.ts'
 import type { Connection } from './connections.ts'
 
 const { version } = z
   .object({ version: z.string() })
   .parse(JSON.parse(readFileSync(new URL('./install.json', import.meta.url), 'utf8')))
 /** Where scripts/sillytavern.mjs installs it. */
-export const tavernFolder = join(
-  process.env.DRAGOMAN_TEST_TOOLS ?? join(tmpdir(), 'dragoman-test-tools'),
-  `sillytavern-${version}`,
-)
+export const tavernFolder = join(testTools, `sillytavern-${version}`)
 
 /** Why tests of SillyTavern are skipped, for their names; empty if they can run. */
 export const tavernHint = existsSync(join(tavernFolder, 'data'))

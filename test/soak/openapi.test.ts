@@ -1,17 +1,15 @@
 import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openDescribed } from '../support/http/described-server.ts'
 import { soakLength } from '../support/process/soak-length.ts'
+import { installedFrom } from '../support/process/test-tools.ts'
 
 /** Where scripts/openapi-tools.mjs puts Schemathesis. */
-const requirements = readFileSync(new URL('../openapi/requirements.txt', import.meta.url))
-const tools = process.env.DRAGOMAN_TEST_TOOLS ?? join(tmpdir(), 'dragoman-test-tools')
-const packages = join(tools, `schemathesis-${createHash('sha256').update(requirements).digest('hex').slice(0, 12)}`)
+const packages = installedFrom('schemathesis', new URL('../openapi/requirements.txt', import.meta.url))
 const isInstalled = existsSync(packages)
 const hint = isInstalled ? '' : ' (skipped: install it with `npm run openapi-tools`)'
 const durationSeconds = soakLength(240)

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { testTools } from '../../support/process/test-tools.ts'
 
 export type Packages = {
   readonly registry: 'npm' | 'pypi'
@@ -9,11 +9,9 @@ export type Packages = {
   readonly names: readonly [string, ...string[]]
 }
 
-const tools = process.env.DRAGOMAN_TEST_TOOLS ?? join(tmpdir(), 'dragoman-test-tools')
-
 /** Installs the newest version of a client's packages in a folder of its own, outside the repository. */
 export function install(client: string, { registry, names }: Packages): { readonly folder: string; readonly version: string } {
-  const folder = join(tools, `client-${client}`)
+  const folder = join(testTools, `client-${client}`)
   if (registry === 'npm') {
     mkdirSync(folder, { recursive: true })
     const manifest = join(folder, 'package.json')

@@ -1,17 +1,15 @@
 import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { installedFrom } from '../process/test-tools.ts'
 import type { Call, openDescribed } from './described-server.ts'
 import type { Got } from './openapi-judge.ts'
 
 /** Where scripts/openapi-tools.mjs puts the generator. */
-const tools = process.env.DRAGOMAN_TEST_TOOLS ?? join(tmpdir(), 'dragoman-test-tools')
-const manifest = readFileSync(new URL('../../openapi/package.json', import.meta.url))
-const generator = join(tools, `openapi-client-${createHash('sha256').update(manifest).digest('hex').slice(0, 12)}`)
+const generator = installedFrom('openapi-client', new URL('../../openapi/package.json', import.meta.url))
 export const isGeneratorInstalled = existsSync(generator)
 export const generatorHint = isGeneratorInstalled ? '' : ' (skipped: install it with `npm run openapi-tools`)'
 

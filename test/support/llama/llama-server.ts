@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { testTools } from '../process/test-tools.ts'
 
 /**
  * A llama-server to test with: the one that DRAGOMAN_TEST_LLAMA_SERVER names, that `npm run llama-server` has built, or on
@@ -26,8 +26,7 @@ export function builtLlamaServer(): string | undefined {
     .update(readFileSync(path('./llama-server/CMakeLists.txt')))
     .digest('hex')
     .slice(0, 8)
-  const tools = process.env.DRAGOMAN_TEST_TOOLS ?? join(tmpdir(), 'dragoman-test-tools')
-  return join(tools, `llama-server-${JSON.parse(readFileSync(release, 'utf8')).release}-${version}`, 'llama-server')
+  return join(testTools, `llama-server-${JSON.parse(readFileSync(release, 'utf8')).release}-${version}`, 'llama-server')
 }
 
 /** Where it would be on PATH. */

@@ -1,12 +1,8 @@
-import { createHash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { installedFrom } from './test-tools.ts'
 
-const requirements = readFileSync(new URL('../../python-clients/requirements.txt', import.meta.url))
 /** Where scripts/python-clients.mjs puts the packages of these requirements. */
-const tools = process.env.DRAGOMAN_TEST_TOOLS ?? join(tmpdir(), 'dragoman-test-tools')
-const packages = join(tools, `python-clients-${createHash('sha256').update(requirements).digest('hex').slice(0, 12)}`)
+const packages = installedFrom('python-clients', new URL('../../python-clients/requirements.txt', import.meta.url))
 const areInstalled = existsSync(packages)
 
 export const pythonClients = {

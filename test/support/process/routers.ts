@@ -1,25 +1,21 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { freePort } from '../../../src/engine/llama-server/free-port.ts'
 import { until } from '../http/app.ts'
+import { installedFrom } from './test-tools.ts'
 
 /** The routers that tests start, and how. */
 const modules = { 'vllm-router': 'vllm_router', 'sglang-router': 'sglang_router', smg: 'smg' } as const
 
 export type RouterName = keyof typeof modules
 
-const tools = process.env.DRAGOMAN_TEST_TOOLS ?? join(tmpdir(), 'dragoman-test-tools')
-
 /** Where scripts/routers.mjs puts the packages of a router, and its version. */
 function installed(name: RouterName) {
-  const requirements = readFileSync(new URL(`../../routers/${name}.txt`, import.meta.url), 'utf8')
-  const digest = createHash('sha256').update(requirements).digest('hex').slice(0, 12)
+  const manifest = new URL(`../../routers/${name}.txt`, import.meta.url)
+  const requirements = readFileSync(manifest, 'utf8')
   const version = new RegExp(`^${name}==(.+)$`, 'm').exec(requirements)?.[1] ?? 'unknown'
-  return { folder: join(tools, `${name}-${digest}`), version }
+  return { folder: installedFrom(name, manifest), version }
 }
 
 export const routerNames = Object.keys(modules) as readonly RouterName[]
