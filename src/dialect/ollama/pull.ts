@@ -92,6 +92,6 @@ export const refusedRoutes = [
     path: '/api/blobs/:digest',
     why: 'Dragoman takes no files of models: add the model to the configuration',
   },
-  { method: 'POST', path: '/api/web_search', why: 'no web search' },
-  { method: 'POST', path: '/api/web_fetch', why: 'no web search' },
+  { method: 'POST', path: '/api/web_search', why: 'Dragoman does not search the web' },
+  { method: 'POST', path: '/api/web_fetch', why: 'Dragoman does not search the web' },
 ] as const

@@ -328,7 +328,7 @@ test.each([
   ['POST', '/api/blobs/sha256:0', 501, /no files of models/],
   ['DELETE', '/api/delete', 403, /^no request has added echo, .*the folder of modelsFolder/],
   ['POST', '/api/me', 401, 'unauthorized'],
-  ['POST', '/api/web_search', 501, 'no web search'],
+  ['POST', '/api/web_search', 501, 'Dragoman does not search the web'],
 ] as const)('%s %s is refused in words', async (method, path, status, words) => {
   const reply = await call(path, { model: 'echo' }, { method })
   expect([reply.status, reply.value]).toEqual([
