@@ -85,12 +85,15 @@ export function encodePiece({ id, bytes }: TokenPiece): { readonly id: number; r
   }
 }
 
-/** llama-server's `POST /tokenize`, and vLLM's, whose text is the `prompt` and whose reply has another form. */
-export function decodeTokenize(body: unknown): TokenCall<TokenizeRequest> & TokenizeForm {
+/** llama-server's `POST /tokenize`, and vLLM's, whose text is the `prompt` and whose reply has another form. `expected` is the one to ask for. */
+export function decodeTokenize(
+  body: unknown,
+  expected: 'content' | 'prompt' = 'content',
+): TokenCall<TokenizeRequest> & TokenizeForm {
   const { wire, ignored } = read(tokenizeSchema, tokenizeFields, body)
   const text = pickSpelled(wire, ['content', 'prompt'])
   if (text === undefined) {
-    throw new AppError('invalid-request', 'content is missing: expected a string', { param: 'content' })
+    throw new AppError('invalid-request', `${expected} is missing: expected a string`, { param: expected })
   }
   const isVllm = text.name === 'prompt'
   const addBos = pickSpelling(wire, ['add_special', 'add_special_tokens']) ?? isVllm

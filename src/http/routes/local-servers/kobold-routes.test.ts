@@ -85,3 +85,13 @@ test('what clients ask before they generate', async () => {
     ids: [72, 195, 169],
   })
 })
+
+test.each([
+  [{}, 'prompt is missing'],
+  [{ prompt: ['a'] }, 'prompt: '],
+  [[], 'prompt is missing'],
+  [null, 'JSON object'],
+])('a count of the tokens of %j names the fault', async (body, message) => {
+  const response = await post('/api/extra/tokencount', body as object)
+  expect([response.status, JSON.stringify(response.json())]).toEqual([400, expect.stringContaining(message)])
+})

@@ -3,7 +3,7 @@ import { tokenize } from '../../../core/uses/use-tokenizer.ts'
 import { defaultLength } from '../../../dialect/kobold/decode.ts'
 import { createKobold } from '../../../dialect/kobold/dialect.ts'
 import { encodeKoboldError } from '../../../dialect/kobold/errors.ts'
-import { decodeTokenEncode } from '../../../dialect/tokens/decode.ts'
+import { decodeTokenize } from '../../../dialect/tokens/decode.ts'
 import { callerOf } from '../../access/caller.ts'
 import { takeBody } from '../../body/take-body.ts'
 import { defaultModelName } from '../../run/default-model.ts'
@@ -55,16 +55,14 @@ export function addKoboldRoutes(app: FastifyInstance, deps: ServerDeps): void {
     '/api/extra/tokencount',
     { config },
     createCallHandler(deps, (body, { principal }) => {
-      const { prompt: text, special: _, ...rest } = body as { readonly prompt?: unknown; readonly special?: unknown }
-      const { request, ignored, nameOf } = decodeTokenEncode({ ...rest, text }, () => {
-        throw new Error('a prompt has no messages')
-      })
+      const { special: _, ...rest } = body as { readonly special?: unknown }
+      const { request, ignored, nameOf } = decodeTokenize(rest, 'prompt')
       const run = async (caller: CallerContext) => {
         const model = await deps.findModel(defaultModelName(deps, principal), principal)
         const ids = await tokenize(deps, request, { ...caller, model })
         return { value: ids.length, ids }
       }
-      return { ignored, nameOf: (path) => nameOf(path).replace(/^text/, 'prompt'), run }
+      return { ignored, nameOf, run }
     }),
   )
   // Without a key it ends nothing: the client also closes its connection, which does.
