@@ -3,6 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { createJudge, type OpenapiDocument, operationsOf } from '../../../test/support/http/openapi-judge.ts'
 import { openTestServer } from '../../../test/support/http/test-server.ts'
 import type { Dialect } from '../../contract/dialect.ts'
+import type { Engine } from '../../contract/engine.ts'
+import type { LoadRequest } from '../../contract/lifecycle.ts'
 import { unslothGenerate } from '../../dialect/unsloth/dialect.ts'
 import { createFakeEngine } from '../../engine/fake/engine.ts'
 import { chapters } from '../openapi/chapters.ts'
@@ -136,16 +138,39 @@ describe('what the document says of failures', () => {
       if (!/cancel$|abort$/.test(path)) expect(got.status, name).toBe(400)
     }
   })
+})
 
-  test('an engine that ranks answers as the document says', async () => {
-    const fake = createFakeEngine({ script: 'from-request' })
-    const ranker = { rank: async () => ({ scores: [0.5, 1], areProbabilities: false, inputTokens: 4 }) }
-    const { app } = openTestServer({ engine: { ...fake, capabilities: { ...fake.capabilities, ranker } as never } })
+describe('what the document says of replies that need more than a scripted model', () => {
+  const fake = createFakeEngine({ script: 'from-request' })
+  const ranker = { rank: async () => ({ scores: [0.5, 1], areProbabilities: false, inputTokens: 4 }) }
+  const engine: Engine = {
+    ...fake,
+    capabilities: { ...fake.capabilities, ranker } as never,
+    prepare: ({ prompt, ...request }, signal) => {
+      const text = prompt.type === 'infill' ? prompt.prefix + prompt.suffix : ''
+      return fake.prepare({ ...request, prompt: { type: 'text', text } }, signal)
+    },
+  }
+  const lifecycle = {
+    chosen: () => undefined,
+    active: () => ({ id: 'org/fake' }),
+    load: async ({ settings }: LoadRequest) => ({ model: { settings }, isNew: true }),
+  }
+
+  test.each([
+    ['/v1/rerank', { return_documents: true }],
+    ['/v1/inference/rerank', {}],
+    ['/infill', {}],
+    ['/infill', { stream: true }],
+    ['/v1/lora/load', {}],
+    ['/v1/lora/unload', {}],
+  ])('POST %s, with %j', async (url, more) => {
+    const { app } = openTestServer({ engine, lifecycle: lifecycle as never })
     const document = await readDocument(app)
-    const operation = document.paths['/v1/rerank']?.post
+    const operation = document.paths[url]?.post
     if (operation === undefined) throw new Error('there is no such route')
-    const payload = { ...operation.requestBody?.content['application/json']?.example, return_documents: true }
-    const reply = await app.inject({ method: 'POST', url: '/v1/rerank', payload })
+    const payload = { ...operation.requestBody?.content['application/json']?.example, ...more }
+    const reply = await app.inject({ method: 'POST', url, payload })
     expect(reply.statusCode, reply.body).toBe(200)
     createJudge(document).checkReply(operation, { status: 200, type: String(reply.headers['content-type']), text: reply.body })
   })
