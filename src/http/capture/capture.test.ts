@@ -19,7 +19,7 @@ test('a request is kept as it came, without secrets, and with its status', async
   expect(kept[0]?.name).toMatch(/^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z-my_id$/)
   expect(kept[0]?.request).toMatchObject({
     client: 'OpenAI',
-    version: 'Python',
+    version: '1.2',
     how: expect.stringMatching(/^captured .*, request my\/id, answered 200$/),
     method: 'POST',
     path: '/v1/chat/completions?key=***',
@@ -32,6 +32,8 @@ test.each([
   ['/v1/chat/completions', '{"model":', 400, null],
   ['/v1/chat/completions', '{"model":"nope"}', 400, { model: 'nope' }],
   ['/v1/nothing', '{"model":"nope"}', 404, null],
+  // A route for forms, of which nothing is collected.
+  ['/v1/audio/transcriptions', '{"model":"nope"}', 415, null],
 ])('so is one that is refused: %s %s', async (url, payload, status, body) => {
   const { app, kept } = open()
   await app.inject({ method: 'POST', url, payload, headers: { 'content-type': 'application/json' } })

@@ -33,11 +33,12 @@ export function addCapture(app: FastifyInstance, { keep, wallClock }: CaptureDep
         isEnded = true
       })
       raw.once('close', () => {
-        const [, client = 'unknown', version = ''] = /^([^\s/]+)(?:\/(\S+))?/.exec(request.headers['user-agent'] ?? '') ?? []
+        const agent = request.headers['user-agent'] ?? ''
         const status = isEnded ? `answered ${raw.statusCode}` : 'left before the reply ended'
         keep(`${came.replaceAll(':', '-')}-${request.id.replace(/[^\w-]/g, '_').slice(0, 60)}`, {
-          client,
-          version,
+          client: /^[^\s/]+/.exec(agent)?.[0] ?? 'unknown',
+          // Some have a language before it: OpenAI/Python 1.2.
+          version: /[\s/](v?\d\S*)/.exec(agent)?.[1] ?? '',
           how: `captured ${came}, request ${request.id}, ${status}`,
           method: request.method,
           path: redactUrl(request.originalUrl),
@@ -49,7 +50,8 @@ export function addCapture(app: FastifyInstance, { keep, wallClock }: CaptureDep
     done()
   })
   app.addHook('preParsing', (request, _reply, payload, done) => {
-    if (isKept(request)) {
+    // Forms are not kept, and may be large.
+    if (isKept(request) && request.routeOptions.config.takesUploads !== true) {
       const pieces: Buffer[] = []
       bodies.set(request, pieces)
       payload.on('data', (piece: Buffer) => pieces.push(piece))

@@ -40,4 +40,5 @@ test('fields that hold secrets have no value, at any depth', () => {
 test('parameters of a URL that hold secrets have no value', () => {
   expect(redactUrl('/v1/models?key=abc&limit=5&api_key=x')).toBe('/v1/models?key=***&limit=5&api_key=***')
   expect(redactUrl('/v1/models')).toBe('/v1/models')
+  expect(redactUrl('/v1/models?after=a?b&key&limit=a=b')).toBe('/v1/models?after=a?b&key&limit=a=b')
 })

@@ -17,13 +17,9 @@ export function redactHeaders(headers: Readonly<Record<string, string | string[]
 
 /** A URL without secrets in its query. */
 export function redactUrl(url: string): string {
-  const [path = '', query] = url.split('?', 2)
-  if (query === undefined) return url
-  const parameters = query.split('&').map((one) => {
-    const [name = ''] = one.split('=', 1)
-    return secretParameter.test(name) ? `${name}=${hidden}` : one
-  })
-  return `${path}?${parameters.join('&')}`
+  return url.replace(/([?&])([^=&]*)=[^&]*/g, (parameter, before: string, name: string) =>
+    secretParameter.test(name) ? `${before}${name}=${hidden}` : parameter,
+  )
 }
 
 /** A body without secrets: values of fields that hold them, and passwords in URLs. */
