@@ -25,24 +25,9 @@ const settingsSchema = z.strictObject({
 const flagOf = { contextLength: '--context', slots: '--slots', gpuLayers: '--gpu-layers', threads: '--threads' } as const
 
 /** The flags that are set. */
-export function givenFlags({ context, slots, gpuLayers: layers, threads, aliases }: ModelFlags): string[] {
-  const given = { contextLength: context, slots, gpuLayers: layers, threads }
-  const names = Object.entries(given).flatMap(([key, text]) => (text === undefined ? [] : flagOf[key as keyof typeof flagOf]))
-  return aliases === undefined ? names : [...names, '--alias']
-}
-
-/** The settings that the flags mean. Throws `invalid-request` with all flags that are wrong. */
-export function readModelFlags({ context, slots, gpuLayers: layers, threads }: ModelFlags): ModelSettings {
-  const typed = { contextLength: context, slots, gpuLayers: layers, threads }
-  const raw = Object.fromEntries(
-    Object.entries(typed).flatMap(([key, text]) => (text === undefined ? [] : [[key, /^\d+$/.test(text) ? Number(text) : text]])),
-  )
-  const parsed = settingsSchema.safeParse(raw)
-  if (parsed.success) return parsed.data
-  const problems = describeIssues(parsed.error.issues, raw).map(({ path, message }) => {
-    return `${flagOf[path[0] as keyof typeof flagOf]}: ${message}`
-  })
-  throw new AppError('invalid-request', problems.join('\n'))
+export function givenFlags(flags: ModelFlags): string[] {
+  const names = typedSettings(flags).map(([key]) => flagOf[key])
+  return flags.aliases === undefined ? names : [...names, '--alias']
 }
 
 /** The model with these settings. Throws `invalid-request` for one that runs elsewhere, or is a script. */
@@ -54,4 +39,25 @@ export function withModelFlags(model: ModelConfig, flags: ModelFlags): ModelConf
   }
   const message = `${given.join(', ')}: model '${model.id}' runs on the engine '${model.engine}', which has no such setting here`
   throw new AppError('invalid-request', message)
+}
+
+function typedSettings({
+  context: contextLength,
+  slots,
+  gpuLayers: layers,
+  threads,
+}: ModelFlags): [keyof typeof flagOf, string][] {
+  const typed = Object.entries({ contextLength, slots, gpuLayers: layers, threads })
+  return typed.filter(([, text]) => text !== undefined) as [keyof typeof flagOf, string][]
+}
+
+/** The settings that the flags mean. Throws `invalid-request` with all flags that are wrong. */
+function readModelFlags(flags: ModelFlags): ModelSettings {
+  const raw = Object.fromEntries(typedSettings(flags).map(([key, text]) => [key, /^\d+$/.test(text) ? Number(text) : text]))
+  const parsed = settingsSchema.safeParse(raw)
+  if (parsed.success) return parsed.data
+  const problems = describeIssues(parsed.error.issues, raw).map(({ path, message }) => {
+    return `${flagOf[path[0] as keyof typeof flagOf]}: ${message}`
+  })
+  throw new AppError('invalid-request', problems.join('\n'))
 }

@@ -72,12 +72,16 @@ describe('launch where no server runs', () => {
     await expect(fetch(got.url)).rejects.toThrow()
   })
 
-  test('gives the agent a shorter context, and fewer slots, where the memory is small', async () => {
+  test('gives one of several models a shorter context, and fewer slots, where the memory is small', async () => {
     const config = join(home, 'small.json')
-    const models = [{ id: 'mine', engine: 'llama', source: long }]
+    const models = [
+      { id: 'other', engine: 'llama', source: builtinModel.path },
+      { id: 'mine', engine: 'llama', source: long },
+    ]
     await writeFile(config, JSON.stringify({ memory: { budget: '480MB' }, models }))
-    const { out, err } = await launch(['claude', '--config', config], { DRAGOMAN_SERVER: nowhere })
-    const { slots, context } = out === '' ? expect.fail(err) : JSON.parse(out)
+    const { out, err } = await launch(['claude', '--config', config, '--model', 'mine'], { DRAGOMAN_SERVER: nowhere })
+    const { model, slots, context, status } = out === '' ? expect.fail(err) : JSON.parse(out)
+    expect([model, status]).toEqual(['mine', 200])
     expect(slots).toBeLessThan(4)
     expect(context).toBeGreaterThanOrEqual(24_400)
     expect(context).toBeLessThanOrEqual(48_896)
