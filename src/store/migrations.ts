@@ -1,5 +1,6 @@
 import type { ColumnDefinitionBuilder, Kysely } from 'kysely'
 import type { Migration, MigrationProvider } from 'kysely/migration'
+import { decodeObject } from './item-text.ts'
 
 /**
  * All changes of the tables, by name, in the order of their names. One that was released stays as it is. They see the tables of their
@@ -102,4 +103,32 @@ async function addCompletions(db: Kysely<unknown>): Promise<void> {
     .addColumn('value', 'text', (column) => column.notNull())
     .execute()
   await db.schema.createIndex('response_metadata_id').on('response_metadata').column('response_id').execute()
+  await fillFromJson(db.withTables<FilledTables>())
+}
+
+type FilledTables = {
+  responses: { id: string; json: string; model: string | null }
+  response_metadata: { response_id: string; key: string; value: string }
+}
+
+const batchRows = 100
+
+/** Lists find what earlier versions have stored, too. */
+async function fillFromJson(db: Kysely<FilledTables>): Promise<void> {
+  for (let last = ''; ; ) {
+    const page = db.selectFrom('responses').select(['id', 'json']).where('id', '>', last).orderBy('id').limit(batchRows)
+    const rows = (await page.execute()).map(({ id, json }) => ({ id, response: decodeObject(json) }))
+    for (const model of new Set(rows.map(({ response }) => response.model))) {
+      if (typeof model !== 'string') continue
+      const ids = rows.filter(({ response }) => response.model === model).map(({ id }) => id)
+      await db.updateTable('responses').set({ model }).where('id', 'in', ids).execute()
+    }
+    const entries = rows.flatMap(({ id, response: { metadata } }) =>
+      Object.entries(metadata ?? {}).map(([key, value]) => ({ response_id: id, key, value: String(value) })),
+    )
+    if (entries.length > 0) await db.insertInto('response_metadata').values(entries).execute()
+    const next = rows.at(-1)
+    if (next === undefined) return
+    last = next.id
+  }
 }

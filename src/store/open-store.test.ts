@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { describeStoreContract } from '../../test/store-contract.ts'
+import { response } from '../../test/support/stored.ts'
+import type { ListFilter } from '../contract/store.ts'
 import { openStore } from './open-store.ts'
 import { SqliteFile } from './sqlite-file.ts'
 
@@ -20,6 +22,30 @@ describe('the database file', () => {
     const modeOf = (name: string) => statSync(name).mode & 0o777
     expect([path, `${path}-wal`, join(folder, 'new')].map(modeOf)).toEqual([0o600, 0o600, 0o700])
     await store.close()
+  })
+
+  test('of an earlier version keeps its responses, which lists find by model and metadata', async () => {
+    const path = join(folder, 'earlier.db')
+    const open = () => openStore({ database: { type: 'sqlite', path } })
+    const before = await open()
+    const saved = Array.from({ length: 250 }, (_, index) =>
+      response({ json: { model: index % 2 === 0 ? 'even' : 'odd', metadata: { number: String(index) } } }),
+    )
+    for (const each of saved) await before.responses.save(each)
+    await before.close()
+    const file = new SqliteFile(path)
+    file.query('drop table response_metadata', [])
+    file.query('drop index responses_list', [])
+    for (const column of ['kind', 'model']) file.query(`alter table responses drop column ${column}`, [])
+    file.query("delete from dragoman_migrations where name = '0003-completions'", [])
+    file.close()
+    const { responses, close } = await open()
+    const page = { limit: 500, order: 'asc' } as const
+    const idsOf = async (filter: ListFilter) => (await responses.list('ann', page, filter)).responses.map(({ id }) => id)
+    const even = saved.filter(({ json }) => json.model === 'even').map(({ id }) => id)
+    expect((await idsOf({ models: ['even'] })).sort()).toEqual(even.sort())
+    expect(await idsOf({ metadata: { number: '201' } })).toEqual([saved[201]?.id])
+    await close()
   })
 
   test('while another process changes it, reads run at once, and changes wait', async () => {

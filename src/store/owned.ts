@@ -9,8 +9,9 @@ type ConversationRow = Omit<Insertable<Tables['conversations']>, 'owner'>
 type Reach = { readonly owner: string; readonly kind: StoredKind; readonly nowMs: number }
 
 /**
- * The rows of one owner that have not expired; of the table of responses, those of one kind. Queries for a caller reach the database only through it, so that none can find or change
- * what another owner has: items and events are reached by way of the response or the conversation that they belong to.
+ * The rows of one owner that have not expired; of the table of responses, those of one kind. Queries for a caller reach the database only
+ * through it, so that none can find or change what another owner has: items and events are reached by way of the response or the
+ * conversation that they belong to.
  */
 export class Owned {
   readonly #db: Kysely<Tables>
