@@ -134,7 +134,10 @@ export interface Lifecycle {
   models(): readonly ModelReport[]
   /** The model that was loaded last, if it is loaded; otherwise one that is. */
   active(): ModelReport | undefined
-  /** The id of the model that the last load named, while it is loaded: requests without a model are for it. `embeds`: one that was loaded to embed first. */
+  /**
+   * The id of the model that the last load named, while it is loaded: requests without a model are for it. `embeds`: one that was loaded
+   * to embed first.
+   */
   chosen(wanted?: { readonly embeds: boolean }): string | undefined
   /** Loads that have not ended, the oldest first. */
   loads(): readonly LoadReport[]

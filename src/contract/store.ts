@@ -4,8 +4,8 @@ import type { JsonObject } from './request.ts'
 
 /**
  * What outlives a request: responses, their items, and conversations, in the form of OpenAI's Responses protocol, and chat completions in
- * that of its chat protocol. Every call names the owner, a principal's id; what others own, and what has expired, does not exist for it. Times are milliseconds of the epoch. Calls reject
- * with `store-unavailable` when the database fails.
+ * that of its chat protocol. Every call names the owner, a principal's id; what others own, and what has expired, does not exist for it.
+ * Times are milliseconds of the epoch. Calls reject with `store-unavailable` when the database fails.
  */
 export interface Store {
   readonly responses: ResponseStore
