@@ -8,7 +8,7 @@ import { decodeOutput } from '../openai/decode-output.ts'
 import { commonNames, nameOutput } from '../openai/field-names.ts'
 import { decodeServerFields } from '../openai/server-fields.ts'
 import { pickSpelling } from '../openai/spelling.ts'
-import { decodeProgress, decodeRunning, type Running } from '../openai/times/running-fields.ts'
+import { decodeProgress } from '../openai/times/running-fields.ts'
 import { type FieldNames, nameField } from '../wire/field-names.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
@@ -20,7 +20,8 @@ import { type CompletionWire, completionSchema, type InfillWire, infillSchema } 
 export type DecodedLlamaCompletion = {
   readonly requests: readonly [GenerationRequest, ...GenerationRequest[]]
   readonly stream: boolean
-  readonly running: Running
+  /** Each chunk of the stream has the times so far. */
+  readonly timingsPerToken: boolean
   /** The reply is an array. */
   readonly isList: boolean
   /** The prompt is read for the cache: what is generated is not shown. */
@@ -85,7 +86,7 @@ function decodeShared(wire: CompletionWire | InfillWire, { id, prompts, names, .
     ...source,
     requests: [first, ...rest],
     stream: wire.stream ?? false,
-    running: decodeRunning(wire),
+    timingsPerToken: wire.timings_per_token === true,
     onlyReads: pickSpelling(wire, outputLimits) === 0,
     prompts: prompts.map((prompt) => (prompt.type === 'text' ? prompt.text : prompt.type === 'infill' ? prompt.prefix : '')),
     responseFields: wire.response_fields ?? undefined,

@@ -22,10 +22,7 @@ function dialectOf(decode: (body: unknown, id: string) => DecodedLlamaCompletion
         policy: { onHangUp: 'cancel' },
         nameOf,
         encodeResult: (result) => encodeResult(result, decoded),
-        createStreamEncoder: () => {
-          const encoder = createStreamEncoder(decoded)
-          return decoded.running.timingsPerToken ? withRunningTimings(encoder, () => performance.now()) : encoder
-        },
+        createStreamEncoder: () => withRunningTimings(createStreamEncoder(decoded), decoded.timingsPerToken),
       }
     },
     createId: () => `cmpl-${randomHex()}`,

@@ -34,7 +34,7 @@ describe('decodeChat', () => {
       },
       stream: false,
       includeUsage: false,
-      running: { timingsPerToken: false },
+      timingsPerToken: false,
       legacyCalls: false,
       showsReasoning: true,
       ignored: [],

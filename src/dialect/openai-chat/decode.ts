@@ -6,7 +6,7 @@ import { decodeCommon, decodeIncludeUsage } from '../openai/decode-common.ts'
 import { decodeForwarded } from '../openai/decode-forwarded.ts'
 import { type DecodedOutput, decodeOutput } from '../openai/decode-output.ts'
 import { decodeServerFields } from '../openai/server-fields.ts'
-import { decodeProgress, decodeRunning, type Running } from '../openai/times/running-fields.ts'
+import { decodeProgress } from '../openai/times/running-fields.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
 import { validate } from '../wire/validate.ts'
@@ -28,7 +28,8 @@ type DecodedChat = {
   readonly request: GenerationRequest
   readonly stream: boolean
   readonly includeUsage: boolean
-  readonly running: Running
+  /** Each chunk of the stream has the times so far. */
+  readonly timingsPerToken: boolean
   /** The reply has calls in the deprecated form, like the tools of the request. */
   readonly legacyCalls: boolean
   /** The reply shows the reasoning. */
@@ -66,7 +67,7 @@ export function decodeChat(body: unknown, requestId: string): DecodedChat {
     },
     stream: wire.stream ?? false,
     includeUsage: decodeIncludeUsage(wire),
-    running: decodeRunning(wire),
+    timingsPerToken: wire.timings_per_token === true,
     legacyCalls: tools.legacy,
     showsReasoning: isShown,
     kept: keptRequest(wire),

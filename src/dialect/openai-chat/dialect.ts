@@ -48,7 +48,7 @@ export function createOpenaiChat({ reasoningFields, usageTimes, systemFingerprin
         encodeResult: encode,
         createStreamEncoder: () => {
           const encoder = createChunkEncoder(headOf, { includeUsage: decoded.includeUsage, ...style })
-          return decoded.running.timingsPerToken ? withRunningTimings(encoder, () => performance.now()) : encoder
+          return withRunningTimings(encoder, decoded.timingsPerToken)
         },
       }
     },

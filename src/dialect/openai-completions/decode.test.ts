@@ -17,7 +17,7 @@ describe('decodeCompletion', () => {
       echoes: [''],
       stream: false,
       includeUsage: false,
-      running: { timingsPerToken: false },
+      timingsPerToken: false,
       ignored: [],
       nameOf: expect.any(Function),
     })

@@ -8,7 +8,7 @@ import { decodeOutput } from '../openai/decode-output.ts'
 import { commonNames, nameOutput } from '../openai/field-names.ts'
 import { decodeServerFields } from '../openai/server-fields.ts'
 import { pickSpelling } from '../openai/spelling.ts'
-import { decodeProgress, decodeRunning, type Running } from '../openai/times/running-fields.ts'
+import { decodeProgress } from '../openai/times/running-fields.ts'
 import { nameField } from '../wire/field-names.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
@@ -36,7 +36,8 @@ export type DecodedCompletion = {
   readonly echoes: readonly string[]
   readonly stream: boolean
   readonly includeUsage: boolean
-  readonly running: Running
+  /** Each chunk of the stream has the times so far. */
+  readonly timingsPerToken: boolean
   readonly ignored: readonly string[]
   /** The client's name for a path of the first request. */
   readonly nameOf: NameOf
@@ -71,7 +72,7 @@ export function decodeCompletion(body: unknown, requestId: string): DecodedCompl
     echoes: [first, ...rest].map((prompt) => (wire.echo === true && !echoesTokens ? textOf(prompt) : '')),
     stream: wire.stream ?? false,
     includeUsage: decodeIncludeUsage(wire),
-    running: decodeRunning(wire),
+    timingsPerToken: wire.timings_per_token === true,
     ignored: [...ignored, ...ignoredInside],
     // The message names a position inside the prompt, such as one of its tokens.
     nameOf: (path) => {

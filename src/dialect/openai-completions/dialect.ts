@@ -19,7 +19,7 @@ type OpenaiCompletionsOptions = {
 export function createOpenaiCompletions({ systemFingerprint, usageTimes }: OpenaiCompletionsOptions): Dialect {
   return {
     decode({ body }, { id }) {
-      const { requests, echoes, stream, includeUsage, running, ignored, nameOf } = decodeCompletion(body, id)
+      const { requests, echoes, stream, includeUsage, timingsPerToken, ignored, nameOf } = decodeCompletion(body, id)
       const [{ choices, logprobs }] = requests
       const createdSeconds = Math.floor(Date.now() / 1000)
       const headOf = ({ model }: StartEvent): ReplyHead => ({ id, createdSeconds, model, systemFingerprint })
@@ -31,10 +31,7 @@ export function createOpenaiCompletions({ systemFingerprint, usageTimes }: Opena
         policy: { onHangUp: 'cancel' },
         nameOf,
         encodeResult: (result) => encodeResult(result, headOf(result.start), style),
-        createStreamEncoder: () => {
-          const encoder = createChunkEncoder(headOf, { ...style, includeUsage })
-          return running.timingsPerToken ? withRunningTimings(encoder, () => performance.now()) : encoder
-        },
+        createStreamEncoder: () => withRunningTimings(createChunkEncoder(headOf, { ...style, includeUsage }), timingsPerToken),
       }
     },
     createId: () => `cmpl-${randomHex()}`,

@@ -15,17 +15,10 @@ export const runningFields: readonly Field[] = [
 export const runningShape = { timings_per_token: flag, return_progress: flag }
 
 type Flag = boolean | null | undefined
-type RunningWire = { readonly stream?: Flag; readonly timings_per_token?: Flag; readonly return_progress?: Flag }
-
-/** What a stream says while it runs. */
-export type Running = { readonly timingsPerToken: boolean }
-
-export function decodeRunning({ timings_per_token }: RunningWire): Running {
-  return { timingsPerToken: timings_per_token === true }
-}
+type ProgressWire = { readonly stream?: Flag; readonly return_progress?: Flag }
 
 /** The part of a request that asks for its progress. */
-export function decodeProgress({ stream, return_progress }: RunningWire): { readonly tellsProgress?: true } {
+export function decodeProgress({ stream, return_progress }: ProgressWire): { readonly tellsProgress?: true } {
   return stream === true && return_progress === true ? { tellsProgress: true } : {}
 }
 

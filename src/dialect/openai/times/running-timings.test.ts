@@ -20,7 +20,7 @@ function framesOf() {
     event.type === 'start'
       ? ''
       : `data: ${JSON.stringify({ type: event.type, ...('delta' in event && { text: event.delta }) })}\n\n`
-  const encoder = withRunningTimings({ encode: plain }, () => nowMs)
+  const encoder = withRunningTimings({ encode: plain }, true, () => nowMs)
   return events.flatMap((event) => {
     nowMs += 10
     const text = encoder.encode(event)

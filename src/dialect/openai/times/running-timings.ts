@@ -5,8 +5,9 @@ import { encodeTimings } from './encode-timings.ts'
 /** The end of each frame with an object; text in it has no line breaks. */
 const frameEnd = '}\n\n'
 
-/** The same frames, each with llama-server's `timings` so far, in which a piece is taken for a token. `now`: milliseconds. */
-export function withRunningTimings({ encode }: StreamEncoder, now: () => number): StreamEncoder {
+/** The same frames; where it is wanted, each with llama-server's `timings` so far, in which a piece is taken for a token. */
+export function withRunningTimings(encoder: StreamEncoder, isWanted: boolean, now = () => performance.now()): StreamEncoder {
+  if (!isWanted) return encoder
   let usage = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 }
   let startMs = 0
   let firstMs: number | undefined
@@ -16,7 +17,7 @@ export function withRunningTimings({ encode }: StreamEncoder, now: () => number)
   }
   return {
     encode(event) {
-      const frames = encode(event)
+      const frames = encoder.encode(event)
       if (event.type === 'start') {
         startMs = now()
         usage = { ...usage, inputTokens: event.inputTokens ?? 0 }
