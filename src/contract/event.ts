@@ -7,6 +7,7 @@ export type { FinishReason, Timings, Usage } from './usage.ts'
 
 /** A generated token with its log-probability (natural logarithm). Only present on request. */
 export type GeneratedToken = {
+  /** -1 where the server that generates does not report it. */
   readonly id: number
   readonly text: string
   readonly bytes: readonly number[]

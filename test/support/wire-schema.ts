@@ -41,6 +41,7 @@ const timings = {
 } as Record<string, JsonSchema>
 
 const tokenBytes = { bytes: { type: 'array', items: { type: 'integer' } } } as Record<string, JsonSchema>
+const tokenId = { token_id: { type: 'integer', minimum: 0 } } as Record<string, JsonSchema>
 
 /** What Dragoman adds to OpenAI's objects, by definition; anything else that the schema does not name is a fault. */
 const extensions: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>> = {
@@ -48,6 +49,9 @@ const extensions: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>
   ChatCompletionChunk: timings,
   'ChatCompletion.Choice': { stop_reason: text } as Record<string, JsonSchema>,
   'ChatCompletionChunk.Choice': { stop_reason: text } as Record<string, JsonSchema>,
+  // tabbyAPI's.
+  ChatCompletionTokenLogprob: tokenId,
+  'ChatCompletionTokenLogprob.TopLogprob': tokenId,
   ChatCompletionMessage: { reasoning_content: textOrNull, reasoning: textOrNull } as Record<string, JsonSchema>,
   Model: {
     context_length: { type: 'integer' },

@@ -166,10 +166,10 @@ describe('encodeResult', () => {
     })
   })
 
-  test('log-probabilities are told with their bytes, and what is impossible as a number', () => {
+  test('log-probabilities have their bytes, the id where it is known, and a number for what is impossible', () => {
     const token = (text: string, logprob: number) => ({ id: 1, text, bytes: [...Buffer.from(text)], logprob })
     const tokens: GeneratedToken[] = [
-      { ...token('Hé', -0.5), top: [token('Hé', -0.5), token('x', Number.NEGATIVE_INFINITY)] },
+      { ...token('Hé', -0.5), top: [token('Hé', -0.5), { ...token('x', Number.NEGATIVE_INFINITY), id: -1 }] },
       { ...token('', -1), bytes: [0xf0, 0x9f], top: [] },
     ]
     expect(replyIn({ logprobs: true }, { ...plain, tokens })).toMatchObject({
@@ -179,10 +179,11 @@ describe('encodeResult', () => {
             content: [
               {
                 token: 'Hé',
+                token_id: 1,
                 logprob: -0.5,
                 bytes: [72, 195, 169],
                 top_logprobs: [
-                  { token: 'Hé', logprob: -0.5, bytes: [72, 195, 169] },
+                  { token: 'Hé', token_id: 1, logprob: -0.5, bytes: [72, 195, 169] },
                   { token: 'x', logprob: -9999, bytes: [120] },
                 ],
               },
@@ -193,6 +194,7 @@ describe('encodeResult', () => {
         },
       ],
     })
+    expect(JSON.stringify(replyIn({ logprobs: true }, { ...plain, tokens }))).not.toContain('"token_id":-1')
     expect(replyIn({}, { ...plain, tokens })).toMatchObject({ choices: [{ logprobs: null }] })
   })
 })

@@ -27,7 +27,11 @@ const openaiFields: readonly Field[] = [
   { name: 'function_call', treatment: 'used', note: 'deprecated; requires `functions`, except `none`' },
   { name: 'functions', treatment: 'used', note: 'deprecated: at most one call, answered as `function_call`' },
   sharedOpenaiFields.logitBias,
-  { name: 'logprobs', treatment: 'used', note: 'true, or a number: as in tabbyAPI, above 1 it is also `top_logprobs`' },
+  {
+    name: 'logprobs',
+    treatment: 'used',
+    note: 'true, or a number: as in tabbyAPI, above 1 it is also `top_logprobs`; known ids of tokens are `token_id`',
+  },
   {
     name: 'max_completion_tokens',
     aliases: ['max_tokens', 'max_length', 'max_new_tokens', 'max_output_tokens', 'n_predict', 'num_predict'],

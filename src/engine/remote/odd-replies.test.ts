@@ -247,6 +247,13 @@ describe('log-probabilities', () => {
     ])
   })
 
+  test.each(['id', 'token_id'])('%s of a token in the form of chats is its id', async (name) => {
+    const logprobs = { content: [{ token: 'Hi', [name]: 7, logprob: -0.5, top_logprobs: [{ token: 'Ho', logprob: -1 }] }] }
+    const reply = streamOf(chatChunk({ delta: { content: 'Hi' }, logprobs, finish_reason: 'stop' }), doneLine)
+    const { choices } = await answer(engineOver([await upstream(reply)]), ask('hi', { logprobs: { top: 1 } }))
+    expect(choices[0]?.tokens).toMatchObject([{ id: 7, top: [{ id: -1 }] }])
+  })
+
   test('a reply without those that were asked for is an error that names the field', async () => {
     const error = await failure(engineOver([await upstream(fine)]), ask('hi', { logprobs: { top: 1 } }))
     expect(error).toMatchObject({ code: 'upstream-failed', at: ['logprobs'] })

@@ -40,7 +40,7 @@ export const promptProgress = named(
 )
 const promptUsage = object({ prompt_tokens: number, total_tokens: number })
 
-const logprob = { token: text, logprob: number, bytes: numbers.nullable() }
+const logprob = { token: text, token_id: number.optional(), logprob: number, bytes: numbers.nullable() }
 const logprobs = named(
   'ChatLogprobs',
   object({

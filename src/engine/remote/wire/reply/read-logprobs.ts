@@ -36,7 +36,8 @@ function readToken(value: unknown): WireToken | undefined {
   const logprob = token?.logprob
   if (token === undefined || text === undefined || typeof logprob !== 'number') return undefined
   const bytes = asArray(token.bytes).filter((byte): byte is number => typeof byte === 'number')
-  return { id: asCount(token.id) ?? unknownId, text, bytes: bytes.length > 0 ? bytes : [...Buffer.from(text)], logprob }
+  const id = asCount(token.id ?? token.token_id) ?? unknownId
+  return { id, text, bytes: bytes.length > 0 ? bytes : [...Buffer.from(text)], logprob }
 }
 
 /** Parallel arrays, with a map of top log-probabilities for each token. */
