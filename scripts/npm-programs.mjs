@@ -1,43 +1,51 @@
-// Installs programs from npm for tests, each in a folder of its own outside the repository: they are not dependencies.
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+// Installs programs and packages from npm for tests, each in a folder of its own outside the repository: they are not dependencies.
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { npm, say } from './commands.mjs'
 
 const tools = process.env.DRAGOMAN_TEST_TOOLS ?? join(tmpdir(), 'dragoman-test-tools')
+const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
 
 /** The folder of a program, installed unless it is there, with the program as `name` in its `bin`; undefined if that fails. */
-export function ensureProgram(name, program, folderName = name) {
-  const folder = join(tools, `${folderName}-${program.version}`)
-  return existsSync(folder) || install(name, program, folder) ? folder : undefined
+export function ensureProgram(name, { package: packageName, version, program, needsOptional }, folderName = name) {
+  const link = (work) => {
+    if (!existsSync(join(work, 'node_modules', program))) return false
+    mkdirSync(join(work, 'bin'))
+    symlinkSync(join('..', 'node_modules', program), join(work, 'bin', name))
+    return true
+  }
+  const args = [...(needsOptional ? [] : ['--omit=optional']), `${packageName}@${version}`]
+  return ensure(join(tools, `${folderName}-${version}`), { what: `${packageName} ${version}`, args, finish: link })
+}
+
+/** The folder of the packages that a manifest names, installed unless they are there; undefined if that fails. */
+export function ensureManifest(name, file) {
+  const manifest = readFileSync(file, 'utf8')
+  // A changed manifest is another folder: what is there is complete.
+  const digest = createHash('sha256').update(manifest).digest('hex').slice(0, 12)
+  return ensure(join(tools, `${name}-${digest}`), { what: name, manifest })
 }
 
 /** Installs beside the folder, and moves the result there when it is complete. */
-function install(name, { package: packageName, version, program, needsOptional }, folder) {
-  say(`installing ${packageName} ${version} for the tests`)
+function ensure(folder, { what, manifest = '{}', args = [], finish = () => true }) {
+  if (existsSync(folder)) return folder
+  say(`installing ${what} for the tests`)
   mkdirSync(tools, { recursive: true })
   const work = mkdtempSync(join(tools, 'install-'))
   try {
-    writeFileSync(join(work, 'package.json'), '{}')
-    const flags = [
-      '--ignore-scripts',
-      '--no-audit',
-      '--no-fund',
-      '--loglevel=error',
-      ...(needsOptional ? [] : ['--omit=optional']),
-    ]
-    const { status, output } = npm(['install', ...flags, `${packageName}@${version}`], { cwd: work })
-    if (status !== 0 || !existsSync(join(work, 'node_modules', program))) {
-      say(`${packageName} ${version} cannot be installed:\n${output.trim().slice(-2000)}`)
-      return false
+    writeFileSync(join(work, 'package.json'), manifest)
+    const { status, output } = npm(['install', ...flags, ...args], { cwd: work })
+    if (status !== 0 || !finish(work)) {
+      say(`${what} cannot be installed:\n${output.trim().slice(-2000)}`)
+      return undefined
     }
-    mkdirSync(join(work, 'bin'))
-    symlinkSync(join('..', 'node_modules', program), join(work, 'bin', name))
     renameSync(work, folder)
-    return true
+    return folder
   } catch (error) {
     // Another process installed the same.
-    if (existsSync(folder)) return true
+    if (existsSync(folder)) return folder
     throw error
   } finally {
     rmSync(work, { recursive: true, force: true })

@@ -1,4 +1,4 @@
-// run-calls.mjs URL PROGRAM: makes each call of a program, and tells the recorder at CALL_MARKS which one begins.
+// run-calls.mjs URL PROGRAM: announces each call of a program to the recorder at CALL_MARKS, and makes it.
 const [url, program] = process.argv.slice(2)
 const { calls } = await import(`./${program}.mjs`)
 
