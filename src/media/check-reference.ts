@@ -3,7 +3,7 @@ import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
 import type { MediaItem } from '../contract/media.ts'
 import { isAllowedAddress } from './address.ts'
-import { checkUrl, type FetchOptions, forbiddenAddress } from './fetch-url.ts'
+import { checkMediaUrl, type FetchOptions, forbiddenAddress } from './fetch-url.ts'
 import { isLocal, refuseLocal } from './local-file.ts'
 import { parseDataUrl } from './parse-data-url.ts'
 import { notADataUrl } from './read-inline.ts'
@@ -30,7 +30,7 @@ export function checkReference(item: MediaItem, { urls, folder, files }: Sources
   } else if (urls === undefined) {
     throw notFetched(item)
   } else {
-    const host = checkUrl(url, item, urls).hostname.replace(/^\[(.*)\]$/, '$1')
+    const host = checkMediaUrl(url, item, urls).hostname.replace(/^\[(.*)\]$/, '$1')
     if (isIP(host) !== 0 && !isAllowedAddress(host, urls.allowed)) throw forbiddenAddress(item)
   }
 }
