@@ -38,6 +38,7 @@ import { isListed } from './models/place-listed.ts'
 import { replaceModels } from './models/replace-models.ts'
 import { SharedChecks } from './models/shared-checks.ts'
 import { listenToo } from './second-port.ts'
+import { createConfiguredTools } from './tools.ts'
 import { version } from './version.ts'
 
 /** The whole server, from a configuration. */
@@ -153,11 +154,13 @@ export async function createApp(
   const findModel = (name: string, viewer: ModelViewer) => listings.find(name, () => resolveModel(name, viewer))
   const validator = new OutputValidator()
   const { media, files } = createConfiguredMedia(config)
+  const tools = createConfiguredTools(config)
   const generating = {
     now: () => performance.now(),
     validator,
     presets: live.presets,
     media,
+    tools,
     others: {
       find: (name: string, viewer: ModelViewer) => models.find(name, viewer),
       onFallback: (fallback: Fallback) => {
@@ -285,7 +288,7 @@ export async function createApp(
       await server.drain(shutdownGraceMs, drainDelayMs)
       closeSecond()
       sharing.close()
-      await Promise.all([validator.close(), models.close(), listings.close(), store?.close(), live.close()])
+      await Promise.all([validator.close(), models.close(), listings.close(), store?.close(), live.close(), tools.close()])
       await Promise.all([traces?.close(), captures?.close()])
     },
   }

@@ -1,29 +1,35 @@
 import type { CanonicalPath } from '../contract/field.ts'
 import type { ContentPart, MediaPart, Message, OutputPart, Prompt, ToolCallPart } from '../contract/request.ts'
+import type { ReplyPart } from '../contract/result.ts'
 
 /** The text of a turn: its text parts, concatenated. */
-export function textOf(parts: readonly OutputPart[]): string {
+export function textOf(parts: readonly ReplyPart[]): string {
   return join(parts, 'text')
 }
 
 /** The reasoning of a turn: its reasoning parts, concatenated. */
-export function reasoningOf(parts: readonly OutputPart[]): string {
+export function reasoningOf(parts: readonly ReplyPart[]): string {
   return join(parts, 'reasoning')
 }
 
 /** The refusal of a turn; empty without one. */
-export function refusalOf(parts: readonly OutputPart[]): string {
+export function refusalOf(parts: readonly ReplyPart[]): string {
   return join(parts, 'refusal')
 }
 
 /** The tool calls of a turn. */
-export function callsOf(parts: readonly OutputPart[]): readonly ToolCallPart[] {
+export function callsOf(parts: readonly ReplyPart[]): readonly ToolCallPart[] {
   return parts.filter((part) => part.type === 'tool-call')
 }
 
 /** The visible content of a turn: text, media, and refusals as text. */
 export function contentOf(parts: readonly OutputPart[]): readonly ContentPart[] {
   return parts.flatMap(visibleIn)
+}
+
+/** What the model made of a reply, as an assistant's turn has it. */
+export function outputOf(parts: readonly ReplyPart[]): readonly OutputPart[] {
+  return parts.filter((part) => part.type !== 'mcp-tools' && part.type !== 'approval-request' && part.type !== 'server-tool')
 }
 
 /** Whether there is anything in `mediaIn`; the same for a tenth of the time where there is not. */
@@ -79,7 +85,7 @@ function visibleIn(part: OutputPart): readonly ContentPart[] {
   }
 }
 
-function join(parts: readonly OutputPart[], type: 'text' | 'reasoning' | 'refusal'): string {
+function join(parts: readonly ReplyPart[], type: 'text' | 'reasoning' | 'refusal'): string {
   let text = ''
   for (const part of parts) if (part.type === type) text += part.text
   return text

@@ -31,6 +31,7 @@ import {
 } from './sections/model-fields.ts'
 import { remoteModel } from './sections/remote-schema.ts'
 import { storage } from './sections/storage-schema.ts'
+import { serverTools } from './sections/tools-schema.ts'
 
 const durationMs = z.int().min(0)
 
@@ -352,6 +353,7 @@ export const configSchema = z.strictObject({
   memory: memory.prefault({}),
   limits: limits.prefault({}),
   media,
+  tools: serverTools.prefault({}),
   models,
   modelsFolder: modelsFolder.exactOptional(),
   builtinModel,

@@ -1,6 +1,7 @@
 import type { AppError } from './errors.ts'
 import type { CanonicalPath } from './field.ts'
-import type { Annotation, ToolCallState } from './request.ts'
+import type { Annotation, JsonObject, ToolCallState } from './request.ts'
+import type { ServerToolKind, ToolOutcome } from './server-tool.ts'
 import type { FinishReason, Timings, Usage } from './usage.ts'
 
 export type { FinishReason, Timings, Usage } from './usage.ts'
@@ -51,9 +52,23 @@ export type StartEvent = {
   readonly warnings: readonly string[]
 }
 
+/** A call of a tool of the server, as its events and its part of a reply have it. */
+export type ServerToolCall = {
+  /** Unique in the conversation. */
+  readonly id: string
+  readonly name: string
+  readonly kind: ServerToolKind
+  readonly arguments: JsonObject
+  /** Of a tool of an MCP server. */
+  readonly mcp?: { readonly server: string; readonly name: string }
+}
+
+/** A tool of an MCP server, as callers see it. */
+export type ListedTool = { readonly name: string; readonly description: string; readonly parameters: JsonObject }
+
 /**
- * The events of a generation, in order. `choice` counts from 0 to n - 1. Blocks of one choice (text, reasoning, refusal, call) never
- * interleave: a `-start` or a delta of another kind ends the previous block. After `seal()` a stream ends with exactly one `usage` or
+ * The events of a generation, in order. `choice` counts from 0 to n - 1. Blocks of one choice (text, reasoning, refusal, call, tool of
+ * the server) never interleave: a `-start` or a delta of another kind ends the previous block. After `seal()` a stream ends with exactly one `usage` or
  * one `error`; each choice has its `finish` before `usage`. With log-probabilities, each token is on exactly one event: the one with
  * its text or, without text (a token of a tag), the next event of its choice with `tokens`; a `delta` is empty only to carry such
  * tokens.
@@ -110,6 +125,24 @@ export type GenerationEvent =
       /** The model's raw text, where it differs from the deltas. */
       readonly raw?: string
     }
+  /**
+   * The tools of an MCP server that the request names, once, before the blocks of the choice; none with `error`, which says why.
+   */
+  | {
+      readonly type: 'mcp-tools'
+      readonly choice: number
+      readonly server: string
+      readonly tools: readonly ListedTool[]
+      readonly error?: string
+    }
+  /**
+   * A call that waits for the caller's approval: in the place of its `server-tool-start`, which follows once it is approved, or at the
+   * end of the choice, if the next request has the answer. A call that is refused has its start and its end too.
+   */
+  | { readonly type: 'approval-request'; readonly choice: number; readonly call: ServerToolCall }
+  /** The server runs a tool: a block of its own, without `tool-call` events, to the `server-tool-end` with its id. */
+  | { readonly type: 'server-tool-start'; readonly choice: number; readonly call: ServerToolCall }
+  | { readonly type: 'server-tool-end'; readonly choice: number; readonly id: string; readonly outcome: ToolOutcome }
   | {
       readonly type: 'finish'
       readonly choice: number

@@ -1,7 +1,7 @@
 import type { KeyLimits, KeyQuota } from './quota.ts'
 
 /** The permission that a route requires; `public` requires none. */
-export type Scope = 'public' | 'inference' | 'metrics' | 'admin'
+export type Scope = 'public' | 'inference' | 'tools' | 'metrics' | 'admin'
 
 /** A caller and its permissions. */
 export type Principal = {
@@ -9,6 +9,8 @@ export type Principal = {
   readonly scopes: ReadonlySet<Scope>
   /** Ids or aliases of the models that it may use; absent: all. */
   readonly models?: readonly string[]
+  /** Names of tools and of MCP servers that it may use; absent: all. */
+  readonly tools?: readonly string[]
   /** Absent: no limits. */
   readonly quota?: KeyQuota
 }
@@ -24,10 +26,12 @@ export type ApiKey = {
   readonly scopes: ReadonlySet<Scope>
   /** Ids or aliases of the models that it may use; absent: all. */
   readonly models?: readonly string[]
+  /** Names of tools and of MCP servers that it may use; absent: all. */
+  readonly tools?: readonly string[]
   readonly limits?: KeyLimits
   /** Milliseconds of the epoch; absent: never. */
   readonly expiresAtMs?: number
 }
 
 /** The scopes of callers without limits. */
-export const allScopes: ReadonlySet<Scope> = new Set<Scope>(['public', 'inference', 'metrics', 'admin'])
+export const allScopes: ReadonlySet<Scope> = new Set<Scope>(['public', 'inference', 'tools', 'metrics', 'admin'])

@@ -103,10 +103,8 @@ export type CustomTool = {
   readonly grammar?: { readonly syntax: 'lark' | 'regex'; readonly definition: string }
 }
 
-/** A tool that the server runs itself, such as web search or an MCP tool. `options` are the caller's. */
-export type ServerTool = { readonly type: 'server'; readonly name: string; readonly options: JsonObject }
-
-export type Tool = FunctionTool | CustomTool | ServerTool
+/** A tool of the caller, who runs it; the server's own are enabled by `ToolUse`. */
+export type Tool = FunctionTool | CustomTool
 
 /** Which declared tools the model may or must call. */
 export type ToolChoice =
@@ -118,6 +116,48 @@ export type ToolChoice =
    * the engine shall use its strongest means.
    */
   | { readonly type: 'required'; readonly names?: readonly string[]; readonly isRepeated?: true }
+
+/** Which tools of the server a request enables, and how they run. */
+export type ToolUse = {
+  /** Names of tools, or of configured MCP servers for all that these have; absent: all that the caller may use. Others are refused. */
+  readonly names?: readonly string[]
+  /** MCP servers with the request's own terms; beside `names`. */
+  readonly mcpServers?: readonly McpServerUse[]
+  /** Turns of the model that may call tools; then it has to answer. 0: none may. */
+  readonly maxTurns: number
+  /** Of each execution; absent: as long as the tool allows. */
+  readonly timeoutMs?: number
+  /** Executions of one key and session share a folder of files; absent: a folder of this request alone. */
+  readonly sessionId?: string
+  /** Whether arguments that are not what the tool's schema says are mended. */
+  readonly heals: boolean
+  /** Which calls need the caller's approval: all, or those of tools that say so (`ServerTool.needsApproval`). */
+  readonly approves: 'all' | 'marked'
+  /**
+   * How the caller is asked: with an event, while the reply waits for its answer elsewhere; in the reply, which ends so that the next
+   * request answers (`approvals`); or not at all, and the model learns that the call needs approval.
+   */
+  readonly asks: 'with-event' | 'by-ending' | 'never'
+  /** Answers to calls at the end of the conversation, which wait for approval. */
+  readonly approvals?: readonly ToolApproval[]
+}
+
+/** An MCP server that a request names. */
+export type McpServerUse = {
+  /** Its name in the configuration, or with `url`, the request's own. */
+  readonly label: string
+  /** Its address; only for hosts that the operator allows. Absent: a configured server. */
+  readonly url?: string
+  /** Sent to `url`, authorization included. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Absent: all of its tools. */
+  readonly allowedTools?: readonly string[]
+  /** For which of its tools calls need approval, besides those for which the operator wants it; absent: no others. */
+  readonly approval?: 'all' | { readonly tools: readonly string[] } | { readonly allExcept: readonly string[] }
+}
+
+/** What a caller decided about a call that waited for its approval. */
+export type ToolApproval = { readonly callId: string; readonly isApproved: boolean; readonly reason?: string }
 
 /** Reasoning options. An absent field means the template's default. */
 export type ReasoningOptions = {
@@ -242,6 +282,8 @@ export type GenerationRequest = {
   /** The number of independent answers to the prompt; at least 1. */
   readonly choices: number
   readonly toolChoice: ToolChoice
+  /** Tools that the server runs itself, beside those of the prompt; absent: none. Only for chat prompts and one choice. */
+  readonly toolUse?: ToolUse
   /** False: at most one call per choice. */
   readonly parallelToolCalls: boolean
   readonly reasoning: ReasoningOptions

@@ -1,12 +1,34 @@
 import type { Emit } from '../base/emit.ts'
-import type { FinishReason, GeneratedToken, GenerationEvent, PromptToken, StartEvent, Timings, Usage } from './event.ts'
+import type {
+  FinishReason,
+  GeneratedToken,
+  GenerationEvent,
+  ListedTool,
+  PromptToken,
+  ServerToolCall,
+  StartEvent,
+  Timings,
+  Usage,
+} from './event.ts'
 import { settledStart } from './is-truncated.ts'
 import type { OutputPart } from './request.ts'
+import type { ToolOutcome } from './server-tool.ts'
+
+/** What the server did for a choice, besides generating. */
+export type ServerPart =
+  | { readonly type: 'mcp-tools'; readonly server: string; readonly tools: readonly ListedTool[]; readonly error?: string }
+  /** The next request has to answer it. */
+  | { readonly type: 'approval-request'; readonly call: ServerToolCall }
+  /** Without an outcome: the reply ended while it ran. */
+  | { readonly type: 'server-tool'; readonly call: ServerToolCall; readonly outcome?: ToolOutcome }
+
+/** A part of a reply. */
+export type ReplyPart = OutputPart | ServerPart
 
 /** One choice of a finished generation. */
 export type Choice = {
   /** In the order of generation. */
-  readonly parts: readonly OutputPart[]
+  readonly parts: readonly ReplyPart[]
   readonly tokens: readonly GeneratedToken[]
   /** On the first choice of each prompt, on request. */
   readonly promptTokens?: readonly PromptToken[]
@@ -25,7 +47,7 @@ type ChoiceEvent = Extract<GenerationEvent, { readonly choice: number }>
 type Mutable<T> = T extends unknown ? { -readonly [Field in keyof T]: T[Field] } : never
 
 type Draft = {
-  readonly parts: Mutable<OutputPart>[]
+  readonly parts: Mutable<ReplyPart>[]
   /** The last part may grow. */
   isOpen: boolean
   tokens: GeneratedToken[]
@@ -99,6 +121,29 @@ function addToDraft(draft: Draft, event: ChoiceEvent): void {
       if (event.raw !== undefined) call.raw = event.raw
       break
     }
+    case 'mcp-tools': {
+      const { choice: _, ...part } = event
+      draft.parts.push(part)
+      draft.isOpen = false
+      break
+    }
+    case 'approval-request':
+      draft.parts.push({ type: event.type, call: event.call })
+      draft.isOpen = false
+      break
+    case 'server-tool-start': {
+      // It was approved, or refused.
+      const asked = draft.parts.findIndex((part) => part.type === 'approval-request' && part.call.id === event.call.id)
+      if (asked !== -1) draft.parts.splice(asked, 1)
+      draft.parts.push({ type: 'server-tool', call: event.call })
+      draft.isOpen = false
+      break
+    }
+    case 'server-tool-end': {
+      const tool = draft.parts.findLast((part) => part.type === 'server-tool' && part.call.id === event.id)
+      if (tool?.type === 'server-tool') tool.outcome = event.outcome
+      break
+    }
     case 'finish': {
       const { type: _, choice: __, ...finish } = event
       draft.finish = finish
@@ -143,7 +188,7 @@ function addOpaque({ parts, isOpen }: Draft, opaque: string): void {
 /** The last one, in case an upstream gave two calls the same id. */
 function findCall({ parts }: Draft, id: string) {
   return parts.findLast((part) => part.type === 'tool-call' && part.id === id) as
-    | Mutable<Extract<OutputPart, { type: 'tool-call' }>>
+    | Mutable<Extract<ReplyPart, { type: 'tool-call' }>>
     | undefined
 }
 

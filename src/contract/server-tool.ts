@@ -1,13 +1,22 @@
-import type { JsonObject } from './request.ts'
+import type { Principal } from './principal.ts'
+import type { JsonObject, McpServerUse } from './request.ts'
+
+export type ServerToolKind = 'web-search' | 'python' | 'terminal' | 'mcp'
 
 /** A tool that the server runs itself, in place of its caller. */
 export type ServerTool = {
   /** What models call it; a tool of an MCP server is `SERVER__NAME`. */
   readonly name: string
-  readonly kind: 'web-search' | 'python' | 'terminal' | 'mcp'
+  readonly kind: ServerToolKind
+  /** Of a tool of an MCP server: the server's label, and the tool's name there. */
+  readonly mcp?: { readonly server: string; readonly name: string }
   readonly description: string
   /** A JSON Schema of its arguments. */
   readonly parameters: JsonObject
+  /** The parameter that a text that is not JSON becomes. */
+  readonly textParameter?: string
+  /** The caller has to approve each call. */
+  readonly needsApproval?: true
   /**
    * Resolves with what the model reads, failures included; rejects only for defects. It ends within 0.2 s of its signal, with all
    * processes and connections that it began.
@@ -19,10 +28,12 @@ export type ServerTool = {
 export type ToolRun = {
   readonly arguments: JsonObject
   /** Calls of one key and session share a folder of files. */
-  readonly session: { readonly principalId: string; readonly id: string }
+  readonly session: ToolSession
   /** Aborted when the caller leaves or cancels, and when the time of the call is over. */
   readonly signal: AbortSignal
 }
+
+export type ToolSession = { readonly principalId: string; readonly id: string }
 
 /** What an execution brought. */
 export type ToolOutcome = {
@@ -37,4 +48,46 @@ export type ToolOutcome = {
   readonly exitCode?: number
   /** Names of pictures in the session's folder that are new or changed. */
   readonly pictures?: readonly string[]
+}
+
+/** A tool, or an MCP server, that cannot be used, and a sentence that says why and what to do. */
+export type AbsentTool = { readonly name: string; readonly why: string }
+
+/** An MCP server that was asked for its tools. */
+export type McpServerListing = {
+  readonly label: string
+  readonly tools: readonly ServerTool[]
+  /** Why there are none. */
+  readonly error?: string
+}
+
+/** What a source has. */
+export type ToolListing = {
+  readonly tools: readonly ServerTool[]
+  readonly absent: readonly AbsentTool[]
+}
+
+/** The servers of a request besides configured ones, and who asks. */
+export type ToolWish = {
+  readonly principal: Principal
+  readonly mcpServers: readonly McpServerUse[]
+  readonly signal: AbortSignal
+}
+
+/** Where tools come from: one kind of them, or MCP servers. */
+export interface ToolSource {
+  /**
+   * What it has now. Tools that the configuration turns on and that cannot run here are absent, as are MCP servers that do not answer.
+   * Rejects with `invalid-request` for a server of the wish that is not allowed.
+   */
+  list(wish: ToolWish): ToolListing | Promise<ToolListing>
+  /** Ends all that it started. */
+  close(): Promise<void>
+}
+
+/** The tools of this server. */
+export interface ToolBox {
+  /** What the caller may use, and what it may not. Each name is there once. */
+  list(wish: ToolWish): Promise<ToolListing>
+  close(): Promise<void>
 }

@@ -171,19 +171,6 @@ describe('generate', () => {
     expect(first).toEqual({ type: 'start', model: 'm', warnings: [], ...(preset !== undefined && { preset }) })
   })
 
-  test('tools that the server shall run are refused by path', async () => {
-    const { engine, facts } = createEngine([raw('a'), finish, usage])
-    const tools = [{ name: 'f' }, { type: 'server', name: 'c', options: {} }] as const
-    const asked = { ...request, prompt: { type: 'chat', ...plainChat, messages: [], tools } } as const
-    const { generation } = start(engine, { asked })
-    await expect(generation.run(() => undefined)).rejects.toMatchObject({
-      code: 'unsupported-field',
-      at: ['prompt', 'tools', 1],
-      message: expect.stringContaining("prompt.tools[1] is a tool of type 'server'"),
-    })
-    expect(facts.prepared).toBe(0)
-  })
-
   test('a request that the engine refuses takes no slot', async () => {
     const { generation, load } = start(createEngine([], { prepare: new AppError('context-length-exceeded', 'too long') }).engine)
     await expect(collect(iterate(generation.run))).rejects.toMatchObject({ code: 'context-length-exceeded' })

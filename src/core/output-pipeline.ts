@@ -109,6 +109,10 @@ export function createOutputPipeline(options: OutputPipelineOptions): Emit<Engin
       case 'tool-call-delta':
       case 'tool-call-end':
       case 'annotation':
+      case 'mcp-tools':
+      case 'approval-request':
+      case 'server-tool-start':
+      case 'server-tool-end':
         return forward(event)
       case 'usage': {
         const usage = withReasoning(event.usage, reasoningPieces + parser.reasoningTokens)

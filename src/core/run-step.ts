@@ -11,7 +11,7 @@ import { runCheckedWhole } from './checked-whole.ts'
 import { createCallCheck, toolsToCheck } from './checks/check-calls.ts'
 import { createOutputCheck, needsOutputCheck, type OutputCheck } from './checks/check-output.ts'
 import { ignoredByTemplate } from './checks/ignored-by-template.ts'
-import { refuseOtherTools, refuseUnhonoured } from './checks/refuse-unhonoured.ts'
+import { refuseUnhonoured } from './checks/refuse-unhonoured.ts'
 import { createOutputPipeline, elapsed } from './output-pipeline.ts'
 import type { ConversationTurn } from './prefix/prefix-memory.ts'
 import { prepareFitting, type Shortening } from './prepare-fitting.ts'
@@ -50,7 +50,6 @@ export async function runStep(
   const { model, signal, receivedAtMs: startedMs } = context
   const preparing = { model, signal, shortening: deps }
   signal.throwIfAborted()
-  refuseOtherTools(asked)
   const ready = loading.ready()
   if (ready !== undefined) await ready
   const loadMs = loading.totalMs

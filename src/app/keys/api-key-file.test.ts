@@ -33,7 +33,7 @@ test('the first key is made once, and only then returned', async () => {
   const created = await new ApiKeyFile(path).ensureKey()
   const again = new ApiKeyFile(path)
   expect(await again.ensureKey()).toBeUndefined()
-  expect(again.find(hashApiKey(created ?? ''))).toMatchObject({ scopes: ['inference', 'metrics', 'admin'] })
+  expect(again.find(hashApiKey(created ?? ''))).toMatchObject({ scopes: ['inference', 'tools', 'metrics', 'admin'] })
 })
 
 test('the file does not contain a key, belongs to its owner only, and is alone in its folder', async () => {
@@ -110,9 +110,9 @@ test('two keys of one name are told apart by their ids', async () => {
 test('keys of the earlier form of the file may do everything', async () => {
   const hash = hashApiKey('sk-old')
   const file = new ApiKeyFile(await fileWith(JSON.stringify({ apiKeyHashes: [hash] })))
-  expect(file.find(hash)).toEqual({ hash, scopes: ['inference', 'metrics', 'admin'] })
+  expect(file.find(hash)).toEqual({ hash, scopes: ['inference', 'tools', 'metrics', 'admin'] })
   await file.add({ scopes: ['inference'] })
-  expect(file.find(hash)).toEqual({ hash, scopes: ['inference', 'metrics', 'admin'] })
+  expect(file.find(hash)).toEqual({ hash, scopes: ['inference', 'tools', 'metrics', 'admin'] })
 })
 
 test.each(['', '{"apiKeyHashes": []}', '{"apiKeyHashes": ["sk-plain"]}', '{"keys": [{"hash": "x"}]}'])(

@@ -12,13 +12,14 @@ const shownHashDigits = 8
 const lockPollMs = 20
 
 /** The permissions that a key can have. */
-export const keyScopes = ['inference', 'metrics', 'admin'] as const
+export const keyScopes = ['inference', 'tools', 'metrics', 'admin'] as const
 
 const storedKeySchema = z.object({
   hash: z.string().regex(/^[\da-f]{64}$/),
   scopes: z.array(z.enum(keyScopes)).min(1),
   name: z.string().exactOptional(),
   models: z.array(z.string()).min(1).exactOptional(),
+  tools: z.array(z.string()).min(1).exactOptional(),
   requestsPerMinute: z.int().min(1).exactOptional(),
   tokensPerMinute: z.int().min(1).exactOptional(),
   expiresAt: z.iso.datetime().exactOptional(),

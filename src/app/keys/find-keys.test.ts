@@ -24,7 +24,7 @@ test('a key may do what the configuration says; a plain text may only use models
     [undefined, 'inference'],
     [undefined, 'inference'],
     ['monitoring', 'metrics', 'inference'],
-    ['admin', 'inference', 'metrics', 'admin'],
+    ['admin', 'inference', 'tools', 'metrics', 'admin'],
   ])
 })
 
@@ -39,7 +39,13 @@ test('the key that a reachable server makes for itself has all scopes, also at t
   const createdKey = (await findKeys(reachable).ensureKey?.()) ?? ''
   const again = findKeys(reachable)
   expect(await again.ensureKey?.()).toBeUndefined()
-  expect([...(again.findKey?.(hashApiKey(createdKey))?.scopes ?? [])]).toEqual(['public', 'inference', 'metrics', 'admin'])
+  expect([...(again.findKey?.(hashApiKey(createdKey))?.scopes ?? [])]).toEqual([
+    'public',
+    'inference',
+    'tools',
+    'metrics',
+    'admin',
+  ])
 })
 
 test('a running server knows the models and the end of a key that a command makes', async () => {

@@ -82,13 +82,14 @@ function readKey(configured: ConfiguredKey, defaults: KeyLimits | undefined): Ap
 }
 
 function toApiKey(stored: StoredKey, defaults: KeyLimits | undefined): ApiKey {
-  const { hash, name, scopes, models, expiresAt } = stored
+  const { hash, name, scopes, models, tools, expiresAt } = stored
   const limits = limitsOf(stored, defaults)
   return {
     hash,
     scopes: new Set(['public', ...scopes]),
     ...(name !== undefined && { name }),
     ...(models !== undefined && { models }),
+    ...(tools !== undefined && { tools }),
     ...(limits !== undefined && { limits }),
     ...(expiresAt !== undefined && { expiresAtMs: Date.parse(expiresAt) }),
   }

@@ -23,18 +23,23 @@ const keyObject = z.strictObject({
     .exactOptional()
     .describe('What the log calls callers with this key.'),
   scopes: z
-    .array(z.enum(['inference', 'metrics', 'admin']))
+    .array(z.enum(['inference', 'tools', 'metrics', 'admin']))
     .min(1)
     .default(['inference'])
     .describe(
-      'What the key may do: `inference` uses models and reads about them, `metrics` reads /metrics, `admin` does everything, also ' +
-        'what changes the replies to others: presets and chat templates.',
+      'What the key may do: `inference` uses models and reads about them, `tools` has the server run its tools for them, ' +
+        '`metrics` reads /metrics, `admin` does everything, also what changes the replies to others: presets and chat templates.',
     ),
   models: z
     .array(z.string().min(1))
     .min(1)
     .exactOptional()
     .describe('The ids or aliases of the models that the key may use; others are not there for it. Absent: all.'),
+  tools: z
+    .array(z.string().min(1))
+    .min(1)
+    .exactOptional()
+    .describe('With the scope `tools`: the names of the tools and MCP servers that the key may use. Absent: all.'),
   ...limits,
   expiresAt: z
     .union(

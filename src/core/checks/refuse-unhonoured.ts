@@ -1,16 +1,7 @@
-import { isFunctionTool } from '../../canonical/callable-tools.ts'
 import type { PreparedGeneration } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import { field } from '../../contract/field.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
-
-/** No engine runs other tools than functions, and custom tools are functions by now. */
-export function refuseOtherTools({ prompt }: GenerationRequest): void {
-  const index = prompt.type === 'chat' ? prompt.tools.findIndex((tool) => !isFunctionTool(tool)) : -1
-  if (index === -1 || prompt.type !== 'chat') return
-  const message = `${field('prompt', 'tools', index)} is a tool of type '${prompt.tools[index]?.type}', which is not supported; declare a function or a custom tool`
-  throw new AppError('unsupported-field', message, { at: ['prompt', 'tools', index] })
-}
 
 /** Refuses options that need the engine's support where it does not declare it. */
 export function refuseUnhonoured(request: GenerationRequest, prepared: PreparedGeneration): void {

@@ -58,8 +58,7 @@ function enforceGrammars(
   return Promise.all(
     functions.map(async (made, index) => {
       const custom = declared[index]
-      if (custom?.type !== 'custom' || custom.grammar === undefined || made.type === 'custom' || made.type === 'server')
-        return made
+      if (custom?.type !== 'custom' || custom.grammar === undefined || made.type === 'custom') return made
       const place = ['prompt', 'tools', index, 'grammar', 'definition']
       const input = await validator.inputSchema(custom.grammar, { place, signal })
       return { ...made, enforced: parametersOf(input) }

@@ -109,6 +109,11 @@ export function createMessageEncoder(style: ReplyStyle & { readonly requestId?: 
       case 'prompt-progress':
       case 'prompt-tokens':
         return ''
+      case 'mcp-tools':
+      case 'approval-request':
+      case 'server-tool-start':
+      case 'server-tool-end':
+        return closeBlock()
       case 'usage': {
         const reason = encodeStop(finish ?? { reason: 'stop' })
         const end = frame('message_delta', { delta: reason, usage: encodeUsage(event.usage) })

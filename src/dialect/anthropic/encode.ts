@@ -1,6 +1,6 @@
 import type { FinishReason, Usage } from '../../contract/event.ts'
-import type { Annotation, OutputPart, ReasoningPart } from '../../contract/request.ts'
-import type { Choice, GenerationResult } from '../../contract/result.ts'
+import type { Annotation, ReasoningPart } from '../../contract/request.ts'
+import type { Choice, GenerationResult, ReplyPart } from '../../contract/result.ts'
 import type { Sealer } from '../../contract/sealer.ts'
 import { callObject, withoutCutCall } from '../wire/call-input.ts'
 import { seal } from '../wire/sealed.ts'
@@ -81,7 +81,7 @@ export function encodeMessage({ start, choices, usage }: GenerationResult, style
   return { ...encodeHead(style.id, start.model, usage), content, ...encodeStop(choice.finish) }
 }
 
-function encodePart(part: OutputPart, { thinking, sealer }: ReplyStyle): readonly unknown[] {
+function encodePart(part: ReplyPart, { thinking, sealer }: ReplyStyle): readonly unknown[] {
   switch (part.type) {
     case 'text': {
       // Absent where there are none, as in Anthropic's own replies: clients refuse null.
@@ -96,9 +96,12 @@ function encodePart(part: OutputPart, { thinking, sealer }: ReplyStyle): readonl
     }
     case 'tool-call':
       return [encodeCall(part, callObject(part.name, part.input))]
-    // Nothing makes these yet: no tool is run here, and no model draws.
+    // No model draws.
     case 'tool-result':
     case 'media':
+    case 'mcp-tools':
+    case 'approval-request':
+    case 'server-tool':
       return []
   }
 }

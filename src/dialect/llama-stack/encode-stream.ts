@@ -59,6 +59,10 @@ export function createChatEncoder(): StreamEncoder {
       case 'prompt-read':
       case 'prompt-tokens':
       case 'annotation':
+      case 'mcp-tools':
+      case 'approval-request':
+      case 'server-tool-start':
+      case 'server-tool-end':
       case 'text-start':
       case 'text-end':
       case 'reasoning-start':
@@ -94,6 +98,10 @@ export function createCompletionEncoder(): StreamEncoder {
       case 'prompt-read':
       case 'prompt-tokens':
       case 'annotation':
+      case 'mcp-tools':
+      case 'approval-request':
+      case 'server-tool-start':
+      case 'server-tool-end':
       case 'text-start':
       case 'text-end':
       case 'reasoning-start':

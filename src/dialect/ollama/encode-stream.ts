@@ -81,6 +81,10 @@ export function createLineEncoder(asked: ReplyStyle, clock: Clock): StreamEncode
       case 'prompt-read':
       case 'prompt-tokens':
       case 'annotation':
+      case 'mcp-tools':
+      case 'approval-request':
+      case 'server-tool-start':
+      case 'server-tool-end':
       case 'text-start':
       case 'text-end':
       case 'reasoning-start':

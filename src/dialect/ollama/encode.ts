@@ -1,7 +1,6 @@
 import { callsOf, reasoningOf, refusalOf, textOf } from '../../canonical/parts.ts'
 import type { FinishReason, GeneratedToken, StartEvent, Timings, Usage } from '../../contract/event.ts'
-import type { OutputPart } from '../../contract/request.ts'
-import type { GenerationResult } from '../../contract/result.ts'
+import type { GenerationResult, ReplyPart } from '../../contract/result.ts'
 import { toWireLogprob } from '../openai/wire-logprob.ts'
 import { callObject, withoutCutCall } from '../wire/call-input.ts'
 import type { ReplyStyle } from './style.ts'
@@ -82,7 +81,7 @@ export function encodeResult({ start, choices, usage, timings }: GenerationResul
   }
 }
 
-function shownOf(parts: readonly OutputPart[], { form }: ReplyStyle): Piece {
+function shownOf(parts: readonly ReplyPart[], { form }: ReplyStyle): Piece {
   // A text that is merely continued does not separate its thinking.
   if (form === 'raw') return { text: parts.map((part) => ('text' in part ? part.text : '')).join('') }
   return { text: textOf(parts) + refusalOf(parts), thinking: reasoningOf(parts), calls: callsOf(parts).map(encodeCall) }

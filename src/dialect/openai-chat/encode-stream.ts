@@ -136,6 +136,10 @@ export function createChunkEncoder(
       case 'refusal-start':
       case 'refusal-end':
       case 'tool-call-end':
+      case 'mcp-tools':
+      case 'approval-request':
+      case 'server-tool-start':
+      case 'server-tool-end':
         return start(event.choice)
       case 'usage':
         return template.usage(event, style.usageTimes)

@@ -90,6 +90,10 @@ export function createChunkEncoder(
       case 'refusal-start':
       case 'refusal-end':
       case 'annotation':
+      case 'mcp-tools':
+      case 'approval-request':
+      case 'server-tool-start':
+      case 'server-tool-end':
       case 'tool-call-start':
       case 'tool-call-delta':
       case 'tool-call-end':

@@ -198,7 +198,7 @@ function textOf(input: unknown): string {
 function describeFound(found: readonly WireTool[], { tools, names }: Options['tools']): string {
   const flat = new Set(found.flatMap(membersOf).map((tool) => names.flatten(tool)))
   const lines = tools.flatMap((tool) => {
-    if (!flat.has(tool.name) || tool.type === 'server') return []
+    if (!flat.has(tool.name)) return []
     const { name, description } = tool
     const parameters = tool.type === 'custom' ? undefined : tool.parameters
     return [`<function>${JSON.stringify({ description, name, parameters })}</function>`]

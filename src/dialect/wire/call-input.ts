@@ -1,7 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import { isTruncated } from '../../contract/is-truncated.ts'
-import type { OutputPart } from '../../contract/request.ts'
-import type { Choice } from '../../contract/result.ts'
+import type { Choice, ReplyPart } from '../../contract/result.ts'
 import { losesDigits, RawJson } from './json/exact-json.ts'
 
 /**
@@ -25,7 +24,7 @@ export function isReadable(input: string): boolean {
 }
 
 /** What was made, without a last call that the end of the output has cut: its arguments are not an object, and the reply says why. */
-export function withoutCutCall({ parts, finish }: Pick<Choice, 'parts' | 'finish'>): readonly OutputPart[] {
+export function withoutCutCall({ parts, finish }: Pick<Choice, 'parts' | 'finish'>): readonly ReplyPart[] {
   const last = parts.at(-1)
   const isCut = isTruncated(finish) && last?.type === 'tool-call' && !isReadable(last.input)
   return isCut ? parts.slice(0, -1) : parts

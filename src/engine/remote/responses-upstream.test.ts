@@ -20,6 +20,7 @@ import {
   responsesEvent,
 } from '../../../test/support/upstream/responses-stream.ts'
 import { type Answer, openStream, streamOf } from '../../../test/support/upstream/upstream.ts'
+import { outputOf } from '../../canonical/parts.ts'
 import type { GenerationRequest, Tool } from '../../contract/request.ts'
 
 const tools: readonly Tool[] = ['f', 'g', 'write_sql'].map((name) => ({ name, parameters: { type: 'object' } }))
@@ -79,7 +80,7 @@ describe('a reply of Responses', () => {
     const first = ask('hi')
     const { choices } = await answer(engine, first)
     if (first.prompt.type !== 'chat') throw new Error('a conversation was asked')
-    const messages = [...first.prompt.messages, { role: 'assistant', parts: choices[0]?.parts ?? [] } as const]
+    const messages = [...first.prompt.messages, { role: 'assistant', parts: outputOf(choices[0]?.parts ?? []) } as const]
     await answer(engine, { ...first, prompt: { ...first.prompt, messages } })
     expect(server.seen[1]?.body).toMatchObject({
       store: false,

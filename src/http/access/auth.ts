@@ -45,11 +45,12 @@ export function createAuthenticator(
   }
 }
 
-function toPrincipal({ hash, name, scopes, models, limits }: ApiKey): Principal {
+function toPrincipal({ hash, name, scopes, models, tools, limits }: ApiKey): Principal {
   return {
     id: name ?? `key-${hash.slice(0, 8)}`,
     scopes,
     ...(models !== undefined && { models }),
+    ...(tools !== undefined && { tools }),
     // Two keys of one name have their own limits.
     ...(limits !== undefined && { quota: { account: hash, ...limits } }),
   }

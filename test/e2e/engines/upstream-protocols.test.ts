@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
 import { createDragoman } from '../../../src/app/create-dragoman.ts'
-import { callsOf } from '../../../src/canonical/parts.ts'
+import { callsOf, outputOf } from '../../../src/canonical/parts.ts'
 import type { EngineEvent } from '../../../src/contract/event.ts'
 import { type GenerationRequest, type Message, type OutputPart, plainChat } from '../../../src/contract/request.ts'
 import type { Protocol } from '../../../src/engine/remote/servers/profile.ts'
@@ -112,7 +112,7 @@ test.each<Protocol>(['responses', 'messages'])(
         expect(shown).toEqual(parts.map((part) => (part.type === 'reasoning' ? reasoning(part.text) : part)))
         const second = [
           ...first,
-          assistant(...(choice?.parts ?? [])),
+          assistant(...outputOf(choice?.parts ?? [])),
           ...resultsOf(parts, said, protocol),
           { role: 'user', content: [text(said)] } as const,
         ]

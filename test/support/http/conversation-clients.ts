@@ -1,3 +1,4 @@
+import { outputOf } from '../../../src/canonical/parts.ts'
 import type { GenerationEvent } from '../../../src/contract/event.ts'
 import type { Message, OutputPart } from '../../../src/contract/request.ts'
 import type { GenerationResult } from '../../../src/contract/result.ts'
@@ -114,7 +115,7 @@ function eventsOf({ start, choices: [choice], usage, timings }: GenerationResult
   const reason = choice?.finish.reason ?? 'stop'
   return [
     start,
-    ...(choice?.parts ?? []).flatMap(blockOf),
+    ...outputOf(choice?.parts ?? []).flatMap(blockOf),
     { type: 'finish', choice: 0, reason },
     { type: 'usage', usage, timings },
   ]

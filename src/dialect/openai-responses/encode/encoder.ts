@@ -164,6 +164,12 @@ class Encoder implements ResponseEncoder {
         this.#failure = event.error
         this.#end('failed')
         break
+      case 'mcp-tools':
+      case 'approval-request':
+      case 'server-tool-start':
+      case 'server-tool-end':
+        this.#close()
+        break
       // The protocol has no place for them.
       case 'prompt-progress':
       case 'prompt-read':
