@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { fail, npmCommand, root, run, runGroup, say } from './commands.mjs'
 import { isOurNode } from './node.mjs'
+import { ensurePage, isPageBuilt } from './page.mjs'
 
 const program = join(root, 'dist', 'cli', 'program.js')
 const installStamp = join(root, 'node_modules', '.dragoman-lock')
@@ -32,8 +33,9 @@ export async function ensureInstalled() {
 
 /** Builds dist/ unless it is built from exactly these sources. */
 export async function ensureBuilt() {
-  if (isBuilt(sourcesState())) return
+  if (isBuilt(sourcesState()) && isPageBuilt()) return
   await withLock(async () => {
+    await ensurePage()
     const state = sourcesState()
     if (isBuilt(state)) return
     rmSync(buildStamp, { force: true })
@@ -86,6 +88,8 @@ function sourcesState() {
 /** Removes outputs without a source: an old file could still be imported. */
 function removeStale(dist) {
   for (const file of filesBelow(dist)) {
+    // The page has sources of its own.
+    if (file.startsWith(join(dist, 'page', '/'))) continue
     const source = join(root, 'src', relative(dist, file)).replace(/\.(js|d\.ts)(\.map)?$/, '.ts')
     if (!existsSync(source)) rmSync(file)
   }

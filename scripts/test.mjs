@@ -11,7 +11,12 @@ await ensureBuilt()
 
 const args = process.argv.slice(2)
 const projects = args.some((arg) => arg.startsWith('--project')) ? [] : ['--project', 'unit', '--project', 'e2e']
-const steps = [['@biomejs/biome/bin/biome', 'ci'], ['typescript/bin/tsc'], ['vitest/vitest.mjs', 'run', ...projects, ...args]]
+const steps = [
+  ['@biomejs/biome/bin/biome', 'ci'],
+  ['typescript/bin/tsc'],
+  ['typescript/bin/tsc', '-p', 'web'],
+  ['vitest/vitest.mjs', 'run', ...projects, ...args],
+]
 for (const [tool, ...toolArgs] of steps) {
   const code = await run(process.execPath, [join(root, 'node_modules', tool), ...toolArgs])
   if (code === 0) continue

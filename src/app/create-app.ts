@@ -37,6 +37,7 @@ import { ModelSet } from './models/model-set.ts'
 import { isListed } from './models/place-listed.ts'
 import { replaceModels } from './models/replace-models.ts'
 import { SharedChecks } from './models/shared-checks.ts'
+import { openPageFiles } from './page-files.ts'
 import { listenToo } from './second-port.ts'
 import { createConfiguredTools } from './tools.ts'
 import { version } from './version.ts'
@@ -216,6 +217,7 @@ export async function createApp(
   }
   const { captureFolder } = config.log
   const captures = captureFolder === undefined ? undefined : openCaptureFolder(captureFolder, log)
+  const page = settings.page === 'on' ? openPageFiles() : undefined
   const server = createServer({
     ...generating,
     resolveModel,
@@ -237,6 +239,7 @@ export async function createApp(
     reasoningFields: settings.reasoningFields,
     usageTimes: settings.usageTimes,
     basePath: settings.basePath,
+    ...(page !== undefined && { page }),
     streaming: settings.streaming,
     heartbeatMs: () => live.current.server.heartbeatMs,
     ...(settings.retryGraceMs > 0 && { repeats: new Repeats({ graceMs: settings.retryGraceMs }) }),

@@ -163,6 +163,12 @@ const server = z
         'The beginning of the paths of all routes, such as /llm behind a proxy that serves other things too; whether the proxy removes it ' +
           'makes no difference.',
       ),
+    page: z
+      .enum(['on', 'off'])
+      .default('on')
+      .describe(
+        'Whether browsers get the page at `/`, to chat with models and to see what runs; `off`: only a line that the server runs.',
+      ),
     ollamaPort: z
       .int()
       .min(1)

@@ -41,6 +41,7 @@ import { addModelListRoutes } from './routes/routes-models.ts'
 import { addOpenaiRoutes, createOpenaiDialects } from './routes/routes-openai.ts'
 import { addOpenapiRoutes } from './routes/routes-openapi.ts'
 import { addOpsRoutes } from './routes/routes-ops.ts'
+import { addPageRoutes } from './routes/routes-page.ts'
 import { addPresetRoutes } from './routes/routes-presets.ts'
 import { addReplicaRoutes } from './routes/routes-replicas.ts'
 import { addResponsesRoutes } from './routes/routes-responses.ts'
@@ -202,7 +203,7 @@ export function createServer(deps: ServerDeps): Server {
     }
     if (scope !== 'public') {
       request.principal = authenticate(request.headers)
-      authorize(request.principal, scope)
+      if (scope !== 'any') authorize(request.principal, scope)
     }
     done()
   })
@@ -260,6 +261,7 @@ export function createServer(deps: ServerDeps): Server {
   addOtherLists(app, deps)
   addKoboldRoutes(app, deps)
   addRootRoutes(app, deps)
+  addPageRoutes(app, deps)
   addOpenapiRoutes(app, { ...deps, servedRoutes: routes })
   addOpsRoutes(app, { ...deps, isDraining: () => phase !== 'serving' })
   refuseOtherMethods()

@@ -41,7 +41,7 @@ export function buildDocument({ routes, version, otherPathsOf }: Source): Json {
         operationId: id,
         ...describe(known, path, schemas),
         ...(others.length > 0 && { 'x-also-at': others }),
-        security: config.scope === 'public' ? [] : [{ bearer: [config.scope] }, { key: [config.scope] }],
+        security: securityOf(config.scope),
         responses: {
           ...replies(known, id, schemas),
           default: {
@@ -67,6 +67,13 @@ export function buildDocument({ routes, version, otherPathsOf }: Source): Json {
       schemas: schemas.all(),
     },
   }
+}
+
+/** `any` needs a key, and no scope of it. */
+function securityOf(scope: string | undefined): Json[] {
+  if (scope === 'public') return []
+  const scopes = scope === 'any' ? [] : [scope]
+  return [{ bearer: scopes }, { key: scopes }]
 }
 
 type Described = Operation & { readonly tag: string }

@@ -45,7 +45,15 @@ export const own: Chapter = {
       reply: drained,
       example: { model: 'MODEL', url: 'http://127.0.0.1:8000' },
     },
-    'GET /': { title: 'That the server runs, for people', reply: { types: ['text/plain', 'text/html'] } },
+    'GET /': { title: 'The page for browsers; for others, that the server runs', reply: { types: ['text/plain', 'text/html'] } },
+    'GET /page/{name}': {
+      title: 'A file that the page loads',
+      reply: { types: ['text/javascript', 'text/css', 'image/svg+xml'] },
+    },
+    'GET /api/caller': {
+      title: 'Who the key belongs to, and what it allows',
+      reply: object({ id: text, scopes: list(oneOf(['inference', 'metrics', 'admin'])), models: list(text).optional() }),
+    },
     'GET /docs': { title: 'This description as a page', reply: { types: ['text/html'] } },
     'GET /openapi.json': { title: 'This description', reply: anyObject },
     'GET /favicon.ico': { title: 'Nothing: browsers ask for it', reply: 'empty', statuses: [204] },

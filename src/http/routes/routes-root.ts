@@ -1,8 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import type { ServerDeps } from '../run/deps.ts'
+import { sendPage } from './routes-page.ts'
 
 /** What is shown to a person who opens the address in a browser, or checks it with HEAD. It names no model: this route is public. */
-export function addRootRoutes(app: FastifyInstance, { version, basePath = '' }: Pick<ServerDeps, 'version' | 'basePath'>): void {
+export function addRootRoutes(app: FastifyInstance, deps: Pick<ServerDeps, 'version' | 'basePath' | 'page'>): void {
+  const { version, basePath = '' } = deps
   const title = `Dragoman ${version} is running.`
   const places = [
     ['/v1', 'the base URL for clients'],
@@ -20,11 +22,13 @@ export function addRootRoutes(app: FastifyInstance, { version, basePath = '' }: 
     const name = path === '/v1' ? `<code>${basePath}${path}</code>` : `<a href="${start}${path.slice(1)}">${basePath}${path}</a>`
     return `<li>${name}: ${what}</li>`
   })
-  const page = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Dragoman</title><p>${title}</p><ul>${items.join('')}</ul></html>\n`
+  const plainPage = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Dragoman</title><p>${title}</p><ul>${items.join('')}</ul></html>\n`
 
   app.get('/', { config: { scope: 'public' } }, (request, reply) => {
+    reply.header('vary', 'accept')
     const wantsPage = /\btext\/html\b/.test(request.headers.accept ?? '')
-    return reply.type(wantsPage ? 'text/html; charset=utf-8' : 'text/plain; charset=utf-8').send(wantsPage ? page : text)
+    if (wantsPage && deps.page !== undefined) return sendPage(deps.page, request, reply, basePath)
+    return reply.type(wantsPage ? 'text/html; charset=utf-8' : 'text/plain; charset=utf-8').send(wantsPage ? plainPage : text)
   })
 
   // Browsers ask for it without being told to.

@@ -64,6 +64,21 @@ interface TemplateStore {
   read(name: string): Promise<string | undefined>
 }
 
+/** A file of the page, in the encodings in which it is kept. */
+export type PageFile = {
+  readonly type: string
+  readonly etag: string
+  readonly plain: Buffer
+  readonly gzip: Buffer
+  readonly br: Buffer
+}
+
+/** The page for people: a document, and the files that it loads. */
+export type PageFiles = {
+  /** Undefined for names that it does not have. */
+  read(name: string): Promise<PageFile | undefined>
+}
+
 /** The dependencies of the HTTP layer, from the composition root. */
 export type ServerDeps = GenerateDeps &
   AccessRules &
@@ -92,6 +107,8 @@ export type ServerDeps = GenerateDeps &
     readonly siblings?: Siblings
     /** The beginning of the paths of all routes, such as `/llm`; absent: none. */
     readonly basePath?: string
+    /** The page for people; absent: browsers get a line that the server runs. */
+    readonly page?: PageFiles
     /** False: a stream is sent at once, when it is complete. */
     readonly streaming?: boolean
     /** The silence after which a stream that begins now sends a heartbeat, 0: never; default 10 s. */

@@ -1,0 +1,38 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { PageFile, PageFiles } from '../http/run/deps.ts'
+
+/** Where a build puts the page: two folders above both `src` and `dist`. */
+const builtPage = fileURLToPath(new URL('../../dist/page/', import.meta.url))
+
+const types: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+
+/** The page's files below a folder; undefined where it was not built. They are listed now, and read when somebody first asks. */
+export function openPageFiles(folder = builtPage): PageFiles | undefined {
+  if (!existsSync(`${folder}index.html.br`)) return undefined
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => name.replaceAll('\\', '/'))
+  const known = new Set(names.filter((name) => types[extname(name)] !== undefined))
+  const files = new Map<string, Promise<PageFile>>()
+  return {
+    async read(name) {
+      if (!known.has(name)) return undefined
+      const file = files.get(name) ?? readPageFile(folder + name)
+      files.set(name, file)
+      return file
+    },
+  }
+}
+
+async function readPageFile(path: string): Promise<PageFile> {
+  const [plain, gzip, br] = await Promise.all([readFile(path), readFile(`${path}.gz`), readFile(`${path}.br`)])
+  const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`
+  return { type: types[extname(path)] ?? 'application/octet-stream', etag, plain, gzip, br }
+}

@@ -1,0 +1,69 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { AppError } from '../../contract/errors.ts'
+import { callerOf } from '../access/caller.ts'
+import type { PageFile, PageFiles, ServerDeps } from '../run/deps.ts'
+
+/** Its own scripts and styles, requests to this server, and pictures that a reader attached: nothing else is loaded, and nothing frames it. */
+const pagePolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data: blob:",
+  "base-uri 'self'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const guards = {
+  'content-security-policy': pagePolicy,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+}
+
+/** What the page loads, and who uses it. The page itself is `/`, for browsers. */
+export function addPageRoutes(app: FastifyInstance, { page }: Pick<ServerDeps, 'page'>): void {
+  app.get<{ Params: { name: string } }>('/page/:name', { config: { scope: 'public' } }, async (request, reply) => {
+    const file = await page?.read(`page/${request.params.name}`)
+    if (file === undefined) {
+      throw new AppError(
+        'not-found',
+        `the page has no file '${request.params.name}': reload it, another version may be served now`,
+      )
+    }
+    // Their names have a hash of what is in them.
+    reply.headers({ ...guards, 'cache-control': 'public, max-age=31536000, immutable' })
+    return sendFile(file, request, reply)
+  })
+
+  // A page shows what a key's scopes allow.
+  app.get('/api/caller', { config: { scope: 'any' } }, (request) => {
+    const { id, scopes, models } = callerOf(request)
+    return { id, scopes: [...scopes].filter((scope) => scope !== 'public'), ...(models !== undefined && { models }) }
+  })
+}
+
+/** Sends the document. Its addresses are relative, so that a proxy may serve it below a prefix; a known prefix may lack its last slash. */
+export async function sendPage(
+  page: PageFiles,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  basePath: string,
+): Promise<FastifyReply> {
+  const file = await page.read('index.html')
+  if (file === undefined) throw new Error('the page has no document')
+  reply.headers({ ...guards, 'cache-control': 'no-cache' })
+  if (basePath === '') return sendFile(file, request, reply)
+  const text = file.plain.toString().replace('<head>', `<head><base href="${basePath}/">`)
+  return reply.type(file.type).send(text)
+}
+
+function sendFile({ type, etag, plain, gzip, br }: PageFile, { headers }: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const known = headers['if-none-match']?.split(',').map((each) => each.trim().replace(/^W\//, ''))
+  reply.headers({ etag, vary: 'accept, accept-encoding' })
+  if (known?.includes(etag) === true) return reply.code(304).send()
+  const accepted = String(headers['accept-encoding'] ?? '')
+  const encoding = ['br', 'gzip'].find((name) => new RegExp(`\\b${name}\\b(?!\\s*;\\s*q=0(\\.0*)?(,|$))`).test(accepted))
+  if (encoding !== undefined) reply.header('content-encoding', encoding)
+  return reply.type(type).send(encoding === 'br' ? br : encoding === 'gzip' ? gzip : plain)
+}

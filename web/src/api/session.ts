@@ -1,0 +1,24 @@
+import { signal } from '@preact/signals'
+
+const keyName = 'dragoman.key'
+
+/** What the server says about the caller; undefined until it has answered. */
+export type Caller = { readonly id: string; readonly scopes: readonly string[]; readonly models?: readonly string[] }
+
+/** The key of this session: it is gone when the tab is closed. */
+export const apiKey = signal<string | undefined>(sessionStorage.getItem(keyName) ?? undefined)
+export const caller = signal<Caller | undefined>(undefined)
+/** The server asks for a key; with what it said about the one that was sent. */
+export const asksForKey = signal<string | undefined>(undefined)
+
+export function useKey(key: string | undefined): void {
+  if (key === undefined) sessionStorage.removeItem(keyName)
+  else sessionStorage.setItem(keyName, key)
+  apiKey.value = key
+}
+
+/** Whether the caller may use routes of this scope; `admin` may use all. */
+export function allows(scope: string): boolean {
+  const scopes = caller.value?.scopes
+  return scopes === undefined || scopes.includes('admin') || scopes.includes(scope)
+}

@@ -1,0 +1,114 @@
+import { signal } from '@preact/signals'
+import type { ComponentType } from 'preact'
+import { lost, tryNow } from '../api/connection.ts'
+import { allows, asksForKey, caller } from '../api/session.ts'
+import { frameTexts } from '../texts/frame.ts'
+import { PlaceHead } from '../ui/place-head.tsx'
+import { Said } from '../ui/said.tsx'
+import { Empty, Failure, Waiting } from '../ui/states.tsx'
+import { KeysHelp, showsKeys } from './keys-help.tsx'
+import { isNarrow, Nav } from './nav.tsx'
+import { type Place, places } from './places.ts'
+import { address, go, linkTo } from './router.ts'
+import { focusFilter, useShortcuts } from './shortcuts.ts'
+import { SignIn } from './sign-in.tsx'
+
+/** The whole page. */
+export function Frame() {
+  useShortcuts({
+    '/': focusFilter,
+    '?': () => {
+      showsKeys.value = true
+    },
+    n: () => go(linkTo('chat')),
+  })
+  const place = places.find(({ id }) => id === (address.value.place || 'chat'))
+  return (
+    <div class="frame" data-narrow={isNarrow.value ? '' : undefined}>
+      <button type="button" class="skip" onClick={() => document.getElementById('place')?.focus()}>
+        {frameTexts.skip}
+      </button>
+      <Lost />
+      <Nav current={place} />
+      <main class="place" id="place" tabIndex={-1}>
+        {place === undefined ? <NoPlace /> : <PlaceRoom key={place.id} place={place} />}
+      </main>
+      <KeysHelp />
+      <SignIn />
+      <Said />
+    </div>
+  )
+}
+
+/** The code of the places that were opened, or why it could not be fetched. */
+const rooms = signal<Readonly<Record<string, ComponentType | Error>>>({})
+
+function fetchRoom({ id, load }: Place): void {
+  const keep = (room: ComponentType | Error) => {
+    rooms.value = { ...rooms.value, [id]: room }
+  }
+  load().then(keep, (error: Error) => keep(error))
+}
+
+function PlaceRoom({ place }: { readonly place: Place }) {
+  const Room = rooms.value[place.id]
+  if (!allows(place.scope)) {
+    const another = () => {
+      asksForKey.value = ''
+    }
+    return (
+      <>
+        <PlaceHead title={place.title} />
+        <div class="place-body">
+          <Failure error={frameTexts.noScope(place.scope)} onRetry={another} action={frameTexts.signIn.another} />
+        </div>
+      </>
+    )
+  }
+  if (Room === undefined) fetchRoom(place)
+  if (Room instanceof Error) {
+    return (
+      <>
+        <PlaceHead title={place.title} />
+        <div class="place-body">
+          <Failure error={Room} onRetry={() => fetchRoom(place)} />
+        </div>
+      </>
+    )
+  }
+  // Without the caller there is nothing to ask for yet.
+  if (Room === undefined || (caller.value === undefined && asksForKey.value !== undefined)) {
+    return (
+      <>
+        <PlaceHead title={place.title} />
+        <Waiting what="" />
+      </>
+    )
+  }
+  return <Room />
+}
+
+function Lost() {
+  if (lost.value === undefined) return null
+  return (
+    <div class="notice" role="status">
+      <span>{frameTexts.lost(lost.value.seconds)}</span>
+      <button type="button" class="button" onClick={tryNow}>
+        {frameTexts.tryNow}
+      </button>
+    </div>
+  )
+}
+
+function NoPlace() {
+  return (
+    <>
+      <PlaceHead title={frameTexts.name} />
+      <Empty title={frameTexts.noPlace(address.value.place)}>
+        <p>
+          <a href={linkTo('chat')}>{frameTexts.toChat}</a>
+        </p>
+      </Empty>
+    </>
+  )
+}

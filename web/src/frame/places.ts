@@ -1,0 +1,24 @@
+import type { ComponentType } from 'preact'
+import type { IconName } from '../ui/icons.tsx'
+
+export type Place = {
+  /** Its part of the address: `#/chat`. */
+  readonly id: string
+  readonly title: string
+  readonly icon: IconName
+  /** The scope that a key needs for it. */
+  readonly scope: 'inference' | 'metrics' | 'admin'
+  /** Its code is fetched when it is first opened. */
+  readonly load: () => Promise<ComponentType>
+}
+
+/** The places, in the order of the navigation. */
+export const places: readonly Place[] = [
+  {
+    id: 'chat',
+    title: 'Chat',
+    icon: 'chat',
+    scope: 'inference',
+    load: async () => (await import('../places/chat/chat.tsx')).Chat,
+  },
+]

@@ -1,0 +1,41 @@
+import { useEffect } from 'preact/hooks'
+
+/** Keys and what they do; a function that returns false leaves the key to others. */
+export type Shortcuts = Readonly<Record<string, (event: KeyboardEvent) => unknown>>
+
+const layers: Shortcuts[] = []
+
+/** These keys work while the component is shown; the newest component is asked first. Letters are not taken from who types. */
+export function useShortcuts(shortcuts: Shortcuts): void {
+  useEffect(() => {
+    layers.push(shortcuts)
+    return () => void layers.splice(layers.indexOf(shortcuts), 1)
+  })
+}
+
+function isTyping({ target }: Event): boolean {
+  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+}
+
+export function listenToKeys(): void {
+  addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return
+    if (event.key !== 'Escape' && isTyping(event)) return
+    // A dialog keeps its keys.
+    if (document.querySelector('dialog[open]') !== null) return
+    for (const layer of [...layers].reverse()) {
+      const act = Object.hasOwn(layer, event.key) ? layer[event.key] : undefined
+      if (act === undefined || act(event) === false) continue
+      event.preventDefault()
+      return
+    }
+  })
+}
+
+/** Puts the cursor into the filter of the place that is shown. */
+export function focusFilter(): boolean {
+  const filter = document.querySelector<HTMLInputElement>('[data-filter]')
+  filter?.focus()
+  filter?.select()
+  return filter !== null
+}

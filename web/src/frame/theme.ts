@@ -1,0 +1,24 @@
+import { signal } from '@preact/signals'
+
+const name = 'dragoman.theme'
+export type Theme = 'system' | 'light' | 'dark'
+
+function stored(): Theme {
+  const value = localStorage.getItem(name)
+  return value === 'light' || value === 'dark' ? value : 'system'
+}
+
+export const theme = signal<Theme>(stored())
+
+/** Shows what is chosen; `system` follows the machine. */
+export function applyTheme(): void {
+  if (theme.value === 'system') delete document.documentElement.dataset.theme
+  else document.documentElement.dataset.theme = theme.value
+}
+
+/** The next of: as the system has it, light, dark. */
+export function nextTheme(): void {
+  theme.value = theme.value === 'system' ? 'light' : theme.value === 'light' ? 'dark' : 'system'
+  localStorage.setItem(name, theme.value)
+  applyTheme()
+}

@@ -1,0 +1,17 @@
+import './styles/base.css'
+import './styles/frame.css'
+import './styles/ui.css'
+import { render } from 'preact'
+import { connectionLost } from './api/connection.ts'
+import { findCaller } from './frame/caller.ts'
+import { Frame } from './frame/frame.tsx'
+import { listenToKeys } from './frame/shortcuts.ts'
+import { applyTheme } from './frame/theme.ts'
+
+applyTheme()
+listenToKeys()
+addEventListener('offline', connectionLost)
+// A refusal opens the sign-in, a lost connection the line at the top.
+findCaller().catch(() => undefined)
+const root = document.getElementById('page')
+if (root !== null) render(<Frame />, root)

@@ -1,0 +1,38 @@
+/** What the frame says. */
+export const frameTexts = {
+  name: 'Dragoman',
+  skip: 'Skip to the content',
+  places: 'Places',
+  narrow: 'Show only icons',
+  wide: 'Show names',
+  theme: { system: 'Colours: as the system', light: 'Colours: light', dark: 'Colours: dark' },
+  keys: 'Keys of the keyboard',
+  keyList: [
+    ['/', 'to the filter'],
+    ['n', 'new chat'],
+    ['Esc', 'stops a running answer'],
+    ['j k', 'next and previous row'],
+    ['Enter', 'opens the row; sends a message'],
+    ['Shift Enter', 'a new line in a message'],
+    ['?', 'this list'],
+  ] as const,
+  close: 'Close',
+  cancel: 'Cancel',
+  copy: 'Copy',
+  copied: (what: string) => `Copied ${what}`,
+  tryAgain: 'Try again',
+  tryNow: 'Try now',
+  lost: (seconds: number) =>
+    seconds === 0 ? 'The server cannot be reached. Trying again.' : `The server cannot be reached. Next try in ${seconds} s.`,
+  noPlace: (name: string) => `There is no place "${name}".`,
+  noScope: (scope: string) => `This key lacks the scope "${scope}", which this place needs. Sign in with a key that has it.`,
+  toChat: 'To the chat',
+  signIn: {
+    title: 'Sign in',
+    why: 'This server asks for a key. It stays in this tab, and is forgotten when the tab is closed.',
+    key: 'API key',
+    enter: 'Sign in',
+    leave: 'Sign out',
+    another: 'Use another key',
+  },
+}

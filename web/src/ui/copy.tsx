@@ -1,0 +1,42 @@
+import { frameTexts } from '../texts/frame.ts'
+import { icons } from './icons.tsx'
+import { say } from './said.tsx'
+
+/** Copies a text and says what it was. Without a secure context, browsers have only the older way. */
+export async function copyText(text: string, what: string): Promise<void> {
+  if (navigator.clipboard !== undefined) await navigator.clipboard.writeText(text)
+  else {
+    const field = Object.assign(document.createElement('textarea'), { value: text, className: 'unseen' })
+    document.body.append(field)
+    field.select()
+    document.execCommand('copy')
+    field.remove()
+  }
+  say(frameTexts.copied(what))
+}
+
+/** A button that copies; `what` is its name: "the curl line". */
+export function CopyButton({ text, what }: { readonly text: string | (() => string); readonly what: string }) {
+  const copy = () => void copyText(typeof text === 'string' ? text : text(), what)
+  return (
+    <button
+      type="button"
+      class="icon-button"
+      aria-label={`${frameTexts.copy} ${what}`}
+      title={`${frameTexts.copy} ${what}`}
+      onClick={copy}
+    >
+      <icons.copy />
+    </button>
+  )
+}
+
+/** A command or a text to take away. */
+export function Command({ text, what }: { readonly text: string; readonly what: string }) {
+  return (
+    <div class="command">
+      <pre>{text}</pre>
+      <CopyButton text={text} what={what} />
+    </div>
+  )
+}

@@ -1,0 +1,52 @@
+/** Numbers in units and a scale that a person thinks in. */
+
+export function formatBytes(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB']
+  const step = bytes < 1000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(bytes) / 3))
+  return `${digits(bytes / 1000 ** step)} ${units[step]}`
+}
+
+export function formatMs(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  const seconds = ms / 1000
+  if (seconds < 60) return `${digits(seconds)} s`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 60) return `${minutes} min ${Math.floor(seconds % 60)} s`
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}
+
+export function formatRate(tokensPerSecond: number): string {
+  return `${digits(tokensPerSecond)} tok/s`
+}
+
+export function formatCount(count: number): string {
+  return count.toLocaleString('en')
+}
+
+export function plural(count: number, word: string): string {
+  return `${formatCount(count)} ${word}${count === 1 ? '' : 's'}`
+}
+
+/** Relative under an hour, else local. */
+export function formatTime(atMs: number, nowMs: number): string {
+  const seconds = Math.round((nowMs - atMs) / 1000)
+  if (seconds < 5) return 'now'
+  if (seconds < 60) return `${seconds} s ago`
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`
+  const at = new Date(atMs)
+  const isToday = at.toDateString() === new Date(nowMs).toDateString()
+  return isToday
+    ? at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
+    : at.toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'short' })
+}
+
+/** The full stamp, for who hovers. */
+export function fullTime(atMs: number): string {
+  return new Date(atMs).toLocaleString('en-GB', { dateStyle: 'full', timeStyle: 'medium' })
+}
+
+/** Three digits that count. */
+function digits(value: number): string {
+  if (value >= 100 || Number.isInteger(value)) return Math.round(value).toLocaleString('en')
+  return value >= 10 ? value.toFixed(1).replace(/\.0$/, '') : value.toFixed(2).replace(/\.?0+$/, '')
+}

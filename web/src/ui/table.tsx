@@ -1,0 +1,119 @@
+import type { ComponentChildren } from 'preact'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useShortcuts } from '../frame/shortcuts.ts'
+
+export type Column<Row> = {
+  readonly name: string
+  readonly isNumber?: boolean
+  /** The exact value, for who hovers. */
+  readonly title?: (row: Row) => string
+  readonly cell: (row: Row) => ComponentChildren
+}
+
+type TableProps<Row> = {
+  /** What the table lists, for screen readers. */
+  readonly label: string
+  readonly columns: readonly Column<Row>[]
+  readonly rows: readonly Row[]
+  readonly idOf: (row: Row) => string
+  /** The row that is open, and what it shows below itself. */
+  readonly open?: string | undefined
+  readonly onOpen?: (id: string | undefined) => void
+  readonly detail?: (row: Row) => ComponentChildren
+}
+
+const rowPx = 32
+const besidePx = 640
+
+/** A table that renders only the rows near the reader: ten thousand scroll like ten. `j` and `k` move, Enter opens. */
+export function Table<Row>({ label, columns, rows, idOf, open, onOpen, detail }: TableProps<Row>) {
+  const room = useRef<HTMLDivElement>(null)
+  const [view, setView] = useState({ top: 0, height: 1200 })
+  const [at, setAt] = useState<string | undefined>(undefined)
+  const measure = () => {
+    const { scrollTop = 0, clientHeight = 1200 } = room.current ?? {}
+    // In steps: most scroll events change nothing.
+    const top = Math.floor(scrollTop / (rowPx * 8)) * rowPx * 8
+    if (top !== view.top || clientHeight !== view.height) setView({ top, height: clientHeight })
+  }
+  useLayoutEffect(measure)
+  const first = Math.max(0, Math.floor((view.top - besidePx) / rowPx))
+  const end = Math.min(rows.length, Math.ceil((view.top + view.height + besidePx + rowPx * 8) / rowPx))
+  const move = (by: number) => {
+    const index = Math.min(rows.length - 1, Math.max(0, rows.findIndex((row) => idOf(row) === at) + by))
+    const row = rows[index]
+    const element = room.current
+    if (row === undefined || element === null) return false
+    setAt(idOf(row))
+    const y = (index + 1) * rowPx
+    if (y - rowPx < element.scrollTop) element.scrollTop = y - 2 * rowPx
+    else if (y + rowPx > element.scrollTop + element.clientHeight) element.scrollTop = y + rowPx - element.clientHeight
+    requestAnimationFrame(() => element.querySelector<HTMLElement>('tr[aria-selected="true"]')?.focus({ preventScroll: true }))
+    return true
+  }
+  const toggle = (id: string) => onOpen?.(id === open ? undefined : id)
+  useShortcuts({
+    j: () => move(1),
+    k: () => move(-1),
+    Enter: ({ target }) => {
+      // A button in a row keeps its Enter.
+      if (at === undefined || onOpen === undefined || (target instanceof HTMLElement && target.closest('button, a') !== null))
+        return false
+      toggle(at)
+      return true
+    },
+  })
+  const filler = (count: number) =>
+    count > 0 && (
+      <tr class="filler">
+        <td colSpan={columns.length} style={{ height: `${count * rowPx}px` }} />
+      </tr>
+    )
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+    <section class="table-room" ref={room} onScroll={measure} tabIndex={0} aria-label={label}>
+      <table class="table" aria-rowcount={rows.length + 1}>
+        <thead>
+          <tr>
+            {columns.map(({ name, isNumber }) => (
+              <th key={name} scope="col" class={isNumber === true ? 'number' : undefined}>
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {filler(first)}
+          {rows.slice(first, end).map((row, offset) => {
+            const id = idOf(row)
+            return [
+              <tr
+                key={id}
+                class={onOpen === undefined ? undefined : 'opens'}
+                aria-rowindex={first + offset + 2}
+                aria-selected={id === at}
+                tabIndex={-1}
+                onClick={(event) => {
+                  setAt(id)
+                  if (event.target instanceof Element && event.target.closest('button, a, input') === null) toggle(id)
+                }}
+              >
+                {columns.map(({ name, isNumber, title, cell }) => (
+                  <td key={name} class={isNumber === true ? 'number' : undefined} title={title?.(row)}>
+                    {cell(row)}
+                  </td>
+                ))}
+              </tr>,
+              id === open && detail !== undefined && (
+                <tr key={`${id} open`} class="table-detail">
+                  <td colSpan={columns.length}>{detail(row)}</td>
+                </tr>
+              ),
+            ]
+          })}
+          {filler(rows.length - end)}
+        </tbody>
+      </table>
+    </section>
+  )
+}
