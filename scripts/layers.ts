@@ -145,7 +145,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   media: ground,
   'tools/mcp': [...ground, 'media'],
   'tools/sandbox': ground,
-  'tools/web': [...ground, 'media'],
+  'tools/web': [...ground, 'media', 'threads'],
   tools: [...ground, 'tools/*'],
   quota: ground,
   residency: ground,
