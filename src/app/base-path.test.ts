@@ -17,7 +17,8 @@ test("a server's address has its base path, with which commands reach all of its
   expect((await listModels(server)).map(({ id }) => id)).toEqual(['echo'])
   const request = { model: 'echo', messages: [{ role: 'user', content: 'hello' }] } as const
   const texts: string[] = []
-  for await (const event of chat(server, request, new AbortController().signal)) if (event.type === 'text') texts.push(event.text)
+  for await (const event of chat(server, request, { signal: new AbortController().signal }))
+    if (event.type === 'text') texts.push(event.text)
   expect(texts.join('')).toBe('hello')
 })
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { listenOnLoopback } from '../../test/support/upstream/loopback.ts'
-import { ReplySpeed, run } from './run.ts'
+import { run } from './run.ts'
 
 /** A server that has a model for every name, unless `answer` replies otherwise; `asked` lists the paths of its requests. */
 async function startAnyModelServer(answer = (response: ServerResponse, _path?: string) => void response.end('data: [DONE]\n')) {
@@ -64,29 +64,5 @@ describe('a server that the user named', () => {
 
   test('does not load a source', async () => {
     await expect(ask('http://127.0.0.1:1', './x.gguf')).rejects.toThrow("'./x.gguf' is a source, which the server at")
-  })
-})
-
-/** The line about a reply that is asked for at 0 and whose parts arrive at these times, in milliseconds. */
-function described(partsMs: readonly number[], outputTokens: number | undefined) {
-  const times = [0, ...partsMs]
-  const speed = new ReplySpeed(() => times.shift() ?? 0)
-  for (const _ of partsMs) speed.mark()
-  return speed.describe(outputTokens)
-}
-
-describe('the speed of a reply', () => {
-  test('counts the tokens after the first by the time after the first', () => {
-    expect(described([500, 1000, 2500], 41)).toBe('(41 tokens, 20.0 tokens/s, the first after 0.50 s)')
-  })
-
-  test('has no rate when one token, or one part, is all there is', () => {
-    expect(described([250], 1)).toBe('(1 token, the first after 0.25 s)')
-    expect(described([250], 9)).toBe('(9 tokens, the first after 0.25 s)')
-  })
-
-  test('is not told for a reply that is empty or was not counted', () => {
-    expect(described([], 0)).toBeUndefined()
-    expect(described([100, 200], undefined)).toBeUndefined()
   })
 })

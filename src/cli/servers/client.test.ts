@@ -63,7 +63,8 @@ describe('chat', () => {
       body: [...chunks.map((chunk) => JSON.stringify(chunk)), '[DONE]'].map((data) => `data: ${data}\n\n`).join(''),
     }
     const events = []
-    for await (const event of chat(server, { model: 'm', messages: [] }, new AbortController().signal)) events.push(event)
+    for await (const event of chat(server, { model: 'm', messages: [] }, { signal: new AbortController().signal }))
+      events.push(event)
     return events
   }
   const chunk = (content?: string | null, finish_reason: string | null = null) => ({

@@ -4,7 +4,13 @@ import { AppError, messageOf } from '../../contract/errors.ts'
 import { commandName } from '../terminal/command-name.ts'
 import { fetchPatiently } from './fetch-patiently.ts'
 
-export type ChatMessage = { readonly role: 'system' | 'user' | 'assistant'; readonly content: string }
+/** A text, or parts of a message as a chat completion has them. */
+export type ChatContent = string | readonly { readonly type: string; readonly [field: string]: unknown }[]
+
+export type ChatMessage = { readonly role: 'system' | 'user' | 'assistant'; readonly content: ChatContent }
+
+/** Of a chat completion, without what this client sets itself. */
+export type ChatBody = { readonly model: string; readonly messages: readonly ChatMessage[]; readonly [field: string]: unknown }
 
 /** A model as `GET /v1/models` describes it. */
 export type ModelCard = {
@@ -68,15 +74,20 @@ export async function cancelRuns(server: ServerAddress, keys: Readonly<Record<st
   throw new AppError('engine-failed', `${server.url} is not a server that cancels requests by key`)
 }
 
-/** Streams the answer. Aborting the signal stops the generation on the server. Throws `engine-failed` when the connection is lost. */
+/**
+ * Streams the answer. Aborting the signal closes the connection; `cancelId` is for `cancelRuns`. Throws `engine-failed` when the connection
+ * is lost.
+ */
 export async function* chat(
   server: ServerAddress,
-  { model, messages }: { model: string; messages: readonly ChatMessage[] },
-  signal: AbortSignal,
+  body: ChatBody,
+  { signal, cancelId }: { readonly signal: AbortSignal; readonly cancelId?: string },
 ): AsyncGenerator<ChatEvent, void, void> {
   const response = await request(server, '/v1/chat/completions', {
     method: 'POST',
-    body: JSON.stringify({ model, messages, stream: true, stream_options: { include_usage: true } }),
+    body: JSON.stringify({ ...body, stream: true, stream_options: { include_usage: true } }),
+    // Not in the body: other kinds of servers may refuse a field that they do not know.
+    headers: cancelId === undefined ? {} : { 'x-dragoman-cancel-id': cancelId },
     signal,
   })
   for await (const data of readEvents(response)) {

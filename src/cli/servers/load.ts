@@ -104,7 +104,7 @@ type LoadReply = {
 /** Loads with the fields of `POST /api/inference/load`, and shows how far it is. */
 export async function loadShown(server: ServerAddress, body: LoadBody): Promise<LoadReply> {
   const ended = new AbortController()
-  const watching = watch(server, ended.signal)
+  const watching = watchLoads(server, { signal: ended.signal })
   try {
     // Its connection ends with this process, and with it the load.
     return (await callServer(server, '/api/inference/load', { load_request_id: randomUUID(), ...body })) as LoadReply
@@ -132,7 +132,12 @@ const labels: Readonly<Record<string, string>> = {
   warming_up: 'trying out',
 }
 
-async function watch(server: ServerAddress, signal: AbortSignal): Promise<void> {
+/** Shows what the server loads, until the signal; not before `afterMs`. */
+export async function watchLoads(
+  server: ServerAddress,
+  { signal, afterMs = 0 }: { readonly signal: AbortSignal; readonly afterMs?: number },
+): Promise<void> {
+  await pause(afterMs, undefined, { signal }).catch(() => undefined)
   const progress = createProgress(process.stderr)
   while (!signal.aborted) {
     // A server that does not answer fails the load itself.

@@ -11,8 +11,16 @@ const quotes = '"""'
 export class MessageLines {
   readonly #lines: string[] = []
 
+  get isEmpty(): boolean {
+    return this.#lines.length === 0
+  }
+
   add(line: string): void {
     this.#lines.push(line)
+  }
+
+  discard(): void {
+    this.#lines.length = 0
   }
 
   /** The lines so far as one text; undefined while there is none, or triple quotes are open, which may end in a later line. */
@@ -29,7 +37,7 @@ export class MessageLines {
   }
 
   #ended(typed: TypedText): TypedText {
-    this.#lines.length = 0
+    this.discard()
     return typed
   }
 }

@@ -1,4 +1,5 @@
 import { createInterface, type Key } from 'node:readline'
+import { printable } from '../../app/log/printable.ts'
 import { MessageLines, type TypedText } from './message-lines.ts'
 
 /** Terminals put a paste between two marks when they are asked to. */
@@ -10,7 +11,7 @@ const togetherMs = 20
 export type TerminalInput = {
   /** What the user sends next, also what was typed since the last call; undefined when the terminal is closed. */
   next(): Promise<TypedText | undefined>
-  /** Ctrl-C, which a terminal in raw mode sends as a key. */
+  /** Ctrl-C, which a terminal in raw mode sends as a key; at a prompt with something in it, it discards that and is not reported. */
   onInterrupt(listener: () => void): void
   close(): void
 }
@@ -56,8 +57,19 @@ export function openTerminalInput(input: NodeJS.ReadStream, output: NodeJS.Write
   input.on('keypress', onKey)
   if (terminal.terminal) output.write(markPastes)
 
+  /** As a shell does with Ctrl-C: what is in the line, or in open quotes, is gone. */
+  const discard = () => {
+    lines.discard()
+    for (const name of ['e', 'u']) terminal.write(null, { ctrl: true, name })
+    output.write('^C\n')
+    ask('> ')
+  }
+
   return {
     async next() {
+      const [waiting] = typed
+      // What was typed during an answer stands above its own answer, too.
+      if (waiting !== undefined && terminal.terminal) output.write(`> ${printable(firstLineOf(waiting.text))}\n`)
       if (typed.length === 0 && !isClosed) {
         ask('> ')
         await new Promise<void>((resolve) => {
@@ -67,7 +79,15 @@ export function openTerminalInput(input: NodeJS.ReadStream, output: NodeJS.Write
       }
       return typed.shift()
     },
-    onInterrupt: (listener) => void terminal.on('SIGINT', listener),
+    onInterrupt(listener) {
+      const isEmpty = () => terminal.line === '' && lines.isEmpty
+      terminal.on('SIGINT', () => (wake === undefined || isEmpty() ? listener() : discard()))
+    },
     close: () => terminal.close(),
   }
+}
+
+function firstLineOf(text: string): string {
+  const [first = '', ...others] = text.split('\n')
+  return others.length === 0 ? first : `${first} … (${others.length + 1} lines)`
 }

@@ -19,6 +19,7 @@ type Running = { child: ChildProcess; out: () => string; err: () => string; ende
 export function useCommandLine() {
   const folder = { home: '' }
   const launched = new Set<Running>()
+  const kept = new Set<Running>()
   const configFile = () => join(folder.home, 'dragoman.yaml')
 
   beforeAll(async () => {
@@ -32,7 +33,22 @@ export function useCommandLine() {
       await ended
     }
   })
-  afterAll(() => rm(folder.home, { recursive: true, force: true }))
+  afterAll(async () => {
+    for (const { child, ended } of kept) {
+      child.kill('SIGKILL')
+      await ended
+    }
+    await rm(folder.home, { recursive: true, force: true })
+  })
+
+  /** Lets a process live until the last test of the file has ended. */
+  function keep(running: Running): void {
+    for (const one of launched) {
+      if (one.child !== running.child) continue
+      launched.delete(one)
+      kept.add(one)
+    }
+  }
 
   function start(args: readonly string[], env: Record<string, string> = {}): Running {
     const running = launch([process.execPath, program, ...args], env)
@@ -86,6 +102,7 @@ export function useCommandLine() {
     launch,
     run,
     serve,
+    keep,
     get home() {
       return folder.home
     },

@@ -20,6 +20,15 @@ test.each<[string, ChatLine]>([
   ['1 / 2', { type: 'message', text: '1 / 2' }],
   ['/etc/hosts\nis what?', { type: 'message', text: '/etc/hosts\nis what?' }],
   ['/clear\n/bye', { type: 'message', text: '/clear\n/bye' }],
+  ['/set', { type: 'set', name: '', value: '' }],
+  ['/set top_p 0.9', { type: 'set', name: 'top_p', value: '0.9' }],
+  ['/set temperature', { type: 'set', name: 'temperature', value: '' }],
+  ['/set stop a b ', { type: 'set', name: 'stop', value: 'a b' }],
+  ['/set system You are\na pirate.', { type: 'system', text: 'You are\na pirate.' }],
+  ['/set top_p 1\nand more', { type: 'message', text: '/set top_p 1\nand more' }],
+  ['/save my chat.json', { type: 'save', file: 'my chat.json' }],
+  ['/load', { type: 'load', file: '' }],
+  ['/retry', { type: 'retry' }],
   ['a paste\n\n', { type: 'message', text: 'a paste' }],
 ])('%j is %j', (text, expected) => {
   expect(readChatLine({ text, isQuoted: false })).toEqual(expected)

@@ -1,0 +1,159 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { until } from '../../support/http/app.ts'
+import { builtProgram } from '../../support/process/built-program.ts'
+import { useCommandLine } from '../../support/process/command-line.ts'
+import { hasTmux, openTmux } from '../../support/process/tmux.ts'
+
+if (!hasTmux) console.warn('the terminal is not tested: there is no tmux (Debian: apt-get install tmux)')
+
+const cli = useCommandLine()
+/** One server for all tests here, whose model repeats what it is sent. */
+let server: Awaited<ReturnType<typeof cli.serve>>
+
+describe.skipIf(!hasTmux)('dragoman in a terminal', () => {
+  const open = (options: { columns?: number; env?: Record<string, string> } = {}) => {
+    const env = { D: `${process.execPath} ${builtProgram}`, DRAGOMAN_SERVER: server.url, DRAGOMAN_HOME: cli.home, NO_COLOR: '' }
+    return openTmux({ ...options, env: { ...env, ...options.env }, cwd: cli.home })
+  }
+  /** The messages that a conversation has sent, from the file that it saves. */
+  const savedMessages = async (name: string) => {
+    const { messages } = JSON.parse(await readFile(join(cli.home, name), 'utf8')) as { messages: { content: string }[] }
+    return messages.map(({ content }) => content)
+  }
+
+  beforeAll(async () => {
+    server = await cli.serve(['--log-level', 'info'])
+    cli.keep(server)
+  })
+
+  test('a paste of 200 lines is one message, and nothing of it is lost', async () => {
+    const terminal = await open()
+    const pasted = Array.from({ length: 200 }, (_, index) => `line ${index} ${'x'.repeat(index % 90)}`).join('\n')
+    terminal.enter('$D run scripted')
+    await terminal.shows(/^>$/m)
+    terminal.paste(pasted)
+    terminal.key('Enter')
+    await terminal.shows('tokens')
+    terminal.enter('/save pasted.json')
+    await terminal.shows('saved: ')
+    expect(await savedMessages('pasted.json')).toEqual([pasted, pasted])
+    terminal.key('C-d')
+    expect(await terminal.isBack()).toBe(0)
+  })
+
+  test('Ctrl-C discards a line, stops an answer on the server, and ends the conversation', async () => {
+    const terminal = await open()
+    terminal.enter('$D run scripted')
+    await terminal.shows(/^>$/m)
+    terminal.type('never sent')
+    await terminal.shows('> never sent')
+    terminal.key('C-c')
+    await terminal.shows(/^> \^C\n>$/m)
+    // Before its first token, and in the middle.
+    terminal.enter('{"chunks":["late"],"delayMs":60000}')
+    await until(async () => (await runningRequests()) === 1)
+    terminal.key('C-c')
+    await terminal.shows('(stopped)')
+    terminal.enter('{"chunks":["begun","late"],"delayMs":700}')
+    await terminal.shows(/^begun/m)
+    terminal.key('C-c')
+    await until(() => terminal.screen().includes('(stopped: 1 token, '))
+    terminal.enter('still here')
+    await terminal.shows(/^still here$/m)
+    terminal.key('C-c')
+    expect(await terminal.isBack()).toBe(0)
+    expect(terminal.screen()).not.toContain('beginlate')
+    const stopped = server
+      .err()
+      .split('\n')
+      .filter((line) => line.includes('"request stopped"'))
+    expect(stopped.map((line) => JSON.parse(line).reason)).toEqual(['requested', 'requested'])
+  })
+
+  test('what is typed during an answer is asked after it', async () => {
+    const terminal = await open()
+    terminal.enter('$D run scripted')
+    await terminal.shows(/^>$/m)
+    terminal.enter('{"chunks":["be","gun"," end","ed"],"delayMs":300}')
+    await terminal.shows(/^begun/m)
+    terminal.enter('second')
+    terminal.enter('third')
+    await terminal.shows(/^> second\nsecond\n[\s\S]*^> third\nthird\n/m)
+    terminal.key('C-d')
+    expect(await terminal.isBack()).toBe(0)
+  })
+
+  test('settings, a failure, and a conversation that is loaded again', async () => {
+    const terminal = await open()
+    await writeFile(join(cli.home, 'cat.png'), 'no image')
+    terminal.enter('$D run scripted')
+    await terminal.shows(/^>$/m)
+    terminal.enter('/set temprature 1')
+    await terminal.shows("did you mean 'temperature'?")
+    terminal.enter('/set top-p 3')
+    await terminal.shows('top_p  3')
+    terminal.enter('first')
+    // What the server refuses does not end the conversation.
+    await terminal.shows(/^dragoman: .*top_p[\s\S]*\/retry asks again/m)
+    terminal.enter('/set top_p 0.5')
+    await terminal.shows('top_p  0.5')
+    terminal.enter('/retry')
+    await terminal.shows(/^first\n/m)
+    terminal.enter('/save chat.json')
+    await terminal.shows('saved: ')
+    terminal.enter('what is in ./cat.png?')
+    await terminal.shows('(./cat.png is sent as an image, 8 B)')
+    await terminal.shows(/^dragoman: .*image/m)
+    terminal.enter('/bye')
+    await terminal.isBack()
+    terminal.enter('$D run scripted')
+    await terminal.shows(/Ctrl-D[\s\S]*Ctrl-D[\s\S]*^>$/m)
+    terminal.enter('/load chat.json')
+    await terminal.shows('loaded: 2 messages')
+    terminal.enter('/set')
+    await until(() => terminal.screen().split('top_p  0.5').length === 3)
+    terminal.key('C-d')
+    expect(await terminal.isBack()).toBe(0)
+  })
+
+  test('what is piped stands before the prompt, also at a terminal', async () => {
+    const terminal = await open()
+    terminal.enter(`printf 'one\\ntwo\\n' | $D run scripted 'and three'`)
+    await terminal.shows(/^one\ntwo\n\nand three\n/m)
+    expect(await terminal.isBack()).toBe(0)
+  })
+
+  test('a narrow window shows everything, and long lines of it are typed as in a wide one', async () => {
+    const terminal = await open({ columns: 28 })
+    const typed = Array.from({ length: 30 }, (_, index) => `word${index}`).join(' ')
+    terminal.enter('$D run scripted')
+    await terminal.shows(/^>$/m)
+    terminal.enter(typed)
+    await terminal.shows('tokens')
+    terminal.resize(50)
+    terminal.enter('/save narrow.json')
+    await terminal.shows('saved: ')
+    expect(await savedMessages('narrow.json')).toEqual([typed, typed])
+  })
+
+  test('there are colours on a terminal, unless NO_COLOR is set, and none in a file', async () => {
+    const dim = '\u001B[2m'
+    const coloured = await open()
+    coloured.enter('$D run scripted hello 2> notes.txt | tee answer.txt; $D run scripted hello')
+    await coloured.shows(/tokens?, the first|tokens\/s/)
+    expect(coloured.coloured()).toContain(dim)
+    expect(await readFile(join(cli.home, 'answer.txt'), 'utf8')).toBe('hello\n')
+    expect(await readFile(join(cli.home, 'notes.txt'), 'utf8')).toBe('')
+    const plain = await open({ env: { NO_COLOR: '1' } })
+    plain.enter('$D run scripted hello')
+    await plain.shows(/tokens?, the first|tokens\/s/)
+    expect(plain.coloured()).not.toContain('\u001B')
+  })
+
+  async function runningRequests(): Promise<number> {
+    const { models } = (await (await fetch(`${server.url}/api/inference/status`)).json()) as { models: { requests: number }[] }
+    return models.reduce((sum, { requests }) => sum + requests, 0)
+  }
+})
