@@ -21,6 +21,8 @@ export type DecodeContext = {
   readonly requestId?: string
   /** The id of the caller's principal, for what only this caller may send back. */
   readonly owner?: string
+  /** Names of the server's tools, and of its MCP servers, that the caller may use; absent: none. */
+  readonly serverTools?: ReadonlySet<string>
 }
 
 /** A validated call, and how to encode its reply. */

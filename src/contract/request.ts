@@ -332,6 +332,9 @@ export const plainChat = {
   responsePrefix: '',
 } as const satisfies Partial<Extract<Prompt, { type: 'chat' }>>
 
+/** How the tools of the server run where a protocol has no field for it. */
+export const plainToolUse = { maxTurns: 25, heals: true, approves: 'marked', asks: 'never' } as const satisfies Partial<ToolUse>
+
 /** The defaults of a request: one answer, free text, all declared tools allowed. */
 export const plainRequest = {
   sampling: {},

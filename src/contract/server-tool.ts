@@ -89,5 +89,10 @@ export interface ToolSource {
 export interface ToolBox {
   /** What the caller may use, and what it may not. Each name is there once. */
   list(wish: ToolWish): Promise<ToolListing>
+  /**
+   * Names of the tools and MCP servers of the configuration that the caller may use, whether they can run now or not; undefined for one
+   * who may use none.
+   */
+  namesFor(principal: Principal): ReadonlySet<string> | undefined
   close(): Promise<void>
 }

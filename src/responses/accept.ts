@@ -45,7 +45,8 @@ export async function acceptResponse(
     const references = await findReferences(refs, { owner, store, nowMs: createdAtMs, ...(recall !== undefined && { recall }) })
     const { history, items } = references
     const stored = store === undefined ? withoutStoring(body) : body
-    const decoding = decodeResponse(stored, { id: caller.id, createdAtMs, sealer: sealerOf(owner), history, items })
+    const serverTools = service.tools?.namesFor(caller.principal)
+    const decoding = decodeResponse(stored, { id: caller.id, createdAtMs, sealer: sealerOf(owner), history, items, serverTools })
     const decoded = withCallerKeys(decoding, sentKeys)
     const model = await service.findModel(decoded.request.model, caller.principal)
     const context = { model, ...(decoded.background && { lane: 'background' as const }), ...caller }

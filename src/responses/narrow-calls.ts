@@ -49,5 +49,7 @@ async function findContext(service: ResponsesService, body: unknown, { principal
   const owner = principal.id
   const createdAtMs = service.wallClock()
   const found = await findReferences(readReferences(body), { owner, store, nowMs: createdAtMs })
-  return { id: createResponseId(), createdAtMs, sealer: sealerOf(owner), history: found.history, items: found.items }
+  const { history, items } = found
+  const serverTools = service.tools?.namesFor(principal)
+  return { id: createResponseId(), createdAtMs, sealer: sealerOf(owner), history, items, serverTools }
 }

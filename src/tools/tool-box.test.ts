@@ -70,3 +70,11 @@ test('what a source says is absent stays absent', async () => {
   const broken: ToolSource = { list: () => ({ tools: [], absent }), close: async () => undefined }
   expect(await listFor(new SourceToolBox([broken]), key())).toEqual({ tools: [], absent })
 })
+
+test('the names of what the configuration turns on, as far as a key may use it', () => {
+  const named = new SourceToolBox([], ['python', 'github'])
+  expect(named.namesFor(key())).toEqual(new Set(['python', 'github']))
+  expect(named.namesFor(key({ tools: ['github'] }))).toEqual(new Set(['github']))
+  expect(named.namesFor(key({ scopes: new Set(['inference']) }))).toBeUndefined()
+  expect(new SourceToolBox([]).namesFor(key())).toBeUndefined()
+})

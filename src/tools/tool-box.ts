@@ -7,9 +7,17 @@ const notForKey = 'the API key may not use it; the names in `tools` of the key i
 /** The tools of all sources together. Of two with one name, the first counts. */
 export class SourceToolBox implements ToolBox {
   readonly #sources: readonly ToolSource[]
+  readonly #names: readonly string[] | undefined
 
-  constructor(sources: readonly ToolSource[]) {
+  /** `names`: what the configuration turns on; absent: nothing. */
+  constructor(sources: readonly ToolSource[], names?: readonly string[]) {
     this.#sources = sources
+    this.#names = names
+  }
+
+  namesFor(principal: Principal): ReadonlySet<string> | undefined {
+    if (this.#names === undefined || !mayUseTools(principal)) return undefined
+    return new Set(this.#names.filter((name) => principal.tools?.includes(name) !== false))
   }
 
   async list(wish: ToolWish): Promise<ToolListing> {
@@ -31,8 +39,13 @@ export class SourceToolBox implements ToolBox {
 }
 
 /** Why a caller may not use a tool; undefined where it may. */
-function refusalFor({ scopes, tools }: Principal, { name, mcp }: ServerTool): string | undefined {
-  if (!scopes.has('tools') && !scopes.has('admin')) return scopeMissing
+function refusalFor(principal: Principal, { name, mcp }: ServerTool): string | undefined {
+  if (!mayUseTools(principal)) return scopeMissing
+  const { tools } = principal
   const mayUse = tools === undefined || tools.includes(name) || (mcp !== undefined && tools.includes(mcp.server))
   return mayUse ? undefined : notForKey
+}
+
+function mayUseTools({ scopes }: Principal): boolean {
+  return scopes.has('tools') || scopes.has('admin')
 }

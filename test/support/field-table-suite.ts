@@ -1,10 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { Dialect } from '../../src/contract/dialect.ts'
+import type { DecodedCall, Dialect } from '../../src/contract/dialect.ts'
 import { AppError } from '../../src/contract/errors.ts'
 import type { GenerationEvent } from '../../src/contract/event.ts'
 import { readCancelKeys } from '../../src/dialect/wire/cancel-keys.ts'
 import { type Field, spellings } from '../../src/dialect/wire/field-table.ts'
-import { decodeNow } from './decode-now.ts'
 
 export type FieldTableCase = {
   readonly dialect: Dialect
@@ -31,6 +30,9 @@ const events: readonly GenerationEvent[] = [
   { type: 'usage', usage: { inputTokens: 1, cachedInputTokens: 0, outputTokens: 1, reasoningTokens: 0 }, timings: {} },
 ]
 
+/** What the server has, so that fields about its tools have an effect. */
+const serverTools = new Set(['web_search', 'python', 'docs'])
+
 /** Proves that a dialect treats all fields as its table says: no accepted field is dropped. */
 export function testFieldTable(tested: FieldTableCase): void {
   const { dialect, fields, base, properties, schemaKeys, samples, companions, required } = tested
@@ -38,9 +40,15 @@ export function testFieldTable(tested: FieldTableCase): void {
   const rowsTreated = (treatment: string) => rows.filter(({ field }) => field.treatment === treatment)
   const baseFor = (name: string): object => ({ ...base, ...companions[name] })
 
+  function decode(body: object): DecodedCall {
+    const decoded = dialect.decode({ body, headers: {} }, { id: 'id-1', serverTools })
+    if (decoded instanceof Promise) throw new Error('this dialect decodes asynchronously')
+    return decoded
+  }
+
   /** Everything that a body determines: the requests, how they are run and can be cancelled, and the encoded reply. */
   function observe(body: object): unknown {
-    const { requests, stream, ignored, policy, toStored, createStreamEncoder } = decodeNow(dialect, body)
+    const { requests, stream, ignored, policy, toStored, createStreamEncoder } = decode(body)
     const encoder = createStreamEncoder()
     const cancelKeys = readCancelKeys({ headers: {}, body })
     const isStored = toStored !== undefined

@@ -94,6 +94,22 @@ const extensions: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>
   ResponseError: {
     code: { enum: ['server_error', 'rate_limit_exceeded', 'invalid_prompt', 'context_length_exceeded'] },
   } as Record<string, JsonSchema>,
+  // What the model read of a search, so that it reads it again.
+  ResponseFunctionWebSearch: { output: text } as Record<string, JsonSchema>,
+  // OpenAI's newest types have an object here.
+  'ResponseOutputItem.McpCall': {
+    error: {
+      anyOf: [
+        { type: 'null' },
+        {
+          type: 'object',
+          properties: { type: { const: 'mcp_tool_execution_error' }, content: { type: 'array' } },
+          required: ['type', 'content'],
+          additionalProperties: false,
+        },
+      ],
+    },
+  } as Record<string, JsonSchema>,
   // OpenAI streams custom calls in the form that its whole replies have; its types do not say so.
   'ChatCompletionChunk.Choice.Delta.ToolCall': {
     type: { enum: ['function', 'custom'] },

@@ -6,7 +6,7 @@ import type { DecodedMessages, MessagePaths } from '../wire/message-paths.ts'
 import { unseal } from '../wire/sealed.ts'
 import { decodeBlock, text } from './decode-blocks.ts'
 import type { AssistantBlock, CountWire, ResultBlock, SystemBlock, ToolResultBlock, UserBlock, WireMessage } from './schema.ts'
-import { decodeServerResult } from './server-tools.ts'
+import { decodeServerResult, toolOf } from './server-tools.ts'
 import { describeTool } from './tool-references.ts'
 
 /** A conversation, and its blocks that do not reach the model, or not completely. */
@@ -135,7 +135,7 @@ class Decoder implements DecodedConversation {
       case 'server_tool_use':
       case 'mcp_tool_use': {
         const input = this.#sources.exactInputs.get(`${path}.input`) ?? callInput(block.input)
-        return { type: 'tool-call', id: block.id, name: block.name, input }
+        return { type: 'tool-call', id: block.id, name: toolOf(block), input }
       }
       case 'thinking': {
         // What the model is said to have thought is what it thought, or it is left out.
@@ -146,7 +146,12 @@ class Decoder implements DecodedConversation {
       }
       case 'server_result': {
         const isError = block.is_error === true && ({ isError: true } as const)
-        return { type: 'tool-result', toolCallId: block.tool_use_id, content: decodeServerResult(block), ...isError }
+        return {
+          type: 'tool-result',
+          toolCallId: block.tool_use_id,
+          content: decodeServerResult(block, this.#sources.sealer),
+          ...isError,
+        }
       }
       // What only Anthropic's models read, and what later versions add.
       case 'redacted_thinking':

@@ -3,23 +3,29 @@ import type { FunctionTool, ToolChoice } from '../../contract/request.ts'
 import { leftOut, notRunHere } from '../wire/hosted-tools.ts'
 import { preview } from '../wire/preview.ts'
 import { clientTool } from './client-tools.ts'
+import { type Available, HostedTools } from './hosted-tools.ts'
 import type { CountWire, WireTool } from './schema.ts'
 import { referencedTools } from './tool-references.ts'
 
-type ToolsWire = Pick<CountWire, 'tools' | 'tool_choice' | 'messages'>
+type ToolsWire = Pick<CountWire, 'tools' | 'tool_choice' | 'messages' | 'mcp_servers'>
 
 export type DecodedTools = {
   readonly tools: readonly FunctionTool[]
   readonly toolChoice: ToolChoice
   readonly parallelToolCalls: boolean
-  /** Tools that the model cannot call here: those that Anthropic's servers run, and deferred ones that no search has found. */
+  /** Those that this server runs. */
+  readonly hosted: HostedTools
+  /**
+   * Tools that the model cannot call here: those that only Anthropic's servers run, and deferred ones that no search has found; and settings
+   * without effect.
+   */
   readonly ignored: readonly string[]
   /** The index in the request of each tool. */
   readonly indices: readonly number[]
 }
 
 /**
- * Tools of Anthropic's servers that a caller declares to rely on them. Others, such as `web_search_20250305`, are what agents declare beside
+ * Tools of Anthropic's servers that a caller declares to rely on them: refused where this server does not have them. Others, such as `web_search_20250305`, are what agents declare beside
  * their own.
  */
 const refusedTools = ['code_execution_', 'mcp_toolset']
@@ -30,7 +36,9 @@ const searchTools = 'tool_search_tool_'
  * Throws for a tool without a schema, a name that is declared twice, a tool that is not run here, unless it stands beside others by habit,
  * and a choice of a tool that is not declared.
  */
-export function decodeTools({ tools: wire, tool_choice, messages }: ToolsWire): DecodedTools {
+export function decodeTools({ tools: wire, tool_choice, messages, mcp_servers }: ToolsWire, available: Available): DecodedTools {
+  const run = new HostedTools(available)
+  run.addServers(mcp_servers)
   const isSearchedElsewhere = (wire ?? []).some(({ type }) => type?.startsWith(searchTools))
   const referenced = isSearchedElsewhere ? undefined : referencedTools({ messages })
   const tools: FunctionTool[] = []
@@ -42,6 +50,7 @@ export function decodeTools({ tools: wire, tool_choice, messages }: ToolsWire): 
     const path = `tools[${index}]`
     const { type } = tool
     if (isHosted(type)) {
+      if (run.add(tool, path)) continue
       if (refusedTools.some((prefix) => type.startsWith(prefix))) throw notRunHere(type, path)
       hosted ??= [type, path]
       ignored.push(leftOut(type, path))
@@ -60,12 +69,13 @@ export function decodeTools({ tools: wire, tool_choice, messages }: ToolsWire): 
     tools.push(made)
     indices.push(index)
   }
-  if (hosted !== undefined && tools.length === 0) throw notRunHere(...hosted)
+  if (hosted !== undefined && tools.length === 0 && run.isEmpty) throw notRunHere(...hosted)
   return {
     tools,
-    toolChoice: decodeChoice(tool_choice, names),
+    toolChoice: decodeChoice(tool_choice, { declared: names, hosted: run }),
     parallelToolCalls: tool_choice?.disable_parallel_tool_use !== true,
-    ignored,
+    hosted: run,
+    ignored: [...ignored, ...run.ignored],
     indices,
   }
 }
@@ -94,19 +104,24 @@ function decodeTool(tool: WireTool, path: string, referenced: ReadonlySet<string
   }
 }
 
-function decodeChoice(choice: CountWire['tool_choice'], declared: ReadonlySet<string>): ToolChoice {
+type Choosable = { readonly declared: ReadonlySet<string>; readonly hosted: HostedTools }
+
+function decodeChoice(choice: CountWire['tool_choice'], { declared, hosted }: Choosable): ToolChoice {
   if (choice === undefined || choice === null) return { type: 'auto' }
   switch (choice.type) {
     case 'auto':
     case 'none':
       return { type: choice.type }
     case 'any':
-      if (declared.size === 0) throw invalid('tool_choice', 'tool_choice "any" needs a tool to call: send tools')
+      if (declared.size === 0 && hosted.isEmpty)
+        throw invalid('tool_choice', 'tool_choice "any" needs a tool to call: send tools')
       return { type: 'required' }
     case 'tool': {
       const { name } = choice
       if (typeof name !== 'string') throw invalid('tool_choice.name', 'tool_choice.name is missing: expected the name of a tool')
       if (declared.has(name)) return { type: 'required', names: [name] }
+      const run = hosted.namesOf(name)
+      if (run !== undefined) return { type: 'required', names: run }
       const known = preview([...declared])
       throw invalid('tool_choice.name', `tool_choice.name ${preview(name)} is not declared; the declared tools are ${known}`)
     }

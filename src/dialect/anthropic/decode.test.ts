@@ -313,7 +313,7 @@ test.each<[string, object, string, string]>([
   ['a tool without a schema', { tools: [{ name: 'f' }] }, 'tools[0].input_schema', 'expected a JSON Schema'],
   ['a choice without tools', { tool_choice: { type: 'any' } }, 'tool_choice', 'needs a tool'],
   ['a choice of no declared tool', { tool_choice: { type: 'tool', name: 'g' } }, 'tool_choice.name', 'is not declared'],
-  ['an MCP server', { mcp_servers: [{ url: 'http://x' }] }, 'mcp_servers', 'no MCP connector'],
+  ['an MCP server', { mcp_servers: [{ name: 'x', url: 'http://x' }] }, 'mcp_servers', 'no MCP servers are used for this caller'],
   [
     'both places of a schema',
     { output_config: { format: schema() }, output_format: schema() },

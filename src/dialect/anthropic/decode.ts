@@ -1,16 +1,17 @@
 import { AppError } from '../../contract/errors.ts'
 import type { CanonicalPath, NameOf } from '../../contract/field.ts'
-import type { GenerationRequest, OutputConstraint, Prompt, ReasoningOptions, Sampling } from '../../contract/request.ts'
-import { plainChat, plainRequest } from '../../contract/request.ts'
+import type { GenerationRequest, OutputConstraint, Prompt, ReasoningOptions, Sampling, ToolUse } from '../../contract/request.ts'
+import { plainChat, plainRequest, plainToolUse } from '../../contract/request.ts'
 import { type FieldNames, formatRest, nameField } from '../wire/field-names.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { type MessagePaths, nameMessage } from '../wire/message-paths.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
 import { validate } from '../wire/validate.ts'
 import { type ConversationSources, decodeMessages } from './decode-messages.ts'
-import { decodeTools } from './decode-tools.ts'
+import { type DecodedTools, decodeTools } from './decode-tools.ts'
 import { findExactInputs } from './exact-inputs.ts'
 import { countFields, messageFields } from './fields.ts'
+import type { Available, HostedTools } from './hosted-tools.ts'
 import { type CountWire, countSchema, type MessageWire, messageSchema } from './schema.ts'
 
 const messageIndex = indexFields(messageFields)
@@ -23,6 +24,8 @@ export type DecodedMessage = {
   readonly stream: boolean
   /** `shown`: thinking blocks with their text; `omitted`: with a signature only; `none`: no blocks. */
   readonly thinking: 'shown' | 'omitted' | 'none'
+  /** The folder of programs that the server runs, by its name. */
+  readonly container?: string
   readonly ignored: readonly string[]
   readonly nameOf: NameOf
 }
@@ -40,18 +43,21 @@ export type DecodedCount = Pick<GenerationRequest, 'model' | 'reasoning' | 'tool
 type DecodeSources = Pick<ConversationSources, 'sealer'> & {
   /** As in `CallInput`. */
   readonly exactBody?: string | undefined
+  readonly serverTools?: Available
 }
 
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that cannot be served completely. */
 export function decodeMessage(body: unknown, { id, ...sources }: DecodeSources & { readonly id: string }): DecodedMessage {
   const wire = validate(messageSchema, body, messageIndex)
   const ignored = checkFields(messageIndex, wire)
-  const { parallelToolCalls, ignored: ignoredInside, nameOf, ...asked } = decodePrompt(wire, sources)
+  const { parallelToolCalls, ignored: ignoredInside, nameOf, hosted, ...asked } = decodePrompt(wire, sources)
+  const container = containerOf(wire)
   return {
     request: {
       id,
       ...plainRequest,
       ...asked,
+      ...(!hosted.isEmpty && { toolUse: useOf(hosted, container) }),
       parallelToolCalls,
       sampling: decodeSampling(wire),
       output: decodeOutput(wire),
@@ -61,6 +67,7 @@ export function decodeMessage(body: unknown, { id, ...sources }: DecodeSources &
     },
     stream: wire.stream ?? false,
     thinking: readDisplay(wire),
+    ...(container !== undefined && { container }),
     ignored: [...ignored, ...ignoredInside, ...unknownInside(body)],
     nameOf,
   }
@@ -70,12 +77,12 @@ export function decodeMessage(body: unknown, { id, ...sources }: DecodeSources &
 export function decodeCount(body: unknown, sources: DecodeSources): DecodedCount {
   const wire = validate(countSchema, body, countIndex)
   const ignored = checkFields(countIndex, wire)
-  const { parallelToolCalls: _, ignored: ignoredInside, ...asked } = decodePrompt(wire, sources)
+  const { parallelToolCalls: _, hosted: __, ignored: ignoredInside, ...asked } = decodePrompt(wire, sources)
   return { ignored: [...ignored, ...ignoredInside, ...unknownInside(body)], ...asked }
 }
 
-function decodePrompt(wire: CountWire, { sealer, exactBody }: DecodeSources) {
-  const tools = decodeTools(wire)
+function decodePrompt(wire: CountWire, { sealer, exactBody, serverTools }: DecodeSources) {
+  const tools = decodeTools(wire, serverTools)
   const conversation = decodeMessages(wire, { sealer, exactInputs: findExactInputs(exactBody), tools: tools.tools })
   const { messages } = conversation
   const last = messages.at(-1)
@@ -89,16 +96,27 @@ function decodePrompt(wire: CountWire, { sealer, exactBody }: DecodeSources) {
     tools: tools.tools,
     start: last?.role === 'assistant' && !isEmpty ? 'last-message' : 'new-turn',
   }
-  const nameOf = (path: CanonicalPath) => nameMessageField(wire, { path, paths: conversation.paths, tools: tools.indices })
+  const nameOf = (path: CanonicalPath) => nameMessageField(wire, { path, paths: conversation.paths, tools })
   return {
     model: wire.model,
     prompt,
     toolChoice: tools.toolChoice,
+    hosted: tools.hosted,
     parallelToolCalls: tools.parallelToolCalls,
     reasoning: decodeReasoning(wire),
     ignored: [...conversation.ignored, ...tools.ignored],
     nameOf,
   }
+}
+
+/** No caller can be asked here: Anthropic's protocol has no approvals. */
+function useOf(hosted: HostedTools, container: string | undefined): ToolUse {
+  const session = container !== undefined && { sessionId: container }
+  return { ...plainToolUse, ...hosted.use, ...session }
+}
+
+function containerOf({ container }: MessageWire): string | undefined {
+  return (typeof container === 'string' ? container : container?.id) ?? undefined
 }
 
 /** Anthropic's models think when they are asked to; with `adaptive` they decide, and so does the template's default. */
@@ -169,7 +187,7 @@ const names: FieldNames = {
 type Named = {
   readonly path: CanonicalPath
   readonly paths: readonly MessagePaths[]
-  readonly tools: readonly number[]
+  readonly tools: Pick<DecodedTools, 'indices' | 'hosted'>
 }
 
 /** The client's name for a path of a request: messages and tools keep the places that they had there. */
@@ -179,7 +197,12 @@ function nameMessageField(wire: object, { path, paths, tools }: Named): string {
   if (root === 'prompt' && second === 'tools' && typeof index === 'number') {
     const [field, ...inside] = path.slice(3)
     const name = field === 'parameters' ? 'input_schema' : field
-    return `tools[${tools[index] ?? index}]${name === undefined ? '' : `.${name}`}${formatRest(inside)}`
+    return `tools[${tools.indices[index] ?? index}]${name === undefined ? '' : `.${name}`}${formatRest(inside)}`
   }
+  if (root === 'toolUse' && second === 'mcpServers' && typeof index === 'number') {
+    const field = path[3] === 'url' || path[3] === 'label' ? `.${path[3] === 'url' ? 'url' : 'name'}` : ''
+    return (tools.hosted.pathOf(index) ?? 'mcp_servers') + field
+  }
+  if (root === 'toolUse') return second === 'sessionId' ? 'container' : 'tools'
   return nameField(names, wire, path)
 }

@@ -9,9 +9,9 @@ import { encodeAnthropicError } from './errors.ts'
 /** Anthropic's `POST /v1/messages`. */
 export function createAnthropicMessages({ sealerOf }: { readonly sealerOf: SealerOf }): Dialect {
   return {
-    decode({ body, exactBody }, { id, requestId, owner = '' }) {
+    decode({ body, exactBody }, { id, requestId, owner = '', serverTools }) {
       const sealer = sealerOf(owner)
-      const { request, stream, thinking, ignored, nameOf } = decodeMessage(body, { id, sealer, exactBody })
+      const { request, stream, thinking, ignored, nameOf } = decodeMessage(body, { id, sealer, exactBody, serverTools })
       const style = { id, thinking, sealer, ...(requestId !== undefined && { requestId }) }
       return {
         requests: [request],

@@ -1,12 +1,13 @@
 import type { StreamEncoder } from '../../contract/dialect.ts'
-import type { GenerationEvent, StartEvent } from '../../contract/event.ts'
+import type { GenerationEvent, ServerToolCall, StartEvent } from '../../contract/event.ts'
 import { unreadableCall } from '../wire/call-input.ts'
 import { toFrameJson } from '../wire/json/frame-json.ts'
-import { encodeCall, encodeCitation, encodeHead, encodeStop, encodeUsage, type ReplyStyle, sign } from './encode.ts'
+import { encodeCall, encodeCitation, encodeHead, encodeStop, encodeUsage, type ReplyStyle, sign, unreachable } from './encode.ts'
+import { encodeOutcome, encodeServerCall, ServerToolCount } from './encode-server-tools.ts'
 import { encodeAnthropicError } from './errors.ts'
 
 type Finish = Extract<GenerationEvent, { type: 'finish' }>
-type Block = { readonly type: 'text' | 'thinking' | 'tool_use'; readonly index: number; thought: string; opaque?: string }
+type Block = { readonly type: 'text' | 'thinking' | 'call' | 'result'; readonly index: number; thought: string; opaque?: string }
 
 /**
  * Encodes events as Anthropic's. A block begins with its first piece and ends before the next begins; `message_start` waits until the
@@ -20,11 +21,14 @@ export function createMessageEncoder(style: ReplyStyle & { readonly requestId?: 
   let finish: Finish | undefined
   /** The tool of the last call. */
   let called = ''
+  /** The tool of the server that runs. */
+  let running: ServerToolCall | undefined
+  const count = new ServerToolCount()
 
   function open(inputTokens = start?.inputTokens ?? 0, cachedInputTokens = 0): string {
     if (isOpen || start === undefined) return ''
     isOpen = true
-    const usage = { inputTokens, cachedInputTokens, outputTokens: 0, reasoningTokens: 0 }
+    const usage = encodeUsage({ inputTokens, cachedInputTokens, outputTokens: 0, reasoningTokens: 0 })
     return frame('message_start', { message: encodeHead(style.id, start.model, usage) })
   }
 
@@ -70,6 +74,11 @@ export function createMessageEncoder(style: ReplyStyle & { readonly requestId?: 
     return opened + closeBlock()
   }
 
+  function beginServerCall(call: ServerToolCall): string {
+    const opened = openBlock('call', encodeServerCall(call, {}))
+    return opened + delta(blocks - 1, { type: 'input_json_delta', partial_json: JSON.stringify(call.arguments) }) + closeBlock()
+  }
+
   function encode(event: GenerationEvent): string {
     switch (event.type) {
       case 'start':
@@ -86,7 +95,7 @@ export function createMessageEncoder(style: ReplyStyle & { readonly requestId?: 
         return toBlock('text') + delta(blocks - 1, { type: 'citations_delta', citation: encodeCitation(event.annotation) })
       case 'tool-call-start':
         called = event.name
-        return openBlock('tool_use', encodeCall(event, {}))
+        return openBlock('call', encodeCall(event, {}))
       case 'tool-call-delta':
         // Calls never interleave, so the open block is this call's.
         return event.delta === '' ? '' : delta(blocks - 1, { type: 'input_json_delta', partial_json: event.delta })
@@ -102,6 +111,22 @@ export function createMessageEncoder(style: ReplyStyle & { readonly requestId?: 
         // The client would fail to read them, without a reason.
         if (event.state === 'unparseable') throw unreadableCall(called)
         return closeBlock()
+      case 'mcp-tools':
+        if (event.error !== undefined) throw unreachable(event.server, event.error)
+        return ''
+      // Nobody is asked.
+      case 'approval-request':
+        return ''
+      case 'server-tool-start':
+        running = event.call
+        count.add(running)
+        return beginServerCall(running)
+      case 'server-tool-end': {
+        if (running === undefined) return ''
+        const result = encodeOutcome(running, event.outcome, style.sealer)
+        running = undefined
+        return openBlock('result', result) + closeBlock()
+      }
       case 'finish':
         finish = event
         return open() + closeBlock()
@@ -109,14 +134,9 @@ export function createMessageEncoder(style: ReplyStyle & { readonly requestId?: 
       case 'prompt-progress':
       case 'prompt-tokens':
         return ''
-      case 'mcp-tools':
-      case 'approval-request':
-      case 'server-tool-start':
-      case 'server-tool-end':
-        return closeBlock()
       case 'usage': {
         const reason = encodeStop(finish ?? { reason: 'stop' })
-        const end = frame('message_delta', { delta: reason, usage: encodeUsage(event.usage) })
+        const end = frame('message_delta', { delta: reason, usage: encodeUsage(event.usage, count.toJson()) })
         return `${open()}${closeBlock()}${end}${frame('message_stop', {})}`
       }
       case 'error':

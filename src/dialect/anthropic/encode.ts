@@ -1,9 +1,11 @@
+import { AppError } from '../../contract/errors.ts'
 import type { FinishReason, Usage } from '../../contract/event.ts'
-import type { Annotation, ReasoningPart } from '../../contract/request.ts'
+import type { Annotation, JsonObject, ReasoningPart } from '../../contract/request.ts'
 import type { Choice, GenerationResult, ReplyPart } from '../../contract/result.ts'
 import type { Sealer } from '../../contract/sealer.ts'
 import { callObject, withoutCutCall } from '../wire/call-input.ts'
 import { seal } from '../wire/sealed.ts'
+import { encodeOutcome, encodeServerCall, ServerToolCount } from './encode-server-tools.ts'
 
 /** The options of a reply. */
 export type ReplyStyle = {
@@ -39,19 +41,22 @@ export function encodeStop({ reason, stopSequence }: Pick<Choice['finish'], 'rea
 }
 
 /** What is known of the input when a reply begins. Anthropic counts cached tokens apart. */
-export function encodeUsage({ inputTokens, cachedInputTokens, outputTokens, reasoningTokens }: Usage) {
+export function encodeUsage(
+  { inputTokens, cachedInputTokens, outputTokens, reasoningTokens }: Usage,
+  serverToolUse: JsonObject | null = null,
+) {
   return {
     input_tokens: inputTokens - cachedInputTokens,
     cache_creation_input_tokens: 0,
     cache_read_input_tokens: cachedInputTokens,
     output_tokens: outputTokens,
     output_tokens_details: { thinking_tokens: reasoningTokens },
-    server_tool_use: null,
+    server_tool_use: serverToolUse,
   }
 }
 
 /** A reply without content, as a stream begins. */
-export function encodeHead(id: string, model: string, usage: Usage) {
+export function encodeHead(id: string, model: string, usage: ReturnType<typeof encodeUsage>) {
   return {
     id,
     type: 'message',
@@ -68,7 +73,7 @@ export function encodeHead(id: string, model: string, usage: Usage) {
       inference_geo: null,
       service_tier: 'standard',
       speed: null,
-      ...encodeUsage(usage),
+      ...usage,
     },
   }
 }
@@ -78,7 +83,9 @@ export function encodeMessage({ start, choices, usage }: GenerationResult, style
   const choice = choices[0]
   if (choice === undefined) throw new Error('a message needs one choice')
   const content = withoutCutCall(choice).flatMap((part) => encodePart(part, style))
-  return { ...encodeHead(style.id, start.model, usage), content, ...encodeStop(choice.finish) }
+  const count = new ServerToolCount()
+  for (const part of choice.parts) if (part.type === 'server-tool') count.add(part.call)
+  return { ...encodeHead(style.id, start.model, encodeUsage(usage, count.toJson())), content, ...encodeStop(choice.finish) }
 }
 
 function encodePart(part: ReplyPart, { thinking, sealer }: ReplyStyle): readonly unknown[] {
@@ -96,14 +103,25 @@ function encodePart(part: ReplyPart, { thinking, sealer }: ReplyStyle): readonly
     }
     case 'tool-call':
       return [encodeCall(part, callObject(part.name, part.input))]
-    // No model draws.
+    case 'server-tool': {
+      const { call, outcome } = part
+      const begun = encodeServerCall(call, call.arguments)
+      return outcome === undefined ? [begun] : [begun, encodeOutcome(call, outcome, sealer)]
+    }
+    case 'mcp-tools':
+      if (part.error !== undefined) throw unreachable(part.server, part.error)
+      return []
+    // No model draws, and nobody is asked.
     case 'tool-result':
     case 'media':
-    case 'mcp-tools':
     case 'approval-request':
-    case 'server-tool':
       return []
   }
+}
+
+/** The protocol has no other place to say that a server's tools are missing. */
+export function unreachable(server: string, error: string): AppError {
+  return new AppError('upstream-failed', `the MCP server '${server}' did not list its tools: ${error}`)
 }
 
 /** The signature of a thought: the thought itself and what the upstream wants back with it, sealed. */

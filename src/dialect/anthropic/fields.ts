@@ -12,9 +12,13 @@ const promptFields: readonly Field[] = [
   {
     name: 'tools',
     treatment: 'used',
-    note: "the client's, also `bash_*`, `text_editor_*`, `memory_*`, `computer_*`; a deferred one is described where a `tool_reference` finds it; deferred ones before that are ignored and listed; tools that Anthropic runs are refused, or left out and listed where agents declare them by habit: [strictness](strictness.md)",
+    note: "the client's, also `bash_*`, `text_editor_*`, `memory_*`, `computer_*`; a deferred one is described where a `tool_reference` finds it; deferred ones before that are ignored and listed; `web_search_*`, `web_fetch_*`, `code_execution_*` and `mcp_toolset` run here for keys that may use [tools](tools.md); for others, they are refused, or left out and listed where agents declare them by habit: [strictness](strictness.md)",
   },
-  { name: 'tool_choice', treatment: 'used', note: '`auto`, `any`, `tool`, `none`; `disable_parallel_tool_use`' },
+  {
+    name: 'tool_choice',
+    treatment: 'used',
+    note: '`auto`, `any`, `tool`, `none`; `disable_parallel_tool_use`; a tool that is not run here is refused',
+  },
   {
     name: 'thinking',
     treatment: 'used',
@@ -32,7 +36,11 @@ const promptFields: readonly Field[] = [
     treatment: 'used',
     note: 'an edit with `keep: all`: the prompt keeps earlier thinking, where the chat template has the choice; nothing is removed from the conversation',
   },
-  { name: 'mcp_servers', treatment: 'refused', accepts: [[]], note: 'no MCP connector' },
+  {
+    name: 'mcp_servers',
+    treatment: 'used',
+    note: 'servers whose [tools](tools.md) run here, for keys that may use tools; without `url`, a server of the configuration; for others, refused',
+  },
 ]
 
 /** The fields of `POST /v1/messages/count_tokens`. */
@@ -65,7 +73,7 @@ export const messageFields: readonly Field[] = [
   { name: 'diagnostics', treatment: 'informational', note: 'none are reported' },
   { name: 'user_profile_id', treatment: 'informational', note: 'there are no profiles' },
   { name: 'workspace_id', treatment: 'informational', note: 'there are no workspaces' },
-  { name: 'container', treatment: 'refused', note: 'no code is run here' },
+  { name: 'container', treatment: 'used', note: 'the name of a folder that programs of several requests share' },
   { name: 'enable_tools', treatment: 'refused', accepts: [false], note: 'no tools are run here' },
   { name: 'enabled_tools', treatment: 'refused', accepts: [[]], note: 'no tools are run here' },
   ...cancelFields,

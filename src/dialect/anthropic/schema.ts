@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { cancelShape } from '../wire/cancel-keys.ts'
-import { jsonObject, list, looseObject, openObject } from '../wire/first-fault.ts'
+import { dictionary, jsonObject, list, looseObject, openObject } from '../wire/first-fault.ts'
 import { above, between, flag, integerFrom, limitFrom, nonEmptyText, stopList, text, typeOtherThan } from '../wire/wire-types.ts'
 
 /** Accepted in blocks and tools: equal prefixes are reused without the first, and others come back from replies. */
@@ -67,9 +67,12 @@ const toolUseBlock = looseObject(
     id: z.string(),
     name: nonEmptyText,
     input: jsonObject.nullish(),
+    /** Of an MCP server's tool. */
+    server_name: text,
   },
-  { also: [...everywhere, 'server_name'] },
+  common,
 )
+export type ToolUseBlock = z.output<typeof toolUseBlock>
 /** A summary that takes the place of what was said before it. */
 const compactionBlock = looseObject({ type: z.literal('compaction'), content: text }, common)
 const knownTypes = new Set(['text', 'thinking', 'redacted_thinking', 'compaction', 'tool_use', 'server_tool_use', 'mcp_tool_use'])
@@ -83,6 +86,14 @@ const serverResultBlock = openObject({
   content: z.unknown().optional(),
   is_error: flag,
 }).transform((block) => ({ ...block, type: 'server_result' as const }))
+
+/** The contents of such results, whose words the model reads. */
+export const sealedResult = openObject({ encrypted_content: nonEmptyText })
+export const programResult = openObject({ stdout: z.string(), stderr: z.string(), return_code: z.int() })
+export const fetchedPage = openObject({
+  content: openObject({ source: openObject({ type: z.literal('text'), data: z.string() }) }),
+})
+
 /** What later versions of the protocol add to an assistant's turn. */
 const unknownBlock = openObject({ type: typeOtherThan((type) => knownTypes.has(type) || isServerResult(type)) }).transform(
   (block) => ({ ...block, type: 'unknown' as const }),
@@ -122,6 +133,7 @@ const systemMessage = looseObject({
 export type WireMessage = z.output<typeof wireMessage>
 const wireMessage = z.discriminatedUnion('role', [userMessage, assistantMessage, systemMessage])
 
+const toolConfig = openObject({ enabled: flag })
 /** A tool of the client's, or one of Anthropic's, which its `type` names. */
 const tool = looseObject(
   {
@@ -131,6 +143,10 @@ const tool = looseObject(
     input_schema: jsonObject.nullish(),
     strict: flag,
     defer_loading: flag,
+    /** Of a toolset: the tools of an MCP server. */
+    mcp_server_name: nonEmptyText.nullish(),
+    default_config: toolConfig.nullish(),
+    configs: dictionary(nonEmptyText, toolConfig, { max: { count: 1000, error: 'an object of at most 1000 tools' } }).nullish(),
   },
   {
     also: [...everywhere, 'eager_input_streaming', 'input_examples', 'allowed_callers'],
@@ -155,6 +171,18 @@ const outputConfig = looseObject({ effort: text, format: outputFormat.nullish() 
 const contextManagement = openObject({ edits: list(looseObject({ type: z.string(), keep: z.unknown().optional() })).nullish() })
 const metadata = looseObject({ user_id: text })
 
+const mcpServer = looseObject({
+  type: z.literal('url').optional(),
+  name: nonEmptyText,
+  /** Absent: a server that the operator has configured. */
+  url: nonEmptyText.nullish(),
+  authorization_token: text,
+  tool_configuration: looseObject({
+    enabled: flag,
+    allowed_tools: list(nonEmptyText, { error: 'an array of names' }).nullish(),
+  }).nullish(),
+})
+
 /** The fields that a count has in common with a message. */
 const promptShape = {
   model: nonEmptyText,
@@ -162,6 +190,7 @@ const promptShape = {
   system: z.union([z.string(), list(textBlock, { error: 'an array of text blocks' })]).nullish(),
   tools: list(tool).nullish(),
   tool_choice: toolChoice.nullish(),
+  mcp_servers: list(mcpServer, { error: 'an array of MCP servers' }).nullish(),
   thinking: thinking.nullish(),
   output_config: outputConfig.nullish(),
   /** The name of `output_config.format` before it was moved. */
@@ -182,6 +211,7 @@ export const messageSchema = looseObject({
   min_p: between(0, 1),
   repetition_penalty: above(0),
   presence_penalty: between(-2, 2),
+  container: z.union([nonEmptyText, looseObject({ id: nonEmptyText.nullish() })]).nullish(),
   ...cancelShape,
 })
 

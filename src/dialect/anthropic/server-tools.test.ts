@@ -39,7 +39,7 @@ test.each<[string, object[], OutputPart[]]>([
       { type: 'mcp_tool_use', id: 'm1', name: 'f', server_name: 'files', input: {} },
       { type: 'mcp_tool_result', tool_use_id: 'm1', is_error: true, content: [{ type: 'text', text: 'no such file' }] },
     ],
-    [call('m1', 'f', '{}'), { type: 'tool-result', toolCallId: 'm1', content: [text('no such file')], isError: true }],
+    [call('m1', 'files__f', '{}'), { type: 'tool-result', toolCallId: 'm1', content: [text('no such file')], isError: true }],
   ],
   [
     'a result that is one object',

@@ -1,19 +1,43 @@
 import type { ContentPart } from '../../contract/request.ts'
+import type { Sealer } from '../../contract/sealer.ts'
+import { unseal } from '../wire/sealed.ts'
 import { text } from './decode-blocks.ts'
-import { type ServerResultBlock, textBlock } from './schema.ts'
+import { fetchedPage, programResult, type ServerResultBlock, sealedResult, type ToolUseBlock, textBlock } from './schema.ts'
+
+const names: Readonly<Record<string, string>> = {
+  web_fetch: 'web_search',
+  code_execution: 'python',
+  bash_code_execution: 'terminal',
+}
+
+/** What a model calls the tool of an assistant's block. */
+export function toolOf({ type, name, server_name: server }: ToolUseBlock): string {
+  if (type === 'mcp_tool_use') return typeof server === 'string' ? `${server}__${name}` : name
+  return type === 'server_tool_use' && Object.hasOwn(names, name) ? (names[name] ?? name) : name
+}
 
 /**
- * What a tool returned that Anthropic's servers ran in an assistant's turn: its texts, or else its JSON. What is encrypted, only
- * Anthropic's models read.
+ * What a tool returned that a server ran in an assistant's turn: the words that the model read where this server ran it; else its texts,
+ * or its JSON. What is encrypted elsewhere, only Anthropic's models read.
  */
-export function decodeServerResult({ content }: ServerResultBlock): readonly ContentPart[] {
+export function decodeServerResult({ content }: ServerResultBlock, sealer: Sealer): readonly ContentPart[] {
   if (typeof content === 'string') return [text(content)]
   if (content === undefined || content === null) return []
   const blocks = Array.isArray(content) ? content : [content]
-  return blocks.map((block) => {
-    const read = textBlock.safeParse(block)
-    return text(read.success ? read.data.text : (JSON.stringify(block, withoutEncrypted) ?? ''))
-  })
+  const found = sealedResult.safeParse(blocks[0])
+  const own = found.success ? unseal(sealer, found.data.encrypted_content, 'result') : undefined
+  if (own !== undefined) return [text(own.text)]
+  return blocks.map((block) => text(wordsOf(block)))
+}
+
+function wordsOf(block: unknown): string {
+  const said = textBlock.safeParse(block)
+  if (said.success) return said.data.text
+  const program = programResult.safeParse(block)
+  if (program.success) return [program.data.stdout, program.data.stderr].filter((stream) => stream !== '').join('\n')
+  const page = fetchedPage.safeParse(block)
+  if (page.success) return page.data.content.source.data
+  return JSON.stringify(block, withoutEncrypted) ?? ''
 }
 
 function withoutEncrypted(key: string, value: unknown): unknown {

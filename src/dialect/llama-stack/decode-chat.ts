@@ -1,5 +1,5 @@
 import type { CanonicalPath, NameOf } from '../../contract/field.ts'
-import { type GenerationRequest, plainChat } from '../../contract/request.ts'
+import { type GenerationRequest, plainChat, type ToolUse } from '../../contract/request.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
 import { validate } from '../wire/validate.ts'
@@ -11,6 +11,7 @@ import { batchChatFields, chatFields, nestedFields } from './fields.ts'
 import { nameStackField } from './name-field.ts'
 import { batchChatSchema, type CommonWire, chatSchema, type ToolWire, type WireMessage } from './schema.ts'
 import { writeToolPrompt } from './tool-prompt.ts'
+import { decodeToolgroups } from './toolgroups.ts'
 
 /** Requests in canonical form: one, or one for each item of a batch. */
 export type DecodedRequests = {
@@ -28,7 +29,7 @@ const unknownInside = unknownKeys(chatSchema, nestedIndex)
 const unknownInsideBatch = unknownKeys(batchChatSchema, nestedIndex)
 
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that cannot be served completely. */
-export function decodeChat(body: unknown, id: string): DecodedRequests {
+export function decodeChat(body: unknown, id: string, serverTools?: ReadonlySet<string>): DecodedRequests {
   const wire = validate(chatSchema, body, chatIndex)
   const ignored = [...checkFields(chatIndex, wire), ...unknownInside(body)]
   const conversations = [{ path: 'messages', messages: wire.messages }]
@@ -39,6 +40,7 @@ export function decodeChat(body: unknown, id: string): DecodedRequests {
     input: 'messages',
     stream: wire.stream ?? false,
     ignored,
+    ...decodeToolgroups(wire, serverTools),
   })
 }
 
@@ -64,10 +66,11 @@ type Conversations = {
   readonly input: string
   readonly stream: boolean
   readonly ignored: readonly string[]
+  readonly toolUse?: ToolUse
 }
 
 function decodeConversations(wire: CommonWire & ToolWire, decoding: Conversations): DecodedRequests {
-  const { id, model, conversations, input, stream } = decoding
+  const { id, model, conversations, input, stream, toolUse } = decoding
   const tools = decodeTools(wire)
   const common = decodeCommon(wire)
   const decoded = conversations.map(({ path, messages }) => writeToolPrompt(decodeMessages(messages, path), tools))
@@ -83,6 +86,7 @@ function decodeConversations(wire: CommonWire & ToolWire, decoding: Conversation
       ...(toolFormat !== undefined && { toolFormat }),
     },
     toolChoice: tools.toolChoice,
+    ...(toolUse !== undefined && { toolUse }),
   }))
   // A path does not say which item of a batch it is in.
   const paths = decoded.length === 1 ? decoded[0]?.paths : undefined

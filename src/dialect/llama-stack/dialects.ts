@@ -9,7 +9,7 @@ import { encodeStackError } from './errors.ts'
 import { withProviderData } from './provider-data.ts'
 
 type Parts = {
-  readonly decode: (body: unknown, id: string) => DecodedRequests
+  readonly decode: (body: unknown, id: string, serverTools?: ReadonlySet<string>) => DecodedRequests
   readonly encodeResult: (result: GenerationResult) => unknown
   readonly createStreamEncoder: () => StreamEncoder
 }
@@ -36,11 +36,11 @@ export const stackDialects = {
 
 function createDialect({ decode, encodeResult, createStreamEncoder }: Parts): Dialect {
   return withProviderData({
-    decode: ({ body }, { id }) => ({
+    decode: ({ body }, { id, serverTools }) => ({
       policy: { onHangUp: 'cancel' },
       encodeResult,
       createStreamEncoder,
-      ...decode(body, id),
+      ...decode(body, id, serverTools),
     }),
     createId: () => `stack-${randomHex()}`,
     encodeError: encodeStackError,

@@ -27,6 +27,8 @@ const toolSamples = {
   tool_prompt_format: 'json',
   tool_config: { tool_choice: 'none' },
 }
+/** The tools of a server, as `/v1/inference` names them. */
+const toolgroups = ['builtin::websearch']
 const companions = { tool_choice: { tools }, tool_prompt_format: { tools } }
 const hi = { role: 'user', content: 'hi' }
 const bye = { role: 'user', content: 'bye' }
@@ -40,7 +42,7 @@ const cases: readonly (readonly [name: string, tested: FieldTableCase])[] = [
       base: { model_id: 'm', messages: [hi] },
       properties: ['messages', 'stream', 'tool_choice', 'tool_prompt_format', ...common, ...aboutTools],
       schemaKeys: Object.keys(chatSchema.shape),
-      samples: { messages: [bye], stream: true, ...commonSamples, ...toolSamples },
+      samples: { messages: [bye], stream: true, ...commonSamples, ...toolSamples, toolgroups },
       companions,
       required: ['model_id', 'messages'],
     },
@@ -66,7 +68,7 @@ const cases: readonly (readonly [name: string, tested: FieldTableCase])[] = [
       base: { model_id: 'm', messages_batch: [[hi]] },
       properties: ['messages_batch', ...common, ...aboutTools],
       schemaKeys: Object.keys(batchChatSchema.shape),
-      samples: { messages_batch: [[hi], [bye]], ...commonSamples, ...toolSamples },
+      samples: { messages_batch: [[hi], [bye]], ...commonSamples, ...toolSamples, toolgroups },
       companions,
       required: ['model_id', 'messages_batch'],
     },

@@ -39,7 +39,7 @@ const toolFields: readonly Field[] = [
   {
     name: 'tools',
     treatment: 'used',
-    note: 'functions by `tool_name`, `description`, `parameters`; `brave_search`, `wolfram_alpha`, `photogen` and `code_interpreter` need no parameters; the client runs them',
+    note: 'functions by `tool_name`, `description`, `parameters`; `brave_search`, `wolfram_alpha`, `photogen` and `code_interpreter` need no parameters; the client runs them: for those that run here, send `toolgroups`',
   },
   { name: 'tool_choice', treatment: 'used', note: '`auto`, `required`, `none`; must agree with `tool_config`' },
   { name: 'tool_prompt_format', treatment: 'used', note: 'must agree with `tool_config`' },
@@ -60,6 +60,11 @@ export const chatFields: readonly Field[] = [
   ...commonFields,
   stream,
   ...toolFields,
+  {
+    name: 'toolgroups',
+    treatment: 'used',
+    note: '[tools](tools.md) that run here, for keys that may use them: `builtin::websearch` or `brave_search`, `builtin::code_interpreter` or `code_interpreter`, `mcp::NAME`; the reply has only what the model says in the end',
+  },
 ]
 
 /** The fields of `POST /v1/inference/completion`. */
@@ -86,6 +91,7 @@ export const batchChatFields: readonly Field[] = [
   },
   ...batchCommonFields,
   ...toolFields,
+  { name: 'toolgroups', treatment: 'refused', accepts: [[]], note: 'a batch runs no tools' },
 ]
 
 /** The fields of `POST /v1/inference/batch-completion` and `POST /v1/batch-inference/completion`. */

@@ -7,6 +7,7 @@ const names: FieldNames = {
   'prompt.messages': ['messages'],
   'prompt.tools': ['tools'],
   'prompt.toolFormat': ['tool_config.tool_prompt_format'],
+  toolUse: ['toolgroups'],
   toolChoice: ['tool_config.tool_choice'],
   output: ['response_format'],
   'output.schema': ['response_format.json_schema'],

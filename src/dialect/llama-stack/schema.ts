@@ -120,7 +120,14 @@ const maxBatch = 128
 const tooMany = { count: maxBatch, error: `an array of at most ${maxBatch} items` }
 const atLeastOne = { error: 'at least one item' }
 
-export const chatSchema = looseObject({ ...commonShape, ...toolShape, messages: conversation, stream: flag })
+const toolgroup = z.union([nonEmptyText, looseObject({ name: nonEmptyText })])
+export const chatSchema = looseObject({
+  ...commonShape,
+  ...toolShape,
+  messages: conversation,
+  stream: flag,
+  toolgroups: list(toolgroup, { error: 'an array of names of toolgroups' }).nullish(),
+})
 export const completionSchema = looseObject({ ...commonShape, content, stream: flag })
 export const batchChatSchema = looseObject({
   ...commonShape,
@@ -142,6 +149,8 @@ export const embeddingsSchema = looseObject({
   output_dimension: integerFrom(1),
 })
 
+/** The body of a conversation. */
+export type ChatWire = z.output<typeof chatSchema>
 /** The settings that all generating requests share. */
 export type CommonWire = Omit<Pick<z.output<typeof completionSchema>, keyof typeof commonShape>, 'model_id'>
 /** The fields about tools. */

@@ -164,7 +164,7 @@ describe('the input', () => {
   test.each([
     { type: 'web_search_call', id: 'ws_1', status: 'completed' },
     { type: 'local_shell_call', call_id: 'c1' },
-    { type: 'mcp_list_tools', server_label: 'a', tools: [] },
+    { type: 'image_generation_call', id: 'ig_1', result: 'aGk=' },
     { type: 'a_later_type' },
   ])('%j does not reach the model, which is listed, and is kept', (item) => {
     const decoded = decode({ input: [hi, item] })
@@ -176,7 +176,6 @@ describe('the input', () => {
     { type: 'input_text', role: 'user', content: 'hi' },
     { type: 'a_later_type', content: [{ type: 'input_text', text: 'hi' }] },
     { type: 'computer_call_output', call_id: 'c1', output: { type: 'computer_screenshot' } },
-    { type: 'mcp_approval_response', approval_request_id: 'a', approve: true },
   ])('%j, of a type that is not known, says something that the model would not see: it is refused', (item) => {
     expect(failureOf({ input: [hi, item] }).param).toBe('input[1].type')
     expect(() => decodeNewItems({ items: [item] })).toThrow(expect.objectContaining({ param: 'items[0].type' }))

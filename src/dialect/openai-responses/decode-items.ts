@@ -1,5 +1,5 @@
 import { AppError } from '../../contract/errors.ts'
-import type { Message, OutputPart } from '../../contract/request.ts'
+import type { Message, OutputPart, ToolApproval } from '../../contract/request.ts'
 import type { Sealer } from '../../contract/sealer.ts'
 import { callInput } from '../wire/call-input.ts'
 import type { DecodedMessages, MessagePaths } from '../wire/message-paths.ts'
@@ -10,22 +10,30 @@ import type { DecodedTools } from './decode-tools.ts'
 import type { Entry } from './entries.ts'
 import { isKnownItem, type KnownItem, type WirePart } from './item-schema.ts'
 import { type ToolName, toolNameOf } from './namespaces.ts'
+import { Approvals } from './server-tools/approvals.ts'
+import { flatName, readServerCall, type ServerItem } from './server-tools/item-schema.ts'
 import { isKnownTool, type WireTool } from './tool-schema.ts'
 
 /** A conversation, and its items that do not reach the model. */
-export type Conversation = DecodedMessages & { readonly ignored: readonly string[] }
+export type Conversation = DecodedMessages & {
+  readonly ignored: readonly string[]
+  /** Of calls at its end, which the server runs, or does not. */
+  readonly approvals: readonly ToolApproval[]
+}
 
 type Options = { readonly instructions: string; readonly sealer: Sealer; readonly tools: Pick<DecodedTools, 'tools' | 'names'> }
 
 /**
  * Decodes instructions and items. The assistant's items up to the next item of another kind are one turn, in their order. Throws for a
- * result without a call, for a compaction that another server made, and for an input of which nothing is left.
+ * result without a call, for an answer to what was not asked, for a compaction that another server made, and for an input of which nothing
+ * is left.
  */
 export function decodeItems(entries: readonly Entry[], options: Options): Conversation {
-  const decoder = new Decoder(options)
+  const approvals = new Approvals(entries)
+  const decoder = new Decoder(options, approvals)
   decoder.addInstructions(options.instructions)
   for (const entry of entries) decoder.add(entry)
-  const conversation = decoder.end()
+  const conversation = { ...decoder.end(), approvals: approvals.answers }
   const { ignored } = conversation
   if (ignored.length > 0 && ignored.length === entries.filter(({ isOwn }) => isOwn).length) {
     const message = `nothing of the input reaches the model, since ${preview(ignored[0])} has no meaning here: send a message`
@@ -42,12 +50,14 @@ class Decoder {
   readonly #ignored: string[] = []
   readonly #sealer: Sealer
   readonly #tools: Options['tools']
+  readonly #approvals: Approvals
   readonly #callIds = new Set<string>()
   #turn: Turn | undefined
 
-  constructor({ sealer, tools }: Options) {
+  constructor({ sealer, tools }: Options, approvals: Approvals) {
     this.#sealer = sealer
     this.#tools = tools
+    this.#approvals = approvals
   }
 
   addInstructions(instructions: string): void {
@@ -57,11 +67,11 @@ class Decoder {
   }
 
   add({ item, path, isOwn }: Entry): void {
-    if (isKnownItem(item)) this.#addKnown(item, path)
+    if (isKnownItem(item)) this.#addKnown(item, path, isOwn)
     else if (isOwn) this.#ignored.push(path)
   }
 
-  end(): Conversation {
+  end(): Omit<Conversation, 'approvals'> {
     this.#closeTurn()
     // Templates render a conversation, so an empty input, which clients send to probe a model, is an empty message.
     if (!this.#messages.some(({ role }) => role !== 'system' && role !== 'developer')) {
@@ -70,7 +80,7 @@ class Decoder {
     return { messages: this.#messages, paths: this.#paths, ignored: this.#ignored }
   }
 
-  #addKnown(item: KnownItem, path: string): void {
+  #addKnown(item: KnownItem, path: string, isOwn: boolean): void {
     switch (item.type) {
       case 'message':
       case undefined:
@@ -102,7 +112,17 @@ class Decoder {
       case 'compaction':
         this.#addSummary(item.encrypted_content, path)
         break
-      // The service acts on a trigger, and replaces references; tools are declared elsewhere.
+      case 'web_search_call':
+      case 'code_interpreter_call':
+      case 'mcp_call':
+        if (!this.#addServerCall(item, path) && isOwn) this.#ignored.push(path)
+        break
+      case 'mcp_approval_request':
+        this.#addRequest(item, path)
+        break
+      // The service acts on a trigger, and replaces references; tools are declared elsewhere, and answers stand with their requests.
+      case 'mcp_list_tools':
+      case 'mcp_approval_response':
       case 'additional_tools':
       case 'compaction_trigger':
       case 'item_reference':
@@ -147,6 +167,28 @@ class Decoder {
     this.#callIds.add(id)
     const flat = this.#tools.names.flatten(toolNameOf(name, namespace))
     this.#addPart({ type: 'tool-call', id, name: flat, input, ...(kind !== undefined && { kind }) }, path, path)
+  }
+
+  /** A call of a tool of the server with its result; false for one whose result the item does not have. */
+  #addServerCall(item: Parameters<typeof readServerCall>[0], path: string): boolean {
+    const call = readServerCall(item)
+    if (call === undefined) return false
+    const { name, input, result, ...failure } = call
+    const id = item.id ?? path
+    this.#addPart({ type: 'tool-call', id, name, input: callInput(input) }, path, path)
+    this.#addPart({ type: 'tool-result', toolCallId: id, content: [{ type: 'text', text: result }], ...failure }, path, path)
+    return true
+  }
+
+  /** A call that waits for approval: the server runs it if it is answered now. */
+  #addRequest(item: Extract<ServerItem, { type: 'mcp_approval_request' }>, path: string): void {
+    const state = this.#approvals.stateOf(item)
+    if (state === 'done') return
+    const { id, server_label: server, name } = item
+    this.#addPart({ type: 'tool-call', id, name: flatName(server, name), input: callInput(item.arguments) }, path, path)
+    if (state === 'answered') return
+    const content = [{ type: 'text' as const, text: 'This call did not run: the user did not approve it.' }]
+    this.#addPart({ type: 'tool-result', toolCallId: id, content, isError: true }, path, path)
   }
 
   #addResult({ call_id: id, output }: { call_id: string; output: string | readonly WirePart[] }, path: string): void {

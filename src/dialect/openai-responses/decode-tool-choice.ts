@@ -1,8 +1,9 @@
 import { AppError } from '../../contract/errors.ts'
-import type { Tool, ToolChoice } from '../../contract/request.ts'
+import type { ToolChoice } from '../../contract/request.ts'
 import { preview } from '../wire/preview.ts'
 import { type ToolName, type ToolNames, toolNameOf } from './namespaces.ts'
 import type { ResponseWire } from './schema.ts'
+import type { HostedTools } from './server-tools/decode-hosted.ts'
 import { isKnownChoice } from './tool-schema.ts'
 
 type WireChoice = NonNullable<ResponseWire['tool_choice']>
@@ -12,18 +13,23 @@ export class ToolChoiceDecoder {
   /** Tools of the choice that have no effect. */
   readonly ignored: string[] = []
   readonly #names: ToolNames
+  readonly #hosted: HostedTools
 
-  constructor(names: ToolNames) {
+  constructor(names: ToolNames, hosted: HostedTools) {
     this.#names = names
+    this.#hosted = hosted
   }
 
-  decode(choice: WireChoice | null | undefined, tools: readonly Tool[]): ToolChoice {
+  /** `isEmpty`: the model has no tools. */
+  decode(choice: WireChoice | null | undefined, isEmpty: boolean): ToolChoice {
     if (choice === undefined || choice === null) return { type: 'auto' }
-    if (choice === 'required' && tools.length === 0) {
+    if (choice === 'required' && isEmpty) {
       throw invalid('tool_choice', 'tool_choice "required" needs a tool to call: send a function in tools')
     }
     if (typeof choice === 'string') return { type: choice }
     if (!isKnownChoice(choice)) {
+      const names = this.#hosted.namesOf(choice)
+      if (names !== undefined) return { type: 'required', names }
       const message = `tool_choice ${preview(choice.type)} is a tool that is not run here: choose a function, or send "auto"`
       throw new AppError('unsupported-field', message, { param: 'tool_choice' })
     }
@@ -36,7 +42,10 @@ export class ToolChoiceDecoder {
     throw invalid('tool_choice', 'tool_choice requires a call of a tool that is not run here: allow a function')
   }
 
-  #allowed({ type, name, namespace }: { type: string; name?: unknown; namespace?: unknown }, path: string): readonly string[] {
+  #allowed(choice: { type: string; name?: unknown; namespace?: unknown }, path: string): readonly string[] {
+    const { type, name, namespace } = choice
+    const hosted = this.#hosted.namesOf(choice)
+    if (hosted !== undefined) return hosted
     if ((type !== 'function' && type !== 'custom' && type !== 'namespace') || typeof name !== 'string') {
       this.ignored.push(path)
       return []

@@ -75,10 +75,11 @@ describe('tools', () => {
   )
 
   test.each([...refusedTools])('%s, on which callers rely, is refused by name, also in the input', (type) => {
-    const { message, param } = failureOf({ tools: [f, { type }] })
+    const tool = { type, server_label: 'docs' }
+    const { message, param } = failureOf({ tools: [f, tool] })
     expect([param, message]).toEqual(['tools[1].type', expect.stringContaining(`"${type}" is a tool that is not run here`)])
     const input = [
-      { type: 'additional_tools', tools: [{ type }] },
+      { type: 'additional_tools', tools: [tool] },
       { role: 'user', content: 'hi' },
     ]
     expect(failureOf({ tools: [f], input }).param).toBe('input[0].tools[0].type')

@@ -8,6 +8,7 @@ import type { Entry } from './entries.ts'
 import { isKnownItem } from './item-schema.ts'
 import { ToolNames } from './namespaces.ts'
 import type { ResponseWire } from './schema.ts'
+import { type Available, HostedTools } from './server-tools/decode-hosted.ts'
 import { isKnownTool, isSearchTool, type MemberTool, refusedTools, type WireTool } from './tool-schema.ts'
 
 export type DecodedTools = {
@@ -16,7 +17,9 @@ export type DecodedTools = {
   readonly paths: readonly string[]
   readonly names: ToolNames
   readonly toolChoice: ToolChoice
-  /** Tools that OpenAI's servers run and that agents declare by habit, and choices of them. */
+  /** Those that this server runs. */
+  readonly hosted: HostedTools
+  /** Tools that are not run here and that agents declare by habit, choices of them, and settings without effect. */
   readonly ignored: readonly string[]
 }
 
@@ -27,20 +30,24 @@ type ToolsWire = Pick<ResponseWire, 'tools' | 'tool_choice'>
  * the prompt's beginning stays. Throws for a tool that is declared twice, for one that is not run here, unless it stands beside others by
  * habit, and for a choice of a tool that is not declared.
  */
-export function decodeTools({ tools: wire, tool_choice }: ToolsWire, entries: readonly Entry[]): DecodedTools {
-  const declared = new Declared()
+export function decodeTools(
+  { tools: wire, tool_choice }: ToolsWire,
+  { entries, available }: { readonly entries: readonly Entry[]; readonly available: Available },
+): DecodedTools {
+  const declared = new Declared(available)
   for (const [index, tool] of (wire ?? []).entries()) declared.add(tool, `tools[${index}]`)
   for (const { item, path, isOwn } of entries) {
     if (!isKnownItem(item) || (item.type !== 'additional_tools' && item.type !== 'tool_search_output')) continue
     const options = { isLater: true, isFound: item.type === 'tool_search_output', isListed: isOwn }
     for (const [index, tool] of item.tools.entries()) declared.add(tool, `${path}.tools[${index}]`, options)
   }
-  const hosted = (wire ?? []).findIndex((tool) => !isKnownTool(tool) && !isSearchTool(tool))
-  if (hosted !== -1 && declared.tools.length === 0) throw notRunHere(wire?.[hosted]?.type ?? '', `tools[${hosted}]`)
-  const choice = new ToolChoiceDecoder(declared.names)
-  const toolChoice = choice.decode(tool_choice, declared.tools)
-  const { tools, paths, names, ignored } = declared
-  return { tools, paths, names, toolChoice, ignored: [...ignored, ...choice.ignored] }
+  const { tools, paths, names, hosted, ignored } = declared
+  const isEmpty = tools.length === 0 && hosted.isEmpty
+  const other = (wire ?? []).findIndex((tool) => !isKnownTool(tool) && !isSearchTool(tool))
+  if (other !== -1 && isEmpty) throw notRunHere(wire?.[other]?.type ?? '', `tools[${other}]`)
+  const choice = new ToolChoiceDecoder(names, hosted)
+  const toolChoice = choice.decode(tool_choice, isEmpty)
+  return { tools, paths, names, hosted, toolChoice, ignored: [...ignored, ...hosted.ignored, ...choice.ignored] }
 }
 
 type Options = {
@@ -59,6 +66,11 @@ class Declared {
   readonly paths: string[] = []
   readonly ignored: string[] = []
   readonly names = new ToolNames()
+  readonly hosted: HostedTools
+
+  constructor(available: Available) {
+    this.hosted = new HostedTools(available)
+  }
 
   add(tool: WireTool, path: string, options = plain): void {
     if (isSearchTool(tool)) {
@@ -66,6 +78,7 @@ class Declared {
       const asFunction = { type: 'function' as const, name: 'tool_search', description, parameters }
       this.#declare(asFunction, path, { ...options, isSearch: true })
     } else if (!isKnownTool(tool)) {
+      if (this.hosted.add(tool, path, options)) return
       if (refusedTools.has(tool.type)) throw notRunHere(tool.type, path)
       if (options.isListed) this.ignored.push(leftOut(tool.type, path))
     } else if (tool.type !== 'namespace') this.#declare(tool, path, options)

@@ -1,6 +1,7 @@
+import { AppError } from '../../contract/errors.ts'
 import type { NameOf } from '../../contract/field.ts'
-import type { GenerationRequest } from '../../contract/request.ts'
-import { plainChat, plainRequest } from '../../contract/request.ts'
+import type { GenerationRequest, ToolApproval } from '../../contract/request.ts'
+import { plainChat, plainRequest, plainToolUse } from '../../contract/request.ts'
 import type { Sealer } from '../../contract/sealer.ts'
 import type { StoredItem } from '../../contract/store.ts'
 import { decodeForwarded } from '../openai/decode-forwarded.ts'
@@ -20,6 +21,8 @@ import { nameResponseField } from './name-field.ts'
 import type { ToolNames } from './namespaces.ts'
 import { encodeHead, type ResponseHead, summaryOf } from './response-head.ts'
 import { type ResponseWire, responseSchema } from './schema.ts'
+import { Approvals } from './server-tools/approvals.ts'
+import type { HostedTools } from './server-tools/decode-hosted.ts'
 
 const fieldIndex = indexFields(responseFields)
 const unknownInside = unknownKeys(responseSchema, indexFields(nestedResponseFields))
@@ -34,6 +37,8 @@ export type ResponseContext = {
   readonly history: readonly StoredItem[]
   /** The items that the input names by id. */
   readonly items: readonly StoredItem[]
+  /** The server's tools and MCP servers that the caller may use; absent: none. */
+  readonly serverTools?: ReadonlySet<string> | undefined
 }
 
 /** How a reply shows what its request decides. */
@@ -45,6 +50,10 @@ export type ReplyStyle = {
   readonly logprobs: boolean
   readonly names: ToolNames
   readonly sealer: Sealer
+  /** The folder of programs that the server runs. */
+  readonly container: string
+  /** Calls that this request approves or refuses. */
+  readonly answered: ReadonlySet<string>
 }
 
 /** A Responses request in canonical form, and the options of its reply. */
@@ -82,15 +91,16 @@ export function decodeResponse(body: unknown, context: ResponseContext): Decoded
   const references = readReferences(body)
   const source = references.conversationId === undefined ? 'previous_response_id' : 'conversation'
   const { entries, input } = readEntries(wire, { history: context.history, items: context.items, source })
-  const tools = decodeTools(wire, entries)
+  const tools = decodeTools(wire, { entries, available: context.serverTools })
+  const container = tools.hosted.container ?? lastContainer(entries) ?? context.id.replace(/^resp_/, 'cntr_')
   const decodeWith = (kept: readonly Entry[]): DecodedResponse => {
     const instructions = wire.instructions ?? ''
     const conversation = decodeItems(kept, { instructions, sealer: context.sealer, tools })
-    const { request, outputField } = decodeRequest(wire, { id: context.id, tools, conversation })
+    const { request, outputField } = decodeRequest(wire, { id: context.id, tools, conversation, container })
     return {
       request,
       ignored: [...unknown, ...nested, ...conversation.ignored, ...tools.ignored],
-      nameOf: (path) => nameResponseField(wire, { path, outputField, paths: conversation.paths, toolPaths: tools.paths }),
+      nameOf: (path) => nameResponseField(wire, { path, outputField, paths: conversation.paths, tools }),
       withoutOldest(count) {
         const left = dropOldest(kept, count)
         if (left === undefined) return undefined
@@ -118,14 +128,21 @@ export function decodeResponse(body: unknown, context: ResponseContext): Decoded
       logprobs: decodeLogprobs(wire) !== undefined,
       names: tools.names,
       sealer: context.sealer,
+      container,
+      answered: new Set(new Approvals(entries).answers.map(({ callId }) => callId)),
     },
   } as const
   return decodeWith(entries)
 }
 
-type Decoded = { readonly id: string; readonly tools: DecodedTools; readonly conversation: Conversation }
+type Decoded = {
+  readonly id: string
+  readonly tools: DecodedTools
+  readonly conversation: Conversation
+  readonly container: string
+}
 
-function decodeRequest(wire: ResponseWire, { id, tools, conversation }: Decoded) {
+function decodeRequest(wire: ResponseWire, { id, tools, conversation, container }: Decoded) {
   const logprobs = decodeLogprobs(wire)
   const { constraint, param: outputField } = decodeFormat(wire)
   const request: GenerationRequest = {
@@ -141,6 +158,7 @@ function decodeRequest(wire: ResponseWire, { id, tools, conversation }: Decoded)
     },
     sampling: decodeSampling(wire),
     toolChoice: tools.toolChoice,
+    ...decodeToolUse(wire, { hosted: tools.hosted, approvals: conversation.approvals, container }),
     parallelToolCalls: wire.parallel_tool_calls ?? true,
     reasoning: decodeReasoning(wire),
     output: constraint,
@@ -150,6 +168,26 @@ function decodeRequest(wire: ResponseWire, { id, tools, conversation }: Decoded)
     ...decodeServerFields(wire),
   }
   return { request, outputField }
+}
+
+type Using = { readonly hosted: HostedTools; readonly approvals: readonly ToolApproval[]; readonly container: string }
+
+/** Throws for an answer about a call of a tool that is not declared. */
+function decodeToolUse(wire: ResponseWire, { hosted, approvals, container }: Using): Pick<GenerationRequest, 'toolUse'> {
+  if (!hosted.isEmpty) {
+    const answered = approvals.length > 0 && { approvals }
+    const maxTurns = wire.max_tool_calls ?? plainToolUse.maxTurns
+    return { toolUse: { ...plainToolUse, ...hosted.use, maxTurns, sessionId: container, asks: 'by-ending', ...answered } }
+  }
+  if (approvals.length === 0) return {}
+  const message = 'input answers a request to approve a call, whose tool is not in tools: declare it again'
+  throw new AppError('invalid-request', message, { param: 'tools' })
+}
+
+/** The folder of the last program. */
+function lastContainer(entries: readonly Entry[]): string | undefined {
+  const last = entries.findLast(({ item }) => item.type === 'code_interpreter_call' && typeof item.container_id === 'string')
+  return last?.item.container_id as string | undefined
 }
 
 function thresholdOf({ context_management: entries }: ResponseWire): Pick<DecodedResponse, 'compactThreshold'> {

@@ -69,6 +69,7 @@ function kindOf({ item }: Entry): 'user' | 'assistant' | 'result' | 'instruction
     case 'function_call_output':
     case 'custom_tool_call_output':
     case 'tool_search_output':
+    case 'mcp_approval_response':
       return 'result'
     case 'additional_tools':
     // It says what to do with the conversation.
@@ -80,5 +81,7 @@ function kindOf({ item }: Entry): 'user' | 'assistant' | 'result' | 'instruction
 }
 
 function callIdOf({ item }: Entry): string {
+  if (item.type === 'mcp_approval_request') return String(item.id)
+  if (item.type === 'mcp_approval_response') return String(item.approval_request_id)
   return typeof item.call_id === 'string' ? item.call_id : ''
 }

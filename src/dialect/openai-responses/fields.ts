@@ -31,12 +31,12 @@ const openaiFields: readonly Field[] = [
   {
     name: 'include',
     treatment: 'used',
-    note: '`reasoning.encrypted_content`, `message.output_text.logprobs`; those of tools that OpenAI runs have no effect; others are ignored and listed',
+    note: '`reasoning.encrypted_content`, `message.output_text.logprobs`; sources and outputs of [tools](tools.md) that run here are always there; others are ignored and listed',
   },
   {
     name: 'input',
     treatment: 'used',
-    note: 'a text or items, also `additional_tools`; items of tools that OpenAI runs are ignored and listed, also unknown ones without `role` and `content`, and an input of which nothing is left is refused; [media](media.md) as data or other URLs and by file id',
+    note: 'a text or items, also `additional_tools`; the model sees calls of [tools](tools.md) that run here with what they returned; items of other tools that OpenAI runs are ignored and listed, also unknown ones without `role` and `content`, and an input of which nothing is left is refused; [media](media.md) as data or other URLs and by file id',
   },
   { name: 'instructions', treatment: 'used', note: 'the first system message; never taken from a previous response' },
   {
@@ -48,7 +48,7 @@ const openaiFields: readonly Field[] = [
   {
     name: 'max_tool_calls',
     treatment: 'used',
-    note: 'the response repeats it; it limits tools that OpenAI runs, of which there are none',
+    note: 'how many turns of the model may call [tools](tools.md) that run here',
   },
   { name: 'metadata', treatment: 'used', note: `up to 16 pairs, which the response repeats; ${passedOn}` },
   sharedOpenaiFields.model,
@@ -86,12 +86,12 @@ const openaiFields: readonly Field[] = [
   {
     name: 'tool_choice',
     treatment: 'used',
-    note: '`none`, `auto`, `required`, a function, a custom tool or `allowed_tools`; a tool that OpenAI runs is refused',
+    note: '`none`, `auto`, `required`, a function, a custom tool or `allowed_tools`; also [tools](tools.md) that run here; others are refused',
   },
   {
     name: 'tools',
     treatment: 'used',
-    note: 'functions, `custom` tools, namespaces of both, and a `tool_search` that the client runs; of the tools that OpenAI runs or defines, those that agents declare by habit are left out and listed, others are refused: [strictness](strictness.md)',
+    note: 'functions, `custom` tools, namespaces of both, and a `tool_search` that the client runs; `web_search`, `code_interpreter` and `mcp` run here for keys that may use [tools](tools.md); of the others that OpenAI runs or defines, those that agents declare by habit are left out and listed, the rest is refused: [strictness](strictness.md)',
   },
   { name: 'top_logprobs', treatment: 'used', note: '0 to 20; above 0, output texts have log-probabilities' },
   sharedOpenaiFields.topP,

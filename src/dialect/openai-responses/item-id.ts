@@ -1,7 +1,9 @@
 import { randomHex } from '../../base/random-hex.ts'
 
 /** The prefix of each kind of item: messages, reasoning, calls, their results, searches for tools, compactions, and all other items. */
-type Prefix = 'msg' | 'rs' | 'fc' | 'fco' | 'ctc' | 'ctco' | 'tsc' | 'tso' | 'at' | 'cmp' | 'item'
+type Prefix = 'msg' | 'rs' | 'fc' | 'fco' | 'ctc' | 'ctco' | 'tsc' | 'tso' | 'at' | 'cmp' | ServerPrefix | 'item'
+/** Of tools that the server runs: searches, programs, tools of MCP servers, lists of these, requests to approve a call, and answers. */
+type ServerPrefix = 'ws' | 'ci' | 'mcp' | 'mcpl' | 'mcpr' | 'mcpa'
 
 export function createItemId(prefix: Prefix): string {
   return `${prefix}_${randomHex()}`
@@ -18,6 +20,12 @@ const prefixes: Readonly<Record<string, Prefix>> = {
   tool_search_call: 'tsc',
   tool_search_output: 'tso',
   compaction: 'cmp',
+  web_search_call: 'ws',
+  code_interpreter_call: 'ci',
+  mcp_call: 'mcp',
+  mcp_list_tools: 'mcpl',
+  mcp_approval_request: 'mcpr',
+  mcp_approval_response: 'mcpa',
 }
 
 /** A new id for an item that came without one. */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { list, looseObject, openObject } from '../wire/first-fault.ts'
 import { nonEmptyText, text, typeOtherThan } from '../wire/wire-types.ts'
+import { serverItems, serverItemTypes } from './server-tools/item-schema.ts'
 import { tool } from './tool-schema.ts'
 
 /** Accepted in items and parts: replies have them, and equal prefixes are reused without the last. */
@@ -161,6 +162,7 @@ const knownItem = z.discriminatedUnion('type', [
   itemReference,
   compaction,
   compactionTrigger,
+  ...serverItems,
 ])
 const knownTypes = new Set([
   'message',
@@ -175,13 +177,14 @@ const knownTypes = new Set([
   'item_reference',
   'compaction',
   'compaction_trigger',
+  ...serverItemTypes,
 ])
 /**
- * Items of tools that OpenAI's servers run, and items that come later than this code. They are left out, so one in which the caller says
+ * Items of tools that only OpenAI's servers run, and items that come later than this code. They are left out, so one in which the caller says
  * something, or tells what a tool of the caller's returned, is an error: the model would not see it.
  */
 const otherItem = openObject({ type: typeOtherThan((type) => knownTypes.has(type)), id }).refine(
-  (item) => !('role' in item || 'content' in item || item.type.endsWith('_output') || item.type === 'mcp_approval_response'),
+  (item) => !('role' in item || 'content' in item || item.type.endsWith('_output')),
   { path: ['type'] },
 )
 

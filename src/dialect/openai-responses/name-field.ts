@@ -3,6 +3,7 @@ import { commonNames, nameOutput } from '../openai/field-names.ts'
 import { type FieldNames, formatRest, nameField } from '../wire/field-names.ts'
 import { type MessagePaths, nameMessage } from '../wire/message-paths.ts'
 import { budgets, responseLimits } from './decode-options.ts'
+import type { DecodedTools } from './decode-tools.ts'
 
 const names: FieldNames = {
   ...commonNames,
@@ -27,18 +28,23 @@ type Named = {
   /** The field that the output constraint came from. */
   readonly outputField: string
   readonly paths: readonly MessagePaths[]
-  readonly toolPaths: readonly string[]
+  readonly tools: Pick<DecodedTools, 'paths' | 'hosted'>
 }
 
 /** The client's name for a path of a request: items and tools keep the places that they had there. */
-export function nameResponseField(wire: object, { path, outputField, paths, toolPaths }: Named): string {
+export function nameResponseField(wire: object, { path, outputField, paths, tools }: Named): string {
   const [root, second, index] = path
   if (root === 'output') return nameOutput(outputField, path)
   if (root === 'prompt' && second === 'messages' && index !== undefined) return nameMessage(wire, paths, path) ?? 'input'
   if (root === 'prompt' && second === 'tools' && typeof index === 'number') {
     const [member, ...inMember] = path.slice(3)
     const inTool = member === undefined ? [] : [member === 'grammar' ? 'format' : member, ...inMember]
-    return (toolPaths[index] ?? `tools[${index}]`) + formatRest(inTool)
+    return (tools.paths[index] ?? `tools[${index}]`) + formatRest(inTool)
   }
+  if (root === 'toolUse' && second === 'mcpServers' && typeof index === 'number') {
+    const field = path[3] === 'url' ? '.server_url' : path[3] === 'label' ? '.server_label' : ''
+    return (tools.hosted.pathOf(index) ?? 'tools') + field
+  }
+  if (root === 'toolUse') return second === 'maxTurns' ? 'max_tool_calls' : 'tools'
   return nameField(names, wire, path)
 }

@@ -36,6 +36,13 @@ function completionOf(item: KnownItem): JsonObject {
       return { call_id: item.call_id ?? null, execution: item.execution ?? 'client', status: item.status ?? 'completed' }
     case 'additional_tools':
       return { role: item.role ?? 'developer' }
+    case 'web_search_call':
+    case 'code_interpreter_call':
+    case 'mcp_call':
+      return { status: item.status ?? 'completed' }
+    case 'mcp_list_tools':
+    case 'mcp_approval_request':
+    case 'mcp_approval_response':
     case 'custom_tool_call':
     case 'compaction':
     case 'item_reference':

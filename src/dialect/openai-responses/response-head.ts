@@ -86,9 +86,15 @@ function encodeText({ text }: ResponseWire): JsonObject {
 }
 
 function encodeTool(tool: WireTool): JsonObject {
+  if (tool.type === 'mcp') return withoutSecrets(tool)
   if (!isKnownTool(tool)) return tool
   if (tool.type !== 'namespace') return encodeMember(tool)
   return { ...tool, description: tool.description ?? '', tools: tool.tools.map(encodeMember) }
+}
+
+/** Responses are stored, and other callers of the key read them. */
+function withoutSecrets({ authorization: _, ...tool }: JsonObject): JsonObject {
+  return { ...tool, ...('headers' in tool && { headers: null }) }
 }
 
 function encodeMember(tool: MemberTool): JsonObject {

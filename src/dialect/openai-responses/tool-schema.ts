@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { toolParameters } from '../openai/tool-parameters.ts'
 import { list, looseObject, openObject } from '../wire/first-fault.ts'
 import { flag, nonEmptyText, text, typeOtherThan } from '../wire/wire-types.ts'
+import { codeTool, mcpTool } from './server-tools/tool-schema.ts'
 
 const toolName = z.string().regex(/^[a-zA-Z0-9_.-]{1,128}$/, {
   error: "a name of 1 to 128 letters, digits, '_', '-' and '.'",
@@ -40,15 +41,16 @@ const searchTool = openObject({
   description: text,
   parameters: toolParameters.nullish(),
 })
-const knownTool = z.discriminatedUnion('type', [functionTool, customTool, namespaceTool])
 const knownTypes = new Set(['function', 'custom', 'namespace'])
+const typedTool = z.discriminatedUnion('type', [functionTool, customTool, namespaceTool, codeTool, mcpTool])
+const typedTypes = new Set([...knownTypes, 'code_interpreter', 'mcp'])
 /** Tools that OpenAI's servers run or define, such as `web_search`, and tools that come later than this code. */
-const otherTool = openObject({ type: typeOtherThan((type) => knownTypes.has(type)) })
-export const tool = z.union([knownTool, searchTool, otherTool])
+const otherTool = openObject({ type: typeOtherThan((type) => typedTypes.has(type)) })
+export const tool = z.union([typedTool, searchTool, otherTool])
 
 /**
- * Tools that a caller declares to rely on them. Others, such as `web_search` and `image_generation`, are what agents declare by habit beside
- * their own.
+ * Tools that a caller declares to rely on them: refused where the server does not have them. Others, such as `web_search` and
+ * `image_generation`, are what agents declare by habit beside their own.
  */
 export const refusedTools: ReadonlySet<string> = new Set([
   'apply_patch',
@@ -64,7 +66,7 @@ export const refusedTools: ReadonlySet<string> = new Set([
 ])
 
 export type MemberTool = z.output<typeof memberTool>
-type KnownTool = z.output<typeof knownTool>
+type KnownTool = z.output<typeof functionTool | typeof customTool | typeof namespaceTool>
 type SearchTool = z.output<typeof searchTool>
 /** A tool of a request. */
 export type WireTool = z.output<typeof tool>
@@ -78,7 +80,7 @@ export function isSearchTool(wire: WireTool): wire is SearchTool {
   return wire.type === 'tool_search' && wire.execution === 'client'
 }
 
-const namedTool = looseObject({ type: z.string(), name: text, namespace: text })
+const namedTool = looseObject({ type: z.string(), name: text, namespace: text, server_label: text })
 const namedChoice = looseObject({ type: z.enum(['function', 'custom']), name: nonEmptyText, namespace: text })
 const allowedChoice = looseObject({
   type: z.literal('allowed_tools'),

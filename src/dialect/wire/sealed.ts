@@ -1,8 +1,8 @@
 import type { Sealer } from '../../contract/sealer.ts'
 
-/** A thought of the model, or a summary of a conversation; neither passes for the other. */
+/** A thought of the model, a summary of a conversation, or what a tool of the server returned; none passes for another. */
 type Sealed = {
-  readonly kind: 'thought' | 'summary'
+  readonly kind: 'thought' | 'summary' | 'result'
   readonly text: string
   /** The upstream's signature or encrypted content. */
   readonly opaque?: string | undefined

@@ -1,6 +1,9 @@
 import { anyObject, anything, flag, is, list, named, number, object, oneOf, text } from './shapes.ts'
 
-const block = named('ContentBlock', object({ type: oneOf(['text', 'thinking', 'tool_use']) }).catchall(anything))
+/** Of what the server's tools returned. */
+const results = ['web_search', 'web_fetch', 'code_execution', 'bash_code_execution', 'mcp'].map((name) => `${name}_tool_result`)
+const types = ['text', 'thinking', 'tool_use', 'server_tool_use', 'mcp_tool_use', ...results]
+const block = named('ContentBlock', object({ type: oneOf(types) }).catchall(anything))
 
 export const message = named(
   'Message',

@@ -22,6 +22,7 @@ export function addAnthropicRoutes(app: FastifyInstance, deps: ServerDeps, messa
       const { model, ignored, nameOf, ...request } = decodeCount(withModel(body, deps, principal), {
         sealer: deps.sealerOf(principal.id),
         exactBody,
+        serverTools: deps.tools?.namesFor(principal),
       })
       const run = async (caller: CallerContext) => {
         const context = { model: await deps.findModel(model, caller.principal), ...caller }

@@ -37,7 +37,8 @@ export function createDialectHandler(
     let call: DecodedCall | undefined
     let keep: (() => void) | undefined
     try {
-      const origin = { id, requestId: request.id, owner: caller.principal.id }
+      const serverTools = deps.tools?.namesFor(caller.principal)
+      const origin = { id, requestId: request.id, owner: caller.principal.id, ...(serverTools !== undefined && { serverTools }) }
       const decoding = dialect.decode({ headers: request.headers, ...takeInput(request) }, origin)
       call = decoding instanceof Promise ? await decoding : decoding
       refuseWithoutStore(call, deps.store)

@@ -210,7 +210,7 @@ const toolsAndOptions: readonly StrictnessRow[] = [
   ...[...refusedTools].map(
     (type): StrictnessRow => ({
       what: `\`${type}\``,
-      sample: { tools: [tool, { type }] },
+      sample: { tools: [tool, { type, server_label: 'docs' }] },
       outcome: 'refused',
       param: 'tools[1].type',
       note: 'not run here; a function of the caller can do it',

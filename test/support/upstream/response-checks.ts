@@ -17,7 +17,12 @@ export function checkResponse(response: unknown): void {
   if (isOpenResponse(response)) checkOpenReply(response)
 }
 
-/** Open Responses has no custom tools, namespaces, searches for tools and citations of files, and calls the events of shown thoughts by another name. */
+/**
+ * Open Responses has no custom tools, namespaces, searches for tools, tools of the server and citations of files, and calls the events of shown
+ * thoughts by another name.
+ */
 function isOpenResponse(value: unknown): boolean {
-  return !/reasoning_text|custom_tool_call|tool_search|file_citation|"namespace"|"custom"/.test(JSON.stringify(value))
+  return !/reasoning_text|custom_tool_call|tool_search|web_search|code_interpreter|mcp_|file_citation|"namespace"|"custom"|"mcp"/.test(
+    JSON.stringify(value),
+  )
 }

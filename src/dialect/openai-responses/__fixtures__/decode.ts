@@ -4,11 +4,16 @@ import type { Message, Prompt } from '../../../contract/request.ts'
 import type { StoredItem } from '../../../contract/store.ts'
 import { type DecodedResponse, decodeResponse } from '../decode.ts'
 
-type Known = { readonly history?: readonly StoredItem[]; readonly items?: readonly StoredItem[] }
+type Known = {
+  readonly history?: readonly StoredItem[]
+  readonly items?: readonly StoredItem[]
+  /** The tools of the server. */
+  readonly serverTools?: ReadonlySet<string>
+}
 
 /** Decodes a request with these fields. */
-export function decode(fields: object, { history = [], items = [] }: Known = {}): DecodedResponse {
-  const context = { id: 'resp_1', createdAtMs: 1_700_000_000_000, sealer, history, items }
+export function decode(fields: object, { history = [], items = [], serverTools }: Known = {}): DecodedResponse {
+  const context = { id: 'resp_1', createdAtMs: 1_700_000_000_000, sealer, history, items, serverTools }
   return decodeResponse({ model: 'm', input: 'hi', ...fields }, context)
 }
 

@@ -34,7 +34,8 @@ export function finished(reason: FinishReason = 'stop'): readonly GenerationEven
 }
 
 export function encoderFor(fields: object = {}) {
-  const context = { id: 'resp_1', createdAtMs: 1_700_000_000_000, sealer, history: [], items: [] }
+  const serverTools = new Set(['web_search', 'python', 'docs'])
+  const context = { id: 'resp_1', createdAtMs: 1_700_000_000_000, sealer, history: [], items: [], serverTools }
   return createResponseEncoder(decodeResponse({ model: 'm', input: 'hi', ...fields }, context))
 }
 
@@ -56,10 +57,13 @@ export function checked(events: readonly ResponseEvent[]): readonly ResponseEven
 /** Random ids become `msg_0`, `fc_1` …, in the order in which they appear. */
 export function countIds(events: readonly ResponseEvent[]): readonly ResponseEvent[] {
   const seen: string[] = []
-  const text = JSON.stringify(events).replace(/\b(msg|rs|fc|ctc|cmp)_[0-9a-f]{32}\b/g, (id, prefix: string) => {
-    if (!seen.includes(id)) seen.push(id)
-    return `${prefix}_${seen.indexOf(id)}`
-  })
+  const text = JSON.stringify(events).replace(
+    /\b(msg|rs|fc|ctc|cmp|ws|ci|mcp|mcpl|mcpr)_[0-9a-f]{32}\b/g,
+    (id, prefix: string) => {
+      if (!seen.includes(id)) seen.push(id)
+      return `${prefix}_${seen.indexOf(id)}`
+    },
+  )
   return JSON.parse(text)
 }
 

@@ -10,6 +10,8 @@ import { CallItem } from './call-item.ts'
 import { MessageItem } from './message-item.ts'
 import { type Emitter, type OutputItem, WholeItem } from './output-item.ts'
 import { ReasoningItem } from './reasoning-item.ts'
+import { ServerCallItem } from './server-call-item.ts'
+import { approvalItem, listItem } from './server-items.ts'
 
 /** An event of a stream on the wire. */
 export type ResponseEvent = JsonObject & { readonly type: string; readonly sequence_number: number }
@@ -82,8 +84,7 @@ class Encoder implements ResponseEncoder {
   }
 
   add(item: StoredItem): readonly ResponseEvent[] {
-    if (!this.#hasEnded) this.#openItem((emitter) => new WholeItem(emitter, item))
-    this.#close()
+    if (!this.#hasEnded) this.#addWhole(item)
     return this.#take()
   }
 
@@ -152,6 +153,22 @@ class Encoder implements ResponseEncoder {
       case 'reasoning-start':
         this.#close()
         break
+      case 'mcp-tools':
+        this.#addWhole(listItem(event))
+        break
+      case 'approval-request':
+        this.#addWhole(approvalItem(event.call))
+        break
+      case 'server-tool-start': {
+        const { style } = this.#decoded
+        this.#openItem((emitter) => new ServerCallItem(emitter, event.call, style))
+        break
+      }
+      case 'server-tool-end':
+        // Blocks never interleave, so the open item is this call.
+        if (this.#open instanceof ServerCallItem) this.#open.finish(event.outcome)
+        this.#open = undefined
+        break
       case 'finish':
         this.#finish = event
         this.#close(isTruncated(event) ? 'incomplete' : 'completed')
@@ -163,12 +180,6 @@ class Encoder implements ResponseEncoder {
       case 'error':
         this.#failure = event.error
         this.#end('failed')
-        break
-      case 'mcp-tools':
-      case 'approval-request':
-      case 'server-tool-start':
-      case 'server-tool-end':
-        this.#close()
         break
       // The protocol has no place for them.
       case 'prompt-progress':
@@ -208,6 +219,11 @@ class Encoder implements ResponseEncoder {
     this.#items.push(item)
     this.#open = item
     return item
+  }
+
+  #addWhole(item: StoredItem): void {
+    this.#openItem((emitter) => new WholeItem(emitter, item))
+    this.#close()
   }
 
   #close(status: 'completed' | 'incomplete' = 'completed'): void {

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../contract/request.ts'
 import type { StoredItem } from '../../../contract/store.ts'
+import { beginningOfServerItem, beginServerItem, endServerItem, isServerItem } from './server-events.ts'
 
 /** Emits an event of the stream; the encoder adds its `sequence_number`. */
 export type Send = (type: string, fields: JsonObject) => void
@@ -26,15 +27,25 @@ export class WholeItem implements OutputItem {
     this.id = id
     this.#emitter = emitter
     this.#json = json
-    emitter.send('response.output_item.added', { output_index: emitter.outputIndex, item: json })
+    emitter.send('response.output_item.added', {
+      output_index: emitter.outputIndex,
+      item: isServerItem(json) ? beginningOfServerItem(json) : json,
+    })
+    this.#sendAll(isServerItem(json) ? beginServerItem(json) : [])
   }
 
   close(): void {
     const { send, outputIndex } = this.#emitter
+    this.#sendAll(isServerItem(this.#json) ? endServerItem(this.#json) : [])
     send('response.output_item.done', { output_index: outputIndex, item: this.#json })
   }
 
   toJson(): JsonObject {
     return this.#json
+  }
+
+  #sendAll(events: ReturnType<typeof beginServerItem>): void {
+    const { send, outputIndex } = this.#emitter
+    for (const [type, fields] of events) send(type, { item_id: this.id, output_index: outputIndex, ...fields })
   }
 }

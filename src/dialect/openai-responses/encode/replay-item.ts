@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../contract/request.ts'
 import type { Emitter, Send } from './output-item.ts'
+import { beginningOfServerItem, beginServerItem, endServerItem, isServerItem } from './server-events.ts'
 
 /** Sends the events of an item that is complete. */
 export function replayItem(item: JsonObject, { send, outputIndex }: Emitter): void {
@@ -24,11 +25,15 @@ export function replayItem(item: JsonObject, { send, outputIndex }: Emitter): vo
       send('response.custom_tool_call_input.done', { ...place, input: item.input })
       break
   }
+  if (isServerItem(item)) {
+    for (const [type, fields] of [...beginServerItem(item), ...endServerItem(item)]) send(type, { ...place, ...fields })
+  }
   send('response.output_item.done', { output_index: outputIndex, item })
 }
 
 /** The item before its first delta. */
 function beginningOf(item: JsonObject): JsonObject {
+  if (isServerItem(item)) return beginningOfServerItem(item)
   const begun = { ...item, ...('status' in item && { status: 'in_progress' }) }
   switch (item.type) {
     case 'message':

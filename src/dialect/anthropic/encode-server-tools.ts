@@ -1,0 +1,94 @@
+import type { ServerToolCall } from '../../contract/event.ts'
+import type { JsonObject } from '../../contract/request.ts'
+import type { Sealer } from '../../contract/sealer.ts'
+import type { ToolOutcome } from '../../contract/server-tool.ts'
+import { seal } from '../wire/sealed.ts'
+
+const caller = { type: 'direct' } as const
+
+/** The block of a call of a tool of the server. Its input is apart: streams begin without it. */
+export function encodeServerCall(call: ServerToolCall, input: JsonObject): JsonObject {
+  const { mcp } = call
+  const id = idOf(call)
+  if (mcp !== undefined) return { type: 'mcp_tool_use', id, name: mcp.name, server_name: mcp.server, input }
+  return { type: 'server_tool_use', id, name: nameOf(call), input, caller }
+}
+
+/** The block of what it returned. */
+export function encodeOutcome(call: ServerToolCall, outcome: ToolOutcome, sealer: Sealer): JsonObject {
+  const tool_use_id = idOf(call)
+  const { text, isError } = outcome
+  switch (nameOf(call)) {
+    case 'web_search':
+      return { type: 'web_search_tool_result', tool_use_id, caller, content: searchContent(outcome, sealer) }
+    case 'web_fetch':
+      return { type: 'web_fetch_tool_result', tool_use_id, caller, content: pageContent(call, outcome) }
+    case 'code_execution':
+      return { type: 'code_execution_tool_result', tool_use_id, content: programContent('code_execution_result', outcome) }
+    case 'bash_code_execution': {
+      const content = programContent('bash_code_execution_result', outcome)
+      return { type: 'bash_code_execution_tool_result', tool_use_id, content }
+    }
+    case undefined:
+      return { type: 'mcp_tool_result', tool_use_id, is_error: isError, content: [{ type: 'text', text, citations: null }] }
+  }
+}
+
+/** How many calls of tools that Anthropic counts a reply had. */
+export class ServerToolCount {
+  #searches = 0
+  #pages = 0
+
+  add(call: ServerToolCall): void {
+    const name = nameOf(call)
+    if (name === 'web_search') this.#searches += 1
+    if (name === 'web_fetch') this.#pages += 1
+  }
+
+  /** Null without any. */
+  toJson(): JsonObject | null {
+    if (this.#searches + this.#pages === 0) return null
+    return { web_search_requests: this.#searches, web_fetch_requests: this.#pages }
+  }
+}
+
+/** Anthropic's name; undefined for a tool of an MCP server. */
+function nameOf({ kind, arguments: given }: ServerToolCall) {
+  switch (kind) {
+    case 'web-search':
+      return typeof given.url === 'string' ? 'web_fetch' : 'web_search'
+    case 'python':
+      return 'code_execution'
+    case 'terminal':
+      return 'bash_code_execution'
+    case 'mcp':
+      return undefined
+  }
+}
+
+/** Anthropic's ids have a prefix, and no signs. */
+function idOf({ id, mcp }: ServerToolCall): string {
+  return `${mcp === undefined ? 'srvtoolu' : 'mcptoolu'}_${id.replace(/\W/g, '_')}`
+}
+
+/** What the model read is in the first result, sealed: it reads it again when the block comes back. */
+function searchContent({ text, isError, sources = [] }: ToolOutcome, sealer: Sealer): unknown {
+  if (isError) return { type: 'web_search_tool_result_error', error_code: 'unavailable' }
+  return sources.map(({ url, title }, index) => {
+    const encrypted = index === 0 ? seal(sealer, { kind: 'result', text }) : ''
+    return { type: 'web_search_result', url, title, encrypted_content: encrypted, page_age: null }
+  })
+}
+
+function pageContent({ arguments: given }: ServerToolCall, { text, isError, sources }: ToolOutcome): JsonObject {
+  if (isError) return { type: 'web_fetch_tool_result_error', error_code: 'url_not_accessible' }
+  const source = { type: 'text', media_type: 'text/plain', data: text }
+  const document = { type: 'document', source, title: sources?.[0]?.title ?? null, citations: null }
+  return { type: 'web_fetch_result', url: given.url, retrieved_at: null, content: document }
+}
+
+/** One text: what a program prints comes from both of its streams in their order. */
+function programContent(type: string, { text, isError, exitCode }: ToolOutcome): JsonObject {
+  const streams = isError ? { stdout: '', stderr: text } : { stdout: text, stderr: '' }
+  return { type, ...streams, return_code: exitCode ?? (isError ? 1 : 0), content: [] }
+}

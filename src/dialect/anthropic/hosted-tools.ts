@@ -1,0 +1,127 @@
+import { AppError } from '../../contract/errors.ts'
+import type { McpServerUse, ToolUse } from '../../contract/request.ts'
+import { preview } from '../wire/preview.ts'
+import type { CountWire, WireTool } from './schema.ts'
+
+/** Names of the server's tools and MCP servers that the caller may use; absent: none. */
+export type Available = ReadonlySet<string> | undefined
+
+/** What Anthropic's tools are called here. A page is fetched by the tool that searches. */
+const ownTools: readonly { readonly type: RegExp; readonly name: string; readonly tools: readonly string[] }[] = [
+  { type: /^web_search_\d+$/, name: 'web_search', tools: ['web_search'] },
+  { type: /^web_fetch_\d+$/, name: 'web_fetch', tools: ['web_search'] },
+  // The first version ran Python only.
+  { type: /^code_execution_20250522$/, name: 'code_execution', tools: ['python'] },
+  { type: /^code_execution_\d+$/, name: 'code_execution', tools: ['python', 'terminal'] },
+]
+/** What the protocol requires of a tool, and what has no meaning here. */
+const silent = new Set(['type', 'name', 'cache_control', 'allowed_callers', 'defer_loading', 'strict'])
+
+/** The tools of the server that a request declares in Anthropic's forms. */
+export class HostedTools {
+  /** Settings that have no effect. */
+  readonly ignored: string[] = []
+  readonly #available: Available
+  readonly #names = new Set<string>()
+  /** By Anthropic's names. */
+  readonly #chosen = new Map<string, readonly string[]>()
+  readonly #servers: McpServerUse[] = []
+  readonly #paths: string[] = []
+
+  constructor(available: Available) {
+    this.#available = available
+  }
+
+  /** Throws where the server has no tools for this caller. */
+  addServers(servers: CountWire['mcp_servers']): void {
+    for (const [index, server] of (servers ?? []).entries()) {
+      const { name, url, authorization_token: token, tool_configuration: configuration } = server
+      const path = `mcp_servers[${index}]`
+      if (this.#available === undefined) throw noServers(path)
+      if (configuration?.enabled === false) continue
+      const allowedTools = configuration?.allowed_tools ?? undefined
+      const headers = typeof token === 'string' && { headers: { authorization: `Bearer ${token}` } }
+      const address = typeof url === 'string' && { url, ...headers }
+      this.#addServer({ label: name, ...address, ...(allowedTools !== undefined && { allowedTools }) }, path)
+    }
+  }
+
+  /** Whether the server has this tool. Throws for one that it has, and whose settings cannot be honoured. */
+  add(tool: WireTool, path: string): boolean {
+    const { type } = tool
+    if (type === 'mcp_toolset') return this.#addToolset(tool, path)
+    const own = ownTools.find((known) => known.type.test(type ?? ''))
+    const tools = own?.tools.filter((name) => this.#available?.has(name)) ?? []
+    if (own === undefined || tools.length === 0) return false
+    for (const name of tools) this.#names.add(name)
+    this.#chosen.set(own.name, tools)
+    for (const [key, value] of Object.entries(tool)) {
+      if (!silent.has(key) && value !== null && value !== undefined) this.ignored.push(`${path}.${key}`)
+    }
+    return true
+  }
+
+  get isEmpty(): boolean {
+    return this.#names.size === 0 && this.#servers.length === 0
+  }
+
+  /** The canonical names of the tool that a choice names. */
+  namesOf(name: string): readonly string[] | undefined {
+    return this.#chosen.get(name)
+  }
+
+  /** The path of a server that the request names. */
+  pathOf(index: number): string | undefined {
+    return this.#paths[index]
+  }
+
+  get use(): Pick<ToolUse, 'names' | 'mcpServers'> {
+    return { names: [...this.#names], ...(this.#servers.length > 0 && { mcpServers: this.#servers }) }
+  }
+
+  #addServer(server: McpServerUse, path: string): void {
+    const { label, url } = server
+    const param = `${path}.name`
+    if (url === undefined && this.#available?.has(label) !== true) {
+      const message = `${param} ${preview(label)} is not an MCP server of this server: send one that it has, or its url`
+      throw new AppError('invalid-request', message, { param })
+    }
+    if (this.#servers.some((known) => known.label === label)) {
+      throw new AppError('invalid-request', `${param} ${preview(label)} is declared twice: names must differ`, { param })
+    }
+    this.#servers.push(server)
+    this.#paths.push(path)
+  }
+
+  /** The tools of a server of the request, or of one that this server has. */
+  #addToolset(tool: WireTool, path: string): boolean {
+    if (this.#available === undefined) return false
+    const { mcp_server_name: label } = tool
+    if (typeof label !== 'string') {
+      const param = `${path}.mcp_server_name`
+      throw new AppError('invalid-request', `${param} is missing: expected the name of an MCP server`, { param })
+    }
+    const index = this.#servers.findIndex((known) => known.label === label)
+    const allowed = allowedIn(tool, path)
+    const server = { ...(this.#servers[index] ?? { label }), ...(allowed !== undefined && { allowedTools: allowed }) }
+    if (index === -1) this.#addServer(server, path)
+    else this.#servers[index] = server
+    return true
+  }
+}
+
+/** The tools that a toolset names; undefined for all. Throws for one that takes some away, which no server is told. */
+function allowedIn({ default_config: byDefault, configs }: WireTool, path: string): readonly string[] | undefined {
+  const entries = Object.entries(configs ?? {})
+  if (byDefault?.enabled === false) return entries.flatMap(([name, { enabled }]) => (enabled === true ? [name] : []))
+  const [taken] = entries.find(([, { enabled }]) => enabled === false) ?? []
+  if (taken === undefined) return undefined
+  const param = `${path}.configs`
+  const message = `${param}: ${preview(taken)} cannot be taken away: set default_config.enabled to false, and enable the others`
+  throw new AppError('unsupported-field', message, { param })
+}
+
+function noServers(path: string): AppError {
+  const message = `${path}: no MCP servers are used for this caller: leave mcp_servers out`
+  return new AppError('unsupported-field', message, { param: 'mcp_servers' })
+}

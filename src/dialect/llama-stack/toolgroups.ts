@@ -1,0 +1,41 @@
+import { AppError } from '../../contract/errors.ts'
+import { plainToolUse, type ToolUse } from '../../contract/request.ts'
+import { preview } from '../wire/preview.ts'
+import type { ChatWire } from './schema.ts'
+
+/** llama-stack's names of tools that the server has, alone and in their groups. */
+const ownTools: Readonly<Record<string, string>> = {
+  brave_search: 'web_search',
+  'builtin::websearch': 'web_search',
+  code_interpreter: 'python',
+  'builtin::code_interpreter': 'python',
+}
+const mcpPrefix = 'mcp::'
+
+type GroupsWire = Pick<ChatWire, 'toolgroups' | 'tool_config' | 'tool_prompt_format'>
+
+/**
+ * The tools of the server that a request names by their groups. Throws for one that the server does not have, or not for this caller, and
+ * beside a format in which only the caller's tools are shown.
+ */
+export function decodeToolgroups(wire: GroupsWire, available: ReadonlySet<string> | undefined): Pick<Using, 'toolUse'> {
+  const groups = wire.toolgroups ?? []
+  if (groups.length === 0) return {}
+  const format = wire.tool_config?.tool_prompt_format ?? wire.tool_prompt_format
+  if (format) {
+    const message = `toolgroups need the model's own format of tools: leave tool_prompt_format ${preview(format)} out`
+    throw new AppError('unsupported-field', message, { param: 'toolgroups' })
+  }
+  const names = groups.map((group, index) => {
+    const given = typeof group === 'string' ? group : group.name
+    const own = Object.hasOwn(ownTools, given) ? ownTools[given] : undefined
+    const name = own ?? (given.startsWith(mcpPrefix) ? given.slice(mcpPrefix.length) : undefined)
+    if (name !== undefined && available?.has(name) === true) return name
+    const param = typeof group === 'string' ? `toolgroups[${index}]` : `toolgroups[${index}].name`
+    const message = `${param} ${preview(given)} is not a tool of this server that you may use: leave it out`
+    throw new AppError('unsupported-field', message, { param })
+  })
+  return { toolUse: { ...plainToolUse, names: [...new Set(names)] } }
+}
+
+type Using = { readonly toolUse?: ToolUse }

@@ -1,0 +1,21 @@
+import type { GenerationEvent, ServerToolCall } from '../../../contract/event.ts'
+import type { JsonObject } from '../../../contract/request.ts'
+import type { StoredItem } from '../../../contract/store.ts'
+import { createIdFor } from '../item-id.ts'
+
+/** What an MCP server offers. */
+export function listItem({ server, tools, error }: Extract<GenerationEvent, { type: 'mcp-tools' }>): StoredItem {
+  const listed = tools.map(({ name, description, parameters }): JsonObject => ({ name, description, input_schema: parameters }))
+  return itemOf({ type: 'mcp_list_tools', server_label: server, tools: listed, ...(error !== undefined && { error }) })
+}
+
+/** A call that the next request has to approve, by the id of this item. */
+export function approvalItem({ name, mcp, arguments: given }: ServerToolCall): StoredItem {
+  const called = { server_label: mcp?.server ?? '', name: mcp?.name ?? name, arguments: JSON.stringify(given) }
+  return itemOf({ type: 'mcp_approval_request', ...called })
+}
+
+function itemOf(json: JsonObject & { readonly type: string }): StoredItem {
+  const id = createIdFor(json.type)
+  return { id, json: { id, ...json } }
+}

@@ -1,0 +1,99 @@
+import { z } from 'zod'
+import { list, openObject } from '../../wire/first-fault.ts'
+import { nonEmptyText, text } from '../../wire/wire-types.ts'
+
+const id = nonEmptyText.nullish()
+
+const webSearchCall = openObject({
+  type: z.literal('web_search_call'),
+  id,
+  action: openObject({ type: text, query: text, url: text }).nullish(),
+  /** Ours: what the model read. */
+  output: text,
+})
+const codeCall = openObject({
+  type: z.literal('code_interpreter_call'),
+  id,
+  code: text,
+  container_id: text,
+  outputs: list(openObject({ type: z.string(), logs: text })).nullish(),
+})
+const mcpCall = openObject({
+  type: z.literal('mcp_call'),
+  id,
+  server_label: z.string(),
+  name: nonEmptyText,
+  arguments: text,
+  output: text,
+  error: z.unknown().optional(),
+  approval_request_id: text,
+})
+const mcpListTools = openObject({ type: z.literal('mcp_list_tools'), id })
+const approvalRequest = openObject({
+  type: z.literal('mcp_approval_request'),
+  id: nonEmptyText,
+  server_label: z.string(),
+  name: nonEmptyText,
+  arguments: text,
+})
+const approvalResponse = openObject({
+  type: z.literal('mcp_approval_response'),
+  id,
+  approval_request_id: nonEmptyText,
+  approve: z.boolean(),
+  reason: text,
+})
+
+/** Items of tools that the server runs. */
+export const serverItems = [webSearchCall, codeCall, mcpCall, mcpListTools, approvalRequest, approvalResponse] as const
+export const serverItemTypes = [
+  'web_search_call',
+  'code_interpreter_call',
+  'mcp_call',
+  'mcp_list_tools',
+  'mcp_approval_request',
+  'mcp_approval_response',
+] as const
+
+/** One item of a tool that the server runs. */
+export type ServerItem = z.output<(typeof serverItems)[number]>
+type Called = Extract<ServerItem, { type: 'web_search_call' | 'code_interpreter_call' | 'mcp_call' }>
+
+/** What a model calls a tool of an MCP server; of a tool without a server, its own name. */
+export function flatName(server: string, name: string): string {
+  return server === '' ? name : `${server}__${name}`
+}
+
+/** The call that an item tells of, as the model made it, and what the tool returned; undefined where the item does not say that. */
+export function readServerCall(item: Called) {
+  switch (item.type) {
+    case 'web_search_call': {
+      const { output, action } = item
+      if (typeof output !== 'string') return undefined
+      const given = typeof action?.url === 'string' ? { url: action.url } : { query: action?.query ?? '' }
+      return { name: 'web_search', input: JSON.stringify(given), result: output }
+    }
+    case 'code_interpreter_call': {
+      const { outputs, code } = item
+      if (!Array.isArray(outputs)) return undefined
+      const logs = outputs.flatMap((output) => (typeof output.logs === 'string' ? [output.logs] : []))
+      return { name: 'python', input: JSON.stringify({ code: code ?? '' }), result: logs.join('\n') }
+    }
+    case 'mcp_call': {
+      const { server_label: server, name, output, error } = item
+      const isError = error !== undefined && error !== null
+      if (typeof output !== 'string' && !isError) return undefined
+      const result = isError ? errorText(error) : (output ?? '')
+      return { name: flatName(server, name), input: item.arguments ?? '{}', result, ...(isError && { isError: true as const }) }
+    }
+  }
+}
+
+const executionError = openObject({ content: list(openObject({ text: z.string() })) })
+
+/** The words of an error, in the forms that OpenAI's versions have. */
+function errorText(error: unknown): string {
+  if (typeof error === 'string') return error
+  const read = executionError.safeParse(error)
+  return read.success ? read.data.content.map((part) => part.text).join('\n') : JSON.stringify(error)
+}
