@@ -57,6 +57,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   'dialect/kobold': [...forDialects, 'dialect/openai-completions'],
   'dialect/llama-server': [...forDialects, 'dialect/openai-completions'],
   'dialect/llama-stack': [...ground, 'dialect/scoring', 'dialect/wire'],
+  'dialect/own': [...ground, 'dialect/wire'],
   'dialect/presets': forDialects,
   'dialect/replicas': [...ground, 'dialect/wire'],
   'dialect/scoring': [...ground, 'dialect/wire'],
@@ -151,6 +152,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   residency: ground,
   workers: ground,
   telemetry: ground,
+  activity: ground,
   'media/convert': ground,
   'registry/names': ground,
   'registry/gguf': [...ground, 'registry/names'],
@@ -191,6 +193,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   http: [...ground, 'dialect/*', 'responses', 'http/*'],
   app: [
     ...ground,
+    'activity',
     'core',
     'core/*',
     'dialect/presets',

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { ActivityLog, stopOf } from '../activity/activity-log.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import type { ConfiguredModel } from '../config/models.ts'
 import type { ModelViewer } from '../contract/principal.ts'
@@ -20,8 +21,10 @@ import { createKeyLimiting, warnOfUnknownModels } from './keys/key-limits.ts'
 import { createSealer, createSessionHash } from './keys/sealer.ts'
 import { listen } from './listen.ts'
 import { LiveConfig } from './live-config.ts'
+import { sampleLoad } from './load-sampler.ts'
 import { openCaptureFolder } from './log/capture-folder.ts'
 import { createStopLog } from './log/log.ts'
+import { linesOf } from './log/log-lines.ts'
 import { openConfiguredTracing } from './log/tracing.ts'
 import { createConfiguredConverter, createConfiguredMedia } from './media.ts'
 import { createMetrics } from './metrics/metrics.ts'
@@ -175,7 +178,17 @@ export async function createApp(
     record: metrics.generationEnded,
     shortensOutput: settings.shortenOutput,
   }
-  const cancellations = new Cancellations({ onCancel: metrics.requestCancelled, onStopped: createStopLog(log) })
+  const activity = new ActivityLog({ epoch: Date.now })
+  const load = sampleLoad(activity, () => sharing.residency.memory())
+  const logStop = createStopLog(log)
+  const cancellations = new Cancellations({
+    onCancel: metrics.requestCancelled,
+    onStopped: (run) => {
+      logStop(run)
+      activity.stopped(run.id, stopOf(run))
+    },
+    onClosed: (id) => activity.closed(id),
+  })
   await store?.cancels?.listen((cancel) => void cancellations.cancelRequested(cancel))
   const directory: ModelDirectory = {
     list: (viewer) => {
@@ -216,6 +229,7 @@ export async function createApp(
     void checkKeys()
   }
   const { captureFolder } = config.log
+  const lines = linesOf(log)
   const captures = captureFolder === undefined ? undefined : openCaptureFolder(captureFolder, log)
   const page = settings.page === 'on' ? openPageFiles() : undefined
   const server = createServer({
@@ -229,6 +243,11 @@ export async function createApp(
     // What one process loads, the others would not have.
     ...(siblings === undefined && { lifecycle }),
     cancellations,
+    activity,
+    history: load.history,
+    ...(lines !== undefined && { lines }),
+    keys: live.keys,
+    memory: () => sharing.residency.memory(),
     sealerOf: await createSealer({ home, log }),
     ...(store !== undefined && { store }),
     ...(files !== undefined && { files }),
@@ -245,7 +264,7 @@ export async function createApp(
     ...(settings.retryGraceMs > 0 && { repeats: new Repeats({ graceMs: settings.retryGraceMs }) }),
     bodyLimitBytes: settings.bodyLimitBytes,
     totalBodyLimitBytes: settings.totalBodyLimitBytes,
-    ...(captures !== undefined && { capture: captures.keep }),
+    ...(captures !== undefined && { capture: captures.keep, captures }),
     log,
     metrics: siblings === undefined ? metrics : { ...metrics, render: () => siblings.renderMetrics() },
     version,
@@ -290,6 +309,7 @@ export async function createApp(
       const { shutdownGraceMs, drainDelayMs } = live.current.server
       await server.drain(shutdownGraceMs, drainDelayMs)
       closeSecond()
+      load.close()
       sharing.close()
       await Promise.all([validator.close(), models.close(), listings.close(), store?.close(), live.close(), tools.close()])
       await Promise.all([traces?.close(), captures?.close()])

@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 import type { Logger } from 'pino'
 import { settingsForRestart } from '../config/changed-settings.ts'
 import type { LoadedConfig } from '../config/load.ts'
+import type { KeyDirectory } from '../contract/keys.ts'
 import { PresetSwitch } from '../core/presets/preset-switch.ts'
 import { readPreset } from '../dialect/presets/read-preset.ts'
 import type { AccessRules } from '../http/access/access.ts'
@@ -24,7 +25,7 @@ export class LiveConfig {
     this.#log = log
     this.#started = config
     this.#current = config
-    this.#keys = new ServerKeys(log)
+    this.#keys = new ServerKeys(config, log)
     this.presets = createPresets(config)
     const folder = () => (this.#current.templates === undefined ? undefined : new TemplateFolder(this.#current.templates))
     this.templates = {
@@ -36,7 +37,6 @@ export class LiveConfig {
   /** Throws `invalid-request` for a preset with values that a request could not have. */
   static open(config: LoadedConfig, log: Logger): LiveConfig {
     const live = new LiveConfig(config, log)
-    live.#keys.use(config)
     live.#warnOfOpenOrigins()
     return live
   }
@@ -47,6 +47,11 @@ export class LiveConfig {
 
   get requiresKey(): boolean {
     return this.#keys.areRequired
+  }
+
+  /** The keys, as operators see them. */
+  get keys(): KeyDirectory {
+    return this.#keys.directory
   }
 
   /** Makes the key of a server that needs one and has none. Returns it only this once. */

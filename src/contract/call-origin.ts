@@ -1,4 +1,4 @@
-import type { AffinityOutcome } from './attempts.ts'
+import type { AffinityOutcome, AttemptEnd, AttemptStart } from './attempts.ts'
 import type { Lane } from './scheduler.ts'
 import type { RequestTrace } from './tracing.ts'
 
@@ -17,4 +17,6 @@ export type CallOrigin = {
   /** Absent: `interactive`. */
   readonly lane?: Lane
   readonly onPlaced?: OnPlaced
+  /** Called with each attempt at a server, when it has ended. */
+  readonly onAttempt?: (start: AttemptStart, end: AttemptEnd) => void
 }

@@ -5,6 +5,7 @@ import type { Principal } from './principal.ts'
 import type { Lane, OnLoading, OnQueued } from './scheduler.ts'
 import type { ServedModel } from './served-model.ts'
 import type { RequestTrace } from './tracing.ts'
+import type { RequestWatch } from './watch.ts'
 
 /** Why a request was cancelled. */
 export type CancelReason = 'client-gone' | 'requested' | 'deadline' | 'over-budget' | 'unloaded' | 'shutting-down'
@@ -48,4 +49,6 @@ export type RequestContext = {
   /** The signal of the whole request, where `signal` ends one of its tries only. */
   readonly whole?: AbortSignal
   readonly onPlaced?: OnPlaced
+  /** Absent: nobody can watch it. */
+  readonly watch?: RequestWatch
 }

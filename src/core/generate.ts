@@ -61,12 +61,14 @@ export function generate(deps: GenerateDeps, requests: Requests, context: Reques
   return {
     async run(emit) {
       context.trace?.generationBegan?.()
+      context.watch?.began(context.model.id)
       let { model } = context
       /** The one whose failure is that of the request. */
       let first = model
       const copy = mirroredCopy(requests, context, deps.others)
       if (copy !== undefined) runCopy(deps, copy)
       let outcome: Pick<GenerationRecord, 'outcome' | 'usage' | 'timings' | 'finishReasons'> = { outcome: 'engine-failed' }
+      let failure: AppError | undefined
       try {
         const chosen = chooseVersion(context, requests[0], deps.others)
         first = chosen.model
@@ -79,13 +81,15 @@ export function generate(deps: GenerateDeps, requests: Requests, context: Reques
             return seal((inner) => runToEnd(deps, requests, { context: current, emit: inner }), outer, current.signal)
           },
         })
+        if (end.type === 'error') failure = end.error
         const isCut = finishOfCancelled(context.signal) !== undefined
         outcome =
           end.type === 'error'
             ? { outcome: end.error.code, finishReasons }
             : { outcome: isCut ? 'cancelled' : 'ok', usage: end.usage, timings: end.timings, finishReasons }
       } catch (error) {
-        outcome = { outcome: AppError.from(error).code }
+        failure = AppError.from(error)
+        outcome = { outcome: failure.code }
         model = first
         throw error
       } finally {
@@ -94,6 +98,7 @@ export function generate(deps: GenerateDeps, requests: Requests, context: Reques
         const record = { id: context.id, caller: context.principal.id, model: model.id, durationMs, ...outcome }
         deps.record?.(record)
         context.trace?.generationEnded?.(record)
+        context.watch?.ended(record, failure)
       }
     },
   }

@@ -69,16 +69,16 @@ export async function runStep(
     const queueMs = elapsed(queuedMs, now())
     // A stop sequence may truncate the output, which is then not validated.
     const isValidated = check?.isComplete === true && request.stop.length === 0
-    const starting = emit(
-      startEvent(model.id, {
-        prepared,
-        isValidated,
-        shortened,
-        preset: presets?.inUse,
-        divergedAt: findDivergence(prefixes, request, context),
-        ignored: [...ignoredByTemplate(request, model.engine), ...ignoredKeys(request, prepared), ...(prepared.ignored ?? [])],
-      }),
-    )
+    const start = startEvent(model.id, {
+      prepared,
+      isValidated,
+      shortened,
+      preset: presets?.inUse,
+      divergedAt: findDivergence(prefixes, request, context),
+      ignored: [...ignoredByTemplate(request, model.engine), ...ignoredKeys(request, prepared), ...(prepared.ignored ?? [])],
+    })
+    context.watch?.observe(start)
+    const starting = emit(start)
     if (starting !== undefined) await starting
     const attempt = async (wanted: GenerationRequest, inner: Emit<GenerationEvent>, check?: OutputCheck) => {
       const current = wanted === request ? fitting : await prepareFitting(wanted, preparing)
@@ -92,6 +92,7 @@ export async function runStep(
           if (signal.aborted) throw AppError.from(signal.reason)
           run.observe(event)
           clock.observe(event)
+          context.watch?.observe(event)
           const pending = onEvent(event)
           return pending === undefined ? undefined : clock.pausedFor(pending)
         }

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Dialect, ErrorReply } from '../contract/dialect.ts'
 import type { Principal, Scope } from '../contract/principal.ts'
+import type { RequestWatch } from '../contract/watch.ts'
 import type { EncodeError } from './reply/error-reply.ts'
 import type { GenerationFacts } from './reply/generation-facts.ts'
 import type { EncodeLimits } from './reply/reply-headers.ts'
@@ -36,6 +37,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The generation's reply id and model, for the request's last log line. */
     generation: GenerationFacts | undefined
+    /** What is shown of it to those who watch the server. */
+    watch: RequestWatch | undefined
     /** What a request of a protocol that is not there is answered. */
     absentReply: ErrorReply | undefined
     /** Absent on public routes. */

@@ -29,10 +29,12 @@ import { addOllamaRoutes } from './routes/local-servers/routes-ollama.ts'
 import { addOtherLists } from './routes/local-servers/routes-other-lists.ts'
 import { addTabbyRoutes } from './routes/local-servers/routes-tabby.ts'
 import { addUnslothRoutes } from './routes/local-servers/routes-unsloth.ts'
+import { addActivityRoutes } from './routes/routes-activity.ts'
 import { addAnthropicRoutes } from './routes/routes-anthropic.ts'
 import { addCancelRoute } from './routes/routes-cancel.ts'
 import { addCompletionRoutes } from './routes/routes-completions.ts'
 import { addConversationRoutes } from './routes/routes-conversations.ts'
+import { addEventRoute } from './routes/routes-events.ts'
 import { addFileRoutes } from './routes/routes-files.ts'
 import { addLlamaStackRoutes, stackRoutes } from './routes/routes-llama-stack.ts'
 import { addMediaServiceRoutes } from './routes/routes-media-services.ts'
@@ -137,6 +139,7 @@ export function createServer(deps: ServerDeps): Server {
   let access = createAccess(deps)
   app.decorateRequest('generation', undefined)
   app.decorateRequest('principal', undefined)
+  app.decorateRequest('watch', undefined)
   app.decorateRequest('absentReply', undefined)
   app.decorateRequest('bodyShare', undefined)
   app.decorateRequest('exactBody', undefined)
@@ -252,6 +255,8 @@ export function createServer(deps: ServerDeps): Server {
   addModelRoutes(app, deps)
   addUnslothRoutes(app, deps)
   addReplicaRoutes(app, deps)
+  addActivityRoutes(app, deps)
+  addEventRoute(app, { ...deps, isDraining: () => phase !== 'serving' })
   addTabbyRoutes(app, deps)
   addOllamaRoutes(app, deps)
   addPresetRoutes(app, deps)

@@ -23,6 +23,8 @@ const storedKeySchema = z.object({
   requestsPerMinute: z.int().min(1).exactOptional(),
   tokensPerMinute: z.int().min(1).exactOptional(),
   expiresAt: z.iso.datetime().exactOptional(),
+  /** Who has made it by a request; absent: a command, or the server at its start. */
+  madeBy: z.string().exactOptional(),
   createdAt: z.string().exactOptional(),
   lastUsedAt: z.string().exactOptional(),
 })

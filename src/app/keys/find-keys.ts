@@ -5,11 +5,14 @@ import { type ApiKey, allScopes } from '../../contract/principal.ts'
 import type { KeyLimits } from '../../contract/quota.ts'
 import type { FindKey } from '../../http/access/auth.ts'
 import { ApiKeyFile, hashApiKey, type StoredKey } from './api-key-file.ts'
+import { counts } from './key-directory.ts'
 import { isLoopback } from './loopback.ts'
 
-/** The configured API keys, or how to find those of the key file. */
+/** The configured API keys, and how to find those of the key file. */
 export type FoundKeys = {
   readonly apiKeys: readonly ApiKey[]
+  /** Where requests make keys. */
+  readonly file: ApiKeyFile
   readonly findKey?: FindKey
   /** Writes into the key file when its keys were used. */
   readonly writeUses?: () => Promise<void>
@@ -24,17 +27,19 @@ export function findKeys({ server, home }: Pick<LoadedConfig, 'server' | 'home'>
     ...(server.apiKeys ?? []).map((key) => readKey(key, keyLimits)),
     ...(server.adminKey === undefined ? [] : [adminKey(server.adminKey)]),
   ]
-  if (configured.length > 0) return { apiKeys: configured }
-  if (isLoopback(server.host)) return { apiKeys: [] }
+  const hasConfigured = configured.length > 0
   const file = openKeyFile(home)
+  if (!hasConfigured && isLoopback(server.host)) return { apiKeys: [], file }
   const findKey: FindKey = (hash) => {
     const stored = file.find(hash)
-    if (stored === undefined) return undefined
+    if (stored === undefined || !counts(stored, hasConfigured)) return undefined
     file.noteUse(hash)
     return toApiKey(stored, keyLimits)
   }
+  const found = { apiKeys: configured, file, findKey, writeUses: () => file.writeUses() }
+  if (hasConfigured) return found
   // The operator's only key: nobody else can have given it one, so that it may do everything.
-  return { apiKeys: [], findKey, writeUses: () => file.writeUses(), ensureKey: () => file.ensureKey() }
+  return { ...found, ensureKey: () => file.ensureKey() }
 }
 
 /**
@@ -49,7 +54,7 @@ export function checkKeysRemain(before: ServerSettings, next: ServerSettings): v
   throw new AppError('invalid-request', message)
 }
 
-/** Whether servers with these settings accept the keys of the key file, if they need any: configured keys stand alone. */
+/** Whether servers with these settings accept keys that commands make, if they need any: beside configured ones, only those that requests make. */
 export function usesKeyFile(server: ServerSettings): boolean {
   return !hasKeys(server)
 }

@@ -1,17 +1,20 @@
 import type { Logger } from 'pino'
 import type { LoadedConfig } from '../../config/load.ts'
 import { messageOf } from '../../contract/errors.ts'
+import type { KeyDirectory } from '../../contract/keys.ts'
 import type { AccessRules } from '../../http/access/access.ts'
 import { type FoundKeys, findKeys } from './find-keys.ts'
+import { createKeyDirectory } from './key-directory.ts'
 
 /** The keys that a server accepts, and the record of their use. */
 export class ServerKeys {
   readonly #log: Logger
-  #found: FoundKeys = { apiKeys: [] }
+  #found: FoundKeys
   #uses: ReturnType<typeof startWritingUses> | undefined
 
-  constructor(log: Logger) {
+  constructor(config: Pick<LoadedConfig, 'server' | 'home'>, log: Logger) {
     this.#log = log
+    this.#found = this.#take(config)
   }
 
   get areRequired(): boolean {
@@ -27,9 +30,22 @@ export class ServerKeys {
   /** Takes those of a configuration. */
   use(config: Pick<LoadedConfig, 'server' | 'home'>): void {
     void this.#uses?.stop()
-    this.#found = findKeys(config)
-    const { writeUses } = this.#found
-    this.#uses = writeUses && startWritingUses(writeUses, this.#log)
+    this.#found = this.#take(config)
+  }
+
+  /** What operators see of them. */
+  get directory(): KeyDirectory {
+    return createKeyDirectory({
+      file: this.#found.file,
+      configured: () => this.#found.apiKeys,
+      areRequired: () => this.areRequired,
+    })
+  }
+
+  #take(config: Pick<LoadedConfig, 'server' | 'home'>): FoundKeys {
+    const found = findKeys(config)
+    this.#uses = found.writeUses && startWritingUses(found.writeUses, this.#log)
+    return found
   }
 
   /** Makes the key of a server that needs one and has none. Returns it only this once. */

@@ -1,14 +1,19 @@
 import { mkdirSync } from 'node:fs'
-import { readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { AppError, messageOf } from '../../contract/errors.ts'
-import type { Capture } from '../../http/capture/capture.ts'
+import { type Capture, type CapturedRequest, fileIdOf } from '../../http/capture/capture.ts'
 
 /** Beyond this, the oldest captures are deleted. */
 const defaultMaxBytes = 256 * 1024 ** 2
 
-type CaptureFolder = { readonly keep: Capture; close(): Promise<void> }
+type CaptureFolder = {
+  readonly keep: Capture
+  /** The request with this id; undefined for one that is not there, or not yet. */
+  find(requestId: string): Promise<CapturedRequest | undefined>
+  close(): Promise<void>
+}
 
 /** Opens a folder of captured requests, which only this user can read, each in a file. Throws `invalid-request` where it cannot be made. */
 export function openCaptureFolder(folder: string, log: Logger, maxBytes = defaultMaxBytes): CaptureFolder {
@@ -47,6 +52,13 @@ export function openCaptureFolder(folder: string, log: Logger, maxBytes = defaul
   return {
     keep: (name, request) => {
       last = last.then(() => write(`${name}.json`, `${JSON.stringify(request, null, 2)}\n`)).catch(report)
+    },
+    find: async (requestId) => {
+      await last
+      const name = [...sizes.keys()].reverse().find((each) => each.endsWith(`-${fileIdOf(requestId)}.json`))
+      if (name === undefined) return undefined
+      const text = await readFile(join(folder, name), 'utf8').catch(() => undefined)
+      return text === undefined ? undefined : (JSON.parse(text) as CapturedRequest)
     },
     close: () => last,
   }

@@ -1,5 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import type { StoppedRun } from '../../core/cancel/cancellations.ts'
+import { keepLines, LineRing } from './log-lines.ts'
 import { prettyDestination } from './pretty-log.ts'
 import { printableJson } from './printable.ts'
 
@@ -14,15 +15,24 @@ const secretHeaders = ['authorization', 'x-api-key', 'cookie']
 /** The log of the process, one JSON object per line. API keys in headers are redacted; never log a prompt or an output. */
 export function createLog({ level, destination = standardError() }: LogOptions): Logger {
   const paths = ['headers', '*.headers', '*'].flatMap((parent) => secretHeaders.map((header) => `${parent}["${header}"]`))
-  return pino(
+  const lines = new LineRing()
+  const log = pino(
     {
       level,
       // JSON escapes less than terminals obey.
-      hooks: { streamWrite: printableJson },
+      hooks: {
+        streamWrite: (line) => {
+          const printable = printableJson(line)
+          lines.take(printable)
+          return printable
+        },
+      },
       redact: { paths: [...secretHeaders.map((header) => `["${header}"]`), ...paths], censor: '[redacted]' },
     },
     destination,
   )
+  keepLines(log, lines)
+  return log
 }
 
 /** JSON for machines; readable lines on a terminal. */

@@ -55,6 +55,8 @@ type CancellationsOptions = {
   onCancel?(reason: CancelReason): void
   /** Called for each cancelled request, when it has ended. */
   onStopped?(run: StoppedRun): void
+  /** Called for each request, when it has ended, after `onStopped`. */
+  onClosed?(id: string): void
 }
 
 /** What the requests of a process share. */
@@ -117,12 +119,17 @@ class Run implements RunHandle {
   }
 
   close(): void {
-    const { running, now, onStopped } = this.#shared
-    const { description, model } = this
+    const { running } = this.#shared
+    const { description } = this
     if (running.get(description.id) !== this) return
     running.delete(description.id)
-    if (this.#cancelled === undefined) return
-    const { reason, by, limit, atMs } = this.#cancelled
+    if (this.#cancelled !== undefined) this.#reportStop(this.#cancelled)
+    this.#shared.onClosed(description.id)
+  }
+
+  #reportStop({ reason, by, limit, atMs }: Stop): void {
+    const { now, onStopped } = this.#shared
+    const { description, model } = this
     onStopped({
       reason,
       afterMs: atMs - this.#startedMs,
@@ -149,8 +156,9 @@ export class Cancellations {
     now = () => performance.now(),
     onCancel = () => undefined,
     onStopped = () => undefined,
+    onClosed = () => undefined,
   }: CancellationsOptions = {}) {
-    this.#shared = { now, onCancel, onStopped, running: this.#running }
+    this.#shared = { now, onCancel, onStopped, onClosed, running: this.#running }
     this.#early = new EarlyCancels(now)
   }
 

@@ -16,6 +16,7 @@ export async function withTicket<T>(
   context.signal.throwIfAborted()
   const { id, engine, scheduler } = context.model
   context.trace?.servedBy?.(id)
+  if (use === undefined) context.watch?.began(id)
   const ticket = scheduler.enter(context, use)
   try {
     return await work({ id, engine, ticket })

@@ -136,7 +136,8 @@ function canInfill({ facts, file }: OllamaModel): boolean {
   return facts.infills === true || file?.infills === true
 }
 
-function capabilitiesOf(model: OllamaModel): readonly string[] {
+/** What it can do, in Ollama's words. */
+export function capabilitiesOf(model: OllamaModel): readonly string[] {
   const { kind, facts, file, usesTools, thinks } = model
   if (kind === 'embeddings' || facts.onlyEmbeds === true || file?.onlyEmbeds === true) return ['embedding']
   // Ollama has no word for those that rank, draw or speak.

@@ -35,7 +35,7 @@ export function createAuthenticator(
       const hash = createHash('sha256').update(key).digest()
       // Compares all hashes, so that timing reveals nothing.
       for (const candidate of known) if (timingSafeEqual(hash, candidate.hash)) take(candidate.apiKey)
-      const made = findKey?.(hash.toString('hex'))
+      const made = found === undefined ? findKey?.(hash.toString('hex')) : undefined
       if (made !== undefined) take(made)
     }
     if (found !== undefined) return toPrincipal(found)

@@ -35,7 +35,7 @@ export function addCapture(app: FastifyInstance, { keep, wallClock }: CaptureDep
       raw.once('close', () => {
         const agent = request.headers['user-agent'] ?? ''
         const status = isEnded ? `answered ${raw.statusCode}` : 'left before the reply ended'
-        keep(`${came.replaceAll(':', '-')}-${request.id.replace(/[^\w-]/g, '_').slice(0, 60)}`, {
+        keep(`${came.replaceAll(':', '-')}-${fileIdOf(request.id)}`, {
           client: /^[^\s/]+/.exec(agent)?.[0] ?? 'unknown',
           // Some have a language before it: OpenAI/Python 1.2.
           version: /[\s/](v?\d\S*)/.exec(agent)?.[1] ?? '',
@@ -58,6 +58,11 @@ export function addCapture(app: FastifyInstance, { keep, wallClock }: CaptureDep
     }
     done(null, payload)
   })
+}
+
+/** An id as a part of a file's name. */
+export function fileIdOf(requestId: string): string {
+  return requestId.replace(/[^\w-]/g, '_').slice(0, 60)
 }
 
 function parsed(pieces: readonly Buffer[]): unknown {

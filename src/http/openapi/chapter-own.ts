@@ -1,7 +1,10 @@
+import { newKeyFields, newKeySchema } from '../../dialect/own/keys.ts'
+import { eventsSchema, logsSchema, requestsSchema } from '../../dialect/own/queries.ts'
 import { drainFields } from '../../dialect/replicas/fields.ts'
 import { drainSchema } from '../../dialect/replicas/requests.ts'
 import { cancelShape } from '../../dialect/wire/cancel-keys.ts'
-import type { Body, Chapter } from './operation.ts'
+import { type Body, type Chapter, sse } from './operation.ts'
+import * as reply from './replies-own.ts'
 import { anyObject, list, number, object, oneOf, text } from './shapes.ts'
 
 const drain: Body = { name: 'DrainRequest', schema: drainSchema, fields: drainFields }
@@ -54,6 +57,34 @@ export const own: Chapter = {
       title: 'Who the key belongs to, and what it allows',
       reply: object({ id: text, scopes: list(oneOf(['inference', 'metrics', 'admin'])), models: list(text).optional() }),
     },
+    'GET /api/server': { title: 'The models, with what they do now, their memory, and loads under way', reply: reply.server },
+    'GET /api/requests': {
+      title: 'The requests that run and the last ones that ended, the newest first: those of the key, with the scope `admin` all',
+      query: requestsSchema,
+      reply: reply.requests,
+    },
+    'GET /api/requests/{id}': {
+      title: 'One of them, by the id of its reply; with what was sent, where requests are captured',
+      reply: reply.request,
+    },
+    'GET /api/events': {
+      title:
+        'What happens, as events: `requests` (those that are new or have changed), `server` (as GET /api/server, when it has changed), ' +
+        '`load` (what each 10 seconds of the last hour had), `logs` (lines; scope `admin`), and after each piece `read`, whose id is the ' +
+        'place to go on from (`last-event-id`). `missed` counts what was forgotten before the reader came to it',
+      query: eventsSchema,
+      stream: sse(reply.event),
+    },
+    'GET /api/logs': { title: 'The last lines of the log', query: logsSchema, reply: reply.logs },
+    'GET /api/keys': { title: 'The keys, without the keys themselves', reply: reply.keys },
+    'POST /api/keys': {
+      title: 'Make a key, which only this reply has',
+      body: { name: 'NewKey', schema: newKeySchema, fields: newKeyFields },
+      reply: reply.madeKey,
+      statuses: [201],
+      example: { name: 'alice', scopes: ['inference'], requests_per_minute: 60 },
+    },
+    'DELETE /api/keys/{id}': { title: 'Delete a key that a request or a command has made', reply: reply.deletedKey },
     'GET /docs': { title: 'This description as a page', reply: { types: ['text/html'] } },
     'GET /openapi.json': { title: 'This description', reply: anyObject },
     'GET /favicon.ico': { title: 'Nothing: browsers ask for it', reply: 'empty', statuses: [204] },

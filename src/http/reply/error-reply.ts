@@ -12,6 +12,7 @@ export type EncodeError = Dialect['encodeError']
 /** Sends a failure in its route's protocol and logs it at its code's level. */
 export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const error = toAppError(thrown).inWordsOf(formatPath)
+  request.watch?.failed(error)
   if (error.code === 'unauthorized') reply.header('www-authenticate', 'Bearer')
   if (error.retryAfterMs !== undefined) reply.header('retry-after', toRetryAfterSeconds(error.retryAfterMs))
   const { encodeErrorOf, encodeError } = request.routeOptions.config

@@ -23,11 +23,13 @@ export function createResponseHandler(deps: ServerDeps, service: ResponsesServic
     const { caller, handle, detach } = openRun(deps, { request, reply }, { id, body: request.body })
     let run: ResponseRun | undefined
     let isDetached = false
+    caller.watch?.began()
     try {
       run = await acceptResponse(service, takeRequiredBody(request).body, { caller, sentKeys: readSentKeys(request) })
       if (hasLargeBody(request)) await nextTurn()
       const { decoded, context } = run.parts
       handle.servedBy(context.model.id)
+      caller.watch?.asked(decoded.request.model)
       const facts: GenerationFacts = { generationId: id, requestedModel: decoded.request.model, model: context.model.id }
       request.generation = facts
       addIgnored(reply, decoded.ignored)

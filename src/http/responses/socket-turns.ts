@@ -12,7 +12,7 @@ import { logResponseFailure, unseenFields } from './stream-response.ts'
 
 /** The responses of one socket: each is registered in cancellations and has its line in the log, like a request. */
 export function createTurns(deps: ServerDeps, request: FastifyRequest) {
-  const { cancellations, now } = deps
+  const { cancellations, now, activity } = deps
   const principal = callerOf(request)
   const running = new ChurnSet<{ cancel(reason: 'client-gone'): boolean }>()
 
@@ -23,16 +23,27 @@ export function createTurns(deps: ServerDeps, request: FastifyRequest) {
     running.add(handle)
     const receivedAtMs = now()
     const facts: GenerationFacts = { generationId: id }
+    const { url: route = 'unmatched' } = request.routeOptions
+    const watch = activity?.open({ id, requestId: request.id, owner: principal.id, route, hasNoReply: true })
+    watch?.began()
     const span = beginSpan(deps.tracing, request)
     let isOk = true
     let run: ResponseRun | undefined
     return {
-      caller: { id, principal, receivedAtMs, ...stoppedBy(handle), ...clientIdsOf(request, keys, span) },
+      caller: {
+        id,
+        principal,
+        receivedAtMs,
+        ...stoppedBy(handle),
+        ...clientIdsOf(request, keys, span),
+        ...(watch !== undefined && { watch, onQueued: watch.onQueued, onLoading: watch.onLoading }),
+      },
       accepted(accepted) {
         run = accepted
         const { decoded, context } = run.parts
         handle.servedBy(context.model.id)
         facts.requestedModel = decoded.request.model
+        watch?.asked(decoded.request.model)
         facts.model = context.model.id
       },
       observe(event) {

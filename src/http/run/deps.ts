@@ -1,10 +1,13 @@
 import type { Logger } from 'pino'
+import type { Activity, History, LogLines } from '../../contract/activity.ts'
 import type { Dialect } from '../../contract/dialect.ts'
 import type { EngineState, ModelKind, ServerReport } from '../../contract/engine.ts'
 import type { FileStore } from '../../contract/file-store.ts'
+import type { KeyDirectory } from '../../contract/keys.ts'
 import type { Lifecycle } from '../../contract/lifecycle.ts'
 import type { ModelFiles } from '../../contract/model-file.ts'
 import type { ModelViewer } from '../../contract/principal.ts'
+import type { Residency } from '../../contract/residency.ts'
 import type { SealerOf } from '../../contract/sealer.ts'
 import type { ModelVersion, ServedModel } from '../../contract/served-model.ts'
 import type { Siblings } from '../../contract/siblings.ts'
@@ -16,7 +19,7 @@ import type { PresetSwitch } from '../../core/presets/preset-switch.ts'
 import type { UsageTimes } from '../../dialect/openai/times/encode-timings.ts'
 import type { ReasoningFields } from '../../dialect/openai-chat/encode.ts'
 import type { AccessRules } from '../access/access.ts'
-import type { Capture } from '../capture/capture.ts'
+import type { Capture, CapturedRequest } from '../capture/capture.ts'
 import type { Repeats } from '../repeats/repeats.ts'
 import type { LimitReader } from '../reply/reply-headers.ts'
 import type { Metrics } from './metrics.ts'
@@ -97,6 +100,16 @@ export type ServerDeps = GenerateDeps &
     /** Loads and unloads models; absent: there are no routes for it. */
     readonly lifecycle?: Lifecycle
     readonly cancellations: Cancellations
+    /** The requests that run and have ended; absent: nobody watches. */
+    readonly activity?: Activity
+    readonly history?: History
+    /** The last lines of the log. */
+    readonly lines?: LogLines
+    readonly keys?: KeyDirectory
+    /** What the models hold of this machine's memory. */
+    memory?(): ReturnType<Residency['memory']>
+    /** The requests that `capture` has kept; absent: it keeps none. */
+    readonly captures?: { find(requestId: string): Promise<Pick<CapturedRequest, 'path' | 'body'> | undefined> }
     /** Seals reasoning that clients keep and send back. */
     readonly sealerOf: SealerOf
     /** Keeps responses and conversations; absent: nothing is kept. */

@@ -29,7 +29,7 @@ type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply
  * when it has ended.
  */
 export function openRun(
-  { cancellations, now, tracing }: Pick<ServerDeps, 'cancellations' | 'now' | 'tracing'>,
+  { cancellations, now, tracing, activity }: Pick<ServerDeps, 'cancellations' | 'now' | 'tracing' | 'activity'>,
   { request, reply }: Exchange,
   { id, body }: { readonly id: string; readonly body?: unknown },
 ): OpenRun {
@@ -39,10 +39,18 @@ export function openRun(
   const handle = cancellations.open({ id, owner: principal.id, ...keys })
   // A GET asks about a model, again and again, and has it do nothing.
   const span = request.method === 'GET' ? undefined : beginSpan(tracing, request)
+  // What asks about a model is not shown: only a request that begins work is.
+  const { url: route = 'unmatched' } = request.routeOptions
+  const { sessionId: session } = keys
+  const call = { id, requestId: request.id, owner: principal.id, route }
+  const watch = activity?.open(session === undefined ? call : { ...call, session })
+  request.watch = watch
+  const places = [reportPlace(request, reply), reportLoad(request, reply)] as const
   let isDetached = false
   whenClosed(raw, () => {
     const hasLeft = !raw.writableFinished
     if (!isDetached && hasLeft) handle.cancel('client-gone')
+    watch?.replied()
     span?.replied({ status: hasLeft ? 499 : raw.statusCode, goesOn: isDetached, ...namesOf(request.generation) })
   })
   return {
@@ -50,8 +58,15 @@ export function openRun(
       id,
       principal,
       receivedAtMs: now(),
-      onQueued: reportPlace(request, reply),
-      onLoading: reportLoad(request, reply),
+      onQueued: (placeOf) => {
+        places[0](placeOf)
+        watch?.onQueued(placeOf)
+      },
+      onLoading: (placeOf) => {
+        places[1](placeOf)
+        watch?.onLoading(placeOf)
+      },
+      ...(watch !== undefined && { watch }),
       onPlaced: reportAffinity(reply),
       ...stoppedBy(handle),
       ...clientIdsOf(request, keys, span),

@@ -36,6 +36,7 @@ export function createDialectHandler(
     const { caller, handle, detach } = openRun(deps, { request, reply }, { id, body: request.body })
     let call: DecodedCall | undefined
     let keep: (() => void) | undefined
+    caller.watch?.began()
     try {
       const serverTools = deps.tools?.namesFor(caller.principal)
       const origin = { id, requestId: request.id, owner: caller.principal.id, ...(serverTools !== undefined && { serverTools }) }
@@ -46,6 +47,7 @@ export function createDialectHandler(
       if (hasLargeBody(request)) await nextTurn()
       const { keepLoaded } = call.policy
       const mayKeep = caller.principal.scopes.has('admin')
+      caller.watch?.asked(call.requests[0].model)
       const facts: GenerationFacts = { generationId: id, requestedModel: call.requests[0].model }
       request.generation = facts
       if (keepLoaded !== undefined && !mayKeep) call = { ...call, ignored: [...call.ignored, keepLoaded.field] }

@@ -14,7 +14,7 @@ const absent: readonly { readonly paths: RegExp; readonly why: string }[] = [
   },
   {
     paths: /^\/(api\/inference|v1)\/monitor(\/|$)/,
-    why: 'requests are not kept: use GET /api/inference/active-generations for what runs, GET /metrics for counts, and the log of the server for each request',
+    why: 'use GET /api/requests for what runs and what has ended, GET /api/events to hear of it, and GET /metrics for counts',
   },
   {
     paths: /^\/api\/shutdown$/,

@@ -2,7 +2,10 @@ import { once } from 'node:events'
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
+import { ActivityLog, stopOf } from '../../../src/activity/activity-log.ts'
+import { LoadHistory } from '../../../src/activity/load-history.ts'
 import { createLog, createStopLog } from '../../../src/app/log/log.ts'
+import { linesOf } from '../../../src/app/log/log-lines.ts'
 import { createMetrics } from '../../../src/app/metrics/metrics.ts'
 import { loadOf } from '../../../src/app/metrics/model-metrics.ts'
 import type { Engine } from '../../../src/contract/engine.ts'
@@ -53,13 +56,25 @@ export function createTestServer({ engine, slots = 4, maxQueued = 4, ...override
     version: '0',
     processMetrics: false,
   })
+  const activity = new ActivityLog({ epoch: Date.now })
+  const lines = linesOf(log)
   const deps: ServerDeps = {
     models: { list: () => [model()], get, find: get, refresh: () => undefined, isUnknown: false },
     resolveModel,
     findModel: (name, viewer) => deps.resolveModel(name, viewer),
     now: () => performance.now(),
     presets: new PresetSwitch(new Map()),
-    cancellations: new Cancellations({ onCancel: metrics.requestCancelled, onStopped: createStopLog(log) }),
+    activity,
+    history: new LoadHistory({ ...activity.reading(), modelBytes: 0, processBytes: 0 }),
+    ...(lines !== undefined && { lines }),
+    cancellations: new Cancellations({
+      onCancel: metrics.requestCancelled,
+      onStopped: (run) => {
+        createStopLog(log)(run)
+        activity.stopped(run.id, stopOf(run))
+      },
+      onClosed: (id) => activity.closed(id),
+    }),
     sealerOf: () => plainSealer,
     auth: { apiKeys: [] },
     hosts: { hostname: 'workshop', allowedHosts: [] },

@@ -78,13 +78,15 @@ export class WatchedAttempts {
     }
     this.#deps.observer?.attemptEnded(this.#start, ended)
     this.#span?.end(ended)
+    this.#task.origin?.onAttempt?.(this.#start, ended)
     this.#retry += 1
   }
 }
 
 /** Undefined where nobody wants to hear of the attempts. */
 export function watchAttempts(deps: WatchDeps, task: WatchedTask): WatchedAttempts | undefined {
-  const isWatched = deps.observer !== undefined || task.origin?.trace?.beginAttempt !== undefined
+  const { trace, onAttempt } = task.origin ?? {}
+  const isWatched = deps.observer !== undefined || trace?.beginAttempt !== undefined || onAttempt !== undefined
   return isWatched && !task.isAuxiliary ? new WatchedAttempts(deps, task) : undefined
 }
 

@@ -16,14 +16,14 @@ import { spelledAs } from '../../../dialect/ollama/names.ts'
 import { onlyLoads } from '../../../dialect/ollama/only-loads.ts'
 import { decodeShow } from '../../../dialect/ollama/pull.ts'
 import type { DecodedOllama } from '../../../dialect/ollama/style.ts'
-import { readAbilities } from '../../../dialect/unsloth/template-abilities.ts'
 import { callerOf } from '../../access/caller.ts'
 import { takeRequiredBody } from '../../body/take-body.ts'
 import { addIgnored } from '../../reply/reply-headers.ts'
-import type { ModelSummary, ServerDeps } from '../../run/deps.ts'
+import type { ServerDeps } from '../../run/deps.ts'
 import { type CallerContext, openRun } from '../../run/open-run.ts'
 import { createCallHandler } from '../../run/serve-call.ts'
 import { createDialectHandler } from '../../run/serve-dialect.ts'
+import { describeModel } from '../describe-model.ts'
 import { addOllamaPullRoutes } from './routes-ollama-pull.ts'
 
 /** Ollama's routes, whose clients look for them without a prefix. */
@@ -142,29 +142,4 @@ function createEmbedding(deps: ServerDeps, decode: (body: unknown) => DecodedEmb
 async function modelsFor(deps: ServerDeps, caller: Principal): Promise<readonly OllamaModel[]> {
   await deps.models.refresh()
   return Promise.all(deps.models.list(caller).map((summary) => describeModel(deps, summary, caller)))
-}
-
-async function describeModel(deps: ServerDeps, summary: ModelSummary, caller: Principal): Promise<OllamaModel> {
-  const { id, aliases, createdAtMs, state, contextLength, kind } = summary
-  const { engine, resident } = deps.resolveModel(id, caller)
-  const { facts } = engine
-  const file = await deps.modelFiles?.describe(id)
-  const template = facts.chatTemplate ?? file?.chatTemplate
-  const abilities = readAbilities(template, id)
-  const { bytes, expiresAtMs } = resident?.status ?? {}
-  return {
-    id,
-    aliases,
-    createdAtMs,
-    ...(kind !== undefined && { kind }),
-    facts,
-    // Without a template here, the server that runs the model shows it the tools, or this one does.
-    usesTools: template === undefined || abilities.supports_tools,
-    thinks: abilities.supports_reasoning,
-    isLoaded: state.type === 'ready',
-    ...(contextLength !== undefined && { contextLength }),
-    ...(file !== undefined && { file }),
-    ...(bytes !== undefined && bytes > 0 && { memoryBytes: bytes }),
-    ...(expiresAtMs !== undefined && { expiresAtMs }),
-  }
 }

@@ -1,0 +1,192 @@
+import { describe, expect, test } from 'vitest'
+import { AppError } from '../contract/errors.ts'
+import { ActivityLog } from './activity-log.ts'
+
+function start({ mostEnded = 3 } = {}) {
+  const clock = { ms: 1000 }
+  const log = new ActivityLog({ epoch: () => clock.ms, mostEnded })
+  const open = (id: string, owner = 'alice') => {
+    const request = log.open({ id, requestId: `req-${id}`, owner, route: '/v1/chat/completions', hasNoReply: true })
+    request.began('m')
+    return request
+  }
+  const run = (id: string, owner?: string) => {
+    open(id, owner)
+    log.closed(id)
+  }
+  return { log, clock, open, run }
+}
+const all = {}
+const usage = { inputTokens: 9, cachedInputTokens: 4, outputTokens: 3, reasoningTokens: 0 }
+const record = { id: 'a', caller: 'alice', model: 'm', outcome: 'ok', durationMs: 5, usage } as const
+
+describe('a reader', () => {
+  test('gets what ended, in order, then what runs, and later only what is new', () => {
+    const { log, open, run } = start()
+    run('a')
+    const request = open('b')
+    const first = log.read(log.begin(10), all, 10)
+    expect(first.requests.map(({ id, state }) => [id, state.type])).toEqual([
+      ['a', 'done'],
+      ['b', 'preparing'],
+    ])
+    expect(log.read(first.cursor, all, 10).requests).toEqual([])
+    request.observe({ type: 'start', model: 'm', warnings: [], inputTokens: 9 })
+    const second = log.read(first.cursor, all, 10)
+    expect(second.requests).toMatchObject([{ id: 'b', state: { type: 'reading-prompt' }, usage: { inputTokens: 9 } }])
+    log.closed('b')
+    const third = log.read(second.cursor, all, 10)
+    expect(third.requests).toMatchObject([{ id: 'b', state: { type: 'done' } }])
+  })
+
+  test('hears how many it has missed, and goes on with those that are kept', () => {
+    const { log, run } = start({ mostEnded: 3 })
+    const cursor = log.begin(0)
+    for (const id of 'abcde') run(id)
+    const page = log.read(cursor, all, 10)
+    expect([page.missed, page.requests.map(({ id }) => id)]).toEqual([2, ['c', 'd', 'e']])
+    expect(log.read(page.cursor, all, 10).missed).toBe(0)
+  })
+
+  test('gets many in pages, and what runs with the last of them', () => {
+    const { log, open, run } = start({ mostEnded: 10 })
+    for (const id of 'abc') run(id)
+    open('d')
+    const first = log.read(log.begin(10), all, 2)
+    expect([first.requests.map(({ id }) => id), first.hasMore]).toEqual([['a', 'b'], true])
+    const second = log.read(first.cursor, all, 2)
+    expect([second.requests.map(({ id }) => id), second.hasMore]).toEqual([['c', 'd'], false])
+  })
+
+  test('of one key sees no other', () => {
+    const { log, open, run } = start()
+    run('a', 'bob')
+    open('b', 'bob')
+    open('c', 'alice')
+    const read = (owner: string) => log.read(log.begin(10), { owner }, 10).requests.map(({ id }) => id)
+    expect([read('alice'), read('bob'), read('eve')]).toEqual([['c'], ['a', 'b'], []])
+    expect(log.find('a', { owner: 'alice' })).toBeUndefined()
+    expect(log.find('a', { owner: 'bob' })).toMatchObject({ id: 'a' })
+    expect(log.find('b', all)).toMatchObject({ id: 'b' })
+  })
+
+  test('begins with the last ones that it asks for', () => {
+    const { log, run } = start({ mostEnded: 5 })
+    for (const id of 'abcd') run(id)
+    expect(log.read(log.begin(2), all, 10).requests.map(({ id }) => id)).toEqual(['c', 'd'])
+  })
+})
+
+describe('a request', () => {
+  const stateOf = ({ log }: Pick<ReturnType<typeof start>, 'log'>) => log.find('a', all)?.state
+
+  test('is not shown before it is work for a model, and never where it is none', () => {
+    const { log } = start()
+    log.open({ id: 'a', requestId: 'r', owner: 'alice', route: '/props', hasNoReply: true })
+    expect(log.read(log.begin(10), all, 10).requests).toEqual([])
+    log.closed('a')
+    expect(log.read(log.begin(10), all, 10).requests).toEqual([])
+  })
+
+  test('goes from its queue over its model and its prompt to its text', () => {
+    const state = start()
+    const request = state.open('a')
+    let position: number | undefined = 3
+    request.onQueued(() => (position === undefined ? undefined : { position, estimatedWaitMs: 50 }))
+    expect(stateOf(state)).toEqual({ type: 'waiting', position: 3, estimatedWaitMs: 50 })
+    position = 2
+    // Nobody reports that another has left the queue.
+    const { cursor } = state.log.read(state.log.begin(0), all, 10)
+    position = 1
+    expect(state.log.read(cursor, all, 10).requests).toMatchObject([{ state: { position: 1 } }])
+    position = undefined
+    let progress: number | undefined = 0.4
+    request.onLoading(() => (progress === undefined ? undefined : { state: 'loading', progress }))
+    expect(stateOf(state)).toEqual({ type: 'loading', place: { state: 'loading', progress: 0.4 } })
+    progress = undefined
+    request.observe({ type: 'start', model: 'm', warnings: [], divergedAt: ['prompt', 'messages', 3] })
+    expect(stateOf(state)).toEqual({ type: 'reading-prompt' })
+    request.observe({ type: 'prompt-read', inputTokens: 9, cachedInputTokens: 4 })
+    for (const text of ['a', 'b']) request.observe({ type: 'raw-text', choice: 0, text })
+    expect(state.log.find('a', all)).toMatchObject({
+      state: { type: 'generating' },
+      usage: { inputTokens: 9, cachedInputTokens: 4, outputTokens: 2 },
+      divergedAt: 'prompt.messages[3]',
+    })
+    request.ended({ ...record, timings: { queueMs: 2 }, finishReasons: ['stop'] })
+    state.clock.ms += 7
+    state.log.closed('a')
+    expect(state.log.find('a', all)).toMatchObject({
+      state: { type: 'done' },
+      startedAtMs: 1000,
+      endedAtMs: 1007,
+      usage,
+      timings: { queueMs: 2 },
+      finishReasons: ['stop'],
+    })
+  })
+
+  test('says who has cancelled it, and why', () => {
+    const { log, open } = start()
+    open('a').ended({ ...record, outcome: 'cancelled' })
+    log.stopped('a', { reason: 'requested', by: 'root' })
+    log.closed('a')
+    expect(log.find('a', all)).toMatchObject({ state: { type: 'cancelled' }, stopped: { reason: 'requested', by: 'root' } })
+  })
+
+  test('that fails has the code and the words of its failure, also before a model is known', () => {
+    const { log, open } = start()
+    const error = new AppError('engine-failed', 'the process has ended')
+    open('a').ended({ ...record, outcome: 'engine-failed' }, error)
+    open('b').failed(new AppError('model-not-found', 'no such model'))
+    for (const id of 'ab') log.closed(id)
+    expect(log.find('a', all)).toMatchObject({
+      state: { type: 'failed' },
+      error: { code: 'engine-failed', message: 'the process has ended' },
+    })
+    expect(log.find('b', all)).toMatchObject({ state: { type: 'failed' }, error: { code: 'model-not-found' } })
+  })
+
+  test('of several generations has the tokens of all', () => {
+    const { log, open } = start()
+    const request = open('a')
+    for (let index = 0; index < 2; index++) request.ended(record)
+    expect(log.find('a', all)?.usage).toEqual({ inputTokens: 18, cachedInputTokens: 8, outputTokens: 6, reasoningTokens: 0 })
+  })
+
+  test('has its attempts at servers, the last ones of many', () => {
+    const { log, open } = start()
+    const request = open('a')
+    const begin = { server: 'one:1', kind: 'vllm', model: 'm', retry: 0, affinity: 'hit' } as const
+    for (let index = 0; index < 25; index++) request.attempted(begin, { outcome: 'busy', error: `${index}` })
+    const attempts = log.find('a', all)?.attempts
+    expect([attempts?.length, attempts?.at(-1)]).toEqual([
+      20,
+      { server: 'one:1', outcome: 'busy', error: '24', isCacheHit: true },
+    ])
+  })
+
+  test('over HTTP is over when its reply is, which may be an error that comes last', () => {
+    const { log } = start()
+    const request = log.open({ id: 'a', requestId: 'r', owner: 'alice', route: '/v1/messages' })
+    request.began()
+    log.closed('a')
+    expect(log.reading()).toMatchObject({ running: 1, ended: 0 })
+    request.failed(new AppError('invalid-request', 'bad'))
+    request.replied()
+    expect(log.reading()).toMatchObject({ running: 0, ended: 1, failed: 1 })
+  })
+})
+
+test('a reading counts the tokens that were read and written, the engine’s own count at the end', () => {
+  const { log, open } = start()
+  const request = open('a')
+  request.observe({ type: 'start', model: 'm', warnings: [] })
+  request.observe({ type: 'raw-text', choice: 0, text: 'x' })
+  expect(log.reading()).toMatchObject({ inputTokens: 0, outputTokens: 1, running: 1 })
+  request.observe({ type: 'usage', usage, timings: {} })
+  request.ended({ ...record, timings: { firstTokenMs: 12 } })
+  log.closed('a')
+  expect(log.reading()).toMatchObject({ inputTokens: 5, outputTokens: 3, ended: 1, firstTokenMs: [12] })
+  expect(log.reading().firstTokenMs).toEqual([])
+})

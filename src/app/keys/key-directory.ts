@@ -1,0 +1,83 @@
+import { AppError } from '../../contract/errors.ts'
+import type { ChosenKey, KeyDirectory, ListedKey } from '../../contract/keys.ts'
+import type { ApiKey } from '../../contract/principal.ts'
+import { type ApiKeyFile, hashApiKey, keyId, type StoredKey } from './api-key-file.ts'
+
+type DirectoryDeps = {
+  readonly file: ApiKeyFile
+  /** The keys of the configuration, which change with it. */
+  configured(): readonly ApiKey[]
+  /** Whether callers must send a key. */
+  areRequired(): boolean
+}
+
+const open =
+  'this server asks for no key, since only this machine can reach it: set server.adminKey, or let it listen on another address ' +
+  '(server.host), to ask for keys'
+
+/** The keys that the server accepts: those of its configuration, and those of the key file that count. */
+export function createKeyDirectory({ file, configured, areRequired }: DirectoryDeps): KeyDirectory {
+  const made = () => file.list().filter((key) => counts(key, configured().length > 0))
+  const list = () => [...configured().map(fromConfiguration), ...made().map(fromFile)]
+  return {
+    get areRequired() {
+      return areRequired()
+    },
+    get whyNone() {
+      return areRequired() ? undefined : open
+    },
+    list,
+    async make(chosen: ChosenKey, by) {
+      if (!areRequired()) throw new AppError('request-conflict', open)
+      if (list().some(({ name }) => name === chosen.name)) {
+        const message = `a key is called '${chosen.name}': keys of one name would share what they store; choose another name`
+        throw new AppError('request-conflict', message, { param: 'name' })
+      }
+      const { scopes, models, ...rest } = chosen
+      const key = await file.add({
+        ...rest,
+        scopes: [...scopes],
+        ...(models !== undefined && { models: [...models] }),
+        madeBy: by,
+      })
+      const stored = file.find(hashApiKey(key))
+      if (stored === undefined) throw new AppError('request-conflict', 'the key was deleted at once; make another one')
+      return { key, listed: fromFile(stored) }
+    },
+    async delete(id) {
+      if (configured().some((key) => keyId(key) === id)) {
+        const message = `the key '${id}' is in the configuration of the server (server.apiKeys or server.adminKey): remove it there`
+        throw new AppError('request-conflict', message, { param: 'id' })
+      }
+      if (!made().some((key) => keyId(key) === id)) {
+        throw new AppError('not-found', `there is no key with the id '${id.slice(0, 100)}'; GET /api/keys lists them`, {
+          param: 'id',
+        })
+      }
+      await file.remove(id)
+    },
+  }
+}
+
+/** Beside keys of the configuration, only those count that a request has made: others were made for a server without any. */
+export function counts({ madeBy }: StoredKey, hasConfigured: boolean): boolean {
+  return !hasConfigured || madeBy !== undefined
+}
+
+function fromFile(stored: StoredKey): ListedKey {
+  const { hash: _, scopes, ...rest } = stored
+  return { id: keyId(stored), source: 'made', scopes, ...rest }
+}
+
+function fromConfiguration(key: ApiKey): ListedKey {
+  const { name, scopes, models, limits, expiresAtMs } = key
+  return {
+    id: keyId(key),
+    source: 'configuration',
+    scopes: [...scopes].filter((scope) => scope !== 'public'),
+    ...(name !== undefined && { name }),
+    ...(models !== undefined && { models }),
+    ...limits,
+    ...(expiresAtMs !== undefined && { expiresAt: new Date(expiresAtMs).toISOString() }),
+  }
+}

@@ -1,0 +1,39 @@
+import type { Scope } from './principal.ts'
+
+/** A key as it is listed: never the key itself. */
+export type ListedKey = {
+  readonly id: string
+  readonly name?: string
+  /** `configuration`: it is in the configuration, and only there it can be changed. */
+  readonly source: 'configuration' | 'made'
+  readonly scopes: readonly string[]
+  readonly models?: readonly string[]
+  readonly requestsPerMinute?: number
+  readonly tokensPerMinute?: number
+  readonly expiresAt?: string
+  readonly createdAt?: string
+  readonly lastUsedAt?: string
+  readonly madeBy?: string
+}
+
+/** What is chosen about a new key. */
+export type ChosenKey = {
+  readonly name: string
+  readonly scopes: readonly Exclude<Scope, 'public'>[]
+  readonly models?: readonly string[]
+  readonly requestsPerMinute?: number
+  readonly tokensPerMinute?: number
+  readonly expiresAt?: string
+}
+
+/** The keys that this server accepts, for operators. */
+export interface KeyDirectory {
+  readonly areRequired: boolean
+  /** Why no key can be made here; absent: one can. */
+  readonly whyNone: string | undefined
+  list(): readonly ListedKey[]
+  /** The key itself is known only now. Rejects with `request-conflict` for a name that is taken, and where no key can be made. */
+  make(chosen: ChosenKey, by: string): Promise<{ readonly key: string; readonly listed: ListedKey }>
+  /** Rejects with `not-found`, and with `request-conflict` for a key of the configuration. */
+  delete(id: string): Promise<void>
+}

@@ -1,0 +1,91 @@
+import type { RequestSnapshot, RequestState } from '../../contract/activity.ts'
+import type { Timings, Usage } from '../../contract/usage.ts'
+
+/** A request as `GET /api/requests` and the event stream show it. `readable` is what of an error's message the reader may see. */
+export function encodeRequest(request: RequestSnapshot, readable: (message: string) => string) {
+  const { id, requestId, owner, route, session, startedAtMs, endedAtMs, model, requestedModel, usage, timings } = request
+  const { state, finishReasons, divergedAt, error, stopped, attempts, servedBy } = request
+  return {
+    id,
+    request_id: requestId,
+    key: owner,
+    route,
+    ...encodeState(state),
+    started_at_ms: startedAtMs,
+    ...(session !== undefined && { session_id: session }),
+    ...(endedAtMs !== undefined && { ended_at_ms: endedAtMs }),
+    ...(model !== undefined && { model }),
+    ...(requestedModel !== undefined && { requested_model: requestedModel }),
+    ...(usage !== undefined && encodeUsage(usage)),
+    ...(timings !== undefined && { timings: encodeTimings(timings) }),
+    ...(finishReasons !== undefined && { finish_reasons: finishReasons }),
+    ...(divergedAt !== undefined && { diverged_at: divergedAt.replace(/^prompt\./, '') }),
+    ...(error !== undefined && {
+      error: { code: error.code, ...(error.message !== undefined && { message: readable(error.message) }) },
+    }),
+    ...(stopped !== undefined && { cancelled: stopped }),
+    ...(attempts !== undefined && {
+      attempts: attempts.map(({ server, outcome, error: why, firstChunkMs, isCacheHit }) => ({
+        server,
+        outcome,
+        ...(why !== undefined && { error: why }),
+        ...(firstChunkMs !== undefined && { first_chunk_ms: firstChunkMs }),
+        ...(isCacheHit === true && { cache_hit: true }),
+      })),
+    }),
+    ...(servedBy !== undefined && { served_by: servedBy }),
+  }
+}
+
+export type WireRequest = ReturnType<typeof encodeRequest>
+
+function encodeState(state: RequestState) {
+  switch (state.type) {
+    case 'waiting': {
+      const { position, estimatedWaitMs } = state
+      return {
+        state: state.type,
+        position,
+        ...(estimatedWaitMs !== undefined && { estimated_wait_ms: estimatedWaitMs }),
+      }
+    }
+    case 'loading': {
+      const { place } = state
+      return {
+        state: state.type,
+        waits_for: place.state === 'waiting-for-memory' ? 'memory' : place.state === 'starting' ? 'files' : 'load',
+        ...(place.state === 'loading' && { progress: place.progress }),
+      }
+    }
+    case 'preparing':
+    case 'generating':
+    case 'done':
+    case 'failed':
+    case 'cancelled':
+      return { state: state.type }
+    case 'reading-prompt':
+      return { state: 'reading_prompt' as const }
+  }
+}
+
+function encodeUsage({ inputTokens, cachedInputTokens, outputTokens, reasoningTokens }: Usage) {
+  return {
+    input_tokens: inputTokens,
+    cached_tokens: cachedInputTokens,
+    output_tokens: outputTokens,
+    ...(reasoningTokens > 0 && { reasoning_tokens: reasoningTokens }),
+  }
+}
+
+function encodeTimings({ queueMs, loadMs, templateMs, prefillMs, firstTokenMs, decodeMs, totalMs }: Timings) {
+  const known = {
+    queue_ms: queueMs,
+    load_ms: loadMs,
+    template_ms: templateMs,
+    prompt_ms: prefillMs,
+    first_token_ms: firstTokenMs,
+    decode_ms: decodeMs,
+    total_ms: totalMs,
+  }
+  return Object.fromEntries(Object.entries(known).filter(([, value]) => value !== undefined))
+}

@@ -1,0 +1,97 @@
+import type { EngineState, ServerReport } from '../../contract/engine.ts'
+import type { LoadReport } from '../../contract/lifecycle.ts'
+import type { ResidencyStatus } from '../../contract/residency.ts'
+import type { SchedulerLoad } from '../../contract/scheduler.ts'
+
+/** A model as `GET /api/server` shows it. */
+export type ShownModel = {
+  readonly id: string
+  readonly aliases: readonly string[]
+  readonly state: EngineState
+  readonly load: SchedulerLoad
+  readonly contextLength?: number
+  readonly trainedContextLength?: number
+  /** What it can do, in Ollama's words. */
+  readonly abilities: readonly string[]
+  /** The kind of its engine. */
+  readonly engine?: string
+  /** A load made it, and an unload removes it. */
+  readonly isAdded?: true
+  readonly quantization?: string
+  readonly fileBytes?: number
+  readonly resident?: ResidencyStatus
+  readonly servers?: readonly ServerReport[]
+}
+
+export type ShownServer = {
+  readonly version: string
+  readonly models: readonly ShownModel[]
+  readonly loads: readonly LoadReport[]
+  readonly memory: { readonly budgetBytes: number; readonly usedBytes: number } | undefined
+  /** Loads and unloads models, and keeps the bodies of requests. */
+  readonly can: { readonly load: boolean; readonly replay: boolean }
+}
+
+/** The reply of `GET /api/server`. */
+export function encodeServer({ version, models, loads, memory, can }: ShownServer) {
+  return {
+    version,
+    can_load: can.load,
+    keeps_bodies: can.replay,
+    ...(memory !== undefined && { memory: { budget_bytes: memory.budgetBytes, used_bytes: memory.usedBytes } }),
+    models: models.map(encodeModel),
+    loads: loads.map(({ model, phase, doneBytes, totalBytes, fraction }) => ({
+      model,
+      phase: phase.replaceAll('-', '_'),
+      done_bytes: doneBytes,
+      total_bytes: totalBytes,
+      fraction: Math.round(fraction * 1000) / 1000,
+    })),
+  }
+}
+
+export type WireServer = ReturnType<typeof encodeServer>
+
+function encodeModel(model: ShownModel) {
+  const { id, aliases, state, load, contextLength, trainedContextLength, abilities, engine, isAdded } = model
+  const { quantization, fileBytes, resident, servers } = model
+  return {
+    id,
+    aliases,
+    state: state.type,
+    ...(state.type === 'loading' && { progress: Math.round(state.progress * 1000) / 1000 }),
+    ...(state.type === 'failed' && { reason: state.reason }),
+    slots: load.slots,
+    running: load.busy,
+    waiting: load.queued,
+    abilities,
+    ...(contextLength !== undefined && { context_length: contextLength }),
+    ...(trainedContextLength !== undefined && { native_context_length: trainedContextLength }),
+    ...(engine !== undefined && { engine }),
+    ...(isAdded === true && { added: true }),
+    ...(quantization !== undefined && { quantization }),
+    ...(fileBytes !== undefined && { file_bytes: fileBytes }),
+    ...(resident !== undefined && {
+      memory_bytes: resident.bytes,
+      residency: resident.state,
+      ...(resident.expiresAtMs !== undefined && { unloads_at_ms: resident.expiresAtMs }),
+    }),
+    ...(servers !== undefined && { servers: servers.map(encodeReplica) }),
+  }
+}
+
+function encodeReplica({ host, state, source, lastFailure, activeRequests, outstandingTokens, found }: ServerReport) {
+  return {
+    host,
+    state: state.replaceAll('-', '_'),
+    running: activeRequests,
+    outstanding_tokens: outstandingTokens,
+    ...(source !== undefined && { source }),
+    ...(lastFailure !== undefined && { last_failure: lastFailure }),
+    ...(found !== undefined && {
+      kind: found.kind,
+      ...(found.version !== undefined && { version: found.version }),
+      ...(found.contextLength !== undefined && { context_length: found.contextLength }),
+    }),
+  }
+}

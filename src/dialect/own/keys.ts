@@ -1,0 +1,75 @@
+import { z } from 'zod'
+import { AppError } from '../../contract/errors.ts'
+import type { ChosenKey, ListedKey } from '../../contract/keys.ts'
+import { checkFields, type Field, indexFields } from '../wire/field-table.ts'
+import { list, looseObject } from '../wire/first-fault.ts'
+import { validate } from '../wire/validate.ts'
+import { integerFrom, nonEmptyText } from '../wire/wire-types.ts'
+
+const scopes = ['inference', 'metrics', 'admin'] as const
+const name = 'a name of 1 to 64 letters, digits, dots, underscores and hyphens'
+const time = 'a date or a time, such as 2030-12-31 or 2030-12-31T18:00:00Z'
+
+export const newKeySchema = looseObject({
+  name: z.string({ error: name }).regex(/^[\w.-]{1,64}$/, { error: name }),
+  scopes: list(z.enum(scopes, { error: `one of ${scopes.join(', ')}` }))
+    .min(1)
+    .nullish(),
+  models: list(nonEmptyText).min(1).nullish(),
+  requests_per_minute: integerFrom(1),
+  tokens_per_minute: integerFrom(1),
+  expires_at: z.union([z.iso.date(), z.iso.datetime({ offset: true })], { error: time }).nullish(),
+})
+
+export const newKeyFields: readonly Field[] = [
+  { name: 'name', treatment: 'used', note: 'required: what the log and the lists of requests call its callers' },
+  {
+    name: 'scopes',
+    treatment: 'used',
+    note: 'some of `inference` (uses models), `metrics` (reads /metrics), `admin` (does everything); default `inference`',
+  },
+  { name: 'models', treatment: 'used', note: 'the ids or aliases of the models that it may use; absent: all' },
+  { name: 'requests_per_minute', treatment: 'used', note: 'absent: as `server.keyLimits` says' },
+  { name: 'tokens_per_minute', treatment: 'used', note: 'prompts and outputs together; absent: as `server.keyLimits` says' },
+  { name: 'expires_at', treatment: 'used', note: 'a date or a time, from which on it does not work; absent: never' },
+]
+const index = indexFields(newKeyFields)
+
+/** `POST /api/keys`. Throws `invalid-request`, also for an end that has passed. */
+export function decodeNewKey(body: unknown, nowMs: number): { readonly chosen: ChosenKey; readonly ignored: readonly string[] } {
+  const wire = validate(newKeySchema, body, index)
+  const { name, scopes, models, requests_per_minute: requests, tokens_per_minute: tokens, expires_at: end, ...rest } = wire
+  if (end !== undefined && end !== null && Date.parse(end) <= nowMs) {
+    throw new AppError('invalid-request', `expires_at: '${end}' has passed; give a later time, or leave it out`, {
+      param: 'expires_at',
+    })
+  }
+  return {
+    chosen: {
+      name,
+      scopes: [...new Set(scopes ?? ['inference' as const])],
+      ...(models !== undefined && models !== null && { models }),
+      ...(requests !== undefined && requests !== null && { requestsPerMinute: requests }),
+      ...(tokens !== undefined && tokens !== null && { tokensPerMinute: tokens }),
+      ...(end !== undefined && end !== null && { expiresAt: new Date(end).toISOString() }),
+    },
+    ignored: checkFields(index, rest),
+  }
+}
+
+export function encodeKey(key: ListedKey) {
+  const { id, name, source, scopes, models, requestsPerMinute, tokensPerMinute } = key
+  return {
+    id,
+    ...(name !== undefined && { name }),
+    source,
+    scopes,
+    ...(models !== undefined && { models }),
+    ...(requestsPerMinute !== undefined && { requests_per_minute: requestsPerMinute }),
+    ...(tokensPerMinute !== undefined && { tokens_per_minute: tokensPerMinute }),
+    ...(key.expiresAt !== undefined && { expires_at: key.expiresAt }),
+    ...(key.createdAt !== undefined && { created_at: key.createdAt }),
+    ...(key.lastUsedAt !== undefined && { last_used_at: key.lastUsedAt }),
+    ...(key.madeBy !== undefined && { made_by: key.madeBy }),
+  }
+}

@@ -1,0 +1,22 @@
+import type { NumberedLine } from '../../contract/activity.ts'
+
+/** The levels of the log, the least urgent first. */
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const
+export type LogLevel = (typeof logLevels)[number]
+
+/** Of the process, the same on each line. */
+const silent = new Set(['level', 'time', 'pid', 'hostname', 'msg'])
+
+/** A line of the log as the event stream has it; undefined for one below the level. */
+export function encodeLine({ number, json }: NumberedLine, least: LogLevel) {
+  const { level, time, msg, ...rest } = JSON.parse(json) as Record<string, unknown>
+  const name = levelOf(Number(level))
+  if (logLevels.indexOf(name) < logLevels.indexOf(least)) return undefined
+  const facts = Object.fromEntries(Object.entries(rest).filter(([key]) => !silent.has(key)))
+  return { number, at_ms: Number(time), level: name, message: String(msg ?? ''), facts }
+}
+
+/** Pino's levels are tens. */
+function levelOf(level: number): LogLevel {
+  return logLevels[Math.min(logLevels.length, Math.max(1, Math.round(level / 10))) - 1] ?? 'info'
+}

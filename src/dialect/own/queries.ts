@@ -1,0 +1,42 @@
+import { z } from 'zod'
+import { looseObject } from '../wire/first-fault.ts'
+import { validate } from '../wire/validate.ts'
+import { logLevels } from './log-lines.ts'
+
+export const topics = ['requests', 'server', 'load', 'logs'] as const
+export type Topic = (typeof topics)[number]
+
+const manyRequests = 10_000
+
+/** A whole number in a query, where all is text. */
+function count(most: number, without: number) {
+  const error = `a whole number from 0 to ${most}`
+  return z
+    .string()
+    .regex(/^\d{1,6}$/, { error })
+    .transform(Number)
+    .refine((number) => number <= most, { error })
+    .default(without)
+}
+
+const level = z.enum(logLevels, { error: `one of ${logLevels.join(', ')}` }).default('info')
+const topicList = z
+  .string()
+  .transform((text) => text.split(',').map((name) => name.trim()))
+  .pipe(z.array(z.enum(topics, { error: `some of ${topics.join(', ')}, with commas between them` })))
+  .optional()
+
+/** The query of `GET /api/events`. */
+export const eventsSchema = looseObject({ topics: topicList, recent: count(manyRequests, 100), level })
+/** The query of `GET /api/requests`. */
+export const requestsSchema = looseObject({
+  state: z.enum(['running', 'ended', 'all'], { error: 'running, ended or all' }).default('all'),
+  limit: count(manyRequests, 100),
+})
+/** The query of `GET /api/logs`. */
+export const logsSchema = looseObject({ level, limit: count(2000, 500) })
+
+/** Throws `invalid-request` for values that cannot be. */
+export const decodeEvents = (query: unknown) => validate(eventsSchema, query)
+export const decodeRequests = (query: unknown) => validate(requestsSchema, query)
+export const decodeLogs = (query: unknown) => validate(logsSchema, query)

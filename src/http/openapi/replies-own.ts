@@ -1,0 +1,131 @@
+import { anyObject, anything, flag, list, named, number, object, oneOf, text, texts } from './shapes.ts'
+
+const state = oneOf(['preparing', 'waiting', 'loading', 'reading_prompt', 'generating', 'done', 'failed', 'cancelled'])
+export const request = named(
+  'WatchedRequest',
+  object({
+    id: text,
+    request_id: text,
+    key: text,
+    route: text,
+    state,
+    position: number.optional(),
+    estimated_wait_ms: number.optional(),
+    waits_for: oneOf(['memory', 'files', 'load']).optional(),
+    progress: number.optional(),
+    started_at_ms: number,
+    ended_at_ms: number.optional(),
+    session_id: text.optional(),
+    model: text.optional(),
+    requested_model: text.optional(),
+    input_tokens: number.optional(),
+    cached_tokens: number.optional(),
+    output_tokens: number.optional(),
+    reasoning_tokens: number.optional(),
+    timings: object({
+      queue_ms: number.optional(),
+      load_ms: number.optional(),
+      template_ms: number.optional(),
+      prompt_ms: number.optional(),
+      first_token_ms: number.optional(),
+      decode_ms: number.optional(),
+      total_ms: number.optional(),
+    }).optional(),
+    finish_reasons: texts.optional(),
+    diverged_at: text.optional(),
+    error: object({ code: text, message: text.optional() }).optional(),
+    cancelled: object({ reason: text, by: text.optional(), limit: text.optional() }).optional(),
+    attempts: list(
+      object({
+        server: text,
+        outcome: oneOf(['ok', 'busy', 'failed', 'refused', 'cancelled']),
+        error: text.optional(),
+        first_chunk_ms: number.optional(),
+        cache_hit: flag.optional(),
+      }),
+    ).optional(),
+    served_by: text.optional(),
+    sent: object({ path: text, body: anything }).optional(),
+  }),
+)
+export const requests = object({ requests: list(request) })
+
+const replica = object({ host: text, state: text, running: number, outstanding_tokens: number }).catchall(anything)
+const model = object({
+  id: text,
+  aliases: texts,
+  state: text,
+  progress: number.optional(),
+  reason: text.optional(),
+  slots: number,
+  running: number,
+  waiting: number,
+  abilities: texts,
+  context_length: number.optional(),
+  native_context_length: number.optional(),
+  engine: text.optional(),
+  added: flag.optional(),
+  quantization: text.optional(),
+  file_bytes: number.optional(),
+  memory_bytes: number.optional(),
+  residency: text.optional(),
+  unloads_at_ms: number.optional(),
+  servers: list(replica).optional(),
+})
+const load = object({ model: text, phase: text, done_bytes: number, total_bytes: number, fraction: number })
+export const server = named(
+  'ServerState',
+  object({
+    version: text,
+    can_load: flag,
+    keeps_bodies: flag,
+    memory: object({ budget_bytes: number, used_bytes: number }).optional(),
+    models: list(model),
+    loads: list(load),
+  }),
+)
+
+const line = object({ number, at_ms: number, level: text, message: text, facts: anyObject })
+export const logs = object({ lines: list(line) })
+
+const sample = object({
+  at_ms: number,
+  output_tokens_per_second: number,
+  input_tokens_per_second: number,
+  ended: number,
+  failed: number,
+  running: number,
+  waiting: number,
+  model_bytes: number,
+  process_bytes: number,
+  first_token_ms: number.optional(),
+  slow_first_token_ms: number.optional(),
+})
+/** The data of any event: which members there are depends on its name. */
+export const event = named(
+  'ServerEvent',
+  object({
+    requests: list(request).optional(),
+    missed: number.optional(),
+    more: flag.optional(),
+    samples: list(sample).optional(),
+    lines: list(line).optional(),
+  }).catchall(anything),
+)
+
+const listedKey = object({
+  id: text,
+  name: text.optional(),
+  source: oneOf(['configuration', 'made']),
+  scopes: texts,
+  models: texts.optional(),
+  requests_per_minute: number.optional(),
+  tokens_per_minute: number.optional(),
+  expires_at: text.optional(),
+  created_at: text.optional(),
+  last_used_at: text.optional(),
+  made_by: text.optional(),
+})
+export const keys = object({ required: flag, why_none: text.optional(), keys: list(listedKey) })
+export const madeKey = listedKey.extend({ key: text })
+export const deletedKey = object({ id: text, deleted: flag })

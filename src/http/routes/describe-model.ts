@@ -1,0 +1,30 @@
+import type { ModelViewer } from '../../contract/principal.ts'
+import type { OllamaModel } from '../../dialect/ollama/models.ts'
+import { readAbilities } from '../../dialect/unsloth/template-abilities.ts'
+import type { ModelSummary, ServerDeps } from '../run/deps.ts'
+
+/** A model with what its engine, its file and its chat template say of it. */
+export async function describeModel(deps: ServerDeps, summary: ModelSummary, caller: ModelViewer): Promise<OllamaModel> {
+  const { id, aliases, createdAtMs, state, contextLength, kind } = summary
+  const { engine, resident } = deps.resolveModel(id, caller)
+  const { facts } = engine
+  const file = await deps.modelFiles?.describe(id)
+  const template = facts.chatTemplate ?? file?.chatTemplate
+  const abilities = readAbilities(template, id)
+  const { bytes, expiresAtMs } = resident?.status ?? {}
+  return {
+    id,
+    aliases,
+    createdAtMs,
+    ...(kind !== undefined && { kind }),
+    facts,
+    // Without a template here, the server that runs the model shows it the tools, or this one does.
+    usesTools: template === undefined || abilities.supports_tools,
+    thinks: abilities.supports_reasoning,
+    isLoaded: state.type === 'ready',
+    ...(contextLength !== undefined && { contextLength }),
+    ...(file !== undefined && { file }),
+    ...(bytes !== undefined && bytes > 0 && { memoryBytes: bytes }),
+    ...(expiresAtMs !== undefined && { expiresAtMs }),
+  }
+}

@@ -1,0 +1,89 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { AppError } from '../../contract/errors.ts'
+import { encodeRequest } from '../../dialect/own/encode-request.ts'
+import { decodeNewKey, encodeKey } from '../../dialect/own/keys.ts'
+import { encodeLine } from '../../dialect/own/log-lines.ts'
+import { decodeLogs, decodeRequests } from '../../dialect/own/queries.ts'
+import { callerOf } from '../access/caller.ts'
+import { takeRequiredBody } from '../body/take-body.ts'
+import { hidePaths } from '../reply/error-reply.ts'
+import { addIgnored } from '../reply/reply-headers.ts'
+import type { ServerDeps } from '../run/deps.ts'
+import { describeServer } from './server-state.ts'
+
+/** What the server does and did, its keys and its log, for the page and for other programs. */
+export function addActivityRoutes(app: FastifyInstance, deps: ServerDeps): void {
+  const { activity, lines, keys, captures } = deps
+  const reading = { config: { scope: 'inference', isPolled: true } } as const
+  const operating = { config: { scope: 'admin', isPolled: true } } as const
+  app.get('/api/server', reading, (request) => describeServer(deps, callerOf(request)))
+
+  if (activity !== undefined) {
+    app.get('/api/requests', reading, (request) => {
+      const { state, limit } = decodeRequests(request.query)
+      const { viewer, readable } = viewOf(request)
+      // The cursor is at the last ones: those before are read only as far as they are asked for.
+      const all: ReturnType<typeof encodeRequest>[] = []
+      let cursor = activity.begin(state === 'running' ? 0 : keptRequests)
+      for (let hasMore = true; hasMore; ) {
+        const page = activity.read(cursor, viewer, keptRequests)
+        all.push(...page.requests.map((each) => encodeRequest(each, readable)))
+        cursor = page.cursor
+        hasMore = page.hasMore
+      }
+      const isWanted = ({ ended_at_ms: end }: (typeof all)[number]) =>
+        state === 'all' || (end === undefined) === (state === 'running')
+      return { requests: all.filter(isWanted).reverse().slice(0, limit) }
+    })
+    app.get<{ Params: { id: string } }>('/api/requests/:id', reading, async (request) => {
+      const { viewer, readable } = viewOf(request)
+      const found = activity.find(request.params.id, viewer)
+      if (found === undefined) {
+        const message = `there is no request '${request.params.id.slice(0, 100)}' of this key: it never came, or is forgotten`
+        throw new AppError('not-found', message, { param: 'id' })
+      }
+      const sent = await captures?.find(found.requestId)
+      return { ...encodeRequest(found, readable), ...(sent !== undefined && { sent: { path: sent.path, body: sent.body } }) }
+    })
+  }
+
+  if (lines !== undefined) {
+    app.get('/api/logs', operating, (request) => {
+      const { level, limit } = decodeLogs(request.query)
+      const page = lines.read(lines.begin(keptLines), keptLines)
+      const encoded = page.lines.map((line) => encodeLine(line, level)).filter((line) => line !== undefined)
+      return { lines: encoded.slice(Math.max(0, encoded.length - limit)) }
+    })
+  }
+
+  if (keys === undefined) return
+  const config = { scope: 'admin' } as const
+  app.get('/api/keys', operating, () => ({
+    required: keys.areRequired,
+    ...(keys.whyNone !== undefined && { why_none: keys.whyNone }),
+    keys: keys.list().map(encodeKey),
+  }))
+  app.post('/api/keys', { config }, async (request, reply) => {
+    const { chosen, ignored } = decodeNewKey(takeRequiredBody(request).body, Date.now())
+    addIgnored(reply, ignored)
+    const { key, listed } = await keys.make(chosen, callerOf(request).id)
+    return reply.code(201).send({ key, ...encodeKey(listed) })
+  })
+  app.delete<{ Params: { id: string } }>('/api/keys/:id', { config }, async (request) => {
+    await keys.delete(request.params.id)
+    return { id: request.params.id, deleted: true }
+  })
+}
+
+const keptRequests = 10_000
+const keptLines = 2000
+
+/** The caller's own requests, an administrator's all, and what of errors it may read. */
+function viewOf(request: FastifyRequest) {
+  const { id, scopes } = callerOf(request)
+  const isAdmin = scopes.has('admin')
+  return {
+    viewer: isAdmin ? {} : { owner: id },
+    readable: isAdmin ? (message: string) => message : hidePaths,
+  }
+}

@@ -1,0 +1,144 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Activity, ActivityCursor, LogLines } from '../../contract/activity.ts'
+import type { Principal } from '../../contract/principal.ts'
+import { encodeRequest } from '../../dialect/own/encode-request.ts'
+import { encodeSample } from '../../dialect/own/encode-sample.ts'
+import { encodeLine, type LogLevel } from '../../dialect/own/log-lines.ts'
+import { decodeEvents, type Topic } from '../../dialect/own/queries.ts'
+import { authorize } from '../access/auth.ts'
+import { callerOf } from '../access/caller.ts'
+import { hidePaths } from '../reply/error-reply.ts'
+import { openEventStream } from '../reply/event-stream.ts'
+import type { ServerDeps } from '../run/deps.ts'
+import { describeServer } from './server-state.ts'
+
+type EventsDeps = ServerDeps & { readonly isDraining: () => boolean }
+
+/** How often a reader gets what is new. */
+const everyMs = 250
+/** Turns from one look at the models to the next. */
+const serverEvery = 4
+/** Requests, or lines, in one event. */
+const perEvent = 500
+
+/** The scope that each topic needs; `load` is also for keys that read metrics. */
+const scopeOf = { requests: 'inference', server: 'inference', load: 'inference', logs: 'admin' } as const
+
+/** What happens on this server, as events. Nothing is kept for a reader: it gets what is new since it read last, or how much it has missed. */
+export function addEventRoute(app: FastifyInstance, deps: EventsDeps): void {
+  const { activity, history, lines } = deps
+  if (activity === undefined || history === undefined || lines === undefined) return
+  app.get('/api/events', { config: { scope: 'any', isPolled: true } }, async (request, reply) => {
+    const caller = callerOf(request)
+    const { topics: wanted, recent, level } = decodeEvents(request.query)
+    const topics = topicsFor(caller, wanted)
+    const resumed = readId(request, activity)
+    const reader = new Reader({ ...deps, activity, lines, caller, level }, { topics, recent, resumed })
+    let samples = 0
+    const writer = openEventStream(deps, reply, { heartbeat: ': alive\n\n' })
+    reply.hijack()
+    try {
+      for (let turn = 0; !reply.raw.destroyed && !deps.isDraining(); turn++) {
+        const { text, hasMore } = await reader.next(turn)
+        let frames = text
+        if (topics.has('load') && samples < history.next) {
+          frames += frame('load', { samples: history.since(samples).map(encodeSample) })
+          samples = history.next
+        }
+        if (frames !== '') writer.write(`${frames}id: ${reader.id}\nevent: read\ndata: {}\n\n`)
+        await writer.waitForReader()
+        if (!hasMore) await pause(everyMs)
+      }
+    } finally {
+      writer.end()
+    }
+  })
+}
+
+type ReaderDeps = ServerDeps & {
+  readonly activity: Activity
+  readonly lines: LogLines
+  readonly caller: Principal
+  readonly level: LogLevel
+}
+type Position = { readonly requests: ActivityCursor; readonly line: number }
+
+/** Where a reader of the events has got to. */
+class Reader {
+  readonly #deps: ReaderDeps
+  readonly #topics: ReadonlySet<Topic>
+  readonly #readable: (message: string) => string
+  #requests: ActivityCursor
+  #line: number
+  #server = ''
+  #hasBegun = false
+
+  constructor(
+    deps: ReaderDeps,
+    { topics, recent, resumed }: { topics: ReadonlySet<Topic>; recent: number; resumed: Position | undefined },
+  ) {
+    this.#deps = deps
+    this.#topics = topics
+    this.#readable = deps.caller.scopes.has('admin') ? (message) => message : hidePaths
+    this.#requests = resumed?.requests ?? deps.activity.begin(recent)
+    this.#line = resumed?.line ?? deps.lines.begin(recent)
+  }
+
+  /** The place to go on from, after a lost connection. */
+  get id(): string {
+    return `${this.#deps.activity.startedAtMs}-${this.#requests.ended}-${this.#line}`
+  }
+
+  async next(turn: number): Promise<{ readonly text: string; readonly hasMore: boolean }> {
+    let text = ''
+    let hasMore = false
+    if (this.#topics.has('server') && turn % serverEvery === 0) text += await this.#readServer()
+    if (this.#topics.has('requests')) {
+      const viewer = this.#deps.caller.scopes.has('admin') ? {} : { owner: this.#deps.caller.id }
+      const page = this.#deps.activity.read(this.#requests, viewer, perEvent)
+      this.#requests = page.cursor
+      hasMore = page.hasMore
+      // The first one also says that there are none.
+      if (page.requests.length > 0 || page.missed > 0 || !this.#hasBegun) {
+        const requests = page.requests.map((each) => encodeRequest(each, this.#readable))
+        text += frame('requests', { requests, missed: page.missed, more: page.hasMore })
+      }
+    }
+    if (this.#topics.has('logs')) {
+      const page = this.#deps.lines.read(this.#line, perEvent)
+      this.#line = page.next
+      const lines = page.lines.map((line) => encodeLine(line, this.#deps.level)).filter((line) => line !== undefined)
+      if (lines.length > 0 || page.missed > 0 || !this.#hasBegun) text += frame('logs', { lines, missed: page.missed })
+    }
+    this.#hasBegun = true
+    return { text, hasMore }
+  }
+
+  async #readServer(): Promise<string> {
+    const json = JSON.stringify(await describeServer(this.#deps, this.#deps.caller))
+    if (json === this.#server) return ''
+    this.#server = json
+    return `event: server\ndata: ${json}\n\n`
+  }
+}
+
+function frame(event: string, data: object): string {
+  return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+}
+
+/** Those that are wanted, or those that the key may have, without the log. Throws `forbidden`. */
+function topicsFor(caller: Principal, wanted: readonly Topic[] | undefined): ReadonlySet<Topic> {
+  const mayRead = (topic: Topic) =>
+    caller.scopes.has('admin') || caller.scopes.has(scopeOf[topic]) || (topic === 'load' && caller.scopes.has('metrics'))
+  if (wanted === undefined) return new Set((['requests', 'server', 'load'] as const).filter(mayRead))
+  for (const topic of wanted) if (!mayRead(topic)) authorize(caller, scopeOf[topic])
+  return new Set(wanted)
+}
+
+/** The place that a reader comes back from; undefined for one of another run of the server. */
+function readId({ headers }: FastifyRequest, { startedAtMs }: Activity): Position | undefined {
+  const [, started, ended, line] = /^(\d{1,16})-(\d{1,16})-(\d{1,16})$/.exec(String(headers['last-event-id'] ?? '')) ?? []
+  if (started === undefined || Number(started) !== startedAtMs) return undefined
+  return { requests: { ended: Number(ended), changes: 0 }, line: Number(line) }
+}
