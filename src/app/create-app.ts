@@ -158,7 +158,7 @@ export async function createApp(
   const findModel = (name: string, viewer: ModelViewer) => listings.find(name, () => resolveModel(name, viewer))
   const validator = new OutputValidator()
   const { media, files } = createConfiguredMedia(config)
-  const tools = createConfiguredTools(config)
+  const { tools, pictures } = createConfiguredTools(config, log)
   const generating = {
     now: () => performance.now(),
     validator,
@@ -251,6 +251,7 @@ export async function createApp(
     sealerOf: await createSealer({ home, log }),
     ...(store !== undefined && { store }),
     ...(files !== undefined && { files }),
+    ...(pictures !== undefined && { pictures }),
     ...(siblings !== undefined && { siblings }),
     ...(traces !== undefined && { tracing: traces.tracing }),
     readLimits,

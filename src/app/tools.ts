@@ -1,11 +1,38 @@
+import { join } from 'node:path'
+import type { Logger } from 'pino'
 import type { LoadedConfig } from '../config/load.ts'
-import type { ToolBox, ToolSource } from '../contract/server-tool.ts'
+import type { SessionPictures, ToolBox, ToolSource } from '../contract/server-tool.ts'
+import { SandboxTools } from '../tools/sandbox/sandbox-tools.ts'
 import { SourceToolBox } from '../tools/tool-box.ts'
 
+export type ConfiguredTools = {
+  readonly tools: ToolBox
+  /** Absent where no tool makes any. */
+  readonly pictures?: SessionPictures
+}
+
 /** The tools that this server runs itself, as the configuration allows. */
-export function createConfiguredTools(config: Pick<LoadedConfig, 'tools' | 'home'>): ToolBox {
-  const sources: ToolSource[] = []
-  return new SourceToolBox(sources, namesIn(config.tools))
+export function createConfiguredTools(config: Pick<LoadedConfig, 'tools' | 'home'>, log: Logger): ConfiguredTools {
+  const sandbox = createSandboxTools(config)
+  void sandbox?.list().then(({ absent }) => {
+    for (const { name, why } of absent) log.warn({ tool: name, reason: why }, 'a tool that the configuration turns on is absent')
+  })
+  const sources: ToolSource[] = [...(sandbox === undefined ? [] : [sandbox])]
+  return { tools: new SourceToolBox(sources, namesIn(config.tools)), ...(sandbox !== undefined && { pictures: sandbox }) }
+}
+
+/** Tries at once whether programs can be isolated. Undefined where the configuration turns none on. */
+export function createSandboxTools({ tools, home }: Pick<LoadedConfig, 'tools' | 'home'>): SandboxTools | undefined {
+  const { python, terminal, sessions } = tools
+  if (python === undefined && terminal === undefined) return undefined
+  // Where the server is root, its home folder is closed to the user that programs run as.
+  const folder = process.getuid?.() === 0 ? '/var/lib/dragoman/sandbox' : join(home, 'sandbox')
+  return new SandboxTools({
+    folder,
+    ...sessions,
+    ...(python !== undefined && { python }),
+    ...(terminal !== undefined && { terminal }),
+  })
 }
 
 /** What the configuration turns on; undefined for nothing. */

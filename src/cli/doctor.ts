@@ -5,6 +5,7 @@ import { connectStore, describeStore } from '../app/configured-store.ts'
 import { printableLines } from '../app/log/printable.ts'
 import { installedLlamaPackage } from '../app/models/llama-package.ts'
 import { expectedContext, roomFor } from '../app/models/memory-sharing.ts'
+import { createSandboxTools } from '../app/tools.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { messageOf } from '../contract/errors.ts'
 import { findBackend } from '../engine/llama/find-backend.ts'
@@ -54,6 +55,7 @@ async function* examine({ server, loadConfig }: DoctorOptions): AsyncGenerator<F
     yield await checkHome(home)
     yield await checkStore(loaded)
     yield* checkContexts(loaded)
+    yield* checkSandbox(loaded)
   }
   for (const finding of slow) yield await finding
 }
@@ -117,6 +119,19 @@ async function* checkContexts({ models, home, memory }: LoadedConfig): AsyncGene
     const advice = 'it does not fit into memory.budget: choose a smaller quantization, or raise it'
     const detail = `${model.id}: ${describeContext(choice)}`
     yield { name: 'context', result, detail, ...(result === 'warn' && { advice }) }
+  }
+}
+
+/** The tools that run programs, where the configuration turns them on. */
+async function* checkSandbox(config: LoadedConfig): AsyncGenerator<Finding, void, void> {
+  const sandbox = createSandboxTools(config)
+  if (sandbox === undefined) return
+  const { tools, absent } = await sandbox.list()
+  await sandbox.close()
+  for (const { name } of tools) yield { name: 'tools', result: 'ok', detail: `${name}: its programs are isolated` }
+  for (const { name, why } of absent) {
+    const advice = `the server has no ${name} then, as programs never run without isolation; docs/tools.md`
+    yield { name: 'tools', result: 'warn', detail: `${name}: ${why}`, advice }
   }
 }
 

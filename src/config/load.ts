@@ -165,7 +165,7 @@ function resolveConfig(parsed: Config, { flagModels, base, needsModel, env, cwd,
   if (unshared.length > 0) throw configError(unshared)
   const { DRAGOMAN_HOME = '' } = env
   const home = DRAGOMAN_HOME === '' ? join(userHome, '.cache', 'dragoman') : resolvePath(DRAGOMAN_HOME, { base: cwd, userHome })
-  const { templates, modelsFolder, storage, media } = config
+  const { templates, modelsFolder, storage, media, tools } = config
   const { captureFolder, ...log } = config.log
   const folders = {
     log: { ...log, ...(captureFolder !== undefined && { captureFolder: resolvePath(captureFolder, { base, userHome }) }) },
@@ -175,7 +175,25 @@ function resolveConfig(parsed: Config, { flagModels, base, needsModel, env, cwd,
       media: { ...media, allowedLocalPath: resolvePath(media.allowedLocalPath, { base, userHome }) },
     }),
   }
-  return { ...config, ...folders, storage: resolveStorage(storage, { base, userHome }), models, home }
+  return {
+    ...config,
+    ...folders,
+    tools: resolveTools(tools, { base, userHome }),
+    storage: resolveStorage(storage, { base, userHome }),
+    models,
+    home,
+  }
+}
+
+function resolveTools(tools: Config['tools'], bases: { readonly base: string; readonly userHome: string }): Config['tools'] {
+  const { python, sessions } = tools
+  // A name is looked for in PATH, or in the image.
+  const hasPath = python?.interpreter?.includes('/') === true && !python.runtime.startsWith('podman:')
+  return {
+    ...tools,
+    ...(hasPath && { python: { ...python, interpreter: resolvePath(python.interpreter ?? '', bases) } }),
+    ...(sessions.folder !== undefined && { sessions: { ...sessions, folder: resolvePath(sessions.folder, bases) } }),
+  }
 }
 
 function resolveStorage(

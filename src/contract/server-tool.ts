@@ -96,3 +96,12 @@ export interface ToolBox {
   namesFor(principal: Principal): ReadonlySet<string> | undefined
   close(): Promise<void>
 }
+
+/** A file that a program made, for its caller. */
+export type SessionPicture = { readonly mediaType: string; readonly bytes: Uint8Array }
+
+/** The pictures that programs of sessions have made. */
+export interface SessionPictures {
+  /** Rejects with `not-found`, and with `forbidden` for what is not a picture. */
+  picture(session: ToolSession, name: string): Promise<SessionPicture>
+}

@@ -48,6 +48,7 @@ import { addPresetRoutes } from './routes/routes-presets.ts'
 import { addReplicaRoutes } from './routes/routes-replicas.ts'
 import { addResponsesRoutes } from './routes/routes-responses.ts'
 import { addRootRoutes } from './routes/routes-root.ts'
+import { addSandboxRoute } from './routes/routes-sandbox.ts'
 import { addTemplateRoutes } from './routes/routes-templates.ts'
 import { addTokenRoutes } from './routes/routes-tokens.ts'
 import { withoutSecondPrefix } from './routes/second-prefix.ts'
@@ -246,6 +247,7 @@ export function createServer(deps: ServerDeps): Server {
   if (deps.files !== undefined) addFileRoutes(app, { ...deps, files: deps.files })
   addMediaServiceRoutes(app, { ...deps, room, bodyLimitBytes })
   addCancelRoute(app, deps)
+  addSandboxRoute(app, deps)
   addModelListRoutes(app, deps)
   addLlamaStackRoutes(app, { ...deps, servedRoutes: routes })
   for (const { path, dialect } of deps.dialects ?? []) {

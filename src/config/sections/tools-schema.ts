@@ -16,25 +16,42 @@ const sandboxObject = z.strictObject({
     .default('bubblewrap')
     .describe('What keeps programs apart from this machine: `bubblewrap` (Linux), or `podman:IMAGE`, in whose image they run.'),
   timeoutMs: count.default(300_000).describe('How long one execution may take; requests can ask for less.'),
-  cpuSeconds: count.default(120).describe('Processor time of a program.'),
-  memoryBytes: count.default(1024 * mebibyte).describe('Memory of a program.'),
+  cpuSeconds: count.default(120).describe('Processor time of each process of a program.'),
+  memoryBytes: count.default(1024 * mebibyte).describe('Memory of a program and all that it starts.'),
   processes: count.default(64).describe('Processes and threads at the same time.'),
   fileBytes: count.default(100 * mebibyte).describe('The largest file that a program may write.'),
   diskBytes: count.default(500 * mebibyte).describe("All files of a session's folder together."),
-  allowedDomains: z
-    .array(domain)
-    .default([])
+})
+
+const pythonObject = sandboxObject.extend({
+  interpreter: z
+    .string()
+    .min(1)
+    .exactOptional()
     .describe(
-      'Hosts, each with all below it, that programs reach through a proxy of the server; only public addresses. Empty: there is no network.',
+      "The Python to run, such as /opt/venv/bin/python3 with packages that programs may use. Absent: the system's, or the one of the image.",
     ),
 })
 
 /** `true` is an object without settings; `false`, nothing. */
-const sandbox = (meaning: string) =>
+const sandbox = <Settings extends typeof sandboxObject>(settings: Settings, meaning: string) =>
   z
-    .union([z.literal(false).transform(() => undefined), z.literal(true).transform(() => sandboxObject.parse({})), sandboxObject])
+    .union([z.literal(false).transform(() => undefined), z.literal(true).transform(() => settings.parse({})), settings])
     .prefault(false)
     .describe(`${meaning} \`true\` takes the default limits. It runs only where programs can be isolated.`)
+
+const sessions = z
+  .strictObject({
+    folder: z
+      .string()
+      .min(1)
+      .exactOptional()
+      .describe(
+        'Where they are. Absent: `sandbox` in the home folder of Dragoman; where the server is root, /var/lib/dragoman/sandbox.',
+      ),
+    idleMs: count.default(3_600_000).describe('A session that was not used for so long is deleted.'),
+  })
+  .describe('The folders of files that programs of `python` and `terminal` share, one for each session of each key.')
 
 const webSearch = z
   .strictObject({
@@ -93,8 +110,9 @@ const mcpName = z
 /** Tools that the server runs itself. */
 export const serverTools = z
   .strictObject({
-    python: sandbox('The tool `python`, which runs programs.'),
-    terminal: sandbox('The tool `terminal`, which runs commands of a shell.'),
+    python: sandbox(pythonObject, 'The tool `python`, which runs programs.'),
+    terminal: sandbox(sandboxObject, 'The tool `terminal`, which runs commands of a shell.'),
+    sessions: sessions.prefault({}),
     webSearch: webSearch.exactOptional(),
     mcp: z
       .record(mcpName, mcpServer)
@@ -111,6 +129,5 @@ export const serverTools = z
   )
 
 export type ServerToolsConfig = z.output<typeof serverTools>
-export type SandboxConfig = z.output<typeof sandboxObject>
 export type WebSearchConfig = z.output<typeof webSearch>
 export type McpServerConfig = z.output<typeof mcpServer>

@@ -36,6 +36,10 @@ export const own: Chapter = {
       reply: object({ cancelled: number }),
       example: { cancel_id: 'my-request' },
     },
+    'GET /api/inference/sandbox/{session}/{file}': {
+      title: 'A picture that a tool of the server has made in a session',
+      reply: { types: ['image/*'] },
+    },
     'POST /api/inference/replicas/drain': {
       title: 'Take a server of a remote model out of use',
       body: drain,

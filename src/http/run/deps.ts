@@ -10,6 +10,7 @@ import type { ModelViewer } from '../../contract/principal.ts'
 import type { Residency } from '../../contract/residency.ts'
 import type { SealerOf } from '../../contract/sealer.ts'
 import type { ModelVersion, ServedModel } from '../../contract/served-model.ts'
+import type { SessionPictures } from '../../contract/server-tool.ts'
 import type { Siblings } from '../../contract/siblings.ts'
 import type { Store } from '../../contract/store.ts'
 import type { Tracing } from '../../contract/tracing.ts'
@@ -116,6 +117,8 @@ export type ServerDeps = GenerateDeps &
     readonly store?: Store
     /** Keeps what callers upload; absent: uploads are off. */
     readonly files?: FileStore
+    /** What programs of the server's tools have made; absent: there are no such tools. */
+    readonly pictures?: SessionPictures
     /** The other processes of this server; absent: there is one. */
     readonly siblings?: Siblings
     /** The beginning of the paths of all routes, such as `/llm`; absent: none. */

@@ -1,0 +1,108 @@
+import { addressSpaceBytes, openFiles, type SandboxLimits, temporaryBytes } from './limits.ts'
+import { commandOf, environment, insideCode, insideFolder, type Launch, type SandboxJob } from './sandbox.ts'
+
+/** What bubblewrap needs to know of this machine. */
+export type Machine = {
+  readonly bwrap: string
+  readonly interpreter: Interpreter
+  /** Entries of the root that programs need besides /usr: links into it, or folders. */
+  readonly rootEntries: readonly { readonly path: string; readonly linkTo?: string }[]
+  readonly filter: Buffer | undefined
+  /** Set where the server is root: programs run as another user. */
+  readonly user?: { readonly uid: number; readonly gid: number }
+}
+
+export type Interpreter = {
+  readonly path: string
+  /** Folders outside of /usr that it needs. */
+  readonly folders: readonly string[]
+}
+
+/** Of /etc, what programs need to start and to print dates, and nothing about this machine. */
+const settings = ['alternatives', 'ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'localtime', 'mime.types', 'fonts']
+const inside = { uid: '1000', gid: '1000', name: 'sandbox' }
+const accounts = `root:x:0:0::/:/usr/bin/false\nuser:x:${inside.uid}:${inside.gid}::${insideFolder}:/bin/bash\n`
+const groups = `root:x:0:\nuser:x:${inside.gid}:\n`
+const hosts = '127.0.0.1 localhost\n::1 localhost\n'
+
+/**
+ * Starts a program in namespaces of its own, with a root that has what it needs to read and its session's folder to write. The options are
+ * read from a descriptor: the list of processes, inside and outside, does not show them.
+ */
+export function bubblewrapLaunch({ program, folder, limits }: SandboxJob, machine: Machine): Launch {
+  const { bwrap, interpreter, filter, user } = machine
+  const descriptors: (Buffer | 'status')[] = []
+  const give = (content: Buffer | string | 'status'): string => {
+    descriptors.push(content === 'status' || Buffer.isBuffer(content) ? content : Buffer.from(content))
+    return `${descriptors.length + 2}`
+  }
+  descriptors.push(Buffer.alloc(0))
+  const options = [
+    ...['--unshare-all', '--unshare-user', '--disable-userns', '--unshare-cgroup-try'],
+    ...['--uid', inside.uid, '--gid', inside.gid, '--hostname', inside.name],
+    ...['--die-with-parent', '--new-session', '--cap-drop', 'ALL'],
+    ...['--json-status-fd', give('status')],
+    ...(filter === undefined ? [] : ['--seccomp', give(filter)]),
+    '--clearenv',
+    ...Object.entries(environment(pathFoldersOf(interpreter))).flatMap(([name, value]) => ['--setenv', name, value]),
+    ...['--ro-bind', '/usr', '/usr'],
+    ...machine.rootEntries.flatMap(({ path, linkTo }) =>
+      linkTo === undefined ? ['--ro-bind', path, path] : ['--symlink', linkTo, path],
+    ),
+    ...interpreter.folders.flatMap((path) => ['--ro-bind', path, path]),
+    ...settings.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
+    ...['--ro-bind-data', give(accounts), '/etc/passwd'],
+    ...['--ro-bind-data', give(groups), '/etc/group'],
+    ...['--ro-bind-data', give(hosts), '/etc/hosts'],
+    ...(program.language === 'python' ? ['--perms', '0444', '--ro-bind-data', give(program.code), insideCode] : []),
+    ...['--proc', '/proc', '--dev', '/dev'],
+    ...['--perms', '1777', '--size', `${temporaryBytes}`, '--tmpfs', '/dev/shm'],
+    ...['--perms', '1777', '--size', `${temporaryBytes}`, '--tmpfs', '/tmp'],
+    ...['--bind', folder, insideFolder, '--chdir', insideFolder],
+    // What bubblewrap made is memory without a limit.
+    ...['--remount-ro', '/dev', '--remount-ro', '/'],
+  ]
+  descriptors[0] = Buffer.from(options.map((option) => `${option}\0`).join(''))
+  const start = [bwrap, '--args', '3', '--', ...prlimit(limits), ...commandOf(program, interpreter.path)]
+  return {
+    ...piped(['nice', '-n', '10', ...start], descriptors.length),
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
+    ...(user !== undefined && { user }),
+    descriptors,
+  }
+}
+
+/**
+ * With one pipe for both outputs. What Node.js gives to children are sockets: their names in /dev/stdout cannot be opened, and a program
+ * should not hold an end of one whose other end is the server. Descriptors that the server got from its own parent are closed.
+ */
+export function piped(command: readonly string[], descriptors: number): Pick<Launch, 'command' | 'args'> {
+  const script = [
+    'exec > >(exec cat) 2>&1',
+    `for path in /proc/self/fd/*; do fd=\${path##*/}; if ((fd > ${descriptors + 2})); then eval "exec $fd>&-"; fi; done`,
+    'exec "$@"',
+  ]
+  return { command: 'bash', args: ['-c', script.join('\n'), 'sandbox', ...command] }
+}
+
+/** Inside, where processes are counted for this run alone. Programs cannot raise them: they have no capabilities. */
+function prlimit({ memoryBytes, fileBytes, cpuSeconds, processes }: SandboxLimits): readonly string[] {
+  return [
+    '/usr/bin/prlimit',
+    `--data=${memoryBytes}`,
+    `--as=${addressSpaceBytes}`,
+    `--fsize=${fileBytes}`,
+    `--cpu=${cpuSeconds}`,
+    `--nproc=${processes}`,
+    `--nofile=${openFiles}`,
+    '--core=0',
+    '--memlock=0',
+    '--msgqueue=0',
+    '--rtprio=0',
+    '--',
+  ]
+}
+
+function pathFoldersOf({ path, folders }: Interpreter): readonly string[] {
+  return folders.length === 0 ? [] : [path.slice(0, path.lastIndexOf('/'))]
+}

@@ -1,0 +1,140 @@
+import { spawn } from 'node:child_process'
+import { readlinkSync } from 'node:fs'
+import type { Readable, Writable } from 'node:stream'
+import { CappedText } from './capped-text.ts'
+import { maxOutputBytes } from './limits.ts'
+import type { Launch } from './sandbox.ts'
+
+/** How a program ended, and what it wrote. */
+export type ProgramEnd = {
+  readonly output: string
+  /** Absent when it was killed, and when it never started. */
+  readonly exitCode?: number
+  /** Why the server ended it; absent: it ended itself. */
+  readonly endedFor?: EndReason
+}
+
+/** `aborted` by the signal; or it used too much of something, in words. */
+export type EndReason = { readonly type: 'aborted' } | { readonly type: 'too-much'; readonly what: string }
+
+/** What watches a program: `use` is asked again and again, and says what there is too much of. */
+export type ProgramWatch = {
+  readonly everyMs: number
+  /** `pid` is the first process of the program, outside. */
+  tooMuch(pid: number | undefined): string | undefined | Promise<string | undefined>
+}
+
+/**
+ * Runs a program to its end. It is killed with all its processes when the signal is aborted, when it writes too much and when the watch
+ * finds too much; when this resolves, all of them have ended.
+ */
+export function runProgram(launch: Launch, watch: ProgramWatch, signal: AbortSignal): Promise<ProgramEnd> {
+  if (signal.aborted) return Promise.resolve({ output: '', endedFor: { type: 'aborted' } })
+  const { command, args, env, user, descriptors } = launch
+  const child = spawn(command, args, {
+    cwd: '/',
+    env,
+    ...user,
+    // A group of its own, to be killed at once.
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe', ...descriptors.map(() => 'pipe' as const)],
+  })
+  const text = new CappedText()
+  let outputBytes = 0
+  let endedFor: EndReason | undefined
+  const status = new StatusReader()
+  const kill = () => {
+    if (child.pid === undefined) return
+    killIfThere(-child.pid)
+    // It has left the group, and hears of its parent's end only later, or never when that ends too early.
+    if (status.pid !== undefined && isElsewhere(status.pid)) killIfThere(status.pid)
+  }
+  const end = (reason: EndReason) => {
+    if (endedFor !== undefined) return
+    endedFor = reason
+    kill()
+    launch.end?.()
+  }
+  const onAbort = () => end({ type: 'aborted' })
+  signal.addEventListener('abort', onAbort, { once: true })
+  const read = (bytes: Buffer) => {
+    outputBytes += bytes.length
+    if (endedFor === undefined || outputBytes <= maxOutputBytes) text.push(bytes)
+    if (outputBytes > maxOutputBytes) end({ type: 'too-much', what: `wrote more than ${maxOutputBytes / 2 ** 20} MB of output` })
+  }
+  child.stdout?.on('data', read)
+  child.stderr?.on('data', read)
+  descriptors.forEach((content, index) => {
+    const stream = child.stdio[index + 3] as (Readable & Writable) | null
+    // A program that does not start reads nothing.
+    stream?.on('error', () => undefined)
+    if (content !== 'status') stream?.end(content)
+    else {
+      stream?.on('data', (bytes: Buffer) => {
+        status.push(bytes)
+        if (endedFor !== undefined) kill()
+      })
+    }
+  })
+  let watching: NodeJS.Timeout | undefined
+  const look = async () => {
+    const what = await watch.tooMuch(status.pid)
+    if (watching === undefined) return
+    if (what !== undefined) end({ type: 'too-much', what })
+    else watching = setTimeout(look, watch.everyMs)
+  }
+  watching = setTimeout(look, watch.everyMs)
+  return new Promise<ProgramEnd>((resolve) => {
+    child.once('error', (error) => text.push(Buffer.from(error.message)))
+    child.once('close', (code) => {
+      clearTimeout(watching)
+      watching = undefined
+      signal.removeEventListener('abort', onAbort)
+      const exitCode = descriptors.includes('status') ? status.exitCode : (code ?? undefined)
+      resolve({
+        output: text.finish(),
+        ...(endedFor === undefined && exitCode !== undefined && { exitCode }),
+        ...(endedFor !== undefined && { endedFor }),
+      })
+    })
+  })
+}
+
+/** What bubblewrap writes about a program: objects one after the other. */
+class StatusReader {
+  #text = ''
+
+  push(bytes: Buffer): void {
+    this.#text += bytes.toString('latin1')
+  }
+
+  get pid(): number | undefined {
+    return this.#number(/"child-pid": (\d+)/)
+  }
+
+  get exitCode(): number | undefined {
+    return this.#number(/"exit-code": (\d+)/)
+  }
+
+  #number(pattern: RegExp): number | undefined {
+    const [, digits] = pattern.exec(this.#text) ?? []
+    return digits === undefined ? undefined : Number(digits)
+  }
+}
+
+/** Whether a process is in another namespace of processes than the server: its number may be another's by now. */
+function isElsewhere(pid: number): boolean {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/pid`) !== readlinkSync('/proc/self/ns/pid')
+  } catch {
+    return false
+  }
+}
+
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended.
+  }
+}

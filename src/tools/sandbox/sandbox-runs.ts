@@ -1,0 +1,159 @@
+import { availableParallelism } from 'node:os'
+import { orAborted } from '../../base/time-limit.ts'
+import { Waiters } from '../../base/waiters.ts'
+import type { ToolOutcome, ToolSession } from '../../contract/server-tool.ts'
+import { adviseAfter } from './advice.ts'
+import type { Isolation } from './isolation.ts'
+import type { SandboxLimits } from './limits.ts'
+import { changedPictures, findPictures } from './pictures.ts'
+import { type ProgramEnd, runProgram } from './run-program.ts'
+import type { SandboxProgram } from './sandbox.ts'
+import type { SessionFolders } from './session-folders.ts'
+import { findTooMuch, watchUse } from './usage.ts'
+
+/** How the programs of one tool run. */
+export type RunSettings = { readonly isolation: Isolation; readonly limits: SandboxLimits; readonly timeoutMs: number }
+
+const maxAtOnce = Math.max(2, availableParallelism())
+
+/** Runs programs in the folders of their sessions: those of one session one after the other, and not too many at a time. */
+export class SandboxRuns {
+  readonly #folders: SessionFolders
+  /** The end of the newest run of each session, files included. */
+  readonly #last = new Map<string, Promise<void>>()
+  readonly #sessions = new Map<string, ToolSession>()
+  readonly #closing = new AbortController()
+  readonly #room = new Waiters()
+  #running = 0
+
+  constructor(folders: SessionFolders) {
+    this.#folders = folders
+  }
+
+  async run(
+    session: ToolSession,
+    program: SandboxProgram,
+    settings: RunSettings & { readonly signal: AbortSignal },
+  ): Promise<ToolOutcome> {
+    const key = JSON.stringify([session.principalId, session.id])
+    const before = this.#last.get(key) ?? Promise.resolve()
+    const latch = new Latch()
+    const last = before.then(() => latch.released)
+    this.#last.set(key, last)
+    this.#sessions.set(key, session)
+    const leave = () => {
+      latch.release()
+      if (this.#last.get(key) !== last) return
+      void last.then(() => {
+        if (this.#last.get(key) !== last) return
+        this.#last.delete(key)
+        this.#sessions.delete(key)
+      })
+    }
+    const tooLate = AbortSignal.timeout(settings.timeoutMs)
+    const signal = AbortSignal.any([settings.signal, this.#closing.signal, tooLate])
+    try {
+      await orAborted(before, signal)
+      await this.#enter(signal)
+    } catch {
+      leave()
+      return describe({ output: '', endedFor: { type: 'aborted' } })
+    }
+    return this.#runNow(session, program, { ...settings, signal }, () => {
+      this.#running--
+      this.#room.releaseFirst()
+      leave()
+    }).then((end) => describe(tooLate.aborted && !settings.signal.aborted ? lateEnd(end, settings.timeoutMs) : end))
+  }
+
+  /** Resolves when it is known how the program ended; `leave` is called when its files are in order, too. */
+  async #runNow(
+    session: ToolSession,
+    program: SandboxProgram,
+    { isolation, limits, signal }: RunSettings & { readonly signal: AbortSignal },
+    leave: () => void,
+  ): Promise<FinishedRun> {
+    let folder: string
+    let tidied: Promise<string | undefined> | undefined
+    try {
+      folder = await this.#folders.open(session)
+      const before = await findPictures(folder)
+      const launch = isolation.launch({ program, folder, limits })
+      const end = await runProgram(launch, watchUse(folder, limits), signal)
+      tidied = this.#tidy(session, folder, limits.diskBytes)
+      // Whoever has cancelled does not wait for files to be counted.
+      if (end.endedFor?.type === 'aborted') return end
+      const emptied = await tidied
+      if (emptied !== undefined) return { ...end, emptied }
+      return { ...end, pictures: changedPictures(before, await findPictures(folder)) }
+    } finally {
+      void Promise.resolve(tidied)
+        .catch(() => undefined)
+        .then(leave)
+    }
+  }
+
+  /** Deletes the files of a session that has too many, and says of what there was too much. */
+  async #tidy(session: ToolSession, folder: string, diskBytes: number): Promise<string | undefined> {
+    await this.#folders.touch(session)
+    const what = await findTooMuch(folder, diskBytes)
+    if (what !== undefined) await this.#folders.delete(session)
+    return what
+  }
+
+  async #enter(signal: AbortSignal): Promise<void> {
+    while (this.#running >= maxAtOnce) await this.#room.wait(signal)
+    this.#running++
+  }
+
+  /** Marks the sessions of programs that run as used. */
+  async touchRunning(): Promise<void> {
+    await Promise.all([...this.#sessions.values()].map((session) => this.#folders.touch(session).catch(() => undefined)))
+  }
+
+  /** Ends all programs. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await Promise.all(this.#last.values())
+  }
+}
+
+class Latch {
+  release!: () => void
+  readonly released = new Promise<void>((resolve) => {
+    this.release = resolve
+  })
+}
+
+type FinishedRun = ProgramEnd & {
+  readonly pictures?: readonly string[]
+  /** Of what there was too much, so that the session's files were deleted. */
+  readonly emptied?: string
+}
+
+function lateEnd(end: FinishedRun, timeoutMs: number): FinishedRun {
+  return end.endedFor?.type === 'aborted'
+    ? { ...end, endedFor: { type: 'too-much', what: `ran longer than ${timeoutMs / 1000} s` } }
+    : end
+}
+
+function describe(run: FinishedRun): ToolOutcome {
+  const { output, exitCode, endedFor, emptied, pictures = [] } = run
+  const notes: string[] = []
+  if (endedFor?.type === 'too-much') notes.push(`Ended by the server: the program ${endedFor.what}.`)
+  else if (endedFor !== undefined) notes.push('Ended by the server before the program was finished.')
+  else if (exitCode === undefined) notes.push('The sandbox did not start the program:')
+  else if (exitCode !== 0) notes.push(`Exit code ${exitCode}:`)
+  if (emptied !== undefined) notes.push(`All files of the session were deleted: its programs ${emptied}.`)
+  const isError = exitCode !== 0 || emptied !== undefined
+  const text = [...notes, ...(output === '' && notes.length > 0 ? [] : [output])].join('\n')
+  return {
+    text: text === '' ? '(no output)' : text,
+    isError,
+    ...(isError && {
+      advice: adviseAfter(emptied === undefined ? run : { ...run, endedFor: { type: 'too-much', what: emptied } }),
+    }),
+    ...(exitCode !== undefined && { exitCode }),
+    ...(pictures.length > 0 && { pictures }),
+  }
+}

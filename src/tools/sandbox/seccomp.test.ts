@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest'
+import { systemCallFilter } from './seccomp.ts'
+
+type Call = { readonly number: number; readonly arch?: number; readonly args?: readonly number[] }
+const architectures = { x64: 0xc000003e, arm64: 0xc00000b7 }
+const allowed = 0x7fff0000
+const killed = 0x80000000
+const failsWith = (code: number) => 0x00050000 | code
+const [EPERM, ENOSYS, EAFNOSUPPORT] = [1, 38, 97]
+
+/** What the kernel does with a filter: the four instructions that this one has. */
+function decide(filter: Buffer, { number, arch = architectures.x64, args = [] }: Call): number {
+  const data = new Map([[0, number], [4, arch], ...args.map((value, index) => [16 + 8 * index, value] as const)])
+  let accumulator = 0
+  for (let at = 0; at < filter.length; at += 8) {
+    const [code, value] = [filter.readUInt16LE(at), filter.readUInt32LE(at + 4)]
+    const jump = (holds: boolean) => {
+      at += 8 * filter.readUInt8(at + (holds ? 2 : 3))
+    }
+    if (code === 0x20) accumulator = data.get(value) ?? 0
+    else if (code === 0x15) jump(accumulator === value)
+    else if (code === 0x35) jump(accumulator >= value)
+    else if (code === 0x45) jump((accumulator & value) !== 0)
+    else if (code === 0x06) return value
+    else throw new Error(`an unknown instruction: ${code}`)
+  }
+  throw new Error('the filter ends without a decision')
+}
+
+describe.each([
+  ['x64', { read: 0, ptrace: 101, mount: 165, last: 212, clone: 56, ioctl: 16, socket: 41 }],
+  ['arm64', { read: 63, ptrace: 117, mount: 40, last: 18, clone: 220, ioctl: 29, socket: 198 }],
+] as const)('the filter for %s', (name, numbers) => {
+  const filter = systemCallFilter(name) as Buffer
+  const arch = architectures[name]
+  const decision = (number: number, ...args: number[]) => decide(filter, { number, arch, args })
+
+  test('allows what programs do all the time', () => {
+    expect(decision(numbers.read)).toBe(allowed)
+    expect(decision(numbers.clone, 0x3d0f00)).toBe(allowed)
+    expect(decision(numbers.ioctl, 1, 0x5401)).toBe(allowed)
+    for (const family of [1, 2, 10]) expect(decision(numbers.socket, family)).toBe(allowed)
+  })
+
+  test.each(['ptrace', 'mount', 'last'] as const)('refuses %s', (call) => {
+    expect(decision(numbers[call])).toBe(failsWith(EPERM))
+  })
+
+  test('refuses clone for each kind of namespace, and clone3, whose flags it cannot see', () => {
+    const flags = [0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000]
+    for (const flag of flags) expect(decision(numbers.clone, flag | 17)).toBe(failsWith(EPERM))
+    expect(decision(435)).toBe(failsWith(ENOSYS))
+  })
+
+  test('refuses to type into a terminal', () => {
+    for (const request of [0x5412, 0x541c]) expect(decision(numbers.ioctl, 0, request)).toBe(failsWith(EPERM))
+  })
+
+  test('refuses sockets of the kernel, of packets, of virtual machines', () => {
+    for (const family of [0, 3, 16, 17, 38, 40]) expect(decision(numbers.socket, family)).toBe(failsWith(EAFNOSUPPORT))
+  })
+
+  test('ends a program that calls with the numbers of another processor', () => {
+    expect(decide(filter, { number: numbers.read, arch: 0x40000003 })).toBe(killed)
+  })
+
+  test('refuses the x32 calls', () => {
+    expect(decision(0x40000000 + numbers.read)).toBe(failsWith(ENOSYS))
+  })
+})
+
+test('there is none for a processor whose numbers are not known', () => {
+  expect(systemCallFilter('riscv64')).toBeUndefined()
+})

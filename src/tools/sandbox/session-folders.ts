@@ -1,0 +1,119 @@
+import { execFile } from 'node:child_process'
+import { hash } from 'node:crypto'
+import { chmod, chown, mkdir, readdir, rm, stat, utimes } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import type { ToolSession } from '../../contract/server-tool.ts'
+
+export type SessionFoldersOptions = {
+  readonly folder: string
+  /** A session that was not used for so long is deleted. */
+  readonly idleMs: number
+  /** Who owns the files, where that is not the server's user. */
+  readonly user?: { readonly uid: number; readonly gid: number }
+}
+
+/** Of one key; the one that was not used for the longest time makes room. */
+const maxSessionsPerKey = 32
+const shortHash = (text: string) => hash('sha256', text).slice(0, 24)
+
+/**
+ * Of each session of each key a folder; processes can share them. The folder that programs write lies in one that only the server writes:
+ * its time is when the session was last used.
+ */
+export class SessionFolders {
+  readonly #options: SessionFoldersOptions
+
+  constructor(options: SessionFoldersOptions) {
+    this.#options = options
+  }
+
+  /** Makes the folder of all. Rejects with a sentence that says why it cannot be used. */
+  async prepare(): Promise<void> {
+    const { folder, user } = this.#options
+    await mkdir(folder, { recursive: true, mode: user === undefined ? 0o700 : 0o711 })
+    if (user === undefined) return
+    for (let path = folder; ; path = dirname(path)) {
+      const { mode } = await stat(path)
+      if ((mode & 0o001) === 0) {
+        throw new Error(
+          `programs run as another user than root, and ${path} is closed to them: set tools.sandbox.folder to another`,
+        )
+      }
+      if (path === dirname(path)) return
+    }
+  }
+
+  /** Where a session's files are, whether or not there are any. */
+  filesOf(session: ToolSession): string {
+    return join(this.#folderOf(session), 'files')
+  }
+
+  /** The folder of a session's files, made where it is missing. */
+  async open(session: ToolSession): Promise<string> {
+    const folder = this.#folderOf(session)
+    const files = join(folder, 'files')
+    const { user } = this.#options
+    if (await isMissing(files)) {
+      await this.#makeRoom(session)
+      await mkdir(folder, { recursive: true })
+      await chmod(folder, user === undefined ? 0o700 : 0o711)
+      await mkdir(files, { recursive: true, mode: 0o700 })
+      if (user !== undefined) await chown(files, user.uid, user.gid)
+    }
+    await this.touch(session)
+    return files
+  }
+
+  async touch(session: ToolSession): Promise<void> {
+    const now = new Date()
+    await utimes(this.#folderOf(session), now, now)
+  }
+
+  /** Deletes what a session has. No program of it may run. */
+  async delete(session: ToolSession): Promise<void> {
+    await this.#remove(this.#folderOf(session))
+  }
+
+  /** Deletes the sessions that were not used for long. */
+  async deleteIdle(nowMs: number): Promise<void> {
+    const { folder, idleMs } = this.#options
+    for (const { path, usedAtMs } of await sessionsIn(folder)) if (nowMs - usedAtMs > idleMs) await this.#remove(path)
+  }
+
+  async #makeRoom(session: ToolSession): Promise<void> {
+    const { folder } = this.#options
+    const ofKey = (await sessionsIn(folder)).filter(({ name }) => name.startsWith(`${shortHash(session.principalId)}-`))
+    const tooMany = ofKey.sort((one, other) => one.usedAtMs - other.usedAtMs).slice(0, ofKey.length - maxSessionsPerKey + 1)
+    if (ofKey.length >= maxSessionsPerKey) for (const { path } of tooMany) await this.#remove(path)
+  }
+
+  /** Names of callers and of sessions can be any text. */
+  #folderOf({ principalId, id }: ToolSession): string {
+    return join(this.#options.folder, `${shortHash(principalId)}-${shortHash(id)}`)
+  }
+
+  /** With `rm`: folders can be so deep that their names are too long for a path. */
+  async #remove(path: string): Promise<void> {
+    const run = promisify(execFile)
+    // The server's user may open what programs have closed, but for root that is not needed.
+    if (this.#options.user === undefined) await run('chmod', ['-R', 'u+rwX', path]).catch(() => undefined)
+    await run('rm', ['-rf', '--', path]).catch(() => rm(path, { recursive: true, force: true }))
+  }
+}
+
+async function sessionsIn(folder: string): Promise<{ name: string; path: string; usedAtMs: number }[]> {
+  const names = await readdir(folder).catch(() => [])
+  const found = await Promise.all(
+    names.map(async (name) => {
+      const path = join(folder, name)
+      const facts = await stat(path).catch(() => undefined)
+      return facts === undefined ? [] : [{ name, path, usedAtMs: facts.mtimeMs }]
+    }),
+  )
+  return found.flat()
+}
+
+async function isMissing(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined)) === undefined
+}
