@@ -42,19 +42,19 @@ describe.skipIf(chromium === undefined)(`the frame of the page, in a browser${hi
 
   test('is used by keyboard: ? lists the keys, Escape closes them, and the focus returns', async () => {
     const { page, close } = await openServerPage(browser, app.url)
-    const button = page.getByRole('button', { name: 'Keys of the keyboard' })
+    const button = page.getByRole('button', { name: 'Keyboard' })
     await button.focus()
     await page.keyboard.press('?')
-    await page.getByRole('dialog', { name: 'Keys of the keyboard' }).waitFor()
+    await page.getByRole('dialog', { name: 'Keyboard' }).waitFor()
     await page.keyboard.press('Escape')
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
-    expect(await page.evaluate('document.activeElement.title')).toBe('Keys of the keyboard')
+    expect(await page.evaluate('document.activeElement.title')).toBe('Keyboard')
     await close()
   })
 
   test('keeps the colours that are chosen', async () => {
     const { page, close } = await openServerPage(browser, app.url)
-    await page.getByRole('button', { name: 'Colours: as the system' }).click()
+    await page.getByRole('button', { name: 'Colours: system' }).click()
     await page.getByRole('button', { name: 'Colours: light' }).click()
     await page.reload()
     await page.getByRole('button', { name: 'Colours: dark' }).waitFor()

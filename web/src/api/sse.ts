@@ -1,18 +1,23 @@
 /** An event of a stream. */
 export type ServerEvent = { readonly event: string; readonly data: string; readonly id: string | undefined }
 
-/** Takes pieces of a stream, split anywhere, and gives its complete events; comments are passed over. */
+/** Takes pieces of a stream, split anywhere, and gives its complete events. */
 export class EventParser {
   #rest = ''
+  readonly #onComment: (comment: string) => void
+
+  constructor(onComment: (comment: string) => void = () => undefined) {
+    this.#onComment = onComment
+  }
 
   push(piece: string): ServerEvent[] {
     const lines = (this.#rest + piece).split('\n\n')
     this.#rest = lines.pop() ?? ''
-    return lines.map(parse).filter((event) => event !== undefined)
+    return lines.map((frame) => parse(frame, this.#onComment)).filter((event) => event !== undefined)
   }
 }
 
-function parse(frame: string): ServerEvent | undefined {
+function parse(frame: string, onComment: (comment: string) => void): ServerEvent | undefined {
   let event = 'message'
   let id: string | undefined
   const data: string[] = []
@@ -20,7 +25,8 @@ function parse(frame: string): ServerEvent | undefined {
     const at = line.indexOf(':')
     const name = at < 0 ? line : line.slice(0, at)
     const value = at < 0 ? '' : line.slice(line[at + 1] === ' ' ? at + 2 : at + 1).replace(/\r$/, '')
-    if (name === 'event') event = value
+    if (at === 0) onComment(value)
+    else if (name === 'event') event = value
     else if (name === 'id') id = value
     else if (name === 'data') data.push(value)
   }
@@ -28,8 +34,11 @@ function parse(frame: string): ServerEvent | undefined {
 }
 
 /** The events of a response, as they come: those of one read together. */
-export async function* readEvents(response: Response): AsyncGenerator<readonly ServerEvent[]> {
-  const parser = new EventParser()
+export async function* readEvents(
+  response: Response,
+  onComment?: (comment: string) => void,
+): AsyncGenerator<readonly ServerEvent[]> {
+  const parser = new EventParser(onComment)
   const decoder = new TextDecoder()
   const reader = response.body?.getReader()
   if (reader === undefined) return

@@ -5,8 +5,8 @@ export const frameTexts = {
   places: 'Places',
   narrow: 'Show only icons',
   wide: 'Show names',
-  theme: { system: 'Colours: as the system', light: 'Colours: light', dark: 'Colours: dark' },
-  keys: 'Keys of the keyboard',
+  theme: { system: 'Colours: system', light: 'Colours: light', dark: 'Colours: dark' },
+  keys: 'Keyboard',
   keyList: [
     ['/', 'to the filter'],
     ['n', 'new chat'],

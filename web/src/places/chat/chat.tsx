@@ -1,5 +1,252 @@
+import '../../styles/chat.css'
+import '../../styles/markdown.css'
+import '../../styles/messages.css'
+import type { Signal } from '@preact/signals'
+import { useEffect, useState } from 'preact/hooks'
+import { address, go, linkTo, setQuery } from '../../frame/router.ts'
+import { useShortcuts } from '../../frame/shortcuts.ts'
+import { chatTexts } from '../../texts/chat.ts'
+import { Command } from '../../ui/copy.tsx'
+import { type IconName, icons } from '../../ui/icons.tsx'
 import { PlaceHead } from '../../ui/place-head.tsx'
+import { say } from '../../ui/said.tsx'
+import { Empty, Failure, Waiting } from '../../ui/states.tsx'
+import { answer, running, stopAnswers } from './answers.ts'
+import { CodeDialog } from './code-dialog.tsx'
+import { Composer } from './composer.tsx'
+import { type Attachment, type Conversation, type Message, pathOf, withMessage } from './conversation.ts'
+import { Drawer } from './drawer.tsx'
+import { newId } from './ids.ts'
+import { change, conversations, readLibrary, startConversation, storeProblem } from './library.ts'
+import { ConversationList, download } from './list.tsx'
+import { modelOf, models, modelsProblem, readModels } from './models.ts'
+import { Pane } from './pane.tsx'
 
+/** Conversations that have no message yet, one for each side. */
+const drafts: [Signal<Conversation>, Signal<Conversation>] = [startConversation(), startConversation()]
+
+/** The chat: conversations at the left, one or two of them in the middle, settings at the right. */
 export function Chat() {
-  return <PlaceHead title="Chat" />
+  const [opensList, setOpensList] = useState(false)
+  const [showsCode, setShowsCode] = useState(false)
+  const { parts, query } = address.value
+  const sides = [
+    find(parts[0], 0),
+    ...(query.beside === undefined ? [] : [find(query.beside === 'new' ? undefined : query.beside, 1)]),
+  ]
+  const open = sides.filter((side) => side !== undefined)
+  const [first] = open
+  const runs = [...running.value.values()].filter(({ conversation }) => open.includes(conversation))
+  const stop = () => {
+    if (stopAnswers(open.map((side) => side.value.id)) > 0) say(chatTexts.stopped)
+  }
+  const startNew = () => {
+    drafts[0] = startConversation()
+    drafts[1] = startConversation()
+    go(linkTo('chat'))
+    document.querySelector<HTMLElement>('.composer-text')?.focus()
+  }
+  useShortcuts({
+    n: startNew,
+    Escape: () => {
+      if (query.settings !== undefined && runs.length === 0) return setQuery({ settings: undefined })
+      return runs.length === 0 ? false : stop()
+    },
+  })
+  useEffect(() => void readLibrary(), [])
+  const send = (text: string, attachments: readonly Attachment[]) => {
+    for (const side of open) ask(side, text, attachments)
+    const [one, other] = open.map((side) => side.value.id)
+    if (one !== undefined) go(linkTo('chat', [one], { ...query, beside: other }), parts.length === 0 ? 'replace' : 'push')
+    // They have their messages now: the next new chat is another.
+    for (const [index, draft] of drafts.entries()) if (open.includes(draft)) drafts[index] = startConversation()
+  }
+  const toggle = (name: string, value: string) => setQuery({ [name]: query[name] === undefined ? value : undefined })
+  return (
+    <>
+      <PlaceHead
+        title={first?.value.title || chatTexts.title}
+        {...(runs.length > 0 && { matters: `${runs.length} running` })}
+        before={
+          <button
+            type="button"
+            class="icon-button list-button"
+            aria-label={chatTexts.showList}
+            title={chatTexts.showList}
+            aria-expanded={opensList}
+            onClick={() => setOpensList(!opensList)}
+          >
+            <icons.menu />
+          </button>
+        }
+      >
+        <HeadButton name={chatTexts.code} icon="code" isMore onClick={() => setShowsCode(true)} />
+        <HeadButton
+          name={chatTexts.exportOne}
+          icon="down"
+          isMore
+          onClick={() =>
+            download(
+              'conversation',
+              open.map((side) => side.value),
+            )
+          }
+        />
+        <HeadButton
+          name={chatTexts.beside}
+          icon="columns"
+          isPressed={query.beside !== undefined}
+          onClick={() => toggle('beside', 'new')}
+        />
+        <HeadButton
+          name={chatTexts.settings}
+          icon="settings"
+          isPressed={query.settings !== undefined}
+          onClick={() => toggle('settings', 'open')}
+        />
+        <button type="button" class="button primary" title={`${chatTexts.newChat} (n)`} onClick={startNew}>
+          <icons.plus />
+          <span class="head-word">{chatTexts.newChat}</span>
+        </button>
+      </PlaceHead>
+      <div class="chat" data-list={opensList ? '' : undefined}>
+        <div class="list-room">
+          <input
+            type="search"
+            class="field"
+            data-filter
+            aria-label={chatTexts.filter}
+            placeholder={chatTexts.filter}
+            value={query.filter ?? ''}
+            onInput={(event) => setQuery({ filter: event.currentTarget.value })}
+          />
+          <ConversationList current={open.map((side) => side.value.id)} onPick={() => setOpensList(false)} />
+        </div>
+        <div class="chat-middle">
+          {storeProblem.value !== undefined && <Failure error={chatTexts.noStore(storeProblem.value)} />}
+          <Middle open={open} isMissing={sides.includes(undefined)} send={send} stop={stop} isRunning={runs.length > 0} />
+        </div>
+        {query.settings !== undefined && first !== undefined && (
+          <Drawer
+            conversation={open[query.settings === 'beside' ? 1 : 0] ?? first}
+            model={modelOf(first.value.settings.model)}
+            onClose={() => setQuery({ settings: undefined })}
+          />
+        )}
+      </div>
+      {showsCode && first !== undefined && (
+        <CodeDialog
+          conversation={first.value}
+          model={modelOf(first.value.settings.model)?.id ?? ''}
+          onClose={() => setShowsCode(false)}
+        />
+      )}
+    </>
+  )
+}
+
+type MiddleProps = {
+  readonly open: readonly Signal<Conversation>[]
+  readonly isMissing: boolean
+  readonly isRunning: boolean
+  readonly send: (text: string, attachments: readonly Attachment[]) => void
+  readonly stop: () => void
+}
+
+function Middle({ open, isMissing, isRunning, send, stop }: MiddleProps) {
+  if (conversations.value === undefined) return <Waiting what="" />
+  if (isMissing) {
+    return (
+      <Empty title={chatTexts.gone}>
+        <p>{chatTexts.goneWhy}</p>
+      </Empty>
+    )
+  }
+  if (modelsProblem.value !== undefined && models.value === undefined) {
+    return (
+      <div class="place-body">
+        <Failure error={modelsProblem.value} onRetry={() => void readModels()} />
+      </div>
+    )
+  }
+  if (models.value?.length === 0) {
+    return (
+      <Empty title={chatTexts.noModels}>
+        <p>{chatTexts.noModelsWhy}</p>
+        <Command text="dragoman load qwen3:8b" what="the command" />
+      </Empty>
+    )
+  }
+  const [first] = open
+  return (
+    <>
+      <div class="panes">
+        {open.map((side, index) => (
+          <Pane
+            key={side.value.id}
+            conversation={side}
+            onExample={(text) => send(text, [])}
+            onClose={open.length > 1 ? () => go(linkTo('chat', otherThan(open, index))) : undefined}
+          />
+        ))}
+      </div>
+      <Composer
+        draft={Object.keys(first?.value.messages ?? {}).length === 0 ? 'new' : (first?.value.id ?? 'new')}
+        isRunning={isRunning}
+        canSend={models.value !== undefined}
+        onSend={send}
+        onStop={stop}
+      />
+    </>
+  )
+}
+
+/** The conversation that stays when a side is closed; a draft has no address. */
+function otherThan(open: readonly Signal<Conversation>[], index: number): readonly string[] {
+  const id = open[1 - index]?.value.id
+  return id !== undefined && conversations.value?.has(id) === true ? [id] : []
+}
+
+function find(id: string | undefined, side: 0 | 1): Signal<Conversation> | undefined {
+  return id === undefined ? drafts[side] : conversations.value?.get(id)
+}
+
+/** Adds what was written, and starts the answer. */
+function ask(conversation: Signal<Conversation>, text: string, attachments: readonly Attachment[]): void {
+  const parent = pathOf(conversation.value).at(-1)?.id
+  const message: Message = {
+    id: newId(),
+    role: 'user',
+    text,
+    atMs: Date.now(),
+    ...(parent !== undefined && { parent }),
+    ...(attachments.length > 0 && { attachments }),
+  }
+  change(conversation, withMessage(conversation.value, message))
+  answer(conversation, message.id, modelOf(conversation.value.settings.model)?.id ?? '')
+}
+
+type HeadButtonProps = {
+  readonly name: string
+  readonly icon: IconName
+  readonly isPressed?: boolean
+  /** Left out where there is little room. */
+  readonly isMore?: true
+  readonly onClick: () => void
+}
+
+function HeadButton({ name, icon, isPressed, isMore, onClick }: HeadButtonProps) {
+  const Shape = icons[icon]
+  return (
+    <button
+      type="button"
+      class={isMore ? 'icon-button head-more' : 'icon-button'}
+      aria-label={name}
+      title={name}
+      aria-pressed={isPressed}
+      onClick={onClick}
+    >
+      <Shape />
+    </button>
+  )
 }

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest'
+import { AnswerFold } from './answer-fold.ts'
+import type { Message } from './conversation.ts'
+
+const empty: Message = { id: 'a', role: 'assistant', text: '', atMs: 0, state: 'running' }
+const delta = (fields: object, more: object = {}) => ({ choices: [{ delta: fields, ...more }] })
+
+test('text and reasoning are added up, with the time that the reasoning took', () => {
+  const fold = new AnswerFold(empty, 0)
+  fold.push(delta({ role: 'assistant', content: '' }), 10)
+  fold.push(delta({ reasoning_content: 'Hm', content: null }), 100)
+  fold.push(delta({ reasoning_content: ', so.' }), 300)
+  fold.push(delta({ content: 'Yes' }), 500)
+  fold.push(delta({ content: '.' }, { finish_reason: 'stop' }), 900)
+  expect(fold.message('done')).toMatchObject({
+    text: 'Yes.',
+    reasoning: 'Hm, so.',
+    reasoningMs: 400,
+    finish: 'stop',
+    state: 'done',
+  })
+  expect(fold.isEnded).toBe(true)
+})
+
+test('calls come in pieces, several at a time', () => {
+  const fold = new AnswerFold(empty, 0)
+  const call = (index: number, more: object) => fold.push(delta({ tool_calls: [{ index, ...more }] }), 1)
+  call(0, { id: 'x', function: { name: 'weather', arguments: '' } })
+  call(0, { function: { arguments: '{"city":' } })
+  call(1, { id: 'y', function: { name: 'time', arguments: '{}' } })
+  call(0, { function: { arguments: '"Oslo"}' } })
+  expect(fold.message('done').calls).toEqual([
+    { id: 'x', name: 'weather', input: '{"city":"Oslo"}', by: 'caller' },
+    { id: 'y', name: 'time', input: '{}', by: 'caller' },
+  ])
+})
+
+test('the last chunk has what it cost', () => {
+  const fold = new AnswerFold(empty, 1000)
+  fold.push(delta({ content: 'a' }), 1250)
+  const usage = { prompt_tokens: 9, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 4 } }
+  fold.push({ choices: [], usage, timings: { predicted_per_second: 38 } }, 1300)
+  const facts = { promptTokens: 9, cachedTokens: 4, outputTokens: 5, tokensPerSecond: 38, firstTokenMs: 250 }
+  expect(fold.message('done').facts).toEqual(facts)
+})
+
+test('what is continued keeps its text in front, and an error keeps what came', () => {
+  const fold = new AnswerFold({ ...empty, text: 'One, ', problem: 'gone', finish: 'length' }, 0)
+  fold.push(delta({ content: 'two' }), 1)
+  expect(fold.message('running')).toMatchObject({ text: 'One, two' })
+  expect(fold.message('running').problem).toBeUndefined()
+  fold.push({ error: { message: 'the engine failed' } }, 2)
+  expect(fold.message('failed')).toMatchObject({ text: 'One, two', problem: 'the engine failed' })
+})
+
+test('while the prompt is read, it knows how far', () => {
+  const fold = new AnswerFold(empty, 0)
+  fold.push({ choices: [{ delta: {} }], prompt_progress: { total: 100, cache: 20, processed: 60 } }, 1)
+  expect(fold.reading).toBe(0.5)
+  fold.push(delta({ content: 'a' }), 2)
+  expect(fold.reading).toBeUndefined()
+})

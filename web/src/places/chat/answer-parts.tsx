@@ -1,0 +1,163 @@
+import type { Signal } from '@preact/signals'
+import { useState } from 'preact/hooks'
+import { chatTexts } from '../../texts/chat.ts'
+import { formatMs, formatRate } from '../../ui/numbers.ts'
+import { answer } from './answers.ts'
+import { type Conversation, type Message, replaced, type ToolCall } from './conversation.ts'
+import { change } from './library.ts'
+import { schemaProblems } from './schema-check.ts'
+
+/** What the model thought: one line with its time, open while it runs. */
+export function Reasoning({ message, isRunning }: { readonly message: Message; readonly isRunning: boolean }) {
+  const [isOpen, setOpen] = useState<boolean | undefined>(undefined)
+  const { reasoning = '', reasoningMs = 0, text } = message
+  const isThinking = isRunning && text === ''
+  return (
+    <details
+      class="fold"
+      open={isOpen ?? isThinking}
+      onToggle={({ currentTarget, isTrusted }) => {
+        const { open } = currentTarget
+        if (isTrusted && open !== (isOpen ?? isThinking)) setOpen(open)
+      }}
+    >
+      <summary>{isThinking ? chatTexts.thinking : chatTexts.thought(formatMs(reasoningMs))}</summary>
+      <div class="fold-text">{reasoning}</div>
+    </details>
+  )
+}
+
+type CallsProps = {
+  readonly conversation: Signal<Conversation>
+  readonly message: Message
+  readonly isRunning: boolean
+  readonly model: string
+}
+
+/** Calls of tools, as they happen. The caller's own wait for a result, which is typed here. */
+export function Calls({ conversation, message, isRunning, model }: CallsProps) {
+  const calls = message.calls ?? []
+  const waiting = calls.filter(({ by }) => by === 'caller')
+  const isLast = conversation.value.chosen[message.id] === undefined
+  const setResult = (id: string, result: string) => {
+    const changed = calls.map((call) => (call.id === id ? { ...call, result } : call))
+    change(conversation, replaced(conversation.value, { ...message, calls: changed }))
+  }
+  return (
+    <div class="calls">
+      {calls.map((call) => (
+        <Call
+          key={call.id}
+          call={call}
+          isRunning={isRunning}
+          onResult={isLast && !isRunning ? (result) => setResult(call.id, result) : undefined}
+        />
+      ))}
+      {isLast && !isRunning && waiting.length > 0 && (
+        <button
+          type="button"
+          class="button"
+          disabled={waiting.some(({ result }) => result === undefined)}
+          onClick={() => answer(conversation, message.id, model)}
+        >
+          {chatTexts.toolSend}
+        </button>
+      )}
+    </div>
+  )
+}
+
+type CallProps = {
+  readonly call: ToolCall
+  readonly isRunning: boolean
+  readonly onResult: ((result: string) => void) | undefined
+}
+
+function Call({ call: { name, input, by, result, isError }, isRunning, onResult }: CallProps) {
+  const isServer = by === 'server'
+  const runs = isServer && isRunning && result === undefined
+  return (
+    <details class="fold" open={!isServer && onResult !== undefined}>
+      <summary>
+        {runs ? chatTexts.toolRuns(name) : chatTexts.tool(name, isServer)} {isError === true && <span class="bad">failed</span>}
+      </summary>
+      <p class="small muted">{chatTexts.toolInput}</p>
+      <pre class="fold-code">{pretty(input)}</pre>
+      {result !== undefined && onResult === undefined && (
+        <>
+          <p class="small muted">{chatTexts.toolResult}</p>
+          <pre class="fold-code">{result}</pre>
+        </>
+      )}
+      {!isServer && onResult !== undefined && (
+        <textarea
+          class="field mono"
+          rows={3}
+          aria-label={`${chatTexts.toolResult}: ${name}`}
+          placeholder={chatTexts.toolType}
+          value={result ?? ''}
+          onInput={(event) => onResult(event.currentTarget.value)}
+        />
+      )}
+    </details>
+  )
+}
+
+function pretty(json: string): string {
+  try {
+    return JSON.stringify(JSON.parse(json), null, 2)
+  } catch {
+    // It is still coming, or the model wrote something else.
+    return json
+  }
+}
+
+/** Whether the answer matches the schema that was asked for. */
+export function SchemaLine({ text, schema }: { readonly text: string; readonly schema: string }) {
+  let problems: readonly string[]
+  try {
+    problems = schemaProblems(JSON.parse(text), JSON.parse(schema))
+  } catch {
+    // What is not JSON, or ended early.
+    problems = [chatTexts.schemaNotJson]
+  }
+  if (problems.length === 0) return <p class="small good">✓ {chatTexts.schemaValid}</p>
+  return (
+    <div class="small bad">
+      ✗ {chatTexts.schemaInvalid}
+      <ul>
+        {problems.slice(0, 10).map((problem) => (
+          <li key={problem}>{problem}</li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+/** One muted line: tokens, speed, what was cached, and why it ended where it did not end by itself. */
+export function FactsLine({ message, onContinue }: { readonly message: Message; readonly onContinue: (() => void) | undefined }) {
+  const { facts, finish, state, model, limit } = message
+  const parts = [model]
+  if (facts !== undefined) {
+    const { promptTokens, cachedTokens, outputTokens, tokensPerSecond, firstTokenMs } = facts
+    parts.push(chatTexts.promptTokens(promptTokens))
+    if (cachedTokens > 0) parts.push(chatTexts.cached(cachedTokens))
+    parts.push(chatTexts.outputTokens(outputTokens))
+    if (tokensPerSecond !== undefined && tokensPerSecond > 0) parts.push(formatRate(tokensPerSecond))
+    if (firstTokenMs !== undefined) parts.push(`first token after ${formatMs(firstTokenMs)}`)
+  }
+  if (state === 'stopped') parts.push(chatTexts.stopped.toLowerCase())
+  else if (finish === 'length') parts.push(chatTexts.cut(limit))
+  else if (finish === 'content_filter') parts.push(chatTexts.filtered)
+  else if (finish === 'tool_calls') parts.push(chatTexts.calls)
+  return (
+    <p class="facts">
+      {parts.filter((part) => part !== undefined).join(' · ')}
+      {onContinue !== undefined && (
+        <button type="button" class="text-button" onClick={onContinue}>
+          {chatTexts.continue}
+        </button>
+      )}
+    </p>
+  )
+}

@@ -1,0 +1,153 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { chatTexts } from '../../texts/chat.ts'
+import { icons } from '../../ui/icons.tsx'
+import { readFiles } from './attach.ts'
+import type { Attachment } from './conversation.ts'
+
+type ComposerProps = {
+  /** Whose draft it is: what was typed is kept for it, also when the page is closed. */
+  readonly draft: string
+  readonly isRunning: boolean
+  readonly canSend: boolean
+  readonly onSend: (text: string, attachments: readonly Attachment[]) => void
+  readonly onStop: () => void
+}
+
+const draftName = (draft: string) => `dragoman.draft.${draft}`
+
+/** Where a message is written: Enter sends, files come by paste, by drop and by the button. */
+export function Composer({ draft, isRunning, canSend, onSend, onStop }: ComposerProps) {
+  const field = useRef<HTMLTextAreaElement>(null)
+  const [text, setText] = useState('')
+  const [attachments, setAttachments] = useState<readonly Attachment[]>([])
+  const [refused, setRefused] = useState<readonly string[]>([])
+  const [isOver, setOver] = useState(false)
+  useEffect(() => {
+    setText(localStorage.getItem(draftName(draft)) ?? '')
+    setAttachments([])
+    if (matchMedia('(pointer: fine)').matches) field.current?.focus()
+  }, [draft])
+  const write = (next: string) => {
+    setText(next)
+    if (next === '') localStorage.removeItem(draftName(draft))
+    else localStorage.setItem(draftName(draft), next)
+  }
+  const attach = async (files: readonly File[]) => {
+    const read = await readFiles(files)
+    setAttachments((before) => [...before, ...read.attachments])
+    setRefused(read.refused)
+  }
+  const isEmpty = text.trim() === '' && attachments.length === 0
+  const submit = () => {
+    if (isEmpty || isRunning || !canSend) return
+    onSend(text, attachments)
+    write('')
+    setAttachments([])
+    setRefused([])
+  }
+  const filesOf = (transfer: DataTransfer | null) => [...(transfer?.files ?? [])]
+  return (
+    <form
+      class="composer"
+      data-over={isOver ? '' : undefined}
+      onSubmit={(event) => {
+        event.preventDefault()
+        submit()
+      }}
+      onDragOver={(event) => {
+        if (event.dataTransfer?.types.includes('Files') !== true) return
+        event.preventDefault()
+        setOver(true)
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={(event) => {
+        const files = filesOf(event.dataTransfer)
+        setOver(false)
+        if (files.length === 0) return
+        event.preventDefault()
+        void attach(files)
+      }}
+    >
+      {isOver && <p class="composer-over">{chatTexts.drop}</p>}
+      {refused.map((why) => (
+        <p key={why} class="bad small" role="alert">
+          {why}
+        </p>
+      ))}
+      {attachments.length > 0 && (
+        <ul class="attachments">
+          {attachments.map((each, index) => (
+            <li key={`${each.name} ${index}`}>
+              <AttachmentView attachment={each} />
+              <button
+                type="button"
+                class="icon-button"
+                aria-label={chatTexts.attached(each.name)}
+                onClick={() => setAttachments(attachments.filter((other) => other !== each))}
+              >
+                <icons.close />
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      <textarea
+        ref={field}
+        class="composer-text"
+        rows={1}
+        aria-label={chatTexts.placeholder}
+        placeholder={chatTexts.placeholder}
+        value={text}
+        onInput={(event) => write(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
+          event.preventDefault()
+          submit()
+        }}
+        onPaste={(event) => {
+          const files = filesOf(event.clipboardData)
+          if (files.length === 0) return
+          event.preventDefault()
+          void attach(files)
+        }}
+      />
+      <div class="composer-end">
+        <label class="icon-button" title={chatTexts.attach}>
+          <icons.attach />
+          <input
+            type="file"
+            multiple
+            class="unseen"
+            aria-label={chatTexts.attach}
+            onChange={(event) => {
+              void attach([...(event.currentTarget.files ?? [])])
+              event.currentTarget.value = ''
+            }}
+          />
+        </label>
+        <span class="space" />
+        {isRunning ? (
+          <button
+            type="button"
+            class="button send"
+            aria-label={chatTexts.stop}
+            title={`${chatTexts.stop} (Esc)`}
+            onClick={onStop}
+          >
+            <icons.stop />
+          </button>
+        ) : (
+          <button type="submit" class="button primary send" aria-label={chatTexts.send} disabled={isEmpty || !canSend}>
+            <icons.send />
+          </button>
+        )}
+      </div>
+    </form>
+  )
+}
+
+/** A picture, or the name of a file. */
+export function AttachmentView({ attachment: { kind, name, data } }: { readonly attachment: Attachment }) {
+  if (kind === 'image') return <img src={data} alt={name} />
+  return <span class="attachment-name clip">{name}</span>
+}

@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest'
+import {
+  branched,
+  branchesOf,
+  type Conversation,
+  choosing,
+  createConversation,
+  type Message,
+  pathOf,
+  restored,
+  withMessage,
+} from './conversation.ts'
+import { fromFile, toFile } from './file.ts'
+
+const message = (id: string, parent: string | undefined, more: Partial<Message> = {}): Message => ({
+  id,
+  role: 'user',
+  text: id,
+  atMs: Number(id.replace(/\D/g, '')),
+  ...(parent !== undefined && { parent }),
+  ...more,
+})
+const talk = (...messages: Message[]): Conversation => messages.reduce(withMessage, createConversation('c', 0))
+const shown = (conversation: Conversation) => pathOf(conversation).map(({ id }) => id)
+
+describe('a conversation', () => {
+  test('shows the newest branch, and another when it is chosen', () => {
+    const both = talk(message('m1', undefined), message('m2', 'm1'), message('m3', 'm2'), message('m4', 'm1'))
+    expect(shown(both)).toEqual(['m1', 'm4'])
+    const second = both.messages.m2 as Message
+    expect(branchesOf(both, second).map(({ id }) => id)).toEqual(['m2', 'm4'])
+    expect(shown(choosing(both, second))).toEqual(['m1', 'm2', 'm3'])
+  })
+
+  test('also its first message has branches', () => {
+    const both = talk(message('m1', undefined), message('m2', 'm1'), message('m3', undefined))
+    expect(shown(both)).toEqual(['m3'])
+    expect(shown(choosing(both, both.messages.m1 as Message))).toEqual(['m1', 'm2'])
+  })
+
+  test('is named after its first message, in one short line', () => {
+    expect(talk(message('m1', undefined, { text: '  Hello\nthere' }), message('m2', 'm1')).title).toBe('Hello')
+    expect(talk(message('m1', undefined, { text: 'x'.repeat(100) })).title).toBe(`${'x'.repeat(59)}…`)
+    const attachments = [{ kind: 'image', name: 'cat.png', type: 'image/png', data: '' }] as const
+    expect(talk(message('m1', undefined, { text: '', attachments })).title).toBe('cat.png')
+  })
+
+  test('branches into one of its own', () => {
+    const made = branched(talk(message('m1', undefined), message('m2', 'm1'), message('m3', 'm2')), 'm2', { id: 'd', nowMs: 9 })
+    expect([made.id, made.updatedAtMs, shown(made)]).toEqual(['d', 9, ['m1', 'm2']])
+  })
+
+  test('has nothing that runs when it is found again', () => {
+    const left = talk(message('m1', undefined), message('m2', 'm1', { role: 'assistant', state: 'running' }))
+    expect(restored(left).messages.m2?.state).toBe('broken')
+  })
+})
+
+describe('a file of conversations', () => {
+  test('brings back what was exported', () => {
+    const all = [talk(message('m1', undefined), message('m2', 'm1'))]
+    expect(fromFile(toFile(all))).toEqual(all)
+  })
+
+  test.each([
+    ['not json', /is not JSON/],
+    ['{"format":"other"}', /"format" must be "dragoman-conversations"/],
+    ['{"format":"dragoman-conversations","conversations":[{"id":"x"}]}', /Conversation 1 of this file is not complete/],
+    [toFile([{ ...talk(message('m1', undefined)), messages: { m1: { id: 'm1', role: 'root' } as never } }]), /Conversation 1/],
+    ['null', /has no conversations/],
+  ])('%s is refused', (text, words) => {
+    expect(() => fromFile(text)).toThrow(words)
+  })
+})

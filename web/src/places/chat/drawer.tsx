@@ -1,0 +1,148 @@
+import type { Signal } from '@preact/signals'
+import { allows } from '../../api/session.ts'
+import { chatTexts } from '../../texts/chat.ts'
+import { icons } from '../../ui/icons.tsx'
+import type { Conversation, Settings } from './conversation.ts'
+import { change } from './library.ts'
+import { type Model, propertiesOf } from './models.ts'
+import { jsonProblem, samplingFields } from './request.ts'
+
+const texts = chatTexts.drawer
+
+type DrawerProps = {
+  readonly conversation: Signal<Conversation>
+  readonly model: Model | undefined
+  readonly onClose: () => void
+}
+
+/** The settings of a conversation; an empty field leaves the value that is in force, which it shows. */
+export function Drawer({ conversation, model, onClose }: DrawerProps) {
+  const { settings } = conversation.value
+  const inForce = model === undefined ? undefined : propertiesOf(model)?.default_generation_settings?.params
+  const set = (changes: Partial<Settings>) =>
+    change(conversation, { ...conversation.value, settings: { ...settings, ...changes } })
+  const setSampling = (field: string, text: string) => {
+    const { [field]: _before, ...others } = settings.sampling
+    const value = Number(text)
+    set({ sampling: text === '' || !Number.isFinite(value) ? others : { ...others, [field]: value } })
+  }
+  const setThinking = (value: string) => {
+    const { thinking: _thinking, ...others } = settings
+    change(conversation, { ...conversation.value, settings: value === '' ? others : { ...others, thinking: value === 'yes' } })
+  }
+  const reset = () => set({ system: '', sampling: {}, tools: '', schema: '', logprobs: false, serverTools: false })
+  return (
+    <aside class="drawer" aria-label={texts.title}>
+      <div class="drawer-head">
+        <h2>{texts.title}</h2>
+        <button type="button" class="icon-button" aria-label={chatTexts.closeSettings} onClick={onClose}>
+          <icons.close />
+        </button>
+      </div>
+      <label class="labelled">
+        <span>{texts.system}</span>
+        <textarea
+          class="field"
+          rows={4}
+          placeholder={texts.systemHint}
+          value={settings.system}
+          onInput={(event) => set({ system: event.currentTarget.value })}
+        />
+      </label>
+      <h3>{texts.sampling}</h3>
+      <div class="sampling">
+        {samplingFields.map(({ field, inForce: name, step }) => (
+          <label key={field} class="labelled">
+            <span>{texts.names[field]}</span>
+            <input
+              class="field"
+              type="number"
+              step={step}
+              inputMode="decimal"
+              placeholder={texts.inForce(inForce?.[name])}
+              value={settings.sampling[field] ?? ''}
+              onInput={(event) => setSampling(field, event.currentTarget.value)}
+            />
+          </label>
+        ))}
+        <label class="labelled">
+          <span>{texts.thinking}</span>
+          <select
+            class="field"
+            value={settings.thinking === undefined ? '' : settings.thinking ? 'yes' : 'no'}
+            onChange={(event) => setThinking(event.currentTarget.value)}
+          >
+            {texts.thinkingKinds.map(([value, name]) => (
+              <option key={value} value={value}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <h3>{texts.output}</h3>
+      <JsonField
+        name={texts.schema}
+        hint={texts.schemaHint}
+        kind="object"
+        text={settings.schema}
+        onText={(schema) => set({ schema })}
+      />
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={settings.logprobs === true}
+          onChange={(event) => set({ logprobs: event.currentTarget.checked })}
+        />
+        {texts.logprobs}
+      </label>
+      <JsonField
+        name={texts.tools}
+        hint={texts.toolsHint}
+        kind="array"
+        text={settings.tools}
+        onText={(tools) => set({ tools })}
+      />
+      {allows('tools') && (
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={settings.serverTools === true}
+            onChange={(event) => set({ serverTools: event.currentTarget.checked })}
+          />
+          {texts.serverTools}
+        </label>
+      )}
+      <button type="button" class="button" onClick={reset}>
+        {texts.reset}
+      </button>
+    </aside>
+  )
+}
+
+type JsonFieldProps = {
+  readonly name: string
+  readonly hint: string
+  readonly kind: 'array' | 'object'
+  readonly text: string
+  readonly onText: (text: string) => void
+}
+
+function JsonField({ name, hint, kind, text, onText }: JsonFieldProps) {
+  const problem = jsonProblem(text, kind)
+  return (
+    <label class="labelled">
+      <span>{name}</span>
+      <textarea
+        class="field mono"
+        rows={text === '' ? 2 : 6}
+        spellcheck={false}
+        placeholder={hint}
+        aria-invalid={problem !== undefined}
+        value={text}
+        onInput={(event) => onText(event.currentTarget.value)}
+      />
+      {problem !== undefined && <span class="bad small">{problem}</span>}
+    </label>
+  )
+}

@@ -1,0 +1,109 @@
+import { useRef, useState } from 'preact/hooks'
+import { describe } from '../../api/client.ts'
+import { address, go, linkTo } from '../../frame/router.ts'
+import { chatTexts } from '../../texts/chat.ts'
+import { Confirm } from '../../ui/dialog.tsx'
+import { icons } from '../../ui/icons.tsx'
+import { formatTime, fullTime } from '../../ui/numbers.ts'
+import { say } from '../../ui/said.tsx'
+import { running } from './answers.ts'
+import type { Conversation } from './conversation.ts'
+import { fromFile, toFile } from './file.ts'
+import { conversations, discard, take } from './library.ts'
+
+/** The conversations of this browser, newest first. */
+export function ConversationList({ current, onPick }: { readonly current: readonly string[]; readonly onPick: () => void }) {
+  const [leaving, setLeaving] = useState<Conversation | undefined>(undefined)
+  const file = useRef<HTMLInputElement>(null)
+  const words = (address.value.query.filter ?? '').toLowerCase()
+  const all = [...(conversations.value?.values() ?? [])].map((each) => each.value).sort((a, b) => b.updatedAtMs - a.updatedAtMs)
+  const found = all.filter((each) => words === '' || matches(each, words))
+  const runs = new Set([...running.value.values()].map(({ conversation }) => conversation.peek().id))
+  const importFile = async (chosen: File | undefined) => {
+    if (chosen === undefined) return
+    try {
+      const imported = fromFile(await chosen.text())
+      take(imported)
+      say(chatTexts.imported(imported.length))
+    } catch (error) {
+      say(describe(error))
+    }
+  }
+  return (
+    <section class="conversations" aria-label={chatTexts.list}>
+      <ul>
+        {found.map((each) => (
+          <li key={each.id}>
+            <a
+              href={linkTo('chat', [each.id])}
+              class="conversation"
+              aria-current={current.includes(each.id) ? 'true' : undefined}
+              onClick={onPick}
+            >
+              <span class="clip">{each.title || chatTexts.untitled}</span>
+              <span class="small muted" title={fullTime(each.updatedAtMs)}>
+                {runs.has(each.id) ? 'running' : formatTime(each.updatedAtMs, Date.now())}
+              </span>
+            </a>
+            <button
+              type="button"
+              class="icon-button"
+              aria-label={`${chatTexts.delete} ${each.title}`}
+              title={chatTexts.delete}
+              onClick={() => setLeaving(each)}
+            >
+              <icons.trash />
+            </button>
+          </li>
+        ))}
+      </ul>
+      {found.length === 0 && (
+        <p class="muted small conversations-none">{all.length === 0 ? chatTexts.none : chatTexts.noneFound}</p>
+      )}
+      <div class="conversations-end">
+        <button type="button" class="button plain" onClick={() => file.current?.click()}>
+          {chatTexts.import}
+        </button>
+        <button type="button" class="button plain" disabled={all.length === 0} onClick={() => download('conversations', all)}>
+          {chatTexts.exportAll}
+        </button>
+        <input
+          ref={file}
+          type="file"
+          accept=".json,application/json"
+          class="unseen"
+          tabIndex={-1}
+          aria-label={chatTexts.import}
+          onChange={(event) => {
+            void importFile(event.currentTarget.files?.[0])
+            event.currentTarget.value = ''
+          }}
+        />
+      </div>
+      {leaving !== undefined && (
+        <Confirm
+          title={chatTexts.deleteTitle}
+          action={chatTexts.delete}
+          onClose={() => setLeaving(undefined)}
+          onConfirm={() => {
+            void discard(leaving.id)
+            if (current.includes(leaving.id)) go(linkTo('chat'))
+          }}
+        >
+          <p>{chatTexts.deleteWhat(leaving.title, Object.keys(leaving.messages).length)}</p>
+        </Confirm>
+      )}
+    </section>
+  )
+}
+
+function matches({ title, messages }: Conversation, words: string): boolean {
+  return title.toLowerCase().includes(words) || Object.values(messages).some(({ text }) => text.toLowerCase().includes(words))
+}
+
+/** Hands a file to the browser. */
+export function download(name: string, all: readonly Conversation[]): void {
+  const url = URL.createObjectURL(new Blob([toFile(all)], { type: 'application/json' }))
+  Object.assign(document.createElement('a'), { href: url, download: `${name}.json` }).click()
+  setTimeout(() => URL.revokeObjectURL(url), 10_000)
+}

@@ -1,0 +1,35 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { BlockSplitter } from './blocks.ts'
+
+function split(text: string, pieces = [text]): { closed: string[]; open: string } {
+  const splitter = new BlockSplitter()
+  for (const piece of pieces) splitter.append(piece)
+  return { closed: splitter.closed, open: splitter.open }
+}
+
+test.each([
+  ['paragraphs end at empty lines', 'one\ntwo\n\nthree\n\nfour\n', ['one\ntwo\n\n', 'three\n\n'], 'four\n'],
+  ['a fence has empty lines', '```js\na\n\nb\n```\nafter', ['```js\na\n\nb\n```\n'], 'after'],
+  ['a fence ends the paragraph before it', 'text\n```\ncode', ['text\n'], '```\ncode'],
+  ['a longer fence is not ended by a shorter one', '````\n```\n````\n', ['````\n```\n````\n'], ''],
+  ['a list goes on after an empty line', '- a\n\n- b\n\ntext\n', ['- a\n\n- b\n\n'], 'text\n'],
+  ['what is indented belongs to what is before', '1. a\n\n   more\n\n2. b', [], '1. a\n\n   more\n\n2. b'],
+  ['a fence in a list stays in it', '- a\n  ```\n  x\n\n  y\n  ```\n- b\n', [], '- a\n  ```\n  x\n\n  y\n  ```\n- b\n'],
+])('%s', (_name, text, closed, open) => {
+  expect(split(text)).toEqual({ closed, open })
+})
+
+test('pieces make the same blocks as the whole, which lose no character of a line', () => {
+  const line = fc.constantFrom('text', '', '```', '~~~', '- item', '1. item', '  more', '| a | b |', '# head')
+  fc.assert(
+    fc.property(fc.array(line), fc.array(fc.nat(40)), (lines, cuts) => {
+      const text = lines.join('\n')
+      const places = [0, ...cuts.filter((cut) => cut < text.length).sort((a, b) => a - b), text.length]
+      const pieces = places.slice(1).map((end, index) => text.slice(places[index], end))
+      const whole = split(text)
+      expect(split(text, pieces)).toEqual(whole)
+      expect((whole.closed.join('') + whole.open).replaceAll('\n', '')).toBe(text.replaceAll('\n', ''))
+    }),
+  )
+})

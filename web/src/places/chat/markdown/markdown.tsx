@@ -1,0 +1,27 @@
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { copyText } from '../../../ui/copy.tsx'
+import { MarkdownView } from './view.ts'
+
+/** Text that a model wrote, as Markdown. */
+export function Markdown({ text }: { readonly text: string }) {
+  const element = useRef<HTMLDivElement>(null)
+  const view = useRef<MarkdownView>(undefined)
+  useLayoutEffect(() => {
+    if (element.current === null) return
+    view.current ??= new MarkdownView(element.current)
+    view.current.update(text)
+  }, [text])
+  useEffect(() => {
+    const room = element.current
+    const copy = ({ target }: Event) => {
+      if (!(target instanceof HTMLElement) || !target.classList.contains('md-copy')) return
+      void copyText(target.closest('.md-code')?.querySelector('pre')?.textContent ?? '', 'the code')
+    }
+    room?.addEventListener('click', copy)
+    return () => {
+      room?.removeEventListener('click', copy)
+      view.current?.close()
+    }
+  }, [])
+  return <div class="md" ref={element} />
+}

@@ -1,0 +1,181 @@
+import { BlockSplitter, startsFence } from './blocks.ts'
+import { morph } from './morph.ts'
+import { codeFrame, renderMarkdown } from './rebuild.ts'
+
+/** What one frame may spend on blocks; the rest waits for the next. */
+const frameBudgetMs = 6
+/** A longer block is shown as it was written: to read it as Markdown takes too long. */
+const longestBlock = 40_000
+const longestOpenBlock = 8_000
+/** Text is laid out in pieces of about this size, of which those out of sight cost nothing. */
+const pieceChars = 8_000
+
+/** Shows Markdown in an element, and keeps up with its growth in small steps. */
+export class MarkdownView {
+  readonly #element: HTMLElement
+  #text = ''
+  #splitter = new BlockSplitter()
+  #shown = 0
+  #open: OpenBlock | undefined
+  #frame = 0
+  #parseMs = 0
+  #lastParseMs = Number.NEGATIVE_INFINITY
+
+  constructor(element: HTMLElement) {
+    this.#element = element
+  }
+
+  update(text: string): void {
+    if (text === this.#text) return
+    if (text.startsWith(this.#text)) this.#splitter.append(text.slice(this.#text.length))
+    else {
+      this.#splitter = new BlockSplitter()
+      this.#splitter.append(text)
+      this.#element.replaceChildren()
+      this.#shown = 0
+      this.#open = undefined
+    }
+    this.#text = text
+    this.#element.classList.toggle('md-long', text.length > 20_000)
+    // Already in a frame: what came is painted with it.
+    cancelAnimationFrame(this.#frame)
+    this.#work()
+  }
+
+  close(): void {
+    cancelAnimationFrame(this.#frame)
+  }
+
+  #work(): void {
+    const endMs = performance.now() + frameBudgetMs
+    const { closed } = this.#splitter
+    while (this.#shown < closed.length) {
+      if (performance.now() > endMs) return void this.#later()
+      const block = closed[this.#shown] ?? ''
+      if (this.#open === undefined) this.#element.append(closedBlock(block))
+      else this.#open.finish(block)
+      this.#open = undefined
+      this.#shown += 1
+    }
+    const { open } = this.#splitter
+    if (open.trim() === '') return
+    // Reading it again may take a quarter of the time, not more.
+    if (performance.now() - this.#lastParseMs < 3 * this.#parseMs) return void this.#later()
+    const beganMs = performance.now()
+    this.#open ??= new OpenBlock(this.#element)
+    this.#open.update(open)
+    this.#lastParseMs = performance.now()
+    this.#parseMs = this.#lastParseMs - beganMs
+  }
+
+  #later(): void {
+    this.#frame = requestAnimationFrame(() => this.#work())
+  }
+}
+
+/** The last block while it grows. */
+class OpenBlock {
+  readonly #room = Object.assign(document.createElement('div'), { className: 'md-block' })
+  #kind: 'markdown' | 'code' | 'plain' | undefined
+  #pieces: Pieces | undefined
+
+  constructor(element: HTMLElement) {
+    element.append(this.#room)
+  }
+
+  update(block: string): void {
+    const kind = startsFence(block) ? 'code' : block.length > longestOpenBlock ? 'plain' : 'markdown'
+    if (kind !== this.#kind) {
+      this.#room.replaceChildren()
+      this.#pieces = undefined
+      this.#kind = kind
+    }
+    switch (kind) {
+      case 'markdown':
+        return void morph(this.#room, renderMarkdown(block))
+      case 'code': {
+        const { language, code } = readFence(block)
+        // Before its first line ends, the language may not be complete.
+        if (!block.includes('\n')) return
+        this.#pieces ??= piecesOfCode(this.#room, language)
+        return void this.#pieces.update(code)
+      }
+      case 'plain':
+        this.#pieces ??= new Pieces(plainRoom(this.#room))
+        return void this.#pieces.update(block)
+    }
+  }
+
+  /** It will not change any more. */
+  finish(block: string): void {
+    if (startsFence(block) || block.length > longestBlock) this.update(block)
+    else morph(this.#room, renderMarkdown(block))
+  }
+}
+
+function closedBlock(block: string): HTMLElement {
+  const room = Object.assign(document.createElement('div'), { className: 'md-block' })
+  if (startsFence(block)) {
+    const { language, code } = readFence(block)
+    piecesOfCode(room, language).update(code)
+  } else if (block.length > longestBlock) new Pieces(plainRoom(room)).update(block)
+  else room.append(renderMarkdown(block))
+  return room
+}
+
+function readFence(block: string): { readonly language: string; readonly code: string } {
+  const end = block.indexOf('\n')
+  const [, fence = '```', language = ''] = /^(`{3,}|~{3,})\s*(\S*)/.exec(block) ?? []
+  const code = block.slice(end + 1).replace(new RegExp(`(^|\\n)\\s*${fence}+\\s*$`), '$1')
+  return { language, code: end < 0 ? '' : code }
+}
+
+function piecesOfCode(room: HTMLElement, language: string): Pieces {
+  const pre = document.createElement('pre')
+  room.append(codeFrame(language, pre))
+  return new Pieces(pre)
+}
+
+function plainRoom(room: HTMLElement): HTMLElement {
+  const plain = Object.assign(document.createElement('div'), { className: 'md-plain' })
+  room.append(plain)
+  return plain
+}
+
+/** A growing text, in pieces that end at lines. */
+class Pieces {
+  readonly #room: HTMLElement
+  #text = ''
+  #last: Text | undefined
+
+  constructor(room: HTMLElement) {
+    this.#room = room
+  }
+
+  update(text: string): void {
+    if (!text.startsWith(this.#text)) {
+      this.#room.replaceChildren()
+      this.#text = ''
+      this.#last = undefined
+    }
+    let rest = text.slice(this.#text.length)
+    this.#text = text
+    while (rest !== '') {
+      const room = pieceChars - (this.#last?.length ?? 0)
+      const line = rest.indexOf('\n', Math.max(0, room))
+      // A line without an end is cut.
+      const end = line < 0 || line > room + pieceChars ? Math.min(rest.length, room + pieceChars) : line + 1
+      this.#grow(rest.slice(0, end))
+      rest = rest.slice(end)
+      if (rest !== '') this.#last = undefined
+    }
+  }
+
+  #grow(text: string): void {
+    if (this.#last !== undefined) return void this.#last.appendData(text)
+    const piece = Object.assign(document.createElement('span'), { className: 'md-piece' })
+    this.#last = document.createTextNode(text)
+    piece.append(this.#last)
+    this.#room.append(piece)
+  }
+}

@@ -1,0 +1,213 @@
+import type { Signal } from '@preact/signals'
+import { memo } from 'preact/compat'
+import { useState } from 'preact/hooks'
+import { apiBase } from '../../api/base.ts'
+import { apiKey } from '../../api/session.ts'
+import { chatTexts } from '../../texts/chat.ts'
+import { CopyButton, copyText } from '../../ui/copy.tsx'
+import { type IconName, icons } from '../../ui/icons.tsx'
+import { formatTime, fullTime } from '../../ui/numbers.ts'
+import { Failure } from '../../ui/states.tsx'
+import { Calls, FactsLine, Reasoning, SchemaLine } from './answer-parts.tsx'
+import { answer, continueAnswer, running } from './answers.ts'
+import { asCurl } from './code.ts'
+import { AttachmentView } from './composer.tsx'
+import { branchesOf, type Conversation, choosing, type Message, pathOf, withMessage } from './conversation.ts'
+import { newId } from './ids.ts'
+import { change } from './library.ts'
+import { Markdown } from './markdown/markdown.tsx'
+import { bodyOf } from './request.ts'
+import { TokenView } from './token-view.tsx'
+
+type MessageProps = {
+  readonly conversation: Signal<Conversation>
+  readonly message: Message
+  readonly model: string
+  readonly onBranch: (message: Message) => void
+}
+
+/** Texts of people are folded beyond this. */
+const longChars = 6000
+
+/** A message: who, text, and on focus a row of actions. */
+export const MessageView = memo(function MessageView(props: MessageProps) {
+  const { message } = props
+  return message.role === 'user' ? <UserMessage {...props} /> : <Answer {...props} />
+})
+
+function UserMessage({ conversation, message, model, onBranch }: MessageProps) {
+  const [isEditing, setEditing] = useState(false)
+  const [isWhole, setWhole] = useState(false)
+  const { text, attachments = [] } = message
+  const isLong = text.length > longChars && !isWhole
+  const send = (edited: string) => {
+    setEditing(false)
+    const { parent } = message
+    const again: Message = { ...message, ...(parent !== undefined && { parent }), id: newId(), text: edited, atMs: Date.now() }
+    change(conversation, withMessage(conversation.value, again))
+    answer(conversation, again.id, model)
+  }
+  return (
+    <article class="message user" aria-label={chatTexts.you}>
+      <div class="bubble">
+        {attachments.length > 0 && (
+          <div class="attachments">
+            {attachments.map((each) => (
+              <AttachmentView key={each.name + each.data.length} attachment={each} />
+            ))}
+          </div>
+        )}
+        {isEditing ? (
+          <Editor text={text} onSend={send} onCancel={() => setEditing(false)} />
+        ) : (
+          <div class="user-text">{isLong ? `${text.slice(0, longChars)}…` : text}</div>
+        )}
+        {isLong && !isEditing && (
+          <button type="button" class="text-button" onClick={() => setWhole(true)}>
+            {chatTexts.showAll(text.length)}
+          </button>
+        )}
+      </div>
+      <div class="actions">
+        <Branches conversation={conversation} message={message} />
+        <time class="muted small" dateTime={new Date(message.atMs).toISOString()} title={fullTime(message.atMs)}>
+          {formatTime(message.atMs, Date.now())}
+        </time>
+        <CopyButton text={text} what={chatTexts.copyMessage} />
+        <Action name={chatTexts.edit} icon="edit" onClick={() => setEditing(true)} />
+        <Action name={chatTexts.branch} icon="columns" onClick={() => onBranch(message)} />
+      </div>
+    </article>
+  )
+}
+
+type EditorProps = { readonly text: string; readonly onSend: (text: string) => void; readonly onCancel: () => void }
+
+function Editor({ text, onSend, onCancel }: EditorProps) {
+  const [edited, setEdited] = useState(text)
+  return (
+    <form
+      class="editor"
+      onSubmit={(event) => {
+        event.preventDefault()
+        onSend(edited)
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape') return
+        event.stopPropagation()
+        onCancel()
+      }}
+    >
+      <textarea
+        class="field"
+        rows={4}
+        autofocus
+        aria-label={chatTexts.edit}
+        value={edited}
+        onInput={(event) => setEdited(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
+          event.preventDefault()
+          onSend(edited)
+        }}
+      />
+      <div class="row">
+        <button type="submit" class="button primary">
+          {chatTexts.save}
+        </button>
+        <button type="button" class="button" onClick={onCancel}>
+          {chatTexts.cancel}
+        </button>
+      </div>
+    </form>
+  )
+}
+
+function Answer({ conversation, message: kept, model, onBranch }: MessageProps) {
+  const [showsTokens, setShowsTokens] = useState(false)
+  const run = running.value.get(kept.id)
+  const message = run?.message.value ?? kept
+  const { text, reasoning, calls = [], tokens, state, problem, schema } = message
+  const isRunning = run !== undefined
+  const again = () => {
+    if (message.parent !== undefined) answer(conversation, message.parent, model)
+  }
+  const goOn = text === '' || calls.length > 0 ? undefined : () => continueAnswer(conversation, message)
+  const isCut = !isRunning && (state === 'stopped' || message.finish === 'length')
+  const curl = () => {
+    const path = pathOf(conversation.value, message.parent)
+    return asCurl(bodyOf(conversation.value, path, message.model ?? model), {
+      base: apiBase(),
+      needsKey: apiKey.value !== undefined,
+    })
+  }
+  return (
+    <article class="message answer" aria-label={message.model ?? chatTexts.assistant} aria-busy={isRunning}>
+      {reasoning !== undefined && <Reasoning message={message} isRunning={isRunning} />}
+      {showsTokens && tokens !== undefined ? <TokenView tokens={tokens} /> : <Markdown text={text} />}
+      {calls.length > 0 && <Calls conversation={conversation} message={message} isRunning={isRunning} model={model} />}
+      {isRunning && text === '' && reasoning === undefined && <p class="muted waits">{run.waits.value || chatTexts.waiting}</p>}
+      {isRunning && <div class="runs" aria-hidden="true" />}
+      {state === 'broken' && (
+        <Failure
+          error={chatTexts.broken(text === '' ? chatTexts.nothingCame : chatTexts.kept)}
+          onRetry={goOn ?? again}
+          action={goOn === undefined ? chatTexts.regenerate : chatTexts.continue}
+        />
+      )}
+      {state === 'failed' && <Failure error={problem ?? ''} onRetry={again} />}
+      {!isRunning && schema !== undefined && text !== '' && calls.length === 0 && <SchemaLine text={text} schema={schema} />}
+      {!isRunning && <FactsLine message={message} onContinue={isCut ? goOn : undefined} />}
+      {!isRunning && (
+        <div class="actions">
+          <Branches conversation={conversation} message={kept} />
+          <CopyButton text={text} what={chatTexts.copyMessage} />
+          <Action name={chatTexts.regenerate} icon="again" onClick={again} />
+          <Action name={chatTexts.branch} icon="columns" onClick={() => onBranch(kept)} />
+          <Action name={`${chatTexts.code}: curl`} icon="code" onClick={() => void copyText(curl(), 'the curl line')} />
+          {tokens !== undefined && (
+            <Action name={chatTexts.tokens} icon="tokens" isPressed={showsTokens} onClick={() => setShowsTokens(!showsTokens)} />
+          )}
+        </div>
+      )}
+    </article>
+  )
+}
+
+type ActionProps = { readonly name: string; readonly icon: IconName; readonly isPressed?: boolean; readonly onClick: () => void }
+
+function Action({ name, icon, isPressed, onClick }: ActionProps) {
+  const Shape = icons[icon]
+  return (
+    <button type="button" class="icon-button" aria-label={name} title={name} aria-pressed={isPressed} onClick={onClick}>
+      <Shape />
+    </button>
+  )
+}
+
+/** Where the message is among its branches, and the way to the others. */
+function Branches({ conversation, message }: Pick<MessageProps, 'conversation' | 'message'>) {
+  const all = branchesOf(conversation.value, message)
+  if (all.length < 2) return null
+  const at = all.findIndex(({ id }) => id === message.id)
+  const step = (by: number, name: string, sign: string) => {
+    const other = all[at + by]
+    const choose = () => {
+      if (other !== undefined) change(conversation, choosing(conversation.value, other))
+    }
+    return (
+      <button type="button" class="icon-button" aria-label={name} title={name} disabled={other === undefined} onClick={choose}>
+        {sign}
+      </button>
+    )
+  }
+  return (
+    <span class="branches">
+      {step(-1, chatTexts.previousBranch, '‹')}
+      <span class="small muted" title={chatTexts.branchOf(at + 1, all.length)}>
+        {at + 1}/{all.length}
+      </span>
+      {step(1, chatTexts.nextBranch, '›')}
+    </span>
+  )
+}

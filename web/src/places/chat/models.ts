@@ -1,0 +1,59 @@
+import { effect, signal } from '@preact/signals'
+import { call } from '../../api/client.ts'
+import { returns } from '../../api/connection.ts'
+
+export type Model = {
+  readonly id: string
+  readonly state: string
+  readonly kind?: string
+  readonly context_length?: number
+  readonly max_context_length?: number
+}
+
+/** The models that may chat; undefined until the server has answered, a failure if it did not. */
+export const models = signal<readonly Model[] | undefined>(undefined)
+export const modelsProblem = signal<unknown>(undefined)
+
+export async function readModels(): Promise<void> {
+  try {
+    const { data } = await call<{ readonly data: readonly Model[] }>('v1/models')
+    models.value = data.filter(({ kind }) => kind === undefined || !/embed|rerank|speech|image/.test(kind))
+    modelsProblem.value = undefined
+  } catch (error) {
+    modelsProblem.value = error
+  }
+}
+
+/** The model of a conversation: the one that was chosen if it is there, else one that is loaded, else the first. */
+export function modelOf(chosen: string | undefined): Model | undefined {
+  const all = models.value ?? []
+  return all.find(({ id }) => id === chosen) ?? all.find(({ state }) => state === 'ready') ?? all[0]
+}
+
+export type Properties = {
+  readonly default_generation_settings?: { readonly n_ctx?: number | null; readonly params?: Readonly<Record<string, number>> }
+  readonly modalities?: { readonly vision?: boolean; readonly audio?: boolean }
+}
+
+const properties = signal<ReadonlyMap<string, Properties>>(new Map())
+const asked = new Set<string>()
+
+/** What is in force for a model that is loaded; asking for one that is not would load it. */
+export function propertiesOf({ id, state }: Model): Properties | undefined {
+  if ((state === 'ready' || state === 'degraded') && !asked.has(id)) {
+    asked.add(id)
+    call<Properties>(`props?model=${encodeURIComponent(id)}`).then(
+      (found) => {
+        properties.value = new Map([...properties.value, [id, found]])
+      },
+      // Models of other servers have none; the fields then say nothing about what is in force.
+      () => undefined,
+    )
+  }
+  return properties.value.get(id)
+}
+
+effect(() => {
+  // Again when the server returns, or the caller has changed.
+  if (returns.value > 0) void readModels()
+})

@@ -1,0 +1,126 @@
+import type { Signal } from '@preact/signals'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { go, linkTo } from '../../frame/router.ts'
+import { chatTexts } from '../../texts/chat.ts'
+import { icons } from '../../ui/icons.tsx'
+import { Announcer } from './announcer.tsx'
+import { running } from './answers.ts'
+import { branched, type Conversation, pathOf } from './conversation.ts'
+import { Gauge } from './gauge.tsx'
+import { newId } from './ids.ts'
+import { change, startConversation } from './library.ts'
+import { MessageView } from './message.tsx'
+import { modelOf, models } from './models.ts'
+
+/** How near to its end a reader must be for the view to stay there. */
+const nearPx = 48
+
+type PaneProps = {
+  readonly conversation: Signal<Conversation>
+  readonly onExample: (text: string) => void
+  readonly onClose?: (() => void) | undefined
+}
+
+/** One conversation: its model and its messages. The view stays with the end while the reader is there. */
+export function Pane({ conversation, onExample, onClose }: PaneProps) {
+  const room = useRef<HTMLDivElement>(null)
+  const isAtEnd = useRef(true)
+  const [isAway, setAway] = useState(false)
+  const path = pathOf(conversation.value)
+  const { id, settings } = conversation.value
+  const model = modelOf(settings.model)
+  const run = [...running.value.values()].find((each) => each.conversation.peek().id === id)
+  const toEnd = () => {
+    isAtEnd.current = true
+    setAway(false)
+    if (room.current !== null) room.current.scrollTop = room.current.scrollHeight
+  }
+  const onScroll = () => {
+    const { scrollTop = 0, scrollHeight = 0, clientHeight = 0 } = room.current ?? {}
+    isAtEnd.current = scrollHeight - scrollTop - clientHeight < nearPx
+    setAway(!isAtEnd.current)
+  }
+  // What grows, or is laid out later, moves the end.
+  useEffect(() => {
+    const inner = room.current?.firstElementChild
+    if (inner == null) return
+    const observer = new ResizeObserver(() => {
+      if (isAtEnd.current && room.current !== null) room.current.scrollTop = room.current.scrollHeight
+    })
+    observer.observe(inner)
+    return () => observer.disconnect()
+  }, [])
+  useLayoutEffect(toEnd, [id, path.length])
+  const branch = (last: string) => {
+    const made = startConversation()
+    const nowMs = Date.now()
+    change(made, branched(conversation.value, last, { id: newId(), nowMs }))
+    go(linkTo('chat', [made.value.id]))
+  }
+  return (
+    <section class="pane" aria-label={conversation.value.title || chatTexts.untitled}>
+      <div class="pane-head">
+        <select
+          class="field model"
+          aria-label={chatTexts.model}
+          value={model?.id ?? ''}
+          onChange={(event) =>
+            change(conversation, { ...conversation.value, settings: { ...settings, model: event.currentTarget.value } })
+          }
+        >
+          {(models.value ?? []).map(({ id: name, state }) => (
+            <option key={name} value={name}>
+              {name + chatTexts.modelState(state)}
+            </option>
+          ))}
+        </select>
+        {model !== undefined && <Gauge conversation={conversation} model={model} />}
+        <span class="space" />
+        {onClose !== undefined && (
+          <button type="button" class="icon-button" aria-label={chatTexts.single} title={chatTexts.single} onClick={onClose}>
+            <icons.close />
+          </button>
+        )}
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
+      <div class="pane-room" ref={room} onScroll={onScroll} tabIndex={0} role="log" aria-live="off" aria-label={chatTexts.title}>
+        <div class="messages">
+          {path.length === 0 && <Welcome onExample={onExample} />}
+          {path.map((message) => (
+            <MessageView
+              key={message.id}
+              conversation={conversation}
+              message={message}
+              model={model?.id ?? ''}
+              onBranch={({ id: last }) => branch(last)}
+            />
+          ))}
+        </div>
+      </div>
+      {isAway && (
+        <button type="button" class="button newest" onClick={toEnd}>
+          <icons.down />
+          {chatTexts.newest}
+        </button>
+      )}
+      <Announcer run={run} />
+    </section>
+  )
+}
+
+function Welcome({ onExample }: { readonly onExample: (text: string) => void }) {
+  return (
+    <div class="welcome">
+      <h2>{chatTexts.welcome}</h2>
+      <ul>
+        {chatTexts.examples.map((example) => (
+          <li key={example}>
+            <button type="button" class="example" onClick={() => onExample(example)}>
+              {example}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { schemaProblems } from './schema-check.ts'
+
+const city = {
+  type: 'object',
+  properties: {
+    name: { type: 'string', minLength: 2 },
+    people: { type: 'integer', minimum: 1 },
+    tags: { type: 'array', items: { enum: ['a', 'b'] } },
+  },
+  required: ['name'],
+  additionalProperties: false,
+}
+
+test.each([
+  [{ name: 'Oslo', people: 700_000, tags: ['a'] }, city, []],
+  [[], city, ['the answer must be object, and is array']],
+  [{ people: 0.5 }, city, ['the answer lacks "name"', 'people must be integer, and is number']],
+  [{ name: 'O', people: 0 }, city, ['name is shorter than 2', 'people is less than 1']],
+  [{ name: 'Oslo', mayor: 1 }, city, ['mayor must not be there']],
+  [{ name: 'Oslo', tags: ['a', 'c'] }, city, ['tags[1] must be one of "a", "b"']],
+  [3, { type: ['string', 'number'] }, []],
+  [null, { anyOf: [{ type: 'string' }, { type: 'null' }] }, []],
+  [1, { anyOf: [{ type: 'string' }] }, ['the answer matches none of the alternatives']],
+  [1, { oneOf: [{ type: 'number' }, { minimum: 0 }] }, ['the answer must match exactly one of the alternatives']],
+  [
+    { a: { a: 1 } },
+    { $ref: '#/$defs/x', $defs: { x: { properties: { a: { $ref: '#/$defs/x' } }, type: 'object' } } },
+    ['a.a must be object, and is integer'],
+  ],
+  ['x1', { pattern: '^\\d+$' }, ['the answer does not match the pattern ^\\d+$']],
+  ['x', { pattern: '(' }, []],
+  [[1, 'x'], { prefixItems: [{ type: 'number' }, { const: 'y' }] }, ['the answer[1] must be "y"']],
+])('%j', (value, schema, problems) => {
+  expect(schemaProblems(value, schema)).toEqual(problems)
+})
