@@ -4,7 +4,9 @@ import type { GenerationEvent } from '../contract/event.ts'
 import { allScopes, type ModelViewer, type Principal } from '../contract/principal.ts'
 import type { ServedModel } from '../contract/served-model.ts'
 import type { Cancellations } from '../core/cancel/cancellations.ts'
-import { type GenerateDeps, type Generation, generate } from '../core/generate.ts'
+import type { Generation, generate } from '../core/generate.ts'
+import { answer } from '../core/tool-loop/answer.ts'
+import type { AnswerDeps } from '../core/tool-loop/deps.ts'
 
 /** Callers in this process have all scopes. */
 const principal: Principal = { id: 'in-process', scopes: allScopes }
@@ -13,7 +15,7 @@ type Requests = Parameters<typeof generate>[1]
 
 type InProcessDeps = {
   readonly cancellations: Cancellations
-  readonly generating: GenerateDeps
+  readonly generating: AnswerDeps
   /** Throws `model-not-found`. */
   findModel(name: string, viewer: ModelViewer): ServedModel | Promise<ServedModel>
 }
@@ -46,7 +48,7 @@ export function createInProcess({ cancellations, generating, findModel }: InProc
         onLimit: (error: AppError) => void handle.expire(error),
         onModel: (id: string) => handle.servedBy(id),
       }
-      await generate(generating, requests, context).run(emit)
+      await answer(generating, requests, context).run(emit)
     } finally {
       signal?.removeEventListener('abort', cancel)
       handle.close()

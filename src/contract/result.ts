@@ -46,7 +46,8 @@ export type GenerationResult = {
 type ChoiceEvent = Extract<GenerationEvent, { readonly choice: number }>
 type Mutable<T> = T extends unknown ? { -readonly [Field in keyof T]: T[Field] } : never
 
-type Draft = {
+/** A choice that grows. */
+export type Draft = {
   readonly parts: Mutable<ReplyPart>[]
   /** The last part may grow. */
   isOpen: boolean
@@ -63,7 +64,7 @@ export async function foldEvents({ run }: { run(emit: Emit<GenerationEvent>): Pr
   await run((event) => {
     if (event.type === 'start') start ??= event
     else if (event.type === 'usage' || event.type === 'error') end = event
-    else if (event.type !== 'prompt-read' && event.type !== 'prompt-progress') addToDraft(draftOf(drafts, event.choice), event)
+    else if ('choice' in event) addToDraft(draftOf(drafts, event.choice), event)
     return undefined
   })
   if (end === undefined) throw new Error('foldEvents needs a sealed generation: this one ended without usage or error')
@@ -81,7 +82,11 @@ export async function foldEvents({ run }: { run(emit: Emit<GenerationEvent>): Pr
   }
 }
 
-function addToDraft(draft: Draft, event: ChoiceEvent): void {
+export function newDraft(): Draft {
+  return { parts: [], isOpen: false, tokens: [], finish: undefined }
+}
+
+export function addToDraft(draft: Draft, event: ChoiceEvent): void {
   if ('tokens' in event && event.tokens !== undefined) addAll(draft.tokens, event.tokens)
   switch (event.type) {
     case 'text-delta':
@@ -193,7 +198,7 @@ function findCall({ parts }: Draft, id: string) {
 }
 
 function draftOf(drafts: Draft[], choice: number): Draft {
-  while (drafts.length <= choice) drafts.push({ parts: [], isOpen: false, tokens: [], finish: undefined })
+  while (drafts.length <= choice) drafts.push(newDraft())
   return drafts[choice] as Draft
 }
 

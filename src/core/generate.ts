@@ -6,7 +6,6 @@ import type { GenerationEvent } from '../contract/event.ts'
 import type { MediaReader } from '../contract/media.ts'
 import type { GenerationRequest } from '../contract/request.ts'
 import type { Ticket } from '../contract/scheduler.ts'
-import type { ToolBox } from '../contract/server-tool.ts'
 import type { GenerationRecord } from '../contract/usage.ts'
 import { withFunctions } from './custom-tools/with-functions.ts'
 import { generateSeveral } from './generate-several.ts'
@@ -34,8 +33,6 @@ export type GenerateDeps = StepDeps & {
   readonly others?: OtherModels
   /** Reads the media that requests refer to; absent: requests with media are refused. */
   readonly media?: MediaReader
-  /** The tools that this server runs itself; absent: none. */
-  readonly tools?: ToolBox
   /** Called once per generation, when it has ended. */
   record?(record: GenerationRecord): void
   /** Called with the index of the request, of several, whose failure ended all. */

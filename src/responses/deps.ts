@@ -5,10 +5,10 @@ import type { ServedModel } from '../contract/served-model.ts'
 import type { Siblings } from '../contract/siblings.ts'
 import type { Store } from '../contract/store.ts'
 import type { Cancellations } from '../core/cancel/cancellations.ts'
-import type { GenerateDeps } from '../core/generate.ts'
+import type { AnswerDeps } from '../core/tool-loop/deps.ts'
 
 /** What the service of stored responses gets from the layers around it. */
-export type ResponsesDeps = GenerateDeps & {
+export type ResponsesDeps = AnswerDeps & {
   /** Throws `model-not-found`, also for a model that the caller may not use. */
   findModel(name: string, viewer: ModelViewer): ServedModel | Promise<ServedModel>
   /** A body with the caller's default model, if it names none. */

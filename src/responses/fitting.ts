@@ -3,9 +3,10 @@ import type { RequestContext } from '../contract/context.ts'
 import { AppError } from '../contract/errors.ts'
 import type { GenerationEvent } from '../contract/event.ts'
 import type { GenerationRecord } from '../contract/usage.ts'
-import { type GenerateDeps, generate } from '../core/generate.ts'
 import { holdingStart } from '../core/other-models/hold-start.ts'
 import type { Shortening } from '../core/prepare-fitting.ts'
+import { answer } from '../core/tool-loop/answer.ts'
+import type { AnswerDeps } from '../core/tool-loop/deps.ts'
 import type { DecodedResponse } from '../dialect/openai-responses/decode.ts'
 
 /**
@@ -26,18 +27,22 @@ type FittingRun = {
  * Generates; with `truncation: auto`, without the oldest turns where the context has no room for them. Rejects like `generate`, with
  * `context-length-exceeded` when nothing is left to drop.
  */
-export async function generateFitting(deps: GenerateDeps, decoded: DecodedResponse, run: FittingRun): Promise<void> {
-  if (decoded.truncation === 'disabled') return generate(deps, [decoded.request], run.context).run(run.emit)
+export async function generateFitting(deps: AnswerDeps, decoded: DecodedResponse, run: FittingRun): Promise<void> {
+  if (decoded.truncation === 'disabled') return answer(deps, [decoded.request], run.context).run(run.emit)
   // A request that is shortened is one generation in the records.
-  let record: GenerationRecord | undefined
-  const recording: GenerateDeps = { ...deps, record: (last) => (record = last) }
+  let refused: GenerationRecord | undefined
+  const record = (last: GenerationRecord) => {
+    refused = last.outcome === 'context-length-exceeded' ? last : undefined
+    if (refused === undefined) deps.record?.(last)
+  }
+  const recording: AnswerDeps = { ...deps, record }
   let shortening: Shortening = { leastRoom }
   try {
     let dropped = 0
     for (let current = decoded; ; ) {
       try {
         // An upstream may refuse a prompt after the start.
-        return await generate({ ...recording, ...shortening }, [current.request], run.context).run(holdingStart(run.emit))
+        return await answer({ ...recording, ...shortening }, [current.request], run.context).run(holdingStart(run.emit))
       } catch (error) {
         if (!(error instanceof AppError) || error.code !== 'context-length-exceeded') throw error
         dropped += Math.max(1, Math.floor(dropped / maxExcess))
@@ -50,6 +55,6 @@ export async function generateFitting(deps: GenerateDeps, decoded: DecodedRespon
       }
     }
   } finally {
-    if (record !== undefined) deps.record?.(record)
+    if (refused !== undefined) deps.record?.(refused)
   }
 }

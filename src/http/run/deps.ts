@@ -15,8 +15,8 @@ import type { Siblings } from '../../contract/siblings.ts'
 import type { Store } from '../../contract/store.ts'
 import type { Tracing } from '../../contract/tracing.ts'
 import type { Cancellations } from '../../core/cancel/cancellations.ts'
-import type { GenerateDeps } from '../../core/generate.ts'
 import type { PresetSwitch } from '../../core/presets/preset-switch.ts'
+import type { AnswerDeps } from '../../core/tool-loop/deps.ts'
 import type { UsageTimes } from '../../dialect/openai/times/encode-timings.ts'
 import type { ReasoningFields } from '../../dialect/openai-chat/encode.ts'
 import type { AccessRules } from '../access/access.ts'
@@ -84,7 +84,7 @@ export type PageFiles = {
 }
 
 /** The dependencies of the HTTP layer, from the composition root. */
-export type ServerDeps = GenerateDeps &
+export type ServerDeps = AnswerDeps &
   AccessRules &
   LimitReader & {
     /** Throws `model-not-found`, listing the models that the caller may use. */

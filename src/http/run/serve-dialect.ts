@@ -4,7 +4,8 @@ import type { DecodedCall, Dialect } from '../../contract/dialect.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { StartEvent } from '../../contract/event.ts'
 import { foldEvents } from '../../contract/result.ts'
-import { type Generation, generate } from '../../core/generate.ts'
+import type { Generation } from '../../core/generate.ts'
+import { answer } from '../../core/tool-loop/answer.ts'
 import { callerOf } from '../access/caller.ts'
 import { hasLargeBody, takeRequiredBody } from '../body/take-body.ts'
 import { shownTo } from '../reply/error-reply.ts'
@@ -58,7 +59,7 @@ export function createDialectHandler(
       facts.model = model.id
       if (keepLoaded !== undefined && mayKeep) keep = () => model.resident?.keepFor(keepLoaded.ms)
       const context = { model, ...(!call.stream && { isWhole: true as const }), ...caller }
-      const generation = stored(noted(generate(deps, call.requests, context), { call, facts }), call, request)
+      const generation = stored(noted(answer(deps, call.requests, context), { call, facts }), call, request)
       if (call.stream) {
         await stream({ generation, call, request, reply })
         // Even without a byte sent: then the client has disconnected.

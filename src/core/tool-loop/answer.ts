@@ -1,0 +1,20 @@
+import type { RequestContext } from '../../contract/context.ts'
+import type { GenerationRequest } from '../../contract/request.ts'
+import { type Generation, generate } from '../generate.ts'
+import { seal } from '../seal.ts'
+import type { AnswerDeps } from './deps.ts'
+import { ToolLoop } from './tool-loop.ts'
+
+type Requests = readonly [GenerationRequest, ...GenerationRequest[]]
+
+/** Generates, with the tools of the server that a request enables: several turns of the model are then one reply. */
+export function answer(deps: AnswerDeps, requests: Requests, context: RequestContext): Generation {
+  const [request] = requests
+  const { toolUse } = request
+  if (toolUse === undefined) return generate(deps, requests, context)
+  return {
+    run: async (emit) => {
+      await seal((inner) => new ToolLoop(deps, { request, toolUse, context, emit: inner }).run(), emit, context.signal)
+    },
+  }
+}

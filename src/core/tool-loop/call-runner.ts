@@ -1,0 +1,151 @@
+import { type Emit, emitAtOnce } from '../../base/emit.ts'
+import { randomHex } from '../../base/random-hex.ts'
+import type { RequestContext } from '../../contract/context.ts'
+import type { GenerationEvent, ServerToolCall } from '../../contract/event.ts'
+import type { JsonObject, ToolApproval, ToolCallPart, ToolUse } from '../../contract/request.ts'
+import type { ServerTool, ToolOutcome } from '../../contract/server-tool.ts'
+import type { AnswerDeps, ToolCallRecord } from './deps.ts'
+import { callKey, readArguments } from './heal-arguments.ts'
+import type { LoopRules } from './loop-rules.ts'
+import { runTool } from './run-tool.ts'
+
+/** Where a request says nothing. */
+const defaultTimeoutMs = 300_000
+
+type Around = {
+  readonly use: ToolUse
+  readonly context: RequestContext
+  readonly tools: ReadonlyMap<string, ServerTool>
+  readonly rules: LoopRules
+  readonly emit: Emit<GenerationEvent>
+}
+
+/** A call as the conversation has it, and as it is executed. */
+export type ReadCall = { readonly part: ToolCallPart; readonly tool: ServerTool | undefined; readonly arguments: JsonObject }
+
+/** What a call came to: a result, or it waits for the next request. */
+type Answered =
+  | { readonly type: 'result'; readonly outcome: ToolOutcome }
+  | { readonly type: 'waits'; readonly call: ServerToolCall }
+
+/** Answers the calls of one reply: executes them, if they may be. */
+export class CallRunner {
+  readonly #deps: AnswerDeps
+  readonly #around: Around
+  readonly #ids: Set<string>
+
+  /** `ids`: of the calls that the conversation has. */
+  constructor(deps: AnswerDeps, around: Around, ids: Iterable<string>) {
+    this.#deps = deps
+    this.#around = around
+    this.#ids = new Set(ids)
+  }
+
+  /** A new call of the model, with an id of its own and arguments that are an object. */
+  read(part: ToolCallPart): ReadCall {
+    const { id, name } = part
+    const own = id === '' || this.#ids.has(id) ? `call_${randomHex()}` : id
+    this.#ids.add(own)
+    const { tool, arguments: args } = this.readAgain(part)
+    return { part: { type: 'tool-call', id: own, name, input: JSON.stringify(args) }, tool, arguments: args }
+  }
+
+  /** A call of the conversation. */
+  readAgain(part: ToolCallPart): ReadCall {
+    const { tools, use } = this.#around
+    const tool = tools.get(part.name)
+    return { part, tool, arguments: readArguments(part.input, tool ?? { parameters: {} }, use.heals) }
+  }
+
+  /** Rejects with the reason of the request's signal only. */
+  async answer({ part, tool, arguments: args }: ReadCall, approval?: ToolApproval): Promise<Answered> {
+    const { rules, tools, context } = this.#around
+    context.signal.throwIfAborted()
+    if (tool === undefined) {
+      this.#record(part.name, 'unknown', 0)
+      const names = [...tools.keys()].join(', ')
+      return {
+        type: 'result',
+        outcome: { text: `There is no tool '${part.name}'.`, isError: true, advice: `The tools are: ${names}.` },
+      }
+    }
+    const { name, kind, mcp } = tool
+    const call: ServerToolCall = { id: part.id, name, kind, arguments: args, ...(mcp !== undefined && { mcp }) }
+    const key = callKey(name, args)
+    if (!rules.admits(key)) {
+      const text = 'This call was made before, with the same arguments: it was not made again. Use the earlier result.'
+      return await this.#finish(call, 'repeated', {
+        text,
+        isError: true,
+        advice: 'Answer with what you know, or call something else.',
+      })
+    }
+    const decision = this.#needsApproval(tool) ? await this.#decide(call, approval) : { isApproved: true }
+    if (decision === undefined) return { type: 'waits', call }
+    if (!decision.isApproved) {
+      const why = decision.reason === undefined || decision.reason === '' ? '' : ` Reason: ${decision.reason.slice(0, 2000)}`
+      const text = `The call was not approved, and not made.${why}`
+      return await this.#finish(call, 'refused', { text, isError: true, advice: 'Do not try it again; answer without it.' })
+    }
+    return await this.#execute(tool, call, key)
+  }
+
+  #needsApproval(tool: ServerTool): boolean {
+    return this.#around.use.approves === 'all' || tool.needsApproval === true
+  }
+
+  /** Undefined: the next request decides. */
+  async #decide(call: ServerToolCall, approval: ToolApproval | undefined) {
+    const { use, context, emit } = this.#around
+    if (approval !== undefined) return approval
+    if (use.asks === 'by-ending') return undefined
+    const { approvals } = this.#deps
+    if (use.asks === 'never' || approvals === undefined)
+      return { isApproved: false, reason: 'it needs an approval, which this protocol cannot ask for' }
+    const deciding = approvals.wait({ callId: call.id, owner: context.principal.id }, context.signal)
+    await Promise.all([deciding, emit({ type: 'approval-request', choice: 0, call })])
+    return await deciding
+  }
+
+  async #execute(tool: ServerTool, call: ServerToolCall, key: string): Promise<Answered> {
+    const { use, context, rules, emit } = this.#around
+    const { principal, signal, session, id } = context
+    await emit({ type: 'server-tool-start', choice: 0, call })
+    const startedMs = this.#deps.now()
+    try {
+      const { outcome, how, error } = await runTool(tool, {
+        arguments: call.arguments,
+        session: { principalId: principal.id, id: use.sessionId ?? session ?? id },
+        signal,
+        timeoutMs: use.timeoutMs ?? defaultTimeoutMs,
+      })
+      rules.note(key, outcome.isError)
+      this.#record(tool.name, how, this.#deps.now() - startedMs, error)
+      await emit({ type: 'server-tool-end', choice: 0, id: call.id, outcome })
+      return { type: 'result', outcome }
+    } catch (reason) {
+      this.#record(tool.name, 'cancelled', this.#deps.now() - startedMs)
+      emitAtOnce(emit, {
+        type: 'server-tool-end',
+        choice: 0,
+        id: call.id,
+        outcome: { text: 'The call was cancelled.', isError: true },
+      })
+      throw reason
+    }
+  }
+
+  /** A call that is answered without being made. */
+  async #finish(call: ServerToolCall, how: ToolCallRecord['outcome'], outcome: ToolOutcome): Promise<Answered> {
+    const { emit } = this.#around
+    this.#record(call.name, how, 0)
+    await emit({ type: 'server-tool-start', choice: 0, call })
+    await emit({ type: 'server-tool-end', choice: 0, id: call.id, outcome })
+    return { type: 'result', outcome }
+  }
+
+  #record(tool: string, outcome: ToolCallRecord['outcome'], durationMs: number, error?: unknown): void {
+    const { id, principal } = this.#around.context
+    this.#deps.onToolCall?.({ id, caller: principal.id, tool, outcome, durationMs, ...(error !== undefined && { error }) })
+  }
+}

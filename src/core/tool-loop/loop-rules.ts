@@ -1,0 +1,45 @@
+/** How often a call may fail before the same one is not tried again. */
+const maxFailures = 3
+/** At this repetition of calls that were answered already, the model has to answer. */
+const lastRepetition = 2
+
+type Past = { hasSucceeded: boolean; failures: number }
+
+/** What the loop of one reply remembers of its calls, and whether the model may make more. */
+export class LoopRules {
+  readonly #past = new Map<string, Past>()
+  #turnsLeft: number
+  #repetitions = 0
+
+  constructor(maxTurns: number) {
+    this.#turnsLeft = maxTurns
+  }
+
+  /** Begins a turn of the model: whether it may call tools. A turn that may not is the last one. */
+  beginTurn(): boolean {
+    if (this.#turnsLeft <= 0 || this.#repetitions >= lastRepetition) return false
+    this.#turnsLeft -= 1
+    return true
+  }
+
+  /** The next turn is the last one. */
+  forceAnswer(): void {
+    this.#turnsLeft = 0
+  }
+
+  /** Whether a call is executed: not if the same one has been, or fails again and again. */
+  admits(key: string): boolean {
+    const past = this.#past.get(key)
+    if (past === undefined || (!past.hasSucceeded && past.failures < maxFailures)) return true
+    this.#repetitions += 1
+    return false
+  }
+
+  /** An executed call has ended. */
+  note(key: string, isError: boolean): void {
+    const past = this.#past.get(key) ?? { hasSucceeded: false, failures: 0 }
+    if (isError) past.failures += 1
+    else past.hasSucceeded = true
+    this.#past.set(key, past)
+  }
+}

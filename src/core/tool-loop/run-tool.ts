@@ -1,0 +1,79 @@
+import type { JsonObject } from '../../contract/request.ts'
+import type { ServerTool, ToolOutcome, ToolSession } from '../../contract/server-tool.ts'
+
+/** Tools that do not end by their signal are left behind after this time. */
+const graceMs = 200
+/** The most of a result that a model gets; tools have smaller limits of their own. */
+const maxChars = 20_000
+
+type Execution = {
+  readonly arguments: JsonObject
+  readonly session: ToolSession
+  /** The request's: its abort rejects with its reason. */
+  readonly signal: AbortSignal
+  readonly timeoutMs: number
+}
+
+/** How an execution ended, for metrics and the log. */
+export type Executed = {
+  readonly outcome: ToolOutcome
+  readonly how: 'ok' | 'error' | 'timeout' | 'defect'
+  /** The defect. */
+  readonly error?: unknown
+}
+
+/** Executes a call in bounded time, whatever the tool does. Failures are outcomes. */
+export async function runTool(tool: ServerTool, { arguments: args, session, signal, timeoutMs }: Execution): Promise<Executed> {
+  const limit = new AbortController()
+  const timer = Number.isFinite(timeoutMs) ? setTimeout(() => limit.abort(), timeoutMs) : undefined
+  try {
+    const both = AbortSignal.any([signal, limit.signal])
+    both.throwIfAborted()
+    const outcome = await settled(async () => tool.run({ arguments: args, session, signal: both }), both)
+    signal.throwIfAborted()
+    if (limit.signal.aborted) return { outcome: tooLate(timeoutMs, outcome?.text), how: 'timeout' }
+    if (outcome === undefined) throw new Error('a tool that has ended has an outcome')
+    return { outcome: capped(outcome), how: outcome.isError ? 'error' : 'ok' }
+  } catch (error) {
+    signal.throwIfAborted()
+    if (limit.signal.aborted) return { outcome: tooLate(timeoutMs, undefined), how: 'timeout' }
+    return {
+      outcome: { text: 'The tool failed because of a defect; the log of the server has the details.', isError: true },
+      how: 'defect',
+      error,
+    }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** The result of work that a signal ends; undefined if it has not ended some time after that. */
+function settled(work: () => Promise<ToolOutcome>, signal: AbortSignal): Promise<ToolOutcome | undefined> {
+  return new Promise((resolve, reject) => {
+    let timer: NodeJS.Timeout | undefined
+    const onAbort = () => {
+      timer = setTimeout(() => resolve(undefined), graceMs)
+    }
+    signal.addEventListener('abort', onAbort, { once: true })
+    work()
+      .then(resolve, reject)
+      .finally(() => {
+        signal.removeEventListener('abort', onAbort)
+        clearTimeout(timer)
+      })
+  })
+}
+
+function tooLate(timeoutMs: number, text: string | undefined): ToolOutcome {
+  const why = `The call took longer than ${timeoutMs / 1000} s and was ended.`
+  return { text: text === undefined || text === '' ? why : `${text.slice(0, maxChars)}\n${why}`, isError: true }
+}
+
+function capped(outcome: ToolOutcome): ToolOutcome {
+  const { text } = outcome
+  if (text.length <= maxChars) return outcome
+  return {
+    ...outcome,
+    text: `${text.slice(0, maxChars).replace(/[\ud800-\udbff]$/, '')}\n(${text.length - maxChars} more characters are left out.)`,
+  }
+}

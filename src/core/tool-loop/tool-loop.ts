@@ -1,0 +1,247 @@
+import { type Emit, emitAtOnce } from '../../base/emit.ts'
+import { thousandths } from '../../base/thousandths.ts'
+import { orAborted } from '../../base/time-limit.ts'
+import { callsOf } from '../../canonical/parts.ts'
+import type { RequestContext } from '../../contract/context.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { FinishReason, GenerationEvent, ServerToolCall } from '../../contract/event.ts'
+import { field } from '../../contract/field.ts'
+import type { GenerationRequest, Message, OutputPart, Prompt, ToolUse } from '../../contract/request.ts'
+import { generate } from '../generate.ts'
+import { finishOfCancelled } from '../run-observer.ts'
+import { CallRunner, type ReadCall } from './call-runner.ts'
+import { addedBefore, asFunction, introduceTools, resultMessage, turnRequest, withShortResults } from './conversation.ts'
+import type { AnswerDeps } from './deps.ts'
+import { LoopRules } from './loop-rules.ts'
+import { chooseTools, type Offer, requireToolScope } from './offer.ts'
+import { placeOf, withCallersPlaces } from './places.ts'
+import { TurnRecorder } from './turn-recorder.ts'
+import { UsageSum } from './usage-sum.ts'
+
+type Begun = {
+  readonly request: GenerationRequest
+  readonly toolUse: ToolUse
+  readonly context: RequestContext
+  readonly emit: Emit<GenerationEvent>
+}
+
+/** Ways in which a turn ends whose calls are complete. */
+const completeReasons: ReadonlySet<FinishReason> = new Set(['tool-calls', 'stop', 'end-of-message'])
+
+/** The turns of the model for one reply, and the calls between them. */
+export class ToolLoop {
+  readonly #deps: AnswerDeps
+  readonly #request: GenerationRequest
+  readonly #use: ToolUse
+  readonly #context: RequestContext
+  readonly #emit: Emit<GenerationEvent>
+  readonly #chat: Extract<Prompt, { type: 'chat' }>
+  readonly #rules: LoopRules
+  readonly #usage = new UsageSum()
+  readonly #maxTurns: number
+  /** Messages of the loop before those of the caller. */
+  readonly #added: number
+  #messages: readonly Message[]
+  #hasStarted = false
+  #isShortened = false
+
+  constructor(deps: AnswerDeps, { request, toolUse, context, emit }: Begun) {
+    this.#deps = deps
+    this.#request = request
+    this.#use = toolUse
+    this.#context = context
+    this.#emit = emit
+    this.#chat = chatOf(request)
+    this.#messages = this.#chat.messages
+    this.#maxTurns = request.toolChoice.type === 'none' ? 0 : toolUse.maxTurns
+    this.#added = this.#maxTurns > 0 ? addedBefore(this.#messages) : 0
+    this.#rules = new LoopRules(this.#maxTurns)
+  }
+
+  /** Rejects like a generation. */
+  async run(): Promise<void> {
+    const { signal } = this.#context
+    try {
+      const offer = await this.#offer()
+      await this.#turns(offer)
+    } catch (error) {
+      const reason = finishOfCancelled(signal)
+      if (reason === undefined) throw error
+      this.#endAtOnce(reason)
+    } finally {
+      this.#context.onWorkEnded?.()
+    }
+  }
+
+  async #offer(): Promise<Offer> {
+    const { principal, signal } = this.#context
+    const { mcpServers = [] } = this.#use
+    requireToolScope(principal)
+    const asked = this.#deps.tools?.list({ principal, mcpServers, signal })
+    const listing = asked === undefined ? { tools: [], absent: [] } : await orAborted(asked, signal)
+    return chooseTools(this.#use, listing, this.#chat.tools)
+  }
+
+  async #turns({ tools, listings }: Offer): Promise<void> {
+    const { wallClock = Date.now } = this.#deps
+    const date = new Date(wallClock()).toISOString().slice(0, 10)
+    const before = this.#messages.length
+    // Without a budget, the model has no tools.
+    if (this.#maxTurns > 0) this.#messages = introduceTools(this.#messages, tools.values(), date)
+    const first = this.#messages.length
+    const emit: Emit<GenerationEvent> = (event) => (event.type === 'start' ? this.#start(event, listings) : this.#emit(event))
+    const around = { use: this.#use, context: this.#context, tools, rules: this.#rules, emit }
+    const runner = new CallRunner(this.#deps, around, callIdsOf(this.#messages))
+    if (this.#use.approvals !== undefined && before > 0) {
+      const waiting = await this.#answerWaiting(runner, () => this.#start(undefined, listings))
+      if (waiting.length > 0) return await this.#askNextRequest(waiting)
+    }
+    const functions = [...tools.values()].map(asFunction)
+    const callers = new Set(this.#chat.tools.map(({ name }) => name))
+    for (;;) {
+      const mayCall = this.#rules.beginTurn()
+      const turn = await this.#turn({ mayCall, functions, callers, emit, first })
+      if (turn === 'again') continue
+      const { recorder, reason } = turn
+      const calls = recorder.calls
+      if (!mayCall || calls.server.length === 0 || calls.callers.length > 0 || !completeReasons.has(reason)) {
+        const { finish } = recorder.ending
+        const isOwn = reason === 'tool-calls' && calls.callers.length === 0
+        await this.#emit(isOwn ? { ...finish, reason: 'stop' } : finish)
+        return await this.#emitUsage()
+      }
+      await recorder.closeBlock()
+      const waiting = await this.#answerAll(runner, recorder.parts)
+      if (waiting.length > 0) return await this.#askNextRequest(waiting)
+    }
+  }
+
+  /** One turn of the model. `again`: its prompt was too long, and is now shorter. */
+  async #turn({ mayCall, functions, callers, emit, first }: TurnOptions) {
+    const isFirst = !this.#hasStarted
+    const beganMs = this.#deps.now()
+    const recorder = new TurnRecorder({ isFirst, isCallers: (name) => callers.has(name), emit })
+    const turn = { messages: this.#messages, tools: functions, isFirst, mayCall }
+    const context = isFirst ? this.#context : { ...this.#context, receivedAtMs: beganMs }
+    try {
+      await generate(this.#deps, [turnRequest(this.#request, this.#chat, turn)], context).run(recorder.take)
+      const { finish, usage } = recorder.ending
+      this.#usage.add(usage, isFirst ? 0 : beganMs - this.#context.receivedAtMs)
+      return { recorder, reason: finish.reason }
+    } catch (error) {
+      const isTooLong = error instanceof AppError && error.code === 'context-length-exceeded'
+      if (!isTooLong || isFirst || this.#isShortened) throw withCallersPlaces(error, this.#added)
+      this.#isShortened = true
+      this.#rules.forceAnswer()
+      this.#messages = withShortResults(this.#messages, first)
+      return 'again'
+    }
+  }
+
+  /** Answers the calls of a turn, in their order. Returns those that wait for the next request. */
+  async #answerAll(runner: CallRunner, parts: readonly OutputPart[]): Promise<readonly ServerToolCall[]> {
+    const calls: ReadCall[] = []
+    const said = parts.map((part) => {
+      if (part.type !== 'tool-call') return part
+      const call = runner.read(part)
+      calls.push(call)
+      return call.part
+    })
+    this.#messages = [...this.#messages, { role: 'assistant', parts: said }]
+    const waiting: ServerToolCall[] = []
+    for (const call of calls) {
+      const answered = await runner.answer(call)
+      if (answered.type === 'waits') waiting.push(answered.call)
+      else this.#messages = [...this.#messages, resultMessage(call.part.id, call.part.name, answered.outcome)]
+    }
+    return waiting
+  }
+
+  /** Answers calls of the conversation that waited for an approval, right after the turn that made them. */
+  async #answerWaiting(runner: CallRunner, start: () => void | Promise<void>): Promise<readonly ServerToolCall[]> {
+    const answered = new Set(this.#messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : [])))
+    const approvals = new Map(this.#use.approvals?.map((approval) => [approval.callId, approval]))
+    const messages: Message[] = []
+    const waiting: ServerToolCall[] = []
+    let results: Message[] = []
+    for (const message of this.#messages) {
+      if (message.role !== 'tool') messages.push(...results.splice(0))
+      messages.push(message)
+      if (message.role !== 'assistant') continue
+      for (const part of callsOf(message.parts)) {
+        const approval = approvals.get(part.id)
+        if (approval === undefined || answered.has(part.id)) continue
+        await start()
+        const result = await runner.answer(runner.readAgain(part), approval)
+        if (result.type === 'waits') waiting.push(result.call)
+        else results = [...results, resultMessage(part.id, part.name, result.outcome)]
+      }
+    }
+    this.#messages = [...messages, ...results]
+    return waiting
+  }
+
+  /** Ends the reply with the calls that the next request has to approve. */
+  async #askNextRequest(calls: readonly ServerToolCall[]): Promise<void> {
+    for (const call of calls) await this.#emit({ type: 'approval-request', choice: 0, call })
+    await this.#end('stop')
+  }
+
+  /** Begins the reply, with what there is to say of MCP servers. */
+  async #start(
+    event: Extract<GenerationEvent, { type: 'start' }> = { type: 'start', model: this.#context.model.id, warnings: [] },
+    listings: Offer['listings'] = [],
+  ): Promise<void> {
+    if (this.#hasStarted) return
+    this.#hasStarted = true
+    const { divergedAt, ignored } = event
+    const place = (path: NonNullable<typeof divergedAt>) => placeOf(path, this.#added)
+    await this.#emit({
+      ...event,
+      ...(divergedAt !== undefined && { divergedAt: place(divergedAt) }),
+      ...(ignored !== undefined && { ignored: ignored.map(place) }),
+    })
+    for (const listing of listings) await this.#emit(listing)
+  }
+
+  async #end(reason: FinishReason): Promise<void> {
+    await this.#emit({ type: 'finish', choice: 0, reason })
+    await this.#emitUsage()
+  }
+
+  async #emitUsage(): Promise<void> {
+    await this.#emit(this.#usageEvent())
+  }
+
+  /** After a cancel, no reader is waited for. */
+  #endAtOnce(reason: FinishReason): void {
+    if (!this.#hasStarted) emitAtOnce(this.#emit, { type: 'start', model: this.#context.model.id, warnings: [] })
+    emitAtOnce(this.#emit, { type: 'finish', choice: 0, reason })
+    emitAtOnce(this.#emit, this.#usageEvent())
+  }
+
+  #usageEvent() {
+    return this.#usage.event(thousandths(this.#deps.now() - this.#context.receivedAtMs))
+  }
+}
+
+type TurnOptions = {
+  readonly mayCall: boolean
+  readonly functions: ReturnType<typeof asFunction>[]
+  /** The names of the caller's own tools. */
+  readonly callers: ReadonlySet<string>
+  readonly emit: Emit<GenerationEvent>
+  /** The index of the first message that the loop added. */
+  readonly first: number
+}
+
+function chatOf({ prompt, choices }: GenerationRequest): Extract<Prompt, { type: 'chat' }> {
+  if (prompt.type !== 'chat') throw new Error('only conversations have tools of the server')
+  if (choices === 1) return prompt
+  const message = `${field('choices')} is ${choices}, and ${field('toolUse')} allows one: send one request for each`
+  throw new AppError('invalid-request', message, { at: ['choices'] })
+}
+
+function callIdsOf(messages: readonly Message[]): string[] {
+  return messages.flatMap((message) => (message.role === 'assistant' ? callsOf(message.parts).map(({ id }) => id) : []))
+}
