@@ -37,6 +37,8 @@ class Decoder implements DecodedConversation {
   readonly paths: MessagePaths[] = []
   readonly ignored: string[] = []
   readonly #sources: ConversationSources
+  /** The tools of calls in assistants' turns, by their ids. */
+  readonly #called = new Map<string, string>()
 
   constructor(sources: ConversationSources) {
     this.#sources = sources
@@ -135,7 +137,9 @@ class Decoder implements DecodedConversation {
       case 'server_tool_use':
       case 'mcp_tool_use': {
         const input = this.#sources.exactInputs.get(`${path}.input`) ?? callInput(block.input)
-        return { type: 'tool-call', id: block.id, name: toolOf(block), input }
+        const name = toolOf(block)
+        this.#called.set(block.id, name)
+        return { type: 'tool-call', id: block.id, name, input }
       }
       case 'thinking': {
         // What the model is said to have thought is what it thought, or it is left out.
@@ -146,12 +150,9 @@ class Decoder implements DecodedConversation {
       }
       case 'server_result': {
         const isError = block.is_error === true && ({ isError: true } as const)
-        return {
-          type: 'tool-result',
-          toolCallId: block.tool_use_id,
-          content: decodeServerResult(block, this.#sources.sealer),
-          ...isError,
-        }
+        const { tool_use_id: toolCallId } = block
+        const sources = { tool: this.#called.get(toolCallId) ?? 'a tool', sealer: this.#sources.sealer }
+        return { type: 'tool-result', toolCallId, content: decodeServerResult(block, sources), ...isError }
       }
       // What only Anthropic's models read, and what later versions add.
       case 'redacted_thinking':

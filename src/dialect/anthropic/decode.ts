@@ -25,7 +25,7 @@ export type DecodedMessage = {
   /** `shown`: thinking blocks with their text; `omitted`: with a signature only; `none`: no blocks. */
   readonly thinking: 'shown' | 'omitted' | 'none'
   /** The folder of programs that the server runs, by its name. */
-  readonly container?: string
+  readonly container: string
   readonly ignored: readonly string[]
   readonly nameOf: NameOf
 }
@@ -51,7 +51,7 @@ export function decodeMessage(body: unknown, { id, ...sources }: DecodeSources &
   const wire = validate(messageSchema, body, messageIndex)
   const ignored = checkFields(messageIndex, wire)
   const { parallelToolCalls, ignored: ignoredInside, nameOf, hosted, ...asked } = decodePrompt(wire, sources)
-  const container = containerOf(wire)
+  const container = containerOf(wire) ?? id
   return {
     request: {
       id,
@@ -67,7 +67,7 @@ export function decodeMessage(body: unknown, { id, ...sources }: DecodeSources &
     },
     stream: wire.stream ?? false,
     thinking: readDisplay(wire),
-    ...(container !== undefined && { container }),
+    container,
     ignored: [...ignored, ...ignoredInside, ...unknownInside(body)],
     nameOf,
   }
@@ -110,9 +110,8 @@ function decodePrompt(wire: CountWire, { sealer, exactBody, serverTools }: Decod
 }
 
 /** No caller can be asked here: Anthropic's protocol has no approvals. */
-function useOf(hosted: HostedTools, container: string | undefined): ToolUse {
-  const session = container !== undefined && { sessionId: container }
-  return { ...plainToolUse, ...hosted.use, ...session }
+function useOf(hosted: HostedTools, container: string): ToolUse {
+  return { ...plainToolUse, ...hosted.use, sessionId: container }
 }
 
 function containerOf({ container }: MessageWire): string | undefined {

@@ -11,8 +11,13 @@ export function createAnthropicMessages({ sealerOf }: { readonly sealerOf: Seale
   return {
     decode({ body, exactBody }, { id, requestId, owner = '', serverTools }) {
       const sealer = sealerOf(owner)
-      const { request, stream, thinking, ignored, nameOf } = decodeMessage(body, { id, sealer, exactBody, serverTools })
-      const style = { id, thinking, sealer, ...(requestId !== undefined && { requestId }) }
+      const { request, stream, thinking, container, ignored, nameOf } = decodeMessage(body, {
+        id,
+        sealer,
+        exactBody,
+        serverTools,
+      })
+      const style = { id, thinking, sealer, container, ...(requestId !== undefined && { requestId }) }
       return {
         requests: [request],
         stream,

@@ -2,9 +2,16 @@ import type { ServerToolCall } from '../../contract/event.ts'
 import type { JsonObject } from '../../contract/request.ts'
 import type { Sealer } from '../../contract/sealer.ts'
 import type { ToolOutcome } from '../../contract/server-tool.ts'
+import { picturePath } from '../wire/picture-path.ts'
 import { seal } from '../wire/sealed.ts'
 
 const caller = { type: 'direct' } as const
+
+type Style = {
+  readonly sealer: Sealer
+  /** The folder of programs. */
+  readonly container: string
+}
 
 /** The block of a call of a tool of the server. Its input is apart: streams begin without it. */
 export function encodeServerCall(call: ServerToolCall, input: JsonObject): JsonObject {
@@ -15,7 +22,7 @@ export function encodeServerCall(call: ServerToolCall, input: JsonObject): JsonO
 }
 
 /** The block of what it returned. */
-export function encodeOutcome(call: ServerToolCall, outcome: ToolOutcome, sealer: Sealer): JsonObject {
+export function encodeOutcome(call: ServerToolCall, outcome: ToolOutcome, { sealer, container }: Style): JsonObject {
   const tool_use_id = idOf(call)
   const { text, isError } = outcome
   switch (nameOf(call)) {
@@ -24,9 +31,9 @@ export function encodeOutcome(call: ServerToolCall, outcome: ToolOutcome, sealer
     case 'web_fetch':
       return { type: 'web_fetch_tool_result', tool_use_id, caller, content: pageContent(call, outcome) }
     case 'code_execution':
-      return { type: 'code_execution_tool_result', tool_use_id, content: programContent('code_execution_result', outcome) }
+      return { type: 'code_execution_tool_result', tool_use_id, content: programContent('code_execution', outcome, container) }
     case 'bash_code_execution': {
-      const content = programContent('bash_code_execution_result', outcome)
+      const content = programContent('bash_code_execution', outcome, container)
       return { type: 'bash_code_execution_tool_result', tool_use_id, content }
     }
     case undefined:
@@ -88,7 +95,8 @@ function pageContent({ arguments: given }: ServerToolCall, { text, isError, sour
 }
 
 /** One text: what a program prints comes from both of its streams in their order. */
-function programContent(type: string, { text, isError, exitCode }: ToolOutcome): JsonObject {
+function programContent(type: string, { text, isError, exitCode, pictures = [] }: ToolOutcome, container: string): JsonObject {
   const streams = isError ? { stdout: '', stderr: text } : { stdout: text, stderr: '' }
-  return { type, ...streams, return_code: exitCode ?? (isError ? 1 : 0), content: [] }
+  const content = pictures.map((name) => ({ type: `${type}_output`, file_id: picturePath(container, name) }))
+  return { type: `${type}_result`, ...streams, return_code: exitCode ?? (isError ? 1 : 0), content }
 }

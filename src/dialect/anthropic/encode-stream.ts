@@ -123,7 +123,7 @@ export function createMessageEncoder(style: ReplyStyle & { readonly requestId?: 
         return beginServerCall(running)
       case 'server-tool-end': {
         if (running === undefined) return ''
-        const result = encodeOutcome(running, event.outcome, style.sealer)
+        const result = encodeOutcome(running, event.outcome, style)
         running = undefined
         return openBlock('result', result) + closeBlock()
       }

@@ -17,7 +17,7 @@ const checkError = createWireCheck('AnthropicErrorResponse')
 
 const start: StartEvent = { type: 'start', model: 'm', inputTokens: 7, warnings: [] }
 const usage = { inputTokens: 7, cachedInputTokens: 3, outputTokens: 5, reasoningTokens: 2 }
-const style = { id: 'msg_1', thinking: 'shown', sealer } as const
+const style = { id: 'msg_1', thinking: 'shown', sealer, container: 'c1' } as const
 
 function encode(parts: readonly OutputPart[], finish: Choice['finish'] = { reason: 'stop' }, shown = style as Style) {
   const message = encodeMessage({ start, choices: [{ parts, tokens: [], finish }], usage, timings: {} }, shown)

@@ -12,6 +12,8 @@ export type ReplyStyle = {
   readonly id: string
   readonly thinking: 'shown' | 'omitted' | 'none'
   readonly sealer: Sealer
+  /** The folder of programs that the server runs. */
+  readonly container: string
 }
 
 /** A truncated answer is never `end_turn`, which clients read as complete. */
@@ -88,7 +90,8 @@ export function encodeMessage({ start, choices, usage }: GenerationResult, style
   return { ...encodeHead(style.id, start.model, encodeUsage(usage, count.toJson())), content, ...encodeStop(choice.finish) }
 }
 
-function encodePart(part: ReplyPart, { thinking, sealer }: ReplyStyle): readonly unknown[] {
+function encodePart(part: ReplyPart, style: ReplyStyle): readonly unknown[] {
+  const { thinking, sealer } = style
   switch (part.type) {
     case 'text': {
       // Absent where there are none, as in Anthropic's own replies: clients refuse null.
@@ -106,7 +109,7 @@ function encodePart(part: ReplyPart, { thinking, sealer }: ReplyStyle): readonly
     case 'server-tool': {
       const { call, outcome } = part
       const begun = encodeServerCall(call, call.arguments)
-      return outcome === undefined ? [begun] : [begun, encodeOutcome(call, outcome, sealer)]
+      return outcome === undefined ? [begun] : [begun, encodeOutcome(call, outcome, style)]
     }
     case 'mcp-tools':
       if (part.error !== undefined) throw unreachable(part.server, part.error)

@@ -1,3 +1,4 @@
+import { outsideText } from '../../canonical/tool-output.ts'
 import type { ContentPart } from '../../contract/request.ts'
 import type { Sealer } from '../../contract/sealer.ts'
 import { unseal } from '../wire/sealed.ts'
@@ -16,18 +17,23 @@ export function toolOf({ type, name, server_name: server }: ToolUseBlock): strin
   return type === 'server_tool_use' && Object.hasOwn(names, name) ? (names[name] ?? name) : name
 }
 
+type Sources = { readonly tool: string; readonly sealer: Sealer }
+
 /**
  * What a tool returned that a server ran in an assistant's turn: the words that the model read where this server ran it; else its texts,
  * or its JSON. What is encrypted elsewhere, only Anthropic's models read.
  */
-export function decodeServerResult({ content }: ServerResultBlock, sealer: Sealer): readonly ContentPart[] {
-  if (typeof content === 'string') return [text(content)]
-  if (content === undefined || content === null) return []
+export function decodeServerResult({ content }: ServerResultBlock, { tool, sealer }: Sources): readonly ContentPart[] {
+  return [text(outsideText(tool, wordsIn(content, sealer)))]
+}
+
+function wordsIn(content: unknown, sealer: Sealer): string {
+  if (typeof content === 'string') return content
+  if (content === undefined || content === null) return ''
   const blocks = Array.isArray(content) ? content : [content]
   const found = sealedResult.safeParse(blocks[0])
   const own = found.success ? unseal(sealer, found.data.encrypted_content, 'result') : undefined
-  if (own !== undefined) return [text(own.text)]
-  return blocks.map((block) => text(wordsOf(block)))
+  return own?.text ?? blocks.map(wordsOf).join('\n')
 }
 
 function wordsOf(block: unknown): string {

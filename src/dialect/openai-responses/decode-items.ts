@@ -1,3 +1,4 @@
+import { outsideText } from '../../canonical/tool-output.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { Message, OutputPart, ToolApproval } from '../../contract/request.ts'
 import type { Sealer } from '../../contract/sealer.ts'
@@ -176,7 +177,11 @@ class Decoder {
     const { name, input, result, ...failure } = call
     const id = item.id ?? path
     this.#addPart({ type: 'tool-call', id, name, input: callInput(input) }, path, path)
-    this.#addPart({ type: 'tool-result', toolCallId: id, content: [{ type: 'text', text: result }], ...failure }, path, path)
+    this.#addPart(
+      { type: 'tool-result', toolCallId: id, content: [{ type: 'text', text: outsideText(name, result) }], ...failure },
+      path,
+      path,
+    )
     return true
   }
 

@@ -1,6 +1,7 @@
 import type { ServerToolCall } from '../../../contract/event.ts'
 import type { JsonObject } from '../../../contract/request.ts'
 import type { ToolOutcome } from '../../../contract/server-tool.ts'
+import { picturePath } from '../../wire/picture-path.ts'
 import { createIdFor } from '../item-id.ts'
 import type { Emitter, OutputItem } from './output-item.ts'
 import { beginningOfServerItem, beginServerItem, endServerItem } from './server-events.ts'
@@ -56,8 +57,9 @@ export class ServerCallItem implements OutputItem {
         // An extension: what the model read, so that it reads it again when the item comes back.
         return { id, type, status, action: encodeAction(given, outcome), ...(outcome !== undefined && { output: outcome.text }) }
       case 'code_interpreter_call': {
-        const outputs = outcome === undefined ? [] : [{ type: 'logs', logs: outcome.text }]
-        return { id, type, status, code: codeOf(given), container_id: this.#style.container, outputs }
+        const { container } = this.#style
+        const outputs = outcome === undefined ? [] : encodeOutputs(outcome, container)
+        return { id, type, status, code: codeOf(given), container_id: container, outputs }
       }
       case 'mcp_call': {
         const approval = { approval_request_id: this.#style.answered.has(callId) ? callId : null }
@@ -103,6 +105,10 @@ function encodeAction({ query, url }: JsonObject, outcome: ToolOutcome | undefin
 function codeOf({ code, command }: JsonObject): string {
   const given = code ?? command
   return typeof given === 'string' ? given : ''
+}
+
+function encodeOutputs({ text, pictures = [] }: ToolOutcome, container: string): readonly JsonObject[] {
+  return [{ type: 'logs', logs: text }, ...pictures.map((name) => ({ type: 'image', url: picturePath(container, name) }))]
 }
 
 function encodeOutput(outcome: ToolOutcome | undefined): JsonObject {

@@ -84,6 +84,13 @@ describe('a call of a tool of the server', () => {
     ])
   })
 
+  test('pictures of a program have the place where the caller finds them', () => {
+    const fields = { tools: [{ type: 'code_interpreter', container: 'cntr_9' }] }
+    expect(itemOf(program, { ...printed, pictures: ['a plot.png'] }, fields).item).toMatchObject({
+      outputs: [{ type: 'logs' }, { type: 'image', url: '/api/inference/sandbox/cntr_9/a%20plot.png' }],
+    })
+  })
+
   test.each([
     ['that ended with an error has run', crashed, 'completed'],
     ['that was not run has failed', failed, 'failed'],
