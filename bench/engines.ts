@@ -48,7 +48,8 @@ export function unseen(count: number, text: string): string[] {
   return Array.from({ length: count }, () => `${++asked}: ${text}`)
 }
 
-function overHttp({ url, stop }: { readonly url: string; stop(): void }): RunningEngine {
+/** Runs the work of requests to a server. */
+export function overHttp({ url, stop }: { readonly url: string; stop(): void }): RunningEngine {
   return {
     stop,
     async run({ prompts, tokens, schema }) {

@@ -12,6 +12,7 @@ export type Usage = { readonly cpuMicros: number; readonly rssBytes: number }
 /** A server in a process of its own. */
 export type BenchProcess = {
   readonly url: string
+  readonly pid: number
   usage(): Promise<Usage>
   stop(): void
 }
@@ -62,7 +63,7 @@ export async function startProgram(
     }
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
-  return { url, usage: () => usageOf(child.pid), stop }
+  return { url, pid: child.pid as number, usage: () => usageOf(child.pid), stop }
 }
 
 /** As Linux counts it, in hundredths of a second; NaN elsewhere. */
@@ -116,6 +117,7 @@ export function portOf({ url }: BenchProcess): number {
 function toProcess(child: ChildProcess, port: number): BenchProcess {
   return {
     url: `http://127.0.0.1:${port}`,
+    pid: child.pid as number,
     usage: () =>
       new Promise((resolve) => {
         child.once('message', (message) => resolve(message as Usage))
