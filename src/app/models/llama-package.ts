@@ -9,6 +9,8 @@ import { AppError, messageOf } from '../../contract/errors.ts'
 import { withFileLock } from '../../registry/fetch/file-lock.ts'
 
 const name = 'node-llama-cpp'
+/** What the worker imports. */
+const imported = [name, 'koffi']
 
 /** The versions of node-llama-cpp and of what is installed with it. */
 type Packages = Readonly<Record<string, string>>
@@ -25,7 +27,7 @@ type LlamaPackageOptions = {
 }
 
 /**
- * The folder from which node-llama-cpp is imported: undefined where it is installed beside Dragoman, as in a checkout; otherwise a folder
+ * The folder from which node-llama-cpp and koffi are imported: undefined where both are installed beside Dragoman, as in a checkout; otherwise a folder
  * below `home`, installed with npm the first time. Throws `model-unavailable`, or the signal's reason.
  */
 export async function ensureLlamaPackage(options: LlamaPackageOptions): Promise<string | undefined> {
@@ -67,7 +69,7 @@ const ownRecipe = fileURLToPath(new URL('../../llama-package', import.meta.url))
 
 function isInstalledBeside(): boolean {
   try {
-    createRequire(import.meta.url).resolve(`${name}/package.json`)
+    for (const one of imported) createRequire(import.meta.url).resolve(`${one}/package.json`)
     return true
   } catch (error) {
     // An installed package need not show its manifest; only a missing one is not found.
@@ -80,7 +82,7 @@ async function readPackages(recipe: string): Promise<Packages> {
     const { dependencies } = JSON.parse(await readFile(join(recipe, 'manifest.json'), 'utf8'))
     return dependencies
   } catch (error) {
-    const message = `llama.cpp is not installed: install ${name} beside Dragoman, or install Dragoman again (${messageOf(error)})`
+    const message = `llama.cpp is not installed: install ${imported.join(' and ')} beside Dragoman, or install Dragoman again (${messageOf(error)})`
     throw new AppError('model-unavailable', message, { cause: error })
   }
 }

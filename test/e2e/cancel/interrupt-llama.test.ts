@@ -2,8 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { LlamaContext, Token } from 'node-llama-cpp'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { Context } from '../../../src/engine/llama/binding/context.ts'
+import type { Token } from '../../../src/engine/llama/binding/tokenizer.ts'
 import type { Report } from '../../../src/engine/llama/channel/ipc.ts'
 import { resolveSampling } from '../../../src/engine/llama/channel/resolve-sampling.ts'
 import { decode } from '../../../src/engine/llama/worker/answers/decode.ts'
@@ -18,7 +19,7 @@ const modelPath = fileURLToPath(new URL('../../../models/dragoman-tiny.gguf', im
 const silent = { onProgress: () => undefined, onWarning: () => undefined, onLog: () => undefined }
 const prompt = Array.from({ length: 700 }, (_, index) => 11 + ((index * 7) % 50))
 
-describe.runIf(process.platform === 'linux')('a pass that reads a prompt alone', () => {
+describe('a pass that reads a prompt alone', () => {
   let loaded: WorkerModel
   let passes: number[][]
   let onPass: () => void = () => undefined
@@ -79,7 +80,7 @@ describe.runIf(process.platform === 'linux')('a pass that reads a prompt alone',
   })
 })
 
-describe.runIf(process.platform === 'linux')('a pass that embeds a text', () => {
+describe('a pass that embeds a text', () => {
   let folder: string
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'dragoman-interrupt-'))
@@ -93,21 +94,22 @@ describe.runIf(process.platform === 'linux')('a pass that embeds a text', () => 
     const { model, embedder } = await loadModel(options, silent)
     const tokens = Array.from({ length: 60 }, (_, index) => 5 + (index % 30)) as Token[]
     let cancelled = false
-    const makeContext = model.createEmbeddingContext.bind(model)
-    model.createEmbeddingContext = async (...made) => {
+    const makeContext = Context.create.bind(Context)
+    const create = vi.spyOn(Context, 'create').mockImplementation(async (...made) => {
       const context = await makeContext(...made)
-      watchPasses((context as unknown as { readonly _llamaContext: LlamaContext })._llamaContext, ({ length }) => {
+      watchPasses(context, ({ length }) => {
         cancelled = length === 2
         embedder.interruptIfOver()
       })
       return context
-    }
+    })
     const embed = () => embedder.embed(tokens, () => cancelled)
     const first = await embed()
     expect(first).toHaveLength(32)
     expect(await embed()).toBe('cancelled')
     cancelled = false
     expect(await embed()).toEqual(first)
+    create.mockRestore()
     await model.dispose()
   })
 })

@@ -12,6 +12,7 @@ import type { RunCommand } from '../../../src/engine/llama/worker/sampling/run-c
 import { SlotPool } from '../../../src/engine/llama/worker/slots/slot-pool.ts'
 import { chatRequest, complete, completeChoices } from '../../engine-contract.ts'
 import { runOf } from '../../support/http/iterate.ts'
+import { countPromptTokens } from '../../support/llama/watch-passes.ts'
 
 const never = new AbortController().signal
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined }
@@ -163,6 +164,7 @@ describe('choices on two slots', () => {
       { ...options, slots: 2 },
       { onProgress: () => undefined, onLog: () => undefined, onWarning: () => undefined },
     )
+    computed = countPromptTokens(loaded.context)
     pool = new SlotPool(loaded.slots)
     prompt = Uint32Array.from(loaded.model.tokenize('The weather in Rome is as it is, and tea is tea. '.repeat(20)))
   })
@@ -181,7 +183,7 @@ describe('choices on two slots', () => {
     ...wanted,
   })
   /** How many tokens of prompts were computed so far. */
-  const computed = () => loaded.slots.reduce((sum, { sequence }) => sum + sequence.tokenMeter.usedInputTokens, 0)
+  let computed: () => number
   const forget = () => Promise.all(loaded.slots.map(({ sequence }) => sequence.clearHistory()))
   const collect = () => {
     const reports: Report[] = []

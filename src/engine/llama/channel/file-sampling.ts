@@ -25,7 +25,7 @@ const keys: Readonly<Record<string, Key>> = {
   },
 }
 
-/** In the order of node-llama-cpp's chain, which is fixed. */
+/** In the order of the chain (`worker/sampling/sampling.ts`), which is fixed. */
 const samplers: readonly Sampler[] = [
   { names: ['penalties'], off: { repetitionPenalty: 1 } },
   { names: ['dry'], off: { dry: { multiplier: 0 } } },

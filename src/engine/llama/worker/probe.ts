@@ -1,5 +1,8 @@
 import { getLlama, type Llama, LlamaLogLevel } from 'node-llama-cpp'
 import { messageOf } from '../../../contract/errors.ts'
+import { Context } from '../binding/context.ts'
+import { Model } from '../binding/model.ts'
+import { Sequence } from '../binding/sequence.ts'
 import { computeAndForget } from './context/context.ts'
 import { endWithParent } from './parent-watch.ts'
 
@@ -29,9 +32,10 @@ try {
 process.disconnect?.()
 
 async function computeWith(llama: Llama): Promise<void> {
-  const model = await llama.loadModel({ modelPath, gpuLayers: llama.gpu === false ? 0 : 'max' })
-  const context = await model.createContext({ contextSize: 4 * promptTokens })
-  const sequence = context.getSequence()
+  const model = await Model.load(llama, { modelPath, gpuLayers: llama.gpu === false ? 0 : 'max' })
+  const threads = llama.cpuMathCores
+  const context = await Context.create(model, { contextSize: 4 * promptTokens, sequences: 1, threads })
+  const sequence = new Sequence(context, 0)
   await computeAndForget(sequence, promptTokens)
   // A single token is computed in another way.
   await computeAndForget(sequence, 1)

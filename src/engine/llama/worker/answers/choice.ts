@@ -1,8 +1,8 @@
-import type { Token } from 'node-llama-cpp'
 import type { GeneratedToken } from '../../../../contract/event.ts'
 import { AnswerStops } from '../../../../model-text/parse/answer-stops.ts'
 import { watchReasoning } from '../../../shared/reasoning-watch.ts'
 import { TokenTally } from '../../../shared/token-tally.ts'
+import type { Token } from '../../binding/tokenizer.ts'
 import type { Report } from '../../channel/ipc.ts'
 import { machineMs } from '../../channel/machine-clock.ts'
 import { choiceSeed } from '../../channel/resolve-sampling.ts'
@@ -12,7 +12,7 @@ import type { ConstrainedOutput } from '../sampling/constrained-output.ts'
 import { showToken, showTop } from '../sampling/describe-token.ts'
 import { closeAtBudget } from '../sampling/reasoning-budget.ts'
 import type { RunCommand, RunControl } from '../sampling/run-control.ts'
-import { evaluateOptions } from '../sampling/sampling.ts'
+import { createBiases, samplerSteps } from '../sampling/sampling.ts'
 import { type DraftCounts, Speculation } from '../sampling/speculation.ts'
 import { openTokenSource, type SourcedToken, type TokenSource } from '../sampling/token-source.ts'
 import type { Vocabulary } from '../sampling/vocabulary.ts'
@@ -148,16 +148,15 @@ function openSource(
   // A completely constrained output may end where the grammar allows nothing else, even before the minimum.
   const asLastResort = constrained !== undefined && command.plan.grammar?.isOpen !== true
   const held = until > 0 ? { tokens: vocabulary.endTokens, until, asLastResort } : undefined
-  /** May be ahead of the text. */
-  const output: Token[] = []
-  const options = evaluateOptions(
-    { ...sampling, seed: choiceSeed(sampling.seed, index) },
-    { model, history: { prompt: tokens, output }, banned, held, contextLength: context.contextSize },
-  )
+  const seeded = { ...sampling, seed: choiceSeed(sampling.seed, index) }
+  const steps = samplerSteps(seeded, { prompt: tokens, contextLength: context.contextSize })
   const reading = { pacer, rounds, isOver: control.cancelled, onRead }
   return openTokenSource(
     { model, reading },
-    { options, steering: { topLogprobs, constrained, inserted, speculation, onToken: (token) => void output.push(token) } },
+    {
+      sampling: { steps, biases: createBiases(sampling, { banned, held }) },
+      steering: { topLogprobs, constrained, inserted, speculation },
+    },
   )
 }
 

@@ -1,7 +1,7 @@
-import type { Token } from 'node-llama-cpp'
 import { thousandths } from '../../../../base/thousandths.ts'
 import type { PromptToken } from '../../../../contract/event.ts'
 import { checkContextFit } from '../../../shared/context-fit.ts'
+import type { Token } from '../../binding/tokenizer.ts'
 import type { Report } from '../../channel/ipc.ts'
 import type { WorkerModel } from '../model/model.ts'
 import type { PrefillPacer } from '../rounds/prefill-pacer.ts'

@@ -1,11 +1,12 @@
-import type { LlamaModel, Token } from 'node-llama-cpp'
 import type { PromptToken } from '../../../../contract/event.ts'
-import { evaluateAll, type LogitIndex } from '../context/native.ts'
+import type { LogitIndex } from '../../binding/context.ts'
+import type { Model } from '../../binding/model.ts'
+import type { Token } from '../../binding/tokenizer.ts'
 import type { WorkerModel } from '../model/model.ts'
 import { readInSteps } from '../rounds/prefill.ts'
 import { showBytes, showTop } from '../sampling/describe-token.ts'
 import type { RunControl } from '../sampling/run-control.ts'
-import { createScorer, type TokenScore } from '../sampling/scores.ts'
+import { scoreToken, type TokenScore } from '../sampling/scores.ts'
 import type { Vocabulary } from '../sampling/vocabulary.ts'
 import type { Slot } from '../slots/slots.ts'
 
@@ -34,21 +35,17 @@ export async function scorePrompt({ model, vocabulary, rounds, createPacer }: Wo
   const describe = createPromptDescriber(model, vocabulary)
   await sequence.clearHistory()
   report(tokens.slice(0, 1).map((token) => describe(token)))
-  const scorer = createScorer(model, topLogprobs)
   const pacer = createPacer(largestStep)
   let reported = 1
   const compute = async (step: readonly Token[]) => {
     const following = tokens.slice(reported, reported + step.length)
-    const score = (index: LogitIndex, at: number) => scorer.score(sequence, index, following[at] as Token)
-    const scores = await evaluateAll(sequence, step, score)
+    const score = (index: LogitIndex, at: number) =>
+      scoreToken(sequence.context.logits(index), following[at] as Token, topLogprobs)
+    const scores = await sequence.computeAll(step, score)
     report(following.map((token, at) => describe(token, scores[at])))
     reported += step.length
   }
-  try {
-    await readInSteps(tokens.slice(0, -1), { pacer, rounds, isOver: control.cancelled, depth: 0 }, compute)
-  } finally {
-    scorer.dispose()
-  }
+  await readInSteps(tokens.slice(0, -1), { pacer, rounds, isOver: control.cancelled, depth: 0 }, compute)
   return !control.cancelled()
 }
 
@@ -59,7 +56,7 @@ export function describePrompt({ model, vocabulary }: WorkerModel, tokens: reado
 }
 
 /** Some tokenizers add a space in front of a text; it is not part of the text. */
-function createPromptDescriber(model: LlamaModel, vocabulary: Vocabulary) {
+function createPromptDescriber(model: Model, vocabulary: Vocabulary) {
   const space = 0x20
   let started = false
   return (token: Token, score?: TokenScore): PromptToken => {

@@ -1,7 +1,8 @@
-import type { LlamaEmbeddingContext, LlamaModel, Token } from 'node-llama-cpp'
 import { AppError } from '../../../../contract/errors.ts'
-import { embeddingSequence, readEmbedding } from '../context/native.ts'
-import { withInterrupt } from '../rounds/interrupt.ts'
+import { Context } from '../../binding/context.ts'
+import type { Model } from '../../binding/model.ts'
+import { Sequence } from '../../binding/sequence.ts'
+import type { Token } from '../../binding/tokenizer.ts'
 import { readAtOnce, readInSteps } from '../rounds/prefill.ts'
 import { PrefillPacer } from '../rounds/prefill-pacer.ts'
 import { Rounds } from '../rounds/rounds.ts'
@@ -9,8 +10,6 @@ import { PooledVector } from './pooled-vector.ts'
 import { isCausal, type Pooling, poolingOf } from './pooling.ts'
 
 const smallestContext = 512
-/** node-llama-cpp drops tokens as soon as a context has room for only one more. */
-const unusedTokens = 2
 /** llama.cpp also computes and keeps the logits of every token of a step: 100 KB each and more. */
 const largestStep = 128
 
@@ -21,14 +20,14 @@ type EmbedderOptions = {
   readonly stopWithinMs: number
 }
 
-type Open = { readonly context: LlamaEmbeddingContext; readonly size: number; readonly rounds: Rounds }
+type Open = { readonly sequence: Sequence; readonly size: number; readonly rounds: Rounds }
 
 /**
  * Turns texts into vectors, one at a time. It has its own context, created on first use and as large as the longest text so far
  * needs.
  */
 export class Embedder {
-  readonly #model: LlamaModel
+  readonly #model: Model
   readonly #threads: number
   readonly #pacer: PrefillPacer
   readonly #isCausal: boolean
@@ -38,7 +37,7 @@ export class Embedder {
   #open: Open | undefined
   #turn: Promise<unknown> = Promise.resolve()
 
-  constructor(model: LlamaModel, { contextLength, threads, stopWithinMs }: EmbedderOptions) {
+  constructor(model: Model, { contextLength, threads, stopWithinMs }: EmbedderOptions) {
     this.#model = model
     this.#threads = threads
     this.#pacer = new PrefillPacer({ largestStep, stopWithinMs })
@@ -60,13 +59,14 @@ export class Embedder {
   }
 
   async #compute(tokens: readonly Token[], cancelled: () => boolean): Promise<Float32Array | 'cancelled'> {
-    const { context, rounds } = await this.#contextFor(tokens.length)
-    const sequence = embeddingSequence(context)
+    const { sequence, rounds } = await this.#openFor(tokens.length)
+    const { context } = sequence
     const pooled = new PooledVector(this.pooling)
     await sequence.clearHistory()
     const compute = async (step: Token[]) => {
-      await sequence.evaluateWithoutGeneratingNewTokens(step)
-      pooled.add(readEmbedding(context, step.length), step.length)
+      // A text's vector is pooled of all of its tokens.
+      await sequence.computeAll(step, () => undefined)
+      pooled.add(context.vector(), step.length)
     }
     const reading = { pacer: this.#pacer, rounds, isOver: cancelled, depth: 0 }
     const isRead = await (this.#isCausal ? readInSteps(tokens, reading, compute) : readAtOnce(tokens, reading, compute))
@@ -74,26 +74,25 @@ export class Embedder {
     return pooled.value
   }
 
-  async #contextFor(tokens: number): Promise<Open> {
-    const needed = tokens + unusedTokens
-    if (this.#open !== undefined && this.#open.size >= needed) return this.#open
-    await this.#open?.context.dispose()
+  async #openFor(tokens: number): Promise<Open> {
+    if (this.#open !== undefined && this.#open.size >= tokens) return this.#open
+    await this.#open?.sequence.context.dispose()
     this.#open = undefined
-    const size = Math.min(this.maxTokens + unusedTokens, Math.max(smallestContext, 2 ** Math.ceil(Math.log2(needed))))
+    const size = Math.min(this.maxTokens, Math.max(smallestContext, 2 ** Math.ceil(Math.log2(tokens))))
     const { fileInsights } = this.#model
     if (fileInsights.hasEncoder && fileInsights.hasDecoder) {
       throw new AppError('invalid-request', 'this model is a translation model and cannot embed texts; choose another model', {
         at: ['model'],
       })
     }
-    const make = () =>
-      this.#model.createEmbeddingContext({
-        contextSize: size,
-        batchSize: this.#isCausal ? Math.min(largestStep, size) : size,
-        threads: this.#threads,
-      })
-    const { made: context, interrupt } = await withInterrupt(this.#model, make)
-    this.#open = { context, size, rounds: new Rounds({ interrupt }) }
+    const context = await Context.create(this.#model, {
+      contextSize: size,
+      sequences: 1,
+      batchSize: this.#isCausal ? Math.min(largestStep, size) : size,
+      threads: this.#threads,
+      vectors: { pooling: this.pooling },
+    })
+    this.#open = { sequence: new Sequence(context, 0), size, rounds: new Rounds({ interrupt: context.interrupt }) }
     return this.#open
   }
 }

@@ -1,26 +1,12 @@
-import { type LlamaModel, readGgufFileInfo } from 'node-llama-cpp'
-import { messageOf } from '../../../../contract/errors.ts'
+import type { Model } from '../../binding/model.ts'
 
 /** How the vectors of a text's tokens become one: llama.cpp's `enum llama_pooling_type`, without its `none`. */
 export type Pooling = 'mean' | 'cls' | 'last' | 'rank'
 
 const poolingTypes: readonly (Pooling | undefined)[] = [undefined, 'mean', 'cls', 'last', 'rank']
-const meanType = poolingTypes.indexOf('mean')
-/** Not needed, and most of the metadata. */
-const longKeys = ['tokens', 'merges', 'token_type', 'scores'].map((key) => `tokenizer.ggml.${key}`)
 
-/** Mean pooling for models without a pooling type: vectors of a complete text need one when the model is loaded. */
-export async function poolingOverrides(modelPath: string): Promise<Record<string, { pooling_type: number }>> {
-  const options = { readTensorInfo: false, logWarnings: false, sourceType: 'filesystem', ignoreKeys: longKeys } as const
-  const { metadata, architectureMetadata } = await readGgufFileInfo(modelPath, options).catch((cause: unknown) => {
-    throw new Error(`${modelPath} is damaged or not a readable GGUF file (${messageOf(cause)}); fetch it again`, { cause })
-  })
-  const declared = readPooling(architectureMetadata)
-  return declared === undefined ? { [metadata.general.architecture]: { pooling_type: meanType } } : {}
-}
-
-/** The pooling of the model's file, or its override. */
-export function poolingOf({ fileInfo }: LlamaModel): Pooling {
+/** The pooling of the model's file; vectors of a complete text need one. */
+export function poolingOf({ fileInfo }: Pick<Model, 'fileInfo'>): Pooling {
   return readPooling(fileInfo.architectureMetadata) ?? 'mean'
 }
 
@@ -28,7 +14,7 @@ export function poolingOf({ fileInfo }: LlamaModel): Pooling {
  * Whether a text can be computed in steps, because each token sees only those before it. A text whose tokens see all of it must be one
  * step.
  */
-export function isCausal({ fileInfo, fileInsights }: LlamaModel): boolean {
+export function isCausal({ fileInfo, fileInsights }: Pick<Model, 'fileInfo' | 'fileInsights'>): boolean {
   const { attention } = fileInfo.architectureMetadata as { attention?: { causal?: unknown } }
   return attention?.causal !== false && !fileInsights.hasEncoder && !isEncoder(fileInfo.metadata.general.architecture)
 }

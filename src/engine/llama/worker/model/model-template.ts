@@ -1,10 +1,9 @@
-import type { LlamaModel } from 'node-llama-cpp'
 import type { TemplateChoice } from '../../../../contract/engine.ts'
 import { type Prompt, plainChat, type ReasoningOptions } from '../../../../contract/request.ts'
 import { type ModelFormat, recogniseFormat, visibleTexts } from '../../../../model-text/model-format.ts'
 import { type ChatTemplate, compileChatTemplate } from '../../../../model-text/template/chat-template.ts'
 import { chosenTemplate, noTemplate } from '../../../shared/template-choice.ts'
-import { readVocabulary, type Vocabulary } from '../sampling/vocabulary.ts'
+import { readVocabulary, type Vocabulary, type VocabularyModel } from '../sampling/vocabulary.ts'
 
 /** The part of a loaded model that depends on its chat template. */
 export type TemplatePart = {
@@ -25,7 +24,7 @@ export type TemplateSource = { readonly own: string | undefined; readonly toolFo
 
 /** The part of a model that changes with its template; the weights stay loaded. */
 export function readTemplatePart(
-  model: LlamaModel,
+  model: VocabularyModel,
   { own, toolFormat }: TemplateSource,
   choice: TemplateChoice = { type: 'own' },
 ): TemplatePart {

@@ -1,10 +1,11 @@
 import { availableParallelism } from 'node:os'
-import { getLlama, type LlamaContext, LlamaLogLevel, type LlamaModel } from 'node-llama-cpp'
+import { getLlama, LlamaLogLevel } from 'node-llama-cpp'
+import { type Context, isOfInterrupt } from '../../binding/context.ts'
+import { Model } from '../../binding/model.ts'
 import type { LoadOptions } from '../../channel/ipc.ts'
-import { type ContextOptions, type OpenContext, openContext } from '../context/context.ts'
+import { openContext } from '../context/context.ts'
 import { Embedder } from '../embed/embedder.ts'
-import { isCausal, poolingOverrides } from '../embed/pooling.ts'
-import { type Interrupt, isOfInterrupt, withInterrupt } from '../rounds/interrupt.ts'
+import { isCausal } from '../embed/pooling.ts'
 import { defaultStopWithinMs, PrefillPacer } from '../rounds/prefill-pacer.ts'
 import { Rounds } from '../rounds/rounds.ts'
 import { DraftModel } from '../sampling/draft-model.ts'
@@ -17,8 +18,8 @@ import { readTemplatePart, type TemplatePart, type TemplateSource } from './mode
 
 /** A loaded model with its context, as the worker uses it. */
 export type WorkerModel = TemplatePart & {
-  readonly model: LlamaModel
-  readonly context: LlamaContext
+  readonly model: Model
+  readonly context: Context
   readonly slots: readonly Slot[]
   /** Everything that this context computes goes through them. */
   readonly rounds: Rounds
@@ -45,13 +46,11 @@ type Observer = {
 
 /** Loads the model file and makes one context with a sequence for each slot. Throws llama.cpp's own errors. */
 export async function loadModel(options: LoadOptions, { onProgress, onLog, onWarning }: Observer): Promise<WorkerModel> {
-  // Starting llama.cpp mostly waits for a process that tests its library; the file is read at the same time.
-  const [llama, metadataOverrides] = await Promise.all([startLlama(onLog), poolingOverrides(options.modelPath)])
+  const llama = await startLlama(onLog)
   let reported = 0
-  const model = await llama.loadModel({
+  const model = await Model.load(llama, {
     modelPath: options.modelPath,
-    metadataOverrides,
-    ...(options.gpuLayers !== undefined && { gpuLayers: options.gpuLayers }),
+    gpuLayers: options.gpuLayers,
     onLoadProgress(progress) {
       if (progress - reported < progressStep && progress < 1) return
       reported = progress
@@ -65,15 +64,13 @@ export async function loadModel(options: LoadOptions, { onProgress, onLog, onWar
     contextSize: options.contextLength ?? rangeOf(model.trainContextSize, options.longestContext),
     threads,
   }
-  const onUninterruptible = (why: string) => onLog(LlamaLogLevel.debug, `prompts are read in short steps: ${why}`)
-  const { context, sequences, interrupt } = await openInterruptible(model, contextOptions, onUninterruptible).catch(
-    (error: unknown) => {
-      throw withAdapterHint(error, options)
-    },
-  )
+  const { context, sequences } = await openContext(model, contextOptions).catch((error: unknown) => {
+    throw withAdapterHint(error, options)
+  })
+  const { interrupt } = context
   warnOfShorterContext(context, options, onWarning)
   const slots: Slot[] = sequences.map((sequence) => ({ sequence, busy: false, lastUsed: 0 }))
-  refuseUntruncatable(options, slots)
+  refuseUntruncatable(options, context)
   const own = options.chatTemplate ?? model.fileInfo.metadata.tokenizer.chat_template
   const templateSource = { own, toolFormat: options.toolFormat }
   const templatePart = readTemplatePart(model, templateSource, options.template)
@@ -112,7 +109,7 @@ function rangeOf(trained: number, longest = Math.min(trained, usualContext)): { 
 }
 
 function warnOfShorterContext(
-  { contextSize }: LlamaContext,
+  { contextSize }: Context,
   { contextLength, longestContext = 0, slots }: LoadOptions,
   onWarning: Observer['onWarning'],
 ): void {
@@ -121,17 +118,6 @@ function warnOfShorterContext(
     `the free memory allows a context of ${contextSize} tokens only, instead of ${longestContext}, with slots: ${slots}; ` +
       'end other programs, or set contextLength or fewer slots',
   )
-}
-
-async function openInterruptible(
-  model: LlamaModel,
-  options: ContextOptions,
-  onMissing: (why: string) => void,
-): Promise<OpenContext & { readonly interrupt: Interrupt | undefined }> {
-  const { made, interrupt } = await withInterrupt(model, () => openContext(model, options), onMissing)
-  // Recurrent layers and sliding windows cannot take back the part of a step that was computed.
-  const canTakeBack = made.sequences[0]?.needsCheckpoints !== true
-  return { ...made, interrupt: canTakeBack ? interrupt : undefined }
 }
 
 async function findDrafter(
@@ -145,8 +131,8 @@ async function findDrafter(
 }
 
 /** A rejected draft, and what is too much of a restored prefix, is erased from the end: recurrent layers and sliding windows cannot. */
-function refuseUntruncatable(options: LoadOptions, [slot]: readonly Slot[]): void {
-  if (slot?.sequence.needsCheckpoints !== true) return
+function refuseUntruncatable(options: LoadOptions, { forgets }: Context): void {
+  if (!forgets) return
   const setting = (['speculation', 'draft', 'prefixCache'] as const).find((name) => options[name] !== undefined)
   if (setting === undefined) return
   throw new Error(`this model cannot take back tokens (recurrent layers or a sliding window): remove \`${setting}\``)
@@ -154,7 +140,7 @@ function refuseUntruncatable(options: LoadOptions, [slot]: readonly Slot[]): voi
 
 async function openPrefixStore(
   options: LoadOptions,
-  context: LlamaContext,
+  context: Context,
   onWarning: Observer['onWarning'],
 ): Promise<PrefixStore | undefined> {
   const { prefixCache } = options

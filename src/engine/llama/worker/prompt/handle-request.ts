@@ -1,7 +1,7 @@
-import type { Token } from 'node-llama-cpp'
 import type { EmbedInput } from '../../../../contract/engine.ts'
 import { AppError } from '../../../../contract/errors.ts'
 import { type CanonicalPath, field } from '../../../../contract/field.ts'
+import type { Token } from '../../binding/tokenizer.ts'
 import { maxTokenBytes } from '../../channel/token-bytes.ts'
 import type { WorkerReply, WorkerRequest } from '../../channel/worker-requests.ts'
 import type { WorkerModel } from '../model/model.ts'

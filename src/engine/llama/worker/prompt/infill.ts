@@ -1,7 +1,10 @@
-import type { LlamaModel, Token } from 'node-llama-cpp'
 import { AppError } from '../../../../contract/errors.ts'
 import { field } from '../../../../contract/field.ts'
 import type { Prompt } from '../../../../contract/request.ts'
+import type { Model } from '../../binding/model.ts'
+import type { Token } from '../../binding/tokenizer.ts'
+
+type InfillModel = Pick<Model, 'tokens' | 'tokenize' | 'getTokenAttributes'>
 
 type InfillTokens = { readonly prefix: Token; readonly suffix: Token; readonly middle: Token }
 
@@ -9,7 +12,7 @@ type InfillTokens = { readonly prefix: Token; readonly suffix: Token; readonly m
  * The tokens of a gap to fill, in the order of llama.cpp's server: prefix, suffix, middle. Throws `unsupported-field` for a
  * model that was not trained for it.
  */
-export function infillTokens(model: LlamaModel, { prefix, suffix }: Extract<Prompt, { type: 'infill' }>): Token[] {
+export function infillTokens(model: InfillModel, { prefix, suffix }: Extract<Prompt, { type: 'infill' }>): Token[] {
   const special = requireInfillTokens(model)
   const { bos, shouldPrependBosToken } = model.tokens
   const begin = shouldPrependBosToken && bos !== null ? [bos] : []
@@ -19,23 +22,23 @@ export function infillTokens(model: LlamaModel, { prefix, suffix }: Extract<Prom
 }
 
 /** Throws `unsupported-field` for a model that cannot fill in the middle. */
-export function refuseWithoutInfill(model: LlamaModel): void {
+export function refuseWithoutInfill(model: InfillModel): void {
   requireInfillTokens(model)
 }
 
-export function canInfill(model: LlamaModel): boolean {
+export function canInfill(model: InfillModel): boolean {
   return findInfillTokens(model) !== undefined
 }
 
 /** The tokens that the model file names, or whose texts llama.cpp knows. */
-function findInfillTokens(model: LlamaModel): InfillTokens | undefined {
+function findInfillTokens(model: InfillModel): InfillTokens | undefined {
   const { prefix, suffix, middle } = model.tokens.infill
   // A tokenizer without byte tokens turns any text into one unknown token, also the text of these special tokens.
   const isKnown = (token: Token | null): token is Token => token !== null && !model.getTokenAttributes(token).unknown
   return isKnown(prefix) && isKnown(suffix) && isKnown(middle) ? { prefix, suffix, middle } : undefined
 }
 
-function requireInfillTokens(model: LlamaModel): InfillTokens {
+function requireInfillTokens(model: InfillModel): InfillTokens {
   const tokens = findInfillTokens(model)
   if (tokens !== undefined) return tokens
   const message =

@@ -1,12 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { LlamaModel } from 'node-llama-cpp'
 import { AppError } from '../../../../contract/errors.ts'
 import type { GenerationRequest, Prompt } from '../../../../contract/request.ts'
 import { type ReasoningAtEnd, reasoningAtEnd } from '../../../../model-text/model-format.ts'
 import { type PromptSegment, splitPrompt } from '../../../../model-text/template/literal-text.ts'
 import { checkContextFit } from '../../../shared/context-fit.ts'
+import type { Model } from '../../binding/model.ts'
 import type { WorkerModel } from '../model/model.ts'
 import { infillTokens, refuseWithoutInfill } from './infill.ts'
+
+/** What turns texts into tokens. */
+export type TokenizingModel = Pick<Model, 'tokens' | 'tokenize' | 'getTokenAttributes'>
 
 type PromptModel = Pick<WorkerModel, 'model' | 'context' | 'vocabulary' | 'template' | 'format'>
 
@@ -44,7 +47,7 @@ export async function preparePrompt(
   return { tokens, templateMs: Math.round(performance.now() - startedMs), reasoning }
 }
 
-function promptTokens(model: LlamaModel, prompt: Prompt, segments: readonly PromptSegment[]): readonly number[] {
+function promptTokens(model: TokenizingModel, prompt: Prompt, segments: readonly PromptSegment[]): readonly number[] {
   switch (prompt.type) {
     case 'tokens':
       return prompt.tokens
@@ -57,14 +60,14 @@ function promptTokens(model: LlamaModel, prompt: Prompt, segments: readonly Prom
 }
 
 /** Tokenizes in one call, with the first token that the model's tokenizer adds. */
-export function tokenizeSegmentsNow(model: LlamaModel, segments: readonly PromptSegment[]): number[] {
+export function tokenizeSegmentsNow(model: TokenizingModel, segments: readonly PromptSegment[]): number[] {
   const ids = bareTokens(model, segments)
   const { bos, shouldPrependBosToken } = model.tokens
   return shouldPrependBosToken && bos !== null && ids[0] !== bos ? [bos, ...ids] : ids
 }
 
 /** The tokens of the text, without any that the tokenizer adds. */
-export function bareTokens(model: LlamaModel, segments: readonly PromptSegment[]): number[] {
+export function bareTokens(model: TokenizingModel, segments: readonly PromptSegment[]): number[] {
   return segments.flatMap((segment, index) => tokenize(model, segment, index))
 }
 
@@ -92,7 +95,7 @@ export function renderSegments(
   }
 }
 
-function tokenize(model: LlamaModel, { text, literal }: PromptSegment, index: number): number[] {
+function tokenize(model: TokenizingModel, { text, literal }: PromptSegment, index: number): number[] {
   // Tokenizers that add a space in front of a text must do it only once, at the start of the prompt.
   return model.tokenize(text, !literal, index === 0 ? undefined : 'trimLeadingSpace')
 }
@@ -103,7 +106,7 @@ function tokenize(model: LlamaModel, { text, literal }: PromptSegment, index: nu
  * count.
  */
 async function refuseFarTooLong(
-  model: LlamaModel,
+  model: TokenizingModel,
   segments: readonly PromptSegment[],
   limits: { contextLength: number; outputTokens: number | undefined },
 ): Promise<void> {

@@ -1,11 +1,14 @@
-import type { LlamaModel, Token } from 'node-llama-cpp'
 import type { RankRequest } from '../../../../contract/engine.ts'
+import type { Model } from '../../binding/model.ts'
+import type { Token } from '../../binding/tokenizer.ts'
+
+type RankModel = Pick<Model, 'tokens' | 'vocabularyType' | 'tokenize' | 'fileInfo'>
 
 /**
  * The tokens of one text to score, alone or with a query: (1) by the model's own reranking template, (2) as BERT was trained, (3) as
  * llama.cpp joins a pair, by the tokenizer's settings.
  */
-export function rankTokens(model: LlamaModel, { query }: Pick<RankRequest, 'query'>, text: string): Token[] {
+export function rankTokens(model: RankModel, { query }: Pick<RankRequest, 'query'>, text: string): Token[] {
   const { tokens, vocabularyType } = model
   const read = (part: string) => model.tokenize(part, false, 'trimLeadingSpace')
   const isWordPiece = vocabularyType === 'wpm'

@@ -1,4 +1,4 @@
-import type { Interrupt } from './interrupt.ts'
+import type { Interrupt } from '../../binding/context.ts'
 import { PassSize } from './pass-size.ts'
 import { RoundTimes } from './round-times.ts'
 
@@ -33,7 +33,7 @@ type Options = {
  * one pass; what arrives meanwhile waits for the next round. A round ends when all of its work has ended, and the next one starts when no
  * promise is left to settle: until then all that continues at once has joined again. Who does not join is not waited for. Where that is
  * faster, a round without prompts has only one of those that wait (`PassSize`). Between two rounds
- * node-llama-cpp has nothing queued and so releases its lock of the context, which erasing and copying a sequence's tokens wait for.
+ * nothing is queued, so that what waits for the end of a pass, such as erasing and copying a sequence's tokens, has its turn.
  */
 export class Rounds {
   readonly #now: () => number

@@ -1,8 +1,8 @@
-import type { Token } from 'node-llama-cpp'
 import { describe, expect, test } from 'vitest'
 import { LruMap } from '../../../../base/lru-map.ts'
 import { GrammarMachine } from '../../../../grammar/run/machine.ts'
 import { compileProgram } from '../../../../grammar/run/program.ts'
+import type { Token } from '../../binding/tokenizer.ts'
 import { ConstrainedOutput } from './constrained-output.ts'
 import { createTokenTrie } from './token-trie.ts'
 

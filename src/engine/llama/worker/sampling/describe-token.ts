@@ -1,5 +1,5 @@
-import type { Token } from 'node-llama-cpp'
 import type { GeneratedToken } from '../../../../contract/event.ts'
+import type { Token } from '../../binding/tokenizer.ts'
 import type { TokenScore } from './scores.ts'
 import type { Vocabulary } from './vocabulary.ts'
 

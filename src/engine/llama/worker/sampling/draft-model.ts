@@ -1,12 +1,16 @@
-import type { Llama, LlamaContextSequence, Token } from 'node-llama-cpp'
+import type { Llama } from 'node-llama-cpp'
 import { messageOf } from '../../../../contract/errors.ts'
+import { Model } from '../../binding/model.ts'
+import type { Sequence } from '../../binding/sequence.ts'
+import type { Token } from '../../binding/tokenizer.ts'
 import type { LoadOptions } from '../../channel/ipc.ts'
-import { type ContextOptions, computeAndForget, openContext } from '../context/context.ts'
-import { computeTokens, createSampler, evaluateLast, refuseOtherVocabulary, sampleBest, truncate } from '../context/native.ts'
+import { type ContextOptions, computeAndForget, type OpenContext, openContext } from '../context/context.ts'
 import { readStep, warmUp } from '../rounds/prefill.ts'
 import { PrefillPacer } from '../rounds/prefill-pacer.ts'
 import { Rounds } from '../rounds/rounds.ts'
 import { sharedPrefix } from '../slots/slots.ts'
+import { refuseOtherVocabulary } from './same-vocabulary.ts'
+import { mostProbable } from './scores.ts'
 import type { Drafter, DraftRequest } from './speculation.ts'
 
 type Settings = NonNullable<LoadOptions['draft']>
@@ -20,30 +24,25 @@ type Parts = {
   readonly settings: Settings
   readonly context: ContextOptions
   /** The sequences of the model that it drafts for. */
-  readonly sequences: readonly LlamaContextSequence[]
+  readonly sequences: readonly Sequence[]
   /** What a round with both models may take. */
   readonly stopWithinMs: number
   readonly onWarning: (message: string) => void
 }
 
-type Opened = Awaited<ReturnType<typeof openContext>>
-
 /** A small model that drafts tokens for another one. It has a context of its own, with a sequence beside each of the other's. */
 export class DraftModel {
   readonly #limits: Required<Pick<Settings, 'maxTokens' | 'minTokens' | 'minProbability'>>
-  readonly #beside: ReadonlyMap<LlamaContextSequence, LlamaContextSequence>
-  readonly #sampler: ReturnType<typeof createSampler>
+  readonly #beside: ReadonlyMap<Sequence, Sequence>
   readonly #rounds = new Rounds()
   readonly #pacer: PrefillPacer
   readonly #warn: Parts['onWarning']
   #hasWarned = false
 
-  private constructor({ settings, sequences, stopWithinMs, onWarning }: Parts, own: Opened) {
+  private constructor({ settings, sequences, stopWithinMs, onWarning }: Parts, own: OpenContext) {
     const { maxTokens, minTokens, minProbability } = { ...defaults, ...settings }
     this.#limits = { maxTokens, minTokens, minProbability }
-    this.#beside = new Map(sequences.map((sequence, index) => [sequence, own.sequences[index] as LlamaContextSequence]))
-    this.#sampler = createSampler(own.context.model)
-    this.#sampler.applyConfig({ temperature: 0 })
+    this.#beside = new Map(sequences.map((sequence, index) => [sequence, own.sequences[index] as Sequence]))
     const largestStep = Math.max(1, own.context.batchSize - sequences.length)
     this.#pacer = new PrefillPacer({ largestStep, stopWithinMs: readingShare * stopWithinMs, holdsUpOthers: true })
     this.#warn = onWarning
@@ -53,7 +52,7 @@ export class DraftModel {
   static async load(llama: Llama, parts: Parts): Promise<DraftModel> {
     const { modelPath, gpuLayers } = parts.settings
     try {
-      const model = await llama.loadModel({ modelPath, ...(gpuLayers !== undefined && { gpuLayers }) })
+      const model = await Model.load(llama, { modelPath, gpuLayers })
       const draft = new DraftModel(parts, await openContext(model, parts.context))
       await draft.#tryOut()
       return draft
@@ -71,7 +70,7 @@ export class DraftModel {
   async #draft(text: readonly Token[], request: DraftRequest): Promise<readonly Token[]> {
     // The time of a round with prompts is theirs.
     if (request.round.prompts > 0) return []
-    const sequence = this.#beside.get(request.sequence) as LlamaContextSequence
+    const sequence = this.#beside.get(request.sequence) as Sequence
     try {
       const drafted = await this.#continue(sequence, text, request)
       return drafted.length < this.#limits.minTokens ? [] : drafted
@@ -84,25 +83,21 @@ export class DraftModel {
   }
 
   /** Reads what the sequence lacks of the text, and goes on; a long rest is read in several rounds. */
-  async #continue(
-    sequence: LlamaContextSequence,
-    text: readonly Token[],
-    { room, isOver }: DraftRequest,
-  ): Promise<readonly Token[]> {
+  async #continue(sequence: Sequence, text: readonly Token[], { room, isOver }: DraftRequest): Promise<readonly Token[]> {
     // The last token is always computed, for its logits.
     const known = Math.min(sharedPrefix(sequence.contextTokens, text), text.length - 1)
-    if (sequence.nextTokenIndex > known) await truncate(sequence, known)
+    if (sequence.nextTokenIndex > known) await sequence.truncate(known)
     let unread = text.slice(known)
     const { maxTokens, minProbability } = this.#limits
     if (unread.length > maxTokens + 1) {
       const reading = { pacer: this.#pacer, rounds: this.#rounds, isOver, depth: known }
-      await readStep(unread.slice(0, -1), reading, (step) => computeTokens(sequence, step))
+      await readStep(unread.slice(0, -1), reading, (step) => sequence.compute(step))
       return []
     }
     const drafted: Token[] = []
     while (drafted.length < Math.min(room, maxTokens) && !isOver()) {
       const next = await this.#rounds.join('tokens', () =>
-        evaluateLast(sequence, unread, (index) => sampleBest(sequence, { sampler: this.#sampler, index })),
+        sequence.computeLast(unread, (index) => mostProbable(sequence.context.logits(index))),
       )
       if (next.probability < minProbability || sequence.model.isEogToken(next.token)) break
       drafted.push(next.token)
@@ -116,8 +111,8 @@ export class DraftModel {
     const [pair] = this.#beside
     if (pair === undefined) return
     const [sequence, own] = pair
-    refuseOtherVocabulary(sequence.context, own.context)
-    if (own.needsCheckpoints) throw new Error('it cannot take back tokens (recurrent layers or a sliding window)')
+    refuseOtherVocabulary(sequence.model, own.model)
+    if (own.context.forgets) throw new Error('it cannot take back tokens (recurrent layers or a sliding window)')
     await warmUp((tokens) => computeAndForget(own, tokens), this.#pacer)
   }
 }

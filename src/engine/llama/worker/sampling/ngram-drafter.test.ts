@@ -1,5 +1,5 @@
-import type { Token } from 'node-llama-cpp'
 import { describe, expect, test } from 'vitest'
+import type { Token } from '../../binding/tokenizer.ts'
 import { NgramDrafter } from './ngram-drafter.ts'
 
 describe('a draft by prompt lookup', () => {

@@ -1,4 +1,4 @@
-import type { Token } from 'node-llama-cpp'
+import type { Token } from '../../binding/tokenizer.ts'
 import type { Drafter, DraftRequest } from './speculation.ts'
 
 /** Fewer repeated tokens say little about what follows. */

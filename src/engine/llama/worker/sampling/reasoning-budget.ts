@@ -1,5 +1,6 @@
-import type { LlamaModel, Token } from 'node-llama-cpp'
 import type { ReasoningWatch } from '../../../shared/reasoning-watch.ts'
+import type { Model } from '../../binding/model.ts'
+import type { Token } from '../../binding/tokenizer.ts'
 import type { RunCommand } from './run-control.ts'
 
 /**
@@ -7,7 +8,7 @@ import type { RunCommand } from './run-control.ts'
  * run without a budget or without reasoning. While a grammar forbids the tag, such as inside a call, reasoning continues.
  */
 export function closeAtBudget(
-  model: LlamaModel,
+  model: Pick<Model, 'tokenize'>,
   { watch, command, allows }: { watch: ReasoningWatch | undefined; command: RunCommand; allows: (token: Token) => boolean },
 ): (() => Token | undefined) | undefined {
   const { reasoningBudget, plan } = command

@@ -1,41 +1,46 @@
-import type { LlamaContextSequence, LlamaModel, Token } from 'node-llama-cpp'
-import { createSampler, type LogitIndex, readLogits } from '../context/native.ts'
+import type { Token } from '../../binding/tokenizer.ts'
 
 /** A token's log-probability, and the top log-probabilities at its position, the highest first. */
 export type TokenScore = { readonly logprob: number; readonly top: readonly (readonly [Token, number])[] }
 
-type Scorer = {
-  score(sequence: LlamaContextSequence, index: LogitIndex, token: Token): Promise<TokenScore>
-  dispose(): void
-}
-
 /** JSON has no infinity; OpenAI writes this instead. */
 const leastLogprob = -9999
 
-/**
- * Reads log-probabilities of the model's own distribution: before penalties, bias, temperature, filters and grammar. The
- * logits are read twice: once for the normalisation over all of them, once to sort only the requested ones.
- */
-export function createScorer(model: LlamaModel, top: number): Scorer {
-  const greedy = createSampler(model)
-  greedy.applyConfig({ temperature: 0 })
-  const best = createSampler(model)
-  best.applyConfig({ temperature: 1, topK: top, seed: 0 })
-  return {
-    async score(sequence, index, token) {
-      const all = await readLogits(sequence, { sampler: greedy, index, tokens: [token], top: 0 })
-      const logitOf = new Map(all.logits)
-      // The weights are relative to the highest logit, which the greedy sampler selects.
-      const norm = (logitOf.get(all.selected) ?? 0) + Math.log(all.totalWeight)
-      const logprobOf = (logit: number) => Math.min(0, Math.max(leastLogprob, logit - norm))
-      const logprob = logprobOf(logitOf.get(token) ?? Number.NEGATIVE_INFINITY)
-      if (top === 0) return { logprob, top: [] }
-      const { logits } = await readLogits(sequence, { sampler: best, index, tokens: [], top })
-      return { logprob, top: logits.map(([id, logit]) => [id, logprobOf(logit)]) }
-    },
-    dispose() {
-      greedy.dispose()
-      best.dispose()
-    },
+/** Log-probabilities of the model's own distribution: before penalties, bias, temperature, filters and grammar. */
+export function scoreToken(logits: Float32Array, token: Token, top: number): TokenScore {
+  const norm = logOfSum(logits)
+  const logprobOf = (id: number) => Math.min(0, Math.max(leastLogprob, (logits[id] as number) - norm))
+  return { logprob: logprobOf(token), top: highest(logits, top).map((id) => [id, logprobOf(id)]) }
+}
+
+/** The most probable token, and its probability. */
+export function mostProbable(logits: Float32Array): { readonly token: Token; readonly probability: number } {
+  const [token] = highest(logits, 1)
+  if (token === undefined) throw new Error('the model has no tokens')
+  return { token, probability: Math.exp((logits[token] as number) - logOfSum(logits)) }
+}
+
+/** The logarithm of the sum of all weights. */
+function logOfSum(logits: Float32Array): number {
+  let most = Number.NEGATIVE_INFINITY
+  for (const logit of logits) if (logit > most) most = logit
+  let sum = 0
+  for (const logit of logits) sum += Math.exp(logit - most)
+  return most + Math.log(sum)
+}
+
+/** The tokens with the highest logits, in order; of equals, the first. */
+function highest(logits: Float32Array, count: number): Token[] {
+  const found: Token[] = []
+  let least = Number.NEGATIVE_INFINITY
+  for (let id = 0; id < logits.length && count > 0; id++) {
+    const logit = logits[id] as number
+    if (found.length >= count && !(logit > least)) continue
+    let at = found.length
+    while (at > 0 && (logits[found[at - 1] as number] as number) < logit) at--
+    found.splice(at, 0, id as Token)
+    if (found.length > count) found.pop()
+    least = logits[found[found.length - 1] as number] as number
   }
+  return found
 }

@@ -1,5 +1,6 @@
-import type { LlamaContextSequence, Token } from 'node-llama-cpp'
-import { evaluateAll, type LogitIndex, truncate } from '../context/native.ts'
+import type { LogitIndex } from '../../binding/context.ts'
+import type { Sequence } from '../../binding/sequence.ts'
+import type { Token } from '../../binding/tokenizer.ts'
 import type { Round, Rounds } from '../rounds/rounds.ts'
 
 /** The tokens that were drafted, and those of them that the model chose too. */
@@ -8,7 +9,7 @@ export type DraftCounts = { readonly proposed: number; readonly accepted: number
 /** Where a draft is wanted. */
 export type DraftRequest = {
   /** The sequence that contains the text, except its last token. */
-  readonly sequence: LlamaContextSequence
+  readonly sequence: Sequence
   /** The round that computes the draft. */
   readonly round: Round
   /** The most tokens that the sequence has room for. */
@@ -59,15 +60,15 @@ export class Speculation {
    */
   async compute<T extends { readonly token: Token }>(
     { sequence, rounds, last, room, isOver }: Computing,
-    choose: (index: LogitIndex) => Promise<T>,
+    choose: (index: LogitIndex) => T,
   ): Promise<T[] | 'over'> {
     const start = sequence.nextTokenIndex
     const chosen: T[] = []
     let draft: readonly Token[] = []
     let isOpen = true
-    const read = async (index: LogitIndex, at: number) => {
+    const read = (index: LogitIndex, at: number) => {
       if (!isOpen) return
-      const next = await choose(index)
+      const next = choose(index)
       chosen.push(next)
       isOpen = next.token === draft[at]
     }
@@ -75,11 +76,11 @@ export class Speculation {
       draft = await this.#drafter.draft({ sequence, round, room, isOver })
     }
     const evaluate = async () => {
-      if (!isOver()) await evaluateAll(sequence, [last, ...draft], read)
+      if (!isOver()) await sequence.computeAll([last, ...draft], read)
     }
     await rounds.join('tokens', evaluate, { prepare })
     if (chosen.length === 0) return 'over'
-    if (sequence.nextTokenIndex > start + chosen.length) await truncate(sequence, start + chosen.length)
+    if (sequence.nextTokenIndex > start + chosen.length) await sequence.truncate(start + chosen.length)
     this.#proposed += draft.length
     this.#accepted += chosen.length - 1
     return chosen

@@ -1,9 +1,13 @@
-import type { LlamaContextSequence, LlamaModel, SequenceEvaluateOptions, Token } from 'node-llama-cpp'
 import { AppError } from '../../../../contract/errors.ts'
-import { computeTokens, createSampler, evaluateLast, type LogitIndex, sampleToken } from '../context/native.ts'
+import type { Biases } from '../../binding/candidates.ts'
+import type { LogitIndex } from '../../binding/context.ts'
+import type { Model } from '../../binding/model.ts'
+import { SamplerChain, type SamplerStep } from '../../binding/sampler-chain.ts'
+import type { Sequence } from '../../binding/sequence.ts'
+import type { Token } from '../../binding/tokenizer.ts'
 import { type Reading, readInSteps } from '../rounds/prefill.ts'
 import type { ConstrainedOutput } from './constrained-output.ts'
-import { createScorer, type TokenScore } from './scores.ts'
+import { scoreToken, type TokenScore } from './scores.ts'
 import type { Speculation } from './speculation.ts'
 
 /** A generated token; `score` is there when log-probabilities were asked for. */
@@ -16,8 +20,15 @@ export type TokenSource = {
    * its turn, `over` when the run has ended meanwhile. The sequence may change between calls. With speculation it may contain tokens that
    * later calls return.
    */
-  next(sequence: LlamaContextSequence, unread: readonly Token[]): Promise<SourcedToken | 'end' | 'over'>
+  next(sequence: Sequence, unread: readonly Token[]): Promise<SourcedToken | 'end' | 'over'>
   close(): void
+}
+
+/** How tokens are sampled. */
+type Sampling = {
+  readonly steps: readonly SamplerStep[]
+  /** When the output has so many tokens. */
+  readonly biases: (outputTokens: number) => Biases
 }
 
 type Steering = {
@@ -27,42 +38,46 @@ type Steering = {
   /** The next token to insert instead of a sampled one, if any. */
   readonly inserted?: (() => Token | undefined) | undefined
   readonly speculation?: Speculation | undefined
-  /** Called with each token before the next one is sampled. */
-  readonly onToken: (token: Token) => void
 }
 
 /**
- * Samples tokens as `sequence.evaluate` does, but step by step. The state of the sampling (random numbers, penalties, grammar) is kept
- * here: the same seed gives the same text, with log-probabilities and without, on one sequence and on several.
+ * Samples tokens step by step. The state of the sampling (random numbers, penalties, grammar) is kept here: the same seed gives the same
+ * text, with log-probabilities and without, on one sequence and on several.
  */
 export function openTokenSource(
-  { model, reading }: { readonly model: LlamaModel; readonly reading: Omit<Reading, 'depth'> },
-  { options, steering }: { options: SequenceEvaluateOptions; steering: Steering },
+  { model, reading }: { readonly model: Model; readonly reading: Omit<Reading, 'depth'> },
+  { sampling, steering }: { sampling: Sampling; steering: Steering },
 ): TokenSource {
-  const { topLogprobs, constrained, inserted, speculation, onToken } = steering
-  const sampler = createSampler(model)
-  const scorer = topLogprobs === undefined ? undefined : createScorer(model, topLogprobs)
-  /** Most tokens that are sampled freely are allowed, and finding all allowed ones takes longer. */
-  const choose = async (sequence: LlamaContextSequence, index: LogitIndex): Promise<Token> => {
-    // The DRY penalty remembers every token that was sampled, so a token must not be sampled twice.
-    const mayResample = options.dryRepeatPenalty === undefined
-    if (constrained === undefined || mayResample) {
-      const free = await sampleToken(sequence, { sampler, index, options })
-      if (constrained === undefined || constrained.allows(free)) return free
-    }
-    return chooseAllowed(constrained, (forbidden) => sampleToken(sequence, { sampler, index, options, forbidden }))
+  const { topLogprobs, constrained, inserted, speculation } = steering
+  const chain = new SamplerChain(model, sampling.steps)
+  /** The tokens of the output, with those of a draft. */
+  let count = 0
+  const choose = ({ context }: Sequence, index: LogitIndex): Token => {
+    const biases = sampling.biases(count)
+    if (constrained === undefined) return chain.sample(context, index, biases)
+    // Most tokens that are sampled freely are allowed, and finding all allowed ones takes longer.
+    const free = chain.remembers ? chain.peek(context, index, { biases }) : chain.sample(context, index, biases)
+    const token = constrained.allows(free)
+      ? free
+      : chooseAllowed(constrained, (forbidden) => chain.peek(context, index, { biases, forbidden }))
+    if (chain.remembers) chain.accept(token)
+    return token
+  }
+  const insert = (token: Token): Token => {
+    chain.accept(token)
+    return token
   }
   /** Tokens of a draft that were sampled and not returned yet. */
   let sampled: SourcedToken[] = []
-  const sample = async (sequence: LlamaContextSequence, unread: readonly Token[]): Promise<SourcedToken[] | 'over'> => {
+  const sample = async (sequence: Sequence, unread: readonly Token[]): Promise<SourcedToken[] | 'over'> => {
     const fixed = inserted?.()
-    const read = async (index: LogitIndex): Promise<SourcedToken> => {
-      const token = fixed ?? (await choose(sequence, index))
-      const score = await scorer?.score(sequence, index, token)
+    const read = (index: LogitIndex): SourcedToken => {
+      const token = fixed === undefined ? choose(sequence, index) : insert(fixed)
+      const score = topLogprobs === undefined ? undefined : scoreToken(sequence.context.logits(index), token, topLogprobs)
       if (!model.isEogToken(token)) {
         constrained?.accept(token)
         speculation?.push(token)
-        onToken(token)
+        count += 1
       }
       return { token, score }
     }
@@ -71,8 +86,7 @@ export function openTokenSource(
       const one = await readLast(unread, { sequence, ...reading }, read)
       return one === 'over' ? 'over' : [one]
     }
-    // node-llama-cpp drops tokens as soon as a context has room for only one more.
-    const room = sequence.contextSize - sequence.nextTokenIndex - 2
+    const room = sequence.contextSize - sequence.nextTokenIndex - 1
     return speculation.compute({ sequence, last, room, ...reading }, read)
   }
   return {
@@ -85,36 +99,33 @@ export function openTokenSource(
       const next = sampled.shift() as SourcedToken
       return model.isEogToken(next.token) ? 'end' : next
     },
-    close() {
-      sampler.dispose()
-      scorer?.dispose()
-    },
+    close: () => chain.free(),
   }
 }
 
 /** Computes the tokens; several of them in steps, as a prompt. Calls `read` for the last one, in its step. */
 async function readLast<T>(
   unread: readonly Token[],
-  { sequence, ...reading }: Omit<Reading, 'depth'> & { readonly sequence: LlamaContextSequence },
-  read: (index: LogitIndex) => Promise<T>,
+  { sequence, ...reading }: Omit<Reading, 'depth'> & { readonly sequence: Sequence },
+  read: (index: LogitIndex) => T,
 ): Promise<T | 'over'> {
   if (unread.length === 1) {
     // The request may have been cancelled while it waited for the round, as in `readInSteps`.
-    return reading.rounds.join('tokens', async () => (reading.isOver() ? 'over' : evaluateLast(sequence, unread, read)))
+    return reading.rounds.join('tokens', async () => (reading.isOver() ? 'over' : sequence.computeLast(unread, read)))
   }
   let last: T | undefined
   const isRead = await readInSteps(unread, { ...reading, depth: sequence.nextTokenIndex }, async (step, isLast) => {
-    if (isLast) last = await evaluateLast(sequence, step, read)
-    else await computeTokens(sequence, step)
+    if (isLast) last = await sequence.computeLast(step, read)
+    else await sequence.compute(step)
   })
   return isRead ? (last as T) : 'over'
 }
 
-async function chooseAllowed(constrained: ConstrainedOutput, sample: (forbidden: Uint32Array) => Promise<Token>): Promise<Token> {
+function chooseAllowed(constrained: ConstrainedOutput, sample: (forbidden: Uint32Array) => Token): Token {
   let cause: unknown
   const forbidden = constrained.forbidden()
   try {
-    const token = await sample(forbidden)
+    const token = sample(forbidden)
     // Without a possible token, llama.cpp samples any.
     if (constrained.allows(token)) return token
   } catch (error) {

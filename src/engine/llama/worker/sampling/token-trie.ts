@@ -1,5 +1,5 @@
-import type { LlamaModel, Token } from 'node-llama-cpp'
-import { type TokenBytes, tokenBytes } from './vocabulary.ts'
+import type { Token } from '../../binding/tokenizer.ts'
+import { type TokenBytes, tokenBytes, type VocabularyModel } from './vocabulary.ts'
 
 /** The texts of a vocabulary as a tree of characters, whose nodes are in depth-first order. */
 export type TokenTrie = {
@@ -18,7 +18,7 @@ export type TokenTrie = {
 }
 
 /** The trie of a model's tokens, except control tokens and those that end the turn. */
-export function readTokenTrie(model: LlamaModel): TokenTrie {
+export function readTokenTrie(model: VocabularyModel): TokenTrie {
   const pieces: readonly unknown[] = model.fileInfo.metadata.tokenizer.ggml.tokens ?? []
   const texts: TokenBytes[] = []
   for (const token of model.iterateAllTokens()) {

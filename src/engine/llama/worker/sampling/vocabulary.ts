@@ -1,4 +1,10 @@
-import type { LlamaModel, Token } from 'node-llama-cpp'
+import type { Model } from '../../binding/model.ts'
+import type { Token } from '../../binding/tokenizer.ts'
+
+export type VocabularyModel = Pick<
+  Model,
+  'fileInfo' | 'vocabularyType' | 'iterateAllTokens' | 'isEogToken' | 'getTokenAttributes' | 'detokenize' | 'tokens'
+>
 
 /** A token and what it adds to the output. */
 export type TokenBytes = { readonly token: Token; readonly bytes: Uint8Array }
@@ -23,7 +29,7 @@ export type Vocabulary = {
  * Scans the vocabulary once. Token bytes are computed on demand and cached. Control tokens with a text in `visible` (tags
  * of calls and reasoning, which are parsed from the text) add it to the output.
  */
-export function readVocabulary(model: LlamaModel, visible: ReadonlySet<string> = new Set()): Vocabulary {
+export function readVocabulary(model: VocabularyModel, visible: ReadonlySet<string> = new Set()): Vocabulary {
   const pieces: readonly unknown[] = model.fileInfo.metadata.tokenizer.ggml.tokens ?? []
   const endTokens: Token[] = []
   const hiddenTokens: Token[] = []
@@ -61,7 +67,7 @@ export function readVocabulary(model: LlamaModel, visible: ReadonlySet<string> =
 }
 
 /** The bytes that a token adds to the output; none for control tokens. */
-export function tokenBytes(model: LlamaModel, token: Token, piece: unknown): Uint8Array {
+export function tokenBytes(model: VocabularyModel, token: Token, piece: unknown): Uint8Array {
   const attributes = model.getTokenAttributes(token)
   if (attributes.control || attributes.unknown || typeof piece !== 'string') return new Uint8Array()
   if (attributes.userDefined) return Buffer.from(piece)

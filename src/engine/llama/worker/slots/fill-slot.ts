@@ -1,5 +1,4 @@
-import type { Token } from 'node-llama-cpp'
-import { computeTokens, copyTokens } from '../context/native.ts'
+import type { Token } from '../../binding/tokenizer.ts'
 import { type Reading, readInSteps } from '../rounds/prefill.ts'
 import type { PrefixStore } from './prefix-store.ts'
 import { type Slot, sharedPrefix } from './slots.ts'
@@ -32,14 +31,14 @@ export async function keepPrefix(slot: Slot, { tokens, others, prefixes }: Filli
   slot.owner = prefixes?.owner
   await copyPrefix({ sequence }, before, others)
   await prefixes?.store.restore(slot, { owner: prefixes.owner, tokens: before })
-  await sequence.adaptStateToTokens(before, false)
+  await sequence.truncate(sharedPrefix(sequence.contextTokens, before))
   return sequence.nextTokenIndex
 }
 
 /** Fills a slot with these tokens except the last. False: `isOver` ended it. */
 export async function fillSlot(slot: Slot, filling: Filling, reading: Omit<Reading, 'depth'>): Promise<boolean> {
   const kept = await keepPrefix(slot, filling)
-  return readInSteps(filling.tokens.slice(kept, -1), { ...reading, depth: kept }, (step) => computeTokens(slot.sequence, step))
+  return readInSteps(filling.tokens.slice(kept, -1), { ...reading, depth: kept }, (step) => slot.sequence.compute(step))
 }
 
 /** Copies from the slot with the longest shared prefix, if copying costs less than reading. */
@@ -54,5 +53,5 @@ async function copyPrefix(to: Pick<Slot, 'sequence'>, tokens: readonly Token[], 
     if (shared > least && shared > best.shared) best = { slot, shared }
   }
   if (best.slot === to) return
-  if (!(await copyTokens(to.sequence, best.slot.sequence, best.shared))) await to.sequence.clearHistory()
+  await to.sequence.copyFrom(best.slot.sequence, best.shared)
 }

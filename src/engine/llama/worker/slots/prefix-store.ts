@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { LlamaContext } from 'node-llama-cpp'
 import { messageOf } from '../../../../contract/errors.ts'
+import type { Context } from '../../binding/context.ts'
 import type { LoadOptions } from '../../channel/ipc.ts'
 import { shortHash } from '../../channel/short-hash.ts'
 import { appliedAdapters } from '../context/applied-adapters.ts'
@@ -70,7 +70,7 @@ export class PrefixStore {
     if (file === undefined) return
     try {
       await checkPrefix(file)
-      await sequence.loadStateFromFile(file.path, { acceptRisk: true })
+      await sequence.loadStateFromFile(file.path)
     } catch (error) {
       this.#warnOnce(`a prefix could not be restored: ${messageOf(error)}`)
       await sequence.clearHistory()
@@ -95,7 +95,7 @@ export class PrefixStore {
 }
 
 /** What the contents of a slot depend on besides its tokens: the model file, its adapters, llama.cpp, and the settings of the context. */
-export async function identityOf(options: LoadOptions, context: LlamaContext): Promise<string> {
+export async function identityOf(options: LoadOptions, context: Context): Promise<string> {
   const { modelPath, adapters = [], cacheTypeK = 'f16', cacheTypeV = 'f16', flashAttention } = options
   const { llamaCppRelease, gpu } = context.model.llama
   return JSON.stringify([

@@ -1,8 +1,9 @@
-import type { LlamaContextSequence, Token } from 'node-llama-cpp'
+import type { Sequence } from '../../binding/sequence.ts'
+import type { Token } from '../../binding/tokenizer.ts'
 
 /** One sequence of the context. It keeps the tokens of its last request, so that the next one can reuse their prefix. */
 export type Slot = {
-  readonly sequence: LlamaContextSequence
+  readonly sequence: Sequence
   busy: boolean
   lastUsed: number
   /** Whose request filled it, where that matters. */

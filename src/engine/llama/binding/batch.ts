@@ -1,0 +1,50 @@
+import { addressOf, type Params } from './library.ts'
+import type { Token } from './tokenizer.ts'
+
+/** The tokens of one pass, in memory that llama.cpp reads (`struct llama_batch`). */
+export class Batch {
+  readonly size: number
+  readonly #tokens: Int32Array
+  readonly #positions: Int32Array
+  readonly #sequences: Int32Array
+  readonly #wanted: Int8Array
+  readonly #params: Params
+  #length = 0
+
+  constructor(size: number) {
+    this.size = size
+    this.#tokens = new Int32Array(size)
+    this.#positions = new Int32Array(size)
+    this.#sequences = new Int32Array(size)
+    this.#wanted = new Int8Array(size)
+    // Each token is in one sequence, whose number is at the address in this list.
+    const first = addressOf(this.#sequences)
+    const addresses = BigUint64Array.from({ length: size }, (_, index) => first + BigInt(index * Int32Array.BYTES_PER_ELEMENT))
+    this.#params = {
+      token: this.#tokens,
+      embd: null,
+      pos: this.#positions,
+      n_seq_id: new Int32Array(size).fill(1),
+      seq_id: addresses,
+      logits: this.#wanted,
+    }
+  }
+
+  clear(): void {
+    this.#length = 0
+  }
+
+  /** Returns its place, by which llama.cpp names its logits, if they are `wanted`. */
+  add(token: Token, { position, sequence, wanted }: { position: number; sequence: number; wanted: boolean }): number {
+    const at = this.#length++
+    this.#tokens[at] = token
+    this.#positions[at] = position
+    this.#sequences[at] = sequence
+    this.#wanted[at] = wanted ? 1 : 0
+    return at
+  }
+
+  get params(): Params {
+    return { ...this.#params, n_tokens: this.#length }
+  }
+}

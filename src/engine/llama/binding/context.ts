@@ -1,0 +1,320 @@
+import { Batch } from './batch.ts'
+import { floatsAt, type Library, type Memory, type Context as Native } from './library.ts'
+import type { Model } from './model.ts'
+import type { Token } from './tokenizer.ts'
+import { Turns } from './turns.ts'
+
+/** `enum ggml_type`, of those that a cache may have. */
+export const cacheTypes = { f32: 0, f16: 1, q4_0: 2, q4_1: 3, q5_0: 6, q5_1: 7, q8_0: 8, iq4_nl: 20, bf16: 30 } as const
+/** `enum llama_pooling_type` */
+export const poolingTypes = { none: 0, mean: 1, cls: 2, last: 3, rank: 4 } as const
+/** `enum llama_flash_attn_type` */
+const flashAttentionTypes = { auto: -1, off: 0, on: 1 }
+/** What llama.cpp rounds the cells of a context up to. */
+const cellPadding = 256
+const usualBatchSize = 512
+/** More than the struct of which the flag is a field. */
+const flagBytes = 1024
+
+export type ContextOptions = {
+  /** Of each sequence. Or the most that it may be, if there is memory for it now, and the least. */
+  readonly contextSize: number | { readonly min: number; readonly max: number }
+  readonly sequences: number
+  readonly threads: number
+  readonly batchSize?: number | undefined
+  /** Absent: where the model and the device allow it. */
+  readonly flashAttention?: boolean | undefined
+  readonly cacheTypeK?: keyof typeof cacheTypes | undefined
+  readonly cacheTypeV?: keyof typeof cacheTypes | undefined
+  /** It makes vectors, pooled as the file says, or like this. */
+  readonly vectors?: { readonly pooling?: keyof typeof poolingTypes | undefined } | undefined
+  readonly adapters?: readonly { readonly path: string; readonly scale: number }[] | undefined
+}
+
+/** The place of a token in the pass that was just computed, whose logits can be read until the next pass. */
+export type LogitIndex = number & { readonly __brand: 'logit index' }
+
+/** Ends the pass that a context computes. */
+export type Interrupt = {
+  /** A pass fails at its next operation, and so does every later one until `lower`. */
+  raise(): void
+  lower(): void
+}
+
+/** Reads what a pass has computed for the token of this number, of those that were given. */
+export type Read<T> = (index: LogitIndex, tokenIndex: number) => T | Promise<T>
+
+export type Decoding<T> = {
+  readonly tokens: readonly Token[]
+  /** The tokens whose logits are read. */
+  readonly wanted: 'none' | 'last' | 'all'
+  readonly read: Read<T>
+}
+
+/** A sequence, as far as passes change it. */
+type Member = {
+  readonly id: number
+  readonly nextTokenIndex: number
+  /** A pass has computed these. */
+  append(tokens: readonly Token[]): void
+  /** A pass has failed: some of its tokens may be in memory. */
+  dropUnknown(): void
+}
+
+type Work = Decoding<unknown> & {
+  readonly sequence: Member
+  readonly results: unknown[]
+  computed: number
+  readonly end: (error?: unknown) => void
+}
+
+/** What llama.cpp logs as errors when a pass is interrupted (`GGML_STATUS_ABORTED` is 1, and 2 what `llama_decode` makes of it). */
+const expectedErrors = /compute_async failed with error 1\b|compute status: 1\b|failed to decode, ret = 2\b/
+
+export const isOfInterrupt = (logged: string): boolean => expectedErrors.test(logged)
+
+const passResults: Readonly<Record<number, string>> = { 1: 'the context has no room for it', 2: 'it was interrupted' }
+
+/** On Vulkan, passes of two contexts at once end the process. */
+const vulkanTurns = new Turns()
+
+/** Computes with a model, for several sequences of tokens. */
+export class Context {
+  readonly model: Model
+  /** The tokens that each sequence has room for. */
+  readonly contextSize: number
+  readonly batchSize: number
+  readonly native: Native
+  readonly memory: Memory | null
+  /** What a sequence has cannot be taken back from the end on: recurrent layers and sliding windows forget. */
+  readonly forgets: boolean
+  readonly library: Library
+  /** Absent where passes cannot be interrupted, or where a sequence cannot take back what an interrupted pass has computed. */
+  readonly interrupt: Interrupt | undefined
+  readonly #batch: Batch
+  readonly #turns = new Turns()
+  readonly #queue: Work[] = []
+  /** Kept for llama.cpp, which reads it. */
+  readonly #flag = Buffer.alloc(flagBytes)
+  #isScheduled = false
+  #isDisposed = false
+
+  private constructor(model: Model, { native, contextSize, batchSize }: Made) {
+    const { library, fileInsights } = model
+    this.model = model
+    this.library = library
+    this.native = native
+    this.memory = library.memoryOf(native)
+    this.contextSize = contextSize
+    this.batchSize = batchSize
+    this.#batch = new Batch(batchSize)
+    this.forgets = fileInsights.isHybrid || fileInsights.isRecurrent || fileInsights.swaSize !== undefined
+    this.interrupt = this.#makeInterruptible()
+  }
+
+  /** llama.cpp logs why a context cannot be made. */
+  static async create(model: Model, options: ContextOptions): Promise<Context> {
+    const { library } = model
+    const made = await contextParams(model, options)
+    const native = await library.createContext.inThread(model.native, made.params)
+    if (native === null) throw new Error('Failed to create context')
+    const context = new Context(model, { ...made, native })
+    model.onDispose(() => context.dispose())
+    await context.#apply(options.adapters ?? [])
+    return context
+  }
+
+  /**
+   * Queues the tokens for the next pass before it returns: all that is queued in a tick is computed in one. `read` is called for those whose
+   * logits are wanted, in order; what it returns is the result.
+   */
+  compute<T>(sequence: Member, decoding: Decoding<T>): Promise<T[]> {
+    return new Promise((resolve, reject) => {
+      const results: unknown[] = []
+      const end = (error?: unknown) => (error === undefined ? resolve(results as T[]) : reject(error))
+      this.#queue.push({ ...decoding, sequence, results, computed: 0, end })
+      if (this.#isScheduled) return
+      this.#isScheduled = true
+      process.nextTick(() => void this.#turns.take(() => this.#computeQueued()))
+    })
+  }
+
+  /** Does what must not overlap with a pass. */
+  betweenPasses<T>(work: () => T | Promise<T>): Promise<T> {
+    return this.#turns.take(work)
+  }
+
+  /** The logits of all tokens of the vocabulary, until the next pass. */
+  logits(index: LogitIndex): Float32Array {
+    const address = this.library.logits(this.native, index)
+    if (address === null) throw new Error('this model computes no logits')
+    return floatsAt(address, this.model.size)
+  }
+
+  /** The pooled vector of the step that was just computed; without pooling, the vector of its last token. */
+  vector(): Float32Array {
+    const { library, native, model } = this
+    const pooling = library.poolingOf(native)
+    const length = pooling === poolingTypes.rank ? library.classes(model.native) : model.embeddingVectorSize
+    const pooled = pooling === poolingTypes.none ? null : library.sequenceVector(native, 0)
+    const address = pooled ?? library.tokenVector(native, -1)
+    if (address === null) throw new Error('this model computes no vectors')
+    return floatsAt(address, length).slice()
+  }
+
+  /** After the pass that is computed. Nothing of it may be used after that. */
+  dispose(): Promise<void> {
+    return this.#turns.take(() => {
+      if (!this.#isDisposed) this.library.freeContext(this.native)
+      this.#isDisposed = true
+    })
+  }
+
+  async #computeQueued(): Promise<void> {
+    this.#isScheduled = false
+    while (this.#queue.length > 0) {
+      const pass = fillPass(this.#queue, this.batchSize)
+      if (this.model.llama.gpu === 'vulkan') await vulkanTurns.take(() => this.#computePass(pass))
+      else await this.#computePass(pass)
+    }
+  }
+
+  async #computePass(pass: readonly Part[]): Promise<void> {
+    this.#batch.clear()
+    const places = pass.map((part) => addToBatch(this.#batch, part))
+    const failure = await this.#decode()
+    for (const { work, count } of pass) {
+      if (failure === undefined) work.sequence.append(work.tokens.slice(work.computed, work.computed + count))
+      else work.sequence.dropUnknown()
+    }
+    for (const [index, { work, count }] of pass.entries()) {
+      const error = failure ?? (await readResults(work, places[index] as Place[]))
+      work.computed += count
+      if (error === undefined && work.computed < work.tokens.length) continue
+      this.#queue.splice(this.#queue.indexOf(work), 1)
+      work.end(error)
+    }
+  }
+
+  async #decode(): Promise<Error | undefined> {
+    const code = await this.library.decode.inThread(this.native, this.#batch.params)
+    if (code === 0 && this.model.llama.gpu !== false) await this.library.synchronize.inThread(this.native)
+    return code === 0 ? undefined : new Error(`a pass failed: ${passResults[code] ?? `llama_decode returned ${code}`}`)
+  }
+
+  #makeInterruptible(): Interrupt | undefined {
+    // A GPU computes a step in little time, and llama.cpp cannot interrupt it.
+    if (this.model.llama.gpu !== false || this.forgets) return undefined
+    this.library.setAbortCallback(this.native, this.library.readsFlag, this.#flag)
+    return { raise: () => void this.#flag.fill(1), lower: () => void this.#flag.fill(0) }
+  }
+
+  async #apply(adapters: NonNullable<ContextOptions['adapters']>): Promise<void> {
+    if (adapters.length === 0) return
+    const pointers = new BigUint64Array(adapters.length)
+    for (const [index, { path }] of adapters.entries()) pointers[index] = await this.model.adapter(path)
+    const scales = Float32Array.from(adapters, ({ scale }) => scale)
+    if (this.library.setAdapters(this.native, pointers, adapters.length, scales) !== 0) {
+      throw new Error('llama.cpp could not apply the LoRA adapters')
+    }
+  }
+}
+
+type Made = {
+  readonly native: Native
+  readonly contextSize: number
+  readonly batchSize: number
+}
+
+async function contextParams(model: Model, options: ContextOptions) {
+  const { library, llama, gpuLayers, trainContextSize, fileInsights } = model
+  const { sequences, threads, cacheTypeK = 'f16', cacheTypeV = 'f16', vectors } = options
+  const flashAttention = options.flashAttention ?? (fileInsights.flashAttentionSupported ? 'auto' : false)
+  const wished = await fileInsights.configurationResolver.resolveContextContextSize(options.contextSize, {
+    ...(options.batchSize !== undefined && { batchSize: options.batchSize }),
+    sequences,
+    modelGpuLayers: gpuLayers,
+    modelTrainContextSize: trainContextSize,
+    flashAttention,
+    kvCacheKeyType: cacheTypes[cacheTypeK],
+    kvCacheValueType: cacheTypes[cacheTypeV],
+    swaFullCache: false,
+    llamaGpu: llama.gpu,
+    isEmbeddingContext: vectors !== undefined,
+  })
+  const padded = padCells(Math.max(2, wished))
+  // Cells that are there anyway.
+  const contextSize = padded < trainContextSize ? padded : wished
+  const batchSize = Math.max(options.batchSize ?? Math.min(contextSize * sequences, usualBatchSize), sequences)
+  // A window that slides needs one more.
+  const cells = batchSize + ((fileInsights.swaSize ?? 0) > 0 ? 1 : 0)
+  const params = {
+    ...library.contextDefaults(),
+    n_ctx: padCells(contextSize * sequences),
+    n_batch: cells,
+    n_ubatch: cells,
+    n_seq_max: sequences,
+    n_threads: threads,
+    n_threads_batch: threads,
+    flash_attn_type: flashAttentionTypes[flashAttention === 'auto' ? 'auto' : flashAttention ? 'on' : 'off'],
+    type_k: cacheTypes[cacheTypeK],
+    type_v: cacheTypes[cacheTypeV],
+    swa_full: false,
+    no_perf: true,
+    ...(vectors !== undefined && { embeddings: true }),
+    ...(vectors?.pooling !== undefined && { pooling_type: poolingTypes[vectors.pooling] }),
+  }
+  return { params, contextSize, batchSize }
+}
+
+function padCells(cells: number): number {
+  return Math.ceil(cells / cellPadding) * cellPadding
+}
+
+type Part = { readonly work: Work; readonly count: number }
+
+/**
+ * What the next pass computes. llama.cpp computes tokens of several sequences at once only while their numbers are consecutive and rising
+ * (`llama_batch_allocr::split_equal`).
+ */
+export function fillPass<
+  T extends { readonly tokens: ArrayLike<number>; readonly computed: number; readonly sequence: { readonly id: number } },
+>(queue: readonly T[], size: number): { readonly work: T; readonly count: number }[] {
+  let left = size
+  const pass: { readonly work: T; readonly count: number }[] = []
+  for (const work of [...queue].sort((a, b) => a.sequence.id - b.sequence.id)) {
+    const count = Math.min(work.tokens.length - work.computed, left)
+    if (count === 0) break
+    pass.push({ work, count })
+    left -= count
+  }
+  return pass
+}
+
+type Place = { readonly index: LogitIndex; readonly tokenIndex: number }
+
+function addToBatch(batch: Batch, { work, count }: Part): Place[] {
+  const { tokens, computed, wanted, sequence } = work
+  const places: Place[] = []
+  for (let offset = 0; offset < count; offset++) {
+    const tokenIndex = computed + offset
+    const isWanted = wanted === 'all' || (wanted === 'last' && tokenIndex === tokens.length - 1)
+    const position = sequence.nextTokenIndex + offset
+    const at = batch.add(tokens[tokenIndex] as Token, { position, sequence: sequence.id, wanted: isWanted })
+    if (isWanted) places.push({ index: at as LogitIndex, tokenIndex })
+  }
+  return places
+}
+
+/** Returns the error of the one who reads: it ends its own work only. */
+async function readResults({ read, results }: Work, places: readonly Place[]): Promise<unknown> {
+  try {
+    for (const { index, tokenIndex } of places) {
+      const result = read(index, tokenIndex)
+      results.push(result instanceof Promise ? await result : result)
+    }
+    return undefined
+  } catch (error) {
+    return error
+  }
+}

@@ -1,0 +1,141 @@
+import koffi, { type TypeObject } from 'koffi'
+
+/**
+ * The structs of llama.cpp's C interface that are passed by value, with the names and the order of their fields in include/llama.h of the
+ * release that `library.ts` requires. Enums are `int32_t`.
+ */
+
+export type Fields = Readonly<Record<string, string>>
+
+const pointer = 'void *'
+
+export const structs = {
+  llama_model_params: {
+    devices: pointer,
+    tensor_buft_overrides: pointer,
+    n_gpu_layers: 'int32_t',
+    split_mode: 'int32_t',
+    load_mode: 'int32_t',
+    lazy_mode: 'int32_t',
+    main_gpu: 'int32_t',
+    tensor_split: pointer,
+    progress_callback: pointer,
+    progress_callback_user_data: pointer,
+    kv_overrides: pointer,
+    vocab_only: 'bool',
+    check_tensors: 'bool',
+    use_extra_bufts: 'bool',
+    no_host: 'bool',
+    no_alloc: 'bool',
+    load_mtp: 'bool',
+  },
+  llama_context_params: {
+    n_ctx: 'uint32_t',
+    n_batch: 'uint32_t',
+    n_ubatch: 'uint32_t',
+    n_seq_max: 'uint32_t',
+    n_rs_seq: 'uint32_t',
+    n_outputs_max: 'uint32_t',
+    n_outputs_max_per_seq: 'uint32_t',
+    n_threads: 'int32_t',
+    n_threads_batch: 'int32_t',
+    ctx_type: 'int32_t',
+    rope_scaling_type: 'int32_t',
+    pooling_type: 'int32_t',
+    attention_type: 'int32_t',
+    flash_attn_type: 'int32_t',
+    rope_freq_base: 'float',
+    rope_freq_scale: 'float',
+    yarn_ext_factor: 'float',
+    yarn_attn_factor: 'float',
+    yarn_beta_fast: 'float',
+    yarn_beta_slow: 'float',
+    yarn_orig_ctx: 'uint32_t',
+    defrag_thold: 'float',
+    cb_eval: pointer,
+    cb_eval_user_data: pointer,
+    type_k: 'int32_t',
+    type_v: 'int32_t',
+    abort_callback: pointer,
+    abort_callback_data: pointer,
+    embeddings: 'bool',
+    offload_kqv: 'bool',
+    no_perf: 'bool',
+    op_offload: 'bool',
+    swa_full: 'bool',
+    kv_unified: 'bool',
+    samplers: pointer,
+    n_samplers: 'size_t',
+    ctx_other: pointer,
+  },
+  llama_batch: {
+    n_tokens: 'int32_t',
+    token: pointer,
+    embd: pointer,
+    pos: pointer,
+    n_seq_id: pointer,
+    seq_id: pointer,
+    logits: pointer,
+  },
+  llama_sampler_chain_params: { no_perf: 'bool' },
+  llama_logit_bias: { token: 'int32_t', bias: 'float' },
+  llama_token_data: { id: 'int32_t', logit: 'float', p: 'float' },
+  llama_token_data_array: { data: pointer, size: 'size_t', selected: 'int64_t', sorted: 'bool' },
+} as const satisfies Readonly<Record<string, Fields>>
+
+export type StructName = keyof typeof structs
+
+/** Made anew for each library: koffi's types have no names here, which would be global. */
+export function structType(name: StructName): TypeObject {
+  return koffi.struct(structs[name])
+}
+
+/** What the functions `llama_*_default_params` of the release return, where zero would say little: a shifted field has another value. */
+export const defaults = {
+  llama_model_params: {
+    devices: null,
+    n_gpu_layers: -1,
+    split_mode: 1,
+    load_mode: -1,
+    lazy_mode: 1,
+    main_gpu: 0,
+    tensor_split: null,
+    kv_overrides: null,
+    vocab_only: false,
+    use_extra_bufts: true,
+    no_host: false,
+    load_mtp: false,
+  },
+  llama_context_params: {
+    n_ctx: 512,
+    n_batch: 2048,
+    n_ubatch: 512,
+    n_seq_max: 1,
+    n_outputs_max: 0,
+    n_outputs_max_per_seq: 1,
+    n_threads: 4,
+    n_threads_batch: 4,
+    ctx_type: 0,
+    rope_scaling_type: -1,
+    pooling_type: -1,
+    attention_type: -1,
+    flash_attn_type: -1,
+    rope_freq_scale: 0,
+    yarn_ext_factor: -1,
+    yarn_beta_slow: -1,
+    yarn_orig_ctx: 0,
+    defrag_thold: -1,
+    cb_eval: null,
+    type_k: 1,
+    type_v: 1,
+    abort_callback: null,
+    embeddings: false,
+    offload_kqv: true,
+    op_offload: true,
+    swa_full: true,
+    kv_unified: false,
+    samplers: null,
+    n_samplers: 0,
+    ctx_other: null,
+  },
+} as const satisfies Partial<Record<StructName, Readonly<Record<string, unknown>>>>

@@ -1,0 +1,112 @@
+import { type GgufFileInfo, GgufInsights, type Llama, readGgufFileInfo } from 'node-llama-cpp'
+import { messageOf } from '../../../contract/errors.ts'
+import { type Adapter, type Library, type Model as Native, openLibrary, type Vocabulary, withCallback } from './library.ts'
+import { Tokenizer } from './tokenizer.ts'
+
+/** `enum llama_load_mode` and `enum llama_lazy_mode` */
+const loadModes = { none: 0, mmap: 1 }
+const lazyModes = { off: 0 }
+
+export type ModelOptions = {
+  readonly modelPath: string
+  /** Absent: as many as the free memory allows. */
+  readonly gpuLayers?: number | 'auto' | 'max' | undefined
+  readonly onLoadProgress?: ((progress: number) => void) | undefined
+}
+
+type Parts = {
+  readonly llama: Llama
+  readonly library: Library
+  readonly native: Native
+  readonly fileInfo: GgufFileInfo
+  readonly fileInsights: GgufInsights
+  readonly gpuLayers: number
+}
+
+/** A model file in memory. */
+export class Model extends Tokenizer {
+  readonly llama: Llama
+  readonly library: Library
+  readonly native: Native
+  readonly vocabulary: Vocabulary
+  readonly fileInfo: GgufFileInfo
+  readonly fileInsights: GgufInsights
+  readonly gpuLayers: number
+  readonly trainContextSize: number
+  readonly typeDescription: string
+  readonly embeddingVectorSize: number
+  readonly #adapters = new Map<string, Adapter>()
+  readonly #disposals: (() => Promise<void>)[] = []
+
+  private constructor(parts: Parts) {
+    const { llama, library, native, fileInfo, fileInsights, gpuLayers } = parts
+    const vocabulary = library.vocabularyOf(native)
+    super(library, vocabulary)
+    this.llama = llama
+    this.library = library
+    this.native = native
+    this.vocabulary = vocabulary
+    this.fileInfo = fileInfo
+    this.fileInsights = fileInsights
+    this.gpuLayers = gpuLayers
+    this.trainContextSize = library.trainedContext(native)
+    this.embeddingVectorSize = library.vectorLength(native)
+    const description = Buffer.alloc(256)
+    this.typeDescription = description.toString('utf8', 0, library.describe(native, description, description.length))
+  }
+
+  /** llama.cpp logs why a model cannot be loaded. */
+  static async load(llama: Llama, { modelPath, gpuLayers, onLoadProgress }: ModelOptions): Promise<Model> {
+    const library = openLibrary()
+    const fileInfo = await readFile(modelPath)
+    const fileInsights = await GgufInsights.from(fileInfo, llama)
+    const placed = await fileInsights.configurationResolver.resolveModelGpuLayersV2(gpuLayers, {
+      useMmap: llama.supportsMmap ? 'auto' : false,
+    })
+    const params = {
+      ...library.modelDefaults(),
+      n_gpu_layers: placed.gpuLayers,
+      load_mode: placed.useMmap ? loadModes.mmap : loadModes.none,
+      lazy_mode: lazyModes.off,
+    }
+    const progress = (done: number) => {
+      onLoadProgress?.(done)
+      return true
+    }
+    const native = await withCallback(progress, {
+      type: library.progressType,
+      use: (callback) => library.loadModel.inThread(modelPath, { ...params, progress_callback: callback }),
+    })
+    if (native === null) throw new Error('Failed to load model')
+    return new Model({ llama, library, native, fileInfo, fileInsights, gpuLayers: placed.gpuLayers })
+  }
+
+  /** What uses the model must end before it does. */
+  onDispose(dispose: () => Promise<void>): void {
+    this.#disposals.push(dispose)
+  }
+
+  /** A LoRA adapter in GGUF, which is read once. */
+  async adapter(path: string): Promise<Adapter> {
+    const known = this.#adapters.get(path)
+    if (known !== undefined) return known
+    const read = await this.library.loadAdapter.inThread(this.native, path)
+    if (read === null) throw new Error(`Failed to initialize LoRA adapter "${path}"`)
+    this.#adapters.set(path, read)
+    return read
+  }
+
+  /** Nothing of it may be used after that. */
+  async dispose(): Promise<void> {
+    for (const dispose of this.#disposals) await dispose()
+    this.library.freeModel(this.native)
+  }
+}
+
+async function readFile(modelPath: string): Promise<GgufFileInfo> {
+  try {
+    return await readGgufFileInfo(modelPath, { sourceType: 'filesystem', logWarnings: false })
+  } catch (cause) {
+    throw new Error(`${modelPath} is damaged or not a readable GGUF file (${messageOf(cause)}); fetch it again`, { cause })
+  }
+}

@@ -1,0 +1,72 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import koffi from 'koffi'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { cacheTypes, poolingTypes } from '../../../src/engine/llama/binding/context.ts'
+import { type StructName, structs, structType } from '../../../src/engine/llama/binding/layouts.ts'
+
+/** The sources of the release whose libraries are installed, with their headers. */
+const bundle = fileURLToPath(new URL('../../../node_modules/node-llama-cpp/llama/gitRelease.bundle', import.meta.url))
+const missing = [
+  ...['git', 'tar', 'cc'].filter((program) => spawnSync(program, ['--version']).status !== 0),
+  ...(existsSync(bundle) ? [] : [bundle]),
+]
+const hint = missing.length === 0 ? '' : ` (skipped: ${missing.join(', ')} is missing)`
+
+const names = Object.keys(structs) as StructName[]
+const fieldsOf = (name: StructName): string[] => Object.keys(structs[name])
+const enums = [
+  ...Object.entries(cacheTypes).map(([name, value]) => [`GGML_TYPE_${name.toUpperCase()}`, value] as const),
+  ...Object.entries(poolingTypes).map(([name, value]) => [`LLAMA_POOLING_TYPE_${name.toUpperCase()}`, value] as const),
+]
+
+describe.skipIf(missing.length > 0)(`what C code sees in llama.cpp's headers is what the binding assumes${hint}`, () => {
+  let folder: string
+  let found: Map<string, number>
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'dragoman-layouts-'))
+    const [sources, program, headers] = [join(folder, 'sources'), join(folder, 'layouts.c'), join(folder, 'headers.tar')]
+    execFileSync('git', ['clone', '--quiet', '--bare', bundle, sources])
+    execFileSync('git', ['-C', sources, 'archive', '--output', headers, 'HEAD', 'include', 'ggml/include'])
+    execFileSync('tar', ['-xf', headers, '-C', folder])
+    await writeFile(program, source())
+    const includes = ['include', 'ggml/include'].map((path) => `-I${join(folder, path)}`)
+    execFileSync('cc', [...includes, '-o', join(folder, 'layouts'), program])
+    const output = execFileSync(join(folder, 'layouts'), { encoding: 'utf8' })
+    found = new Map(output.split('\n').map((line) => [line.split(' ')[0] ?? '', Number(line.split(' ')[1])]))
+  }, 120_000)
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  test.each(names)('the struct %s', (name) => {
+    const type = structType(name)
+    const offsets = Object.fromEntries(fieldsOf(name).map((field) => [field, found.get(`${name}.${field}`)]))
+    expect(Object.fromEntries(fieldsOf(name).map((field) => [field, koffi.offsetof(type, field)]))).toEqual(offsets)
+    expect(koffi.sizeof(type)).toBe(found.get(name))
+  })
+
+  test.each(enums)('%s is %i', (name, value) => {
+    expect(found.get(name)).toBe(value)
+  })
+})
+
+function source(): string {
+  const print = (label: string, value: string) => `  printf("${label} %ld\\n", (long) ${value});`
+  const lines = names.flatMap((name) => [
+    print(name, `sizeof(struct ${name})`),
+    ...fieldsOf(name).map((field) => print(`${name}.${field}`, `offsetof(struct ${name}, ${field})`)),
+  ])
+  return [
+    '#include <stddef.h>',
+    '#include <stdio.h>',
+    '#include "llama.h"',
+    'int main(void) {',
+    ...lines,
+    ...enums.map(([name]) => print(name, name)),
+    '  return 0;',
+    '}',
+  ].join('\n')
+}
