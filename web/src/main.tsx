@@ -1,6 +1,7 @@
 import './styles/base.css'
 import './styles/frame.css'
 import './styles/ui.css'
+import './styles/places.css'
 import { render } from 'preact'
 import { connectionLost } from './api/connection.ts'
 import { findCaller } from './frame/caller.ts'

@@ -33,11 +33,16 @@ export function encodeRequest(request: RequestSnapshot, readable: (message: stri
         ...(isCacheHit === true && { cache_hit: true }),
       })),
     }),
-    ...(servedBy !== undefined && { served_by: servedBy }),
+    ...(servedBy !== undefined && { served_by: hostOf(servedBy) }),
   }
 }
 
 export type WireRequest = ReturnType<typeof encodeRequest>
+
+/** As the servers of a model are listed. */
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : url
+}
 
 function encodeState(state: RequestState) {
   switch (state.type) {

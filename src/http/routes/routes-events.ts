@@ -22,8 +22,8 @@ const serverEvery = 4
 /** Requests, or lines, in one event. */
 const perEvent = 500
 
-/** The scope that each topic needs; `load` is also for keys that read metrics. */
-const scopeOf = { requests: 'inference', server: 'inference', load: 'inference', logs: 'admin' } as const
+/** The scope that each topic needs. */
+const scopeOf = { requests: 'inference', server: 'inference', load: 'metrics', logs: 'admin' } as const
 
 /** What happens on this server, as events. Nothing is kept for a reader: it gets what is new since it read last, or how much it has missed. */
 export function addEventRoute(app: FastifyInstance, deps: EventsDeps): void {
@@ -129,8 +129,7 @@ function frame(event: string, data: object): string {
 
 /** Those that are wanted, or those that the key may have, without the log. Throws `forbidden`. */
 function topicsFor(caller: Principal, wanted: readonly Topic[] | undefined): ReadonlySet<Topic> {
-  const mayRead = (topic: Topic) =>
-    caller.scopes.has('admin') || caller.scopes.has(scopeOf[topic]) || (topic === 'load' && caller.scopes.has('metrics'))
+  const mayRead = (topic: Topic) => caller.scopes.has('admin') || caller.scopes.has(scopeOf[topic])
   if (wanted === undefined) return new Set((['requests', 'server', 'load'] as const).filter(mayRead))
   for (const topic of wanted) if (!mayRead(topic)) authorize(caller, scopeOf[topic])
   return new Set(wanted)

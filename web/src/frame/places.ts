@@ -21,4 +21,27 @@ export const places: readonly Place[] = [
     scope: 'inference',
     load: async () => (await import('../places/chat/chat.tsx')).Chat,
   },
+  {
+    id: 'models',
+    title: 'Models',
+    icon: 'models',
+    scope: 'inference',
+    load: async () => (await import('../places/models/models.tsx')).Models,
+  },
+  {
+    id: 'activity',
+    title: 'Activity',
+    icon: 'activity',
+    scope: 'inference',
+    load: async () => (await import('../places/activity/activity.tsx')).Activity,
+  },
+  { id: 'keys', title: 'Keys', icon: 'keys', scope: 'admin', load: async () => (await import('../places/keys/keys.tsx')).Keys },
+  { id: 'logs', title: 'Logs', icon: 'logs', scope: 'admin', load: async () => (await import('../places/logs/logs.tsx')).Logs },
+  {
+    id: 'overview',
+    title: 'Overview',
+    icon: 'overview',
+    scope: 'metrics',
+    load: async () => (await import('../places/overview/overview.tsx')).Overview,
+  },
 ]

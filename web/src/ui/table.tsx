@@ -5,6 +5,10 @@ import { useShortcuts } from '../frame/shortcuts.ts'
 export type Column<Row> = {
   readonly name: string
   readonly isNumber?: boolean
+  /** Its name is for screen readers: what is in it speaks for itself. */
+  readonly isQuiet?: boolean
+  /** It takes the width that the others leave. */
+  readonly fills?: boolean
   /** The exact value, for who hovers. */
   readonly title?: (row: Row) => string
   readonly cell: (row: Row) => ComponentChildren
@@ -75,9 +79,9 @@ export function Table<Row>({ label, columns, rows, idOf, open, onOpen, detail }:
       <table class="table" aria-rowcount={rows.length + 1}>
         <thead>
           <tr>
-            {columns.map(({ name, isNumber }) => (
+            {columns.map(({ name, isNumber, isQuiet }) => (
               <th key={name} scope="col" class={isNumber === true ? 'number' : undefined}>
-                {name}
+                {isQuiet === true ? <span class="unseen">{name}</span> : name}
               </th>
             ))}
           </tr>
@@ -98,8 +102,8 @@ export function Table<Row>({ label, columns, rows, idOf, open, onOpen, detail }:
                   if (event.target instanceof Element && event.target.closest('button, a, input') === null) toggle(id)
                 }}
               >
-                {columns.map(({ name, isNumber, title, cell }) => (
-                  <td key={name} class={isNumber === true ? 'number' : undefined} title={title?.(row)}>
+                {columns.map(({ name, isNumber, fills, title, cell }) => (
+                  <td key={name} class={isNumber === true ? 'number' : fills === true ? 'fills' : undefined} title={title?.(row)}>
                     {cell(row)}
                   </td>
                 ))}

@@ -1,0 +1,74 @@
+import { signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { follow } from '../api/live.ts'
+import { apiKey } from '../api/session.ts'
+import { RequestList } from './request-list.ts'
+import type { LoadSample, ServerState, WatchedRequest } from './wire.ts'
+
+const list = new RequestList()
+
+/** What the server does, as far as the event stream has said; undefined until it has. */
+export const requests = signal<readonly WatchedRequest[] | undefined>(undefined)
+export const server = signal<ServerState | undefined>(undefined)
+export const samples = signal<readonly LoadSample[]>([])
+/** Requests that the server had forgotten before this page could read them. */
+export const missed = signal(0)
+/** Why there is no stream: the server's own words. */
+export const refusal = signal<string | undefined>(undefined)
+/** Ticks once a second, for times that are relative. */
+export const now = signal(Date.now())
+
+let current: { readonly key: string | undefined; readonly stop: AbortController } | undefined
+
+/** Follows the server from the first place that wants it on; one stream is for all places. Another key begins anew. */
+export function useServer(): void {
+  const key = apiKey.value
+  useEffect(() => begin(key), [key])
+}
+
+/** Tries again after a refusal. */
+export function beginAgain(): void {
+  current?.stop.abort()
+  current = undefined
+  begin(apiKey.value)
+}
+
+function begin(key: string | undefined): void {
+  if (current !== undefined && current.key === key) return
+  current?.stop.abort()
+  const stop = new AbortController()
+  current = { key, stop }
+  list.clear()
+  requests.value = undefined
+  server.value = undefined
+  samples.value = []
+  missed.value = 0
+  refusal.value = undefined
+  const timer = setInterval(() => {
+    now.value = Date.now()
+  }, 1000)
+  stop.signal.addEventListener('abort', () => clearInterval(timer))
+  const refused = (message: string) => {
+    refusal.value = message
+    current = undefined
+    clearInterval(timer)
+  }
+  void follow('api/events?recent=10000', { take, refused, signal: stop.signal })
+}
+
+const hour = 360
+
+function take(event: string, data: unknown): void {
+  if (event === 'server') server.value = data as ServerState
+  else if (event === 'load') {
+    const { samples: more } = data as { readonly samples: readonly LoadSample[] }
+    const last = samples.value.at(-1)?.at_ms ?? 0
+    samples.value = [...samples.value, ...more.filter(({ at_ms }) => at_ms > last)].slice(-hour)
+  } else if (event === 'requests') {
+    const { requests: more, missed: lost } = data as { readonly requests: readonly WatchedRequest[]; readonly missed: number }
+    list.take(more)
+    requests.value = list.all
+    missed.value += lost
+    now.value = Date.now()
+  }
+}

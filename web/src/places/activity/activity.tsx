@@ -1,0 +1,197 @@
+import { useState } from 'preact/hooks'
+import { apiBase } from '../../api/base.ts'
+import { call, describe } from '../../api/client.ts'
+import { allows } from '../../api/session.ts'
+import { address, go, linkTo, setQuery } from '../../frame/router.ts'
+import { isRunning } from '../../live/request-list.ts'
+import { beginAgain, missed, now, refusal, requests, server, useServer } from '../../live/watch.ts'
+import type { WatchedRequest } from '../../live/wire.ts'
+import { placeTexts } from '../../texts/places.ts'
+import { Command } from '../../ui/copy.tsx'
+import { formatCount, formatMs, formatRate, formatTime, fullTime } from '../../ui/numbers.ts'
+import { PlaceHead } from '../../ui/place-head.tsx'
+import { say } from '../../ui/said.tsx'
+import { StateWord } from '../../ui/state-word.tsx'
+import { Empty, Failure, Progress, Waiting } from '../../ui/states.tsx'
+import { type Column, Table } from '../../ui/table.tsx'
+import { isLarge, isSmall } from '../../ui/width.ts'
+import { RequestDetail } from './request-detail.tsx'
+import { durationOf, matches, protocolOf, speedOf, stateText, wordsOf } from './request-texts.ts'
+
+const texts = placeTexts.activity
+
+/** The requests, the newest first, as they come. */
+export function Activity() {
+  useServer()
+  const [problem, setProblem] = useState<string>()
+  const { query, parts } = address.value
+  const [open] = parts
+  const all = requests.value
+  const words = wordsOf(query.filter)
+  const shown = all === undefined ? [] : words.length === 0 ? all : all.filter((request) => matches(request, words))
+  const running = all?.filter(isRunning).length ?? 0
+  const stop = async ({ id }: WatchedRequest) => {
+    try {
+      await call('api/inference/cancel', { body: { completion_id: id } })
+      setProblem(undefined)
+    } catch (error) {
+      setProblem(describe(error))
+    }
+  }
+  return (
+    <>
+      <PlaceHead title={texts.title} filter={texts.filter} {...(running > 0 && { matters: placeTexts.running(running) })}>
+        <button type="button" class="button" title={texts.saveTitle} disabled={shown.length === 0} onClick={() => save(shown)}>
+          {texts.save}
+        </button>
+      </PlaceHead>
+      {problem !== undefined && <Failure error={problem} />}
+      {missed.value > 0 && <p class="note">{placeTexts.missed(missed.value)}</p>}
+      {refusal.value !== undefined && all === undefined ? (
+        <div class="place-body">
+          <Failure error={refusal.value} onRetry={beginAgain} />
+        </div>
+      ) : all === undefined ? (
+        <Waiting what={placeTexts.asking.requests} />
+      ) : all.length === 0 ? (
+        <NoActivity />
+      ) : shown.length === 0 ? (
+        <Empty title={texts.noMatch(query.filter ?? '')}>
+          <p>
+            <button type="button" class="button" onClick={() => setQuery({ filter: undefined })}>
+              {texts.showAll}
+            </button>
+          </p>
+        </Empty>
+      ) : (
+        <div class="place-body flush">
+          <Table
+            label={texts.label}
+            columns={columnsFor(stop)}
+            rows={shown}
+            idOf={({ id }) => id}
+            open={open}
+            onOpen={(id) => go(linkTo('activity', id === undefined ? [] : [id], query))}
+            detail={(request) => <RequestDetail request={request} onStop={stop} />}
+          />
+        </div>
+      )}
+    </>
+  )
+}
+
+/** A request that leads here, for who has made none yet. */
+function NoActivity() {
+  const [model] = server.value?.models ?? []
+  const body = JSON.stringify({ model: model?.id ?? 'default', messages: [{ role: 'user', content: 'Hello' }] })
+  const key = allows('admin') ? '' : ' \\\n  -H "authorization: Bearer $DRAGOMAN_API_KEY"'
+  return (
+    <Empty title={texts.none}>
+      <p>{texts.noneWhy}</p>
+      <Command
+        text={`curl ${apiBase()}/chat/completions${key} \\\n  -H 'content-type: application/json' \\\n  -d '${body}'`}
+        what={texts.curl}
+      />
+    </Empty>
+  )
+}
+
+function save(shown: readonly WatchedRequest[]): void {
+  const url = URL.createObjectURL(
+    new Blob(
+      shown.map((each) => `${JSON.stringify(each)}\n`),
+      { type: 'application/jsonl' },
+    ),
+  )
+  const link = Object.assign(document.createElement('a'), { href: url, download: 'requests.jsonl' })
+  link.click()
+  URL.revokeObjectURL(url)
+  say(`${texts.save}: ${formatCount(shown.length)}`)
+}
+
+const tones = { done: 'good', failed: 'bad', cancelled: 'off' } as const
+
+export function RequestState({ request }: { readonly request: WatchedRequest }) {
+  const tone = request.state in tones ? tones[request.state as keyof typeof tones] : 'run'
+  return <StateWord tone={tone} text={stateText(request)} />
+}
+
+type Shown = Column<WatchedRequest> & { readonly room: 'small' | 'medium' | 'large' }
+
+function columnsFor(stop: (request: WatchedRequest) => unknown): readonly Column<WatchedRequest>[] {
+  const { columns } = texts
+  const count = (value: number | undefined) => (value === undefined ? '' : formatCount(value))
+  const all: readonly Shown[] = [
+    {
+      name: columns.time,
+      room: 'small',
+      title: ({ started_at_ms: at }) => fullTime(at),
+      cell: ({ started_at_ms: at }) => formatTime(at, now.value),
+    },
+    {
+      name: columns.model,
+      room: 'small',
+      title: ({ model, requested_model: asked }) => model ?? asked ?? '',
+      cell: ({ model, requested_model: asked }) => model ?? <span class="muted">{asked}</span>,
+    },
+    { name: columns.caller, room: 'medium', cell: ({ key }) => key },
+    {
+      name: columns.protocol,
+      room: 'large',
+      title: ({ route }) => route,
+      cell: ({ route }) => protocolOf(route),
+    },
+    {
+      name: columns.state,
+      room: 'small',
+      title: ({ error }) => error?.message ?? '',
+      cell: (request) => (
+        <>
+          <RequestState request={request} />
+          {request.state === 'loading' && request.progress !== undefined && (
+            <Progress part={request.progress} name={stateText(request)} />
+          )}
+        </>
+      ),
+    },
+    { name: columns.prompt, room: 'medium', isNumber: true, cell: ({ input_tokens: tokens }) => count(tokens) },
+    {
+      name: columns.cached,
+      room: 'large',
+      isNumber: true,
+      cell: ({ cached_tokens: cached = 0 }) => (cached === 0 ? '' : formatCount(cached)),
+    },
+    { name: columns.output, room: 'medium', isNumber: true, cell: ({ output_tokens: tokens }) => count(tokens) },
+    {
+      name: columns.speed,
+      room: 'large',
+      isNumber: true,
+      title: (request) => speedOf(request)?.toFixed(3) ?? '',
+      cell: (request) => {
+        const speed = speedOf(request)
+        return speed === undefined ? '' : formatRate(speed)
+      },
+    },
+    {
+      name: columns.duration,
+      room: 'medium',
+      isNumber: true,
+      title: (request) => `${durationOf(request, now.value)} ms`,
+      cell: (request) => formatMs(durationOf(request, now.value)),
+    },
+    {
+      name: columns.act,
+      room: 'small',
+      isQuiet: true,
+      cell: (request) =>
+        isRunning(request) && (
+          <button type="button" class="button in-row" onClick={() => stop(request)}>
+            {texts.stop}
+          </button>
+        ),
+    },
+  ]
+  const rooms = isSmall.value ? ['small'] : isLarge.value ? ['small', 'medium', 'large'] : ['small', 'medium']
+  // To a key without `admin` all requests are its own.
+  return all.filter(({ room, name }) => rooms.includes(room) && (name !== columns.caller || allows('admin')))
+}

@@ -1,0 +1,144 @@
+import type { ComponentChildren } from 'preact'
+import { isRunning } from '../../live/request-list.ts'
+import { server } from '../../live/watch.ts'
+import type { Attempt, WatchedRequest } from '../../live/wire.ts'
+import { placeTexts } from '../../texts/places.ts'
+import { CopyButton } from '../../ui/copy.tsx'
+import { formatCount, formatMs } from '../../ui/numbers.ts'
+import { Replay } from './replay.tsx'
+import { placeText, protocolOf, type Segment, waterfallOf } from './request-texts.ts'
+
+const texts = placeTexts.activity
+
+type DetailProps = { readonly request: WatchedRequest; readonly onStop: (request: WatchedRequest) => unknown }
+
+/** What a row opens to: where the time went, and why it ended as it did. */
+export function RequestDetail({ request, onStop }: DetailProps) {
+  const { facts } = texts
+  const { cancelled, error, diverged_at: diverged, attempts, reasoning_tokens: reasoning } = request
+  return (
+    <div class="detail stack">
+      <Waterfall request={request} />
+      {diverged !== undefined && <p class="note-text">{texts.diverged(placeText(diverged))}</p>}
+      <dl class="facts">
+        {error !== undefined && (
+          <Fact name={facts.error}>
+            <span class="bad">{error.code}</span> {error.message}
+          </Fact>
+        )}
+        {cancelled !== undefined && (
+          <Fact name={facts.stopped}>
+            {cancelled.limit ?? texts.reasons[cancelled.reason] ?? cancelled.reason}
+            {cancelled.by !== undefined && ` ${texts.state.cancelledBy(cancelled.by)}`}
+          </Fact>
+        )}
+        <Fact name={facts.id}>
+          <Id text={request.id} what={facts.id} />
+        </Fact>
+        <Fact name={facts.request}>
+          <Id text={request.request_id} what={facts.request} />
+        </Fact>
+        {request.session_id !== undefined && (
+          <Fact name={facts.session}>
+            <Id text={request.session_id} what={facts.session} />
+          </Fact>
+        )}
+        {request.requested_model !== undefined && request.requested_model !== request.model && (
+          <Fact name={facts.asked}>{request.requested_model}</Fact>
+        )}
+        <Fact name={facts.route}>
+          {protocolOf(request.route)} <code class="muted">{request.route}</code>
+        </Fact>
+        {request.served_by !== undefined && <Fact name={facts.server}>{request.served_by}</Fact>}
+        {reasoning !== undefined && <Fact name={facts.reasoning}>{formatCount(reasoning)}</Fact>}
+        {request.finish_reasons !== undefined && (
+          <Fact name={facts.finish}>{[...new Set(request.finish_reasons)].join(', ')}</Fact>
+        )}
+        {attempts !== undefined && (
+          <Fact name={facts.attempts}>
+            <ol class="attempts">
+              {attempts.map((attempt, index) => (
+                <li key={`${index} ${attempt.server}`}>{attemptText(attempt)}</li>
+              ))}
+            </ol>
+          </Fact>
+        )}
+      </dl>
+      {isRunning(request) ? (
+        <div>
+          <button type="button" class="button danger" onClick={() => onStop(request)}>
+            {texts.stop}
+          </button>
+        </div>
+      ) : server.value?.keeps_bodies === true ? (
+        <Replay request={request} />
+      ) : (
+        <p class="muted small">{texts.notKept}</p>
+      )}
+    </div>
+  )
+}
+
+export function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}
+
+function Id({ text, what }: { readonly text: string; readonly what: string }) {
+  return (
+    <span class="id">
+      <code>{text}</code>
+      <CopyButton text={text} what={what} />
+    </span>
+  )
+}
+
+function attemptText({ server: host, outcome, error, first_chunk_ms: first, cache_hit: isHit }: Attempt): string {
+  const parts = [
+    `${host}: ${outcome}`,
+    error,
+    first === undefined ? undefined : texts.firstToken(formatMs(first)),
+    isHit === true ? texts.cacheHit : undefined,
+  ]
+  return parts.filter((part) => part !== undefined).join(', ')
+}
+
+function Waterfall({ request }: { readonly request: WatchedRequest }) {
+  const segments = waterfallOf(request)
+  if (segments.length === 0) return <p class="muted">{texts.soFar}</p>
+  const total = segments.reduce((sum, { ms }) => sum + ms, 0)
+  const first = request.timings?.first_token_ms
+  return (
+    <figure class="waterfall">
+      <figcaption class="small muted">
+        {texts.waterfall}
+        {first !== undefined && `: ${texts.firstToken(formatMs(first))}`}
+      </figcaption>
+      <div class="bar" aria-hidden="true">
+        {segments.map(({ phase, ms }) => (
+          <span key={phase} class={`phase ${phase}`} style={{ flexGrow: String(ms / total) }} />
+        ))}
+      </div>
+      <ul class="legend">
+        {segments.map((segment) => (
+          <li key={segment.phase}>
+            <span class={`phase ${segment.phase}`} aria-hidden="true" />
+            <span>{texts.phases[segment.phase]}</span> <Time {...segment} />
+          </li>
+        ))}
+      </ul>
+    </figure>
+  )
+}
+
+function Time({ ms }: Segment) {
+  return (
+    <span class="number" title={`${ms} ms`}>
+      {formatMs(ms)}
+    </span>
+  )
+}

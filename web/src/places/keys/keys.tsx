@@ -1,0 +1,178 @@
+import { useEffect, useState } from 'preact/hooks'
+import { call } from '../../api/client.ts'
+import { returns } from '../../api/connection.ts'
+import { asksForKey, caller, useKey } from '../../api/session.ts'
+import { address } from '../../frame/router.ts'
+import { isRunning } from '../../live/request-list.ts'
+import { now, requests, useServer } from '../../live/watch.ts'
+import type { KeyList, ListedKey } from '../../live/wire.ts'
+import { placeTexts } from '../../texts/places.ts'
+import { Command } from '../../ui/copy.tsx'
+import { Confirm, Dialog } from '../../ui/dialog.tsx'
+import { formatCount, formatTime, fullTime, plural } from '../../ui/numbers.ts'
+import { PlaceHead } from '../../ui/place-head.tsx'
+import { Empty, Failure, Waiting } from '../../ui/states.tsx'
+import { type Column, Table } from '../../ui/table.tsx'
+import { isLarge, isSmall } from '../../ui/width.ts'
+import { wordsOf } from '../activity/request-texts.ts'
+import { MakeKey } from './make-key.tsx'
+
+const texts = placeTexts.keys
+
+/** The keys: who may do what, up to which limits. */
+export function Keys() {
+  useServer()
+  const [list, setList] = useState<KeyList>()
+  const [problem, setProblem] = useState<unknown>()
+  const [isMaking, setMaking] = useState(false)
+  const [made, setMade] = useState<{ readonly name: string; readonly key: string }>()
+  const [ending, setEnding] = useState<ListedKey>()
+  const read = () => {
+    setProblem(undefined)
+    call<KeyList>('api/keys').then(setList, setProblem)
+  }
+  useEffect(read, [returns.value])
+  const remove = async ({ id, name }: ListedKey) => {
+    try {
+      await call(`api/keys/${id}`, { method: 'DELETE' })
+      if (isOwn(name)) {
+        useKey(undefined)
+        asksForKey.value = ''
+      } else read()
+    } catch (error) {
+      setProblem(error)
+    }
+  }
+  const words = wordsOf(address.value.query.filter)
+  const shown = list?.keys.filter((key) => matches(key, words)) ?? []
+  return (
+    <>
+      <PlaceHead
+        title={texts.title}
+        filter={texts.filter}
+        {...(list !== undefined && { matters: plural(list.keys.length, 'key') })}
+      >
+        {list?.required === true && (
+          <button type="button" class="button primary" onClick={() => setMaking(true)}>
+            {texts.make}
+          </button>
+        )}
+      </PlaceHead>
+      {problem !== undefined && <Failure error={problem} onRetry={read} />}
+      {list === undefined ? (
+        problem === undefined && <Waiting what={placeTexts.asking.keys} />
+      ) : list.keys.length === 0 ? (
+        <Empty title={texts.none}>
+          <p>{texts.noneWhy}</p>
+          {list.why_none !== undefined && <p class="muted">{list.why_none}</p>}
+          {list.why_none !== undefined && <Command text={adminExample} what="the command" />}
+        </Empty>
+      ) : shown.length === 0 ? (
+        <Empty title={texts.noMatch(address.value.query.filter ?? '')}>{null}</Empty>
+      ) : (
+        <div class="place-body flush">
+          <Table label={texts.label} columns={columnsFor(setEnding)} rows={shown} idOf={({ id }) => id} />
+        </div>
+      )}
+      {isMaking && (
+        <MakeKey
+          onClose={() => setMaking(false)}
+          onMade={(key) => {
+            setMaking(false)
+            setMade(key)
+            read()
+          }}
+        />
+      )}
+      {made !== undefined && (
+        <Dialog title={texts.made(made.name)} onClose={() => setMade(undefined)}>
+          <div class="stack">
+            <Command text={made.key} what={texts.theKey} />
+            <p>{texts.once}</p>
+            <div class="dialog-end">
+              <button type="button" class="button primary" onClick={() => setMade(undefined)}>
+                {texts.done}
+              </button>
+            </div>
+          </div>
+        </Dialog>
+      )}
+      {ending !== undefined && (
+        <Confirm
+          title={texts.deleteTitle(ending.name ?? ending.id)}
+          action={texts.delete}
+          onClose={() => setEnding(undefined)}
+          onConfirm={() => void remove(ending)}
+        >
+          <p>{whatEnds(ending)}</p>
+          {isOwn(ending.name) && <p>{texts.deleteOwn}</p>}
+        </Confirm>
+      )}
+    </>
+  )
+}
+
+const adminExample = 'export DRAGOMAN_ADMIN_KEY="$(openssl rand -hex 24)"'
+
+function isOwn(name: string | undefined): boolean {
+  return name !== undefined && name === caller.value?.id
+}
+
+function whatEnds({ name, id }: ListedKey): string {
+  const running = requests.value?.filter((request) => isRunning(request) && request.key === (name ?? `key-${id}`)).length ?? 0
+  return running === 0 ? texts.deleteWhy : texts.deleteEnds(plural(running, 'running request'))
+}
+
+function matches({ name = '', id, scopes, models = [] }: ListedKey, words: readonly string[]): boolean {
+  const all = [name, id, ...scopes, ...models].join(' ').toLowerCase()
+  return words.every((word) => all.includes(word))
+}
+
+function limitsOf({ requests_per_minute: some, tokens_per_minute: tokens, expires_at: end }: ListedKey): string {
+  const parts = [
+    some === undefined ? undefined : texts.requests(formatCount(some)),
+    tokens === undefined ? undefined : texts.tokens(formatCount(tokens)),
+    end === undefined ? undefined : texts.ends(new Date(end).toLocaleDateString('en-GB', { dateStyle: 'medium' })),
+  ].filter((part) => part !== undefined)
+  return parts.length === 0 ? texts.noLimits : parts.join(', ')
+}
+
+function columnsFor(end: (key: ListedKey) => void): readonly Column<ListedKey>[] {
+  const { columns } = texts
+  const time = (text: string | undefined) => (text === undefined ? '' : formatTime(Date.parse(text), now.value))
+  const full = (text: string | undefined) => (text === undefined ? '' : fullTime(Date.parse(text)))
+  const all: readonly (Column<ListedKey> & { readonly room: 'small' | 'medium' | 'large' })[] = [
+    { name: columns.name, room: 'small', cell: ({ name }) => name ?? <span class="muted">{texts.unnamed}</span> },
+    { name: columns.id, room: 'large', cell: ({ id }) => <code>{id}</code> },
+    { name: columns.scopes, room: 'medium', cell: ({ scopes }) => scopes.join(', ') },
+    { name: columns.models, room: 'medium', cell: ({ models }) => models?.join(', ') ?? texts.allModels },
+    { name: columns.limits, room: 'small', title: limitsOf, cell: limitsOf },
+    {
+      name: columns.used,
+      room: 'large',
+      title: ({ last_used_at: at }) => full(at),
+      cell: ({ last_used_at: at, source }) => (at === undefined ? (source === 'made' ? texts.never : '') : time(at)),
+    },
+    {
+      name: columns.made,
+      room: 'large',
+      title: ({ created_at: at }) => full(at),
+      cell: ({ created_at: at, source, made_by: by }) =>
+        source === 'configuration' ? texts.inConfiguration : `${time(at)}${by === undefined ? '' : ` by ${by}`}`,
+    },
+    {
+      name: columns.act,
+      room: 'small',
+      isQuiet: true,
+      cell: (key) =>
+        key.source === 'made' && (
+          <button type="button" class="button in-row" onClick={() => end(key)}>
+            {texts.delete}
+            <span class="unseen"> {key.name ?? key.id}</span>
+          </button>
+        ),
+    },
+  ]
+  const rooms = isSmall.value ? ['small'] : isLarge.value ? ['small', 'medium', 'large'] : ['small', 'medium']
+  return all.filter(({ room }) => rooms.includes(room))
+}
