@@ -65,6 +65,8 @@ export type McpServerListing = {
 export type ToolListing = {
   readonly tools: readonly ServerTool[]
   readonly absent: readonly AbsentTool[]
+  /** Ends what was begun for the wish alone; to be called when its tools are not used any more. It also ends with the wish's signal. */
+  end?(): Promise<void>
 }
 
 /** The servers of a request besides configured ones, and who asks. */

@@ -21,7 +21,7 @@ export class SourceToolBox implements ToolBox {
   }
 
   async list(wish: ToolWish): Promise<ToolListing> {
-    const listings = await Promise.all(this.#sources.map((source) => source.list(wish)))
+    const listings = await this.#ask(wish)
     const all = [...new Map(listings.flatMap(({ tools }) => tools.map((tool) => [tool.name, tool] as const)).reverse()).values()]
     const absent: AbsentTool[] = listings.flatMap((listing) => listing.absent)
     const tools: ServerTool[] = []
@@ -30,7 +30,17 @@ export class SourceToolBox implements ToolBox {
       if (why === undefined) tools.push(tool)
       else absent.push({ name: tool.name, why })
     }
-    return { tools, absent }
+    return { tools, absent, end: async () => void (await Promise.all(listings.map((listing) => listing.end?.()))) }
+  }
+
+  /** If one source refuses the wish, what the others began for it ends. */
+  async #ask(wish: ToolWish): Promise<readonly ToolListing[]> {
+    const asked = await Promise.allSettled(this.#sources.map(async (source) => source.list(wish)))
+    const listings = asked.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+    const refused = asked.find((result) => result.status === 'rejected')
+    if (refused === undefined) return listings
+    await Promise.all(listings.map((listing) => listing.end?.()))
+    throw refused.reason
   }
 
   async close(): Promise<void> {

@@ -1,3 +1,5 @@
+import { startOf } from '../../base/start-of.ts'
+
 /** What the bytes of a page are; undefined for what is not text, such as a PDF or a picture. */
 export function pageKind(contentType: string | undefined, bytes: Buffer): 'html' | 'text' | undefined {
   const type = contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
@@ -35,7 +37,6 @@ function decode(label: string, bytes: Buffer): string {
 /** The start of a text, with a note about the rest. */
 export function capped(text: string, maxLength: number, isTruncated = false): string {
   if (text.length <= maxLength) return isTruncated ? `${text}\n\n(The page is longer; this is its beginning.)` : text
-  // Not half of a character outside of the Basic Multilingual Plane.
-  const end = /[\uD800-\uDBFF]/.test(text[maxLength - 1] ?? '') ? maxLength - 1 : maxLength
-  return `${text.slice(0, end)}\n\n(The page is longer; these are its first ${end} characters.)`
+  const start = startOf(text, maxLength)
+  return `${start}\n\n(The page is longer; these are its first ${start.length} characters.)`
 }

@@ -1,0 +1,148 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
+import {
+  isJSONRPCResponse,
+  type JSONRPCMessage,
+  ReadBuffer,
+  serializeMessage,
+  type Transport,
+} from '@modelcontextprotocol/client'
+
+export type Program = {
+  readonly command: string
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+}
+
+type Child = ChildProcessByStdio<Writable, Readable, Readable>
+
+const maxMessageBytes = 8 * 1024 * 1024
+/** Notifications and other noise since the last answer. */
+const maxUnansweredBytes = 16 * 1024 * 1024
+const graceMs = 1000
+const maxLineLength = 500
+/** What a program needs to run at all; everything else of the environment may be a secret. */
+const inherited = process.platform === 'win32' ? ['PATH', 'SYSTEMROOT', 'TEMP', 'USERPROFILE'] : ['PATH', 'HOME', 'LANG']
+
+const running = new Set<Child>()
+
+/**
+ * A server on the standard input and output of a program that this starts. The program leads a process group of its own, which ends with
+ * it: a server that npx or a shell has started ends, too.
+ */
+export class ChildTransport implements Transport {
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  onmessage?: (message: JSONRPCMessage) => void
+  /** Why it ended. */
+  end: string | undefined
+  readonly #program: Program
+  readonly #onLine: (line: string) => void
+  readonly #buffer = new ReadBuffer({ maxBufferSize: maxMessageBytes })
+  #unansweredBytes = 0
+  #child: Child | undefined
+  #closed: Promise<unknown> = Promise.resolve()
+
+  constructor(program: Program, onLine: (line: string) => void = () => undefined) {
+    this.#program = program
+    this.#onLine = onLine
+  }
+
+  async start(): Promise<void> {
+    const { command, args, env } = this.#program
+    const child = spawn(command, args, {
+      env: { ...environment(), ...env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: process.platform !== 'win32',
+      windowsHide: true,
+    })
+    if (running.size === 0) process.on('exit', killAll)
+    running.add(child)
+    this.#child = child
+    this.#closed = new Promise((resolve) => child.once('close', resolve))
+    child.once('exit', (code, signal) => {
+      this.end ??= signal === null ? `it ended with exit code ${code}` : `it was ended by ${signal}`
+      // What it leaves behind would keep its output open.
+      killGroup(child, 'SIGKILL')
+    })
+    child.once('close', () => {
+      running.delete(child)
+      if (running.size === 0) process.off('exit', killAll)
+      this.#buffer.clear()
+      this.onclose?.()
+    })
+    child.stdin.on('error', (error) => this.onerror?.(error))
+    child.stdout.on('data', (chunk: Buffer) => this.#read(chunk))
+    createInterface(child.stderr).on('line', (line) => this.#onLine(line.slice(0, maxLineLength)))
+    await once(child, 'spawn')
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const { stdin } = this.#child ?? {}
+    if (stdin === undefined || stdin.destroyed) throw new Error('the program has ended')
+    // A program that does not read is noticed by the time limit of the call.
+    stdin.write(serializeMessage(message))
+  }
+
+  /** Ends the process group: with a signal, and a second later by force. */
+  async close(): Promise<void> {
+    const child = this.#child
+    if (child === undefined || !running.has(child)) return
+    child.stdin.destroy()
+    killGroup(child, 'SIGTERM')
+    const timer = setTimeout(() => killGroup(child, 'SIGKILL'), graceMs)
+    await this.#closed
+    clearTimeout(timer)
+  }
+
+  #read(chunk: Buffer): void {
+    try {
+      this.#unansweredBytes += chunk.length
+      this.#buffer.append(chunk)
+      for (let message = this.#next(); message !== null; message = this.#next()) {
+        if (message === undefined) continue
+        if (isJSONRPCResponse(message)) this.#unansweredBytes = 0
+        this.onmessage?.(message)
+      }
+      if (this.#unansweredBytes > maxUnansweredBytes) throw new Error('too much without an answer')
+    } catch {
+      const child = this.#child
+      this.end ??= 'it sent more than its limit in one message, or without an answer'
+      child?.stdout.destroy()
+      if (child !== undefined) killGroup(child, 'SIGKILL')
+    }
+  }
+
+  /** Undefined for a line that is not a message: programs print other things, too. */
+  #next(): JSONRPCMessage | null | undefined {
+    try {
+      return this.#buffer.readMessage()
+    } catch (error) {
+      this.onerror?.(error instanceof Error ? error : new Error(String(error)))
+      return undefined
+    }
+  }
+}
+
+function environment(): Record<string, string> {
+  return Object.fromEntries(
+    inherited.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name] ?? '']])),
+  )
+}
+
+function killAll(): void {
+  for (const child of running) killGroup(child, 'SIGKILL')
+}
+
+function killGroup(child: Child, signal: 'SIGTERM' | 'SIGKILL'): void {
+  if (child.pid === undefined) return
+  try {
+    if (process.platform === 'win32') child.kill(signal)
+    else process.kill(-child.pid, signal)
+  } catch (error) {
+    // The group has ended already.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}

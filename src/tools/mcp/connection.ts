@@ -1,0 +1,202 @@
+import {
+  type CallToolResult,
+  Client,
+  SdkHttpError,
+  SSEClientTransport,
+  StreamableHTTPClientTransport,
+  type Tool,
+  type Transport,
+} from '@modelcontextprotocol/client'
+import { orAborted } from '../../base/time-limit.ts'
+import type { JsonObject } from '../../contract/request.ts'
+import type { Guard } from '../../media/guarded-connect.ts'
+import { ChildTransport, type Program } from './child-transport.ts'
+import { explainFailure } from './failures.ts'
+import { type CallScope, callScope, createMcpFetch } from './mcp-fetch.ts'
+
+/** Where a server is. */
+export type McpTarget =
+  | ({ readonly type: 'program' } & Program)
+  | {
+      readonly type: 'url'
+      readonly url: string
+      readonly headers: Readonly<Record<string, string>>
+      /** What it is connected to through; absent: its address is the operator's, and good wherever it leads. */
+      readonly guard?: Guard
+    }
+
+export type ConnectOptions = {
+  readonly timeoutMs: number
+  /** Ends the attempt. */
+  readonly signal: AbortSignal
+  /** The server has other tools now. */
+  onToolsChanged(): void
+  /** The connection has ended. */
+  onEnd(): void
+  /** What a program writes to its standard error. */
+  onLine?: ((line: string) => void) | undefined
+}
+
+/** A session with a server. Everything rejects with errors whose messages say what the server did. */
+export type McpConnection = {
+  listTools(timeoutMs: number): Promise<readonly Tool[]>
+  /** Without a time limit of its own. Rejects at once when the signal fires; the server is told, and connections of the call are closed. */
+  call(name: string, args: JsonObject, signal: AbortSignal): Promise<CallToolResult>
+  close(): Promise<void>
+}
+
+type Channel = {
+  readonly transport: Transport
+  readonly isHttp: boolean
+  close(): Promise<void>
+  /** Why it ended, where that is known. */
+  why(): string | undefined
+}
+
+/** The most that a timer waits. */
+const forever = 2 ** 31 - 1
+const maxPages = 16
+
+export async function connect(target: McpTarget, options: ConnectOptions): Promise<McpConnection> {
+  if (target.type === 'program') {
+    const transport = new ChildTransport(target, options.onLine)
+    const channel = { transport, isHttp: false, close: () => transport.close(), why: () => transport.end }
+    return open(channel, options)
+  }
+  try {
+    return await open(httpChannel(target, 'streamable'), options)
+  } catch (error) {
+    // A server of the older transport does not know the request.
+    const cause = error instanceof Error ? error.cause : undefined
+    const isOlder = cause instanceof SdkHttpError && [400, 404, 405].includes(cause.status ?? 0)
+    if (!isOlder) throw error
+    return open(httpChannel(target, 'events'), options)
+  }
+}
+
+function httpChannel({ url, headers, guard }: Extract<McpTarget, { type: 'url' }>, kind: 'streamable' | 'events'): Channel {
+  let end: string | undefined
+  const onStreamEnd = (error: Error | undefined) => {
+    if (kind === 'streamable' && error === undefined) return
+    end ??= error?.message ?? 'it ended the stream'
+    // All answers came on it.
+    if (kind === 'events' || error?.message.startsWith('it sent more') === true) void channel.close()
+  }
+  const { fetch, close } = createMcpFetch({ guard, onStreamEnd })
+  const options = { fetch, requestInit: { headers: { 'user-agent': 'dragoman', ...headers } } }
+  const transport =
+    kind === 'events'
+      ? new SSEClientTransport(new URL(url), options)
+      : new StreamableHTTPClientTransport(new URL(url), { ...options, reconnectionOptions: noReconnection })
+  const channel: Channel = {
+    transport,
+    isHttp: true,
+    why: () => end,
+    async close() {
+      await transport.close()
+      await close()
+    },
+  }
+  return channel
+}
+
+/** A connection that was lost is made again by the next call. */
+const noReconnection = {
+  maxRetries: 0,
+  initialReconnectionDelay: 1000,
+  maxReconnectionDelay: 1000,
+  reconnectionDelayGrowFactor: 1,
+}
+
+/** Checks nothing: what a tool returns is read as text. */
+const noValidation = {
+  getValidator: () => (input: unknown) => ({ valid: true as const, data: input as never, errorMessage: undefined }),
+}
+
+async function open(
+  channel: Channel,
+  { timeoutMs, signal: ofAttempt, onToolsChanged, onEnd }: ConnectOptions,
+): Promise<McpConnection> {
+  const { transport, isHttp, close, why } = channel
+  const client = new Client(
+    { name: 'dragoman', version: '1' },
+    {
+      capabilities: {},
+      jsonSchemaValidator: noValidation,
+      ...(isHttp && { versionNegotiation: { mode: 'auto' } }),
+      listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onToolsChanged } },
+    },
+  )
+  const explained = (error: unknown) => new Error(explainFailure(error, why()), { cause: error })
+  client.onerror = () => undefined
+  try {
+    await orAborted(withDeadline(client.connect(transport, { timeout: timeoutMs }), timeoutMs), ofAttempt)
+  } catch (error) {
+    // Before it is closed, which would be the reason.
+    const failure = explained(error)
+    await close()
+    throw failure
+  }
+  client.onclose = () => {
+    void close()
+    onEnd()
+  }
+  return {
+    async listTools(limitMs) {
+      try {
+        return await withDeadline(listAll(client, limitMs), limitMs)
+      } catch (error) {
+        throw explained(error)
+      }
+    },
+    async call(name, args, signal) {
+      const stop = new AbortController()
+      const onAbort = () => stop.abort()
+      signal.addEventListener('abort', onAbort, { once: true })
+      const scope: CallScope = {
+        stop: stop.signal,
+        // The answer, if there was one, is read by then.
+        onReplyEnd: (error) => setTimeout(() => lost.abort(error ?? new Error('it ended its reply without an answer')), 50),
+      }
+      const lost = new AbortController()
+      const both = AbortSignal.any([signal, lost.signal])
+      try {
+        const request = { name, arguments: args }
+        return await callScope.run(scope, () => client.callTool(request, { signal: both, timeout: forever }))
+      } catch (error) {
+        throw explained(lost.signal.aborted ? lost.signal.reason : error)
+      } finally {
+        signal.removeEventListener('abort', onAbort)
+        stop.abort()
+      }
+    },
+    async close() {
+      client.onclose = () => undefined
+      await close()
+    },
+  }
+}
+
+/** Page by page, so that a server that has no last page ends, too. */
+async function listAll(client: Client, timeout: number): Promise<readonly Tool[]> {
+  const found: Tool[] = []
+  let cursor: string | undefined
+  for (let page = 0; page < maxPages; page += 1) {
+    const { tools, nextCursor } = await client.request(
+      { method: 'tools/list', params: cursor === undefined ? {} : { cursor } },
+      { timeout },
+    )
+    found.push(...tools)
+    if (nextCursor === undefined) return found
+    cursor = nextCursor
+  }
+  return found
+}
+
+function withDeadline<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = () => reject(new Error(`it did not answer within ${timeoutMs / 1000} s`))
+    const timer = setTimeout(late, timeoutMs)
+    work.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}

@@ -1,0 +1,199 @@
+import type { Tool } from '@modelcontextprotocol/client'
+import { orAborted } from '../../base/time-limit.ts'
+import { messageOf } from '../../contract/errors.ts'
+import type { JsonObject } from '../../contract/request.ts'
+import type { ToolOutcome } from '../../contract/server-tool.ts'
+import { connect, type McpConnection, type McpTarget } from './connection.ts'
+import { failedCall, outcomeOf } from './outcome.ts'
+
+export type McpServerOptions = {
+  readonly target: McpTarget
+  /** Milliseconds of a clock that never goes back. */
+  now(): number
+  readonly limits?: Partial<typeof defaultLimits> | undefined
+  onLine?: ((line: string) => void) | undefined
+}
+
+const defaultLimits = {
+  /** Of connecting, and of asking for the tools. */
+  answerMs: 8000,
+  /** The same of a program, which may have to be installed first. */
+  startMs: 60_000,
+  /** How long a server that failed is not asked again. */
+  failedMs: 60_000,
+  /** How long a server without calls stays connected. */
+  idleMs: 300_000,
+  /** How long a list is good of a server that may not say when it changes. */
+  listMs: 300_000,
+  /** How long a list is waited for that could not be had the last time. */
+  againMs: 1000,
+}
+
+/** Of one list, of a server that says again and again that it has changed. */
+const maxTries = 3
+
+type Failure = { readonly why: string; readonly atMs: number }
+
+/**
+ * One server and the session with it: connected when it is needed, its list of tools kept, and asked for again when the server says that it
+ * changed. Calls share the session.
+ */
+export class McpServer {
+  readonly #options: McpServerOptions
+  readonly #limits: typeof defaultLimits
+  #connection: Promise<McpConnection> | undefined
+  #tools: readonly Tool[] | undefined
+  #listedAtMs = 0
+  /** Since the list was asked for. */
+  #hasChanged = false
+  #listing: Promise<readonly Tool[]> | undefined
+  #failure: Failure | undefined
+  /** Which connection is the newest. */
+  #generation = 0
+  #calls = 0
+  #idle: NodeJS.Timeout | undefined
+  readonly #closing = new AbortController()
+
+  constructor(options: McpServerOptions) {
+    this.#options = options
+    this.#limits = { ...defaultLimits, ...options.limits }
+  }
+
+  /** Rejects with why there are none, without asking a server again that has just failed. */
+  async tools(signal: AbortSignal): Promise<readonly Tool[]> {
+    const known = this.#tools
+    if (known !== undefined) {
+      if (this.#listing !== undefined) return orAborted(this.#listing, signal)
+      if (this.#isOld()) this.#refresh()
+      return known
+    }
+    const failure = this.#recentFailure()
+    if (failure !== undefined) throw new Error(failure.why)
+    const listing = this.#list()
+    const last = this.#failure
+    if (last === undefined) return orAborted(listing, signal)
+    // Who has waited for it once in vain does not again.
+    return orAborted(soon(listing, this.#limits.againMs, last.why), signal)
+  }
+
+  async call(name: string, args: JsonObject, signal: AbortSignal): Promise<ToolOutcome> {
+    this.#calls += 1
+    clearTimeout(this.#idle)
+    try {
+      signal.throwIfAborted()
+      const failure = this.#recentFailure()
+      if (failure !== undefined) return failedCall(failure.why)
+      const connection = await orAborted(this.#connect(), signal)
+      return outcomeOf(await connection.call(name, args, signal))
+    } catch (error) {
+      return signal.aborted ? { text: 'The call was cancelled.', isError: true } : failedCall(messageOf(error))
+    } finally {
+      this.#calls -= 1
+      this.#awaitIdle()
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new Error('this server is shutting down'))
+    await this.#disconnect()
+  }
+
+  /** A program says when its tools change, or ends. */
+  #isOld(): boolean {
+    return this.#options.target.type === 'url' && this.#options.now() - this.#listedAtMs > this.#limits.listMs
+  }
+
+  #recentFailure(): Failure | undefined {
+    const failure = this.#failure
+    return failure !== undefined && this.#options.now() - failure.atMs < this.#limits.failedMs ? failure : undefined
+  }
+
+  #list(): Promise<readonly Tool[]> {
+    this.#listing ??= this.#ask().finally(() => {
+      this.#listing = undefined
+    })
+    return this.#listing
+  }
+
+  async #ask(): Promise<readonly Tool[]> {
+    try {
+      const connection = await this.#connect()
+      let tools: readonly Tool[] = []
+      for (let tries = 0; tries === 0 || (this.#hasChanged && tries < maxTries); tries += 1) {
+        this.#hasChanged = false
+        tools = await connection.listTools(this.#limits.answerMs)
+      }
+      this.#tools = tools
+      this.#listedAtMs = this.#options.now()
+      this.#failure = undefined
+      return tools
+    } catch (error) {
+      this.#fail(error)
+      this.#tools = undefined
+      throw error
+    } finally {
+      this.#awaitIdle()
+    }
+  }
+
+  #connect(): Promise<McpConnection> {
+    this.#connection ??= this.#open()
+    return this.#connection
+  }
+
+  async #open(): Promise<McpConnection> {
+    const { target, onLine } = this.#options
+    this.#generation += 1
+    const generation = this.#generation
+    try {
+      this.#closing.signal.throwIfAborted()
+      const connection = await connect(target, {
+        timeoutMs: target.type === 'program' ? this.#limits.startMs : this.#limits.answerMs,
+        signal: this.#closing.signal,
+        onToolsChanged: () => this.#refresh(),
+        onEnd: () => {
+          if (generation === this.#generation) this.#connection = undefined
+        },
+        onLine,
+      })
+      return connection
+    } catch (error) {
+      this.#connection = undefined
+      this.#fail(error)
+      throw error
+    }
+  }
+
+  /** Who waits for the new list learns of a failure; the next request asks again. */
+  #refresh(): void {
+    this.#hasChanged = true
+    this.#list().catch(() => undefined)
+  }
+
+  #fail(error: unknown): void {
+    this.#failure = { why: messageOf(error), atMs: this.#options.now() }
+  }
+
+  #awaitIdle(): void {
+    clearTimeout(this.#idle)
+    if (this.#connection === undefined || this.#calls > 0) return
+    this.#idle = setTimeout(() => void this.#disconnect(), this.#limits.idleMs)
+    this.#idle.unref()
+  }
+
+  async #disconnect(): Promise<void> {
+    clearTimeout(this.#idle)
+    const connection = this.#connection
+    this.#connection = undefined
+    await (await connection?.catch(() => undefined))?.close()
+  }
+}
+
+/** Waits a little for work that goes on. */
+function soon<T>(work: Promise<T>, timeoutMs: number, why: string): Promise<T> {
+  work.catch(() => undefined)
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`${why}; it is asked again now`)), timeoutMs)
+    work.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}

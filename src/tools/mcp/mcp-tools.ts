@@ -1,0 +1,136 @@
+import { AppError, messageOf } from '../../contract/errors.ts'
+import { type CanonicalPath, field } from '../../contract/field.ts'
+import type { Principal } from '../../contract/principal.ts'
+import type { McpServerUse } from '../../contract/request.ts'
+import type { AbsentTool, ServerTool, ToolListing, ToolSource, ToolWish } from '../../contract/server-tool.ts'
+import type { Guard } from '../../media/guarded-connect.ts'
+import { checkUrl, FetchProblem } from '../../media/guarded-fetch.ts'
+import type { McpTarget } from './connection.ts'
+import { describeTools } from './describe-tools.ts'
+import { McpServer, type McpServerOptions } from './mcp-server.ts'
+
+export type ConfiguredServer = {
+  readonly target: McpTarget
+  /** Names on the server; absent: all. */
+  readonly allowedTools?: readonly string[] | undefined
+  readonly needsApproval: boolean
+  /** Why it cannot be used. */
+  readonly missing?: string | undefined
+}
+
+export type McpToolsOptions = {
+  readonly servers: ReadonlyMap<string, ConfiguredServer>
+  /** Hosts, with all below them, where requests may name servers of their own. */
+  readonly allowedHosts: readonly string[]
+  /** What servers of requests are connected to through. */
+  readonly guard: Guard
+  readonly limits?: McpServerOptions['limits']
+  /** What programs write to their standard error. */
+  onLine?(server: string, line: string): void
+}
+
+/** The label of a server; `AppError` names the field for one that is not good. */
+const labelPattern = /^(?!.*__)[A-Za-z0-9_-]{1,32}$/
+const maxRequestServers = 8
+
+/** The tools of MCP servers: those of the configuration, and those that a request names. */
+export function createMcpTools({ servers, allowedHosts, guard, limits, onLine }: McpToolsOptions): ToolSource {
+  const now = () => performance.now()
+  const configured = new Map<string, Labelled>()
+  for (const [label, { target, allowedTools, needsApproval, missing }] of servers) {
+    const server = new McpServer({ target, now, limits, onLine: (line) => onLine?.(label, line) })
+    configured.set(label, { label, server, allowedTools, needsApproval, missing })
+  }
+  const ofRequests = new Set<McpServer>()
+
+  async function list({ principal, mcpServers, signal }: ToolWish): Promise<ToolListing> {
+    const named = mcpServers.flatMap((use, index) => (use.url === undefined ? [] : [checked(use, index, principal)]))
+    const own = named.map(({ label, url, headers = {} }): Labelled => {
+      const server = new McpServer({ target: { type: 'url', url, headers, guard }, now, limits })
+      ofRequests.add(server)
+      return { label, server, allowedTools: undefined, needsApproval: false, missing: undefined }
+    })
+    const end = async () => {
+      for (const { server } of own) ofRequests.delete(server)
+      await Promise.all(own.map(({ server }) => server.close()))
+    }
+    if (own.length > 0) signal.addEventListener('abort', () => void end(), { once: true })
+    const listings = await Promise.all([...configured.values(), ...own].map((server) => listOne(server, signal)))
+    const listing = { tools: listings.flatMap(({ tools }) => tools), absent: listings.flatMap(({ absent }) => absent) }
+    return own.length === 0 ? listing : { ...listing, end }
+  }
+
+  /** Refuses what the configuration does not allow. */
+  function checked(use: McpServerUse, index: number, { tools }: Principal): McpServerUse & { readonly url: string } {
+    const { label, url = '' } = use
+    const at = (...path: string[]): CanonicalPath => ['toolUse', 'mcpServers', index, ...path]
+    const refuse = (path: CanonicalPath, problem: string) =>
+      new AppError('invalid-request', `${field(...path)} ${problem}`, { at: path })
+    if (allowedHosts.length === 0) {
+      throw refuse(
+        at('url'),
+        'is an address, and this server uses only MCP servers of its configuration (tools.allowRequestServers)',
+      )
+    }
+    if (tools !== undefined) {
+      throw refuse(
+        at('url'),
+        'is an address, and the API key may only use tools by their names (`tools` of the key in server.apiKeys)',
+      )
+    }
+    if (index >= maxRequestServers) throw refuse(at(), `is one server too many: ${maxRequestServers} at most`)
+    if (!labelPattern.test(label)) {
+      throw refuse(at('label'), `is '${label.slice(0, 80)}': use at most 32 letters, digits, '_' and '-', without '__'`)
+    }
+    if (configured.has(label)) throw refuse(at('label'), `is '${label}', the name of a server of the configuration: use another`)
+    try {
+      checkUrl(url, { domains: allowedHosts })
+    } catch (error) {
+      if (!(error instanceof FetchProblem)) throw error
+      throw refuse(at('url'), `${error.message}${error.reason === 'host' ? ' (tools.allowRequestServers)' : ''}`)
+    }
+    return { ...use, url }
+  }
+
+  return {
+    list,
+    async close() {
+      const all = [...[...configured.values()].map(({ server }) => server), ...ofRequests]
+      await Promise.all(all.map((server) => server.close()))
+    },
+  }
+}
+
+type Labelled = {
+  readonly label: string
+  readonly server: McpServer
+  readonly allowedTools: readonly string[] | undefined
+  readonly needsApproval: boolean
+  readonly missing: string | undefined
+}
+
+async function listOne(
+  { label, server, allowedTools, needsApproval, missing }: Labelled,
+  signal: AbortSignal,
+): Promise<ToolListing> {
+  const without = (why: string): AbsentTool => ({ name: label, why })
+  if (missing !== undefined) return { tools: [], absent: [without(missing)] }
+  try {
+    const described = describeTools(label, await server.tools(signal), allowedTools)
+    const tools = described.tools.map(
+      ({ name, ownName, description, parameters }): ServerTool => ({
+        name,
+        kind: 'mcp',
+        mcp: { server: label, name: ownName },
+        description,
+        parameters,
+        ...(needsApproval && { needsApproval }),
+        run: ({ arguments: args, signal: ofCall }) => server.call(ownName, args, ofCall),
+      }),
+    )
+    return { tools, absent: described.left.map(without) }
+  } catch (error) {
+    signal.throwIfAborted()
+    return { tools: [], absent: [without(`the MCP server cannot be used: ${messageOf(error)}`)] }
+  }
+}

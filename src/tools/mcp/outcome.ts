@@ -1,0 +1,55 @@
+import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client'
+import { startOf } from '../../base/start-of.ts'
+import type { ToolOutcome } from '../../contract/server-tool.ts'
+
+const maxLength = 8000
+
+/** What a server answered, as a text: texts as they are, of all else its name, type and size. */
+export function outcomeOf({ content = [], structuredContent, isError = false }: CallToolResult): ToolOutcome {
+  const parts: string[] = []
+  let length = 0
+  for (const block of content) {
+    if (length > maxLength) break
+    const text = textOf(block)
+    length += text.length
+    parts.push(text)
+  }
+  // Servers repeat it as a text, for clients that do not know it; some do not.
+  const hasText = content.some(({ type }) => type === 'text')
+  if (!hasText && structuredContent !== undefined) parts.push(JSON.stringify(structuredContent))
+  const text = parts.filter((part) => part !== '').join('\n')
+  return { text: text === '' ? '(no output)' : capped(text), isError }
+}
+
+/** The answer could not be had. */
+export function failedCall(why: string): ToolOutcome {
+  const advice = 'Try once more if that may help, use another tool, or answer without it and say so.'
+  return { text: `The tool failed: ${capped(why)}`, isError: true, advice }
+}
+
+function textOf(block: ContentBlock): string {
+  switch (block.type) {
+    case 'text':
+      return block.text
+    case 'image':
+    case 'audio':
+      return `(${block.type}, ${block.mimeType}, ${bytesIn(block.data)} bytes: it is not shown to you)`
+    case 'resource_link':
+      return `(resource ${block.name}: ${block.uri}${block.description === undefined ? '' : `, ${block.description}`})`
+    case 'resource': {
+      const { resource } = block
+      if ('text' in resource) return `(resource ${resource.uri})\n${resource.text}`
+      return `(resource ${resource.uri}, ${resource.mimeType ?? 'binary'}, ${bytesIn(resource.blob)} bytes: it is not shown to you)`
+    }
+  }
+}
+
+function bytesIn(base64: string): number {
+  return Buffer.byteLength(base64, 'base64')
+}
+
+function capped(text: string): string {
+  if (text.length <= maxLength) return text
+  const start = startOf(text, maxLength)
+  return `${start}\n\n(The output is longer; these are its first ${start.length} characters.)`
+}

@@ -1,0 +1,215 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { Principal } from '../../contract/principal.ts'
+import type { JsonObject } from '../../contract/request.ts'
+import type { ToolListing, ToolOutcome, ToolSource } from '../../contract/server-tool.ts'
+import { type ConfiguredServer, createMcpTools, type McpToolsOptions } from './mcp-tools.ts'
+
+const program = fileURLToPath(new URL('../../../test/support/mcp/program.mjs', import.meta.url))
+const pythonProgram = fileURLToPath(new URL('../../../test/support/mcp/program.py', import.meta.url))
+const principal: Principal = { id: 'k', scopes: new Set(['inference', 'tools']) }
+
+let source: ToolSource | undefined
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'dragoman-mcp-'))
+})
+
+afterEach(async () => {
+  await source?.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function start(mode = 'good', more: Partial<ConfiguredServer> = {}, options: Partial<McpToolsOptions> = {}): ToolSource {
+  const args = [program, mode, join(folder, 'pids')]
+  const target = { type: 'program' as const, command: process.execPath, args, env: { GIVEN: 'yes' } }
+  const servers = new Map([['test', { target, needsApproval: false, ...more }]])
+  source = createMcpTools({ servers, allowedHosts: [], guard: { allowed: [] }, ...options })
+  return source
+}
+
+async function list(signal = new AbortController().signal): Promise<ToolListing> {
+  if (source === undefined) throw new Error('nothing was started')
+  return source.list({ principal, mcpServers: [], signal })
+}
+
+async function call(name: string, args: JsonObject = {}, signal = new AbortController().signal): Promise<ToolOutcome> {
+  const tool = (await list()).tools.find(({ mcp }) => mcp?.name === name)
+  if (tool === undefined) throw new Error(`there is no tool ${name}`)
+  return tool.run({ arguments: args, session: { principalId: 'k', id: 's' }, signal })
+}
+
+const names = async () => (await list()).tools.map(({ name }) => name)
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+test('its tools have its name before theirs, in the letters that models accept, with schemas as they are', async () => {
+  start()
+  const { tools, absent } = await list()
+  expect(tools.map(({ name }) => name).slice(0, 3)).toEqual(['test__echo', 'test__add_more', 'test__wait'])
+  expect(tools[0]).toMatchObject({
+    kind: 'mcp',
+    mcp: { server: 'test', name: 'echo' },
+    description: 'the tool echo',
+    parameters: { type: 'object', properties: { text: { type: 'string' } } },
+  })
+  expect(absent).toEqual([])
+  expect(await call('echo', { text: 'hello' })).toEqual({ text: 'hello', isError: false })
+})
+
+test('a server in Python is a server', async () => {
+  const target = { type: 'program' as const, command: 'python3', args: [pythonProgram], env: {} }
+  start('good', { target })
+  expect(await names()).toEqual(['test__word_count'])
+  expect(await call('word_count', { text: 'three short words' })).toEqual({ text: '3', isError: false })
+})
+
+test('only the tools that the operator allows are there; one that is not there is named', async () => {
+  start('good', { allowedTools: ['echo', 'ecco'] })
+  const { tools, absent } = await list()
+  expect(tools.map(({ name }) => name)).toEqual(['test__echo'])
+  expect(absent).toEqual([{ name: 'test', why: "it has no tool 'ecco' (allowedTools)" }])
+})
+
+test('tools of a server with approval need it', async () => {
+  start('good', { needsApproval: true })
+  for (const tool of (await list()).tools) expect(tool.needsApproval).toBe(true)
+})
+
+test('the list is kept, and asked for again when the server says that it changed', async () => {
+  start()
+  expect(await names()).not.toContain('test__more10')
+  await call('add.more')
+  expect(await names()).toContain('test__more10')
+  await call('add.more')
+  expect(await names()).toContain('test__more11')
+})
+
+test('a program gets what is configured, PATH, HOME and LANG, and nothing else of the environment', async () => {
+  vi.stubEnv('DRAGOMAN_API_KEY', 'secret')
+  start()
+  const { text } = await call('environment')
+  vi.unstubAllEnvs()
+  const known = ['PATH', 'HOME', 'LANG', 'GIVEN', '__CF_USER_TEXT_ENCODING']
+  expect(Object.keys(JSON.parse(text)).filter((name) => !known.includes(name))).toEqual([])
+  expect(JSON.parse(text)).toMatchObject({ GIVEN: 'yes', PATH: process.env.PATH })
+})
+
+test('what else it prints does no harm', async () => {
+  const lines: string[] = []
+  start('noisy', {}, { onLine: (server, line) => lines.push(`${server}: ${line}`) })
+  expect(await call('echo', { text: 'x' })).toMatchObject({ text: 'x' })
+  expect(lines).toEqual(['test: starting'])
+})
+
+describe('a program that', () => {
+  test.each<[string, string, RegExp]>([
+    ['ends at once', 'exit', /it ended with exit code 3/],
+    ['says nothing', 'mute', /it did not answer within 0\.5 s/],
+    ['has a list that is none', 'no-list', /it sent a reply that is not valid MCP/],
+  ])('%s is absent with that reason', async (_, mode, why) => {
+    start(mode, {}, { limits: { startMs: mode === 'mute' ? 500 : 20_000 } })
+    const { tools, absent } = await list()
+    expect(tools).toEqual([])
+    expect(absent).toEqual([{ name: 'test', why: expect.stringMatching(why) }])
+  })
+
+  test('is not there is absent', async () => {
+    start('good', { target: { type: 'program', command: join(folder, 'none'), args: [], env: {} } })
+    expect((await list()).absent[0]?.why).toContain('it cannot be reached (ENOENT)')
+  })
+
+  test('has no last page of tools is asked for some', async () => {
+    start('endless')
+    expect((await list()).tools).toHaveLength(16)
+  })
+
+  test('has a schema that no model could read lacks this tool', async () => {
+    start('huge-schema')
+    const { tools, absent } = await list()
+    expect(tools.map(({ name }) => name)).toEqual(['test__echo'])
+    expect(absent[0]?.why).toContain("the schema of 'big' has")
+  })
+
+  test.each<[string, string, RegExp]>([
+    ['dies', 'die', /^The tool failed: it ended with exit code 7$/],
+    ['sends notifications without end', 'flood', /^The tool failed: it sent more than its limit/],
+    ['sends a line without end', 'line', /^The tool failed: it sent more than its limit/],
+    ['answers with what is not MCP', 'wrong', /^The tool failed: it sent a reply that is not valid MCP$/],
+    ['answers with another type', 'liar', /^The tool failed: it sent a reply that is not valid MCP$/],
+  ])('%s during a call is told to the model, and the next call is answered', async (_, name, text) => {
+    start()
+    expect(await call(name)).toMatchObject({ text: expect.stringMatching(text), isError: true, advice: expect.any(String) })
+    expect(await call('echo', { text: 'again' })).toEqual({ text: 'again', isError: false })
+  })
+
+  test('failed is not started again for a while, and then without making requests wait for long', async () => {
+    start('exit', {}, { limits: { failedMs: 400, againMs: 5000 } })
+    const first = (await list()).absent[0]?.why
+    expect((await list()).absent[0]?.why).toBe(first)
+    await vi.waitFor(async () => expect((await list()).absent[0]?.why).toContain('exit code 3'))
+  })
+})
+
+describe('a cancel', () => {
+  test('ends a call at once, and tells the server', async () => {
+    start()
+    const cancel = new AbortController()
+    const waiting = call('wait', {}, cancel.signal)
+    await list()
+    await call('echo', { text: 'it runs' })
+    cancel.abort()
+    expect(await waiting).toEqual({ text: 'The call was cancelled.', isError: true })
+    await vi.waitFor(async () => expect(JSON.parse((await call('cancelled')).text)).toHaveLength(1))
+  })
+
+  test('while the server starts ends the waiting, not the start', async () => {
+    start('mute', {}, { limits: { startMs: 60_000 } })
+    const cancel = new AbortController()
+    const listing = list(cancel.signal)
+    cancel.abort()
+    await expect(listing).rejects.toThrow('aborted')
+  })
+})
+
+describe('processes', () => {
+  const pids = () => readFileSync(join(folder, 'pids'), 'utf8').split(' ').map(Number)
+
+  test('end with the server, children included, though they ignore the polite signal', async () => {
+    start('family')
+    await list()
+    expect(pids().map(isRunning)).toEqual([true, true])
+    await source?.close()
+    await vi.waitFor(() => expect(pids().map(isRunning)).toEqual([false, false]))
+  })
+
+  test('end when no call needed them for a while; the next call starts them again', async () => {
+    start('family', {}, { limits: { idleMs: 50 } })
+    await list()
+    const before = pids()
+    await vi.waitFor(() => expect(before.map(isRunning)).toEqual([false, false]), 10_000)
+    // The list is still known.
+    expect(await names()).toContain('test__echo')
+    expect(await call('echo', { text: 'again' })).toMatchObject({ text: 'again' })
+    expect(pids()).not.toEqual(before)
+  })
+
+  test('are shared by calls', async () => {
+    start('family')
+    await Promise.all(Array.from({ length: 20 }, (_, n) => call('echo', { text: String(n) })))
+    const before = pids()
+    await call('echo', { text: 'x' })
+    expect(pids()).toEqual(before)
+  })
+})

@@ -1,0 +1,87 @@
+// A server on standard input and output for tests, which behaves badly on request: `node program.mjs MODE`.
+import { spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+
+const [mode = 'good', argument] = process.argv.slice(2)
+const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+const tool = (name, more = {}) => ({ name, description: `the tool ${name}`, inputSchema: { type: 'object' }, ...more })
+
+let tools = [
+  tool('echo', { inputSchema: { type: 'object', properties: { text: { type: 'string' } } } }),
+  tool('add.more'),
+  tool('wait'),
+]
+tools = [...tools, tool('die'), tool('environment'), tool('flood'), tool('line'), tool('wrong'), tool('cancelled'), tool('liar')]
+const cancelled = []
+
+if (mode === 'mute') setInterval(() => undefined, 1000)
+if (mode === 'exit') process.exit(3)
+if (mode === 'family') {
+  // It ignores the polite signal, and has a child that does, too.
+  process.on('SIGTERM', () => undefined)
+  const child = spawn(process.execPath, ['-e', "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)"], {
+    stdio: 'inherit',
+  })
+  writeFileSync(argument, `${process.pid} ${child.pid}`)
+}
+if (mode === 'noisy') {
+  process.stdout.write('Welcome to this server!\n{"not": "a message"}\n')
+  process.stderr.write('starting\n')
+}
+
+const answers = {
+  initialize: ({ params }) => ({
+    protocolVersion: params.protocolVersion,
+    capabilities: { tools: { listChanged: true } },
+    serverInfo: { name: 'test', version: '1' },
+  }),
+  'tools/list': ({ params }) => {
+    if (mode === 'no-list') return { tools: 'all of them' }
+    if (mode === 'endless')
+      return { tools: [tool(`t${params?.cursor ?? 0}`)], nextCursor: String(Number(params?.cursor ?? 0) + 1) }
+    if (mode === 'huge-schema')
+      return { tools: [tool('big', { inputSchema: { type: 'object', title: 'x'.repeat(40_000) } }), tool('echo')] }
+    return { tools }
+  },
+  'tools/call': ({ id, params: { name, arguments: args } }) => {
+    switch (name) {
+      case 'echo':
+        return { content: [{ type: 'text', text: String(args.text) }] }
+      case 'add.more':
+        tools = [...tools, tool(`more${tools.length}`)]
+        send({ method: 'notifications/tools/list_changed' })
+        return { content: [{ type: 'text', text: 'added' }] }
+      case 'wait':
+        return undefined
+      case 'die':
+        return process.exit(7)
+      case 'environment':
+        return { content: [{ type: 'text', text: JSON.stringify(process.env) }] }
+      case 'flood':
+        return void setInterval(
+          () => send({ method: 'notifications/message', params: { level: 'info', data: 'x'.repeat(1e6) } }),
+          0,
+        )
+      case 'line':
+        return void setInterval(() => process.stdout.write('x'.repeat(1e6)), 0)
+      case 'wrong':
+        return { content: [{ type: 'nonsense' }] }
+      case 'cancelled':
+        return { content: [{ type: 'text', text: JSON.stringify(cancelled) }] }
+      case 'liar':
+        return { content: [{ type: 'text', text: 'x' }], structuredContent: { not: 'as promised' }, isError: 'yes' }
+      default:
+        send({ id, error: { code: -32602, message: `unknown tool ${name}` } })
+        return undefined
+    }
+  },
+}
+
+createInterface(process.stdin).on('line', (line) => {
+  if (mode === 'mute') return
+  const message = JSON.parse(line)
+  if (message.method === 'notifications/cancelled') cancelled.push(message.params.requestId)
+  const result = message.id === undefined ? undefined : answers[message.method]?.(message)
+  if (result !== undefined) send({ id: message.id, result })
+})
