@@ -4,6 +4,7 @@ import type { LoadedConfig } from '../config/load.ts'
 import type { SessionPictures, ToolBox, ToolSource } from '../contract/server-tool.ts'
 import { SandboxTools } from '../tools/sandbox/sandbox-tools.ts'
 import { SourceToolBox } from '../tools/tool-box.ts'
+import { createMcpSource, createWebTools } from './tool-sources.ts'
 
 export type ConfiguredTools = {
   readonly tools: ToolBox
@@ -12,12 +13,14 @@ export type ConfiguredTools = {
 }
 
 /** The tools that this server runs itself, as the configuration allows. */
-export function createConfiguredTools(config: Pick<LoadedConfig, 'tools' | 'home'>, log: Logger): ConfiguredTools {
+export function createConfiguredTools(config: Pick<LoadedConfig, 'tools' | 'media' | 'home'>, log: Logger): ConfiguredTools {
   const sandbox = createSandboxTools(config)
   void sandbox?.list().then(({ absent }) => {
     for (const { name, why } of absent) log.warn({ tool: name, reason: why }, 'a tool that the configuration turns on is absent')
   })
-  const sources: ToolSource[] = [...(sandbox === undefined ? [] : [sandbox])]
+  const { env } = process
+  const all = [createWebTools(config, env), sandbox, createMcpSource(config, env)]
+  const sources: ToolSource[] = all.filter((source) => source !== undefined)
   return { tools: new SourceToolBox(sources, namesIn(config.tools)), ...(sandbox !== undefined && { pictures: sandbox }) }
 }
 

@@ -1,0 +1,64 @@
+import type { LoadedConfig } from '../config/load.ts'
+import type { McpServerConfig } from '../config/sections/tools-schema.ts'
+import type { ToolSource } from '../contract/server-tool.ts'
+import { parseBlock } from '../media/address.ts'
+import type { Guard } from '../media/guarded-connect.ts'
+import { type ConfiguredServer, createMcpTools, type McpToolsOptions } from '../tools/mcp/mcp-tools.ts'
+import { createWebSearch } from '../tools/web/web-search.ts'
+
+type Config = Pick<LoadedConfig, 'tools' | 'media'>
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Search and pages; undefined where the configuration does not turn them on. */
+export function createWebTools({ tools, media }: Config, env: Environment): ToolSource | undefined {
+  const { webSearch } = tools
+  if (webSearch === undefined) return undefined
+  const { kind, url, apiKeyEnv, results } = webSearch
+  const { value: apiKey, missing } = read(apiKeyEnv, 'tools.webSearch.apiKeyEnv', env)
+  return createWebSearch({ service: { kind, url, apiKey }, results, guard: guardOf(media), missing })
+}
+
+/** MCP servers; undefined where there are none, and requests may not name any. */
+export function createMcpSource(
+  { tools, media }: Config,
+  env: Environment,
+  onLine?: McpToolsOptions['onLine'],
+): ToolSource | undefined {
+  const { mcp, allowRequestServers } = tools
+  const servers = new Map(Object.entries(mcp).map(([label, server]) => [label, configured(label, server, env)] as const))
+  if (servers.size === 0 && allowRequestServers.length === 0) return undefined
+  return createMcpTools({
+    servers,
+    allowedHosts: allowRequestServers,
+    guard: guardOf(media),
+    ...(onLine !== undefined && { onLine }),
+  })
+}
+
+function configured(label: string, server: McpServerConfig, env: Environment): ConfiguredServer {
+  const terms = { allowedTools: server.allowedTools, needsApproval: server.approval === 'always' }
+  if ('command' in server) {
+    const { command, args, env: ofProgram } = server
+    return { target: { type: 'program', command, args, env: ofProgram }, ...terms }
+  }
+  const { value: token, missing } = read(server.tokenEnv, `tools.mcp.${label}.tokenEnv`, env)
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  return { target: { type: 'url', url: server.url, headers }, ...terms, missing }
+}
+
+/** What a variable of the environment says, or why that is not known. */
+function read(
+  name: string | undefined,
+  setting: string,
+  env: Environment,
+): { readonly value?: string | undefined; readonly missing?: string } {
+  if (name === undefined) return {}
+  const value = env[name]
+  if (value !== undefined && value !== '') return { value }
+  return { missing: `the environment variable ${name} (${setting}) is not set; start the server with it` }
+}
+
+/** Where pages, and MCP servers of requests, may be: at public addresses, and at those that the operator allows for media. */
+function guardOf({ allowedAddresses }: Config['media']): Guard {
+  return { allowed: allowedAddresses.map(parseBlock).filter((block) => block !== undefined) }
+}
