@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { Principal } from '../contract/principal.ts'
 import type { ServerTool, ToolSource } from '../contract/server-tool.ts'
 import { SourceToolBox } from './tool-box.ts'
@@ -68,7 +68,7 @@ test('of two tools with one name, the first counts', async () => {
 test('what a source says is absent stays absent', async () => {
   const absent = [{ name: 'terminal', why: 'bubblewrap is not installed' }]
   const broken: ToolSource = { list: () => ({ tools: [], absent }), close: async () => undefined }
-  expect(await listFor(new SourceToolBox([broken]), key())).toEqual({ tools: [], absent })
+  expect(await listFor(new SourceToolBox([broken]), key())).toMatchObject({ tools: [], absent })
 })
 
 test('the names of what the configuration turns on, as far as a key may use it', () => {
@@ -77,4 +77,14 @@ test('the names of what the configuration turns on, as far as a key may use it',
   expect(named.namesFor(key({ tools: ['github'] }))).toEqual(new Set(['github']))
   expect(named.namesFor(key({ scopes: new Set(['inference']) }))).toBeUndefined()
   expect(new SourceToolBox([]).namesFor(key())).toBeUndefined()
+})
+
+test('what sources began for a request ends with it, and when another source refuses the request', async () => {
+  const end = vi.fn(async () => undefined)
+  const begins: ToolSource = { list: async () => ({ tools: [], absent: [], end }), close: async () => undefined }
+  const refuses: ToolSource = { list: () => Promise.reject(new Error('not allowed')), close: async () => undefined }
+  await (await listFor(new SourceToolBox([begins, source()]), key())).end?.()
+  expect(end).toHaveBeenCalledTimes(1)
+  await expect(listFor(new SourceToolBox([begins, refuses]), key())).rejects.toThrow('not allowed')
+  expect(end).toHaveBeenCalledTimes(2)
 })

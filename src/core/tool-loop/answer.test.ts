@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { type ContextOptions, contextOf } from '../../../test/support/http/context.ts'
 import { text } from '../../../test/support/parts.ts'
 import { shortUsage, stubEngine } from '../../../test/support/upstream/stub-engine.ts'
@@ -723,6 +723,20 @@ describe('tools that a request names', () => {
     const principal = { id: 'k', scopes: new Set(['inference'] as const) }
     const { run } = start({ turns: [], context: { principal } })
     await expect(run()).rejects.toMatchObject({ code: 'forbidden', message: expect.stringContaining("scope 'tools'") })
+  })
+
+  test.each<[string, Partial<ToolUse>]>([
+    ['the reply', {}],
+    ['a request that is refused', { names: ['nope'] }],
+  ])('end with %s, where they were there for the request alone', async (_, use) => {
+    const end = vi.fn(async () => undefined)
+    const { run } = start({
+      turns: [says('.')],
+      box: { ...box, list: async (wish) => ({ ...(await box.list(wish)), end }) },
+      use,
+    })
+    await run().catch(() => undefined)
+    expect(end).toHaveBeenCalledOnce()
   })
 
   test('of an MCP server are listed at the beginning of the reply', async () => {

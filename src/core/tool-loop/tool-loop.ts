@@ -7,6 +7,7 @@ import { AppError } from '../../contract/errors.ts'
 import type { FinishReason, GenerationEvent, ServerToolCall } from '../../contract/event.ts'
 import { field } from '../../contract/field.ts'
 import type { GenerationRequest, Message, OutputPart, Prompt, ToolUse } from '../../contract/request.ts'
+import type { ToolListing } from '../../contract/server-tool.ts'
 import { generate } from '../generate.ts'
 import { finishOfCancelled } from '../run-observer.ts'
 import { CallRunner, type ReadCall } from './call-runner.ts'
@@ -41,6 +42,7 @@ export class ToolLoop {
   readonly #maxTurns: number
   /** Messages of the loop before those of the caller. */
   readonly #added: number
+  #listing: ToolListing = { tools: [], absent: [] }
   #messages: readonly Message[]
   #hasStarted = false
   #isShortened = false
@@ -69,6 +71,7 @@ export class ToolLoop {
       if (reason === undefined) throw error
       this.#endAtOnce(reason)
     } finally {
+      await this.#listing.end?.()
       this.#context.onWorkEnded?.()
     }
   }
@@ -78,8 +81,8 @@ export class ToolLoop {
     const { mcpServers = [] } = this.#use
     requireToolScope(principal)
     const asked = this.#deps.tools?.list({ principal, mcpServers, signal })
-    const listing = asked === undefined ? { tools: [], absent: [] } : await orAborted(asked, signal)
-    return chooseTools(this.#use, listing, this.#chat.tools)
+    if (asked !== undefined) this.#listing = await orAborted(asked, signal)
+    return chooseTools(this.#use, this.#listing, this.#chat.tools)
   }
 
   async #turns({ tools, listings }: Offer): Promise<void> {

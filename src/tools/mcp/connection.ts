@@ -47,7 +47,8 @@ export type McpConnection = {
 
 type Channel = {
   readonly transport: Transport
-  readonly isHttp: boolean
+  /** Whether it is asked for newer revisions of the protocol first. */
+  readonly negotiates: boolean
   close(): Promise<void>
   /** Why it ended, where that is known. */
   why(): string | undefined
@@ -60,7 +61,7 @@ const maxPages = 16
 export async function connect(target: McpTarget, options: ConnectOptions): Promise<McpConnection> {
   if (target.type === 'program') {
     const transport = new ChildTransport(target, options.onLine)
-    const channel = { transport, isHttp: false, close: () => transport.close(), why: () => transport.end }
+    const channel = { transport, negotiates: false, close: () => transport.close(), why: () => transport.end }
     return open(channel, options)
   }
   try {
@@ -76,6 +77,7 @@ export async function connect(target: McpTarget, options: ConnectOptions): Promi
 
 function httpChannel({ url, headers, guard }: Extract<McpTarget, { type: 'url' }>, kind: 'streamable' | 'events'): Channel {
   let end: string | undefined
+  let isClosed = false
   const onStreamEnd = (error: Error | undefined) => {
     if (kind === 'streamable' && error === undefined) return
     end ??= error?.message ?? 'it ended the stream'
@@ -90,9 +92,12 @@ function httpChannel({ url, headers, guard }: Extract<McpTarget, { type: 'url' }
       : new StreamableHTTPClientTransport(new URL(url), { ...options, reconnectionOptions: noReconnection })
   const channel: Channel = {
     transport,
-    isHttp: true,
+    negotiates: kind === 'streamable',
     why: () => end,
     async close() {
+      // Closing it says that it has ended, which closes it.
+      if (isClosed) return
+      isClosed = true
       await transport.close()
       await close()
     },
@@ -117,13 +122,13 @@ async function open(
   channel: Channel,
   { timeoutMs, signal: ofAttempt, onToolsChanged, onEnd }: ConnectOptions,
 ): Promise<McpConnection> {
-  const { transport, isHttp, close, why } = channel
+  const { transport, negotiates, close, why } = channel
   const client = new Client(
     { name: 'dragoman', version: '1' },
     {
       capabilities: {},
       jsonSchemaValidator: noValidation,
-      ...(isHttp && { versionNegotiation: { mode: 'auto' } }),
+      ...(negotiates && { versionNegotiation: { mode: 'auto' } }),
       listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onToolsChanged } },
     },
   )
