@@ -8,6 +8,8 @@ import { Cancellations } from '../core/cancel/cancellations.ts'
 import type { Generation, generate } from '../core/generate.ts'
 import type { Fallback } from '../core/other-models/other-models.ts'
 import { PrefixMemory } from '../core/prefix/prefix-memory.ts'
+import type { ToolCallRecord } from '../core/tool-loop/deps.ts'
+import { ToolApprovals } from '../core/tool-loop/tool-approvals.ts'
 import { Repeats } from '../http/repeats/repeats.ts'
 import type { ModelDirectory, ModelSummary, ServerDeps } from '../http/run/deps.ts'
 import { isReady } from '../http/run/readiness.ts'
@@ -25,6 +27,7 @@ import { sampleLoad } from './load-sampler.ts'
 import { openCaptureFolder } from './log/capture-folder.ts'
 import { createStopLog } from './log/log.ts'
 import { linesOf } from './log/log-lines.ts'
+import { createToolLog } from './log/tool-log.ts'
 import { openConfiguredTracing } from './log/tracing.ts'
 import { createConfiguredConverter, createConfiguredMedia } from './media.ts'
 import { createMetrics } from './metrics/metrics.ts'
@@ -159,6 +162,7 @@ export async function createApp(
   const validator = new OutputValidator()
   const { media, files } = createConfiguredMedia(config)
   const { tools, pictures } = createConfiguredTools(config, log)
+  const logTool = createToolLog(log)
   const generating = {
     now: () => performance.now(),
     validator,
@@ -176,6 +180,11 @@ export async function createApp(
     },
     prefixes: new PrefixMemory({ onDiverged: metrics.promptDiverged }),
     record: metrics.generationEnded,
+    approvals: new ToolApprovals(),
+    onToolCall: (call: ToolCallRecord) => {
+      metrics.toolCalled(call)
+      logTool(call)
+    },
     shortensOutput: settings.shortenOutput,
   }
   const activity = new ActivityLog({ epoch: Date.now })

@@ -23,6 +23,8 @@ export type DecodeContext = {
   readonly owner?: string
   /** Names of the server's tools, and of its MCP servers, that the caller may use; absent: none. */
   readonly serverTools?: ReadonlySet<string>
+  /** The client reads Unsloth's frames about tools of the server, which official clients of OpenAI fail on. */
+  readonly readsToolFrames?: true
 }
 
 /** A validated call, and how to encode its reply. */

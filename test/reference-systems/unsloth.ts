@@ -124,12 +124,17 @@ export const unslothTable: ReferenceTable = {
       ['GET /api/inference/sandbox/a/b.png', 'GET /v1/sandbox/a/b.png'],
       /no tools run on this server/,
     ),
-    refused(
-      'POST /tool-confirm',
-      'no tools run on the server',
-      ['POST /api/inference/tool-confirm'],
-      /"detail":.*no tools run on this server/,
-    ),
+    {
+      what: 'POST /tool-confirm',
+      outcome: 'served',
+      note: 'for calls of `enable_tools` that wait (tools.md)',
+      probes: ['/api/inference', '/v1'].map((base) => ({
+        call: `POST ${base}/tool-confirm`,
+        body: { tool_call_id: 'a', approved: true },
+        status: 404,
+        reply: /waits for an approval/,
+      })),
+    },
     {
       what: 'GET /api/health',
       outcome: 'served',

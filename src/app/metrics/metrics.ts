@@ -3,6 +3,7 @@ import type { MetricDialect } from '../../config/schema.ts'
 import type { FleetObserver } from '../../contract/attempts.ts'
 import type { Lane } from '../../contract/scheduler.ts'
 import type { Fallback } from '../../core/other-models/other-models.ts'
+import type { ToolCallRecord } from '../../core/tool-loop/deps.ts'
 import type { Metrics } from '../../http/run/metrics.ts'
 import type { SpanCounts } from '../../telemetry/exporter.ts'
 import { addMetric } from './exposition.ts'
@@ -10,6 +11,7 @@ import { addGenerationMetrics } from './generation-metrics.ts'
 import { addModelMetrics, type ReadLoad } from './model-metrics.ts'
 import { addReplicaMetrics } from './replica-metrics.ts'
 import { addCounter } from './tallies.ts'
+import { addToolMetrics } from './tool-metrics.ts'
 import { addVllmMetrics } from './vllm-metrics.ts'
 
 type MetricsOptions = {
@@ -38,6 +40,8 @@ type AppMetrics = Metrics & {
   slotGranted(model: string, lane: Lane, waitedMs: number): void
   /** Another model serves a request. */
   fellBack(fallback: Pick<Fallback, 'model' | 'servedBy'>): void
+  /** A call of a tool of the server has ended. */
+  toolCalled(call: Pick<ToolCallRecord, 'tool' | 'outcome' | 'durationMs'>): void
   /** What the servers of a remote model report to. */
   fleetObserver(model: string): FleetObserver
   /** In a form that can be summed with those of other processes. */
@@ -85,6 +89,7 @@ export function createMetrics({
     help: 'Requests that another model (`served`) answered, because the one that was asked for could not.',
     labelNames: ['model', 'served'],
   })
+  const tools = addToolMetrics(registry)
   const models = addModelMetrics(registry, readLoad)
   const replicas = addReplicaMetrics(registry, readLoad)
   addMetric(
@@ -144,5 +149,6 @@ export function createMetrics({
       fallbacks.at(model, servedBy).total += 1
     },
     generationEnded: generations.ended,
+    toolCalled: tools.called,
   }
 }

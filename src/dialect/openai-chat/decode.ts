@@ -13,6 +13,7 @@ import { validate } from '../wire/validate.ts'
 import { decodeMessages } from './decode-messages.ts'
 import { decodePrompt } from './decode-prompt.ts'
 import { decodeReasoning } from './decode-reasoning.ts'
+import { decodeToolUse } from './decode-tool-use.ts'
 import { type DecodedTools, decodeTools } from './decode-tools.ts'
 import { chatFields } from './fields.ts'
 import { nameChatField } from './name-field.ts'
@@ -47,6 +48,7 @@ export function decodeChat(body: unknown, requestId: string): DecodedChat {
   const ignored = checkFields(fieldIndex, wire)
   const ignoredInside = unknownInside(body)
   const tools = decodeTools(wire)
+  const toolUse = decodeToolUse(wire)
   const { reasoning, isShown } = decodeReasoning(wire)
   const logprobs = decodeLogprobs(wire)
   const { constraint, param: outputField } = decodeChatOutput(wire, tools)
@@ -57,6 +59,7 @@ export function decodeChat(body: unknown, requestId: string): DecodedChat {
       prompt: { tools: tools.tools, ...decodePrompt(wire, messages) },
       toolChoice: tools.toolChoice,
       parallelToolCalls: tools.parallelToolCalls,
+      ...(toolUse !== undefined && { toolUse }),
       reasoning,
       ...decodeCommon(wire),
       output: constraint,

@@ -1,6 +1,7 @@
 import { randomHex } from '../../base/random-hex.ts'
 import type { Dialect } from '../../contract/dialect.ts'
 import type { StartEvent } from '../../contract/event.ts'
+import type { GenerationRequest } from '../../contract/request.ts'
 import type { GenerationResult } from '../../contract/result.ts'
 import { encodeOpenaiError } from '../openai/errors.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
@@ -23,9 +24,11 @@ type OpenaiChatOptions = {
 /** OpenAI's `POST /v1/chat/completions`. */
 export function createOpenaiChat({ reasoningFields, usageTimes, systemFingerprint }: OpenaiChatOptions): Dialect {
   return {
-    decode({ body }, { id, requestId = null }) {
+    decode({ body }, { id, requestId = null, readsToolFrames = false }) {
       const decoded = decodeChat(body, id)
-      const { request, stream, kept, ignored, nameOf } = decoded
+      const { stream, kept, ignored, nameOf } = decoded
+      const showsTools = readsToolFrames && stream
+      const request = withApprovals(decoded.request, showsTools)
       const createdAtMs = Date.now()
       const createdSeconds = Math.floor(createdAtMs / 1000)
       const headOf = ({ model }: StartEvent): ReplyHead => ({ id, createdSeconds, model, systemFingerprint })
@@ -34,6 +37,7 @@ export function createOpenaiChat({ reasoningFields, usageTimes, systemFingerprin
         legacyCalls: decoded.legacyCalls,
         logprobs: request.logprobs !== undefined,
         usageTimes,
+        ...(showsTools && request.toolUse !== undefined && { showsTools }),
       }
       const encode = (result: GenerationResult) => encodeResult(result, headOf(result.start), style)
       return {
@@ -57,4 +61,10 @@ export function createOpenaiChat({ reasoningFields, usageTimes, systemFingerprin
     heartbeat: ': \n\n',
     prefixes: ['/v1/chat'],
   }
+}
+
+/** Only a client that sees the frames can be asked. */
+function withApprovals(request: GenerationRequest, showsTools: boolean): GenerationRequest {
+  const { toolUse } = request
+  return toolUse === undefined || !showsTools ? request : { ...request, toolUse: { ...toolUse, asks: 'with-event' } }
 }

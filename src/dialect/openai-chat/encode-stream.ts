@@ -3,6 +3,7 @@ import type { GeneratedToken, GenerationEvent, StartEvent } from '../../contract
 import { ChunkTemplate } from '../openai/chunk-template.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
 import { withProgress } from '../openai/times/running-fields.ts'
+import { ToolFrames } from '../openai/tool-frames.ts'
 import { toFrameJson } from '../wire/json/frame-json.ts'
 import { encodeAnnotation, encodeFinishReason, type ReplyStyle, reasoningNames } from './encode.ts'
 import { encodeLogprobs } from './encode-logprobs.ts'
@@ -13,6 +14,10 @@ export function createChunkEncoder(
   style: ReplyStyle & { readonly includeUsage: boolean },
 ): StreamEncoder {
   const { legacyCalls } = style
+  const tools = style.showsTools === true ? new ToolFrames() : undefined
+  /** Texts before and after a call of a tool of the server are apart. */
+  let hasText = false
+  let needsBreak = false
   const template = new ChunkTemplate('chat.completion.chunk', style.includeUsage)
   const { closing } = template
   const plainEnd = `},"logprobs":null,"finish_reason":null}${closing}`
@@ -78,8 +83,11 @@ export function createChunkEncoder(
         template.start(headOf(event))
         if (event.reasons === true) showNone()
         return ''
-      case 'text-delta':
+      case 'text-delta': {
+        if (needsBreak && event.delta !== '') return afterBreak(event.choice, event.delta)
+        hasText = true
         return chunk(event.choice, `"content":${toFrameJson(event.delta)}`)
+      }
       case 'reasoning-delta': {
         if (names.length === 0) return start(event.choice)
         showNone()
@@ -138,8 +146,10 @@ export function createChunkEncoder(
       case 'tool-call-end':
       case 'mcp-tools':
       case 'approval-request':
-      case 'server-tool-start':
       case 'server-tool-end':
+        return start(event.choice)
+      case 'server-tool-start':
+        needsBreak = hasText
         return start(event.choice)
       case 'usage':
         return template.usage(event, style.usageTimes)
@@ -148,7 +158,18 @@ export function createChunkEncoder(
     }
   }
 
-  return { encode }
+  function afterBreak(choice: number, delta: string): string {
+    needsBreak = false
+    return chunk(choice, `"content":${toFrameJson(`\n\n${delta}`)}`)
+  }
+
+  if (tools === undefined) return { encode }
+  return {
+    encode: (event) => {
+      const isAboutTools = 'call' in event || event.type === 'server-tool-end'
+      return isAboutTools ? encode(event) + tools.encode(event) : tools.encode(event) + encode(event)
+    },
+  }
 }
 
 type CallHead = { readonly id: string; readonly kind: 'custom' | undefined }

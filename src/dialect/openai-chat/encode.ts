@@ -1,7 +1,7 @@
 import { callsOf, reasoningOf, refusalOf, textOf } from '../../canonical/parts.ts'
 import type { FinishReason, StartEvent } from '../../contract/event.ts'
 import type { Annotation, JsonObject, ToolCallPart } from '../../contract/request.ts'
-import type { Choice, GenerationResult } from '../../contract/result.ts'
+import type { Choice, GenerationResult, ReplyPart } from '../../contract/result.ts'
 import { encodeUsage } from '../openai/encode-usage.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
 import { encodeTimings, type UsageTimes } from '../openai/times/encode-timings.ts'
@@ -18,6 +18,8 @@ export type ReplyStyle = {
   /** The reply contains log-probabilities. */
   readonly logprobs: boolean
   readonly usageTimes?: readonly UsageTimes[] | undefined
+  /** A stream has Unsloth's frames about tools of the server. */
+  readonly showsTools?: true
 }
 
 /** A truncated answer is never `stop`, which clients read as complete. */
@@ -74,7 +76,14 @@ export function encodeResult(
   }
 }
 
-function encodeMessage({ parts }: Choice, { reasoningFields, legacyCalls }: ReplyStyle, { reasons }: StartEvent): unknown {
+/** What was said after the last call of a tool of the server; all, if that is nothing. */
+function finalParts(parts: readonly ReplyPart[]): readonly ReplyPart[] {
+  const last = parts.slice(parts.findLastIndex(({ type }) => type === 'server-tool') + 1)
+  return last.some(({ type }) => type === 'text' || type === 'refusal' || type === 'tool-call') ? last : parts
+}
+
+function encodeMessage(choice: Choice, { reasoningFields, legacyCalls }: ReplyStyle, { reasons }: StartEvent): unknown {
+  const parts = finalParts(choice.parts)
   const text = textOf(parts)
   const reasoning = reasoningOf(parts)
   const refusal = refusalOf(parts)

@@ -52,6 +52,8 @@ const samples: Readonly<Record<string, unknown>> = {
   response_prefix: 'Sure',
   template_vars: { a: 1 },
   thinking: { type: 'enabled' },
+  permission_mode: 'ask',
+  confirm_tool_calls: true,
 }
 
 const companions: Readonly<Record<string, object>> = {
@@ -61,6 +63,12 @@ const companions: Readonly<Record<string, object>> = {
   function_call: { functions: [{ name: 'f' }] },
   top_logprobs: { logprobs: true },
   continue_final_message: { messages: [{ role: 'assistant', content: 'Sure' }] },
+  enabled_tools: { enable_tools: true },
+  auto_heal_tool_calls: { enable_tools: true },
+  max_tool_calls_per_message: { enable_tools: true },
+  tool_call_timeout: { enable_tools: true },
+  permission_mode: { enable_tools: true },
+  confirm_tool_calls: { enable_tools: true },
 }
 
 const { definitions } = readWireSchema('OpenAIChatCompletionCreateParams')

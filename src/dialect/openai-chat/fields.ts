@@ -87,7 +87,7 @@ const openaiFields: readonly Field[] = [
   sharedOpenaiFields.topP,
   sharedOpenaiFields.user,
   { name: 'verbosity', treatment: 'used', note: 'passed to the chat template, or to a server of kind `openai`' },
-  { name: 'web_search_options', treatment: 'refused', note: 'no web search' },
+  { name: 'web_search_options', treatment: 'refused', note: 'use `enable_tools` with `enabled_tools: ["web_search"]`' },
 ]
 
 /** Fields of other servers for chats only, which Dragoman supports. */
@@ -133,6 +133,48 @@ const refusedChatExtensions: readonly Field[] = [
   { name: 'suffix', treatment: 'refused', accepts: [''], note: 'not available for chats' },
 ]
 
+/** Unsloth's fields for tools that the server runs. Without `enable_tools`, the others have no effect. */
+const toolUseFields: readonly Field[] = [
+  {
+    name: 'enable_tools',
+    treatment: 'used',
+    note: 'true: the server runs [its tools](tools.md) itself, and the reply is what the model says in the end; not together with `tools`',
+  },
+  {
+    name: 'enabled_tools',
+    treatment: 'used',
+    note: 'names of tools of the server, or of its MCP servers; absent: all that the key may use',
+    ignores: isUnused,
+  },
+  {
+    name: 'auto_heal_tool_calls',
+    treatment: 'used',
+    note: 'false: arguments that are not what the schema of a tool says reach it as they are',
+    ignores: (value, body) => value === false && isUnused(value, body),
+  },
+  {
+    name: 'max_tool_calls_per_message',
+    treatment: 'used',
+    note: 'turns of the model that may call tools of the server; default 25, and from 9999 on without a limit',
+  },
+  {
+    name: 'tool_call_timeout',
+    treatment: 'used',
+    note: 'seconds for each call of a tool of the server; default 300, and from 9999 on only the limit of the tool',
+  },
+  {
+    name: 'permission_mode',
+    treatment: 'used',
+    note: '`ask`: each call waits for `POST /api/inference/tool-confirm`; `auto` and `off`: only those for which the operator wants it',
+    ignores: isUnused,
+  },
+  { name: 'confirm_tool_calls', treatment: 'used', note: 'true is `permission_mode: ask`', ignores: isUnused },
+]
+
+function isUnused(_value: unknown, body: object): boolean {
+  return Reflect.get(body, 'enable_tools') !== true
+}
+
 /** Unsloth's fields for one image and one sound. */
 const mediaFields: readonly Field[] = [
   { name: 'audio_base64', treatment: 'used', note: 'a sound, at the end of the last user message' },
@@ -151,7 +193,8 @@ export const chatFields: readonly Field[] = [
   ...cancelFields,
   ...chatExtensions,
   ...mediaFields,
-  ...refusedExtensions,
+  ...toolUseFields,
+  ...refusedExtensions.filter(({ name }) => !toolUseFields.some((field) => field.name === name)),
   refusedProbs,
   ...refusedChatExtensions,
 ]

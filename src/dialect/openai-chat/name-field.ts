@@ -13,6 +13,8 @@ const chatNames: FieldNames = {
   'prompt.templateVariables.verbosity': ['verbosity'],
   'prompt.start': ['continue_final_message', 'add_generation_prompt'],
   'prompt.responsePrefix': ['response_prefix'],
+  toolUse: ['enable_tools'],
+  'toolUse.names': ['enabled_tools'],
   toolChoice: ['tool_choice', 'function_call'],
   parallelToolCalls: ['parallel_tool_calls'],
   'reasoning.enabled': ['enable_thinking', 'thinking', 'reasoning'],

@@ -26,6 +26,17 @@ const thinkingObject = looseObject({
   budget_tokens: integerFrom(0),
 })
 
+/** Tools that the server runs. */
+const toolUseShape = {
+  enable_tools: flag,
+  enabled_tools: list(nonEmptyText, { error: 'an array of names of tools' }).nullish(),
+  auto_heal_tool_calls: flag,
+  max_tool_calls_per_message: integerFrom(0),
+  tool_call_timeout: integerFrom(1),
+  permission_mode: z.enum(['ask', 'auto', 'off']).nullish(),
+  confirm_tool_calls: flag,
+}
+
 /**
  * The body of a chat completion request. Refused fields are not in it: the field table refuses them whatever their type.
  */
@@ -39,6 +50,7 @@ export const chatRequestSchema = looseObject({
   tools: list(tool, { error: 'an array of tools', max: tooManyTools }).nullish(),
   tool_choice: toolChoice.nullish(),
   parallel_tool_calls: flag,
+  ...toolUseShape,
   functions: list(toolFunction, { error: 'an array of functions', max: tooManyTools }).nullish(),
   function_call: toolFunctionChoice.nullish(),
 

@@ -4,6 +4,7 @@ import { generateSchema } from '../../dialect/unsloth/dialect.ts'
 import { generateFields, loadFields, speechFields, unloadFields, validateFields } from '../../dialect/unsloth/fields.ts'
 import { loadSchema, unloadSchema, validateSchema } from '../../dialect/unsloth/requests.ts'
 import { speechSchema } from '../../dialect/unsloth/speech.ts'
+import { toolConfirmFields, toolConfirmSchema } from '../../dialect/unsloth/tool-confirm.ts'
 import { cancelFields } from '../../dialect/wire/cancel-keys.ts'
 import { chatBody, messages } from './chapter-openai.ts'
 import { encodeBody } from './chapter-tabby.ts'
@@ -156,6 +157,12 @@ export const unsloth: Chapter = {
       body: { name: 'UnslothUnloadRequest', schema: unloadSchema, fields: unloadFields },
       reply: object({ status: oneOf(['unloaded', 'cancelled']), model: text.nullable(), cancelled: number.optional() }),
       example: { model_path: 'MODEL' },
+    },
+    'POST /api/inference/tool-confirm': {
+      title: 'Approve a call of a tool of the server, or not',
+      body: { name: 'ToolConfirmRequest', schema: toolConfirmSchema, fields: toolConfirmFields },
+      reply: object({ tool_call_id: text, approved: flag }),
+      example: { tool_call_id: 'call_1', approved: true },
     },
     'GET /api/inference/status': {
       title: 'The active model, and all models',

@@ -109,6 +109,9 @@ describe('GET /api/caller', () => {
 
   test('without keys, everyone may do everything', async () => {
     const { app } = openTestServer()
-    expect((await app.inject({ url: '/api/caller' })).json()).toEqual({ id: 'anyone', scopes: ['inference', 'metrics', 'admin'] })
+    expect((await app.inject({ url: '/api/caller' })).json()).toEqual({
+      id: 'anyone',
+      scopes: ['inference', 'tools', 'metrics', 'admin'],
+    })
   })
 })

@@ -31,7 +31,7 @@ const mount = '/api/inference'
 const mounted = new RegExp(`^${mount}(/(?:${mountedRoutes.join('|')})(?:[/?].*)?)$`)
 
 /** Unsloth's own routes, which it also has below `/v1`. Not its cancel: there it would stop what other clients of OpenAI's routes run. */
-const own = /^\/v1(\/(?:generate\/stream|load|load-progress|status|unload|validate)\/?(?:\?.*)?)$/
+const own = /^\/v1(\/(?:generate\/stream|load|load-progress|status|tool-confirm|unload|validate)\/?(?:\?.*)?)$/
 
 /** llama-server has these without a prefix, LM Studio below one of its own. llama-server's `/embeddings` and `/completions` have other forms. */
 const bare = [

@@ -40,7 +40,13 @@ export function createDialectHandler(
     caller.watch?.began()
     try {
       const serverTools = deps.tools?.namesFor(caller.principal)
-      const origin = { id, requestId: request.id, owner: caller.principal.id, ...(serverTools !== undefined && { serverTools }) }
+      const origin = {
+        id,
+        requestId: request.id,
+        owner: caller.principal.id,
+        ...(serverTools !== undefined && { serverTools }),
+        ...(serverTools !== undefined && request.originalUrl.startsWith('/api/inference/') && { readsToolFrames: true as const }),
+      }
       const decoding = dialect.decode({ headers: request.headers, ...takeInput(request) }, origin)
       call = decoding instanceof Promise ? await decoding : decoding
       refuseWithoutStore(call, deps.store)

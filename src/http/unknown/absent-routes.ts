@@ -9,10 +9,6 @@ const absent: readonly { readonly paths: RegExp; readonly why: string }[] = [
     why: 'no tools run on this server, so no tool leaves a file here: the client runs them, and sends their results, pictures included, in messages',
   },
   {
-    paths: /^\/(api\/inference|v1)\/tool-confirm$/,
-    why: 'no tools run on this server: the client runs the calls of a reply, and decides which',
-  },
-  {
     paths: /^\/(api\/inference|v1)\/monitor(\/|$)/,
     why: 'use GET /api/requests for what runs and what has ended, GET /api/events to hear of it, and GET /metrics for counts',
   },

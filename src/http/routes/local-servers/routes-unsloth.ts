@@ -13,6 +13,7 @@ import {
   encodeUnslothError,
 } from '../../../dialect/unsloth/replies.ts'
 import { decodeLoad, decodeUnload, decodeValidate, nameLoadField } from '../../../dialect/unsloth/requests.ts'
+import { decodeToolConfirm, nothingWaits } from '../../../dialect/unsloth/tool-confirm.ts'
 import { callerOf } from '../../access/caller.ts'
 import { takeRequiredBody } from '../../body/take-body.ts'
 import { addIgnored } from '../../reply/reply-headers.ts'
@@ -46,6 +47,19 @@ export function addUnslothRoutes(app: FastifyInstance, deps: ServerDeps): void {
         return { input_tokens: inputTokens, model: model.id, ...(isEstimate && { estimated: true }) }
       }
       return { ignored, nameOf, run }
+    }),
+  )
+  app.post(
+    '/api/inference/tool-confirm',
+    reading,
+    createCallHandler(deps, (body, { principal: { id: by, scopes } }) => {
+      const { callId, decision, ignored } = decodeToolConfirm(body)
+      const run = async () => {
+        const wasWaiting = deps.approvals?.decide(callId, { ...decision, by, isAdmin: scopes.has('admin') })
+        if (wasWaiting !== true) throw nothingWaits(callId)
+        return { tool_call_id: callId, approved: decision.isApproved }
+      }
+      return { ignored, run }
     }),
   )
   app.get('/api/inference/active-generations', reading, (request) => {
