@@ -1,3 +1,4 @@
+import type { Logger } from 'pino'
 import type { LoadedConfig } from '../config/load.ts'
 import type { McpServerConfig } from '../config/sections/tools-schema.ts'
 import type { ToolSource } from '../contract/server-tool.ts'
@@ -19,11 +20,7 @@ export function createWebTools({ tools, media }: Config, env: Environment): Tool
 }
 
 /** MCP servers; undefined where there are none, and requests may not name any. */
-export function createMcpSource(
-  { tools, media }: Config,
-  env: Environment,
-  onLine?: McpToolsOptions['onLine'],
-): ToolSource | undefined {
+export function createMcpSource({ tools, media }: Config, { env, log, onLine }: McpReports): ToolSource | undefined {
   const { mcp, allowRequestServers } = tools
   const servers = new Map(Object.entries(mcp).map(([label, server]) => [label, configured(label, server, env)] as const))
   if (servers.size === 0 && allowRequestServers.length === 0) return undefined
@@ -31,9 +28,12 @@ export function createMcpSource(
     servers,
     allowedHosts: allowRequestServers,
     guard: guardOf(media),
+    onFailure: (server, reason) => log.warn({ server, reason }, 'an MCP server cannot be used'),
     ...(onLine !== undefined && { onLine }),
   })
 }
+
+type McpReports = { readonly env: Environment; readonly log: Pick<Logger, 'warn'>; readonly onLine: McpToolsOptions['onLine'] }
 
 function configured(label: string, server: McpServerConfig, env: Environment): ConfiguredServer {
   const terms = { allowedTools: server.allowedTools, needsApproval: server.approval === 'always' }

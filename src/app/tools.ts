@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { LoadedConfig } from '../config/load.ts'
 import type { SessionPictures, ToolBox, ToolSource } from '../contract/server-tool.ts'
+import type { McpToolsOptions } from '../tools/mcp/mcp-tools.ts'
 import { SandboxTools } from '../tools/sandbox/sandbox-tools.ts'
 import { SourceToolBox } from '../tools/tool-box.ts'
 import { createMcpSource, createWebTools } from './tool-sources.ts'
@@ -13,13 +14,17 @@ export type ConfiguredTools = {
 }
 
 /** The tools that this server runs itself, as the configuration allows. */
-export function createConfiguredTools(config: Pick<LoadedConfig, 'tools' | 'media' | 'home'>, log: Logger): ConfiguredTools {
+export function createConfiguredTools(
+  config: Pick<LoadedConfig, 'tools' | 'media' | 'home'>,
+  log: Logger,
+  onLine?: McpToolsOptions['onLine'],
+): ConfiguredTools {
   const sandbox = createSandboxTools(config)
   void sandbox?.list().then(({ absent }) => {
     for (const { name, why } of absent) log.warn({ tool: name, reason: why }, 'a tool that the configuration turns on is absent')
   })
   const { env } = process
-  const all = [createWebTools(config, env), sandbox, createMcpSource(config, env)]
+  const all = [createWebTools(config, env), sandbox, createMcpSource(config, { env, log, onLine })]
   const sources: ToolSource[] = all.filter((source) => source !== undefined)
   return { tools: new SourceToolBox(sources, namesIn(config.tools)), ...(sandbox !== undefined && { pictures: sandbox }) }
 }

@@ -192,6 +192,17 @@ program
   })
 
 program
+  .command('tools')
+  .description('list the tools that the server runs itself, and why others are absent, or try one')
+  .argument('[tool]', 'the tool to try')
+  .argument('[input...]', 'its arguments as JSON, or a text')
+  .option('-c, --config <file>', 'configuration file')
+  .action(async (name: string | undefined, input: string[], flags: { config?: string }) => {
+    const { tools } = await import('./tools.ts')
+    process.exitCode = await tools(await load({ config: flags.config }), { name, input: input.join(' ') })
+  })
+
+program
   .command('doctor')
   .description('check that this machine can serve models')
   .option('-c, --config <file>', 'configuration file')

@@ -96,6 +96,15 @@ describe('a server of the configuration', () => {
     expect(server.requests).toHaveLength(asked)
   })
 
+  test('that fails is reported once, until it is asked again', async () => {
+    server.handle.initialize = ({ response }) => response.writeHead(500).end()
+    const reports: string[] = []
+    const onFailure = (label: string, why: string) => reports.push(`${label}: ${why}`)
+    const from = configure({}, { onFailure })
+    for (let times = 0; times < 3; times += 1) await ask(from)
+    expect(reports).toEqual(['docs: it answered with status 500'])
+  })
+
   test('where nothing listens is absent with that reason', async () => {
     server.close()
     const { absent } = await ask(configure())

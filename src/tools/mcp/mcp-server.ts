@@ -3,7 +3,7 @@ import { orAborted } from '../../base/time-limit.ts'
 import { messageOf } from '../../contract/errors.ts'
 import type { JsonObject } from '../../contract/request.ts'
 import type { ToolOutcome } from '../../contract/server-tool.ts'
-import { connect, type McpConnection, type McpTarget } from './connection.ts'
+import type { McpConnection, McpTarget } from './connection.ts'
 import { failedCall, outcomeOf } from './outcome.ts'
 
 export type McpServerOptions = {
@@ -12,6 +12,7 @@ export type McpServerOptions = {
   now(): number
   readonly limits?: Partial<typeof defaultLimits> | undefined
   onLine?: ((line: string) => void) | undefined
+  onFailure?: ((why: string) => void) | undefined
 }
 
 const defaultLimits = {
@@ -146,6 +147,8 @@ export class McpServer {
     this.#generation += 1
     const generation = this.#generation
     try {
+      // The client of the protocol is large, and most servers have no use for it.
+      const { connect } = await import('./connection.ts')
       this.#closing.signal.throwIfAborted()
       const connection = await connect(target, {
         timeoutMs: target.type === 'program' ? this.#limits.startMs : this.#limits.answerMs,
@@ -171,7 +174,10 @@ export class McpServer {
   }
 
   #fail(error: unknown): void {
-    this.#failure = { why: messageOf(error), atMs: this.#options.now() }
+    const why = messageOf(error)
+    // A failed connection is the failure of the list, too.
+    if (this.#failure?.why !== why || this.#recentFailure() === undefined) this.#options.onFailure?.(why)
+    this.#failure = { why, atMs: this.#options.now() }
   }
 
   #awaitIdle(): void {

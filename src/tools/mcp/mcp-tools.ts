@@ -26,7 +26,9 @@ export type McpToolsOptions = {
   readonly guard: Guard
   readonly limits?: McpServerOptions['limits']
   /** What programs write to their standard error. */
-  onLine?(server: string, line: string): void
+  onLine?: ((server: string, line: string) => void) | undefined
+  /** A server of the configuration does not answer as it should; of one that fails again and again, once a minute. */
+  onFailure?(server: string, why: string): void
 }
 
 /** The label of a server; `AppError` names the field for one that is not good. */
@@ -34,11 +36,17 @@ const labelPattern = /^(?!.*__)[A-Za-z0-9_-]{1,32}$/
 const maxRequestServers = 8
 
 /** The tools of MCP servers: those of the configuration, and those that a request names. */
-export function createMcpTools({ servers, allowedHosts, guard, limits, onLine }: McpToolsOptions): ToolSource {
+export function createMcpTools({ servers, allowedHosts, guard, limits, onLine, onFailure }: McpToolsOptions): ToolSource {
   const now = () => performance.now()
   const configured = new Map<string, Labelled>()
   for (const [label, { target, allowedTools, needsApproval, missing }] of servers) {
-    const server = new McpServer({ target, now, limits, onLine: (line) => onLine?.(label, line) })
+    const server = new McpServer({
+      target,
+      now,
+      limits,
+      onLine: (line) => onLine?.(label, line),
+      onFailure: (why) => onFailure?.(label, why),
+    })
     configured.set(label, { label, server, allowedTools, needsApproval, missing })
   }
   const ofRequests = new Set<McpServer>()

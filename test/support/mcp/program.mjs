@@ -15,6 +15,16 @@ let tools = [
 tools = [...tools, tool('die'), tool('environment'), tool('flood'), tool('line'), tool('wrong'), tool('cancelled'), tool('liar')]
 const cancelled = []
 
+/** Sends as long as it is taken: messages, or a line without an end. */
+function pour(next) {
+  const write = () => {
+    const message = next()
+    return process.stdout.write(message === undefined ? 'x'.repeat(1e6) : `${JSON.stringify(message)}\n`)
+  }
+  while (write());
+  process.stdout.once('drain', () => pour(next))
+}
+
 if (mode === 'mute') setInterval(() => undefined, 1000)
 if (mode === 'exit') process.exit(3)
 if (mode === 'family') {
@@ -59,12 +69,13 @@ const answers = {
       case 'environment':
         return { content: [{ type: 'text', text: JSON.stringify(process.env) }] }
       case 'flood':
-        return void setInterval(
-          () => send({ method: 'notifications/message', params: { level: 'info', data: 'x'.repeat(1e6) } }),
-          0,
-        )
+        return void pour(() => ({
+          jsonrpc: '2.0',
+          method: 'notifications/message',
+          params: { level: 'info', data: 'x'.repeat(1e6) },
+        }))
       case 'line':
-        return void setInterval(() => process.stdout.write('x'.repeat(1e6)), 0)
+        return void pour(() => undefined)
       case 'wrong':
         return { content: [{ type: 'nonsense' }] }
       case 'cancelled':
