@@ -55,7 +55,8 @@ export function bubblewrapLaunch({ program, folder, limits }: SandboxJob, machin
     ...['--ro-bind-data', give(groups), '/etc/group'],
     ...['--ro-bind-data', give(hosts), '/etc/hosts'],
     ...(program.language === 'python' ? ['--perms', '0444', '--ro-bind-data', give(program.code), insideCode] : []),
-    ...['--proc', '/proc', '--dev', '/dev'],
+    // Parameters of the kernel: even those of namespaces of its own are not a program's to change.
+    ...['--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys', '--dev', '/dev'],
     ...['--perms', '1777', '--size', `${temporaryBytes}`, '--tmpfs', '/dev/shm'],
     ...['--perms', '1777', '--size', `${temporaryBytes}`, '--tmpfs', '/tmp'],
     ...['--bind', folder, insideFolder, '--chdir', insideFolder],
@@ -92,7 +93,8 @@ function prlimit({ memoryBytes, fileBytes, cpuSeconds, processes }: SandboxLimit
     `--data=${memoryBytes}`,
     `--as=${addressSpaceBytes}`,
     `--fsize=${fileBytes}`,
-    `--cpu=${cpuSeconds}`,
+    // First a signal of its own, which tells why; then the end.
+    `--cpu=${cpuSeconds}:${cpuSeconds + 1}`,
     `--nproc=${processes}`,
     `--nofile=${openFiles}`,
     '--core=0',

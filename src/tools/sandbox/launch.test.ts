@@ -44,6 +44,7 @@ describe('bubblewrap', () => {
     expect(given).toEqual([
       ['ro-bind', '/usr', '/usr'],
       ['ro-bind', '/lib64', '/lib64'],
+      ['ro-bind', '/proc/sys', '/proc/sys'],
       ['bind', '/var/sandbox/one/files', '/session'],
     ])
     expect(options).toContain(sequence('--symlink', 'usr/bin', '/bin'))
@@ -65,7 +66,7 @@ describe('bubblewrap', () => {
 
   test('counts inside what the system can count', () => {
     expect(launch.args).toEqual(
-      expect.arrayContaining(['/usr/bin/prlimit', '--data=1000', '--fsize=300', '--cpu=4', '--nproc=5', '--core=0']),
+      expect.arrayContaining(['/usr/bin/prlimit', '--data=1000', '--fsize=300', '--cpu=4:5', '--nproc=5', '--core=0']),
     )
   })
 

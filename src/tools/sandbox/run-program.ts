@@ -43,11 +43,14 @@ export function runProgram(launch: Launch, watch: ProgramWatch, signal: AbortSig
   let outputBytes = 0
   let endedFor: EndReason | undefined
   const status = new StatusReader()
+  /** Of the program, which ends all others. It has left the group. It hears of its parent's end, but not too early, nor if it won't. */
+  const killFirst = () => {
+    if (status.pid !== undefined && isElsewhere(status.pid)) killIfThere(status.pid)
+  }
   const kill = () => {
     if (child.pid === undefined) return
     killIfThere(-child.pid)
-    // It has left the group, and hears of its parent's end only later, or never when that ends too early.
-    if (status.pid !== undefined && isElsewhere(status.pid)) killIfThere(status.pid)
+    killFirst()
   }
   const end = (reason: EndReason) => {
     if (endedFor !== undefined) return
@@ -73,6 +76,7 @@ export function runProgram(launch: Launch, watch: ProgramWatch, signal: AbortSig
       stream?.on('data', (bytes: Buffer) => {
         status.push(bytes)
         if (endedFor !== undefined) kill()
+        else if (child.exitCode !== null) killFirst()
       })
     }
   })
@@ -86,6 +90,7 @@ export function runProgram(launch: Launch, watch: ProgramWatch, signal: AbortSig
   watching = setTimeout(look, watch.everyMs)
   return new Promise<ProgramEnd>((resolve) => {
     child.once('error', (error) => text.push(Buffer.from(error.message)))
+    child.once('exit', killFirst)
     child.once('close', (code) => {
       clearTimeout(watching)
       watching = undefined
