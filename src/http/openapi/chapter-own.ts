@@ -59,7 +59,7 @@ export const own: Chapter = {
     },
     'GET /api/caller': {
       title: 'Who the key belongs to, and what it allows',
-      reply: object({ id: text, scopes: list(oneOf(['inference', 'metrics', 'admin'])), models: list(text).optional() }),
+      reply: object({ id: text, scopes: list(oneOf(['inference', 'metrics', 'tools', 'admin'])), models: list(text).optional() }),
     },
     'GET /api/server': { title: 'The models, with what they do now, their memory, and loads under way', reply: reply.server },
     'GET /api/requests': {

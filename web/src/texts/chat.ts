@@ -135,7 +135,9 @@ export const chatTexts = {
     logprobs: 'Log-probabilities of tokens',
     tools: 'Tools',
     toolsHint: '[{"type": "function", "function": {"name": …, "parameters": …}}]',
-    serverTools: "Use the server's tools",
+    serverTools: 'Tools that the server runs',
+    serverToolNames: { web: 'Search the web', python: 'Run Python', mcp: 'MCP servers' },
+    mcpHint: 'their labels, with commas',
     reset: 'Reset all',
   },
 }

@@ -12,6 +12,8 @@ type Delta = {
 }
 type WireToken = { readonly token: string; readonly logprob: number }
 export type Chunk = {
+  /** A call that the server runs, as it is now. */
+  readonly server_call?: Omit<ToolCall, 'by'>
   readonly model?: string
   readonly error?: { readonly message?: string }
   readonly prompt_progress?: { readonly total: number; readonly processed: number; readonly cache: number }
@@ -44,6 +46,7 @@ export class AnswerFold {
   #facts: Facts | undefined
   #pieces = 0
   readonly #calls: { id: string; name: string; input: string }[] = []
+  readonly #serverCalls = new Map<string, ToolCall>()
   readonly #tokens: Token[]
   /** The part of the prompt that is read, from 0 to 1; undefined before and after. */
   reading: number | undefined
@@ -71,7 +74,8 @@ export class AnswerFold {
     return this.#pieces
   }
 
-  push({ choices = [], usage, timings, error, prompt_progress: progress }: Chunk, nowMs: number): void {
+  push({ choices = [], usage, timings, error, server_call: call, prompt_progress: progress }: Chunk, nowMs: number): void {
+    if (call !== undefined) this.#serverCalls.set(call.id, { ...call, by: 'server' })
     if (error !== undefined) this.#problem = error.message ?? 'the server ended the answer with an error'
     if (progress !== undefined && progress.total > progress.cache) {
       this.reading = (progress.processed - progress.cache) / (progress.total - progress.cache)
@@ -120,7 +124,8 @@ export class AnswerFold {
 
   /** The answer so far. */
   message(state: NonNullable<Message['state']>): Message {
-    const calls: ToolCall[] = this.#calls.map((call) => ({ ...call, by: 'caller' }))
+    const own: ToolCall[] = this.#calls.map((call) => ({ ...call, by: 'caller' }))
+    const calls = [...this.#serverCalls.values(), ...own]
     const { problem: _problem, finish: _finish, ...before } = this.#before
     return {
       ...before,

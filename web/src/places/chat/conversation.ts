@@ -66,7 +66,8 @@ export type Settings = {
   readonly thinking?: boolean
   /** JSON: a list of tools, as in a request. */
   readonly tools: string
-  readonly serverTools?: boolean
+  /** Tools that the server runs: a search, programs, and MCP servers by their labels. */
+  readonly serverTools?: { readonly web?: boolean; readonly python?: boolean; readonly mcp?: string }
   /** JSON: the schema of answers. */
   readonly schema: string
   readonly logprobs?: boolean

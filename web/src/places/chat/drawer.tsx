@@ -18,6 +18,7 @@ type DrawerProps = {
 /** The settings of a conversation; an empty field leaves the value that is in force, which it shows. */
 export function Drawer({ conversation, model, onClose }: DrawerProps) {
   const { settings } = conversation.value
+  const { serverTools = {} } = settings
   const inForce = model === undefined ? undefined : propertiesOf(model)?.default_generation_settings?.params
   const set = (changes: Partial<Settings>) =>
     change(conversation, { ...conversation.value, settings: { ...settings, ...changes } })
@@ -30,7 +31,7 @@ export function Drawer({ conversation, model, onClose }: DrawerProps) {
     const { thinking: _thinking, ...others } = settings
     change(conversation, { ...conversation.value, settings: value === '' ? others : { ...others, thinking: value === 'yes' } })
   }
-  const reset = () => set({ system: '', sampling: {}, tools: '', schema: '', logprobs: false, serverTools: false })
+  const reset = () => set({ system: '', sampling: {}, tools: '', schema: '', logprobs: false, serverTools: {} })
   return (
     <aside class="drawer" aria-label={texts.title}>
       <div class="drawer-head">
@@ -104,14 +105,28 @@ export function Drawer({ conversation, model, onClose }: DrawerProps) {
         onText={(tools) => set({ tools })}
       />
       {allows('tools') && (
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={settings.serverTools === true}
-            onChange={(event) => set({ serverTools: event.currentTarget.checked })}
-          />
-          {texts.serverTools}
-        </label>
+        <>
+          <h3>{texts.serverTools}</h3>
+          {(['web', 'python'] as const).map((name) => (
+            <label key={name} class="check">
+              <input
+                type="checkbox"
+                checked={serverTools[name] === true}
+                onChange={(event) => set({ serverTools: { ...serverTools, [name]: event.currentTarget.checked } })}
+              />
+              {texts.serverToolNames[name]}
+            </label>
+          ))}
+          <label class="labelled">
+            <span>{texts.serverToolNames.mcp}</span>
+            <input
+              class="field"
+              placeholder={texts.mcpHint}
+              value={serverTools.mcp ?? ''}
+              onInput={(event) => set({ serverTools: { ...serverTools, mcp: event.currentTarget.value } })}
+            />
+          </label>
+        </>
       )}
       <button type="button" class="button" onClick={reset}>
         {texts.reset}

@@ -155,9 +155,11 @@ function Answer({ conversation, message: kept, model, onBranch }: MessageProps) 
           action={goOn === undefined ? chatTexts.regenerate : chatTexts.continue}
         />
       )}
-      {state === 'failed' && <Failure error={problem ?? ''} onRetry={again} />}
+      {state === 'failed' && (
+        <Failure error={problem ?? ''} onRetry={goOn ?? again} {...(goOn !== undefined && { action: chatTexts.continue })} />
+      )}
       {!isRunning && schema !== undefined && text !== '' && calls.length === 0 && <SchemaLine text={text} schema={schema} />}
-      {!isRunning && <FactsLine message={message} onContinue={isCut ? goOn : undefined} />}
+      {!isRunning && (state !== 'failed' || text !== '') && <FactsLine message={message} onContinue={isCut ? goOn : undefined} />}
       {!isRunning && (
         <div class="actions">
           <Branches conversation={conversation} message={kept} />

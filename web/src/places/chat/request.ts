@@ -22,14 +22,13 @@ export function chatBody(
   settings: Settings,
   { model, continues = false }: { model: string; continues?: boolean },
 ): ChatBody {
-  const { system, sampling, thinking, tools, serverTools, schema, logprobs } = settings
+  const { system, sampling, thinking, tools, schema, logprobs } = settings
   return {
     model,
     messages: [...(system.trim() === '' ? [] : [{ role: 'system', content: system }]), ...path.flatMap(toWire)],
     ...sampling,
     ...(thinking !== undefined && { enable_thinking: thinking }),
     ...(tools.trim() !== '' && { tools: JSON.parse(tools) as unknown }),
-    ...(serverTools === true && { enable_tools: true }),
     ...(schema.trim() !== '' && {
       response_format: {
         type: 'json_schema',

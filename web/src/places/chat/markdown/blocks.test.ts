@@ -20,6 +20,17 @@ test.each([
   expect(split(text)).toEqual({ closed, open })
 })
 
+test('a table of many rows becomes several with the same head', () => {
+  const head = '| a | b |\n|--|--:|\n'
+  const { closed, open } = split(`${head}${'| 1 | 2 |\n'.repeat(250)}\nafter`)
+  expect(closed).toEqual([head + '| 1 | 2 |\n'.repeat(100), head + '| 1 | 2 |\n'.repeat(100)])
+  expect(open).toBe(`${head}${'| 1 | 2 |\n'.repeat(50)}\nafter`)
+  expect(split(`${head}${'| 1 | 2 |\n'.repeat(100)}| 3`)).toEqual({
+    closed: [head + '| 1 | 2 |\n'.repeat(100)],
+    open: `${head}| 3`,
+  })
+})
+
 test('pieces make the same blocks as the whole, which lose no character of a line', () => {
   const line = fc.constantFrom('text', '', '```', '~~~', '- item', '1. item', '  more', '| a | b |', '# head')
   fc.assert(

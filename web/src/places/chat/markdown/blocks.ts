@@ -9,10 +9,13 @@ export class BlockSplitter {
   #line = ''
   #fence: string | undefined
   #isAfterBlank = false
+  /** The first lines of a table, and its rows since they were last written. */
+  #table: { readonly head: string; rows: number } | undefined
 
   /** What may still change. */
   get open(): string {
-    return this.#open + this.#line
+    const isNextPart = this.#open === '' && this.#table !== undefined && this.#line !== ''
+    return (isNextPart ? this.#table?.head : this.#open) + this.#line
   }
 
   append(text: string): void {
@@ -31,6 +34,7 @@ export class BlockSplitter {
       return
     }
     if (line.trim() === '') {
+      this.#table = undefined
       this.#isAfterBlank = this.#open !== ''
       this.#open += this.#open === '' ? '' : '\n'
       return
@@ -39,8 +43,23 @@ export class BlockSplitter {
     // A fence at the margin is a block of its own.
     if ((this.#isAfterBlank && !this.#belongs(line)) || (fence !== undefined && !/^\s/.test(line))) this.#close()
     this.#isAfterBlank = false
+    if (this.#table !== undefined && this.#open === '') this.#open = this.#table.head
     this.#open += `${line}\n`
     if (fence !== undefined) this.#fence = fence
+    else this.#countRow()
+  }
+
+  /** A long table becomes several with the same head: reading it takes long. */
+  #countRow(): void {
+    if (this.#table === undefined) {
+      if (/^[^\n]*\|[^\n]*\n[ :|-]*-[ :|-]*\n$/.test(this.#open)) this.#table = { head: this.#open, rows: 0 }
+      return
+    }
+    this.#table.rows += 1
+    if (this.#table.rows < longestTable) return
+    this.closed.push(this.#open)
+    this.#open = ''
+    this.#table.rows = 0
   }
 
   #belongs(line: string): boolean {
@@ -51,8 +70,12 @@ export class BlockSplitter {
     if (this.#open !== '') this.closed.push(this.#open)
     this.#open = ''
     this.#isAfterBlank = false
+    this.#table = undefined
   }
 }
+
+/** Rows of one part. */
+const longestTable = 100
 
 export function startsFence(block: string): boolean {
   return /^(`{3,}|~{3,})/.test(block)

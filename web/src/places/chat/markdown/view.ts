@@ -3,7 +3,7 @@ import { morph } from './morph.ts'
 import { codeFrame, renderMarkdown } from './rebuild.ts'
 
 /** What one frame may spend on blocks; the rest waits for the next. */
-const frameBudgetMs = 6
+const frameBudgetMs = 10
 /** A longer block is shown as it was written: to read it as Markdown takes too long. */
 const longestBlock = 40_000
 const longestOpenBlock = 8_000
