@@ -163,6 +163,7 @@ export async function createApp(
   const { media, files } = createConfiguredMedia(config)
   const { tools, pictures } = createConfiguredTools(config, log)
   const logTool = createToolLog(log)
+  const approvals = new ToolApprovals()
   const generating = {
     now: () => performance.now(),
     validator,
@@ -180,7 +181,7 @@ export async function createApp(
     },
     prefixes: new PrefixMemory({ onDiverged: metrics.promptDiverged }),
     record: metrics.generationEnded,
-    approvals: new ToolApprovals(),
+    approvals,
     onToolCall: (call: ToolCallRecord) => {
       metrics.toolCalled(call)
       logTool(call)
@@ -214,6 +215,7 @@ export async function createApp(
   let isListening = false
   siblings?.join({
     cancel: (cancel) => cancellations.cancelRequested(cancel),
+    decide: (decision) => approvals.decide(decision),
     // Before it listens, it gets no requests.
     isReady: () => !isListening || isReady(directory.list({}), directory.isUnknown),
     readMetrics: metrics.read,

@@ -24,10 +24,21 @@ export type PassedChecks = {
   readonly urls: readonly string[]
 }
 
+/** What a caller, `by`, decided about a call that waits for its approval. */
+export type CallDecision = {
+  readonly callId: string
+  readonly isApproved: boolean
+  readonly reason?: string
+  readonly by: string
+  readonly isAdmin: boolean
+}
+
 /** What the other processes of a server ask of one of them. */
 export type SiblingDuties = {
   /** Returns how many requests it cancelled. */
   cancel(cancel: SharedCancel): number
+  /** Whether the call waited in it. */
+  decide(decision: CallDecision): boolean
   isReady(): boolean
   /** The metrics of this process, in a form that can be summed. */
   readMetrics(): Promise<readonly unknown[]>
@@ -44,6 +55,8 @@ export interface Siblings {
   readonly cancels: CancelBus
   /** Undefined: another request has it. Call the result to give it up. */
   lock(name: string): Promise<(() => void) | undefined>
+  /** Whether the call waited in one of the others. */
+  decide(decision: CallDecision): Promise<boolean>
   /** The metrics of all processes together, as Prometheus' text. */
   renderMetrics(): Promise<string>
   areReady(): Promise<boolean>

@@ -22,6 +22,8 @@ export function joinPrimary(port: Port): Membership {
     switch (duty.type) {
       case 'cancel':
         return duties?.cancel(duty.cancel) ?? 0
+      case 'decide':
+        return duties?.decide(duty.decision) ?? false
       case 'metrics':
         return duties === undefined ? [] : duties.readMetrics().then((metrics) => [...metrics])
       case 'ready':
@@ -57,6 +59,7 @@ export function joinPrimary(port: Port): Membership {
         if (!(await ask({ type: 'lock', name }))) return undefined
         return () => void ask({ type: 'unlock', name }).catch(ignore)
       },
+      decide: (decision) => ask({ type: 'decide', decision }),
       renderMetrics: () => ask({ type: 'metrics' }),
       areReady: () => ask({ type: 'ready' }),
       async usePreset(choice: PresetChoice) {

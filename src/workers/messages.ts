@@ -20,6 +20,13 @@ const cancel = z.object({
   sessionId: z.string().exactOptional(),
   replyIds: z.array(z.string()),
 })
+const decision = z.object({
+  callId: z.string(),
+  by: z.string(),
+  isAdmin: z.boolean(),
+  isApproved: z.boolean(),
+  reason: z.string().exactOptional(),
+})
 /** A preset comes from a request that was decoded by another process. */
 const preset = z.discriminatedUnion('type', [
   z.object({ type: z.literal('named'), name: z.string() }),
@@ -35,6 +42,7 @@ export const questionSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('take'), account: z.string(), share, limits }),
   z.object({ type: z.literal('settle'), account: z.string(), settlement }),
   z.object({ type: z.literal('cancel'), cancel }),
+  z.object({ type: z.literal('decide'), decision }),
   z.object({ type: z.literal('lock'), name: z.string() }),
   z.object({ type: z.literal('unlock'), name: z.string() }),
   z.object({ type: z.literal('metrics') }),
@@ -48,6 +56,7 @@ export type Question = z.output<typeof questionSchema>
 /** What the primary process asks of a worker. */
 export const dutySchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('cancel'), cancel }),
+  z.object({ type: z.literal('decide'), decision }),
   z.object({ type: z.literal('metrics') }),
   z.object({ type: z.literal('ready') }),
   z.object({ type: z.literal('preset'), choice: preset }),
@@ -63,6 +72,7 @@ export const answerSchemas = {
   take: usage.nullable(),
   settle: usage,
   cancel: z.number(),
+  decide: z.boolean(),
   lock: z.boolean(),
   unlock: z.null(),
   metrics: z.string(),
@@ -76,6 +86,7 @@ export type Answer<Type extends Question['type']> = z.output<(typeof answerSchem
 /** The workers' answers, by the type of the duty. */
 export const dutyAnswerSchemas = {
   cancel: z.number(),
+  decide: z.boolean(),
   metrics: z.array(z.unknown()),
   ready: z.boolean(),
   preset: z.null(),

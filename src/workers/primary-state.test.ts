@@ -16,6 +16,7 @@ function start() {
     const port = primary.connect({ send: send((message) => worker.take(message)) })
     worker.siblings.join({
       cancel: () => 0,
+      decide: () => false,
       isReady: () => true,
       readMetrics: async () => [],
       usePreset: () => undefined,
@@ -28,6 +29,18 @@ function start() {
   return { primary, join }
 }
 const cancel = { by: 'k', isAdmin: false, cancelId: 'c', replyIds: [] }
+
+test('a decision about a call reaches the worker in which it waits', async () => {
+  const { join } = start()
+  const decision = { callId: 'c', isApproved: false, reason: 'no', by: 'k', isAdmin: false }
+  const seen: unknown[] = []
+  const one = join({ decide: () => expect.unreachable('it has looked itself') })
+  expect(await one.decide(decision)).toBe(false)
+  join({ decide: (given) => seen.push(given) > 0 })
+  join()
+  expect(await one.decide(decision)).toBe(true)
+  expect(seen).toEqual([decision])
+})
 
 test('a cancel goes to the others, and counts what they cancelled', async () => {
   const { join } = start()

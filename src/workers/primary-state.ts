@@ -59,6 +59,8 @@ export class PrimaryState {
         return this.#usage.settle(question.account, question.settlement)
       case 'cancel':
         return this.#cancelElsewhere(member, question)
+      case 'decide':
+        return this.#ask(this.#othersThan(member), question).then((answers) => answers.some(Boolean))
       case 'lock':
         if (this.#locked.has(question.name)) return false
         this.#locked.add(question.name)

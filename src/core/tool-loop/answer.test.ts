@@ -574,7 +574,7 @@ describe('approvals', () => {
     (approvals: ToolApprovals, isApproved: boolean, by = 'anyone') =>
     (event: GenerationEvent) => {
       if (event.type === 'approval-request')
-        queueMicrotask(() => approvals.decide(event.call.id, { isApproved, by, isAdmin: false, reason: 'not now' }))
+        queueMicrotask(() => approvals.decide({ callId: event.call.id, isApproved, by, isAdmin: false, reason: 'not now' }))
       return undefined
     }
 
@@ -586,10 +586,13 @@ describe('approvals', () => {
       events.push(event)
       return approve(approvals, true)(event)
     })
+    // An id that no other call has, also not one of another request.
+    const id = told(events)[0]?.split(' ')[1] ?? ''
+    expect(id).toMatch(/^call_[0-9a-f]{16,}$/)
     expect(told(events)).toEqual([
-      'approval web_search-1',
-      'start web_search-1 web_search {}',
-      'end web_search-1 Paris is in France.',
+      `approval ${id}`,
+      `start ${id} web_search {}`,
+      `end ${id} Paris is in France.`,
       'text Yes.',
       'finish stop',
     ])
@@ -622,12 +625,35 @@ describe('approvals', () => {
     })
     await generation.run((event) => {
       if (event.type !== 'approval-request') return undefined
-      expect(approvals.decide(event.call.id, { isApproved: true, by: 'other', isAdmin: false })).toBe(false)
-      expect(approvals.decide(event.call.id, { isApproved: true, by: 'boss', isAdmin: false })).toBe(false)
+      expect(approvals.decide({ callId: event.call.id, isApproved: true, by: 'other', isAdmin: false })).toBe(false)
+      expect(approvals.decide({ callId: event.call.id, isApproved: true, by: 'boss', isAdmin: false })).toBe(false)
       queueMicrotask(() => controller.abort(new AppError('cancelled', 'x', { keepsOutput: 'cancelled' })))
       return undefined
     })
     expect(records).toEqual([])
+    expect(approvals.size).toBe(0)
+  })
+
+  test('are not given where nobody answers for ten minutes', async () => {
+    vi.useFakeTimers()
+    try {
+      const approvals = new ToolApprovals()
+      const { run, records } = start({ turns: [search({}), says('.')], tools: asking, approvals })
+      const running = run()
+      await vi.waitFor(() => expect(approvals.size).toBe(1))
+      await vi.advanceTimersByTimeAsync(600_000)
+      await running
+      expect(records).toMatchObject([{ outcome: 'refused' }])
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  test('leave nothing behind where the reader fails', async () => {
+    const approvals = new ToolApprovals()
+    const { generation } = start({ turns: [search({})], tools: asking, approvals })
+    const failing = generation.run((event) => (event.type === 'approval-request' ? Promise.reject(new Error('gone')) : undefined))
+    await failing.catch(() => undefined)
     expect(approvals.size).toBe(0)
   })
 
@@ -803,7 +829,9 @@ test('200 cancels at random moments leave nothing: no tool runs on, no approval 
     const running = run()
     for (let ticks = random(40); ticks > 0; ticks--) {
       await tick()
-      approvals.decide('c2', { isApproved: random(2) === 0, by: 'anyone', isAdmin: false })
+      const asked = events.findLast((event) => event.type === 'approval-request')
+      if (asked?.type === 'approval-request')
+        approvals.decide({ callId: asked.call.id, isApproved: random(2) === 0, by: 'anyone', isAdmin: false })
     }
     const keeps = random(2) === 0
     controller.abort(new AppError('cancelled', 'x', keeps ? { keepsOutput: 'cancelled' } : {}))

@@ -12,6 +12,9 @@ import { runTool } from './run-tool.ts'
 /** Where a request says nothing. */
 const defaultTimeoutMs = 300_000
 
+/** After this time without an answer, a call is not approved. */
+const maxWaitMs = 600_000
+
 type Around = {
   readonly use: ToolUse
   readonly context: RequestContext
@@ -44,9 +47,11 @@ export class CallRunner {
   /** A new call of the model, with an id of its own and arguments that are an object. */
   read(part: ToolCallPart): ReadCall {
     const { id, name } = part
-    const own = id === '' || this.#ids.has(id) ? `call_${randomHex()}` : id
-    this.#ids.add(own)
     const { tool, arguments: args } = this.readAgain(part)
+    // Calls of other requests wait, too, and models count theirs from 0.
+    const mayWait = tool !== undefined && this.#around.use.asks === 'with-event' && this.#needsApproval(tool)
+    const own = id === '' || mayWait || this.#ids.has(id) ? `call_${randomHex()}` : id
+    this.#ids.add(own)
     return { part: { type: 'tool-call', id: own, name, input: JSON.stringify(args) }, tool, arguments: args }
   }
 
@@ -102,9 +107,21 @@ export class CallRunner {
     const { approvals } = this.#deps
     if (use.asks === 'never' || approvals === undefined)
       return { isApproved: false, reason: 'it needs an approval, which this protocol cannot ask for' }
-    const deciding = approvals.wait({ callId: call.id, owner: context.principal.id }, context.signal)
-    await Promise.all([deciding, emit({ type: 'approval-request', choice: 0, call })])
-    return await deciding
+    const { id: by } = context.principal
+    const emitted = emit({ type: 'approval-request', choice: 0, call })
+    const over = new AbortController()
+    const deciding = approvals.wait({ callId: call.id, owner: by }, AbortSignal.any([context.signal, over.signal]))
+    // It is awaited below, unless the reader fails before.
+    deciding.catch(() => undefined)
+    const refuse = () => approvals.decide({ callId: call.id, by, isAdmin: false, isApproved: false, reason: 'nobody answered' })
+    const timer = setTimeout(refuse, maxWaitMs)
+    try {
+      await emitted
+      return await deciding
+    } finally {
+      clearTimeout(timer)
+      over.abort()
+    }
   }
 
   async #execute(tool: ServerTool, call: ServerToolCall, key: string): Promise<Answered> {

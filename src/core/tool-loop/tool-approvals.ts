@@ -1,5 +1,6 @@
-/** What a caller decided about a call. */
-export type Decision = { readonly isApproved: boolean; readonly reason?: string }
+import type { CallDecision } from '../../contract/siblings.ts'
+
+type Decision = Pick<CallDecision, 'isApproved' | 'reason'>
 
 type Waiting = { readonly owner: string; decide(decision: Decision): void }
 
@@ -29,7 +30,7 @@ export class ToolApprovals {
   }
 
   /** Decides a call of this caller. False: it does not wait, or is another's. */
-  decide(callId: string, { by, isAdmin, ...decision }: Decision & { readonly by: string; readonly isAdmin: boolean }): boolean {
+  decide({ callId, by, isAdmin, ...decision }: CallDecision): boolean {
     const waiting = this.#waiting.get(callId)
     if (waiting === undefined || (waiting.owner !== by && !isAdmin)) return false
     waiting.decide(decision)

@@ -8,6 +8,7 @@ const siblings: Siblings = {
   lock: async () => undefined,
   renderMetrics: async () => '',
   areReady: async () => true,
+  decide: async () => false,
   drain: async () => undefined,
   tellPassed: () => undefined,
   usePreset: async () => undefined,

@@ -55,8 +55,9 @@ export function addUnslothRoutes(app: FastifyInstance, deps: ServerDeps): void {
     createCallHandler(deps, (body, { principal: { id: by, scopes } }) => {
       const { callId, decision, ignored } = decodeToolConfirm(body)
       const run = async () => {
-        const wasWaiting = deps.approvals?.decide(callId, { ...decision, by, isAdmin: scopes.has('admin') })
-        if (wasWaiting !== true) throw nothingWaits(callId)
+        const made = { callId, by, isAdmin: scopes.has('admin'), ...decision }
+        const wasWaiting = deps.approvals?.decide(made) === true || (await deps.siblings?.decide(made)) === true
+        if (!wasWaiting) throw nothingWaits(callId)
         return { tool_call_id: callId, approved: decision.isApproved }
       }
       return { ignored, run }
