@@ -125,6 +125,8 @@ export type ToolUse = {
   readonly mcpServers?: readonly McpServerUse[]
   /** Turns of the model that may call tools; then it has to answer. 0: none may. */
   readonly maxTurns: number
+  /** How often tools may be executed in one reply, by their names; `*`, all of them together. Absent: without a limit. */
+  readonly maxCalls?: Readonly<Record<string, number>>
   /** Of each execution; absent: as long as the tool allows. */
   readonly timeoutMs?: number
   /** Executions of one key and session share a folder of files; absent: a folder of this request alone. */

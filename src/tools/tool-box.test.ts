@@ -75,6 +75,7 @@ test('the names of what the configuration turns on, as far as a key may use it',
   const named = new SourceToolBox([], ['python', 'github'])
   expect(named.namesFor(key())).toEqual(new Set(['python', 'github']))
   expect(named.namesFor(key({ tools: ['github'] }))).toEqual(new Set(['github']))
+  expect(named.namesFor(key({ tools: ['github__search'] }))).toEqual(new Set(['github']))
   expect(named.namesFor(key({ scopes: new Set(['inference']) }))).toBeUndefined()
   expect(new SourceToolBox([]).namesFor(key())).toBeUndefined()
 })

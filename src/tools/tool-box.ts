@@ -17,7 +17,9 @@ export class SourceToolBox implements ToolBox {
 
   namesFor(principal: Principal): ReadonlySet<string> | undefined {
     if (this.#names === undefined || !mayUseTools(principal)) return undefined
-    return new Set(this.#names.filter((name) => principal.tools?.includes(name) !== false))
+    // A key may have some of a server's tools.
+    const mayUse = (name: string) => principal.tools?.some((own) => own === name || own.startsWith(`${name}__`)) !== false
+    return new Set(this.#names.filter(mayUse))
   }
 
   async list(wish: ToolWish): Promise<ToolListing> {

@@ -92,6 +92,10 @@ export class CallRunner {
       const text = `The call was not approved, and not made.${why}`
       return await this.#finish(call, 'refused', { text, isError: true, advice: 'Do not try it again; answer without it.' })
     }
+    if (!rules.countCall(name)) {
+      const text = `The call was not made: the request allows no more calls of ${name}.`
+      return await this.#finish(call, 'refused', { text, isError: true, advice: 'Answer with what you know.' })
+    }
     return await this.#execute(tool, call, key)
   }
 

@@ -1,6 +1,7 @@
 import { outsideText } from '../../canonical/tool-output.ts'
-import type { FunctionTool, GenerationRequest, Message, OutputPart, TextPart } from '../../contract/request.ts'
+import type { FunctionTool, GenerationRequest, Message, OutputPart, TextPart, ToolChoice } from '../../contract/request.ts'
 import type { ServerTool, ServerToolKind, ToolOutcome } from '../../contract/server-tool.ts'
+import { laterChoice } from './choice.ts'
 
 type Chat = Extract<GenerationRequest['prompt'], { type: 'chat' }>
 
@@ -67,13 +68,12 @@ const answerNow = 'You have used all the tool calls that you may make. Answer no
 
 /** The request of the model's next turn. The last one after calls asks for the answer. */
 export function turnRequest(request: GenerationRequest, chat: Chat, turn: Turn): GenerationRequest {
-  const { messages, tools, isFirst, mayCall } = turn
+  const { messages, tools, isFirst, mayCall, choice } = turn
   const { toolUse: _, ...rest } = request
   const asks = !mayCall && !isFirst
   return {
     ...rest,
-    // A required call has been made.
-    ...(!isFirst && { toolChoice: { type: 'auto' as const } }),
+    toolChoice: isFirst ? choice : laterChoice(choice),
     prompt: {
       ...chat,
       messages: asks ? [...messages, { role: 'user', content: [{ type: 'text', text: answerNow }] }] : messages,
@@ -88,6 +88,8 @@ type Turn = {
   readonly tools: readonly FunctionTool[]
   readonly isFirst: boolean
   readonly mayCall: boolean
+  /** Of the first turn. */
+  readonly choice: ToolChoice
 }
 
 /** The conversation with the results of this reply cut, for a context that has no room for them. */

@@ -61,3 +61,17 @@ describe('the same call', () => {
     expect(rules.beginTurn()).toBe(false)
   })
 })
+
+test('calls are limited by the names of their tools, and together', () => {
+  const rules = new LoopRules(9, { '*': 3, search: 2 })
+  expect(['search', 'search', 'search', 'python', 'python'].map((name) => rules.countCall(name))).toEqual([
+    true,
+    true,
+    false,
+    true,
+    false,
+  ])
+  // It asked twice for more.
+  expect(rules.beginTurn()).toBe(false)
+  expect(new LoopRules(9).countCall('search')).toBe(true)
+})

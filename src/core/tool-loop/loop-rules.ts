@@ -1,6 +1,6 @@
 /** How often a call may fail before the same one is not tried again. */
 const maxFailures = 3
-/** At this repetition of calls that were answered already, the model has to answer. */
+/** At this repetition of calls that were answered already, or may not be made any more, the model has to answer. */
 const lastRepetition = 2
 
 type Past = { hasSucceeded: boolean; failures: number }
@@ -10,9 +10,27 @@ export class LoopRules {
   readonly #past = new Map<string, Past>()
   #turnsLeft: number
   #repetitions = 0
+  readonly #callsLeft: Map<string, number>
 
-  constructor(maxTurns: number) {
+  /** `maxCalls`: how often tools may be executed, by their names; `*`, all of them together. */
+  constructor(maxTurns: number, maxCalls: Readonly<Record<string, number>> = {}) {
     this.#turnsLeft = maxTurns
+    this.#callsLeft = new Map(Object.entries(maxCalls))
+  }
+
+  /** Counts an execution of a tool; false if there may be no more. */
+  countCall(name: string): boolean {
+    const limits = ['*', name].flatMap((limit) => {
+      const left = this.#callsLeft.get(limit)
+      return left === undefined ? [] : [[limit, left] as const]
+    })
+    if (limits.some(([, left]) => left <= 0)) {
+      // A model that keeps asking has to answer.
+      this.#repetitions += 1
+      return false
+    }
+    for (const [limit, left] of limits) this.#callsLeft.set(limit, left - 1)
+    return true
   }
 
   /** Begins a turn of the model: whether it may call tools. A turn that may not is the last one. */

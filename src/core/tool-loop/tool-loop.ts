@@ -6,11 +6,12 @@ import type { RequestContext } from '../../contract/context.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { FinishReason, GenerationEvent, ServerToolCall } from '../../contract/event.ts'
 import { field } from '../../contract/field.ts'
-import type { GenerationRequest, Message, OutputPart, Prompt, ToolUse } from '../../contract/request.ts'
+import type { GenerationRequest, Message, OutputPart, Prompt, ToolChoice, ToolUse } from '../../contract/request.ts'
 import type { ToolListing } from '../../contract/server-tool.ts'
 import { generate } from '../generate.ts'
 import { finishOfCancelled } from '../run-observer.ts'
 import { CallRunner, type ReadCall } from './call-runner.ts'
+import { allowedTools, resolveChoice } from './choice.ts'
 import { addedBefore, asFunction, introduceTools, resultMessage, turnRequest, withShortResults } from './conversation.ts'
 import type { AnswerDeps } from './deps.ts'
 import { LoopRules } from './loop-rules.ts'
@@ -57,7 +58,7 @@ export class ToolLoop {
     this.#messages = this.#chat.messages
     this.#maxTurns = request.toolChoice.type === 'none' ? 0 : toolUse.maxTurns
     this.#added = this.#maxTurns > 0 ? addedBefore(this.#messages) : 0
-    this.#rules = new LoopRules(this.#maxTurns)
+    this.#rules = new LoopRules(this.#maxTurns, toolUse.maxCalls)
   }
 
   /** Rejects like a generation. */
@@ -85,7 +86,9 @@ export class ToolLoop {
     return chooseTools(this.#use, this.#listing, this.#chat.tools)
   }
 
-  async #turns({ tools, listings }: Offer): Promise<void> {
+  async #turns({ tools: offered, listings }: Offer): Promise<void> {
+    const choice = resolveChoice(this.#request.toolChoice, offered, this.#chat.tools)
+    const tools = allowedTools(offered, choice)
     const { wallClock = Date.now } = this.#deps
     const date = new Date(wallClock()).toISOString().slice(0, 10)
     const before = this.#messages.length
@@ -103,7 +106,7 @@ export class ToolLoop {
     const callers = new Set(this.#chat.tools.map(({ name }) => name))
     for (;;) {
       const mayCall = this.#rules.beginTurn()
-      const turn = await this.#turn({ mayCall, functions, callers, emit, first })
+      const turn = await this.#turn({ mayCall, functions, callers, emit, first, choice })
       if (turn === 'again') continue
       const { recorder, reason } = turn
       const calls = recorder.calls
@@ -120,11 +123,11 @@ export class ToolLoop {
   }
 
   /** One turn of the model. `again`: its prompt was too long, and is now shorter. */
-  async #turn({ mayCall, functions, callers, emit, first }: TurnOptions) {
+  async #turn({ mayCall, functions, callers, emit, first, choice }: TurnOptions) {
     const isFirst = !this.#hasStarted
     const beganMs = this.#deps.now()
     const recorder = new TurnRecorder({ isFirst, isCallers: (name) => callers.has(name), emit })
-    const turn = { messages: this.#messages, tools: functions, isFirst, mayCall }
+    const turn = { messages: this.#messages, tools: functions, isFirst, mayCall, choice }
     const context = isFirst ? this.#context : { ...this.#context, receivedAtMs: beganMs }
     try {
       await generate(this.#deps, [turnRequest(this.#request, this.#chat, turn)], context).run(recorder.take)
@@ -236,6 +239,8 @@ type TurnOptions = {
   readonly emit: Emit<GenerationEvent>
   /** The index of the first message that the loop added. */
   readonly first: number
+  /** Of the first turn. */
+  readonly choice: ToolChoice
 }
 
 function chatOf({ prompt, choices }: GenerationRequest): Extract<Prompt, { type: 'chat' }> {

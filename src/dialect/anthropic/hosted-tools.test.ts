@@ -25,6 +25,7 @@ function failureOf(fields: object, serverTools?: ReadonlySet<string>): AppError 
 describe('tools of the server', () => {
   test.each<[object, object]>([
     [{ tools: [search] }, { names: ['web_search'] }],
+    [{ tools: [{ ...search, max_uses: 3 }] }, { names: ['web_search'], maxCalls: { web_search: 3 } }],
     [{ tools: [{ type: 'web_fetch_20250910', name: 'web_fetch' }] }, { names: ['web_search'] }],
     [{ tools: [{ type: 'code_execution_20250522', name: 'code_execution' }] }, { names: ['python'] }],
     [{ tools: [{ type: 'code_execution_20250825', name: 'code_execution' }] }, { names: ['python', 'terminal'] }],
@@ -85,7 +86,7 @@ describe('tools of the server', () => {
   test('settings without effect are listed', () => {
     const tool = { ...search, max_uses: 3, allowed_domains: ['a.example'], cache_control: {} }
     const { ignored } = decode({ tools: [tool] }, all)
-    expect(ignored).toEqual(['tools[0].max_uses', 'tools[0].allowed_domains'])
+    expect(ignored).toEqual(['tools[0].allowed_domains'])
   })
 
   test('a server that is switched off is not used', () => {

@@ -15,7 +15,7 @@ const ownTools: readonly { readonly type: RegExp; readonly name: string; readonl
   { type: /^code_execution_\d+$/, name: 'code_execution', tools: ['python', 'terminal'] },
 ]
 /** What the protocol requires of a tool, and what has no meaning here. */
-const silent = new Set(['type', 'name', 'cache_control', 'allowed_callers', 'defer_loading', 'strict'])
+const silent = new Set(['type', 'name', 'cache_control', 'allowed_callers', 'defer_loading', 'strict', 'max_uses'])
 
 /** The tools of the server that a request declares in Anthropic's forms. */
 export class HostedTools {
@@ -25,6 +25,7 @@ export class HostedTools {
   readonly #names = new Set<string>()
   /** By Anthropic's names. */
   readonly #chosen = new Map<string, readonly string[]>()
+  readonly #maxCalls: Record<string, number> = {}
   readonly #servers: McpServerUse[] = []
   readonly #paths: string[] = []
 
@@ -55,6 +56,9 @@ export class HostedTools {
     if (own === undefined || tools.length === 0) return false
     for (const name of tools) this.#names.add(name)
     this.#chosen.set(own.name, tools)
+    // One tool searches and fetches: both together.
+    const { max_uses: uses } = tool
+    for (const name of tools) if (typeof uses === 'number') this.#maxCalls[name] = (this.#maxCalls[name] ?? 0) + uses
     for (const [key, value] of Object.entries(tool)) {
       if (!silent.has(key) && value !== null && value !== undefined) this.ignored.push(`${path}.${key}`)
     }
@@ -75,8 +79,12 @@ export class HostedTools {
     return this.#paths[index]
   }
 
-  get use(): Pick<ToolUse, 'names' | 'mcpServers'> {
-    return { names: [...this.#names], ...(this.#servers.length > 0 && { mcpServers: this.#servers }) }
+  get use(): Pick<ToolUse, 'names' | 'mcpServers' | 'maxCalls'> {
+    return {
+      names: [...this.#names],
+      ...(this.#servers.length > 0 && { mcpServers: this.#servers }),
+      ...(Object.keys(this.#maxCalls).length > 0 && { maxCalls: this.#maxCalls }),
+    }
   }
 
   #addServer(server: McpServerUse, path: string): void {

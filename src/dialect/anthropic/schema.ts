@@ -143,6 +143,8 @@ const tool = looseObject(
     input_schema: jsonObject.nullish(),
     strict: flag,
     defer_loading: flag,
+    /** Of a tool that Anthropic's servers run. */
+    max_uses: integerFrom(0),
     /** Of a toolset: the tools of an MCP server. */
     mcp_server_name: nonEmptyText.nullish(),
     default_config: toolConfig.nullish(),

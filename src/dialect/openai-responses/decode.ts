@@ -176,8 +176,9 @@ type Using = { readonly hosted: HostedTools; readonly approvals: readonly ToolAp
 function decodeToolUse(wire: ResponseWire, { hosted, approvals, container }: Using): Pick<GenerationRequest, 'toolUse'> {
   if (!hosted.isEmpty) {
     const answered = approvals.length > 0 && { approvals }
-    const maxTurns = wire.max_tool_calls ?? plainToolUse.maxTurns
-    return { toolUse: { ...plainToolUse, ...hosted.use, maxTurns, sessionId: container, asks: 'by-ending', ...answered } }
+    const { max_tool_calls: maximum } = wire
+    const limited = typeof maximum === 'number' && (maximum === 0 ? { maxTurns: 0 } : { maxCalls: { '*': maximum } })
+    return { toolUse: { ...plainToolUse, ...hosted.use, ...limited, sessionId: container, asks: 'by-ending', ...answered } }
   }
   if (approvals.length === 0) return {}
   const message = 'input answers a request to approve a call, whose tool is not in tools: declare it again'

@@ -48,7 +48,7 @@ const openaiFields: readonly Field[] = [
   {
     name: 'max_tool_calls',
     treatment: 'used',
-    note: 'how many turns of the model may call [tools](tools.md) that run here',
+    note: 'how many calls of [tools](tools.md) may run here',
   },
   { name: 'metadata', treatment: 'used', note: `up to 16 pairs, which the response repeats; ${passedOn}` },
   sharedOpenaiFields.model,

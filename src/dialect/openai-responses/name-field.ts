@@ -45,6 +45,6 @@ export function nameResponseField(wire: object, { path, outputField, paths, tool
     const field = path[3] === 'url' ? '.server_url' : path[3] === 'label' ? '.server_label' : ''
     return (tools.hosted.pathOf(index) ?? 'tools') + field
   }
-  if (root === 'toolUse') return second === 'maxTurns' ? 'max_tool_calls' : 'tools'
+  if (root === 'toolUse') return 'tools'
   return nameField(names, wire, path)
 }

@@ -61,7 +61,8 @@ describe('tools of the server', () => {
   })
 
   test('max_tool_calls limits them', () => {
-    expect(useOf({ tools: [search], max_tool_calls: 2 })).toMatchObject({ maxTurns: 2 })
+    expect(useOf({ tools: [search], max_tool_calls: 2 })).toMatchObject({ maxCalls: { '*': 2 } })
+    expect(useOf({ tools: [search], max_tool_calls: 0 })).toMatchObject({ maxTurns: 0 })
   })
 
   test('settings without effect are listed', () => {

@@ -1,0 +1,321 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import Anthropic from '@anthropic-ai/sdk'
+import OpenAI from 'openai'
+import { ResponsesWS } from 'openai/resources/responses/ws'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type RunningApp, startApp, until } from '../../support/http/app.ts'
+import { createJudge, type OpenapiDocument } from '../../support/http/openapi-judge.ts'
+import { listenOnLoopback } from '../../support/upstream/loopback.ts'
+import { checkResponse, checkResponseEvent } from '../../support/upstream/response-checks.ts'
+import { createWireCheck } from '../../support/wire-schema.ts'
+
+const search = '<tool_call>{"name": "web_search", "arguments": {"query": "tides"}}</tool_call>'
+const weather = '<tool_call>{"name": "weather", "arguments": {"city": "Oslo"}}</tool_call>'
+const echo = '<tool_call>{"name": "docs__echo", "arguments": {"text": "so be it"}}</tool_call>'
+const wait = '<tool_call>{"name": "docs__wait", "arguments": {}}</tool_call>'
+const script = `
+- result: '\\[[0-9,]*\\]'
+  reply: { raw: 'These.' }
+- result: so be it
+  reply: { raw: 'It said so.' }
+- result: not approved
+  reply: { raw: 'Then not.' }
+- match: echo
+  reply: { raw: '${echo}' }
+- match: who was cancelled
+  reply: { raw: '<tool_call>{"name": "docs__cancelled", "arguments": {}}</tool_call>' }
+- match: hang
+  reply: { raw: '${wait}' }
+- result: (Twice a day)
+  reply: { raw: '$1, the page says.' }
+- match: tides
+  reply: { raw: 'I look. ${search}' }
+- match: Oslo
+  reply: { raw: '${weather}' }
+- reply: { raw: 'Hello.' }
+`
+const found = { results: [{ url: 'https://a.example/tides', title: 'Tides', content: 'Twice a day.' }] }
+
+const program = fileURLToPath(new URL('../../support/mcp/program.mjs', import.meta.url))
+
+let folder: string
+let service: Awaited<ReturnType<typeof listenOnLoopback>>
+let app: RunningApp
+let judge: ReturnType<typeof createJudge>
+let document: OpenapiDocument
+const queries: string[] = []
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'dragoman-server-tools-'))
+  await writeFile(join(folder, 'script.yaml'), script)
+  service = await listenOnLoopback(({ url = '' }, response) => {
+    queries.push(new URL(url, 'http://x').searchParams.get('q') ?? '')
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(found))
+  })
+  app = await startApp({
+    storage: join(folder, 'store.db'),
+    models: [{ id: 'scripted', engine: 'fake', script: join(folder, 'script.yaml'), toolFormat: 'hermes' }],
+    tools: {
+      webSearch: { kind: 'searxng', url: service.origin },
+      mcp: { docs: { command: process.execPath, args: [program] } },
+    },
+    server: {
+      apiKeys: [
+        { key: 'with-tools', scopes: ['inference', 'tools'] },
+        { key: 'without', scopes: ['inference'] },
+      ],
+    },
+  })
+  document = (await (await fetch(`${app.url}/openapi.json`)).json()) as OpenapiDocument
+  judge = createJudge(document)
+})
+afterAll(async () => {
+  await app.close()
+  await service.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const openai = (apiKey = 'with-tools') => new OpenAI({ baseURL: `${app.url}/v1`, apiKey, maxRetries: 0 })
+const anthropic = (apiKey = 'with-tools') => new Anthropic({ baseURL: app.url, apiKey, maxRetries: 0 })
+const model = 'scripted'
+const user = (content: string) => ({ role: 'user' as const, content })
+const city = { type: 'object', properties: { city: { type: 'string' } } }
+
+/** Throws for a reply that the server's own description does not allow. */
+function checkDocument(path: string, reply: unknown): void {
+  const operation = document.paths[path]?.post
+  if (operation === undefined) throw new Error(`no operation at ${path}`)
+  judge.checkReply(operation, { status: 200, type: 'application/json', text: JSON.stringify(reply) })
+}
+
+describe('the openai SDK', () => {
+  const tools: OpenAI.Responses.Tool[] = [{ type: 'web_search' }]
+
+  test('gets a search, what it found and the answer, and continues', async () => {
+    const response = await openai().responses.create({ model, input: 'When are tides?', tools })
+    checkResponse(JSON.parse(JSON.stringify({ ...response, output_text: undefined, _request_id: undefined })))
+    checkDocument('/v1/responses', { ...response, output_text: undefined })
+    expect(response.output.map(({ type }) => type)).toEqual(['message', 'web_search_call', 'message'])
+    expect(response.output[1]).toMatchObject({
+      status: 'completed',
+      action: { type: 'search', query: 'tides', sources: [{ type: 'url', url: 'https://a.example/tides' }] },
+    })
+    expect(response.output_text).toBe('I look. Twice a day, the page says.')
+    expect(queries.at(-1)).toBe('tides')
+    // Both turns of the model.
+    expect(response.usage?.output_tokens).toBeGreaterThan(8)
+
+    const stored = await openai().responses.retrieve(response.id)
+    expect(stored.output).toEqual(response.output)
+    const next = await openai().responses.create({ model, input: 'Thanks', previous_response_id: response.id })
+    expect(next.output_text).toBe('Hello.')
+    const { data, response: head } = await openai()
+      .responses.create({
+        model,
+        input: [user('When are tides?'), ...(response.output as OpenAI.Responses.ResponseInput), user('Thanks')],
+      })
+      .withResponse()
+    expect([data.output_text, head.headers.get('x-dragoman-ignored')]).toEqual(['Hello.', null])
+    // What the model sees is the same from the store and from the client.
+    expect(data.usage?.input_tokens).toBe(next.usage?.input_tokens)
+  })
+
+  test('follows a stream of it', async () => {
+    const stream = openai().responses.stream({ model, input: 'When are tides?', tools })
+    const types: string[] = []
+    for await (const event of stream) {
+      checkResponseEvent(JSON.parse(JSON.stringify(event)))
+      types.push(event.type.replace('response.', ''))
+    }
+    expect(types.filter((type) => type.startsWith('web_search') || type === 'output_item.done')).toEqual([
+      'output_item.done',
+      'web_search_call.in_progress',
+      'web_search_call.searching',
+      'web_search_call.completed',
+      'output_item.done',
+      'output_item.done',
+    ])
+    expect((await stream.finalResponse()).output_text).toBe('I look. Twice a day, the page says.')
+  })
+
+  test('follows it over a WebSocket', async () => {
+    const socket = new ResponsesWS(openai())
+    const types: string[] = []
+    socket.send({ type: 'response.create', model, input: 'When are tides?', tools, store: false })
+    for await (const { type, ...more } of socket) {
+      if (type === 'error') throw new Error(JSON.stringify(more))
+      if (type !== 'message' || !('message' in more)) continue
+      types.push(more.message.type)
+      if (more.message.type === 'response.completed') break
+    }
+    socket.close()
+    expect(types).toContain('response.web_search_call.completed')
+  })
+
+  describe('with a tool of an MCP server', () => {
+    const never: OpenAI.Responses.Tool[] = [{ type: 'mcp', server_label: 'docs', require_approval: 'never' }]
+    const always: OpenAI.Responses.Tool[] = [{ type: 'mcp', server_label: 'docs', allowed_tools: ['echo'] }]
+
+    test('gets its list of tools, the call and the answer', async () => {
+      const response = await openai().responses.create({ model, input: 'echo', tools: never })
+      checkResponse(JSON.parse(JSON.stringify({ ...response, output_text: undefined, _request_id: undefined })))
+      expect(response.output).toMatchObject([
+        { type: 'mcp_list_tools', server_label: 'docs' },
+        {
+          type: 'mcp_call',
+          server_label: 'docs',
+          name: 'echo',
+          arguments: '{"text":"so be it"}',
+          output: 'so be it',
+          error: null,
+        },
+        { type: 'message' },
+      ])
+      expect(response.output_text).toBe('It said so.')
+    })
+
+    test('chooses one by name', async () => {
+      const tool_choice = { type: 'mcp', server_label: 'docs', name: 'echo' } as const
+      const { output } = await openai().responses.create({ model, input: 'echo', tools: never, tool_choice })
+      expect(output.map(({ type }) => type)).toEqual(['mcp_list_tools', 'mcp_call', 'message'])
+    })
+
+    test.each([
+      [true, { output: 'so be it' }, 'It said so.'],
+      [false, { output: null, status: 'failed' }, 'Then not.'],
+    ])('is asked before a call, and answers in the next request: %s', async (approve, call, words) => {
+      const asked = await openai().responses.create({ model, input: 'echo', tools: always })
+      const [list, request, ...more] = asked.output
+      expect([asked.status, list, request, more]).toMatchObject([
+        'completed',
+        { type: 'mcp_list_tools', tools: [{ name: 'echo' }] },
+        { type: 'mcp_approval_request', server_label: 'docs', name: 'echo', arguments: '{"text":"so be it"}' },
+        [],
+      ])
+      const id = request?.id ?? ''
+      const answer = { type: 'mcp_approval_response', approval_request_id: id, approve } as const
+      const answered = await openai().responses.create({
+        model,
+        input: [answer],
+        tools: always,
+        previous_response_id: asked.id,
+      })
+      expect(answered.output.slice(1)).toMatchObject([
+        { type: 'mcp_call', approval_request_id: id, ...call },
+        { type: 'message' },
+      ])
+      expect(answered.output_text).toBe(words)
+
+      const next = await openai().responses.create({ model, input: 'Thanks', previous_response_id: answered.id })
+      expect(next.output_text).toBe('Hello.')
+    })
+
+    test('ends it with the response', async () => {
+      const background = await openai().responses.create({ model, input: 'hang', tools: never, background: true })
+      const items = async () => (await openai().responses.retrieve(background.id)).output.map(({ type }) => type)
+      const stream = await openai().responses.create({ model, input: 'hang', tools: never, stream: true })
+      for await (const { type } of stream) if (type === 'response.mcp_call_arguments.done') break
+      const cancelled = await openai().responses.cancel(background.id)
+      expect(cancelled.status).toBe('cancelled')
+      expect(await items()).not.toContain('message')
+      // The server of the tools knows of both, and answers others.
+      await until(async () => {
+        const { output } = await openai().responses.create({ model, input: 'who was cancelled?', tools: never })
+        const call = output.find(({ type }) => type === 'mcp_call')
+        return call?.type === 'mcp_call' && JSON.parse(call.output ?? '[]').length === 2
+      })
+    })
+  })
+
+  test('limits the calls', async () => {
+    const count = queries.length
+    const { output } = await openai().responses.create({ model, input: 'When are tides?', tools, max_tool_calls: 0 })
+    expect(queries).toHaveLength(count)
+    expect(output.map(({ type }) => type)).toEqual(['message'])
+  })
+
+  test('gets the call of its own function, which ends the turn', async () => {
+    const own = { type: 'function', name: 'weather', parameters: city, strict: false } as const
+    const { output } = await openai().responses.create({ model, input: 'Oslo?', tools: [...tools, own] })
+    expect(output).toMatchObject([{ type: 'function_call', name: 'weather', arguments: '{"city": "Oslo"}' }])
+  })
+
+  test('with a key that may not use tools, has a search left out beside a function, and refused alone', async () => {
+    const own = { type: 'function', name: 'weather', parameters: city, strict: false } as const
+    const { response } = await openai('without')
+      .responses.create({ model, input: 'Hi', tools: [...tools, own] })
+      .withResponse()
+    expect(response.headers.get('x-dragoman-ignored')).toBe('tools[0].web_search')
+    for (const fields of [{ tools }, { tools: [...tools, own], tool_choice: { type: 'web_search_preview' as const } }]) {
+      await expect(openai('without').responses.create({ model, input: 'Hi', ...fields })).rejects.toMatchObject({ status: 400 })
+    }
+  })
+})
+
+describe('the Anthropic SDK', () => {
+  const checkMessage = createWireCheck('AnthropicMessage')
+  const tools: Anthropic.WebSearchTool20250305[] = [{ type: 'web_search_20250305', name: 'web_search' }]
+  const asked = { model, max_tokens: 200, messages: [{ role: 'user', content: 'When are tides?' }], tools } as const
+  const request = { ...asked, messages: [...asked.messages], tools: [...tools] }
+
+  test('gets a search, what it found and the answer, and sends it back', async () => {
+    const message = await anthropic().messages.create(request)
+    const reply: unknown = JSON.parse(JSON.stringify({ ...message, _request_id: undefined }))
+    checkMessage(reply)
+    checkDocument('/v1/messages', reply)
+    expect(message.content.map(({ type }) => type)).toEqual(['text', 'server_tool_use', 'web_search_tool_result', 'text'])
+    expect(message.content[2]).toMatchObject({ content: [{ type: 'web_search_result', url: 'https://a.example/tides' }] })
+    expect(message).toMatchObject({ stop_reason: 'end_turn', usage: { server_tool_use: { web_search_requests: 1 } } })
+
+    const again = [...request.messages, { role: 'assistant' as const, content: message.content }]
+    const { data, response } = await anthropic()
+      .messages.create({ ...request, messages: [...again, { role: 'user', content: 'Thanks' }] as Anthropic.MessageParam[] })
+      .withResponse()
+    expect(data.content).toMatchObject([{ text: 'Hello.' }])
+    expect(response.headers.get('x-dragoman-ignored')).toBeNull()
+  })
+
+  test('follows a stream of it', async () => {
+    const whole = await anthropic().messages.create(request)
+    const streamed = await anthropic().messages.stream(request).finalMessage()
+    const shape = ({ content }: Anthropic.Message) =>
+      content.map((block) => [block.type, 'text' in block ? block.text : 'input' in block ? block.input : undefined])
+    expect(shape(streamed)).toEqual(shape(whole))
+    expect(streamed.usage.server_tool_use).toMatchObject({ web_search_requests: 1 })
+  })
+
+  test('gets a tool of an MCP server that the configuration has', async () => {
+    const { content } = await anthropic().beta.messages.create({
+      model,
+      max_tokens: 200,
+      messages: [user('echo')],
+      mcp_servers: [{ type: 'url', name: 'docs' } as Anthropic.Beta.BetaRequestMCPServerURLDefinition],
+      tools: [{ type: 'mcp_toolset', mcp_server_name: 'docs' }],
+      betas: ['mcp-client-2025-11-20'],
+    })
+    expect(content).toMatchObject([
+      { type: 'mcp_tool_use', server_name: 'docs', name: 'echo', input: { text: 'so be it' } },
+      { type: 'mcp_tool_result', is_error: false, content: [{ type: 'text', text: 'so be it' }] },
+      { type: 'text', text: 'It said so.' },
+    ])
+  })
+
+  test('with a key that may not use tools, has a search refused alone', async () => {
+    await expect(anthropic('without').messages.create(request)).rejects.toMatchObject({ status: 400 })
+  })
+})
+
+test('llama-stack has only what the model says in the end', async () => {
+  const ask = async (stream: boolean) => {
+    const headers = { authorization: 'Bearer with-tools', 'content-type': 'application/json' }
+    const messages = [{ role: 'user', content: 'When are tides?' }]
+    const body = JSON.stringify({ model_id: model, messages, toolgroups: ['builtin::websearch'], stream })
+    return await (await fetch(`${app.url}/v1/inference/chat-completion`, { method: 'POST', headers, body })).text()
+  }
+  expect(JSON.parse(await ask(false))).toMatchObject({
+    completion_message: { content: 'I look. Twice a day, the page says.', stop_reason: 'end_of_turn', tool_calls: [] },
+  })
+  expect(await ask(true)).not.toContain('tool_call')
+})
