@@ -1,6 +1,7 @@
 import type { ModelKind } from '../contract/engine.ts'
 import type { FolderModel } from '../registry/fetch/models-folder.ts'
 import { builtinModel, defaultModel } from '../registry/names/builtin-model.ts'
+import { findCatalogued } from '../registry/names/catalogue.ts'
 import { parseSource, resolvePath, type Source, sourceFileName } from '../registry/names/sources.ts'
 import { type ModelFlags, withModelFlags } from './model-flags.ts'
 import { type LlamaModelConfig, type ModelConfig, modelSchema } from './schema.ts'
@@ -36,7 +37,9 @@ const defaultAlias = 'default'
 export function modelFromFlag(text: string, folders: Folders, flags: ModelFlags = {}): ModelConfig {
   const name = sourceFileName(parseSource(text))
   const id = name.replace(/\.gguf$/i, '').replaceAll(/[^\w.-]+/g, '-')
-  const model = modelSchema.parse({ engine: 'llama', id: id === '' ? 'model' : id, source: text })
+  // Its short name means the same model, here and where nothing serves it.
+  const aliases = findCatalogued(text) === undefined ? [] : [text]
+  const model = modelSchema.parse({ engine: 'llama', id: id === '' ? 'model' : id, source: text, aliases })
   return resolveModelPaths(withModelFlags(model, flags), folders)
 }
 

@@ -8,6 +8,7 @@ import { quantizationOf, variantsOf } from '../registry/fetch/choose-file.ts'
 import type { RepositoryFile } from '../registry/fetch/hugging-face.ts'
 import { readModelsFolder } from '../registry/fetch/models-folder.ts'
 import { beginsLikeGguf } from '../registry/gguf/require-gguf.ts'
+import { findCatalogued } from '../registry/names/catalogue.ts'
 import { isSource, parseSource, type Source, sourceFileName } from '../registry/names/sources.ts'
 
 /** The repository of a source. */
@@ -85,6 +86,7 @@ function normalize(label: string): string {
 
 function sourceOf(text: string): Source | undefined {
   if (isAbsolute(text)) return { type: 'path', path: text }
+  if (findCatalogued(text) !== undefined) return parseSource(text)
   // A relative path would be relative to where the server was started.
   return isSource(text) && !/^[.~]/.test(text) && /^[a-z]+:/i.test(text) ? parsed(text) : undefined
 }

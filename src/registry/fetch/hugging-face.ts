@@ -74,6 +74,26 @@ export async function listRepository(
   return files
 }
 
+/** The JSON that the hub has at a path. Throws `model-unavailable` with the host. */
+export async function requestHub(
+  path: string,
+  { env, signal, responseTimeoutMs }: ListOptions,
+): Promise<{ readonly body: unknown; readonly host: string }> {
+  const watchdog = createWatchdog(signal)
+  try {
+    const request = { url: `${trustedBase(env)}${path}`, ...huggingFaceAccess(env), missing: 'no such list', responseTimeoutMs }
+    const { response, host } = await requestFile(request, watchdog)
+    watchdog.within(responseTimeoutMs, `${host} did not send its reply within ${responseTimeoutMs / 1000} s`)
+    const text = await readText(response, { host, signal: watchdog.signal })
+    return { body: JSON.parse(text), host }
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new AppError('model-unavailable', 'the reply is not JSON', { cause: error })
+    throw error
+  } finally {
+    watchdog.end()
+  }
+}
+
 async function readText(response: Response, { host, signal }: { host: string; signal: AbortSignal }): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''

@@ -9,11 +9,19 @@ export function nearestName(name: string, candidates: readonly string[]): string
   const wanted = fold(name)
   let best: { candidate: string; edits: number } | undefined
   for (const candidate of candidates) {
-    const edits = distance(wanted, fold(candidate))
+    const edits = isSwapped(wanted, fold(candidate)) ? 1 : distance(wanted, fold(candidate))
     const isNear = edits <= Math.max(1, Math.floor(Math.min(wanted.length, candidate.length) / 3))
     if (isNear && edits < (best?.edits ?? Number.POSITIVE_INFINITY)) best = { candidate, edits }
   }
   return best?.candidate
+}
+
+/** Whether two neighbouring letters changed places, which is one mistake. */
+function isSwapped(one: string, other: string): boolean {
+  const at = [...one].findIndex((letter, index) => letter !== other[index])
+  if (one.length !== other.length || at === -1) return false
+  const [first = '', second = ''] = other.slice(at)
+  return one.slice(at) === second + first + other.slice(at + 2)
 }
 
 function fold(name: string): string {

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { fileProblem, type Source } from './sources.ts'
@@ -25,6 +25,11 @@ export async function rememberChoice(repository: RepositorySource, file: string,
   await mkdir(dirname(path), { recursive: true })
   await writeFile(`${path}.${process.pid}`, JSON.stringify({ file }))
   await rename(`${path}.${process.pid}`, path)
+}
+
+/** The next fetch chooses again. */
+export async function forgetChoice(repository: RepositorySource, home: string): Promise<void> {
+  await rm(recordPath(repository, home), { force: true })
 }
 
 /** The source of one file of a repository. */

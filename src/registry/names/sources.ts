@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { join, resolve } from 'node:path'
 import { AppError } from '../../contract/errors.ts'
 import { builtinFile, builtinFileNames } from './builtin-model.ts'
+import { findCatalogued, shortNamesOf } from './catalogue.ts'
 
 /** Where a model file comes from. Made only by `parseSource`, which rejects anything unsafe; other code relies on that. */
 export type Source =
@@ -26,13 +27,15 @@ export type RemoteFileSource = Exclude<Source, { type: 'path' | 'hf-repository' 
 const sourceForms =
   './model.gguf, hf:OWNER/REPO[/FILE.gguf][@REVISION], https://HOST/FILE.gguf, wheel:NAME==VERSION#PATH/FILE.gguf or builtin:FILE.gguf'
 
-/** Whether a text has the form of a source rather than of a model's name. `parseSource` may still reject it. */
+/** Whether a text has the form of a source rather than of a model's name; short names of the catalogue are names, too. `parseSource` may still reject it. */
 export function isSource(text: string): boolean {
   return isPath(text) || /^(builtin|hf|https?|wheel):/i.test(text)
 }
 
 /** Parses a written source. Throws `invalid-request` with what is wrong and the correct form. */
 export function parseSource(text: string): Source {
+  const catalogued = findCatalogued(text)
+  if (catalogued !== undefined) return parseHuggingFace(catalogued.source)
   const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(text)?.[1]?.toLowerCase()
   switch (scheme) {
     case undefined:
@@ -46,8 +49,11 @@ export function parseSource(text: string): Source {
       return parseUrl(text)
     case 'wheel':
       return parseWheel(text)
-    default:
-      throw invalid(text, `'${scheme}:' is not known; write ${sourceForms}`)
+    default: {
+      const related = shortNamesOf(scheme)
+      const why = `'${scheme}:' is not known; write ${sourceForms}, or a short name of \`dragoman search\``
+      throw invalid(text, related.length === 0 ? why : `of ${scheme} there are ${related.join(', ')}`)
+    }
   }
 }
 
@@ -98,6 +104,18 @@ export function landingPath(source: RemoteFileSource): string {
     case 'wheel':
       return join('wheel', ...[`${source.name}==${source.version}`, ...source.member.split('/')].map(safeSegment))
   }
+}
+
+/** The source of a file below the models folder, by its path there; undefined for a URL, which the path does not say. */
+export function sourceOfLanding(path: string): Source | undefined {
+  const [type, ...segments] = path.split(/[\\/]/).map(decodeName)
+  if (type === 'hf' && segments.length >= 4) {
+    const [owner = '', repo = '', revision = '', ...file] = segments
+    return { type: 'hf', owner, repo, revision, file: file.join('/') }
+  }
+  const [, name = '', version = ''] = /^(.+)==(.+)$/.exec(segments[0] ?? '') ?? []
+  if (type !== 'wheel' || name === '') return undefined
+  return { type: 'wheel', name, version, member: segments.slice(1).join('/') }
 }
 
 /** Makes a path absolute: `~/` is the home folder, other relative paths are relative to `base`. */

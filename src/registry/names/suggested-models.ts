@@ -1,48 +1,29 @@
+import { type CataloguedModel, findCatalogued } from './catalogue.ts'
 import { fitsMemory } from './memory.ts'
 
-/**
- * A well-known repository, from which Dragoman takes the file that suits the machine, with approximate sizes of its Q4_K_M. It is not
- * looked up.
- */
-export type SuggestedModel = {
-  readonly name: string
-  readonly source: string
-  readonly sizeBytes: number
+/** A model of the catalogue that is proposed, and what it takes to run it. */
+export type SuggestedModel = CataloguedModel & {
   /** What it reads for each token: less than all of it where it has experts. */
   readonly readBytes: number
-  /** What it was trained for, in tokens. */
-  readonly trained: number
   /** Keys and values of one token. */
   readonly tokenBytes: number
 }
 
-type Size = Pick<SuggestedModel, 'sizeBytes' | 'tokenBytes'>
-
-const qwen3 = (size: string, { sizeBytes, tokenBytes }: Size): SuggestedModel => ({
-  name: `Qwen3 ${size}`,
-  source: `hf:bartowski/Qwen_Qwen3-${size}-GGUF`,
-  sizeBytes,
-  readBytes: sizeBytes,
-  trained: 40_960,
-  tokenBytes,
-})
-
 /** The least able first. */
 const suggestedModels: readonly SuggestedModel[] = [
-  qwen3('1.7B', { sizeBytes: 1.3e9, tokenBytes: 114_688 }),
-  qwen3('4B', { sizeBytes: 2.5e9, tokenBytes: 147_456 }),
-  qwen3('8B', { sizeBytes: 5e9, tokenBytes: 147_456 }),
-  qwen3('14B', { sizeBytes: 9e9, tokenBytes: 163_840 }),
-  {
-    name: 'Qwen3 Coder 30B A3B',
-    source: 'hf:unsloth/Qwen3-Coder-30B-A3B-Instruct-GGUF',
-    sizeBytes: 18.6e9,
-    readBytes: 2.2e9,
-    trained: 262_144,
-    tokenBytes: 98_304,
-  },
-  qwen3('32B', { sizeBytes: 19.8e9, tokenBytes: 262_144 }),
+  suggest('qwen3:1.7b', { tokenBytes: 114_688 }),
+  suggest('qwen3:4b', { tokenBytes: 147_456 }),
+  suggest('qwen3:8b', { tokenBytes: 147_456 }),
+  suggest('qwen3:14b', { tokenBytes: 163_840 }),
+  suggest('qwen3-coder:30b', { tokenBytes: 98_304, readBytes: 2.2e9 }),
+  suggest('qwen3:32b', { tokenBytes: 262_144 }),
 ]
+
+function suggest(name: string, size: { readonly tokenBytes: number; readonly readBytes?: number }): SuggestedModel {
+  const model = findCatalogued(name)
+  if (model === undefined) throw new Error(`${name} is not in the catalogue`)
+  return { readBytes: model.sizeBytes, ...model, ...size }
+}
 
 /** What a model runs on; `gpuBytes`: the memory of the GPU, if there is one. */
 export type Machine = { readonly memoryBytes: number; readonly cores: number; readonly gpuBytes?: number | undefined }

@@ -1,0 +1,76 @@
+import { existsSync } from 'node:fs'
+import { rm, rmdir, stat } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
+import { AppError } from '../../contract/errors.ts'
+import { forgetChoice, recallChoice } from '../names/repository-choice.ts'
+import { formatSource, landingPath, type RemoteFileSource, type Source, sourceOfLanding } from '../names/sources.ts'
+import { partsOf } from '../names/split-model.ts'
+import { readModelsFolder } from './models-folder.ts'
+
+/** A model file that was fetched. */
+export type StoredModel = {
+  /** The written source; of a URL, which the disk does not say, the path. */
+  readonly source: string
+  readonly path: string
+  readonly sizeBytes: number
+}
+
+/** The models that were fetched into a data folder. */
+export function listStored(home: string): readonly StoredModel[] {
+  const folder = join(home, 'models')
+  if (!existsSync(folder)) return []
+  return readModelsFolder(folder).map(({ path, sizeBytes }) => {
+    const source = sourceOfLanding(relative(folder, path))
+    return { source: source === undefined ? path : formatSource(source), path, sizeBytes }
+  })
+}
+
+/**
+ * Deletes what was fetched of a source, also half of it, and returns the freed bytes. Throws `invalid-request` for a file that Dragoman did
+ * not fetch, and where there is nothing.
+ */
+export async function removeStored(source: Source, home: string): Promise<number> {
+  const folder = join(home, 'models')
+  const file = await storedFile(source, home)
+  const parts = file === undefined ? [] : [file, ...partsOf(file).parts]
+  const paths = new Set(parts.flatMap((path) => [path, `${path}.sha256`, `${path}.part`, `${path}.part.json`]))
+  let freedBytes = 0
+  let found = 0
+  for (const path of paths) {
+    const stats = await stat(path).catch(() => undefined)
+    if (stats === undefined) continue
+    await rm(path)
+    found += 1
+    freedBytes += stats.size
+  }
+  if (source.type === 'hf-repository') await forgetChoice(source, home)
+  if (file === undefined || found === 0) {
+    throw new AppError('invalid-request', `nothing of ${formatSource(source)} is in ${folder}`)
+  }
+  await removeEmpty(dirname(file), folder)
+  return freedBytes
+}
+
+async function storedFile(source: Source, home: string): Promise<string | undefined> {
+  const folder = join(home, 'models')
+  if (source.type === 'hf-repository') {
+    const choice = await recallChoice(source, home)
+    return choice === undefined ? undefined : join(folder, landingPath(choice))
+  }
+  if (source.type !== 'path') return join(folder, landingPath(source as RemoteFileSource))
+  if (!relative(folder, source.path).startsWith('..')) return source.path
+  const message = `${source.path} is a file of your own, which Dragoman does not delete: remove it yourself`
+  throw new AppError('invalid-request', message)
+}
+
+/** The folders of a source that has nothing in them any more. */
+async function removeEmpty(folder: string, root: string): Promise<void> {
+  for (let one = folder; one !== root && !relative(root, one).startsWith('..'); one = dirname(one)) {
+    try {
+      await rmdir(one)
+    } catch {
+      // It has other files.
+      return
+    }
+  }
+}

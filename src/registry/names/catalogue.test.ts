@@ -1,0 +1,24 @@
+import { describe, expect, test } from 'vitest'
+import { catalogue, findCatalogued } from './catalogue.ts'
+import { parseSource } from './sources.ts'
+
+describe('the catalogue', () => {
+  test.each(catalogue.map((model) => [model.shortName, model] as const))('%s is a source of a repository', (shortName, model) => {
+    expect(shortName).toMatch(/^[a-z0-9.-]+:[a-z0-9.]+$/)
+    expect(parseSource(shortName)).toEqual(parseSource(model.source))
+    expect(parseSource(shortName)).toMatchObject({ type: 'hf-repository', revision: 'main' })
+  })
+
+  test('has each name once, in any case of letters', () => {
+    expect(new Set(catalogue.map(({ shortName }) => shortName)).size).toBe(catalogue.length)
+    expect(findCatalogued('Qwen3:8B')?.source).toBe('hf:bartowski/Qwen_Qwen3-8B-GGUF')
+    expect(findCatalogued('qwen3')).toBeUndefined()
+  })
+
+  test('names the sizes of a family, or what a source looks like', () => {
+    expect(() => parseSource('qwen3:7b')).toThrow(
+      "'qwen3:7b' is not a model source: of qwen3 there are qwen3:0.6b, qwen3:1.7b, qwen3:4b, qwen3:8b, qwen3:14b, qwen3:30b, qwen3:32b",
+    )
+    expect(() => parseSource('nonesuch:7b')).toThrow("'nonesuch:' is not known; write ./model.gguf, hf:")
+  })
+})
