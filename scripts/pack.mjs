@@ -1,6 +1,7 @@
 // npm pack (prepack): builds what the package holds, so that a clone that was never built packs the same as one that was.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { ensureBuilt, ensureInstalled } from './bootstrap.mjs'
 import { root } from './commands.mjs'
 import { llamaPackage } from './llama-package.mjs'
@@ -9,6 +10,10 @@ import { ensureNode } from './node.mjs'
 await ensureNode()
 if (!existsSync(join(root, 'node_modules', 'typescript'))) await ensureInstalled()
 await ensureBuilt()
+
+// For editors; the example of a configuration names it.
+const { configJsonSchema } = await import(pathToFileURL(join(root, 'dist', 'config', 'schema.js')).href)
+writeFileSync(join(root, 'dist', 'dragoman.schema.json'), `${JSON.stringify(configJsonSchema())}\n`)
 
 const read = (name) => JSON.parse(readFileSync(join(root, name), 'utf8'))
 const llama = llamaPackage({ manifest: read('package.json'), lock: read('package-lock.json') })

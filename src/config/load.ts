@@ -5,6 +5,7 @@ import { fileReason } from '../canonical/failure-reason.ts'
 import { AppError } from '../contract/errors.ts'
 import { findNameConflicts } from '../registry/names/aliases.ts'
 import { resolvePath } from '../registry/names/sources.ts'
+import { deriveEngines } from './derive-engines.ts'
 import { type ConfigDocument, parseConfigDocument } from './document.ts'
 import { separateEntries } from './entries.ts'
 import { findUnknownModels } from './fallbacks.ts'
@@ -73,7 +74,7 @@ function buildConfig(inputs: ConfigInputs, file?: ConfigFile): LoadedConfig {
     { host: flags.host, port: flags.port, workers: flags.workers, 'log-level': flags.logLevel },
     env,
   )
-  const raw = applyOverrides(document.value ?? {}, overrides)
+  const raw = applyOverrides(deriveEngines(document.value ?? {}), overrides)
   const parsed = configSchema.safeParse(raw)
   const problems = describeIssues(parsed.error?.issues ?? [], raw).map((problem) => {
     return locate(problem, findOverride(overrides, problem.path), file && { path: file.path, document })
@@ -125,9 +126,10 @@ export type ConfigInput = z.input<typeof configSchema>
  * served. Throws `invalid-request` with one line for each error.
  */
 export function configFromObject(
-  raw: ConfigInput,
+  written: ConfigInput,
   { needsModel, ...inputs }: Omit<ConfigInputs, 'flags'> & { readonly needsModel: boolean },
 ): LoadedConfig {
+  const raw = deriveEngines(written)
   const parsed = configSchema.safeParse(raw)
   if ((parsed.data?.server.workers ?? 1) > 1) {
     throw configError(['server.workers: a server inside a program is one process: leave it out, or use `dragoman serve`'])

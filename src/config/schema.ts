@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { findNameConflicts } from '../registry/names/aliases.ts'
+import { isDerived } from './derive-engines.ts'
 import { findLoops } from './fallbacks.ts'
 import { chatDefaults } from './sections/chat-schema.ts'
 import { apiKeys, keyLimits, keyText } from './sections/key-schema.ts'
@@ -375,5 +376,13 @@ export type LlamaServerModelConfig = Extract<ModelConfig, { engine: 'llama-serve
 
 /** The JSON Schema of the configuration file, for editors. */
 export function configJsonSchema(): z.core.JSONSchema.BaseSchema {
-  return z.toJSONSchema(configSchema, { io: 'input' })
+  const schema = z.toJSONSchema(configSchema, {
+    io: 'input',
+    override({ jsonSchema }) {
+      const { engine } = jsonSchema.properties ?? {}
+      if (typeof engine !== 'object' || !isDerived(engine.const)) return
+      jsonSchema.required = jsonSchema.required?.filter((key) => key !== 'engine') ?? []
+    },
+  })
+  return { $id: 'urn:dragoman:configuration', ...schema }
 }

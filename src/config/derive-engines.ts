@@ -1,0 +1,27 @@
+/** What only the models of one engine have. */
+const signs: readonly (readonly [key: string, engine: string])[] = [
+  ['endpoints', 'remote'],
+  ['script', 'fake'],
+  ['source', 'llama'],
+]
+
+/** A parsed file in which each model has an engine, where what else it has says which. */
+export function deriveEngines(raw: unknown): unknown {
+  if (!isMapping(raw) || !Array.isArray(raw.models)) return raw
+  return { ...raw, models: raw.models.map(deriveEngine) }
+}
+
+function deriveEngine(model: unknown): unknown {
+  if (!isMapping(model) || Object.hasOwn(model, 'engine') || Object.hasOwn(model, 'from')) return model
+  const [, engine] = signs.find(([key]) => Object.hasOwn(model, key)) ?? []
+  return engine === undefined ? model : { engine, ...model }
+}
+
+/** Whether the engine of a model may be left out. */
+export function isDerived(engine: unknown): boolean {
+  return signs.some(([, derived]) => derived === engine)
+}
+
+function isMapping(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
