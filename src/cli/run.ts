@@ -6,6 +6,7 @@ import { printable } from '../app/log/printable.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { givenFlags, type ModelFlags, withModelFlags } from '../config/model-flags.ts'
 import { AppError } from '../contract/errors.ts'
+import { findCatalogued } from '../registry/names/catalogue.ts'
 import { isSource } from '../registry/names/sources.ts'
 import { Answer, type AnswerServer } from './chat/answer.ts'
 import { converse } from './chat/converse.ts'
@@ -111,8 +112,13 @@ async function requireModel(server: ServerAddress, model: string): Promise<void>
   throw new AppError('model-not-found', `the server at ${server.url} has no model '${model}'; available: ${available}`)
 }
 
+function isConfigured({ models }: LoadedConfig, name: string): boolean {
+  return models.some(({ id, aliases }) => id === name || aliases.includes(name))
+}
+
 async function startWith({ model: name, modelFlags, loadConfig }: RunOptions): Promise<Connection> {
-  const source = isSource(name)
+  // Other servers may list a model by that name; short names mean sources where none of this configuration has them.
+  const source = isSource(name) || (findCatalogued(name) !== undefined && !isConfigured(await loadConfig([]), name))
   const config = await loadConfig(source ? [name] : [])
   const model = source ? 'default' : name
   // Before anything is started, and before a prompt is shown; what other servers list is known later.

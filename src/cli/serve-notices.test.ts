@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type KeyFacts, keyNotice, modelTable, toyNotice, tryItNotice } from './serve-notices.ts'
+import { isToy, type KeyFacts, keyNotice, modelTable, toyNotice, tryItNotice } from './serve-notices.ts'
 
 const model = {
   id: 'm',
@@ -51,14 +51,14 @@ test('the notice of a new key says how to get another', () => {
 })
 
 test.each([
-  ['smollm2-135m-instruct', 16e9, /a toy of 135 million.*Qwen3 8B \(about 5\.0 GB\):\n {2}dragoman serve --model hf:\S+-GGUF$/],
+  ['smollm2-135m-instruct', 16e9, /a toy of 135 million.*Qwen3 8B \(about 5\.0 GB\):\n {2}dragoman serve --model qwen3:8b$/],
   ['dragoman-tiny', 1e9, /a toy of 4 million.*Serve another one with --model\.$/],
 ])('%s is called a toy, and a better model for this machine is named', (id, memoryBytes, text) => {
   expect(toyNotice(id, { memoryBytes, cores: 64 })).toMatch(text)
 })
 
 test('other models are not called toys', () => {
-  expect(toyNotice('my-model', { memoryBytes: 16e9, cores: 64 })).toBeUndefined()
+  expect(['dragoman-tiny', 'my-model'].map(isToy)).toEqual([true, false])
 })
 
 test('the table of models has the state, the context and the other names of each', () => {

@@ -2,7 +2,7 @@ import type { LoadedConfig } from '../config/load.ts'
 import type { ModelSummary } from '../http/run/deps.ts'
 import { builtinModel, defaultModel } from '../registry/names/builtin-model.ts'
 import { formatBytes } from '../registry/names/format-bytes.ts'
-import { suggestModels } from '../registry/names/suggested-models.ts'
+import { type Machine, suggestModels } from '../registry/names/suggested-models.ts'
 import { commandName } from './terminal/command-name.ts'
 import { formatTable } from './terminal/table.ts'
 
@@ -31,15 +31,19 @@ export function modelTable(models: readonly ModelSummary[]): string {
   return `\n${formatTable(['MODEL', 'STATE', 'CONTEXT', 'ALSO CALLED'], rows)}`
 }
 
-/** What the default model is for, and what fits this machine better; undefined for other models. */
-export function toyNotice(id: string, machine: { memoryBytes: number; cores: number }): string | undefined {
-  if (id !== defaultModel.id && id !== builtinModel.id) return undefined
+/** Whether a model only shows that everything works. */
+export function isToy(id: string): boolean {
+  return id === defaultModel.id || id === builtinModel.id
+}
+
+/** What such a model is for, and what fits this machine better. */
+export function toyNotice(id: string, machine: Machine): string {
   const what = id === defaultModel.id ? 'a toy of 135 million parameters' : 'a toy of 4 million parameters'
   const [better] = suggestModels(machine)
   const advice =
     better === undefined
       ? 'Serve another one with --model.'
-      : `This machine can run ${better.name} (about ${formatBytes(better.sizeBytes)}):\n  ${commandName} serve --model ${better.source}`
+      : `This machine can run ${better.name} (about ${formatBytes(better.sizeBytes)}):\n  ${commandName} serve --model ${better.shortName}`
   return `${id} is ${what}: it shows that everything works, and often answers wrongly. ${advice}`
 }
 

@@ -1,10 +1,9 @@
-import { availableParallelism } from 'node:os'
 import { type App, createApp } from '../app/create-app.ts'
 import { clientKey } from '../app/keys/find-keys.ts'
 import type { LoadedConfig } from '../config/load.ts'
-import { availableMemoryBytes } from '../registry/names/memory.ts'
 import { type ConfigSource, openReloader } from './config-reloader.ts'
-import { fetchNotice, type KeyFacts, keyNotice, modelTable, toyNotice, tryItNotice } from './serve-notices.ts'
+import { thisMachine } from './models/this-machine.ts'
+import { fetchNotice, isToy, type KeyFacts, keyNotice, modelTable, toyNotice, tryItNotice } from './serve-notices.ts'
 import { createConsole } from './terminal/console.ts'
 import { stopSignal } from './terminal/stop-signal.ts'
 import { tuneV8 } from './v8-flags.ts'
@@ -25,7 +24,7 @@ export async function serve(config: LoadedConfig, source: ConfigSource): Promise
   await reloader?.watch()
   const url = await app.listen()
   console.log(`listening on ${url}`)
-  const settled = app.whenSettled().then(() => {
+  const settled = app.whenSettled().then(async () => {
     progress.end()
     // A log has an entry for each of them.
     if (app.models.length > 1 && process.stderr.isTTY === true) progress.note(modelTable(app.models))
@@ -33,8 +32,9 @@ export async function serve(config: LoadedConfig, source: ConfigSource): Promise
     const model = app.models.find(({ state }) => state.type === 'ready')
     if (model === undefined) return
     progress.note(tryItNotice(url, model, keyFacts(config, app)))
-    const toy = toyNotice(model.id, { memoryBytes: availableMemoryBytes(), cores: availableParallelism() })
-    if (toy !== undefined) progress.note(`${toy}\n`)
+    if (!isToy(model.id)) return
+    const toy = toyNotice(model.id, await thisMachine(config.home))
+    progress.note(`${toy}\n`)
   })
   try {
     const signal = await Promise.race([stopped, settled.then(() => stopped)])

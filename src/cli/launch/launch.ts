@@ -7,12 +7,14 @@ import type { LoadedConfig } from '../../config/load.ts'
 import type { ConfiguredModel } from '../../config/models.ts'
 import { AppError } from '../../contract/errors.ts'
 import { builtinModel, defaultModel } from '../../registry/names/builtin-model.ts'
+import { findCatalogued } from '../../registry/names/catalogue.ts'
 import { isSource } from '../../registry/names/sources.ts'
 import { type Agent, type Protocol, protocols, type Setup, type Target } from '../agents/agent.ts'
 import { agents } from '../agents/agents.ts'
+import { findWanted } from '../models/wanted-model.ts'
 import { isServing, listModels, type ModelCard, type ServerAddress } from '../servers/client.ts'
-import { resolveName } from '../servers/resolve-name.ts'
 import { commandName } from '../terminal/command-name.ts'
+import { formatTable } from '../terminal/table.ts'
 import { makeRoom } from './make-room.ts'
 
 type LaunchOptions = {
@@ -68,6 +70,16 @@ export async function launch(options: LaunchOptions): Promise<number> {
   }
 }
 
+/** Prints the agents, and which of them are installed. */
+export function listAgents(): void {
+  const rows = [...agents].map(([name, { title, command, npmPackage, protocols: spoken }]) => {
+    const isInstalled = findProgram(command, process.env.PATH) !== undefined
+    return [name, title, isInstalled ? 'yes' : `npm install --global ${npmPackage}`, spoken.join(', ')]
+  })
+  console.log(formatTable(['AGENT', '', 'INSTALLED', 'SPEAKS'], rows))
+  console.log(`\nstart one: ${commandName} launch AGENT`)
+}
+
 async function findPlace(agent: Agent, options: LaunchOptions): Promise<Place> {
   const { server, isServerNamed, model, print } = options
   const isFile = model !== undefined && isSource(model)
@@ -75,8 +87,11 @@ async function findPlace(agent: Agent, options: LaunchOptions): Promise<Place> {
     const message = `'${model}' is a source, which the server at ${server.url} does not load; remove --server`
     throw new AppError('invalid-request', message)
   }
-  if (!isFile && (await isServing(server))) {
-    const card = chooseModel(await listModels(server), model)
+  const cards = !isFile && (await isServing(server)) ? await listModels(server) : undefined
+  // A short name that the server does not have is that of a file, which is served meanwhile.
+  const isElsewhere = model !== undefined && findCatalogued(model) !== undefined && !isServerNamed
+  if (cards !== undefined && !(isElsewhere && findCard(cards, model) === undefined)) {
+    const card = chooseModel(cards, model)
     const ready = print ? card : await makeRoom(agent, server, card)
     return { server, model: model ?? card.id, card: ready, close: () => Promise.resolve() }
   }
@@ -89,9 +104,9 @@ async function findPlace(agent: Agent, options: LaunchOptions): Promise<Place> {
 
 /** A server of this command's own. */
 async function startPlace(agent: Agent, { model, loadConfig }: LaunchOptions): Promise<Place> {
-  const isFile = model !== undefined && isSource(model)
-  const config = await loadConfig(isFile ? [model] : [])
-  const named = isFile ? config.models[0] : findConfigured(config, model)
+  const wanted = model === undefined ? undefined : await findWanted(model, loadConfig)
+  const config = wanted?.config ?? (await loadConfig([]))
+  const named = wanted === undefined ? findOwn(config) : (wanted.model as ConfiguredModel)
   if (named === undefined) {
     const { proposeModels } = await import('./propose.ts')
     throw new AppError('invalid-request', await proposeModels(agent, config))
@@ -104,9 +119,8 @@ async function startPlace(agent: Agent, { model, loadConfig }: LaunchOptions): P
   return { server: address, model: named.id, card, close }
 }
 
-/** The model with this name, or the first of the user's own; undefined where there is none. */
-function findConfigured({ models }: LoadedConfig, name: string | undefined): ConfiguredModel | undefined {
-  if (name !== undefined) return resolveName(models, name) as ConfiguredModel
+/** The first of the user's own models; undefined where there is none. */
+function findOwn({ models }: LoadedConfig): ConfiguredModel | undefined {
   const own = models.filter(({ id }) => id !== builtinModel.id && id !== defaultModel.id)
   return own.find(({ aliases }) => aliases.includes('default')) ?? own[0]
 }
@@ -143,13 +157,17 @@ function requireProgram({ title, command, npmPackage }: Agent): string {
 
 /** The model with this id or alias; without a name, the server's default or else its first, as for requests that name none. */
 export function chooseModel(cards: readonly ModelCard[], wanted: string | undefined): ModelCard {
-  const named = cards.find(({ id, aliases }) => id === (wanted ?? 'default') || aliases?.includes(wanted ?? 'default'))
+  const named = findCard(cards, wanted ?? 'default')
   const card = named ?? (wanted === undefined ? cards[0] : undefined)
   if (card !== undefined) return card
   const available = cards.map(({ id }) => printable(id)).join(', ')
   const missing =
     wanted === undefined ? 'the server has no models' : `the server has no model '${wanted}'; available: ${available}`
   throw new AppError('model-not-found', missing)
+}
+
+function findCard(cards: readonly ModelCard[], name: string): ModelCard | undefined {
+  return cards.find(({ id, aliases }) => id === name || aliases?.includes(name))
 }
 
 /** Runs with a folder that only this user can read, since it may hold a key, and removes it. */

@@ -1,18 +1,16 @@
 import { existsSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { installedLlamaPackage } from '../../app/models/llama-package.ts'
 import { roomFor } from '../../app/models/memory-sharing.ts'
 import type { LoadedConfig } from '../../config/load.ts'
-import { findBackend } from '../../engine/llama/find-backend.ts'
 import { readModelsFolder } from '../../registry/fetch/models-folder.ts'
 import { chooseContext } from '../../registry/gguf/choose-context.ts'
-import { builtinFileNames, builtinModel } from '../../registry/names/builtin-model.ts'
+import { builtinFileNames } from '../../registry/names/builtin-model.ts'
 import { formatBytes } from '../../registry/names/format-bytes.ts'
-import { availableMemoryBytes, budgetBytes } from '../../registry/names/memory.ts'
+import { budgetBytes } from '../../registry/names/memory.ts'
 import { type Machine, type SuggestedModel, suggestModels } from '../../registry/names/suggested-models.ts'
 import type { Agent } from '../agents/agent.ts'
 import { needOf, planRoom } from '../agents/agent-need.ts'
+import { thisMachine } from '../models/this-machine.ts'
 import { commandName } from '../terminal/command-name.ts'
 
 /** A model file on this disk that has room for the agent. */
@@ -32,7 +30,7 @@ const mostToFetch = 2
 /** What to start an agent with where no server runs and no model is named: one line for each model that fits this machine. */
 export async function proposeModels(agent: Agent, config: LoadedConfig): Promise<string> {
   const { tokens } = needOf(agent)
-  const machine = { memoryBytes: availableMemoryBytes(), cores: availableParallelism(), gpuBytes: await findGpu(config.home) }
+  const machine = await thisMachine(config.home)
   const here = await findFiles(agent, config)
   return formatProposal({ agent, tokens, machine, here, toFetch: suggestModels(machine, tokens) })
 }
@@ -43,8 +41,8 @@ function formatProposal({ agent, tokens, machine, here, toFetch }: Proposal): st
   const files = here.slice(0, mostHere).map(({ path, sizeBytes, trained }) => {
     return [command(path), `    here, ${formatBytes(sizeBytes)}, trained for ${trained} tokens`]
   })
-  const downloads = toFetch.slice(0, mostToFetch).map(({ name, source, sizeBytes, trained }) => {
-    return [command(source), `    ${name}, about ${formatBytes(sizeBytes)} to fetch, trained for ${trained} tokens`]
+  const downloads = toFetch.slice(0, mostToFetch).map(({ name, shortName, sizeBytes, trained }) => {
+    return [command(shortName), `    ${name}, about ${formatBytes(sizeBytes)} to fetch, trained for ${trained} tokens`]
   })
   const found = [...files, ...downloads]
   const those = found.length === 0 ? 'None that Dragoman knows fits' : 'These fit'
@@ -55,17 +53,6 @@ function formatProposal({ agent, tokens, machine, here, toFetch }: Proposal): st
     command(`builtin:${builtinFileNames[0]}`),
     '    comes with Dragoman, too small for real work: it shows that everything starts',
   ].join('\n')
-}
-
-/** The bytes of the GPU; undefined where llama.cpp is not installed yet, or has none. */
-async function findGpu(home: string): Promise<number | undefined> {
-  const enginePath = await installedLlamaPackage(home)
-  if (enginePath === 'missing') return undefined
-  const backend = await findBackend({
-    modelPath: builtinModel.path,
-    enginePath: enginePath === 'beside' ? undefined : enginePath,
-  })
-  return 'failure' in backend ? undefined : backend.gpuBytes
 }
 
 /** The files of the configured models folder and of what was fetched, the largest first, that have room for the agent. */

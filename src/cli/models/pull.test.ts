@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { encodeGguf } from '../../test/support/llama/gguf-writer.ts'
-import { loadConfig } from '../config/load.ts'
+import { encodeGguf } from '../../../test/support/llama/gguf-writer.ts'
+import { loadConfig } from '../../config/load.ts'
 import { pull } from './pull.ts'
 
 /** A configuration of one model, with its files in a temporary folder. */

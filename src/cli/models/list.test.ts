@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { listenOnLoopback } from '../../test/support/upstream/loopback.ts'
+import { listenOnLoopback } from '../../../test/support/upstream/loopback.ts'
 import { list } from './list.ts'
 
 afterEach(() => void vi.restoreAllMocks())
@@ -23,7 +23,7 @@ test.each([
 ])('the table of %s', async (_, data, table) => {
   const print = vi.spyOn(console, 'log').mockImplementation(() => undefined)
   const { origin, close } = await listenOnLoopback((_request, response) => response.end(JSON.stringify({ data })))
-  await list({ url: origin })
+  await list({ server: { url: origin }, isServerNamed: true, loadConfig: () => Promise.reject(new Error('not needed')) })
   await close()
   expect(print.mock.calls).toEqual([[table]])
 })

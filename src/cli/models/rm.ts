@@ -1,0 +1,22 @@
+import { printable } from '../../app/log/printable.ts'
+import { AppError } from '../../contract/errors.ts'
+import { removeStored } from '../../registry/fetch/stored-models.ts'
+import { formatBytes } from '../../registry/names/format-bytes.ts'
+import { findWanted, type LoadModels } from './wanted-model.ts'
+
+/** Deletes the fetched file of a model. A server that has it loaded keeps it until it unloads the model. */
+export async function removeModel(name: string, loadConfig: LoadModels): Promise<void> {
+  const { model, config } = await findWanted(name, loadConfig)
+  if (!('source' in model)) throw new AppError('invalid-request', `model '${model.id}' has no file on this machine`)
+  const failures: string[] = []
+  for (const source of model.source) {
+    try {
+      const freedBytes = await removeStored(source, config.home)
+      console.log(`removed ${printable(name)}: ${formatBytes(freedBytes)} are free`)
+      return
+    } catch (error) {
+      failures.push(AppError.from(error).message)
+    }
+  }
+  throw new AppError('invalid-request', failures.join('\n'))
+}

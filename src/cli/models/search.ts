@@ -1,0 +1,49 @@
+import { searchHub } from '../../registry/fetch/search-hub.ts'
+import { type CataloguedModel, catalogue } from '../../registry/names/catalogue.ts'
+import { formatBytes } from '../../registry/names/format-bytes.ts'
+import { fitsMemory } from '../../registry/names/memory.ts'
+import { type Machine, suggestModels } from '../../registry/names/suggested-models.ts'
+import { commandName } from '../terminal/command-name.ts'
+import { formatTable } from '../terminal/table.ts'
+
+const answerTimeoutMs = 5000
+const mostFound = 20
+
+/** Prints the short names, and with a text also the repositories of Hugging Face, that have all of its words. */
+export async function search(text: string, machine: Machine): Promise<void> {
+  const words = text.toLowerCase().split(/\s+/)
+  const known = catalogue.filter(({ shortName, name }) =>
+    words.every((word) => `${shortName} ${name}`.toLowerCase().includes(word)),
+  )
+  if (known.length > 0) console.log(formatCatalogue(known, machine))
+  if (text === '') {
+    console.log(`\n${describeMachine(machine)}; * is proposed for it. ${commandName} run NAME fetches one and chats with it.`)
+    return
+  }
+  const found = await searchHub(text, { env: process.env, limit: mostFound, responseTimeoutMs: answerTimeoutMs })
+  if (found.length === 0) {
+    console.log(`${known.length > 0 ? '\n' : ''}Hugging Face has no repository with GGUF files of that name`)
+    return
+  }
+  const rows = found.map(({ id, downloads, likes }) => [`hf:${id}`, formatNumber(downloads), formatNumber(likes)])
+  console.log(`${known.length > 0 ? '\n' : ''}${formatTable(['ON HUGGING FACE', 'DOWNLOADS', 'LIKES'], rows)}`)
+}
+
+/** `*`: the most able that runs here at reading speed. */
+function formatCatalogue(models: readonly CataloguedModel[], machine: Machine): string {
+  const [best] = suggestModels(machine)
+  const rows = models.map(({ shortName, name, sizeBytes, trained }) => {
+    const fits = fitsMemory(sizeBytes, machine.memoryBytes) ? 'yes' : 'no'
+    return [`${shortName}${shortName === best?.shortName ? ' *' : ''}`, name, formatBytes(sizeBytes), String(trained), fits]
+  })
+  return formatTable(['NAME', 'MODEL', 'SIZE', 'TRAINED FOR', 'FITS'], rows)
+}
+
+export function describeMachine({ cores, memoryBytes, gpuBytes }: Machine): string {
+  const gpu = gpuBytes === undefined || gpuBytes === 0 ? 'no GPU' : `a GPU with ${formatBytes(gpuBytes)}`
+  return `This machine has ${cores} ${cores === 1 ? 'core' : 'cores'}, ${formatBytes(memoryBytes)} of memory and ${gpu}`
+}
+
+function formatNumber(count: number): string {
+  return count >= 10_000 ? `${Math.round(count / 1000)}k` : String(count)
+}

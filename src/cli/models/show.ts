@@ -1,0 +1,90 @@
+import { printable, printableProse } from '../../app/log/printable.ts'
+import { expectedContext, roomFor } from '../../app/models/memory-sharing.ts'
+import type { LoadedConfig } from '../../config/load.ts'
+import type { LlamaModelConfig, LlamaServerModelConfig } from '../../config/schema.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { ModelFileFacts } from '../../contract/model-file.ts'
+import { locateModelFile } from '../../registry/fetch/fetch-model.ts'
+import { describeContext } from '../../registry/gguf/choose-context.ts'
+import { describeGguf } from '../../registry/gguf/describe-gguf.ts'
+import { memoryNeed } from '../../registry/gguf/memory-need.ts'
+import { formatBytes } from '../../registry/names/format-bytes.ts'
+import { availableMemoryBytes, budgetBytes } from '../../registry/names/memory.ts'
+import { formatSource } from '../../registry/names/sources.ts'
+import { commandName } from '../terminal/command-name.ts'
+import { findWanted, type LoadModels } from './wanted-model.ts'
+
+type LocalModel = LlamaModelConfig | LlamaServerModelConfig
+
+/** Prints what a model's file says, and what it needs on this machine; with `template`, its chat template and nothing else. */
+export async function showModel(
+  name: string,
+  { template, loadConfig }: { template: boolean; loadConfig: LoadModels },
+): Promise<void> {
+  const { model, config } = await findWanted(name, loadConfig)
+  if (model.engine !== 'llama' && model.engine !== 'llama-server') {
+    throw new AppError('invalid-request', `model '${model.id}' has no file here: its engine is ${model.engine}`)
+  }
+  const file = await locateModelFile(model.source, config.home)
+  if (file === undefined) {
+    const message = `${model.source.map(formatSource).join(', or ')} is not on this disk; \`${commandName} pull ${name}\` fetches it`
+    throw new AppError('model-unavailable', message)
+  }
+  const facts = await describeGguf(file.path)
+  if (template) {
+    if (facts.chatTemplate === undefined) throw new AppError('invalid-request', `${file.path} has no chat template`)
+    console.log(printableProse(facts.chatTemplate))
+    return
+  }
+  const rows: [string, string | undefined][] = [
+    ['model', model.id],
+    ['source', model.source.map(formatSource).join(', ')],
+    ['file', file.path],
+    ...factRows(facts),
+    ...(await needRows(model, file.path, config)),
+  ]
+  const known = rows.filter((row): row is [string, string] => row[1] !== undefined)
+  const width = Math.max(...known.map(([label]) => label.length))
+  for (const [label, value] of known) console.log(`${label.padEnd(width)}  ${printable(value)}`)
+}
+
+function factRows(facts: Partial<ModelFileFacts>): [string, string | undefined][] {
+  const { architecture, parameterCount, quantization, trainedContextLength, layerCount, license, chatTemplate } = facts
+  const uses = [facts.onlyEmbeds ? 'embeddings' : 'chat', ...(facts.infills ? ['fills gaps in code'] : [])]
+  return [
+    ['architecture', architecture],
+    ['parameters', parameterCount === undefined ? undefined : formatCount(parameterCount)],
+    ['quantization', quantization],
+    ['layers', layerCount === undefined ? undefined : String(layerCount)],
+    ['trained for', trainedContextLength === undefined ? undefined : `${trainedContextLength} tokens`],
+    ['license', license],
+    ['for', uses.join(', ')],
+    ['chat template', chatTemplate === undefined ? 'none' : `${chatTemplate.length} characters; --template prints it`],
+  ]
+}
+
+/** What it needs, as this configuration loads it. */
+async function needRows(model: LocalModel, path: string, { memory }: LoadedConfig): Promise<[string, string | undefined][]> {
+  const { slots, flashAttention } = model
+  const budget = budgetBytes(memory.budget)
+  const choice = await expectedContext(model, path, roomFor(budget, 1)).catch(() => undefined)
+  const contextLength = model.contextLength ?? choice?.contextLength
+  if (contextLength === undefined) return []
+  const { bytes } = await memoryNeed({
+    modelPath: path,
+    slots,
+    flashAttention: flashAttention !== false,
+    processBytes: 0,
+    contextLength,
+  })
+  const fits = bytes <= budget ? '' : `, more than memory.budget, ${formatBytes(budget)}`
+  return [
+    ['context', model.contextLength === undefined && choice ? describeContext(choice) : `${contextLength} tokens, as configured`],
+    ['memory', `about ${formatBytes(bytes)} with slots: ${slots}, of ${formatBytes(availableMemoryBytes())} here${fits}`],
+  ]
+}
+
+function formatCount(count: number): string {
+  if (count >= 1e9) return `${(count / 1e9).toFixed(1)} billion`
+  return `${(count / 1e6).toFixed(1)} million`
+}

@@ -1,0 +1,21 @@
+import { availableParallelism } from 'node:os'
+import { installedLlamaPackage } from '../../app/models/llama-package.ts'
+import { findBackend } from '../../engine/llama/find-backend.ts'
+import { builtinModel } from '../../registry/names/builtin-model.ts'
+import { availableMemoryBytes } from '../../registry/names/memory.ts'
+import type { Machine } from '../../registry/names/suggested-models.ts'
+
+/** What models run on here. `home`: the data folder, which may have llama.cpp; where it is not installed yet, the GPU is unknown. */
+export async function thisMachine(home: string): Promise<Machine> {
+  return { memoryBytes: availableMemoryBytes(), cores: availableParallelism(), gpuBytes: await findGpu(home) }
+}
+
+async function findGpu(home: string): Promise<number | undefined> {
+  const enginePath = await installedLlamaPackage(home)
+  if (enginePath === 'missing') return undefined
+  const backend = await findBackend({
+    modelPath: builtinModel.path,
+    enginePath: enginePath === 'beside' ? undefined : enginePath,
+  })
+  return 'failure' in backend ? undefined : backend.gpuBytes
+}
