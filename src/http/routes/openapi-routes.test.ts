@@ -183,4 +183,9 @@ describe('GET /docs', () => {
     expect(headers['content-type']).toBe('text/html; charset=utf-8')
     expect(headers['content-security-policy']).toMatch(/^default-src 'none'; connect-src 'self'; script-src 'sha256-/)
   })
+
+  test.each(['/docs/', '/docs/?x=1'])('%s leads to the page, whose URLs are relative', async (url) => {
+    const { statusCode, headers } = await openTestServer().app.inject({ url })
+    expect([statusCode, headers.location]).toEqual([302, '../docs'])
+  })
 })

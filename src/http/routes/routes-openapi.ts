@@ -19,7 +19,11 @@ export function addOpenapiRoutes(app: FastifyInstance, { version, servedRoutes }
     return { ...partOf(docsPage, 'text/html; charset=utf-8'), headers: { 'content-security-policy': docsPolicy } }
   })
   app.get('/openapi.json', { config: { scope: 'public' } }, async (request, reply) => answer(await document(), request, reply))
-  app.get('/docs', { config: { scope: 'public' } }, async (request, reply) => answer(await page(), request, reply))
+  app.get('/docs', { config: { scope: 'public' } }, async (request, reply) => {
+    // What the page asks for is beside it.
+    if (/\/(\?|$)/.test(request.originalUrl)) return reply.redirect('../docs')
+    return answer(await page(), request, reply)
+  })
 }
 
 function once<T>(make: () => Promise<T>): () => Promise<T> {

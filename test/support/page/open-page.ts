@@ -31,6 +31,8 @@ export async function openServerPage(browser: Browser, url: string, view: View =
     viewport: { width, height },
     colorScheme: isDark ? 'dark' : 'light',
     reducedMotion: 'reduce',
+    // A proxy in a test has a certificate that nobody knows.
+    ignoreHTTPSErrors: true,
     permissions: ['clipboard-read', 'clipboard-write'],
   })
   const strangers: string[] = []

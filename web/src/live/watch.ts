@@ -39,6 +39,9 @@ function begin(key: string | undefined): void {
   const stop = new AbortController()
   current = { key, stop }
   list.clear()
+  pending = []
+  clearTimeout(flushing)
+  flushing = undefined
   requests.value = undefined
   server.value = undefined
   samples.value = []
@@ -66,9 +69,21 @@ function take(event: string, data: unknown): void {
     samples.value = [...samples.value, ...more.filter(({ at_ms }) => at_ms > last)].slice(-hour)
   } else if (event === 'requests') {
     const { requests: more, missed: lost } = data as { readonly requests: readonly WatchedRequest[]; readonly missed: number }
-    list.take(more)
-    requests.value = list.all
+    pending.push(...more)
     missed.value += lost
-    now.value = Date.now()
+    // Thousands come in many events at once, and are put in order together.
+    flushing ??= setTimeout(flush, requests.value === undefined ? 0 : flushMs)
   }
+}
+
+const flushMs = 50
+let pending: WatchedRequest[] = []
+let flushing: ReturnType<typeof setTimeout> | undefined
+
+function flush(): void {
+  flushing = undefined
+  list.take(pending)
+  pending = []
+  requests.value = list.all
+  now.value = Date.now()
 }

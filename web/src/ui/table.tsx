@@ -88,7 +88,8 @@ export function Table<Row>({ label, columns, rows, idOf, open, onOpen, detail }:
         </thead>
         <tbody>
           {filler(first)}
-          {rows.slice(first, end).map((row, offset) => {
+          {rows.slice(first, end).flatMap((row, offset) => {
+            // One list: a new row above must not make an open one anew.
             const id = idOf(row)
             return [
               <tr

@@ -1,0 +1,340 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type RunningApp, startApp } from '../../support/http/app.ts'
+import { findBarriers } from '../../support/page/find-barriers.ts'
+import { chromium, hint, type OpenedPage, openBrowser, openServerPage } from '../../support/page/open-page.ts'
+import { hasNginx, nginxHint, startNginx } from '../../support/process/nginx.ts'
+
+const root = 'sk-root-0123456789abcdef'
+const alice = 'sk-alice-0123456789abcdef'
+const meter = 'sk-meter-0123456789abcdef'
+const places = ['Models', 'Activity', 'Keys', 'Logs', 'Overview']
+/** Speaks for minutes. */
+const endless = JSON.stringify({ chunks: Array.from({ length: 10_000 }, (_, index) => `w${index} `), delayMs: 50 })
+
+describe.skipIf(chromium === undefined)(`the places of the page, in a browser${hint}`, () => {
+  let replicas: RunningApp[]
+  let app: RunningApp
+  let bare: RunningApp
+  let browser: Browser
+  let folder: string
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'dragoman-places-'))
+    const echo = { engine: 'fake', id: 'org/echo', script: 'from-request' } as const
+    replicas = await Promise.all([0, 1].map(() => startApp({ models: [echo], builtinModel: false })))
+    ;[app, bare, browser] = await Promise.all([
+      startApp({
+        builtinModel: false,
+        server: {
+          adminKey: root,
+          apiKeys: [
+            { key: alice, name: 'alice', scopes: ['inference'], requestsPerMinute: 100_000 },
+            { key: meter, name: 'meter', scopes: ['metrics'] },
+          ],
+        },
+        log: { captureFolder: folder },
+        models: [
+          { engine: 'fake', id: 'org/writer', aliases: ['default'], script: 'from-request', slots: 64, maxQueued: 64 },
+          { engine: 'fake', id: 'org/slow', script: 'from-request', slots: 1 },
+          { engine: 'remote', id: 'fleet/echo', upstreamModel: 'org/echo', endpoints: replicas.map(({ url }) => ({ url })) },
+        ],
+      }),
+      startApp({ builtinModel: false, models: [echo] }),
+      openBrowser(),
+    ])
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await Promise.all([app, bare, ...(replicas ?? [])].map((each) => each?.close()))
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  const ask = (path: string, body: object, key = alice) =>
+    fetch(app.url + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  const chat = (content: string, more: object = {}) =>
+    ask('/v1/chat/completions', { model: 'default', messages: [{ role: 'user', content }], ...more })
+  const open = (place: string, { key = root, ...view }: Parameters<typeof openServerPage>[2] = {}) =>
+    openServerPage(browser, `${app.url}/#/${place}`, { key, ...view })
+  const noProblems = ({ strangers, problems }: OpenedPage) => expect([...strangers, ...problems]).toEqual([])
+
+  test('without requests, keys or lines, places teach how there will be some', async () => {
+    const opened = await openServerPage(browser, `${bare.url}/#/activity`)
+    const { page, close } = opened
+    await page.getByRole('heading', { name: 'No request yet' }).waitFor()
+    await page.getByText(`curl ${bare.url}/v1/chat/completions`).waitFor()
+    await page.getByRole('link', { name: 'Keys' }).click()
+    await page.getByRole('heading', { name: 'No key yet' }).waitFor()
+    await page.getByText('server.adminKey').waitFor()
+    await page.goto(`${bare.url}/#/logs?level=fatal`)
+    await page.getByRole('heading', { name: 'No line of this level yet' }).waitFor()
+    noProblems(opened)
+    await close()
+  })
+
+  test.each([false, true])('have no barriers, and ask no other origin (dark: %s)', async (isDark) => {
+    await (await chat('hello')).text()
+    const opened = await open('models/fleet%2Fecho', { isDark })
+    const { page, close } = opened
+    for (const place of places) {
+      await page.getByRole('link', { name: place, exact: true }).click()
+      await page.getByRole('heading', { name: place, level: 1 }).waitFor()
+      if (place === 'Activity') await page.getByRole('row').nth(1).click()
+      expect([place, ...(await findBarriers(page))]).toEqual([place])
+    }
+    noProblems(opened)
+    await close()
+  })
+
+  test.each([
+    [root, places],
+    [alice, ['Models', 'Activity']],
+    [meter, ['Overview']],
+  ])('a key sees the places that its scopes allow', async (key, names) => {
+    const { page, close } = await open(names[0]?.toLowerCase() ?? '', { key })
+    await page.getByRole('heading', { name: names[0] ?? '', level: 1 }).waitFor()
+    await expect.poll(async () => (await placeLinks(page)).filter((name) => places.includes(name))).toEqual(names)
+    await close()
+  })
+
+  test('activity shows a request as it runs, stops it, and says who did', async () => {
+    const { page, close } = await open('activity?filter=org/slow')
+    await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
+    const running = chat(endless, { model: 'org/slow', stream: true })
+    const waiting = chat(endless, { model: 'org/slow', stream: true })
+    const row = page.getByRole('row').filter({ hasText: / tokens/ })
+    await row.waitFor()
+    await page.getByText('waiting 1st').waitFor()
+    await expect.poll(() => page.title()).toBe('2 running · Activity · Dragoman')
+    await row.getByRole('button', { name: 'Stop' }).click()
+    await (await running).text()
+    await page.getByText('cancelled by admin').waitFor()
+    await page
+      .getByRole('row')
+      .filter({ hasText: / tokens/ })
+      .getByRole('button', { name: 'Stop' })
+      .click()
+    await (await waiting).text()
+    await close()
+  })
+
+  test('a row opens by keyboard to where the time went, at an address that opens the same', async () => {
+    const { id } = (await (await chat('one two three')).json()) as { id: string }
+    const { page, close } = await open('activity')
+    await page.getByRole('row').nth(1).waitFor()
+    await page.keyboard.press('j')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => page.evaluate('location.hash')).toBe(`#/activity/${id}`)
+    await page.reload()
+    await page.getByText('Where the time went').waitFor()
+    await page.getByText(id).waitFor()
+    expect(await page.locator('.waterfall .bar .decode').count()).toBe(1)
+    await close()
+  })
+
+  test('filters are in the address, and what is shown is saved as lines of JSON', async () => {
+    await (await chat('x', { model: 'nobody' })).text()
+    const { page, close } = await open('activity')
+    await page.getByRole('row').nth(1).waitFor()
+    await page.keyboard.press('/')
+    await page.keyboard.type('state:failed nobody')
+    await expect.poll(() => page.evaluate('location.hash')).toBe('#/activity?filter=state%3Afailed+nobody')
+    await expect.poll(() => page.getByRole('row').count()).toBe(2)
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Export' }).click()])
+    const text = await new Response((await download.createReadStream()) as never).text()
+    expect(
+      text
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toMatchObject([{ state: 'failed', requested_model: 'nobody', error: { code: 'model-not-found' } }])
+    await close()
+  })
+
+  test('a request that was kept is sent again to another model', async () => {
+    const { id } = (await (await chat('say this again', { stream: false })).json()) as { id: string }
+    const { page, close } = await open(`activity/${id}`)
+    await page.getByLabel('Replay on').selectOption('fleet/echo')
+    await page.getByRole('button', { name: 'Replay' }).click()
+    await page.getByRole('region', { name: 'What the model answered now' }).getByText('say this again').waitFor()
+    await page.getByRole('link', { name: 'Open its row' }).click()
+    await page.getByRole('row').filter({ hasText: 'fleet/echo' }).first().waitFor()
+    await close()
+  })
+
+  test('models are unloaded after a word about what ends, and loaded again', async () => {
+    const running = chat(endless, { model: 'org/slow', stream: true })
+    const { page, close } = await open('models')
+    const row = page.getByRole('row').filter({ hasText: 'org/slow' })
+    await row.getByText('1 of 1').waitFor()
+    await row.getByRole('button', { name: 'Unload org/slow' }).click()
+    await page.getByText('This ends 1 running request of 1 caller.').waitFor()
+    await page.keyboard.press('Enter')
+    await row.getByText('not loaded').waitFor()
+    await (await running).text()
+    await row.getByRole('button', { name: 'Load org/slow' }).click()
+    await row.getByText('ready').waitFor()
+    await close()
+  })
+
+  test('a server of a fleet is taken out of use and back, and a bad name says why it is none', async () => {
+    await (await chat('hi', { model: 'fleet/echo' })).text()
+    const { page, close } = await open('models/fleet%2Fecho')
+    const server = page
+      .getByRole('row')
+      .filter({ hasText: new URL(replicas[0]?.url ?? '').host })
+      .last()
+    await server.getByText('healthy').waitFor()
+    await server.getByRole('button', { name: /^Drain/ }).click()
+    await page.getByText('It gets no new requests').waitFor()
+    await page.keyboard.press('Enter')
+    await server.getByText('out of use').waitFor()
+    await server.getByRole('button', { name: /^Use again/ }).click()
+    await server.getByText('healthy').waitFor()
+    await page.getByRole('button', { name: 'Add a model' }).click()
+    await page.getByLabel('Name or source').fill('/nowhere/model.gguf')
+    await page.keyboard.press('Enter')
+    await page.getByRole('alert').filter({ hasText: '/nowhere/model.gguf' }).waitFor()
+    await close()
+  })
+
+  test('a key is made, shown once, and deleted', async () => {
+    const { page, close } = await open('keys')
+    await page.getByRole('cell', { name: 'alice', exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Make a key' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('alice')
+    await dialog.getByRole('button', { name: 'Make a key' }).click()
+    await dialog.getByRole('alert').filter({ hasText: "a key is called 'alice'" }).waitFor()
+    await dialog.getByLabel('Name').fill('carol')
+    await dialog.getByLabel('Requests a minute').fill('60')
+    await page.keyboard.press('Enter')
+    const key = await page.getByRole('dialog', { name: 'The key carol' }).locator('pre').textContent()
+    expect((await ask('/v1/chat/completions', { messages: [{ role: 'user', content: 'hi' }] }, key ?? '')).status).toBe(200)
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.getByRole('row').filter({ hasText: 'carol' }).getByText('60 requests/min').waitFor()
+    expect(await page.content()).not.toContain(String(key))
+    await page.getByRole('button', { name: 'Delete carol' }).click()
+    await page.getByText('Its callers are refused from now on.').waitFor()
+    await page.keyboard.press('Enter')
+    await expect.poll(() => page.getByRole('row').filter({ hasText: 'carol' }).count()).toBe(0)
+    expect((await ask('/v1/chat/completions', {}, key ?? '')).status).toBe(401)
+    await close()
+  })
+
+  test('the log is live, by level and words', async () => {
+    const { page, close } = await open('logs?filter=nobody-else')
+    await page.getByRole('heading', { name: 'Logs', level: 1 }).waitFor()
+    await (await chat('x', { model: 'nobody-else' })).text()
+    const row = page.getByRole('row').filter({ hasText: 'request ended' })
+    await row.waitFor()
+    await row.click()
+    await page.getByText('"requestedModel": "nobody-else"').waitFor()
+    await page.getByLabel('Level').selectOption('error')
+    await expect.poll(() => page.evaluate('location.hash')).toContain('level=error')
+    await close()
+  })
+
+  test('the overview has the load of the server', async () => {
+    const { page, close } = await open('overview', { key: meter })
+    const chart = page.getByRole('slider', { name: /^Tokens per second/ })
+    await chart.waitFor({ timeout: 30_000 })
+    await chart.focus()
+    await page.keyboard.press('ArrowLeft')
+    expect(await chart.getAttribute('aria-valuetext')).toMatch(/\d\d:\d\d:\d\d: Generated .* tok\/s, Read .* tok\/s/)
+    await close()
+  })
+
+  test('ten thousand requests stay fluid', async () => {
+    const { page, close } = await open('models')
+    await page.getByRole('row').nth(1).waitFor()
+    let isFirst = true
+    await page.route('**/api/events*', async (route) => {
+      // A second one, when this has ended, gets no answer.
+      if (isFirst) await route.fulfill({ contentType: 'text/event-stream', body: manyRequests })
+      isFirst = false
+    })
+    await page.goto(`${app.url}/#/activity`)
+    await page.reload()
+    const rows = page.getByRole('region', { name: 'Requests' }).getByRole('table')
+    await expect.poll(() => rows.getAttribute('aria-rowcount')).toBe('10001')
+    expect(await page.getByRole('row').count()).toBeLessThan(150)
+    // In time of the processor: others may use this machine.
+    const metrics = await page.context().newCDPSession(page)
+    await metrics.send('Performance.enable', { timeDomain: 'threadTicks' })
+    const read = async () =>
+      Object.fromEntries((await metrics.send('Performance.getMetrics')).metrics.map(({ name, value }) => [name, value]))
+    const before = await read()
+    await page.evaluate(scrolling)
+    const after = await read()
+    const perStep = (name: string) => (1000 * ((after[name] ?? 0) - (before[name] ?? 0))) / steps
+    expect(perStep('TaskDuration')).toBeLessThan(100)
+    await close()
+  })
+
+  test.skipIf(!hasNginx)(`behind an nginx with TLS and a prefix, places are live${nginxHint}`, async () => {
+    const nginx = await startNginx(`location /llm/ { proxy_pass ${app.url}/; proxy_http_version 1.1; }`, { hasTls: true })
+    const opened = await openServerPage(browser, `${nginx.url}/llm/#/activity?filter=org/slow`, { key: root })
+    const { page, close } = opened
+    await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
+    const running = chat(endless, { model: 'org/slow', stream: true })
+    const row = page.getByRole('row').filter({ hasText: / tokens/ })
+    await row.getByRole('button', { name: 'Stop' }).click()
+    await (await running).text()
+    noProblems(opened)
+    await close()
+    await nginx.close()
+  })
+
+  test('a page of another origin gets nothing', async () => {
+    const { page, close } = await openServerPage(browser, bare.url)
+    const got = await page.evaluate(
+      `fetch(${JSON.stringify(`${app.url}/api/events`)}, { headers: { authorization: 'Bearer ${root}' } }).then((reply) => reply.status, () => 'nothing')`,
+    )
+    expect(got).toBe('nothing')
+    await close()
+  })
+})
+
+/** What the server sends of ten thousand requests. */
+const manyRequests = Array.from({ length: 20 }, (_, batch) => {
+  const requests = Array.from({ length: 500 }, (_, index) => ({
+    id: `chatcmpl-${batch}-${index}`,
+    request_id: `req-${batch}-${index}`,
+    key: 'alice',
+    route: '/v1/chat/completions',
+    state: 'done',
+    started_at_ms: 1_700_000_000_000 + 500 * batch + index,
+    ended_at_ms: 1_700_000_001_000 + 500 * batch + index,
+    model: 'org/writer',
+    input_tokens: index,
+    output_tokens: 100,
+    timings: { decode_ms: 900, total_ms: 1000 },
+  }))
+  return `event: requests\ndata: ${JSON.stringify({ requests, missed: 0, more: batch < 19 })}\n\n`
+}).join('')
+
+const steps = 60
+
+/** Scrolls through the table, a part of it in each frame. */
+const scrolling = `new Promise((resolve) => {
+  const room = document.querySelector('.table-room')
+  let turn = 0
+  const step = () => {
+    turn += 1
+    room.scrollTop = (room.scrollHeight / ${steps}) * turn
+    if (turn < ${steps}) requestAnimationFrame(step)
+    else setTimeout(resolve, 200)
+  }
+  step()
+})`
+
+async function placeLinks(page: Page): Promise<string[]> {
+  return (await page.getByRole('navigation').getByRole('link').allInnerTexts()).map((text) => text.trim())
+}
