@@ -425,7 +425,7 @@ describe.skipIf(chromium === undefined)(`the chat of the page, in a browser${hin
         .observe({ type: 'longtask', buffered: false })
     }`)
     await page.getByRole('link', { name: /^big/ }).click()
-    await answers(page).getByText('the end', { exact: true }).waitFor({ timeout: 120_000 })
+    await answers(page).getByText('the end', { exact: true }).waitFor({ timeout: 200_000 })
     expect(text.length).toBeGreaterThan(700_000)
     expect(await page.evaluate('window.longest')).toBeLessThan(2000)
     await close()

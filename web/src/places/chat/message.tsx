@@ -27,7 +27,7 @@ type MessageProps = {
 }
 
 /** Texts of people are folded beyond this. */
-const longChars = 6000
+const longChars = 2000
 
 /** A message: who, text, and on focus a row of actions. */
 export const MessageView = memo(function MessageView(props: MessageProps) {

@@ -25,6 +25,8 @@ type PaneProps = {
 export function Pane({ conversation, onExample, onClose }: PaneProps) {
   const room = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
+  const before = useRef(0)
+  const touchedMs = useRef(Number.NEGATIVE_INFINITY)
   const [isAway, setAway] = useState(false)
   const path = pathOf(conversation.value)
   const { id, settings } = conversation.value
@@ -37,8 +39,16 @@ export function Pane({ conversation, onExample, onClose }: PaneProps) {
   }
   const onScroll = () => {
     const { scrollTop = 0, scrollHeight = 0, clientHeight = 0 } = room.current ?? {}
-    isAtEnd.current = scrollHeight - scrollTop - clientHeight < nearPx
+    const isNear = scrollHeight - scrollTop - clientHeight < nearPx
+    // What grows, or is laid out late, moves too; only a reader leaves the end.
+    const isReader = performance.now() - touchedMs.current < 1000
+    if (isNear) isAtEnd.current = true
+    else if (isReader && scrollTop < before.current) isAtEnd.current = false
+    before.current = scrollTop
     setAway(!isAtEnd.current)
+  }
+  const touched = () => {
+    touchedMs.current = performance.now()
   }
   // What grows, or is laid out later, moves the end.
   useEffect(() => {
@@ -83,7 +93,19 @@ export function Pane({ conversation, onExample, onClose }: PaneProps) {
         )}
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
-      <div class="pane-room" ref={room} onScroll={onScroll} tabIndex={0} role="log" aria-live="off" aria-label={chatTexts.title}>
+      <div
+        class="pane-room"
+        ref={room}
+        onScroll={onScroll}
+        onWheel={touched}
+        onTouchMove={touched}
+        onPointerDown={touched}
+        onKeyDown={touched}
+        tabIndex={0}
+        role="log"
+        aria-live="off"
+        aria-label={chatTexts.title}
+      >
         <div class="messages">
           {path.length === 0 && <Welcome onExample={onExample} />}
           {path.map((message) => (

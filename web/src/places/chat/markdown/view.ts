@@ -17,6 +17,8 @@ export class MarkdownView {
   #splitter = new BlockSplitter()
   #shown = 0
   #open: OpenBlock | undefined
+  #group: HTMLElement | undefined
+  #groupChars = 0
   #frame = 0
   #parseMs = 0
   #lastParseMs = Number.NEGATIVE_INFINITY
@@ -34,6 +36,7 @@ export class MarkdownView {
       this.#element.replaceChildren()
       this.#shown = 0
       this.#open = undefined
+      this.#group = undefined
     }
     this.#text = text
     this.#element.classList.toggle('md-long', text.length > 20_000)
@@ -52,20 +55,31 @@ export class MarkdownView {
     while (this.#shown < closed.length) {
       if (performance.now() > endMs) return void this.#later()
       const block = closed[this.#shown] ?? ''
-      if (this.#open === undefined) this.#element.append(closedBlock(block))
+      if (this.#open === undefined) this.#room().append(closedBlock(block))
       else this.#open.finish(block)
       this.#open = undefined
       this.#shown += 1
+      this.#groupChars += block.length
     }
     const { open } = this.#splitter
     if (open.trim() === '') return
     // Reading it again may take a quarter of the time, not more.
     if (performance.now() - this.#lastParseMs < 3 * this.#parseMs) return void this.#later()
     const beganMs = performance.now()
-    this.#open ??= new OpenBlock(this.#element)
+    this.#open ??= new OpenBlock(this.#room())
     this.#open.update(open)
     this.#lastParseMs = performance.now()
     this.#parseMs = this.#lastParseMs - beganMs
+  }
+
+  /** Blocks are laid out in groups, of which those out of sight cost nothing. */
+  #room(): HTMLElement {
+    if (this.#group === undefined || this.#groupChars > pieceChars) {
+      this.#group = Object.assign(document.createElement('div'), { className: 'md-group' })
+      this.#groupChars = 0
+      this.#element.append(this.#group)
+    }
+    return this.#group
   }
 
   #later(): void {
