@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { hashApiKey } from '../src/app/keys/api-key-file.ts'
 import type { Scope } from '../src/contract/principal.ts'
+import type { JsonObject } from '../src/contract/request.ts'
 import type { ServerTool, ToolSource } from '../src/contract/server-tool.ts'
 import { ToolApprovals } from '../src/core/tool-loop/tool-approvals.ts'
 import { createFakeEngine } from '../src/engine/fake/engine.ts'
@@ -51,7 +52,11 @@ afterEach(async () => {
 const portOf = (server: Server) => (server.address() as AddressInfo).port
 
 /** A model that does at once whatever a page says. */
-function open(obeys: { readonly name: string; readonly arguments: object }, keyTools?: readonly string[]) {
+function open(
+  obeys: { readonly name: string; readonly arguments: object },
+  keyTools?: readonly string[],
+  parameters: JsonObject = {},
+) {
   const call = (name: string, args: object) => `<tool_call>${JSON.stringify({ name, arguments: args })}</tool_call>`
   const script = [
     { result: 'INJECTED', reply: { raw: call(obeys.name, obeys.arguments) } },
@@ -65,7 +70,7 @@ function open(obeys: { readonly name: string; readonly arguments: object }, keyT
     name,
     kind: 'terminal',
     description: '',
-    parameters: {},
+    parameters,
     run: async () => {
       ran.push(name)
       return { text: 'the secret', isError: false }
@@ -134,4 +139,18 @@ describe('what a page says cannot start', () => {
       expect(hits).toEqual([])
     },
   )
+})
+
+test.each<[string, JsonObject]>([
+  ['of a type that there is not', { properties: { to: { type: 'nonsense' } } }],
+  ['that refers to nothing', { properties: { to: { $ref: '#/missing' } } }],
+  ['that refers to an address', { properties: { to: { $ref: 'http://127.0.0.1:1/schema' } } }],
+  ['with a pattern that is none', { properties: { to: { pattern: '(' } } }],
+  ['whose parts have other types', { properties: 'to', required: 5 }],
+  ['that refers to itself', { allOf: [{ $ref: '#' }] }],
+  ['that nothing fulfils', { properties: { to: { enum: [] } }, required: ['other'] }],
+])('a schema of an MCP server %s costs no reply', async (_, schema) => {
+  const { ask, ran } = open(mail, undefined, { type: 'object', ...schema })
+  expect(await ask()).toBe('I know the secret.')
+  expect(ran).toEqual(['mail__send'])
 })

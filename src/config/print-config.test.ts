@@ -43,9 +43,11 @@ describe('the effective configuration', () => {
 
   test('has no secrets', async () => {
     const keys = 'server: { apiKeys: [plain-secret, { key: other-secret, name: n }], adminKey: admin-secret }\n'
-    const text = await printed(`${keys}storage: postgres://user:db-secret@127.0.0.1/d\n${models}`)
+    const tools = 'tools: { mcp: { docs: { command: docs, env: { DOCS: secret } } } }\n'
+    const text = await printed(`${keys}${tools}storage: postgres://user:db-secret@127.0.0.1/d\n${models}`)
     expect(text).not.toMatch(/secret/)
-    const { server, storage } = parse(text)
+    const { server, storage, ...rest } = parse(text)
+    expect(rest.tools.mcp.docs.env).toEqual({ DOCS: '***' })
     expect(server).toMatchObject({ apiKeys: ['***', { key: '***', name: 'n' }], adminKey: '***' })
     expect(storage.database).toBe('postgres://user:***@127.0.0.1/d')
   })

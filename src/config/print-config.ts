@@ -18,6 +18,10 @@ export function printConfig({ models, listings, home: _, ...settings }: LoadedCo
 
 function written(value: unknown, key = ''): unknown {
   if (secretKeys.test(key) && value !== undefined) return Array.isArray(value) ? value.map(maskKey) : masked
+  // Of programs: it is where they get their tokens.
+  if (key === 'env' && typeof value === 'object' && value !== null) {
+    return Object.fromEntries(Object.keys(value).map((name) => [name, masked]))
+  }
   if (Array.isArray(value)) return value.map((item) => written(item))
   if (typeof value === 'string') return withoutPassword(value)
   if (typeof value !== 'object' || value === null) return value
