@@ -40,8 +40,8 @@ export const media = z
       .array(address)
       .default([])
       .describe(
-        'Addresses that are asked though they are not public, such as that of an image server of your own; also for pages that tools read, and ' +
-          'MCP servers of requests. Every caller can then reach every port there.',
+        'Addresses that are asked though they are not public, such as that of an image server of your own; also for pages that ' +
+          'tools read, and MCP servers of requests. Every caller can then reach every port there.',
       ),
     allowedLocalPath: z
       .string()

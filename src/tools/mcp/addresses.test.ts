@@ -85,10 +85,10 @@ describe('a server of the configuration', () => {
     ['leads elsewhere', ({ response }) => response.writeHead(307, { location: 'http://127.0.0.1:1/' }).end(), /it /],
     ['hangs up', ({ request: { socket } }) => socket.destroy(), /it cannot be reached/],
     ['is silent', () => undefined, /it did not answer/],
-  ])('that %s is absent with that reason, and not asked again', async (_, handler, why) => {
+  ])('that %s is absent with that reason, and not asked again', async (how, handler, why) => {
     server.handle['server/discover'] = handler
     server.handle.initialize = handler
-    const from = configure({}, { limits: { answerMs: 300 } })
+    const from = configure({}, { limits: { answerMs: how === 'is silent' ? 300 : 20_000 } })
     const { tools, absent } = await ask(from)
     expect([tools, absent]).toEqual([[], [{ name: 'docs', why: expect.stringMatching(why) }]])
     const asked = server.requests.length
@@ -133,7 +133,7 @@ describe('a server of the configuration', () => {
       /it answered with an error: out of order/,
     ],
     ['sends what is not MCP', ({ answer }) => answer({ content: 'text' }), /it sent a reply that is not valid MCP/],
-    ['forgets the session', ({ response }) => void response.writeHead(404).end(), /it answered with status 404/],
+    ['is not where it was', ({ response }) => void response.writeHead(404).end(), /it answered with status 404/],
   ])('that %s during a call is told to the model, and the next call is answered', async (_, handler, text) => {
     const good = server.handle['tools/call']
     const { tools } = await ask(configure())
@@ -147,6 +147,25 @@ describe('a server of the configuration', () => {
     expect(outcome.text).toMatch(text)
     if (good !== undefined) server.handle['tools/call'] = good
     expect(await run(tools[0], { text: 'again' })).toMatchObject({ text: expect.stringContaining('again') })
+  })
+
+  test('that has forgotten the session gets a new one, and the call', async () => {
+    const known = new Set<unknown>()
+    const { initialize, 'tools/call': answer } = server.handle
+    server.handle.initialize = (asked) => {
+      known.add(`s${known.size}`)
+      asked.response.setHeader('mcp-session-id', `s${known.size - 1}`)
+      initialize?.(asked)
+    }
+    server.handle['tools/call'] = (asked) => {
+      if (known.has(asked.request.headers['mcp-session-id'])) answer?.(asked)
+      else asked.response.writeHead(404).end()
+    }
+    const { tools } = await ask(configure())
+    known.clear()
+    known.add('another')
+    expect(await run(tools[0], { text: 'x' })).toEqual({ text: 'echo: {"text":"x"}', isError: false })
+    expect(server.messages.filter(({ method }) => method === 'initialize')).toHaveLength(2)
   })
 
   test('is told of a cancel, and the connection of the call is closed', async () => {

@@ -13,6 +13,7 @@ import type { Guard } from '../../media/guarded-connect.ts'
 import { ChildTransport, type Program } from './child-transport.ts'
 import { explainFailure } from './failures.ts'
 import { type CallScope, callScope, createMcpFetch } from './mcp-fetch.ts'
+import { SessionLost } from './session-lost.ts'
 
 /** Where a server is. */
 export type McpTarget =
@@ -68,9 +69,8 @@ export async function connect(target: McpTarget, options: ConnectOptions): Promi
     return await open(httpChannel(target, 'streamable'), options)
   } catch (error) {
     // A server of the older transport does not know the request.
-    const cause = error instanceof Error ? error.cause : undefined
-    const isOlder = cause instanceof SdkHttpError && [400, 404, 405].includes(cause.status ?? 0)
-    if (!isOlder) throw error
+    const status = error instanceof Error ? statusOf(error.cause) : undefined
+    if (status !== 400 && status !== 404 && status !== 405) throw error
     return open(httpChannel(target, 'events'), options)
   }
 }
@@ -169,6 +169,11 @@ async function open(
         const request = { name, arguments: args }
         return await callScope.run(scope, () => client.callTool(request, { signal: both, timeout: forever }))
       } catch (error) {
+        // Of a session, so says the protocol; the client is of no use any more.
+        if (statusOf(error) === 404) {
+          void client.close()
+          throw new SessionLost(explainFailure(error, why()), { cause: error })
+        }
         throw explained(lost.signal.aborted ? lost.signal.reason : error)
       } finally {
         signal.removeEventListener('abort', onAbort)
@@ -196,6 +201,10 @@ async function listAll(client: Client, timeout: number): Promise<readonly Tool[]
     cursor = nextCursor
   }
   return found
+}
+
+function statusOf(error: unknown): number | undefined {
+  return error instanceof SdkHttpError ? error.status : undefined
 }
 
 function withDeadline<T>(work: Promise<T>, timeoutMs: number): Promise<T> {

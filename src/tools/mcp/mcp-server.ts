@@ -5,6 +5,7 @@ import type { JsonObject } from '../../contract/request.ts'
 import type { ToolOutcome } from '../../contract/server-tool.ts'
 import type { McpConnection, McpTarget } from './connection.ts'
 import { failedCall, outcomeOf } from './outcome.ts'
+import { SessionLost } from './session-lost.ts'
 
 export type McpServerOptions = {
   readonly target: McpTarget
@@ -84,14 +85,23 @@ export class McpServer {
       signal.throwIfAborted()
       const failure = this.#recentFailure()
       if (failure !== undefined) return failedCall(failure.why)
-      const connection = await orAborted(this.#connect(), signal)
-      return outcomeOf(await connection.call(name, args, signal))
+      return outcomeOf(
+        await this.#callOnce(name, args, signal).catch((error: unknown) => {
+          if (!(error instanceof SessionLost)) throw error
+          return this.#callOnce(name, args, signal)
+        }),
+      )
     } catch (error) {
       return signal.aborted ? { text: 'The call was cancelled.', isError: true } : failedCall(messageOf(error))
     } finally {
       this.#calls -= 1
       this.#awaitIdle()
     }
+  }
+
+  async #callOnce(name: string, args: JsonObject, signal: AbortSignal) {
+    const connection = await orAborted(this.#connect(), signal)
+    return connection.call(name, args, signal)
   }
 
   async close(): Promise<void> {
