@@ -1,8 +1,10 @@
 import type { Sampling } from '../contract/request.ts'
 
+/** Options of several fields, which merge by field. */
+const groups = ['xtc', 'dry', 'dynamicTemperature', 'mirostat', 'adaptiveP'] as const
+
 /**
- * Merges layers of sampling options; for each field, the last layer that sets it wins. `xtc` and `dry` merge by field, `logitBias`
- * by token.
+ * Merges layers of sampling options; for each field, the last layer that sets it wins. `groups` merge by field, `logitBias` by token.
  */
 export function mergeSampling(...layers: readonly Sampling[]): Sampling {
   return layers.reduce(mergeTwo, {})
@@ -10,14 +12,15 @@ export function mergeSampling(...layers: readonly Sampling[]): Sampling {
 
 function mergeTwo(below: Sampling, above: Sampling): Sampling {
   if (Object.keys(below).length === 0) return above
-  const xtc = mergeField(below.xtc, above.xtc)
-  const dry = mergeField(below.dry, above.dry)
+  const merged = groups.flatMap((name) => {
+    const both = mergeField<object>(below[name], above[name])
+    return both === undefined ? [] : [[name, both] as const]
+  })
   const bias = [...(below.logitBias ?? []), ...(above.logitBias ?? [])]
   return {
     ...below,
     ...above,
-    ...(xtc !== undefined && { xtc }),
-    ...(dry !== undefined && { dry }),
+    ...Object.fromEntries(merged),
     ...(bias.length > 0 && { logitBias: new Map(bias) }),
   }
 }

@@ -251,6 +251,16 @@ export type Sampling = {
     readonly range?: number
     readonly sequenceBreakers?: readonly string[]
   }
+  /** Keeps the tokens whose surprise is the most usual, up to this share of the distribution; 1 is off. */
+  readonly typicalP?: number
+  /** Keeps the tokens whose logit is at most so many standard deviations below the highest; 0 is off. */
+  readonly topNSigma?: number
+  /** The temperature is up to `range` lower where one token is probable, and up to `range` higher where many are; 0 is off. */
+  readonly dynamicTemperature?: { readonly range?: number; readonly exponent?: number }
+  /** Keeps the surprise of tokens near `tau`, instead of the samplers that remove tokens; version 0 is off. */
+  readonly mirostat?: { readonly version?: number; readonly tau?: number; readonly eta?: number }
+  /** Prefers tokens whose probability is near `target`; below 0 is off. */
+  readonly adaptiveP?: { readonly target?: number; readonly decay?: number }
 }
 
 /** What a caller tells the server that generates, besides the request; it has no effect on engines that generate themselves. */

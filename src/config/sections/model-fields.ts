@@ -195,6 +195,34 @@ export const samplingDefaults = z
       })
       .exactOptional()
       .describe('DRY: penalizes repeated sequences of tokens.'),
+    typicalP: z.number().min(0).max(1).exactOptional().describe('The share of the most typical tokens that stay; 1 is off.'),
+    topNSigma: z
+      .number()
+      .min(0)
+      .exactOptional()
+      .describe('Keeps tokens whose logit is at most so many standard deviations below the highest; 0 is off.'),
+    dynamicTemperature: z
+      .strictObject({
+        range: z.number().min(0).exactOptional().describe('How far the temperature may differ from `temperature`; 0 is off.'),
+        exponent: z.number().min(0).exactOptional().describe('How it follows the entropy.'),
+      })
+      .exactOptional()
+      .describe('Lowers the temperature where one token is probable, and raises it where many are.'),
+    mirostat: z
+      .strictObject({
+        version: z.int().min(0).max(2).exactOptional().describe('0 is off.'),
+        tau: z.number().min(0).exactOptional().describe('The surprise to keep to.'),
+        eta: z.number().min(0).max(1).exactOptional().describe('How fast it learns.'),
+      })
+      .exactOptional()
+      .describe('Mirostat, instead of the samplers that remove tokens.'),
+    adaptiveP: z
+      .strictObject({
+        target: z.number().min(-1).max(1).exactOptional().describe('The probability to keep to; below 0 is off.'),
+        decay: z.number().min(0).max(0.99).exactOptional().describe('How much of the past counts.'),
+      })
+      .exactOptional()
+      .describe('Adaptive-p: prefers tokens whose probability is near a target.'),
   })
   .describe("Sampling values of requests that set none; they win over those in the model's file.")
 

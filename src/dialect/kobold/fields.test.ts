@@ -1,5 +1,5 @@
 import { testFieldTable } from '../../../test/support/field-table-suite.ts'
-import { openaiSamples } from '../../../test/support/upstream/openai-samples.ts'
+import { openaiCompanions, openaiSamples } from '../../../test/support/upstream/openai-samples.ts'
 import { koboldSchema } from './decode.ts'
 import { createKobold } from './dialect.ts'
 import { koboldFields } from './fields.ts'
@@ -50,6 +50,6 @@ testFieldTable({
     use_story: true,
     use_world_info: true,
   },
-  companions: {},
+  companions: openaiCompanions,
   required: ['model', 'prompt'],
 })

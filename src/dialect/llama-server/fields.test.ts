@@ -1,6 +1,6 @@
 import { describe } from 'vitest'
 import { testFieldTable } from '../../../test/support/field-table-suite.ts'
-import { openaiSamples } from '../../../test/support/upstream/openai-samples.ts'
+import { openaiCompanions, openaiSamples } from '../../../test/support/upstream/openai-samples.ts'
 import { llamaCompletion, llamaInfill } from './dialect.ts'
 import { completionFields, infillFields } from './fields.ts'
 import { completionSchema, infillSchema } from './schema.ts'
@@ -37,7 +37,7 @@ describe('POST /completion', () => {
     properties,
     schemaKeys: Object.keys(completionSchema.shape),
     samples: { ...samples, prompt: 'another' },
-    companions: { return_progress: { stream: true } },
+    companions: { ...openaiCompanions, return_progress: { stream: true } },
     required: ['model', 'prompt'],
   })
 })
@@ -50,7 +50,7 @@ describe('POST /infill', () => {
     properties: ['input_prefix', 'input_suffix', 'input_extra', 'prompt', 'n_predict'],
     schemaKeys: Object.keys(infillSchema.shape),
     samples: { ...samples, prompt: 'another', input_prefix: 'c', input_suffix: 'd', input_extra: [{ text: 'e' }] },
-    companions: { return_progress: { stream: true } },
+    companions: { ...openaiCompanions, return_progress: { stream: true } },
     required: ['model', 'input_prefix', 'input_suffix'],
   })
 })

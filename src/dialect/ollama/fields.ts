@@ -68,11 +68,9 @@ export const generateFields: readonly Field[] = [
 
 /** Samplers of the other protocols' tables that change the output where they are on. */
 const refusedSamplers = [
-  ...['adaptive_decay', 'adaptive_target', 'allowed_tokens', 'bad_words_ids', 'banned_strings', 'cfg_scale'],
-  ...['dynamic_temperature', 'dynatemp_range', 'epsilon_cutoff', 'max_temp', 'min_keep', 'min_temp', 'mirostat_eta'],
-  ...['mirostat_mode', 'mirostat_tau', 'negative_prompt', 'no_repeat_ngram_size', 'penalty_alpha', 'repetition_decay'],
-  ...['skew', 'smoothing_curve', 'smoothing_factor', 'temp_exponent', 'tfs', 'top_a'],
-  ...['top_n_sigma', 'typical'],
+  ...['allowed_tokens', 'bad_words_ids', 'banned_strings', 'cfg_scale', 'epsilon_cutoff', 'min_keep'],
+  ...['negative_prompt', 'no_repeat_ngram_size', 'penalty_alpha', 'repetition_decay'],
+  ...['skew', 'smoothing_curve', 'smoothing_factor', 'tfs', 'top_a'],
 ]
 
 const loading = "how a model is loaded is the operator's"

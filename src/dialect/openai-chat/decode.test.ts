@@ -58,6 +58,18 @@ describe('decodeChat', () => {
     [{ seed: -1 }, {}],
     [{ seed: -2 }, { seed: 4294967294 }],
     [{ temperature_last: false }, { temperatureLast: false }],
+    [{ typ_p: 0.5 }, { typicalP: 0.5 }],
+    [{ nsigma: 1.5 }, { topNSigma: 1.5 }],
+    [{ top_n_sigma: -1 }, { topNSigma: 0 }],
+    [{ mirostat: 2, mirostat_tau: 4, mirostat_eta: 0.2 }, { mirostat: { version: 2, tau: 4, eta: 0.2 } }],
+    [{ adaptive_target: 0.3, adaptive_decay: 0.5 }, { adaptiveP: { target: 0.3, decay: 0.5 } }],
+    [{ adaptive_target: 1 }, { adaptiveP: { target: -1 } }],
+    [{ dynatemp_range: 0.5, temp_exponent: 2 }, { dynamicTemperature: { range: 0.5, exponent: 2 } }],
+    [
+      { temperature: 0.7, min_temp: 0.5, max_temp: 1.5 },
+      { temperature: 1, dynamicTemperature: { range: 0.5 } },
+    ],
+    [{ dynamic_temperature: false, dynatemp_low: 0.5, dynatemp_high: 1.5, temperature: 0.7 }, { temperature: 0.7 }],
     [{ seed: Number.MAX_SAFE_INTEGER }, { seed: 4294967295 }],
     [{ seed: 4294967296 }, { seed: 0 }],
     [{ seed: 2 ** 60 + 2 ** 10 }, { seed: 1024 }],
@@ -162,7 +174,7 @@ describe('decodeChat', () => {
   })
 
   test('all faults of the fields and all refusals are named at once', () => {
-    const failure = failureOf({ ...base, temperature: 11, top_k: -2, watermark: true, num_beams: 2, adaptive_target: -0.01 })
+    const failure = failureOf({ ...base, temperature: 11, top_k: -2, watermark: true, num_beams: 2, tfs: 1 })
     expect(failure).toMatchObject({ code: 'invalid-request', param: 'temperature' })
     expect(failure.message.split('; ').map((fault) => fault.split(/:? /)[0])).toEqual([
       'temperature',

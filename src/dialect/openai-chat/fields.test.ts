@@ -1,5 +1,5 @@
 import { testFieldTable } from '../../../test/support/field-table-suite.ts'
-import { openaiSamples } from '../../../test/support/upstream/openai-samples.ts'
+import { openaiCompanions, openaiSamples } from '../../../test/support/upstream/openai-samples.ts'
 import { readWireSchema } from '../../../test/support/wire-schema.ts'
 import { createOpenaiChat } from './dialect.ts'
 import { chatFields } from './fields.ts'
@@ -57,6 +57,7 @@ const samples: Readonly<Record<string, unknown>> = {
 }
 
 const companions: Readonly<Record<string, object>> = {
+  ...openaiCompanions,
   return_progress: { stream: true },
   stream_options: { stream: true },
   tool_choice: { tools: [{ type: 'function', function: { name: 'f' } }] },

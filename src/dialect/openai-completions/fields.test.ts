@@ -1,5 +1,5 @@
 import { testFieldTable } from '../../../test/support/field-table-suite.ts'
-import { openaiSamples } from '../../../test/support/upstream/openai-samples.ts'
+import { openaiCompanions, openaiSamples } from '../../../test/support/upstream/openai-samples.ts'
 import { createOpenaiCompletions } from './dialect.ts'
 import { completionFields } from './fields.ts'
 import { completionRequestSchema } from './schema.ts'
@@ -49,6 +49,6 @@ testFieldTable({
   properties,
   schemaKeys: Object.keys(completionRequestSchema.shape),
   samples,
-  companions: { stream_options: { stream: true }, return_progress: { stream: true } },
+  companions: { ...openaiCompanions, stream_options: { stream: true }, return_progress: { stream: true } },
   required: ['model', 'prompt'],
 })

@@ -1,5 +1,5 @@
 import { testFieldTable } from '../../../test/support/field-table-suite.ts'
-import { openaiSamples } from '../../../test/support/upstream/openai-samples.ts'
+import { openaiCompanions, openaiSamples } from '../../../test/support/upstream/openai-samples.ts'
 import { responsesDialect } from './__fixtures__/dialect.ts'
 import { responseFields } from './fields.ts'
 import { responseSchema } from './schema.ts'
@@ -102,6 +102,6 @@ testFieldTable({
   properties,
   schemaKeys: Object.keys(responseSchema.shape),
   samples,
-  companions: { tool_choice: { tools: [{ type: 'function', name: 'f' }] } },
+  companions: { ...openaiCompanions, tool_choice: { tools: [{ type: 'function', name: 'f' }] } },
   required: ['model'],
 })

@@ -75,6 +75,12 @@ export const nestedConstraintFields: readonly Field[] = [
 
 /** Sampling fields of other servers that Dragoman supports. */
 export const samplingExtensions: readonly Field[] = [
+  { name: 'adaptive_decay', treatment: 'used', note: '0 to 0.99; default 0.9' },
+  {
+    name: 'adaptive_target',
+    treatment: 'used',
+    note: 'tokens near this probability are preferred; below 0, and 1: off; only the embedded engine and llama-server',
+  },
   {
     name: 'banned_tokens',
     aliases: ['custom_token_bans'],
@@ -96,8 +102,29 @@ export const samplingExtensions: readonly Field[] = [
     treatment: 'used',
     note: 'strings, or their JSON as a string; default newline, colon, double quote, asterisk',
   },
+  { name: 'dynamic_temperature', treatment: 'used', note: 'false switches `min_temp` and `max_temp` off' },
+  {
+    name: 'dynatemp_range',
+    treatment: 'used',
+    note: 'the temperature is up to so much lower where one token is probable, and up to so much higher where many are; default 0 (off); only the embedded engine and llama-server',
+  },
   { name: 'ignore_eos', aliases: ['ban_eos_token'], treatment: 'used', note: 'the model cannot end its turn' },
+  {
+    name: 'max_temp',
+    aliases: ['dynatemp_high', 'dynatemp_max'],
+    treatment: 'used',
+    note: 'with `min_temp`, the bounds of a dynamic temperature, in place of `temperature`; default 1',
+  },
   { name: 'min_p', treatment: 'used', note: '0 to 1' },
+  { name: 'min_temp', aliases: ['dynatemp_low', 'dynatemp_min'], treatment: 'used', note: 'at most `max_temp`; default 1' },
+  { name: 'mirostat_eta', treatment: 'used', note: '0 to 1; default 0.1' },
+  {
+    name: 'mirostat_mode',
+    aliases: ['mirostat'],
+    treatment: 'used',
+    note: '1 or 2: mirostat of this version, instead of the samplers that remove tokens; default 0 (off); only the embedded engine and llama-server',
+  },
+  { name: 'mirostat_tau', treatment: 'used', note: 'at least 0; default 5' },
   {
     name: 'penalty_range',
     aliases: ['repetition_range', 'repetition_penalty_range', 'rep_pen_range', 'repeat_last_n'],
@@ -115,14 +142,32 @@ export const samplingExtensions: readonly Field[] = [
     aliases: ['sampler_order', 'sampler_priority'],
     treatment: 'used',
     ignores: losesOrder,
-    note: 'the order of samplers, by name or by the number that KoboldCpp has for it: says what `temperature_last` says; `samplers` also switches off those that it lacks. Penalties, `dry`, `top_k`, `top_p`, `min_p` and `xtc` keep this order: another one of those that are on is named in `x-dragoman-ignored`',
+    note: 'the order of samplers, by name or by the number that KoboldCpp has for it: says what `temperature_last` says; `samplers` also switches off those that it lacks. Penalties, `dry`, `top_n_sigma`, `top_k`, `typ_p`, `top_p`, `min_p` and `xtc` keep this order: another one of those that are on is named in `x-dragoman-ignored`',
   },
   {
     name: 'temperature_last',
     treatment: 'used',
-    note: 'whether temperature comes after `top_k`, `top_p` and `min_p`; the embedded engine and llama-server do that, and refuse false; vLLM and SGLang refuse true; others refuse both',
+    note: 'whether temperature comes after `top_k`, `top_p` and `min_p`; the embedded engine does either, by default true; llama-server refuses false; vLLM and SGLang refuse true; others refuse both',
+  },
+  {
+    name: 'temp_exponent',
+    aliases: ['dynatemp_exponent'],
+    treatment: 'used',
+    note: 'how a dynamic temperature follows the entropy; default 1',
   },
   { name: 'top_k', treatment: 'used', note: 'at least -1; 0 and -1 keep every token' },
+  {
+    name: 'top_n_sigma',
+    aliases: ['nsigma'],
+    treatment: 'used',
+    note: 'at least -1; 0 and below: off; only the embedded engine and llama-server',
+  },
+  {
+    name: 'typical',
+    aliases: ['typical_p', 'typ_p'],
+    treatment: 'used',
+    note: '0 to 1; default 1 (off); only the embedded engine and llama-server',
+  },
   { name: 'xtc_probability', treatment: 'used', note: '0 to 1; default 0 (off)' },
   { name: 'xtc_threshold', treatment: 'used', note: '0 to 1; default 0.1' },
 ]
@@ -153,14 +198,6 @@ export const adapterField: Field = {
 
 /** Fields of other servers that would change the output: refused rather than silently ignored. */
 export const refusedExtensions: readonly Field[] = [
-  { name: 'adaptive_decay', treatment: 'informational', note: 'a setting of adaptive sampling, which is refused' },
-  {
-    name: 'adaptive_target',
-    treatment: 'refused',
-    accepts: [1],
-    acceptsAlso: { what: 'a number below 0', test: (value) => typeof value === 'number' && value < 0 },
-    note: 'no adaptive sampling',
-  },
   { name: 'allowed_tokens', treatment: 'refused', accepts: [[], ''], note: 'not available' },
   { name: 'audio_data', treatment: 'refused', accepts: ['', []], note: 'send a part of type `input_audio`' },
   {
@@ -176,8 +213,6 @@ export const refusedExtensions: readonly Field[] = [
   { name: 'cfg_scale', aliases: ['guidance_scale'], treatment: 'refused', accepts: [1], note: 'no guidance' },
   { name: 'context_overflow', treatment: 'refused', accepts: ['error', ''], note: 'a conversation is never shortened' },
   { name: 'debug_config', treatment: 'refused', accepts: [{}], note: 'not available' },
-  { name: 'dynamic_temperature', treatment: 'refused', accepts: [false], note: 'no dynamic temperature' },
-  { name: 'dynatemp_range', treatment: 'refused', accepts: [0], note: 'no dynamic temperature' },
   { name: 'early_stopping', treatment: 'refused', accepts: [false], note: 'no beam search' },
   { name: 'ebnf', treatment: 'refused', accepts: [''], note: 'use `grammar`, which is GBNF' },
   { name: 'enable_tools', treatment: 'refused', accepts: [false], note: 'no tools of the server; declare functions in `tools`' },
@@ -193,28 +228,11 @@ export const refusedExtensions: readonly Field[] = [
   { name: 'loop_detect_window', treatment: 'refused', accepts: [0, 1], note: 'not available' },
   { name: 'max_time', treatment: 'refused', accepts: [0], note: 'use `max_tokens`' },
   {
-    name: 'max_temp',
-    aliases: ['dynatemp_high', 'dynatemp_max'],
-    treatment: 'refused',
-    accepts: [1],
-    note: 'no dynamic temperature',
-  },
-  {
     name: 'max_tool_calls_per_message',
     treatment: 'informational',
     note: 'a limit of tools that the server runs, of which there are none',
   },
   { name: 'min_keep', treatment: 'refused', accepts: [0, 1], note: 'not available' },
-  {
-    name: 'min_temp',
-    aliases: ['dynatemp_low', 'dynatemp_min'],
-    treatment: 'refused',
-    accepts: [1],
-    note: 'no dynamic temperature',
-  },
-  { name: 'mirostat_eta', treatment: 'informational', note: 'a setting of mirostat, which is refused' },
-  { name: 'mirostat_mode', aliases: ['mirostat'], treatment: 'refused', accepts: [0], note: 'no mirostat sampling' },
-  { name: 'mirostat_tau', treatment: 'informational', note: 'a setting of mirostat, which is refused' },
   { name: 'no_stop_trim', treatment: 'refused', accepts: [false], note: 'stop sequences are never in the output' },
   { name: 'negative_prompt', treatment: 'refused', accepts: [''], note: 'no guidance' },
   { name: 'no_repeat_ngram_size', treatment: 'refused', accepts: [0], note: 'use DRY: `dry_multiplier`' },
@@ -238,12 +256,6 @@ export const refusedExtensions: readonly Field[] = [
   { name: 't_max_predict_ms', treatment: 'refused', accepts: [0, -1], note: 'use `max_tokens`' },
   { name: 'stream_reasoning', treatment: 'informational', note: 'reasoning is streamed as text is' },
   { name: 'system', treatment: 'refused', accepts: [''], note: 'send a message of the system' },
-  {
-    name: 'temp_exponent',
-    aliases: ['dynatemp_exponent'],
-    treatment: 'informational',
-    note: 'a setting of dynamic temperature, which is refused',
-  },
   { name: 'template', treatment: 'refused', accepts: [''], note: "the model's own template is used" },
   { name: 'tfs', aliases: ['tfs_z'], treatment: 'refused', accepts: [1], note: 'not available' },
   { name: 'think', treatment: 'refused', note: 'use `thinking`' },
@@ -254,9 +266,7 @@ export const refusedExtensions: readonly Field[] = [
     note: 'a limit of tools that the server runs, of which there are none',
   },
   { name: 'top_a', treatment: 'refused', accepts: [0], note: 'not available' },
-  { name: 'top_n_sigma', aliases: ['nsigma'], treatment: 'refused', accepts: [-1, 0], note: 'not available' },
   { name: 'truncate_prompt_tokens', treatment: 'refused', note: 'a prompt is never truncated' },
-  { name: 'typical', aliases: ['typical_p', 'typ_p'], treatment: 'refused', accepts: [1], note: 'not available' },
   {
     name: 'lora',
     aliases: ['lora_path', 'lora_name'],

@@ -3,7 +3,7 @@ import type { Sampling } from '../../contract/request.ts'
 import { preview } from '../wire/preview.ts'
 import type { CommonWire } from './common-schema.ts'
 import { mentions, type NamesIn } from './mentions.ts'
-import { decodeSamplerOrder, orderSpellings } from './sampler-order.ts'
+import { decodeSamplerOrder, orderSpellings, sigmaSpellings, typicalSpellings } from './sampler-order.ts'
 import { pickSpelled, pickSpelling } from './spelling.ts'
 
 /** The value of `logit_bias` that excludes a token. */
@@ -17,6 +17,11 @@ export const repetitionRanges = [
   'rep_pen_range',
   'repeat_last_n',
 ] as const
+
+const lowSpellings = ['min_temp', 'dynatemp_low', 'dynatemp_min'] as const
+const highSpellings = ['max_temp', 'dynatemp_high', 'dynatemp_max'] as const
+const exponentSpellings = ['temp_exponent', 'dynatemp_exponent'] as const
+const dynamicFields = ['dynamic_temperature', 'dynatemp_range', ...lowSpellings, ...highSpellings, ...exponentSpellings] as const
 
 const plainFields = new Set([
   'temperature',
@@ -41,6 +46,15 @@ const rareFields = new Set([
   'custom_token_bans',
   'temperature_last',
   ...orderSpellings,
+  ...typicalSpellings,
+  ...sigmaSpellings,
+  ...dynamicFields,
+  'mirostat',
+  'mirostat_mode',
+  'mirostat_tau',
+  'mirostat_eta',
+  'adaptive_target',
+  'adaptive_decay',
   'xtc_probability',
   'xtc_threshold',
   'dry_multiplier',
@@ -84,7 +98,44 @@ function decodeRare(wire: RareWire, temperatureLast: boolean | undefined): Sampl
     logitBias: decodeLogitBias(wire),
     xtc: decodeXtc(wire),
     dry: decodeDry(wire),
+    typicalP: pickSpelling(wire, typicalSpellings),
+    topNSigma: decodeSigma(wire),
+    mirostat: someOf({
+      version: pickSpelling(wire, ['mirostat_mode', 'mirostat']),
+      tau: wire.mirostat_tau ?? undefined,
+      eta: wire.mirostat_eta ?? undefined,
+    }),
+    adaptiveP: someOf({ target: decodeTarget(wire), decay: wire.adaptive_decay ?? undefined }),
+    ...decodeDynamic(wire),
   })
+}
+
+/** llama.cpp's -1 is off as 0 is. */
+function decodeSigma(wire: RareWire): number | undefined {
+  const sigma = pickSpelling(wire, sigmaSpellings)
+  return sigma === undefined ? undefined : Math.max(0, sigma)
+}
+
+/** tabbyAPI's 1 is off, as llama.cpp's -1 is. */
+function decodeTarget({ adaptive_target: target }: RareWire): number | undefined {
+  return target === 1 ? -1 : (target ?? undefined)
+}
+
+/** llama.cpp's range around the temperature, or bounds, as text-generation-webui and tabbyAPI have them. */
+function decodeDynamic(wire: RareWire): { temperature?: number; dynamicTemperature?: Sampling['dynamicTemperature'] } {
+  const exponent = pickSpelling(wire, exponentSpellings)
+  const bounds = { low: pickSpelled(wire, lowSpellings), high: pickSpelled(wire, highSpellings) }
+  const low = bounds.low?.value ?? 1
+  const high = bounds.high?.value ?? 1
+  if (wire.dynamic_temperature === false || low === high) {
+    const dynamicTemperature = someOf({ range: wire.dynatemp_range ?? undefined, exponent })
+    return dynamicTemperature === undefined ? {} : { dynamicTemperature }
+  }
+  if (low > high) {
+    const message = `the bounds of the temperature are ${low} and ${high}: the lower one must be below the other (each is 1 unless it is sent)`
+    throw new AppError('invalid-request', message, { param: bounds.low?.name ?? bounds.high?.name ?? 'min_temp' })
+  }
+  return { temperature: (low + high) / 2, dynamicTemperature: withoutUndefined({ range: (high - low) / 2, exponent }) }
 }
 
 function decodeTemperature(wire: PlainWire): number | undefined {
@@ -124,11 +175,7 @@ function readTokens(tokens: string | readonly number[]): readonly number[] {
 }
 
 function decodeXtc(wire: RareWire): Sampling['xtc'] {
-  const given = withoutUndefined({
-    probability: wire.xtc_probability ?? undefined,
-    threshold: wire.xtc_threshold ?? undefined,
-  })
-  return Object.keys(given).length === 0 ? undefined : given
+  return someOf({ probability: wire.xtc_probability ?? undefined, threshold: wire.xtc_threshold ?? undefined })
 }
 
 function decodeDry(wire: RareWire): Sampling['dry'] {
@@ -137,14 +184,13 @@ function decodeDry(wire: RareWire): Sampling['dry'] {
     if ((wire.dry_multiplier ?? 0) > 0) throw badBase(wire.dry_base)
     return { multiplier: 0 }
   }
-  const given = withoutUndefined({
+  return someOf({
     multiplier: wire.dry_multiplier ?? undefined,
     base: wire.dry_base ?? undefined,
     allowedLength: wire.dry_allowed_length ?? undefined,
     range: pickSpelling(wire, ['dry_range', 'dry_penalty_last_n']),
     sequenceBreakers: decodeBreakers(wire.dry_sequence_breakers),
   })
-  return Object.keys(given).length === 0 ? undefined : given
 }
 
 function badBase(base: number): AppError {
@@ -170,6 +216,12 @@ function badBreakers(breakers: string, cause?: unknown): AppError {
     param: 'dry_sequence_breakers',
     cause,
   })
+}
+
+/** Undefined if all are. */
+function someOf<T extends object>(record: T): { [K in keyof T]?: Exclude<T[K], undefined> } | undefined {
+  const given = withoutUndefined(record)
+  return Object.keys(given).length === 0 ? undefined : given
 }
 
 function withoutUndefined<T extends object>(record: T): { [K in keyof T]?: Exclude<T[K], undefined> } {

@@ -65,7 +65,7 @@ export function encodeProps({ id }: Pick<ModelEntry, 'id'>, facts: ModelFacts, b
 }
 
 /** Sampling under llama-server's names; unknown values are left out. */
-function encodeSampling({ xtc, dry, ...sampling }: Sampling): Record<string, unknown> {
+function encodeSampling({ xtc, dry, dynamicTemperature, mirostat, adaptiveP, ...sampling }: Sampling): Record<string, unknown> {
   const params = {
     temperature: sampling.temperature,
     top_k: sampling.topK,
@@ -82,6 +82,15 @@ function encodeSampling({ xtc, dry, ...sampling }: Sampling): Record<string, unk
     dry_allowed_length: dry?.allowedLength,
     dry_penalty_last_n: dry?.range,
     dry_sequence_breakers: dry?.sequenceBreakers,
+    typical_p: sampling.typicalP,
+    top_n_sigma: sampling.topNSigma,
+    dynatemp_range: dynamicTemperature?.range,
+    dynatemp_exponent: dynamicTemperature?.exponent,
+    mirostat: mirostat?.version,
+    mirostat_tau: mirostat?.tau,
+    mirostat_eta: mirostat?.eta,
+    adaptive_target: adaptiveP?.target,
+    adaptive_decay: adaptiveP?.decay,
   }
   return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined))
 }

@@ -1,13 +1,18 @@
 import type { Sampling } from '../../contract/request.ts'
 import type { CommonWire } from './common-schema.ts'
-import { pickSpelled } from './spelling.ts'
+import { pickSpelled, pickSpelling } from './spelling.ts'
 
 /** llama.cpp's, KoboldCpp's and text-generation-webui's names of the same field. */
 export const orderSpellings = ['samplers', 'sampler_order', 'sampler_priority'] as const
 
+export const typicalSpellings = ['typical', 'typical_p', 'typ_p'] as const
+export const sigmaSpellings = ['top_n_sigma', 'nsigma'] as const
+
 type Ordered = Pick<
   CommonWire,
   | (typeof orderSpellings)[number]
+  | (typeof typicalSpellings)[number]
+  | (typeof sigmaSpellings)[number]
   | 'temperature'
   | 'temperature_last'
   | 'top_k'
@@ -18,19 +23,22 @@ type Ordered = Pick<
 >
 
 /** The order that every engine keeps; temperature comes after all of them, or before those that cut. */
-const fixedOrder = ['penalties', 'dry', 'top_k', 'top_p', 'min_p', 'xtc'] as const
+const fixedOrder = ['penalties', 'dry', 'top_n_sigma', 'top_k', 'typ_p', 'top_p', 'min_p', 'xtc'] as const
 type Sampler = (typeof fixedOrder)[number] | 'temperature'
-const cuts: readonly Sampler[] = ['top_k', 'top_p', 'min_p', 'xtc']
+const cuts: readonly Sampler[] = ['top_n_sigma', 'top_k', 'typ_p', 'top_p', 'min_p', 'xtc']
 const allSamplers: readonly Sampler[] = [...fixedOrder, 'temperature']
 
 const otherNames: Readonly<Record<string, Sampler>> = {
   repetition_penalty: 'penalties',
   presence_penalty: 'penalties',
   frequency_penalty: 'penalties',
+  typical: 'typ_p',
+  typical_p: 'typ_p',
   // KoboldCpp's numbers; `min_p` has none.
   6: 'penalties',
   0: 'top_k',
   2: 'top_p',
+  4: 'typ_p',
   5: 'temperature',
 }
 
@@ -38,7 +46,9 @@ const otherNames: Readonly<Record<string, Sampler>> = {
 const offValues: Readonly<Record<Sampler, Sampling>> = {
   penalties: { repetitionPenalty: 1, presencePenalty: 0, frequencyPenalty: 0 },
   dry: { dry: { multiplier: 0 } },
+  top_n_sigma: { topNSigma: 0 },
   top_k: { topK: 0 },
+  typ_p: { typicalP: 1 },
   top_p: { topP: 1 },
   min_p: { minP: 0 },
   xtc: { xtc: { probability: 0 } },
@@ -86,6 +96,10 @@ function samplerOf(name: string): Sampler | undefined {
 
 function isOff(sampler: Sampler, wire: Ordered): boolean {
   switch (sampler) {
+    case 'top_n_sigma':
+      return (pickSpelling(wire, sigmaSpellings) ?? 0) <= 0
+    case 'typ_p':
+      return (pickSpelling(wire, typicalSpellings) ?? 1) >= 1
     case 'top_k':
       return wire.top_k === 0 || wire.top_k === -1
     case 'top_p':

@@ -1,22 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { plainChat, plainRequest } from '../../contract/request.ts'
-import { refuseImpossible, refuseTemperatureFirst } from './check-request.ts'
-
-test('temperature before the other samplers is refused, where it would make a difference', () => {
-  const check = (temperatureLast: boolean | undefined, temperature: number) =>
-    refuseTemperatureFirst({ sampling: temperatureLast === undefined ? {} : { temperatureLast } }, { temperature })
-  expect(() => check(false, 0.8)).toThrow(
-    expect.objectContaining({ code: 'unsupported-field', at: ['sampling', 'temperatureLast'] }),
-  )
-  for (const [last, temperature] of [
-    [true, 0.8],
-    [undefined, 0.8],
-    [false, 0],
-    [false, 1],
-  ] as const) {
-    expect(() => check(last, temperature)).not.toThrow()
-  }
-})
+import { refuseImpossible } from './check-request.ts'
 
 describe('a prompt that cannot fit is refused before the worker gets it', () => {
   const model = { vocabularySize: 100, contextLength: 512 }

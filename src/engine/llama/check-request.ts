@@ -75,17 +75,6 @@ function refuseUnknownTokens(
   }
 }
 
-/** Throws `unsupported-field` where temperature would have to come before the other samplers, which llama.cpp's chain has before it. */
-export function refuseTemperatureFirst(
-  { sampling }: Pick<GenerationRequest, 'sampling'>,
-  { temperature }: { readonly temperature: number },
-): void {
-  if (sampling.temperatureLast !== false || temperature === 0 || temperature === 1) return
-  const name = field('sampling', 'temperatureLast')
-  const message = `${name} false is not supported: the embedded engine applies temperature last; send true, or temperature 1`
-  throw new AppError('unsupported-field', message, { at: ['sampling', 'temperatureLast'] })
-}
-
 /** Throws `invalid-request` for an id that is not a token of the model. */
 export function refuseUnknownIds(
   tokens: readonly number[],

@@ -20,7 +20,7 @@ import { refuseMissingOwn, templateFacts } from '../shared/template-choice.ts'
 import { TokensAfterCancel } from '../shared/tokens-after-cancel.ts'
 import type { Report } from './channel/ipc.ts'
 import { resolveSampling, samplingDefaults } from './channel/resolve-sampling.ts'
-import { refuseImpossible, refuseNonText, refuseTemperatureFirst } from './check-request.ts'
+import { refuseImpossible, refuseNonText } from './check-request.ts'
 import { type CompiledPlan, PlanCompiler } from './constraint/plan-compiler.ts'
 import { templateSwitched } from './failure.ts'
 import { Inboxes } from './inboxes.ts'
@@ -143,12 +143,8 @@ export class LlamaEngine implements Engine {
   async prepare(request: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
     this.checkMedia(request)
     refuseOtherAdapters(request, { model: this.#id, adapters: this.#adapters })
-    const { endTexts, fileSampling, ...model } = await this.#supervisor.ensureReady(signal)
+    const { endTexts, fileSampling: _, ...model } = await this.#supervisor.ensureReady(signal)
     refuseImpossible(request, model)
-    refuseTemperatureFirst(
-      request,
-      resolveSampling({ file: fileSampling.sampling, config: this.#sampling, request: request.sampling }),
-    )
     const onWorker = await this.#exchanges.inTurn(() => this.#prepareOnWorker(request), signal)
     const prepared = { ...onWorker, ...(await this.#plans.compile(request, { ...onWorker, endTexts }, signal)) }
     const { tokens, plan, structured } = prepared

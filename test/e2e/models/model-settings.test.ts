@@ -24,7 +24,7 @@ const fileSampling = new Map<string, GgufValue>([
   ['general.sampling.top_p', { type: 'float32', value: 0.6 }],
   ['general.sampling.penalty_repeat', { type: 'float32', value: 1.5 }],
   ['general.sampling.penalty_last_n', { type: 'uint32', value: 5 }],
-  ['general.sampling.mirostat', { type: 'uint32', value: 2 }],
+  ['general.sampling.mirostat', { type: 'uint32', value: 3 }],
 ])
 const loud = "{% for m in messages %}LOUD {{ m['content'] | upper }}{% endfor %}"
 
@@ -59,7 +59,7 @@ describe('engine llama: defaults of the model', () => {
       repetitionPenalty: 1.5,
       repetitionRange: 5,
     })
-    expect(logged.map(({ message }) => message).join('\n')).toContain('mirostat is 2')
+    expect(logged.map(({ message }) => message).join('\n')).toContain('mirostat is 3')
   })
 
   test('hold for a request that says nothing', async () => {

@@ -1,3 +1,6 @@
+/** What else a body needs for one of them to have an effect. */
+export const openaiCompanions: Readonly<Record<string, object>> = { dynamic_temperature: { min_temp: 0.5 } }
+
 /** For every field that OpenAI's generating protocols share, as the suite of field tables wants them: values that are not the default. */
 export const openaiSamples: Readonly<Record<string, unknown>> = {
   adaptive_decay: 0.5,
@@ -19,7 +22,7 @@ export const openaiSamples: Readonly<Record<string, unknown>> = {
   dry_multiplier: 0,
   dry_range: 64,
   dry_sequence_breakers: [],
-  dynamic_temperature: true,
+  dynamic_temperature: false,
   dynatemp_range: 0.5,
   early_stopping: true,
   ebnf: 'root ::= "a"',

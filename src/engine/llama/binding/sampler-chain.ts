@@ -25,15 +25,22 @@ export type SamplerStep =
       readonly range: number
       readonly sequenceBreakers: readonly string[]
     })
-  | { readonly type: 'top-k'; readonly count: number }
-  | { readonly type: 'top-p' | 'min-p'; readonly probability: number }
+  | { readonly type: 'top-k' | 'top-n-sigma'; readonly count: number }
+  | { readonly type: 'typical' | 'top-p' | 'min-p'; readonly probability: number }
   | { readonly type: 'xtc'; readonly probability: number; readonly threshold: number; readonly seed: number }
-  | { readonly type: 'temperature'; readonly value: number }
+  /** Up to `range` lower or higher, by the entropy to the power of `exponent`. */
+  | { readonly type: 'temperature'; readonly value: number; readonly range: number; readonly exponent: number }
   | { readonly type: 'greedy' }
+  | { readonly type: 'mirostat'; readonly version: number; readonly tau: number; readonly eta: number; readonly seed: number }
+  | { readonly type: 'adaptive-p'; readonly target: number; readonly decay: number; readonly seed: number }
   | { readonly type: 'distribution'; readonly seed: number }
 
-/** The samplers that remove tokens leave at least one. */
-const leastKept = 1
+/** The samplers that remove tokens leave one in any case. */
+const leastKept = 0
+/** The tokens from which the first version of mirostat estimates; llama.cpp's server has the same. */
+const mirostatTokens = 100
+/** What these choose depends on the tokens that they have accepted. */
+const remembering: ReadonlySet<SamplerStep['type']> = new Set(['penalties', 'dry', 'adaptive-p'])
 
 type Choosing = {
   readonly biases?: Biases | undefined
@@ -57,7 +64,7 @@ export class SamplerChain {
     this.#model = model
     this.#library = model.library
     this.#chain = this.#library.createChain({ no_perf: true })
-    this.remembers = steps.some(({ type }) => type === 'penalties' || type === 'dry')
+    this.remembers = steps.some(({ type }) => remembering.has(type))
     for (const step of steps) this.#library.addToChain(this.#chain, this.#create(step))
   }
 
@@ -130,6 +137,10 @@ export class SamplerChain {
       }
       case 'top-k':
         return this.#init('top_k', ['int', step.count])
+      case 'top-n-sigma':
+        return this.#init('top_n_sigma', ...floats(step.count))
+      case 'typical':
+        return this.#init('typical', ...floats(step.probability), ['size_t', leastKept])
       case 'top-p':
         return this.#init('top_p', ...floats(step.probability), ['size_t', leastKept])
       case 'min-p':
@@ -137,12 +148,23 @@ export class SamplerChain {
       case 'xtc':
         return this.#init('xtc', ...floats(step.probability, step.threshold), ['size_t', 0], ['uint32_t', step.seed])
       case 'temperature':
-        return this.#init('temp', ...floats(step.value))
+        return this.#init('temp_ext', ...floats(step.value, step.range, step.exponent))
+      case 'mirostat':
+        return this.#mirostat(step)
+      case 'adaptive-p':
+        return this.#init('adaptive_p', ...floats(step.target, step.decay), ['uint32_t', step.seed])
       case 'greedy':
         return this.#init('greedy')
       case 'distribution':
         return this.#init('dist', ['uint32_t', step.seed])
     }
+  }
+
+  #mirostat({ version, tau, eta, seed }: Extract<SamplerStep, { type: 'mirostat' }>): Sampler {
+    const learning: SamplerArgument[] = [['uint32_t', seed], ...floats(tau, eta)]
+    return version === 1
+      ? this.#init('mirostat', ['int', this.#model.size], ...learning, ['int', mirostatTokens])
+      : this.#init('mirostat_v2', ...learning)
   }
 
   #init(name: string, ...args: readonly SamplerArgument[]): Sampler {

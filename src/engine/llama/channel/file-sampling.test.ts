@@ -21,7 +21,7 @@ describe('readFileSampling', () => {
       { penalty_repeat: 1.5, penalty_last_n: 64 },
       { repetitionPenalty: 1.5, repetitionRange: 64 },
     ],
-    [{ mirostat: 0, mirostat_tau: 5, mirostat_eta: 0.1 }, {}],
+    [{ mirostat: 2, mirostat_tau: 5, mirostat_eta: 0.1 }, { mirostat: { version: 2, tau: 5, eta: 0.1 } }],
     [{ sequence: 'penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature' }, {}],
     [
       { sequence: 'top-k;top_p;temp', min_p: 0.2, top_k: 3 },
@@ -41,7 +41,7 @@ describe('readFileSampling', () => {
     [{ min_p: Number.NaN }, {}, /min_p is NaN/],
     [{ top_k: 1.5 }, {}, /top_k is 1.5/],
     [{ penalty_repeat: 0 }, {}, /penalty_repeat is 0/],
-    [{ mirostat: 2, temp: 0.5 }, { temperature: 0.5 }, /mirostat is 2/],
+    [{ mirostat: 3, temp: 0.5 }, { temperature: 0.5 }, /mirostat is 3/],
     [{ typical_q: 1 }, {}, /typical_q is unknown/],
     [{ constructor: 1 }, {}, /constructor is unknown/],
     [{ sequence: 'penalties;dry;temperature;top_k;top_p;min_p;xtc' }, {}, /order of samplers is fixed/],

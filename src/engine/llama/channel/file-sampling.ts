@@ -19,6 +19,9 @@ const keys: Readonly<Record<string, Key>> = {
   xtc_probability: { isValid: isShare, to: (probability) => ({ xtc: { probability } }) },
   xtc_threshold: { isValid: isShare, to: (threshold) => ({ xtc: { threshold } }) },
   penalty_repeat: { isValid: (value) => value > 0, to: (repetitionPenalty) => ({ repetitionPenalty }) },
+  mirostat: { isValid: (value) => [0, 1, 2].includes(value), to: (version) => ({ mirostat: { version } }) },
+  mirostat_tau: { isValid: (value) => value >= 0, to: (tau) => ({ mirostat: { tau } }) },
+  mirostat_eta: { isValid: isShare, to: (eta) => ({ mirostat: { eta } }) },
   penalty_last_n: {
     isValid: (value) => Number.isInteger(value) && value >= -1,
     to: (repetitionRange) => ({ repetitionRange }),
@@ -44,17 +47,14 @@ export function readFileSampling(metadata: unknown): FileSampling {
   const notes: string[] = []
   const layers: Sampling[] = []
   for (const [name, value] of Object.entries(metadata)) {
-    if (name === 'sequence' || /^mirostat/.test(name)) continue
+    if (name === 'sequence') continue
     const number = readNumber(value)
     const key = Object.hasOwn(keys, name) ? keys[name] : undefined
     if (key === undefined) notes.push(`general.sampling.${name} is unknown and has no effect`)
     else if (!key.isValid(number)) notes.push(`general.sampling.${name} is ${String(value)}, which is invalid and ignored`)
     else layers.push(key.to(number))
   }
-  const { mirostat = 0, sequence } = metadata as { readonly mirostat?: unknown; readonly sequence?: unknown }
-  if (readNumber(mirostat) !== 0) {
-    notes.push(`general.sampling.mirostat is ${String(mirostat)}, which this engine does not support and ignores`)
-  }
+  const { sequence } = metadata as { readonly sequence?: unknown }
   // A sampler that is not in the chain is off, even if its key is set.
   if (typeof sequence === 'string') layers.push(readSequence(sequence, notes))
   return { sampling: mergeSampling(...layers), notes }

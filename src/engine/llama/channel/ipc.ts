@@ -80,6 +80,12 @@ const samplingSchema = z.object({
       sequenceBreakers: z.array(z.string()),
     })
     .optional(),
+  temperatureLast: z.boolean().exactOptional(),
+  typicalP: z.number().exactOptional(),
+  topNSigma: z.number().exactOptional(),
+  dynamicTemperature: z.object({ range: z.number(), exponent: z.number() }).exactOptional(),
+  mirostat: z.object({ version: z.int(), tau: z.number(), eta: z.number() }).exactOptional(),
+  adaptiveP: z.object({ target: z.number(), decay: z.number() }).exactOptional(),
 })
 export type ResolvedSampling = z.infer<typeof samplingSchema>
 

@@ -7,6 +7,9 @@ import type { ResolvedSampling } from './ipc.ts'
 const defaultSampling = { temperature: 0.8, topP: 0.95, topK: 40, minP: 0.05 }
 const defaultXtc = { probability: 0, threshold: 0.1 }
 const defaultDry = { multiplier: 0, base: 1.75, allowedLength: 2, range: -1, sequenceBreakers: ['\n', ':', '"', '*'] }
+const defaultDynamic = { range: 0, exponent: 1 }
+const defaultMirostat = { version: 0, tau: 5, eta: 0.1 }
+const defaultAdaptive = { target: -1, decay: 0.9 }
 /** llama.cpp replaces this seed by a random one (LLAMA_DEFAULT_SEED). */
 const anySeed = 2 ** 32 - 1
 /** The native side reads 32 bits: a larger number would wrap around. */
@@ -39,6 +42,19 @@ export function resolveSampling({ file = {}, config = {}, request }: SamplingLay
     logitBias: [...(merged.logitBias ?? [])],
     xtc: xtc && { ...defaultXtc, ...xtc },
     dry: dry && resolveDry({ ...defaultDry, ...dry }),
+    ...others(merged),
+  }
+}
+
+/** The samplers that few requests have. */
+function others({ temperatureLast, typicalP, topNSigma, dynamicTemperature, mirostat, adaptiveP }: Sampling) {
+  return {
+    ...(temperatureLast !== undefined && { temperatureLast }),
+    ...(typicalP !== undefined && { typicalP }),
+    ...(topNSigma !== undefined && { topNSigma }),
+    ...(dynamicTemperature !== undefined && { dynamicTemperature: { ...defaultDynamic, ...dynamicTemperature } }),
+    ...(mirostat !== undefined && { mirostat: { ...defaultMirostat, ...mirostat } }),
+    ...(adaptiveP !== undefined && { adaptiveP: { ...defaultAdaptive, ...adaptiveP } }),
   }
 }
 

@@ -47,6 +47,8 @@ export type Profile = {
     /** With llama.cpp's field names. */
     readonly xtc?: true
     readonly dry?: true
+    /** Typical, top-n-sigma, dynamic temperature, mirostat, adaptive-p. */
+    readonly others?: true
   }
   /** Whether temperature is applied after the samplers that remove tokens: always or never, or as a field says; absent: unknown. */
   readonly temperatureLast?: boolean | { readonly field: string }

@@ -15,6 +15,7 @@ const rows: readonly [string, (profile: Profile) => boolean | string][] = [
   ['repetition penalty', ({ fields }) => fields.repetitionPenalty !== undefined],
   ['its range', ({ fields }) => fields.repetitionRange !== undefined],
   ['XTC, DRY', ({ fields }) => fields.xtc === true && fields.dry === true],
+  ['typical, top-nσ, mirostat, …', ({ fields }) => fields.others === true],
   ['`ignore_eos`', ({ fields }) => fields.ignoreEos !== undefined],
   ['a minimum of tokens', ({ fields }) => fields.minOutputTokens !== undefined],
   ['`seed`', ({ fields }) => fields.seed !== undefined],

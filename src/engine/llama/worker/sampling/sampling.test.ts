@@ -28,6 +28,36 @@ describe('the samplers of a choice', () => {
     ])
   })
 
+  test('that few requests have stand where llama.cpp has them', () => {
+    const types = (request: Parameters<typeof stepsOf>[0]) => stepsOf(request).map(({ type }) => type)
+    expect(types({ topNSigma: 1, typicalP: 0.5, xtc: { probability: 0.5 }, adaptiveP: { target: 0.3 } })).toEqual([
+      'top-n-sigma',
+      'top-k',
+      'typical',
+      'top-p',
+      'min-p',
+      'xtc',
+      'temperature',
+      'adaptive-p',
+    ])
+    expect(types({ dry: { multiplier: 1 }, mirostat: { version: 2 } })).toEqual(['dry', 'temperature', 'mirostat'])
+  })
+
+  test('change the temperature first where the request says so', () => {
+    expect(stepsOf({ temperatureLast: false }).map(({ type }) => type)).toEqual([
+      'temperature',
+      'top-k',
+      'top-p',
+      'min-p',
+      'distribution',
+    ])
+  })
+
+  test('that are switched off are left out', () => {
+    const off = { topNSigma: 0, typicalP: 1, mirostat: { version: 0 }, adaptiveP: { target: -1 } }
+    expect(stepsOf(off)).toEqual(stepsOf({}))
+  })
+
   test('that are greedy remove nothing by chance', () => {
     expect(stepsOf({ temperature: 0 })).toEqual([{ type: 'greedy' }])
   })

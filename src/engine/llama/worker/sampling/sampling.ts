@@ -25,12 +25,22 @@ export function samplerSteps(sampling: ResolvedSampling, { prompt, contextLength
     const range = withinContext(dry.range, contextLength)
     steps.push({ type: 'dry', ...dry, range, history: lastOf(prompt, range) })
   }
-  if (temperature > 0) {
-    steps.push({ type: 'top-k', count: topK }, { type: 'top-p', probability: topP }, { type: 'min-p', probability: minP })
-  }
-  if (xtc !== undefined) steps.push({ type: 'xtc', ...xtc, seed })
-  if (temperature > 0) steps.push({ type: 'temperature', value: temperature }, { type: 'distribution', seed })
-  else steps.push({ type: 'greedy' })
+  const cutsByChance: SamplerStep[] = xtc === undefined ? [] : [{ type: 'xtc', ...xtc, seed }]
+  if (temperature === 0) return [...steps, ...cutsByChance, { type: 'greedy' }]
+  const { temperatureLast, typicalP = 1, topNSigma = 0, dynamicTemperature, mirostat, adaptiveP } = sampling
+  const warmth: SamplerStep = { type: 'temperature', value: temperature, ...(dynamicTemperature ?? { range: 0, exponent: 1 }) }
+  if (mirostat !== undefined && mirostat.version > 0) return [...steps, warmth, { type: 'mirostat', ...mirostat, seed }]
+  const cuts: SamplerStep[] = [
+    ...(topNSigma > 0 ? [{ type: 'top-n-sigma', count: topNSigma } as const] : []),
+    { type: 'top-k', count: topK },
+    ...(typicalP < 1 ? [{ type: 'typical', probability: typicalP } as const] : []),
+    { type: 'top-p', probability: topP },
+    { type: 'min-p', probability: minP },
+    ...cutsByChance,
+  ]
+  steps.push(...(temperatureLast === false ? [warmth, ...cuts] : [...cuts, warmth]))
+  const isAdaptive = adaptiveP !== undefined && adaptiveP.target >= 0
+  steps.push(isAdaptive ? { type: 'adaptive-p', ...adaptiveP, seed } : { type: 'distribution', seed })
   return steps
 }
 

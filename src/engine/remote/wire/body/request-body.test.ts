@@ -8,6 +8,7 @@ import {
   type Prompt,
   plainChat,
   plainRequest,
+  type Sampling,
 } from '../../../../contract/request.ts'
 import { compileOutput } from '../../../../grammar/compile-output.ts'
 import { type ProfileName, profileNames } from '../../servers/profile.ts'
@@ -70,6 +71,36 @@ describe('the request to a server', () => {
     expect(send(1)).not.toHaveProperty('temperature_last')
     if (outcome === undefined) expect(send(0.5)).not.toHaveProperty('temperature_last')
     else expect(() => send(0.5)).toThrow(expect.objectContaining({ at: ['sampling', 'temperatureLast'] }))
+  })
+
+  test.each<[Sampling, object, string[]]>([
+    [{ typicalP: 0.5 }, { typical_p: 0.5 }, ['typicalP']],
+    [{ topNSigma: 1 }, { top_n_sigma: 1 }, ['topNSigma']],
+    [
+      { dynamicTemperature: { range: 0.5, exponent: 2 } },
+      { dynatemp_range: 0.5, dynatemp_exponent: 2 },
+      ['dynamicTemperature', 'range'],
+    ],
+    [{ mirostat: { version: 2, tau: 4 } }, { mirostat: 2, mirostat_tau: 4 }, ['mirostat', 'version']],
+    [
+      { adaptiveP: { target: 0.3 } },
+      { adaptive_target: 0.3, samplers: expect.arrayContaining(['adaptive_p']) },
+      ['adaptiveP', 'target'],
+    ],
+  ])("%j is for llama.cpp's samplers, and refused elsewhere", (sampling, fields, at) => {
+    for (const kind of ['llama-server', 'dragoman'] as const) expect(bodyOf(kind, { sampling })).toMatchObject(fields)
+    expect(() => bodyOf('vllm', { sampling })).toThrow(expect.objectContaining({ at: ['sampling', ...at] }))
+  })
+
+  test('samplers that are off are left out', () => {
+    const sampling = {
+      typicalP: 1,
+      topNSigma: 0,
+      dynamicTemperature: { range: 0 },
+      mirostat: { version: 0 },
+      adaptiveP: { target: -1 },
+    }
+    expect(bodyOf('vllm', { sampling })).toEqual(bodyOf('vllm'))
   })
 
   test('another Dragoman is told the place of the temperature', () => {

@@ -26,7 +26,7 @@ export function sharedFields(request: SentRequest, profile: Profile): Record<str
     if (field !== undefined && value !== false) fields[field] = name === 'topK' && value === 0 ? -1 : value
   }
   Object.assign(fields, orderField(sampling, profile), biasField(sampling.logitBias, profile))
-  Object.assign(fields, xtcFields(sampling.xtc, profile), dryFields(sampling.dry, profile))
+  Object.assign(fields, xtcFields(sampling.xtc, profile), dryFields(sampling.dry, profile), otherFields(sampling, profile))
   set(profile.maxTokens, maxOutputTokens)
   if (request.tellsProgress === true && profile.name === 'dragoman') fields.return_progress = true
   if (stop.length > 0 && !findsStops(request, profile)) fields[profile.stop] = stop
@@ -37,7 +37,7 @@ export function sharedFields(request: SentRequest, profile: Profile): Record<str
 }
 
 type Extension = {
-  readonly name: Exclude<keyof Profile['fields'], 'xtc' | 'dry'>
+  readonly name: Exclude<keyof Profile['fields'], 'xtc' | 'dry' | 'others'>
   readonly at: CanonicalPath
   read(request: SentRequest): number | boolean | undefined
   readonly off: number | boolean | undefined
@@ -118,6 +118,35 @@ function dryFields(dry: GenerationRequest['sampling']['dry'], profile: Profile):
     ...given('dry_penalty_last_n', dry.range),
     ...given('dry_sequence_breakers', dry.sequenceBreakers),
   }
+}
+
+/** llama.cpp's default, with the sampler that it runs only where the list has it. */
+const withAdaptive = ['penalties', 'dry', 'top_n_sigma', 'top_k', 'typ_p', 'top_p', 'min_p', 'xtc', 'temperature', 'adaptive_p']
+
+/** The samplers that only llama.cpp has. */
+function otherFields(sampling: Sampling, profile: Profile): Record<string, unknown> {
+  const { typicalP = 1, topNSigma = 0, dynamicTemperature = {}, mirostat = {}, adaptiveP = {} } = sampling
+  const wanted: (readonly [at: CanonicalPath, fields: Record<string, unknown>])[] = []
+  if (typicalP < 1) wanted.push([['sampling', 'typicalP'], { typical_p: typicalP }])
+  if (topNSigma > 0) wanted.push([['sampling', 'topNSigma'], { top_n_sigma: topNSigma }])
+  const { range = 0, exponent } = dynamicTemperature
+  if (range > 0) {
+    const fields = { dynatemp_range: range, ...given('dynatemp_exponent', exponent) }
+    wanted.push([['sampling', 'dynamicTemperature', 'range'], fields])
+  }
+  const { version = 0, tau, eta } = mirostat
+  if (version > 0) {
+    const fields = { mirostat: version, ...given('mirostat_tau', tau), ...given('mirostat_eta', eta) }
+    wanted.push([['sampling', 'mirostat', 'version'], fields])
+  }
+  const { target = -1, decay } = adaptiveP
+  if (target >= 0) {
+    const fields = { adaptive_target: target, ...given('adaptive_decay', decay), samplers: withAdaptive }
+    wanted.push([['sampling', 'adaptiveP', 'target'], fields])
+  }
+  const [first] = wanted
+  if (first !== undefined && profile.fields.others === undefined) throw unsupported(profile, first[0])
+  return Object.assign({}, ...wanted.map(([, fields]) => fields))
 }
 
 /** How many top log-probabilities to ask for; the reader leaves out what was not requested. Throws `unsupported-field` for too many. */
