@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isToy, type KeyFacts, keyNotice, modelTable, toyNotice, tryItNotice } from './serve-notices.ts'
+import { isToy, type KeyFacts, keyNotice, serverTable, toyNotice, tryItNotice } from './serve-notices.ts'
 
 const model = {
   id: 'm',
@@ -61,9 +61,19 @@ test('other models are not called toys', () => {
   expect(['dragoman-tiny', 'my-model'].map(isToy)).toEqual([true, false])
 })
 
-test('the table of models has the state, the context and the other names of each', () => {
+test('the table of a server has its address, its keys, and the state, the context and the other names of each model', () => {
   const other = { ...model, id: 'other', aliases: [], state: { type: 'stopped' }, contextLength: 4096 } as const
-  expect(modelTable([model, other])).toBe(
-    ['', 'MODEL  STATE    CONTEXT  ALSO CALLED', 'm      ready    -        default', 'other  stopped  4096'].join('\n'),
-  )
+  const table = (key: KeyFacts) => serverTable('http://0.0.0.0:1', [model, other], key).split('\n')
+  expect(table({ createdKey: undefined, source: 'none' })).toEqual([
+    '',
+    'address  http://127.0.0.1:1, for clients of OpenAI http://127.0.0.1:1/v1',
+    'keys     none is asked for',
+    '',
+    'MODEL  STATE    CONTEXT  ALSO CALLED',
+    'm      ready    -        default',
+    'other  stopped  4096',
+  ])
+  expect(table({ createdKey: 'sk-1', source: 'file' })[2]).toBe('keys     the one above')
+  expect(table({ createdKey: undefined, source: 'file' })[2]).toBe('keys     dragoman keys list')
+  expect(table({ createdKey: undefined, source: 'config' })[2]).toBe('keys     those of the configuration')
 })

@@ -23,12 +23,17 @@ export function keyNotice(key: string): string {
   ].join('\n')
 }
 
-/** What is served, once all that is loaded at start is there or has failed. */
-export function modelTable(models: readonly ModelSummary[]): string {
+/** What is served and where, once all that is loaded at start is there or has failed. */
+export function serverTable(url: string, models: readonly ModelSummary[], { createdKey, source }: KeyFacts): string {
   const rows = models.map(({ id, aliases, state, contextLength }) => {
     return [id, state.type, contextLength === undefined ? '-' : `${contextLength}`, aliases.join(', ')]
   })
-  return `\n${formatTable(['MODEL', 'STATE', 'CONTEXT', 'ALSO CALLED'], rows)}`
+  const keys = { none: 'none is asked for', file: `${commandName} keys list`, config: 'those of the configuration' }[source]
+  const facts = [
+    `address  ${reachableAt(url)}, for clients of OpenAI ${reachableAt(url)}/v1`,
+    `keys     ${createdKey === undefined ? keys : 'the one above'}`,
+  ]
+  return `\n${[...facts, '', formatTable(['MODEL', 'STATE', 'CONTEXT', 'ALSO CALLED'], rows)].join('\n')}`
 }
 
 /** Whether a model only shows that everything works. */
@@ -51,13 +56,18 @@ export function toyNotice(id: string, machine: Machine): string {
 export function tryItNotice(url: string, model: ModelSummary, key: KeyFacts): string {
   const name = model.aliases.includes('default') ? 'default' : model.id
   const body = JSON.stringify({ model: name, stream: true, messages: [{ role: 'user', content: 'Say hello.' }] })
-  const reachable = url.replace(/\/\/(0\.0\.0\.0|\[::\])/, '//127.0.0.1')
+  const reachable = reachableAt(url)
   return [
     `\n${model.id} is ready. Try it:\n`,
     ...keyLines(key),
     `  curl -N ${reachable}/v1/chat/completions -H 'content-type: application/json' ${authorization(key)}\\`,
     `    -d '${body}'\n`,
   ].join('\n')
+}
+
+/** An address that is none, such as 0.0.0.0, as this machine reaches it. */
+function reachableAt(url: string): string {
+  return url.replace(/\/\/(0\.0\.0\.0|\[::\])/, '//127.0.0.1')
 }
 
 function authorization({ createdKey, source }: KeyFacts): string {

@@ -3,7 +3,7 @@ import { clientKey } from '../app/keys/find-keys.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { type ConfigSource, openReloader } from './config-reloader.ts'
 import { thisMachine } from './models/this-machine.ts'
-import { fetchNotice, isToy, type KeyFacts, keyNotice, modelTable, toyNotice, tryItNotice } from './serve-notices.ts'
+import { fetchNotice, isToy, type KeyFacts, keyNotice, serverTable, toyNotice, tryItNotice } from './serve-notices.ts'
 import { createConsole } from './terminal/console.ts'
 import { stopSignal } from './terminal/stop-signal.ts'
 import { tuneV8 } from './v8-flags.ts'
@@ -27,7 +27,7 @@ export async function serve(config: LoadedConfig, source: ConfigSource): Promise
   const settled = app.whenSettled().then(async () => {
     progress.end()
     // A log has an entry for each of them.
-    if (app.models.length > 1 && process.stderr.isTTY === true) progress.note(modelTable(app.models))
+    if (process.stderr.isTTY === true) progress.note(serverTable(url, app.models, keyFacts(config, app)))
     // A model that is loaded on demand is not ready yet.
     const model = app.models.find(({ state }) => state.type === 'ready')
     if (model === undefined) return

@@ -23,7 +23,34 @@ test('an entry of many fields has those that fit a terminal', () => {
   const ended = { requestId: 'req_1', method: 'POST', route: '/v1/messages', status: 200, durationMs: 5, generationId: 'msg_1' }
   expect(shown({ msg: 'model is ready', model: 'm', ...described }, { msg: 'request ended', ...ended })).toEqual([
     '12:30:01 info  model is ready model=m contextLength=8192\n',
-    '12:30:01 info  request ended method=POST route=/v1/messages status=200 durationMs=5\n',
+    '12:30:01 info  POST /v1/messages 200 5 ms\n',
+  ])
+})
+
+test('a request is one line, also one that its caller made wrong', () => {
+  const failed = { requestId: 'a', code: 'invalid_value', param: 'top_p' }
+  const ended = { requestId: 'a', method: 'POST', route: '/v1/chat/completions', status: 400, durationMs: 3, key: 'anyone' }
+  const answered = { ...ended, requestId: 'b', status: 200, durationMs: 1234, key: 'guest' }
+  const facts = { model: 'm', inputTokens: 12, outputTokens: 45, finishReason: 'length' }
+  expect(
+    shown(
+      { msg: 'request failed', ...failed },
+      { msg: 'request ended', ...ended },
+      { msg: 'request ended', ...answered, ...facts },
+    ),
+  ).toEqual([
+    '12:30:01 info  POST /v1/chat/completions 400 invalid_value (top_p) 3 ms\n',
+    '12:30:01 info  POST /v1/chat/completions 200 m 12+45 tokens 1.2 s length key guest\n',
+  ])
+})
+
+test('what the server failed at has a line of its own, and is coloured', () => {
+  vi.stubEnv('NO_COLOR', '')
+  const failed = { level: 40, requestId: 'a', code: 'overloaded', reason: 'full' }
+  const ended = { requestId: 'a', method: 'POST', route: '/r', status: 503, durationMs: 3 }
+  expect(shown({ msg: 'request failed', ...failed }, { msg: 'request ended', ...ended })).toEqual([
+    '12:30:01 \u001B[33mwarn \u001B[39m request failed requestId=a code=overloaded reason=full\n',
+    '12:30:01 info  \u001B[31mPOST /r 503 3 ms\u001B[39m\n',
   ])
 })
 

@@ -1,5 +1,6 @@
 import type { DestinationStream } from 'pino'
 import { printable } from './printable.ts'
+import { requestLine, ShownFailures } from './request-line.ts'
 
 const levels = new Map([
   [10, 'trace'],
@@ -17,18 +18,6 @@ const silent = new Set(['level', 'time', 'pid', 'hostname', 'msg'])
 const brief: Readonly<Record<string, readonly string[]>> = {
   'model is ready': ['model', 'contextLength'],
   'abilities of the server': ['model', 'server', 'kind', 'version'],
-  'request ended': [
-    'method',
-    'route',
-    'path',
-    'status',
-    'durationMs',
-    'model',
-    'inputTokens',
-    'outputTokens',
-    'finishReason',
-    'key',
-  ],
 }
 /** Standard output says it, and is the same terminal. */
 const saidElsewhere = /^Server listening at /
@@ -37,16 +26,27 @@ const saidElsewhere = /^Server listening at /
 export function prettyDestination(stream: { write(text: string): unknown }): DestinationStream {
   const isPlain = (process.env.NO_COLOR ?? '') !== ''
   const paint = (text: string, colour = '') => (isPlain || colour === '' ? text : `\u001B[${colour}m${text}\u001B[39m`)
+  const failures = new ShownFailures()
   return {
     write(line) {
       const entry: Record<string, unknown> = JSON.parse(line)
       const message = String(entry.msg ?? '')
-      if (saidElsewhere.test(message)) return
+      if (saidElsewhere.test(message) || failures.keep(entry)) return
+      const isRequest = message === 'request ended'
+      const text = isRequest ? requestLine(entry, failures.take(entry)) : `${message}${factsOf(entry, message)}`
       const time = new Date(Number(entry.time)).toTimeString().slice(0, 8)
       const level = levels.get(Number(entry.level)) ?? String(entry.level)
-      stream.write(`${time} ${paint(level.padEnd(5), colours[level])} ${printable(`${message}${factsOf(entry, message)}`)}\n`)
+      stream.write(
+        `${time} ${paint(level.padEnd(5), colours[level])} ${isRequest ? paint(printable(text), colourOf(entry.status)) : printable(text)}\n`,
+      )
     },
   }
+}
+
+/** Of a request, by its status: what the server failed at, and what it refused. */
+function colourOf(status: unknown): string | undefined {
+  if (Number(status) >= 500) return colours.error
+  return Number(status) >= 400 ? colours.warn : undefined
 }
 
 function factsOf(entry: Record<string, unknown>, message: string): string {
