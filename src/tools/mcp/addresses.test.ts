@@ -111,6 +111,12 @@ describe('a server of the configuration', () => {
     expect(absent[0]?.why).toContain('it cannot be reached (ECONNREFUSED)')
   })
 
+  test('at a port that browsers refuse is absent with that reason', async () => {
+    const target = { type: 'url' as const, url: 'http://127.0.0.1:9/', headers: {} }
+    const { absent } = await ask(configure({}, { servers: new Map([['docs', { target, needsApproval: false }]]) }))
+    expect(absent[0]?.why).toBe('the MCP server cannot be used: bad port')
+  })
+
   test.each<[string, (request: McpRequest) => void, RegExp]>([
     ['streams without end', (call) => void pour(events(call)), /it sent more than 8 MiB/],
     [

@@ -19,7 +19,7 @@ export function explainFailure(error: unknown, why: string | undefined): string 
   }
   if (why !== undefined) return why
   const code = found.map(codeOf).find((name) => name !== undefined)
-  return code === undefined ? short(messageOf(error)) : `it cannot be reached (${code})`
+  return code === undefined ? short(messageOf(found.at(-1))) : `it cannot be reached (${code})`
 }
 
 function ofStatus(status: number): string {
