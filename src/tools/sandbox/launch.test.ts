@@ -120,6 +120,7 @@ describe('podman', () => {
       ...['--cap-drop=all', '--security-opt=no-new-privileges', '--userns=keep-id'],
       ...['--memory=1000', '--memory-swap=1000', '--pids-limit=5', '--shm-size=67108864'],
       ...['--ulimit=fsize=300:300', '--ulimit=cpu=4:4', '--ulimit=nofile=256:256', '--ulimit=core=0:0'],
+      '--ulimit=nproc=4096:4096',
       '--tmpfs=/tmp:rw,nosuid,nodev,mode=1777,size=67108864',
       ...['--volume', '/var/sandbox/one/files:/session', '--workdir', '/session'],
       ...['--env=HOME=/session', '--env=TMPDIR=/session', '--env=LANG=C.UTF-8', '--env=TERM=dumb'],

@@ -1,7 +1,12 @@
 import { execFile } from 'node:child_process'
+import { setTimeout as pause } from 'node:timers/promises'
 import { piped } from './bubblewrap.ts'
 import { openFiles, temporaryBytes } from './limits.ts'
 import { environment, insideFolder, type Launch, type SandboxJob } from './sandbox.ts'
+
+const settleMs = 500
+/** Of all containers of a user: podman would ask for more than some users may have. `pids-limit` holds for each. */
+const userProcesses = 4096
 
 /** The podman of this machine, and the image whose programs are used. */
 export type Podman = {
@@ -26,7 +31,7 @@ export function podmanLaunch(
     ...['--cap-drop=all', '--security-opt=no-new-privileges'],
     ...(user === undefined ? ['--userns=keep-id'] : [`--user=${user.uid}:${user.gid}`]),
     ...[`--memory=${memoryBytes}`, `--memory-swap=${memoryBytes}`, `--pids-limit=${processes}`, `--shm-size=${temporaryBytes}`],
-    ...Object.entries({ fsize: fileBytes, cpu: cpuSeconds, nofile: openFiles, core: 0 }).map(
+    ...Object.entries({ fsize: fileBytes, cpu: cpuSeconds, nofile: openFiles, core: 0, nproc: userProcesses }).map(
       ([limit, value]) => `--ulimit=${limit}=${value}:${value}`,
     ),
     `--tmpfs=/tmp:rw,nosuid,nodev,mode=1777,size=${temporaryBytes}`,
@@ -40,8 +45,19 @@ export function podmanLaunch(
     env: ownEnvironment(),
     descriptors: [],
     // Its processes are not children of what was started.
-    end: () => void execFile(podman, ['rm', '--force', '--time=0', name], { env: ownEnvironment() }, () => undefined),
+    end: async () => {
+      await remove(podman, name)
+      // One that was being made when its client was killed can appear later.
+      await pause(settleMs)
+      await remove(podman, name)
+    },
   }
+}
+
+function remove(podman: string, name: string): Promise<void> {
+  return new Promise((resolve) => {
+    execFile(podman, ['rm', '--force', '--ignore', '--time=0', name], { env: ownEnvironment() }, () => resolve())
+  })
 }
 
 /** What podman itself needs, to find its images. */

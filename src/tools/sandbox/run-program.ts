@@ -42,6 +42,7 @@ export function runProgram(launch: Launch, watch: ProgramWatch, signal: AbortSig
   const text = new CappedText()
   let outputBytes = 0
   let endedFor: EndReason | undefined
+  let ended: Promise<void> | undefined
   const status = new StatusReader()
   /** Of the program, which ends all others. It has left the group. It hears of its parent's end, but not too early, nor if it won't. */
   const killFirst = () => {
@@ -56,7 +57,7 @@ export function runProgram(launch: Launch, watch: ProgramWatch, signal: AbortSig
     if (endedFor !== undefined) return
     endedFor = reason
     kill()
-    launch.end?.()
+    ended = launch.end?.()
   }
   const onAbort = () => end({ type: 'aborted' })
   signal.addEventListener('abort', onAbort, { once: true })
@@ -91,10 +92,11 @@ export function runProgram(launch: Launch, watch: ProgramWatch, signal: AbortSig
   return new Promise<ProgramEnd>((resolve) => {
     child.once('error', (error) => text.push(Buffer.from(error.message)))
     child.once('exit', killFirst)
-    child.once('close', (code) => {
+    child.once('close', async (code) => {
       clearTimeout(watching)
       watching = undefined
       signal.removeEventListener('abort', onAbort)
+      await ended
       const exitCode = descriptors.includes('status') ? status.exitCode : (code ?? undefined)
       resolve({
         output: text.finish(),

@@ -21,7 +21,7 @@ export type Launch = {
   /** What it reads from file descriptor 3 and those that follow; `status` is where it writes about itself. */
   readonly descriptors: readonly (Buffer | 'status')[]
   /** Ends what killing the command leaves. */
-  readonly end?: () => void
+  readonly end?: () => Promise<void>
 }
 
 /** Where the session's folder is inside. */
