@@ -92,7 +92,6 @@ export function Pane({ conversation, onExample, onClose }: PaneProps) {
           </button>
         )}
       </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
       <div
         class="pane-room"
         ref={room}
@@ -101,6 +100,7 @@ export function Pane({ conversation, onExample, onClose }: PaneProps) {
         onTouchMove={touched}
         onPointerDown={touched}
         onKeyDown={touched}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
         tabIndex={0}
         role="log"
         aria-live="off"
