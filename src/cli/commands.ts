@@ -95,7 +95,7 @@ program
   .description(
     'start a coding agent on a model of the running server, or of one that it starts; its own configuration stays as it is',
   )
-  .addArgument(new Argument('[agent]', 'without one, the agents are listed').choices([...agents.keys()]))
+  .addArgument(agentArgument())
   .argument('[args...]', 'arguments of the agent, behind --')
   .option('-m, --model <name>', "a model of the server (default: the server's default), or a source, which is served meanwhile")
   .option('--protocol <name>', `what the agent speaks, if it has a choice: ${protocols.join(', ')}`)
@@ -324,6 +324,13 @@ program
       server: process.env.DRAGOMAN_SERVER ?? defaultUrl,
     })
   })
+
+/** With its values for help and completions; `launch` itself says what is wrong with another. */
+function agentArgument(): Argument {
+  const argument = new Argument('[agent]', 'without one, the agents are listed')
+  argument.argChoices = [...agents.keys()]
+  return argument
+}
 
 async function load({ config, host, port, workers, models, modelFlags, logLevel }: ConfigFlags): Promise<LoadedConfig> {
   const { loadConfig } = await import('../config/load.ts')
