@@ -1,6 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import type { CanonicalPath, NameOf } from '../../contract/field.ts'
-import type { GenerationRequest, OutputConstraint, Prompt, ReasoningOptions, Sampling, ToolUse } from '../../contract/request.ts'
+import type { GenerationRequest, OutputConstraint, Prompt, ReasoningOptions, Sampling } from '../../contract/request.ts'
 import { plainChat, plainRequest, plainToolUse } from '../../contract/request.ts'
 import { type FieldNames, formatRest, nameField } from '../wire/field-names.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
@@ -57,7 +57,7 @@ export function decodeMessage(body: unknown, { id, ...sources }: DecodeSources &
       id,
       ...plainRequest,
       ...asked,
-      ...(!hosted.isEmpty && { toolUse: useOf(hosted, container) }),
+      ...decodeToolUse(wire, { hosted, container }),
       parallelToolCalls,
       sampling: decodeSampling(wire),
       output: decodeOutput(wire),
@@ -110,9 +110,19 @@ function decodePrompt(wire: CountWire, { sealer, exactBody, serverTools }: Decod
 }
 
 /** No caller can be asked here: Anthropic's protocol has no approvals. */
-function useOf(hosted: HostedTools, container: string): ToolUse {
-  return { ...plainToolUse, ...hosted.use, sessionId: container }
+function decodeToolUse(wire: MessageWire, { hosted, container }: Using): Pick<GenerationRequest, 'toolUse'> {
+  const { enabled_tools: enabled } = wire
+  const session = { ...plainToolUse, sessionId: container }
+  if (wire.enable_tools !== true || enabled?.length === 0) return hosted.isEmpty ? {} : { toolUse: { ...session, ...hosted.use } }
+  const { names: _, ...servers } = hosted.use
+  // Without a list, all that the caller may use.
+  if ((wire.tools ?? []).length === 0)
+    return { toolUse: { ...session, ...servers, ...(enabled && { names: [...new Set(enabled)] }) } }
+  const message = 'tools name what the reply may call, and enable_tools enables what the server has: send one of them'
+  throw new AppError('invalid-request', message, { param: 'tools' })
 }
+
+type Using = { readonly hosted: HostedTools; readonly container: string }
 
 function containerOf({ container }: MessageWire): string | undefined {
   return (typeof container === 'string' ? container : container?.id) ?? undefined

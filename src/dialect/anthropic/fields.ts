@@ -74,7 +74,15 @@ export const messageFields: readonly Field[] = [
   { name: 'user_profile_id', treatment: 'informational', note: 'there are no profiles' },
   { name: 'workspace_id', treatment: 'informational', note: 'there are no workspaces' },
   { name: 'container', treatment: 'used', note: 'the name of a folder that programs of several requests share' },
-  { name: 'enable_tools', treatment: 'refused', accepts: [false], note: 'no tools are run here' },
-  { name: 'enabled_tools', treatment: 'refused', accepts: [[]], note: 'no tools are run here' },
+  {
+    name: 'enable_tools',
+    treatment: 'used',
+    note: "extension: the server's [tools](tools.md), as many as the key may use; not beside tools of the client",
+  },
+  {
+    name: 'enabled_tools',
+    treatment: 'used',
+    note: 'with `enable_tools`: only these, such as `web_search`, `python`, `terminal`',
+  },
   ...cancelFields,
 ]

@@ -124,6 +124,28 @@ describe('tools of the server', () => {
   })
 })
 
+describe('enable_tools', () => {
+  test.each<[object, object]>([
+    [{ enable_tools: true }, {}],
+    [{ enable_tools: true, enabled_tools: ['python', 'python'] }, { names: ['python'] }],
+    [{ enable_tools: true, mcp_servers: [{ name: 'docs' }] }, { mcpServers: [{ label: 'docs' }] }],
+  ])('%j enables what the server has', (fields, use) => {
+    const expected = { maxTurns: 25, heals: true, approves: 'marked', asks: 'never', sessionId: 'msg_1', ...use }
+    expect(decode(fields, all).request.toolUse).toEqual(expected)
+  })
+
+  test.each([{ enable_tools: false }, { enable_tools: true, enabled_tools: [] }, { enabled_tools: ['python'] }])(
+    '%j enables nothing',
+    (fields) => {
+      expect(decode(fields, all).request.toolUse).toBeUndefined()
+    },
+  )
+
+  test('stands alone: a tool of the client beside it is refused', () => {
+    expect(failureOf({ enable_tools: true, tools: [f] }, all).param).toBe('tools')
+  })
+})
+
 describe('for a caller who may not use them', () => {
   test.each<[object, string]>([
     [{ tools: [search] }, 'tools[0].type'],

@@ -213,6 +213,8 @@ export const messageSchema = looseObject({
   min_p: between(0, 1),
   repetition_penalty: above(0),
   presence_penalty: between(-2, 2),
+  enable_tools: flag,
+  enabled_tools: list(nonEmptyText, { error: 'an array of names' }).nullish(),
   container: z.union([nonEmptyText, looseObject({ id: nonEmptyText.nullish() })]).nullish(),
   ...cancelShape,
 })

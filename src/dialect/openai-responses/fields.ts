@@ -136,7 +136,7 @@ const refusedHere: readonly Field[] = [
   { name: 'functions', aliases: ['function_call'], treatment: 'refused', accepts: [[]], note: 'use `tools`' },
   { name: 'include_reasoning', treatment: 'refused', accepts: [true], note: 'reasoning is an item of its own' },
   { name: 'logprobs', treatment: 'refused', accepts: [false, 0], note: 'use `top_logprobs` or `include`' },
-  { name: 'max_infer_iters', treatment: 'refused', accepts: [1], note: 'no tools are run here' },
+  { name: 'max_infer_iters', treatment: 'refused', accepts: [1], note: 'use `max_tool_calls`' },
   { name: 'messages', treatment: 'refused', note: 'use `input`' },
   { name: 'n', treatment: 'refused', accepts: [1], note: 'a response has one answer' },
   { name: 'preserve_thinking', treatment: 'refused', note: 'use `reasoning.context`' },

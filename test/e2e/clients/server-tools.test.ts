@@ -1,8 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { createOpenAI } from '@ai-sdk/openai'
 import Anthropic from '@anthropic-ai/sdk'
+import { streamText, type ToolSet } from 'ai'
 import OpenAI from 'openai'
 import { ResponsesWS } from 'openai/resources/responses/ws'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -15,6 +17,7 @@ import { createWireCheck } from '../../support/wire-schema.ts'
 const search = '<tool_call>{"name": "web_search", "arguments": {"query": "tides"}}</tool_call>'
 const weather = '<tool_call>{"name": "weather", "arguments": {"city": "Oslo"}}</tool_call>'
 const echo = '<tool_call>{"name": "docs__echo", "arguments": {"text": "so be it"}}</tool_call>'
+const sum = '<tool_call>{"name": "python", "arguments": {"code": "print(2 + 2)"}}</tool_call>'
 const wait = '<tool_call>{"name": "docs__wait", "arguments": {}}</tool_call>'
 const script = `
 - result: '\\[[0-9,]*\\]'
@@ -23,6 +26,10 @@ const script = `
   reply: { raw: 'It said so.' }
 - result: not approved
   reply: { raw: 'Then not.' }
+- result: "Output of python.*\\n4"
+  reply: { raw: 'Four.' }
+- match: two and two
+  reply: { raw: '${sum}' }
 - match: echo
   reply: { raw: '${echo}' }
 - match: who was cancelled
@@ -49,6 +56,8 @@ let document: OpenapiDocument
 const queries: string[] = []
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'dragoman-server-tools-'))
+  // Programs may run as another user.
+  await chmod(folder, 0o711)
   await writeFile(join(folder, 'script.yaml'), script)
   service = await listenOnLoopback(({ url = '' }, response) => {
     queries.push(new URL(url, 'http://x').searchParams.get('q') ?? '')
@@ -58,6 +67,8 @@ beforeAll(async () => {
     storage: join(folder, 'store.db'),
     models: [{ id: 'scripted', engine: 'fake', script: join(folder, 'script.yaml'), toolFormat: 'hermes' }],
     tools: {
+      python: true,
+      sessions: { folder: join(folder, 'sandbox') },
       webSearch: { kind: 'searxng', url: service.origin },
       mcp: { docs: { command: process.execPath, args: [program] } },
     },
@@ -229,6 +240,26 @@ describe('the openai SDK', () => {
     })
   })
 
+  test('gets a program, what it printed and the answer', async ({ skip }) => {
+    const container = { type: 'auto' } as const
+    const request = { model, input: 'two and two', tools: [{ type: 'code_interpreter', container }] } as const
+    const response = await openai()
+      .responses.create({ ...request, tools: [...request.tools] })
+      .catch((error: unknown) => {
+        if (error instanceof OpenAI.BadRequestError) skip(`programs cannot be isolated here: ${error.message}`)
+        throw error
+      })
+    checkResponse(JSON.parse(JSON.stringify({ ...response, output_text: undefined, _request_id: undefined })))
+    expect(response.output[0]).toMatchObject({
+      type: 'code_interpreter_call',
+      status: 'completed',
+      code: 'print(2 + 2)',
+      container_id: response.id.replace('resp_', 'cntr_'),
+      outputs: [{ type: 'logs', logs: '4\n' }],
+    })
+    expect(response.output_text).toBe('Four.')
+  })
+
   test('limits the calls', async () => {
     const count = queries.length
     const { output } = await openai().responses.create({ model, input: 'When are tides?', tools, max_tool_calls: 0 })
@@ -305,6 +336,21 @@ describe('the Anthropic SDK', () => {
   test('with a key that may not use tools, has a search refused alone', async () => {
     await expect(anthropic('without').messages.create(request)).rejects.toMatchObject({ status: 400 })
   })
+})
+
+test('the AI SDK parses a search and a tool of an MCP server', async () => {
+  const provider = createOpenAI({ baseURL: `${app.url}/v1`, apiKey: 'with-tools' })
+  const ask = async (prompt: string, tools: ToolSet) => {
+    const result = streamText({ model: provider.responses(model), prompt, tools })
+    return { text: await result.text, results: (await result.toolResults).map(({ output }): unknown => output) }
+  }
+  const found = await ask('When are tides?', { web_search: provider.tools.webSearch({}) as never })
+  expect(found.text).toBe('I look. Twice a day, the page says.')
+  expect(found.results).toMatchObject([{ sources: [{ url: 'https://a.example/tides' }] }])
+  const said = await ask('echo', {
+    mcp: provider.tools.mcp({ serverLabel: 'docs', connectorId: 'docs', requireApproval: 'never' }) as never,
+  })
+  expect(said.text).toBe('It said so.')
 })
 
 test('llama-stack has only what the model says in the end', async () => {

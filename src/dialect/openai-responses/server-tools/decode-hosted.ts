@@ -95,7 +95,9 @@ export class HostedTools {
 /** What would reach another server, or offer more than was asked for. */
 function refuseTerms(tool: McpTool, path: string): void {
   const { allowed_tools: allowed } = tool
-  const field = ['connector_id', 'tunnel_id'].find((name) => tool[name] !== undefined && tool[name] !== null)
+  // Some clients need an id for a server without an address: its name.
+  const isOther = (name: string) => tool[name] !== undefined && tool[name] !== null && tool[name] !== tool.server_label
+  const field = ['connector_id', 'tunnel_id'].find(isOther)
   const isReadOnly = !Array.isArray(allowed) && allowed?.read_only === true
   if (field === undefined && !isReadOnly) return
   const param = `${path}.${field ?? 'allowed_tools.read_only'}`

@@ -16,6 +16,11 @@ describe('tools of the server', () => {
     ['a search of an older version', { type: 'web_search_preview_2025_03_11' }, { names: ['web_search'] }],
     ['programs', { type: 'code_interpreter', container: { type: 'auto' } }, { names: ['python'], sessionId: 'cntr_1' }],
     ['programs in a folder', { type: 'code_interpreter', container: 'cntr_9' }, { names: ['python'], sessionId: 'cntr_9' }],
+    [
+      'a configured MCP server, for clients that need an id',
+      { ...docs, connector_id: 'docs' },
+      { mcpServers: [{ label: 'docs', approval: 'all' }] },
+    ],
     ['a configured MCP server', docs, { names: [], mcpServers: [{ label: 'docs', approval: 'all' }] }],
     [
       'an MCP server of the request',

@@ -22,6 +22,7 @@ export const mcpTool = looseObject({
   type: z.literal('mcp'),
   server_label: nonEmptyText,
   server_url: nonEmptyText.nullish(),
+  connector_id: text,
   authorization: text,
   headers: dictionary(nonEmptyText, z.string(), { max: maxHeaders }).nullish(),
   allowed_tools: z.union([names, filter]).nullish(),
