@@ -15,7 +15,7 @@ declare module 'fastify' {
     encodeError?: EncodeError
     /** The same for a route of several protocols. */
     encodeErrorOf?: (request: FastifyRequest) => EncodeError
-    /** Programs ask again and again: only failures are logged at `info`. */
+    /** Programs ask again and again, or follow: only failures are logged at `info`, and leaving is none. */
     isPolled?: boolean
     /** The route is served until the last reply has ended. */
     servesWhileDraining?: boolean

@@ -38,7 +38,7 @@ export function createRequestWatch(
       metrics.requestEnded(route, status)
       request.bodyShare?.close()
       inFlight.leave(raw)
-      const isQuiet = config.scope === 'public' || (config.isPolled === true && status < 400)
+      const isQuiet = config.scope === 'public' || (config.isPolled === true && (status < 400 || status === clientClosedStatus))
       const level = isQuiet ? 'debug' : 'info'
       if (!log.isLevelEnabled(level)) return
       request.log[level](

@@ -6,7 +6,7 @@ import { list, looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
 import { integerFrom, nonEmptyText } from '../wire/wire-types.ts'
 
-const scopes = ['inference', 'metrics', 'admin'] as const
+const scopes = ['inference', 'tools', 'metrics', 'admin'] as const
 const name = 'a name of 1 to 64 letters, digits, dots, underscores and hyphens'
 const time = 'a date or a time, such as 2030-12-31 or 2030-12-31T18:00:00Z'
 
@@ -26,7 +26,7 @@ export const newKeyFields: readonly Field[] = [
   {
     name: 'scopes',
     treatment: 'used',
-    note: 'some of `inference` (uses models), `metrics` (reads /metrics), `admin` (does everything); default `inference`',
+    note: 'some of `inference` (uses models), `tools` (has the server run tools), `metrics` (reads /metrics), `admin` (does everything); default `inference`',
   },
   { name: 'models', treatment: 'used', note: 'the ids or aliases of the models that it may use; absent: all' },
   { name: 'requests_per_minute', treatment: 'used', note: 'absent: as `server.keyLimits` says' },

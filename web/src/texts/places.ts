@@ -198,6 +198,7 @@ export const placeTexts = {
     scopes: 'Scopes',
     scope: {
       inference: 'inference: uses models',
+      tools: 'tools: has the server run tools',
       metrics: 'metrics: reads the metrics and the overview',
       admin: 'admin: does everything',
     },

@@ -5,7 +5,7 @@ import { Dialog } from '../../ui/dialog.tsx'
 import { Failure } from '../../ui/states.tsx'
 
 const texts = placeTexts.keys
-const scopes = ['inference', 'metrics', 'admin'] as const
+const scopes = ['inference', 'tools', 'metrics', 'admin'] as const
 
 type MakeKeyProps = {
   readonly onClose: () => void
