@@ -20,7 +20,7 @@ export function RequestDetail({ request, onStop }: DetailProps) {
     <div class="detail stack">
       <Waterfall request={request} />
       {diverged !== undefined && <p class="note-text">{texts.diverged(placeText(diverged))}</p>}
-      <dl class="facts">
+      <dl class="fact-list">
         {error !== undefined && (
           <Fact name={facts.error}>
             <span class="bad">{error.code}</span> {error.message}

@@ -18,7 +18,7 @@ export function ModelDetail({ model, nowMs }: { readonly model: Model; readonly 
   const { aliases, engine, quantization, file_bytes: file, native_context_length: native, unloads_at_ms: unloads, reason } = model
   return (
     <div class="detail stack">
-      <dl class="facts">
+      <dl class="fact-list">
         {reason !== undefined && (
           <Fact name={facts.failure}>
             <span class="bad">{reason}</span>
