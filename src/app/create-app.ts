@@ -126,7 +126,7 @@ export async function createApp(
     dialects: config.metrics.dialects,
     version,
   })
-  const { createScheduler, readLimits } = createKeyLimiting({
+  const { createScheduler, readLimits, admitsToolCall } = createKeyLimiting({
     shared: store?.usage ?? siblings?.usage,
     log,
     onGranted: metrics.slotGranted,
@@ -182,6 +182,7 @@ export async function createApp(
     prefixes: new PrefixMemory({ onDiverged: metrics.promptDiverged }),
     record: metrics.generationEnded,
     approvals,
+    admitsToolCall,
     onToolCall: (call: ToolCallRecord) => {
       metrics.toolCalled(call)
       logTool(call)

@@ -1,5 +1,10 @@
 /** What a key may use in a minute; absent: without a limit. */
-export type KeyLimits = { readonly requestsPerMinute?: number; readonly tokensPerMinute?: number }
+export type KeyLimits = {
+  readonly requestsPerMinute?: number
+  readonly tokensPerMinute?: number
+  /** Calls of tools that the server runs. */
+  readonly toolCallsPerMinute?: number
+}
 
 /** The limits of a key, and the name under which its use is counted. */
 export type KeyQuota = KeyLimits & { readonly account: string }

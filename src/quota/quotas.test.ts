@@ -11,6 +11,18 @@ const exceeded = (limit: object) => expect.objectContaining({ code: 'rate-limit-
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'], now: startMs }))
 afterEach(() => void vi.useRealTimers())
 
+test('calls of tools are counted for themselves', async () => {
+  const quotas = new Quotas()
+  const limited = { account: 'a', requestsPerMinute: 1, toolCallsPerMinute: 2 }
+  expect(await quotas.admitsToolCall(limited)).toBe(true)
+  expect(await quotas.admitsToolCall(limited)).toBe(true)
+  expect(await quotas.admitsToolCall(limited)).toBe(false)
+  await quotas.admit(limited, cost(1, 1))
+  expect(await quotas.admitsToolCall({ account: 'a' })).toBe(true)
+  vi.advanceTimersByTime(60_000)
+  expect(await quotas.admitsToolCall(limited)).toBe(true)
+})
+
 describe('requests', () => {
   test('are counted per minute, which begins with the first', async () => {
     const quotas = new Quotas()

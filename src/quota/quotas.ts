@@ -52,6 +52,13 @@ export class Quotas {
     }
   }
 
+  /** Counts a call of a tool of the server; false: the key has no more in this minute, and nothing is counted. */
+  async admitsToolCall({ account, toolCallsPerMinute }: KeyQuota): Promise<boolean> {
+    if (toolCallsPerMinute === undefined) return true
+    const share = { requests: 1, tokens: 0, isStretched: false }
+    return (await this.#counter.take(`${account} tools`, share, { requestsPerMinute: toolCallsPerMinute })) !== undefined
+  }
+
   /** Replaces what was reserved by what was used. */
   async settle({ account }: KeyQuota, { tokens, isStretched, minute }: Reservation, usedTokens: number): Promise<void> {
     if (usedTokens === tokens && !isStretched) return

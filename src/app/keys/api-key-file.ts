@@ -22,6 +22,7 @@ const storedKeySchema = z.object({
   tools: z.array(z.string()).min(1).exactOptional(),
   requestsPerMinute: z.int().min(1).exactOptional(),
   tokensPerMinute: z.int().min(1).exactOptional(),
+  toolCallsPerMinute: z.int().min(1).exactOptional(),
   expiresAt: z.iso.datetime().exactOptional(),
   /** Who has made it by a request; absent: a command, or the server at its start. */
   madeBy: z.string().exactOptional(),

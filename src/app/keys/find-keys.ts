@@ -105,10 +105,12 @@ function limitsOf({ scopes, ...own }: StoredKey, defaults: KeyLimits | undefined
   const common = scopes.includes('admin') ? undefined : defaults
   const requestsPerMinute = own.requestsPerMinute ?? common?.requestsPerMinute
   const tokensPerMinute = own.tokensPerMinute ?? common?.tokensPerMinute
-  if (requestsPerMinute === undefined && tokensPerMinute === undefined) return undefined
+  const toolCallsPerMinute = own.toolCallsPerMinute ?? common?.toolCallsPerMinute
+  if (requestsPerMinute === undefined && tokensPerMinute === undefined && toolCallsPerMinute === undefined) return undefined
   return {
     ...(requestsPerMinute !== undefined && { requestsPerMinute }),
     ...(tokensPerMinute !== undefined && { tokensPerMinute }),
+    ...(toolCallsPerMinute !== undefined && { toolCallsPerMinute }),
   }
 }
 

@@ -37,7 +37,7 @@ describe('the routes of keys', () => {
     expect(listed).toMatchObject({
       required: true,
       keys: [
-        { name: 'admin', source: 'configuration', scopes: ['inference', 'metrics', 'admin'] },
+        { name: 'admin', source: 'configuration', scopes: ['inference', 'tools', 'metrics', 'admin'] },
         { id, ...chosen, expires_at: '2999-01-01T00:00:00.000Z', source: 'made', scopes: ['inference'], made_by: 'admin' },
       ],
     })

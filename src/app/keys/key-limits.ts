@@ -9,7 +9,7 @@ import { Quotas } from '../../quota/quotas.ts'
 import { SharedCounter } from '../../quota/shared-counter.ts'
 import type { CreateScheduler } from '../models/create-model.ts'
 
-type KeyLimiting = { readonly createScheduler: CreateScheduler } & Required<Pick<ServerDeps, 'readLimits'>>
+type KeyLimiting = { readonly createScheduler: CreateScheduler } & Required<Pick<ServerDeps, 'readLimits' | 'admitsToolCall'>>
 
 type KeyLimitingOptions = {
   /** The counter of several processes; absent: this one counts alone. */
@@ -26,6 +26,7 @@ export function createKeyLimiting({ shared, log, onGranted }: KeyLimitingOptions
   return {
     createScheduler: (options) => limitScheduler(createFair(options), quotas),
     readLimits: (quota) => quotas.states(quota),
+    admitsToolCall: (quota) => quotas.admitsToolCall(quota),
   }
 }
 

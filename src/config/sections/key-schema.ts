@@ -8,6 +8,9 @@ const limits = {
   tokensPerMinute: count
     .exactOptional()
     .describe('Tokens that a key may use in a minute, prompts and outputs together; absent: without a limit.'),
+  toolCallsPerMinute: count
+    .exactOptional()
+    .describe('Calls of tools of the server that a key may have in a minute; absent: without a limit.'),
 }
 
 /** The limits of keys that have none of their own. */

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { type ContextOptions, contextOf } from '../../../test/support/http/context.ts'
+import { anyone, type ContextOptions, contextOf } from '../../../test/support/http/context.ts'
 import { text } from '../../../test/support/parts.ts'
 import { shortUsage, stubEngine } from '../../../test/support/upstream/stub-engine.ts'
 import { inTurn } from '../../base/emit.ts'
@@ -8,6 +8,7 @@ import type { EngineEvent, GenerationEvent } from '../../contract/event.ts'
 import { type GenerationRequest, type Message, plainChat, plainRequest, type ToolUse } from '../../contract/request.ts'
 import { foldEvents } from '../../contract/result.ts'
 import type { ServerTool, ToolBox, ToolOutcome, ToolRun } from '../../contract/server-tool.ts'
+import { Quotas } from '../../quota/quotas.ts'
 import { answer } from './answer.ts'
 import type { AnswerDeps, ToolCallRecord } from './deps.ts'
 import { ToolApprovals } from './tool-approvals.ts'
@@ -47,6 +48,7 @@ type Setup = {
   readonly asked?: Partial<GenerationRequest>
   readonly declared?: readonly { readonly name: string }[]
   readonly approvals?: ToolApprovals
+  readonly admitsToolCall?: NonNullable<AnswerDeps['admitsToolCall']>
   readonly context?: ContextOptions
 }
 
@@ -85,6 +87,7 @@ function start({ turns, use, tools = { web_search: {} }, box, messages = [user('
     tools: box ?? boxOf(tools),
     onToolCall: (record) => void records.push(record),
     ...(rest.approvals !== undefined && { approvals: rest.approvals }),
+    ...(rest.admitsToolCall !== undefined && { admitsToolCall: rest.admitsToolCall }),
   }
   const generation = answer(deps, [request], contextOf(engine, rest.context))
   const run = () =>
@@ -426,6 +429,22 @@ describe('calls', () => {
       { principalId: 'k', id: 'own' },
       { principalId: 'anyone', id: 'request' },
     ])
+  })
+})
+
+describe('a key with a limit of calls', () => {
+  test('has no call made beyond it, and the model learns why', async () => {
+    const counter = new Quotas()
+    const principal = { ...anyone, quota: { account: 'a', toolCallsPerMinute: 1 } }
+    const turn = calls(...call('web_search', { query: 'a' }, 'c1'), ...call('web_search', { query: 'b' }, 'c2'))
+    const { run, requests, records } = start({
+      turns: [turn, says('Well.')],
+      admitsToolCall: (quota) => counter.admitsToolCall(quota),
+      context: { principal },
+    })
+    await run()
+    expect(records.map(({ outcome }) => outcome)).toEqual(['ok', 'refused'])
+    expect(messagesOf(requests[1]).at(-1)).toContain('no more calls of tools in this minute')
   })
 })
 

@@ -96,6 +96,12 @@ export class CallRunner {
       const text = `The call was not made: the request allows no more calls of ${name}.`
       return await this.#finish(call, 'refused', { text, isError: true, advice: 'Answer with what you know.' })
     }
+    const { quota } = context.principal
+    if (quota !== undefined && (await this.#deps.admitsToolCall?.(quota)) === false) {
+      const text = 'The API key may have no more calls of tools in this minute: this one was not made.'
+      return await this.#finish(call, 'refused', { text, isError: true, advice: 'Answer without tools.' })
+    }
+    context.signal.throwIfAborted()
     return await this.#execute(tool, call, key)
   }
 

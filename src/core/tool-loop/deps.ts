@@ -1,3 +1,4 @@
+import type { KeyQuota } from '../../contract/quota.ts'
 import type { ToolBox } from '../../contract/server-tool.ts'
 import type { GenerateDeps } from '../generate.ts'
 import type { ToolApprovals } from './tool-approvals.ts'
@@ -21,6 +22,8 @@ export type AnswerDeps = GenerateDeps & {
   readonly tools?: ToolBox
   /** Where callers approve calls; absent: they cannot. */
   readonly approvals?: ToolApprovals
+  /** Counts a call for a key; false: it may have no more in this minute. Absent: there are no limits. */
+  admitsToolCall?(quota: KeyQuota): Promise<boolean>
   /** Milliseconds of the epoch. */
   wallClock?(): number
   /** Called once per call of a tool of the server. */
