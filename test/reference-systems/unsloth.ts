@@ -118,12 +118,12 @@ export const unslothTable: ReferenceTable = {
       ['GET /api/inference/monitor', 'GET /api/inference/monitor/a'],
       /"detail":.*metrics/,
     ),
-    refused(
-      'GET /sandbox/…',
-      'no tools run on the server',
-      ['GET /api/inference/sandbox/a/b.png', 'GET /v1/sandbox/a/b.png'],
-      /no tools run on this server/,
-    ),
+    {
+      what: 'GET /sandbox/…',
+      outcome: 'served',
+      note: 'pictures that programs made, for the same key, where `tools` has programs (tools.md)',
+      probes: [{ call: 'GET /api/inference/sandbox/a/b.png', status: 404, reply: /the tools python and terminal are off/ }],
+    },
     {
       what: 'POST /tool-confirm',
       outcome: 'served',

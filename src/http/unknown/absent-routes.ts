@@ -5,10 +5,6 @@ const absent: readonly { readonly paths: RegExp; readonly why: string }[] = [
     why: 'it is the base URL of clients, which add a route such as /chat/completions; GET /v1/models lists the models',
   },
   {
-    paths: /^\/(api\/inference|v1)\/sandbox\//,
-    why: 'no tools run on this server, so no tool leaves a file here: the client runs them, and sends their results, pictures included, in messages',
-  },
-  {
     paths: /^\/(api\/inference|v1)\/monitor(\/|$)/,
     why: 'use GET /api/requests for what runs and what has ended, GET /api/events to hear of it, and GET /metrics for counts',
   },
