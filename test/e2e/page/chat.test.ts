@@ -160,11 +160,9 @@ describe.skipIf(chromium === undefined)(`the chat of the page, in a browser${hin
       response_format: { json_schema: { schema: { required: ['city'] } } },
       tools: [{ function: { name: 'f' } }],
     })
-    // The scripted model writes what it is told; the server notices, and so does the page.
-    await page
-      .getByText(/does not match|lacks "city"|schema/i)
-      .first()
-      .waitFor()
+    await answers(page).getByText('the answer lacks "city"').waitFor()
+    await write(page, script({ raw: '{"city": "Oslo"}' }))
+    await answers(page).last().getByText('Matches the schema').waitFor()
     await close()
   })
 
