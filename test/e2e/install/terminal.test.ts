@@ -65,11 +65,12 @@ describe.skipIf(!hasTmux)('dragoman in a terminal', () => {
     terminal.key('C-c')
     expect(await terminal.isBack()).toBe(0)
     expect(terminal.screen()).not.toContain('beginlate')
-    const stopped = server
-      .err()
-      .split('\n')
-      .filter((line) => line.includes('"request stopped"'))
-    expect(stopped.map((line) => JSON.parse(line).reason)).toEqual(['requested', 'requested'])
+    const stopped = () => {
+      const lines = server.err().split('\n')
+      return lines.filter((line) => line.includes('"request stopped"'))
+    }
+    await until(() => stopped().length === 2)
+    expect(stopped().map((line) => JSON.parse(line).reason)).toEqual(['requested', 'requested'])
   })
 
   test('what is typed during an answer is asked after it', async () => {

@@ -47,6 +47,8 @@ export async function openTmux({ columns = 80, env = {}, cwd }: TmuxOptions) {
     shows: (text: string | RegExp) => until(() => (typeof text === 'string' ? screen().includes(text) : text.test(screen()))),
     /** Waits for the shell to ask for its next command. */
     async isBack() {
+      // What is typed before would be the program's.
+      await until(() => screen().trimEnd().split('\n').at(-1) === prompt.trim())
       const marker = `back-${randomUUID().slice(0, 8)}`
       terminal.enter(`echo "${marker} $?"`)
       await until(() => new RegExp(`^${marker} \\d+$`, 'm').test(screen()))
