@@ -28,7 +28,7 @@ describe.skipIf(built === undefined)('the page (skipped where it is not built)',
     const app = open()
     const { body } = await app.inject({ url: '/', headers: html })
     const names = Array.from(body.matchAll(/(?:src|href)="\.\/(page\/[^"]+)"/g), ([, name]) => name)
-    expect(names).toHaveLength(2)
+    expect(names.length).toBeGreaterThan(1)
     for (const name of names) {
       const { statusCode, headers } = await app.inject({ url: `/${name}` })
       expect([statusCode, headers['cache-control']]).toEqual([200, 'public, max-age=31536000, immutable'])

@@ -274,7 +274,6 @@ describe.skipIf(chromium === undefined)(`the places of the page, in a browser${h
     await page.evaluate(scrolling)
     const after = await read()
     const perStep = (name: string) => (1000 * ((after[name] ?? 0) - (before[name] ?? 0))) / steps
-    // An idle machine needs a third of 100 ms; a crowded one has cold caches.
     expect(perStep('TaskDuration')).toBeLessThan(250)
     await close()
   })
