@@ -26,14 +26,30 @@ test('fields that hold secrets have no value, at any depth', () => {
     hf_token: 'hf_1',
     token: 'hf_2',
     stop_token_ids: [1],
-    tools: [{ type: 'mcp', server_url: 'https://user:pass@host/mcp', authorization: 'sk-1', headers: { 'X-Api-Key': 'sk-2' } }],
+    tools: [
+      {
+        type: 'mcp',
+        server_url: 'https://user:pass@host/mcp',
+        authorization: 'sk-1',
+        headers: { 'X-Api-Key': 'sk-2', Cookie: 'id=3', accept: '*/*' },
+      },
+    ],
+    mcp_servers: [{ type: 'url', authorization_token: 'sk-4' }],
     messages: [{ role: 'user', content: 'my token is short: a:b@c' }],
   }
   expect(redactBody(body)).toEqual({
     ...body,
     hf_token: '***',
     token: '***',
-    tools: [{ type: 'mcp', server_url: 'https://user:***@host/mcp', authorization: '***', headers: { 'X-Api-Key': '***' } }],
+    tools: [
+      {
+        type: 'mcp',
+        server_url: 'https://user:***@host/mcp',
+        authorization: '***',
+        headers: { 'X-Api-Key': '***', Cookie: '***', accept: '*/*' },
+      },
+    ],
+    mcp_servers: [{ type: 'url', authorization_token: '***' }],
   })
 })
 

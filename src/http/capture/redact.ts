@@ -2,7 +2,8 @@ const hidden = '***'
 
 /** Headers and fields whose values are secrets, also as parts of longer names. */
 const secretHeader = /authorization|cookie|api-?key|admin-?key|token|secret|password|provider-data/i
-const secretField = /^(authorization|(hf_|access_|refresh_|auth_|bearer_)?token|api_?key|x-.*key|client_secret|secret|password)$/i
+const secretField =
+  /^(authorization(_token)?|(hf_|access_|refresh_|auth_|bearer_)?token|api_?key|x-.*key|client_secret|secret|password)$/i
 const secretParameter = /^(key|token|api_?key|access_token|secret|password)$/i
 
 /** Headers without secrets: their names stay. */
@@ -29,6 +30,8 @@ export function redactBody(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
     Object.entries(value).map(([name, one]) => {
+      // Those of an MCP server.
+      if (name === 'headers' && typeof one === 'object' && one !== null) return [name, redactBody(redactHeaders({ ...one }))]
       const isSecret = typeof one === 'string' && one !== '' && secretField.test(name)
       return [name, isSecret ? hidden : redactBody(one)]
     }),
