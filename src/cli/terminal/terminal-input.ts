@@ -51,7 +51,8 @@ export function openTerminalInput(input: NodeJS.ReadStream, output: NodeJS.Write
     isClosed = true
     clearTimeout(pause)
     input.off('keypress', onKey)
-    if (terminal.terminal) output.write(leavePastes)
+    // Behind a prompt that nothing answers, the next line of the shell begins a line of its own.
+    if (terminal.terminal) output.write(wake === undefined ? leavePastes : `${leavePastes}\n`)
     settle()
   })
   input.on('keypress', onKey)
