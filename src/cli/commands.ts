@@ -259,7 +259,7 @@ keys
   .alias('create')
   .description('make a key and print it, this once')
   .option('--name <name>', 'what the key is for')
-  .option('--scope <scope...>', 'inference, metrics, admin, or several (default inference)')
+  .option('--scope <scope...>', 'inference, tools, metrics, admin, or several (default inference)')
   .option('--models <name...>', 'ids or aliases of the models that it may use (default all)')
   .option('--rpm <number>', 'requests that it may send in a minute')
   .option('--tpm <number>', 'tokens that it may use in a minute, prompts and outputs together')

@@ -127,7 +127,7 @@ describe('dragoman serve', () => {
     })
     expect(await cli.run(['keys', 'new', '--scope', 'root'])).toMatchObject({
       code: 1,
-      err: "dragoman: --scope: 'root' is not a scope; it is one of: inference, metrics, admin\n",
+      err: "dragoman: --scope: 'root' is not a scope; it is one of: inference, tools, metrics, admin\n",
     })
     server.child.kill('SIGTERM')
     await server.ended
