@@ -48,7 +48,7 @@ describe.skipIf(chromium === undefined)(`the frame of the page, in a browser${hi
     await page.getByRole('dialog', { name: 'Keyboard' }).waitFor()
     await page.keyboard.press('Escape')
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
-    expect(await page.evaluate('document.activeElement.title')).toBe('Keyboard')
+    await expect.poll(() => page.evaluate('document.activeElement.title')).toBe('Keyboard')
     await close()
   })
 

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { ChurnMap } from '../../../base/churn.ts'
 import { AppError } from '../../../contract/errors.ts'
 import { readFileSampling } from '../channel/file-sampling.ts'
@@ -67,6 +68,8 @@ async function load({ options }: Extract<Command, { type: 'load' }>): Promise<vo
       ...(!isCausal(model.model) && { onlyEmbeds: true as const }),
     })
   } catch (error) {
+    // The log that explains it comes through a queue of its own, and may be later than the failure.
+    await setTimeout(20)
     report({ type: 'load-failed', message: errors.explain(error) })
   }
 }
