@@ -44,13 +44,10 @@ describe.skipIf(chromium === undefined)(`the frame of the page, in a browser${hi
     const { page, close } = await openServerPage(browser, app.url)
     const button = page.getByRole('button', { name: 'Keyboard' })
     // The message field takes the focus when the chat is there.
-    await expect
-      .poll(async () => {
-        await button.focus()
-        await page.keyboard.press('?')
-        return page.getByRole('dialog', { name: 'Keyboard' }).count()
-      })
-      .toBe(1)
+    await page.locator('textarea:focus').waitFor()
+    await button.focus()
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keyboard' }).waitFor()
     await page.keyboard.press('Escape')
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
     await expect.poll(() => page.evaluate('document.activeElement.title')).toBe('Keyboard')
