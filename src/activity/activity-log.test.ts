@@ -39,7 +39,7 @@ describe('a reader', () => {
     expect(third.requests).toMatchObject([{ id: 'b', state: { type: 'done' } }])
   })
 
-  test('hears how many it has missed, and goes on with those that are kept', () => {
+  test('hears how many it has missed, and continues with those that are kept', () => {
     const { log, run } = start({ mostEnded: 3 })
     const cursor = log.begin(0)
     for (const id of 'abcde') run(id)

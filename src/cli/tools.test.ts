@@ -32,7 +32,7 @@ function configuration(section: unknown): Promise<LoadedConfig> {
 
 const server = (mode = 'good', more: object = {}) => ({ command: process.execPath, args: [program, mode], ...more })
 
-test('tools are listed, with what models are told, and whether calls need approval', async () => {
+test('tools are listed, with what models read of them, and whether calls need approval', async () => {
   const config = await configuration({ mcp: { docs: server('good', { allowedTools: ['echo'], approval: 'always' }) } })
   expect(await tools(config, {})).toBe(0)
   expect(printed.join('\n')).toMatch(/^TOOL +KIND +APPROVAL +DESCRIPTION\ndocs__echo +mcp +yes +the tool echo$/)

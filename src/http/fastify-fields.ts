@@ -9,7 +9,7 @@ import type { EncodeLimits } from './reply/reply-headers.ts'
 /** What the routes, the requests and the server itself carry beside Fastify's own. */
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The permission that the route requires; `any`: a key, whatever its scopes. A route without it fails at start. */
+    /** The permission that the route requires; `any`: a key of any scope. A route without it fails at start. */
     scope?: Scope | 'any'
     /** The route's error envelope; default OpenAI's. */
     encodeError?: EncodeError

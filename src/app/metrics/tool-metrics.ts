@@ -22,7 +22,7 @@ export function addToolMetrics(registry: Registry) {
   const names = new BoundedNames(maxTools)
   return {
     called: ({ tool, outcome, durationMs }: Pick<ToolCallRecord, 'tool' | 'outcome' | 'durationMs'>): void => {
-      // What a model invents is no name of ours.
+      // A model may invent names.
       const name = outcome === 'unknown' ? 'unknown' : names.labelOf(tool)
       calls.at(name, outcome).total += 1
       const wasExecuted = outcome !== 'unknown' && outcome !== 'refused' && outcome !== 'repeated'

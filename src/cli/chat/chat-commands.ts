@@ -32,7 +32,7 @@ export const chatHelp = [
   '/set             shows what is set',
   '/system TEXT     sets the system prompt; without TEXT, removes it',
   '/save FILE       keeps the conversation and its settings in a file',
-  '/load FILE       goes on with one',
+  '/load FILE       continues one',
   '/retry           asks the last message again',
   '/clear           forgets the conversation',
   '/bye             ends it, as Ctrl-D does (also /exit, /quit)',

@@ -19,7 +19,7 @@ describe('the speed of a reply', () => {
     expect(described([250], 9)).toBe('9 tokens, the first after 0.25 s')
   })
 
-  test('is not told for a reply that is empty or was not counted', () => {
+  test('is not shown for a reply that is empty or was not counted', () => {
     expect(described([], 0)).toBeUndefined()
     expect(described([100, 200], undefined)).toBeUndefined()
   })

@@ -22,7 +22,7 @@ export type Executed = {
   readonly error?: unknown
 }
 
-/** Executes a call in bounded time, whatever the tool does. Failures are outcomes. */
+/** Executes a call in bounded time, also where the tool ignores its signal. Failures are outcomes. */
 export async function runTool(tool: ServerTool, { arguments: args, session, signal, timeoutMs }: Execution): Promise<Executed> {
   const limit = new AbortController()
   const timer = Number.isFinite(timeoutMs) ? setTimeout(() => limit.abort(), timeoutMs) : undefined

@@ -118,7 +118,7 @@ export class HostedTools {
   }
 }
 
-/** The tools that a toolset names; undefined for all. Throws for one that takes some away, which no server is told. */
+/** The tools that a toolset names; undefined for all. Throws for one that takes some away, which no server would know. */
 function allowedIn({ default_config: byDefault, configs }: WireTool, path: string): readonly string[] | undefined {
   const entries = Object.entries(configs ?? {})
   if (byDefault?.enabled === false) return entries.flatMap(([name, { enabled }]) => (enabled === true ? [name] : []))

@@ -90,7 +90,7 @@ describe('GET /api/events', () => {
     expect(idsIn(await events('root', 'topics=requests&recent=10', read))).toHaveLength(2)
   })
 
-  test('goes on after a lost connection where the reader was', async () => {
+  test('continues after a lost connection where the reader was', async () => {
     const { chat, events } = await start()
     await chat('alice', 'hi')
     const first = await events('alice', 'topics=requests&recent=10', ({ event }) => event === 'read')

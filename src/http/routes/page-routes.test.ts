@@ -97,7 +97,7 @@ describe('GET /api/caller', () => {
     scopes: new Set([scope]),
   })
 
-  test('says whose key it is and what it allows, whatever its scope', async () => {
+  test('says whose key it is and what it allows, for every scope', async () => {
     const apiKeys = [keyOf('sk-watcher', 'metrics'), { ...keyOf('sk-reader', 'inference'), models: ['org/fake'] }]
     const { app } = openTestServer({ auth: { apiKeys } })
     const ask = async (key: string) =>

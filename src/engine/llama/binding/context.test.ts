@@ -10,7 +10,7 @@ const work = (sequence: number, tokens: number, computed = 0) => ({
 describe('what the next pass computes', () => {
   test.each<{ name: string; queue: ReturnType<typeof work>[]; size: number; pass: [sequence: number, tokens: number][] }>([
     {
-      name: 'is in the order of sequences, in whatever order they came',
+      name: 'is in the order of sequences, in any order of arrival',
       queue: [work(3, 1), work(1, 1), work(2, 1)],
       size: 8,
       pass: [

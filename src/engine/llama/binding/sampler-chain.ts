@@ -84,7 +84,7 @@ export class SamplerChain {
     return token
   }
 
-  /** The output goes on with a token, whoever has chosen it. */
+  /** The output continues with a token, whether this chain chose it or not. */
   accept(token: Token): void {
     this.#library.accept(this.#chain, token)
   }
