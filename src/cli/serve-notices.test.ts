@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isToy, type KeyFacts, keyNotice, serverTable, toyNotice, tryItNotice } from './serve-notices.ts'
+import { isToy, type KeyFacts, keyNotice, pageNotice, serverTable, toyNotice, tryItNotice } from './serve-notices.ts'
 
 const model = {
   id: 'm',
@@ -44,6 +44,10 @@ test.each<[string, KeyFacts, string[]]>([
   const body = `    -d '{"model":"default","stream":true,"messages":[{"role":"user","content":"Say hello."}]}'`
   const expected = ['', 'm is ready. Try it:', '', ...lines, body, '']
   expect(notice.split('\n')).toEqual(expected.map((line) => line.replace('URL', 'http://127.0.0.1:1')))
+})
+
+test('the page is where this machine reaches the server', () => {
+  expect(pageNotice('http://0.0.0.0:1/llm')).toBe('Or chat in a browser: http://127.0.0.1:1/llm/\n')
 })
 
 test('the notice of a new key says how to get another', () => {

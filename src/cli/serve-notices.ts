@@ -65,6 +65,11 @@ export function tryItNotice(url: string, model: ModelSummary, key: KeyFacts): st
   ].join('\n')
 }
 
+/** Where people find the page. */
+export function pageNotice(url: string): string {
+  return `Or chat in a browser: ${reachableAt(url)}/\n`
+}
+
 /** An address that is none, such as 0.0.0.0, as this machine reaches it. */
 function reachableAt(url: string): string {
   return url.replace(/\/\/(0\.0\.0\.0|\[::\])/, '//127.0.0.1')

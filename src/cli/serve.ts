@@ -3,7 +3,7 @@ import { clientKey } from '../app/keys/find-keys.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { type ConfigSource, openReloader } from './config-reloader.ts'
 import { thisMachine } from './models/this-machine.ts'
-import { fetchNotice, isToy, type KeyFacts, keyNotice, serverTable, toyNotice, tryItNotice } from './serve-notices.ts'
+import { fetchNotice, isToy, type KeyFacts, keyNotice, pageNotice, serverTable, toyNotice, tryItNotice } from './serve-notices.ts'
 import { createConsole } from './terminal/console.ts'
 import { stopSignal } from './terminal/stop-signal.ts'
 import { tuneV8 } from './v8-flags.ts'
@@ -32,6 +32,7 @@ export async function serve(config: LoadedConfig, source: ConfigSource): Promise
     const model = app.models.find(({ state }) => state.type === 'ready')
     if (model === undefined) return
     progress.note(tryItNotice(url, model, keyFacts(config, app)))
+    if (config.server.page !== 'off') progress.note(pageNotice(url))
     if (!isToy(model.id)) return
     const toy = toyNotice(model.id, await thisMachine(config.home))
     progress.note(`${toy}\n`)
