@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { failureOfCall } from '../../../test/support/failure-of.ts'
 import { call, reasoning, sentImage, text } from '../../../test/support/parts.ts'
 import { sealed, plainSealer as sealer } from '../../../test/support/plain-sealer.ts'
 import type { AppError } from '../../contract/errors.ts'
@@ -19,12 +20,7 @@ function promptOf(fields: object): Extract<Prompt, { type: 'chat' }> {
 }
 
 function failureOf(fields: object): AppError {
-  try {
-    decode(fields)
-  } catch (error) {
-    return error as AppError
-  }
-  return expect.unreachable('it should have failed')
+  return failureOfCall(() => decode(fields))
 }
 
 describe('messages', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { failureOfCall } from '../../../test/support/failure-of.ts'
 import { plainSealer as sealer } from '../../../test/support/plain-sealer.ts'
-import { AppError } from '../../contract/errors.ts'
+import type { AppError } from '../../contract/errors.ts'
 import { decodeMessage } from './decode.ts'
 
 const all = new Set(['web_search', 'python', 'terminal', 'docs'])
@@ -13,13 +14,7 @@ function decode(fields: object, serverTools?: ReadonlySet<string>) {
 }
 
 function failureOf(fields: object, serverTools?: ReadonlySet<string>): AppError {
-  try {
-    decode(fields, serverTools)
-  } catch (error) {
-    if (error instanceof AppError) return error
-    throw error
-  }
-  throw new Error('it should have failed')
+  return failureOfCall(() => decode(fields, serverTools))
 }
 
 describe('tools of the server', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { failureOfCall } from '../../../test/support/failure-of.ts'
 import type { AppError } from '../../contract/errors.ts'
 import { decodeTools } from './decode-tools.ts'
 import type { ToolWire } from './schema.ts'
@@ -7,12 +8,7 @@ const f = { tool_name: 'f' }
 const g = { tool_name: 'g' }
 
 function failureOf(wire: ToolWire): AppError {
-  try {
-    decodeTools(wire)
-  } catch (error) {
-    return error as AppError
-  }
-  return expect.unreachable('it should have failed')
+  return failureOfCall(() => decodeTools(wire))
 }
 
 describe('definitions', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { decodeNow } from '../../../test/support/decode-now.ts'
+import { failureOfCall } from '../../../test/support/failure-of.ts'
 import { byUrl, call, text } from '../../../test/support/parts.ts'
 import type { Dialect } from '../../contract/dialect.ts'
 import type { AppError } from '../../contract/errors.ts'
@@ -24,12 +25,7 @@ function messagesOf(...messages: readonly object[]): readonly Message[] {
 }
 
 function failureOf(fields: object, dialect: Dialect = chat, base: object = { model_id: 'm', messages: [hi] }): AppError {
-  try {
-    decodeNow(dialect, { ...base, ...fields })
-  } catch (error) {
-    return error as AppError
-  }
-  return expect.unreachable('it should have failed')
+  return failureOfCall(() => decodeNow(dialect, { ...base, ...fields }))
 }
 
 describe('messages', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { AppError } from '../../contract/errors.ts'
+import { failureOfCall } from '../../../test/support/failure-of.ts'
+import type { AppError } from '../../contract/errors.ts'
 import { decodeChat } from './decode-chat.ts'
 
 const available = new Set(['web_search', 'python', 'docs'])
@@ -9,13 +10,7 @@ function decode(fields: object, serverTools?: ReadonlySet<string>) {
 }
 
 function failureOf(fields: object, serverTools?: ReadonlySet<string>): AppError {
-  try {
-    decode(fields, serverTools)
-  } catch (error) {
-    if (error instanceof AppError) return error
-    throw error
-  }
-  throw new Error('it should have failed')
+  return failureOfCall(() => decode(fields, serverTools))
 }
 
 describe('toolgroups', () => {

@@ -1,5 +1,6 @@
+import { failureOfCall } from '../../../../test/support/failure-of.ts'
 import { plainSealer as sealer } from '../../../../test/support/plain-sealer.ts'
-import { AppError } from '../../../contract/errors.ts'
+import type { AppError } from '../../../contract/errors.ts'
 import type { Message, Prompt } from '../../../contract/request.ts'
 import type { StoredItem } from '../../../contract/store.ts'
 import { type DecodedResponse, decodeResponse } from '../decode.ts'
@@ -29,13 +30,7 @@ export function messagesOf(fields: object, known?: Known): readonly Message[] {
 
 /** The failure of a request with these fields. */
 export function failureOf(fields: object, known?: Known): AppError {
-  try {
-    decode(fields, known)
-  } catch (error) {
-    if (error instanceof AppError) return error
-    throw error
-  }
-  throw new Error('it should have failed')
+  return failureOfCall(() => decode(fields, known))
 }
 
 /** An item of a history. */
