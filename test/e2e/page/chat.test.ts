@@ -1,20 +1,11 @@
 import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Socket } from 'node:net'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
+import { answers, facts, script, write } from '../../support/page/chat-words.ts'
 import { findBarriers } from '../../support/page/find-barriers.ts'
 import { chromium, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
-
-const script = (reply: object) => JSON.stringify(reply)
-
-/** The words of the page are its handles: what a person reads is what a test finds. */
-const write = async (page: Page, text: string) => {
-  await page.getByLabel('Write a message').fill(text)
-  await page.keyboard.press('Enter')
-}
-const answers = (page: Page) => page.locator('article.answer')
-const facts = (page: Page) => page.locator('article.answer .facts')
 
 describe.skipIf(chromium === undefined)(`the chat of the page, in a browser${hint}`, () => {
   let app: RunningApp
@@ -50,6 +41,25 @@ describe.skipIf(chromium === undefined)(`the chat of the page, in a browser${hin
     // The context is filled by what was said.
     expect(await page.getByRole('img', { name: /\d+ of 4,096 tokens of the context are used/ }).count()).toBe(1)
     expect([...strangers, ...problems]).toEqual([])
+    await close()
+  })
+
+  test('what is sent before the models are known is sent when they are', async () => {
+    const { page, close } = await open()
+    let resolve: () => void = () => undefined
+    const mayAnswer = new Promise<void>((done) => {
+      resolve = done
+    })
+    await page.route('**/v1/models', async (route) => {
+      await mayAnswer
+      await route.continue()
+    })
+    await page.reload()
+    await write(page, 'early')
+    expect(await answers(page).count()).toBe(0)
+    resolve()
+    await facts(page).waitFor()
+    expect(await page.getByLabel('Write a message').inputValue()).toBe('')
     await close()
   })
 
@@ -329,103 +339,6 @@ describe.skipIf(chromium === undefined)(`the chat of the page, in a browser${hin
     await page.locator('.pane-room').focus()
     await page.keyboard.press('n')
     await page.getByRole('heading', { name: 'Ask the model something' }).waitFor()
-    await close()
-  })
-
-  test.each([
-    [390, false],
-    [390, true],
-    [1440, true],
-  ])('has no serious barriers and nothing out of view at %i px (dark: %s)', async (width, isDark) => {
-    const { page, strangers, close } = await open({ width, height: 844, isDark })
-    await write(page, script({ raw: '# Head\n\ntext `code`\n\n```js\nlet a = 1\n```\n\n| a | b |\n|--|--|\n| 1 | 2 |' }))
-    await facts(page).waitFor()
-    await page.getByRole('button', { name: 'Settings' }).click()
-    expect(await findBarriers(page)).toEqual([])
-    await page.getByRole('button', { name: 'Close the settings' }).click()
-    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0)
-    for (const name of ['Send', 'Settings', 'New chat']) {
-      const box = await page.getByRole('button', { name, exact: true }).boundingBox()
-      expect((box?.x ?? -1) >= 0 && (box?.x ?? 0) + (box?.width ?? 0) <= width, name).toBe(true)
-    }
-    expect(strangers).toEqual([])
-    await close()
-  })
-
-  test('reads answers to screen readers by sentences, not by tokens', async () => {
-    const { page, close } = await open()
-    await page.evaluate(`{
-      window.heard = []
-      new MutationObserver(() => window.heard.push(document.querySelector('.pane [aria-live=polite]').textContent))
-        .observe(document.querySelector('.pane'), { subtree: true, childList: true, characterData: true })
-    }`)
-    await write(page, script({ raw: 'One sentence is here. Another one follows it. ', delayMs: 30 }))
-    await facts(page).waitFor()
-    await expect.poll(() => page.locator('.pane [aria-live=polite]').textContent()).toContain('The answer is complete.')
-    const heard = [...new Set((await page.evaluate('window.heard')) as string[])].filter((text) => text !== '')
-    expect(heard.length).toBeLessThanOrEqual(3)
-    await close()
-  })
-
-  test('a fast stream is painted at most once for each frame, and does not hold up the page', async () => {
-    const { page, close } = await open()
-    await page.evaluate(`{
-      window.frames2 = 0
-      window.paints = 0
-      window.longest = 0
-      const count = () => { window.frames2 += 1; requestAnimationFrame(count) }
-      requestAnimationFrame(count)
-      new MutationObserver((all) => { if (all.some(({ target }) => (target.closest?.('.md') ?? target.parentElement?.closest('.md')) != null)) window.paints += 1 })
-        .observe(document.body, { subtree: true, childList: true, characterData: true })
-      new PerformanceObserver((list) => { for (const { duration } of list.getEntries()) window.longest = Math.max(window.longest, duration) })
-        .observe({ type: 'longtask', buffered: false })
-    }`)
-    const chunks = Array.from({ length: 10_000 }, (_, index) => (index % 40 === 39 ? 'end.\n\n' : `word${index} `))
-    await write(page, script({ chunks }))
-    await facts(page).waitFor()
-    await expect.poll(() => answers(page).locator('.md').textContent()).toContain('word9998')
-    const { paints, frames, longest } = (await page.evaluate(
-      '({ paints: window.paints, frames: window.frames2, longest: window.longest })',
-    )) as { paints: number; frames: number; longest: number }
-    expect(paints).toBeLessThanOrEqual(frames + 5)
-    expect(paints).toBeLessThan(5000)
-    // 100 ms on a machine that is idle; tests share theirs.
-    expect(longest).toBeLessThan(1000)
-    await close()
-  })
-
-  test('a megabyte of Markdown, huge tables and long lines do not freeze it', async () => {
-    const { page, close } = await open()
-    const table = `| a | b |\n|--|--|\n${'| cell | cell |\n'.repeat(8000)}\n`
-    const text = `${`## Head\n\n${'A paragraph with **bold** text. '.repeat(10)}\n\n`.repeat(1600)}${table}${'x'.repeat(100_000)}\n\n\`\`\`js\n${'let a = 1\n'.repeat(30_000)}\`\`\`\n\nthe end`
-    const message = (id: string, more: object) => ({ id, text: '', atMs: 1, ...more })
-    const conversations = [
-      {
-        id: 'big',
-        title: 'big',
-        createdAtMs: 0,
-        updatedAtMs: 1,
-        settings: { system: '', sampling: {}, tools: '', schema: '' },
-        messages: {
-          a: message('a', { role: 'user', text }),
-          b: message('b', { role: 'assistant', parent: 'a', state: 'done', text }),
-        },
-        chosen: { start: 'a', a: 'b' },
-      },
-    ]
-    const buffer = Buffer.from(JSON.stringify({ format: 'dragoman-conversations', version: 1, conversations }))
-    await page
-      .locator('.conversations input[type=file]')
-      .setInputFiles({ name: 'big.json', mimeType: 'application/json', buffer })
-    await page.evaluate(`{
-      window.longest = 0
-      new PerformanceObserver((list) => { for (const { duration } of list.getEntries()) window.longest = Math.max(window.longest, duration) })
-        .observe({ type: 'longtask', buffered: false })
-    }`)
-    await page.getByRole('link', { name: /^big/ }).click()
-    await answers(page).getByText('the end', { exact: true }).waitFor({ timeout: 200_000 })
-    expect(text.length).toBeGreaterThan(700_000)
-    expect(await page.evaluate('window.longest')).toBeLessThan(2000)
     await close()
   })
 })

@@ -8,6 +8,7 @@ type ComposerProps = {
   /** Whose draft it is: what was typed is kept for it, also when the page is closed. */
   readonly draft: string
   readonly isRunning: boolean
+  /** False until the models are known: what is sent before is sent then. */
   readonly canSend: boolean
   readonly onSend: (text: string, attachments: readonly Attachment[]) => void
   readonly onStop: () => void
@@ -22,6 +23,7 @@ export function Composer({ draft, isRunning, canSend, onSend, onStop }: Composer
   const [attachments, setAttachments] = useState<readonly Attachment[]>([])
   const [refused, setRefused] = useState<readonly string[]>([])
   const [isOver, setOver] = useState(false)
+  const [waitsToSend, setWaitsToSend] = useState(false)
   useEffect(() => {
     setText(localStorage.getItem(draftName(draft)) ?? '')
     setAttachments([])
@@ -29,6 +31,7 @@ export function Composer({ draft, isRunning, canSend, onSend, onStop }: Composer
   }, [draft])
   const write = (next: string) => {
     setText(next)
+    setWaitsToSend(false)
     if (next === '') localStorage.removeItem(draftName(draft))
     else localStorage.setItem(draftName(draft), next)
   }
@@ -39,12 +42,16 @@ export function Composer({ draft, isRunning, canSend, onSend, onStop }: Composer
   }
   const isEmpty = text.trim() === '' && attachments.length === 0
   const submit = () => {
-    if (isEmpty || isRunning || !canSend) return
+    if (isEmpty || isRunning) return
+    if (!canSend) return setWaitsToSend(true)
     onSend(text, attachments)
     write('')
     setAttachments([])
     setRefused([])
   }
+  useEffect(() => {
+    if (waitsToSend && canSend) submit()
+  }, [waitsToSend, canSend])
   const filesOf = (transfer: DataTransfer | null) => [...(transfer?.files ?? [])]
   return (
     <form
@@ -137,7 +144,7 @@ export function Composer({ draft, isRunning, canSend, onSend, onStop }: Composer
             <icons.stop />
           </button>
         ) : (
-          <button type="submit" class="button primary send" aria-label={chatTexts.send} disabled={isEmpty || !canSend}>
+          <button type="submit" class="button primary send" aria-label={chatTexts.send} disabled={isEmpty || waitsToSend}>
             <icons.send />
           </button>
         )}
