@@ -28,6 +28,12 @@ export const refused: Readonly<Record<string, number>> = {
   'POST /v1/lora/unload': 400,
   // No request has added the model.
   'DELETE /api/delete': 403,
+  // No tool has made a file, and no call waits.
+  'GET /api/inference/sandbox/{session}/{file}': 404,
+  'POST /api/inference/tool-confirm': 404,
+  // Only this machine can reach it, so it has no keys.
+  'POST /api/keys': 409,
+  'DELETE /api/keys/{id}': 404,
 }
 
 /** The status of the answer to an example. */
@@ -93,6 +99,9 @@ type Ids = {
   readonly conversation: string
   readonly item: string
   readonly file: string
+  readonly request: string
+  /** A script of the page. */
+  readonly script: string
 }
 
 /** What routes with an id are called for. */
@@ -111,7 +120,12 @@ async function makeThings({ url }: RunningApp): Promise<Ids> {
   const { id: response } = await post('/v1/responses', { model, input: 'Good morning.', background: true })
   const { id: file } = await post('/v1/files', form())
   const { id: completion } = await post('/v1/chat/completions', { model, messages: [item], store: true })
-  return { completion, conversation, response, file, item: data[0]?.id ?? '' }
+  const { requests } = (await (await fetch(`${url}/api/requests`)).json()) as {
+    readonly requests: readonly { readonly id: string }[]
+  }
+  const page = await (await fetch(url, { headers: { accept: 'text/html' } })).text()
+  const script = /src="\.\/page\/([^"]+)"/.exec(page)?.[1] ?? ''
+  return { completion, conversation, response, file, item: data[0]?.id ?? '', request: requests[0]?.id ?? '', script }
 }
 
 function form(): FormData {
@@ -142,10 +156,22 @@ function callsOf(document: OpenapiDocument, ids: Ids, url: string): readonly Cal
     })
 }
 
-function paramsOf(path: string, { completion, response, conversation, item, file }: Ids): Record<string, string> {
+function paramsOf(
+  path: string,
+  { completion, response, conversation, item, file, request, script }: Ids,
+): Record<string, string> {
   if (!path.includes('{')) return {}
   if (path.includes('{itemId}')) return { id: conversation, itemId: item }
-  const kinds = { '/chat/completions/': completion, '/responses/': response, '/conversations/': conversation, '/files/': file }
+  if (path.includes('{session}')) return { session: 'sandbox-1', file: 'a.txt' }
+  if (path.includes('{name}')) return { name: script }
+  const kinds = {
+    '/chat/completions/': completion,
+    '/responses/': response,
+    '/conversations/': conversation,
+    '/files/': file,
+    '/requests/': request,
+    '/keys/': 'key_1',
+  }
   return { id: Object.entries(kinds).find(([kind]) => path.includes(kind))?.[1] ?? model }
 }
 
@@ -161,5 +187,15 @@ async function send(url: string, { method, path, params, json, form }: Call): Pr
     ...(json !== undefined && { body: JSON.stringify(json), headers: { 'content-type': 'application/json' } }),
     ...(form !== undefined && { body: form() }),
   })
-  return { status: response.status, type: response.headers.get('content-type') ?? '', text: await response.text() }
+  const type = response.headers.get('content-type') ?? ''
+  const isEndless = method === 'GET' && type.startsWith('text/event-stream')
+  return { status: response.status, type, text: isEndless ? await firstOf(response) : await response.text() }
+}
+
+/** What comes first of a reply that ends with its connection. */
+async function firstOf({ body }: Response): Promise<string> {
+  const reader = body?.pipeThrough(new TextDecoderStream()).getReader()
+  const text = (await reader?.read())?.value ?? ''
+  await reader?.cancel()
+  return text
 }

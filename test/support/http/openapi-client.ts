@@ -62,12 +62,13 @@ export class OpenapiClient {
 
 function callsText({ app, calls }: Described): string {
   const made = calls().map(({ name, method, path, params, json, form, operation }) => {
-    const isJson = Object.values(operation.responses)[0]?.content?.['application/json'] !== undefined
+    const { content = {} } = Object.values(operation.responses)[0] ?? {}
+    const isEndless = method === 'GET' && content['text/event-stream'] !== undefined
     const fields = [
       ...(Object.keys(params).length > 0 ? [`params: { path: ${JSON.stringify(params)} }`] : []),
       ...(json === undefined ? [] : [`body: ${JSON.stringify(json)}`]),
       ...(form === undefined ? [] : ["body: { file: 'Good morning.' }, bodySerializer: toForm"]),
-      ...(isJson ? [] : ["parseAs: 'text'"]),
+      ...(content['application/json'] === undefined ? [`parseAs: '${isEndless ? 'stream' : 'text'}'`] : []),
     ]
     return `  ${JSON.stringify(name)}: () => client.${method}(${JSON.stringify(path)}, { ${fields.join(', ')} }),`
   })
@@ -81,11 +82,15 @@ function toForm({ file }: { file?: string }): FormData {
   form.set('file', new Blob([file ?? ''], { type: 'text/plain' }), 'a.txt')
   return form
 }
-const calls: Record<string, () => Promise<{ response: Response }>> = {
+const calls: Record<string, () => Promise<{ response: Response; data?: unknown }>> = {
 ${made.join('\n')}
 }
 const statuses: Record<string, number> = {}
-for (const [name, call] of Object.entries(calls)) statuses[name] = (await call()).response.status
+for (const [name, call] of Object.entries(calls)) {
+  const { response, data } = await call()
+  statuses[name] = response.status
+  if (data instanceof ReadableStream) await data.cancel()
+}
 console.log(JSON.stringify(statuses))
 `
 }
