@@ -6,6 +6,8 @@ import { createGuardedConnect, ForbiddenAddress, type Guard } from './guarded-co
 export type GuardedFetchOptions = Guard & {
   /** Hosts that may be asked, with all below them; absent: all. */
   readonly domains?: readonly string[] | undefined
+  /** Whether the caller wants a URL to be asked; absent: any. */
+  admits?(url: URL): boolean
   readonly timeoutMs: number
   readonly maxBytes: number
   readonly maxRedirects: number
@@ -132,7 +134,7 @@ async function collect(
 }
 
 /** The URL of a hop. Throws for other schemes, for credentials, and for hosts that the configuration does not allow. */
-export function checkUrl(text: string, { domains }: Pick<GuardedFetchOptions, 'domains'>, base?: URL): URL {
+export function checkUrl(text: string, { domains, admits }: Pick<GuardedFetchOptions, 'domains' | 'admits'>, base?: URL): URL {
   if (text.length > maxUrlLength) throw new FetchProblem(`is a URL of ${text.length} characters, more than ${maxUrlLength}`)
   if (!URL.canParse(text, base?.href)) throw new FetchProblem('is not a valid URL')
   const url = new URL(text, base?.href)
@@ -145,6 +147,7 @@ export function checkUrl(text: string, { domains }: Pick<GuardedFetchOptions, 'd
   const host = url.hostname.replace(/\.$/, '')
   const isAllowed = domains === undefined || domains.some((domain) => host === domain || host.endsWith(`.${domain}`))
   if (!isAllowed) throw new FetchProblem('is at a host that this server does not ask', 'host')
+  if (admits?.(url) === false) throw new FetchProblem('is at a site that the request does not allow', 'host')
   return url
 }
 

@@ -73,15 +73,38 @@ describe('tools of the server', () => {
     expect(ignored).toEqual([])
   })
 
+  test('have the sites of searches and of pages, and where the user is', () => {
+    const user_location = { type: 'approximate', city: 'Bern', country: 'CH' }
+    const searching = { ...search, allowed_domains: ['a.example'], user_location }
+    const fetching = {
+      type: 'web_fetch_20250910',
+      name: 'web_fetch',
+      blocked_domains: ['b.example'],
+      citations: { enabled: true },
+    }
+    const { request, ignored } = decode({ tools: [searching, fetching] }, all)
+    expect(request.toolUse?.web).toEqual({
+      searches: { allowed: ['a.example'] },
+      pages: { blocked: ['b.example'] },
+      userPlace: 'Bern, CH',
+    })
+    expect(ignored).toEqual(['tools[1].citations'])
+  })
+
+  test('with sites that are not refuse them by name', () => {
+    const tools = [{ ...search, allowed_domains: ['https://a.example'] }]
+    expect(failureOf({ tools }, all).param).toBe('tools[0].allowed_domains[0]')
+  })
+
   test('stand beside those of the client', () => {
     const { request } = decode({ tools: [f, search] }, all)
     expect(request).toMatchObject({ prompt: { tools: [{ name: 'f' }] }, toolUse: { names: ['web_search'] } })
   })
 
   test('settings without effect are listed', () => {
-    const tool = { ...search, max_uses: 3, allowed_domains: ['a.example'], cache_control: {} }
+    const tool = { ...search, max_uses: 3, citations: { enabled: true }, cache_control: {} }
     const { ignored } = decode({ tools: [tool] }, all)
-    expect(ignored).toEqual(['tools[0].allowed_domains'])
+    expect(ignored).toEqual(['tools[0].citations'])
   })
 
   test('a server that is switched off is not used', () => {

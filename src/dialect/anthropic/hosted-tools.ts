@@ -1,6 +1,7 @@
 import { AppError } from '../../contract/errors.ts'
-import type { McpServerUse, ToolUse } from '../../contract/request.ts'
+import type { McpServerUse, ToolUse, WebTerms } from '../../contract/request.ts'
 import { preview } from '../wire/preview.ts'
+import { readSites, readUserPlace } from '../wire/web-terms.ts'
 import type { CountWire, WireTool } from './schema.ts'
 
 /** Names of the server's tools and MCP servers that the caller may use; absent: none. */
@@ -16,6 +17,7 @@ const ownTools: readonly { readonly type: RegExp; readonly name: string; readonl
 ]
 /** What the protocol requires of a tool, and what has no meaning here. */
 const silent = new Set(['type', 'name', 'cache_control', 'allowed_callers', 'defer_loading', 'strict', 'max_uses'])
+const ofTheWeb = new Set(['allowed_domains', 'blocked_domains', 'user_location'])
 
 /** The tools of the server that a request declares in Anthropic's forms. */
 export class HostedTools {
@@ -26,6 +28,7 @@ export class HostedTools {
   /** By Anthropic's names. */
   readonly #chosen = new Map<string, readonly string[]>()
   readonly #maxCalls: Record<string, number> = {}
+  #web: WebTerms | undefined
   readonly #servers: McpServerUse[] = []
   readonly #paths: string[] = []
 
@@ -59,7 +62,10 @@ export class HostedTools {
     // One tool searches and fetches: both together.
     const { max_uses: uses } = tool
     for (const name of tools) if (typeof uses === 'number') this.#maxCalls[name] = (this.#maxCalls[name] ?? 0) + uses
+    const isOfTheWeb = own.tools.includes('web_search')
+    if (isOfTheWeb) this.#addWebTerms(tool, own.name === 'web_search' ? 'searches' : 'pages', path)
     for (const [key, value] of Object.entries(tool)) {
+      if (isOfTheWeb && ofTheWeb.has(key)) continue
       if (!silent.has(key) && value !== null && value !== undefined) this.ignored.push(`${path}.${key}`)
     }
     return true
@@ -79,12 +85,18 @@ export class HostedTools {
     return this.#paths[index]
   }
 
-  get use(): Pick<ToolUse, 'names' | 'mcpServers' | 'maxCalls'> {
+  get use(): Pick<ToolUse, 'names' | 'mcpServers' | 'maxCalls' | 'web'> {
     return {
       names: [...this.#names],
       ...(this.#servers.length > 0 && { mcpServers: this.#servers }),
       ...(Object.keys(this.#maxCalls).length > 0 && { maxCalls: this.#maxCalls }),
+      ...(this.#web !== undefined && { web: this.#web }),
     }
+  }
+
+  #addWebTerms(tool: WireTool, what: 'searches' | 'pages', path: string): void {
+    const userPlace = readUserPlace(tool.user_location)
+    this.#web = { ...this.#web, [what]: readSites(tool, path), ...(userPlace !== undefined && { userPlace }) }
   }
 
   #addServer(server: McpServerUse, path: string): void {

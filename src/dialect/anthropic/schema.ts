@@ -145,6 +145,9 @@ const tool = looseObject(
     defer_loading: flag,
     /** Of a tool that Anthropic's servers run. */
     max_uses: integerFrom(0),
+    allowed_domains: z.unknown().optional(),
+    blocked_domains: z.unknown().optional(),
+    user_location: z.unknown().optional(),
     /** Of a toolset: the tools of an MCP server. */
     mcp_server_name: nonEmptyText.nullish(),
     default_config: toolConfig.nullish(),

@@ -1,10 +1,12 @@
 import { messageOf } from '../../contract/errors.ts'
+import type { SiteRules } from '../../contract/request.ts'
 import type { ToolOutcome } from '../../contract/server-tool.ts'
 import type { Guard } from '../../media/guarded-connect.ts'
 import { FetchProblem, guardedFetch } from '../../media/guarded-fetch.ts'
 import type { ThreadPool } from '../../threads/thread-pool.ts'
 import type { ThreadReply } from '../../threads/thread-reply.ts'
 import { capped, decodePage, pageKind } from './page-text.ts'
+import { admits } from './sites.ts'
 
 export type HtmlPage = { readonly html: string; readonly url: string }
 export type MarkdownPage = { readonly markdown: string; readonly title: string }
@@ -13,6 +15,8 @@ export type PageReading = {
   /** Addresses that are asked though they are not public. */
   readonly guard: Guard
   readonly threads: ThreadPool<HtmlPage, ThreadReply<MarkdownPage>>
+  /** Of the request. */
+  readonly rules?: SiteRules | undefined
 }
 
 const timeoutMs = 60_000
@@ -23,12 +27,13 @@ const accept = 'text/html, application/xhtml+xml, text/plain, application/json;q
 const advice = 'Try another page, or answer without it and say so.'
 
 /** A page of the web as a text for the model, HTML as Markdown. Only public addresses are asked, whatever a page or a redirect names. */
-export async function readPage(url: string, signal: AbortSignal, { guard, threads }: PageReading): Promise<ToolOutcome> {
+export async function readPage(url: string, signal: AbortSignal, { guard, threads, rules }: PageReading): Promise<ToolOutcome> {
   // Models leave the scheme out.
   const address = /^[a-z][a-z\d+.-]*:/i.test(url) ? url : `https://${url}`
   try {
     const limits = { timeoutMs, maxBytes, maxRedirects, larger: 'truncate', accept, grow: () => undefined } as const
-    const { bytes, contentType, isTruncated, url: found } = await guardedFetch(address, signal, { ...guard, ...limits })
+    const options = { ...limits, ...(rules !== undefined && { admits: (asked: URL) => admits(rules, asked) }) }
+    const { bytes, contentType, isTruncated, url: found } = await guardedFetch(address, signal, { ...guard, ...options })
     const kind = pageKind(contentType, bytes)
     if (kind === undefined) return failed(`is not a text (${contentType?.slice(0, 80) ?? 'of no type'})`)
     const text = decodePage(contentType, bytes)

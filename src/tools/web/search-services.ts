@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import type { SiteRules } from '../../contract/request.ts'
+import { admits, queryWithin } from './sites.ts'
 
 /** A search service of the operator. */
 export type SearchService = {
@@ -17,9 +19,15 @@ type HttpRequest = {
   readonly body?: string
 }
 
+type Wanted = {
+  readonly count: number
+  /** Of the request; absent: any site. */
+  readonly rules?: SiteRules | undefined
+}
+
 type Adapter = {
   readonly ownUrl?: string
-  request(query: string, terms: { readonly url: string; readonly apiKey: string; readonly count: number }): HttpRequest
+  request(query: string, terms: { readonly url: string; readonly apiKey: string } & Wanted): HttpRequest
   /** What its replies contain, in order; undefined for replies of another form. */
   read(reply: unknown): readonly unknown[] | undefined
   /** What the operator can do about a status. */
@@ -33,9 +41,9 @@ const keyAdvice = { 401: 'the API key is not valid', 402: 'the plan is used up',
 
 const adapters: Readonly<Record<SearchService['kind'], Adapter>> = {
   searxng: {
-    request: (query, { url, apiKey }) => ({
+    request: (query, { url, apiKey, rules }) => ({
       method: 'GET',
-      url: withQuery(`${url.replace(/\/(search\/?)?$/, '')}/search`, { q: query, format: 'json' }),
+      url: withQuery(`${url.replace(/\/(search\/?)?$/, '')}/search`, { q: within(query, rules), format: 'json' }),
       headers: { ...json, ...(apiKey !== '' && { authorization: `Bearer ${apiKey}` }) },
     }),
     read: (reply) => listed.safeParse(reply).data?.results,
@@ -43,9 +51,9 @@ const adapters: Readonly<Record<SearchService['kind'], Adapter>> = {
   },
   brave: {
     ownUrl: 'https://api.search.brave.com/res/v1/web/search',
-    request: (query, { url, apiKey, count }) => ({
+    request: (query, { url, apiKey, count, rules }) => ({
       method: 'GET',
-      url: withQuery(url, { q: query, count: String(count) }),
+      url: withQuery(url, { q: within(query, rules), count: String(count) }),
       headers: { ...json, 'x-subscription-token': apiKey },
     }),
     read: (reply) => {
@@ -56,21 +64,39 @@ const adapters: Readonly<Record<SearchService['kind'], Adapter>> = {
   },
   tavily: {
     ownUrl: 'https://api.tavily.com/search',
-    request: (query, { url, apiKey, count }) => ({
+    request: (query, { url, apiKey, count, rules }) => ({
       method: 'POST',
       url: new URL(url),
       headers: { ...json, 'content-type': 'application/json', authorization: `Bearer ${apiKey}` },
-      body: JSON.stringify({ query, max_results: count }),
+      body: JSON.stringify({
+        query,
+        max_results: count,
+        ...(rules?.allowed !== undefined && { include_domains: rules.allowed.map(hostOf) }),
+        // A part of a site is taken away here.
+        ...(rules?.blocked !== undefined && { exclude_domains: rules.blocked.filter((site) => !site.includes('/')) }),
+      }),
     }),
     read: (reply) => listed.safeParse(reply).data?.results,
     advice: { ...keyAdvice, 432: 'the plan is used up', 433: 'the plan is used up' },
   },
 }
 
+/** With rules, some of the results do not count: the most that the services give. */
+const countWithin = 20
+
 /** The request for a search. */
-export function searchRequest({ kind, url, apiKey = '' }: SearchService, query: string, count: number): HttpRequest {
+export function searchRequest({ kind, url, apiKey = '' }: SearchService, query: string, { count, rules }: Wanted): HttpRequest {
   const { ownUrl = '', request } = adapters[kind]
-  return request(query, { url: url ?? ownUrl, apiKey, count })
+  const asked = rules === undefined ? count : Math.max(count, countWithin)
+  return request(query, { url: url ?? ownUrl, apiKey, count: asked, rules })
+}
+
+function within(query: string, rules: SiteRules | undefined): string {
+  return rules === undefined ? query : queryWithin(query, rules)
+}
+
+function hostOf(site: string): string {
+  return site.split('/', 1)[0] ?? site
 }
 
 /** What a status other than 200 means. */
@@ -89,15 +115,20 @@ const fields = z.object({
 const maxTitle = 200
 const maxSnippet = 600
 
-/** The first results with an address, each page once; undefined for replies of another form. */
-export function readResults({ kind }: SearchService, reply: unknown, count: number): readonly SearchResult[] | undefined {
+/** The first results at addresses that the rules admit, each page once; undefined for replies of another form. */
+export function readResults(
+  { kind }: SearchService,
+  reply: unknown,
+  { count, rules = {} }: Wanted,
+): readonly SearchResult[] | undefined {
   const entries = adapters[kind].read(reply)
   if (entries === undefined) return undefined
   const results = new Map<string, SearchResult>()
   for (const entry of entries) {
     if (results.size === count) break
     const { data } = fields.safeParse(entry)
-    if (data === undefined || !/^https?:\/\//i.test(data.url) || results.has(data.url)) continue
+    if (data === undefined || !/^https?:\/\//i.test(data.url) || !URL.canParse(data.url) || results.has(data.url)) continue
+    if (!admits(rules, new URL(data.url))) continue
     const title = plain(data.title ?? '', maxTitle)
     const snippet = plain(data.description ?? data.content ?? '', maxSnippet)
     results.set(data.url, { url: data.url, title: title === '' ? data.url : title, snippet })

@@ -1,10 +1,17 @@
 import { Agent, type Dispatcher, request } from 'undici'
 import { withTimeLimit } from '../../base/time-limit.ts'
 import { messageOf } from '../../contract/errors.ts'
+import type { SiteRules } from '../../contract/request.ts'
 import type { ToolOutcome } from '../../contract/server-tool.ts'
 import { explainStatus, readResults, type SearchService, searchRequest } from './search-services.ts'
 
-type Search = { readonly service: SearchService; readonly count: number; readonly signal: AbortSignal }
+type Search = {
+  readonly service: SearchService
+  readonly count: number
+  /** Of the request. */
+  readonly rules: SiteRules | undefined
+  readonly signal: AbortSignal
+}
 type Asking = Search & { readonly dispatcher: Dispatcher }
 
 const timeoutMs = 15_000
@@ -28,8 +35,8 @@ export async function search(query: string, { signal, ...options }: Search): Pro
   }
 }
 
-async function ask(query: string, { service, count, dispatcher, signal }: Asking): Promise<ToolOutcome> {
-  const { url, ...terms } = searchRequest(service, query, count)
+async function ask(query: string, { service, count, rules, dispatcher, signal }: Asking): Promise<ToolOutcome> {
+  const { url, ...terms } = searchRequest(service, query, { count, rules })
   const { statusCode, body } = await request(url, { ...terms, dispatcher, signal })
   try {
     if (statusCode !== 200) return failed(explainStatus(service, statusCode))
@@ -40,7 +47,7 @@ async function ask(query: string, { service, count, dispatcher, signal }: Asking
       if (size > maxReplyBytes) return failed('the search service sent more than 2 MiB')
       pieces.push(piece)
     }
-    return found(query, readResults(service, parse(Buffer.concat(pieces).toString()), count))
+    return found(query, readResults(service, parse(Buffer.concat(pieces).toString()), { count, rules }))
   } finally {
     body.on('error', () => undefined).destroy()
   }

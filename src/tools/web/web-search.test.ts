@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { privateUrls } from '../../../test/support/upstream/private-addresses.ts'
-import type { JsonObject } from '../../contract/request.ts'
+import type { JsonObject, WebTerms } from '../../contract/request.ts'
 import type { ToolOutcome, ToolSource } from '../../contract/server-tool.ts'
 import { parseBlock } from '../../media/address.ts'
 import { createWebSearch, type WebSearchOptions } from './web-search.ts'
@@ -56,11 +56,11 @@ function create(options: Partial<WebSearchOptions>): ToolSource {
 
 const wish = { principal: { id: 'p', scopes: new Set<never>() }, mcpServers: [], signal: new AbortController().signal }
 
-async function run(args: JsonObject, signal = new AbortController().signal): Promise<ToolOutcome> {
+async function run(args: JsonObject, signal = new AbortController().signal, web?: WebTerms): Promise<ToolOutcome> {
   const { tools } = await source.list(wish)
   const [tool] = tools
   if (tool === undefined) throw new Error('there is no tool')
-  return tool.run({ arguments: args, session: { principalId: 'p', id: 's' }, signal })
+  return tool.run({ arguments: args, session: { principalId: 'p', id: 's' }, signal, ...(web && { web }) })
 }
 
 const html: RequestListener = (_, response) =>
@@ -197,6 +197,34 @@ describe('what a model is led to read', () => {
   test('is not the search service, which only searches may ask', async () => {
     expect((await run({ url: `${service.url}/search?q=x` })).text).toContain('is not at a public address')
     expect(service.hits).toEqual([])
+  })
+})
+
+describe('the sites of a request', () => {
+  const { signal } = new AbortController()
+
+  test('are those of what is found', async () => {
+    const results = ['https://a.example/1', 'https://b.example/2'].map((url) => ({ url, title: url }))
+    service.answer = (_, response) => response.end(JSON.stringify({ results }))
+    const { sources, text } = await run({ query: 'q' }, signal, { searches: { blocked: ['a.example'] } })
+    expect(sources?.map(({ url }) => url)).toEqual(['https://b.example/2'])
+    expect(text).not.toContain('a.example')
+  })
+
+  test.each<WebTerms>([{ pages: { allowed: ['a.example'] } }, { searches: { allowed: ['a.example'] } }])(
+    '%j are those of what is read',
+    async (web) => {
+      const { text, isError } = await run({ url: pages.url }, signal, web)
+      expect([text, isError]).toEqual(['Failed to fetch the page: it is at a site that the request does not allow.', true])
+      expect(pages.hits).toEqual([])
+    },
+  )
+
+  test('hold for redirects', async () => {
+    pages.answer = ({ url }, response) => response.writeHead(302, { location: url === '/a' ? '/secret/b' : '/a' }).end()
+    const { text } = await run({ url: `${pages.url}/a` }, signal, { pages: { blocked: [`${pageHost}/secret`] } })
+    expect(text).toContain('is at a site that the request does not allow')
+    expect(pages.hits).toEqual(['/a'])
   })
 })
 

@@ -6,6 +6,7 @@ import type { ThreadReply } from '../../threads/thread-reply.ts'
 import { type HtmlPage, type MarkdownPage, readPage } from './read-page.ts'
 import { search } from './search.ts'
 import type { SearchService } from './search-services.ts'
+import { rulesFor } from './sites.ts'
 
 export type WebSearchOptions = {
   readonly service: SearchService
@@ -39,10 +40,11 @@ export function createWebSearch({ service, results, guard, missing }: WebSearchO
     description,
     parameters,
     textParameter: 'query',
-    async run({ arguments: { query, url }, signal }) {
-      if (typeof url === 'string' && url.trim() !== '') return readPage(url.trim(), signal, { guard, threads })
+    async run({ arguments: { query, url }, web, signal }) {
+      if (typeof url === 'string' && url.trim() !== '')
+        return readPage(url.trim(), signal, { guard, threads, rules: rulesFor('pages', web) })
       if (typeof query === 'string' && query.trim() !== '') {
-        return search(query.trim(), { service, count: results, signal })
+        return search(query.trim(), { service, count: results, rules: rulesFor('searches', web), signal })
       }
       return { text: 'Search failed: there is no query. Give `query`, or `url` for a page.', isError: true }
     },

@@ -1,6 +1,7 @@
 import { AppError } from '../../../contract/errors.ts'
-import type { McpServerUse, ToolUse } from '../../../contract/request.ts'
+import type { McpServerUse, ToolUse, WebTerms } from '../../../contract/request.ts'
 import { preview } from '../../wire/preview.ts'
+import { readSites, readUserPlace } from '../../wire/web-terms.ts'
 import { type HostedTool, type McpTool, webSearchType } from './tool-schema.ts'
 
 /** Names of the server's tools and MCP servers that the caller may use; absent: none. */
@@ -15,6 +16,7 @@ export class HostedTools {
   readonly #servers: McpServerUse[] = []
   readonly #serverPaths: string[] = []
   #container: string | undefined
+  #web: WebTerms | undefined
 
   constructor(available: Available) {
     this.#available = available
@@ -25,7 +27,14 @@ export class HostedTools {
    * request's own tools, never in an item (`isLater`): items are stored, and must not hold its secrets.
    */
   add(tool: HostedTool, path: string, { isLater }: { readonly isLater: boolean }): boolean {
-    if (webSearchType.test(tool.type)) return this.#enable('web_search', tool, path)
+    if (webSearchType.test(tool.type)) {
+      const { filters, user_location: place, ...settings } = tool
+      if (!this.#enable('web_search', settings, path)) return false
+      const userPlace = readUserPlace(place)
+      const pages = readSites(Object(filters), `${path}.filters`)
+      this.#web = { pages, ...(userPlace !== undefined && { userPlace }) }
+      return true
+    }
     if (tool.type === 'code_interpreter') {
       if (!this.#enable('python', {}, path)) return false
       if (typeof tool.container === 'string') this.#container = tool.container
@@ -59,8 +68,12 @@ export class HostedTools {
     return this.#container
   }
 
-  get use(): Pick<ToolUse, 'names' | 'mcpServers'> {
-    return { names: [...this.#names], ...(this.#servers.length > 0 && { mcpServers: this.#servers }) }
+  get use(): Pick<ToolUse, 'names' | 'mcpServers' | 'web'> {
+    return {
+      names: [...this.#names],
+      ...(this.#servers.length > 0 && { mcpServers: this.#servers }),
+      ...(this.#web !== undefined && { web: this.#web }),
+    }
   }
 
   #enable(name: string, settings: object, path: string): boolean {

@@ -70,12 +70,31 @@ describe('tools of the server', () => {
     expect(useOf({ tools: [search], max_tool_calls: 0 })).toMatchObject({ maxTurns: 0 })
   })
 
+  test('the sites of a search, and where the user is', () => {
+    const filters = { allowed_domains: ['a.example', 'b.example/docs'], blocked_domains: ['c.example'] }
+    const user_location = { type: 'approximate', city: 'Bern', country: 'CH', timezone: 'Europe/Zurich', region: null }
+    const { ignored, request } = decode({ tools: [{ ...search, filters, user_location }] }, { serverTools })
+    expect(request.toolUse?.web).toEqual({
+      pages: { allowed: filters.allowed_domains, blocked: filters.blocked_domains },
+      userPlace: 'Bern, CH, time zone Europe/Zurich',
+    })
+    expect(ignored).toEqual([])
+  })
+
+  test.each<[object, string]>([
+    [{ allowed_domains: ['https://a.example'] }, 'tools[0].filters.allowed_domains[0]'],
+    [{ allowed_domains: ['a.example', 'a b'] }, 'tools[0].filters.allowed_domains[1]'],
+    [{ blocked_domains: 'a.example' }, 'tools[0].filters.blocked_domains'],
+    [{ blocked_domains: ['site:x) OR (y'] }, 'tools[0].filters.blocked_domains[0]'],
+  ])('filters %j are refused by name', (filters, param) => {
+    expect(failureOf({ tools: [{ ...search, filters }] }, { serverTools }).param).toBe(param)
+  })
+
   test('settings without effect are listed', () => {
-    const tool = { ...search, search_context_size: 'high', filters: { allowed_domains: ['a.example'] }, user_location: null }
+    const tool = { ...search, search_context_size: 'high', user_location: null }
     const code = { type: 'code_interpreter', container: { type: 'auto', memory_limit: '4g' } }
     const { ignored } = decode({ tools: [tool, code, { ...docs, server_description: 'Docs.' }] }, { serverTools })
     expect(ignored.toSorted()).toEqual([
-      'tools[0].filters',
       'tools[0].search_context_size',
       'tools[].container.memory_limit',
       'tools[].server_description',
