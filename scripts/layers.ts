@@ -46,7 +46,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   'core/presets': ground,
   'core/schedule': ground,
   'core/tool-loop': [...ground, 'core'],
-  'core/uses': [...ground, 'core', 'core/custom-tools', 'core/media'],
+  'core/uses': [...ground, 'core', 'core/custom-tools', 'core/media', 'core/tool-loop'],
   'dialect/wire': ground,
   'dialect/openai': [...ground, 'dialect/wire'],
   'dialect/ollama': forDialects,

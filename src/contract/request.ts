@@ -142,7 +142,21 @@ export type ToolUse = {
   readonly asks: 'with-event' | 'by-ending' | 'never'
   /** Answers to calls at the end of the conversation, which wait for approval. */
   readonly approvals?: readonly ToolApproval[]
+  readonly web?: WebTerms
 }
+
+/** A request's terms for searches and pages. */
+export type WebTerms = {
+  /** Of what is found; absent: as `pages`. */
+  readonly searches?: SiteRules
+  /** Of what is read; absent: as `searches`. */
+  readonly pages?: SiteRules
+  /** Where the user is, roughly, in words. */
+  readonly userPlace?: string
+}
+
+/** Sites: a host with all below it, or a host and the beginning of a path, as in `example.com/blog`. */
+export type SiteRules = { readonly allowed?: readonly string[]; readonly blocked?: readonly string[] }
 
 /** An MCP server that a request names. */
 export type McpServerUse = {

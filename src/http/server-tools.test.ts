@@ -188,6 +188,34 @@ describe('enable_tools', () => {
   })
 })
 
+describe('a count of tokens has what the model reads of the tools', () => {
+  const model = 'default'
+  const messages = [{ role: 'user', content: 'Hi' }]
+  const search = { type: 'web_search_20250305', name: 'web_search' }
+  const chat = { model, messages, enable_tools: true }
+  const message = { model, messages, tools: [search] }
+  const response = { model, input: 'Hi', tools: [{ type: 'web_search' }] }
+
+  test.each([
+    ['/v1/chat/count_tokens', chat, '/v1/chat/completions', chat, 'prompt_tokens'],
+    ['/v1/chat/completions/input_tokens', chat, '/v1/chat/completions', chat, 'prompt_tokens'],
+    ['/v1/messages/count_tokens', message, '/v1/messages', { ...message, max_tokens: 99 }, 'input_tokens'],
+    ['/v1/responses/input_tokens', response, '/v1/responses', response, 'input_tokens'],
+  ] as const)('%s', async (path, body, generation, whole, field) => {
+    const { post } = open()
+    const counted = (await post(path, body)).json()
+    expect(counted.input_tokens).toBe((await post(generation, whole)).json().usage[field])
+    const plain = { ...body, tools: undefined, enable_tools: undefined }
+    expect(counted.input_tokens).toBeGreaterThan((await post(path, plain)).json().input_tokens + 20)
+  })
+
+  test('and is refused for tools that are not there', async () => {
+    const { post } = open()
+    const reply = await post('/v1/chat/count_tokens', { ...chat, enabled_tools: ['rm'] })
+    expect([reply.status, reply.text]).toEqual([400, expect.stringContaining("'rm' is not a tool of this server")])
+  })
+})
+
 describe('while a tool runs', () => {
   /** A tool that runs until it is let go, or cancelled. */
   function held() {

@@ -39,9 +39,9 @@ export async function compactLong(
   { request, compactThreshold, compacted, withoutOldest }: DecodedResponse,
   context: RequestContext,
 ): Promise<CompactedLong | undefined> {
-  const { prompt, reasoning, toolChoice } = request
+  const { prompt, reasoning, toolChoice, toolUse } = request
   if (compactThreshold === undefined || prompt.type !== 'chat' || withoutOldest(1) === undefined) return undefined
-  const { inputTokens } = await countTokens(deps, { prompt, reasoning, toolChoice }, context)
+  const { inputTokens } = await countTokens(deps, { prompt, reasoning, toolChoice, toolUse }, context)
   if (inputTokens <= compactThreshold) return undefined
   const compaction = await compact(deps, request, context)
   const decoded = compacted(compaction.item)

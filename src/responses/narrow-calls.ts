@@ -20,9 +20,9 @@ export async function acceptCount(service: ResponsesService, given: unknown, cal
   return {
     decoded,
     async run() {
-      const { prompt, reasoning, toolChoice } = decoded.request
+      const { prompt, reasoning, toolChoice, toolUse } = decoded.request
       if (prompt.type !== 'chat') throw new Error('a response was not decoded to a conversation')
-      const { inputTokens, isEstimate } = await countTokens(service, { prompt, reasoning, toolChoice }, context)
+      const { inputTokens, isEstimate } = await countTokens(service, { prompt, reasoning, toolChoice, toolUse }, context)
       // An extension: OpenAI always counts.
       return { ...encodeInputTokens(inputTokens), ...(isEstimate && { estimated: true }) }
     },

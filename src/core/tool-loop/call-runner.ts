@@ -143,6 +143,7 @@ export class CallRunner {
       const { outcome, how, error } = await runTool(tool, {
         arguments: call.arguments,
         session: { principalId: principal.id, id: use.sessionId ?? session ?? id },
+        ...(use.web !== undefined && { web: use.web }),
         signal,
         timeoutMs: use.timeoutMs ?? defaultTimeoutMs,
       })

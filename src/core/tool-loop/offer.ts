@@ -48,13 +48,14 @@ export function chooseTools(use: ToolUse, listing: ToolListing, declared: readon
   return { tools, listings }
 }
 
-function named(name: string, { tools, absent }: ToolListing, index: number): readonly ServerTool[] {
+function named(name: string, { tools, absent, others = [] }: ToolListing, index: number): readonly ServerTool[] {
   const found = tools.filter((tool) => tool.name === name || tool.mcp?.server === name)
   if (found.length > 0) return found
   const at: CanonicalPath = ['toolUse', 'names', index]
   const why = absent.find((tool) => tool.name === name)?.why
   if (why !== undefined) throw new AppError('invalid-request', `${field(...at)}: '${name}' cannot be used: ${why}`, { at })
-  const there = tools.length === 0 ? 'there are none' : `there are: ${tools.map((tool) => tool.name).join(', ')}`
+  const known = [...tools.map((tool) => tool.name), ...others]
+  const there = known.length === 0 ? 'there are none' : `there are: ${known.join(', ')}`
   throw new AppError('invalid-request', `${field(...at)}: '${name}' is not a tool of this server; ${there}`, { at })
 }
 

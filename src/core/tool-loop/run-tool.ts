@@ -1,14 +1,11 @@
-import type { JsonObject } from '../../contract/request.ts'
-import type { ServerTool, ToolOutcome, ToolSession } from '../../contract/server-tool.ts'
+import type { ServerTool, ToolOutcome, ToolRun } from '../../contract/server-tool.ts'
 
 /** Tools that do not end by their signal are left behind after this time. */
 const graceMs = 200
 /** The most of a result that a model gets; tools have smaller limits of their own. */
 const maxChars = 20_000
 
-type Execution = {
-  readonly arguments: JsonObject
-  readonly session: ToolSession
+type Execution = Pick<ToolRun, 'arguments' | 'session' | 'web'> & {
   /** The request's: its abort rejects with its reason. */
   readonly signal: AbortSignal
   readonly timeoutMs: number
@@ -23,13 +20,13 @@ export type Executed = {
 }
 
 /** Executes a call in bounded time, also where the tool ignores its signal. Failures are outcomes. */
-export async function runTool(tool: ServerTool, { arguments: args, session, signal, timeoutMs }: Execution): Promise<Executed> {
+export async function runTool(tool: ServerTool, { signal, timeoutMs, ...call }: Execution): Promise<Executed> {
   const limit = new AbortController()
   const timer = Number.isFinite(timeoutMs) ? setTimeout(() => limit.abort(), timeoutMs) : undefined
   try {
     const both = AbortSignal.any([signal, limit.signal])
     both.throwIfAborted()
-    const outcome = await settled(async () => tool.run({ arguments: args, session, signal: both }), both)
+    const outcome = await settled(async () => tool.run({ ...call, signal: both }), both)
     signal.throwIfAborted()
     if (limit.signal.aborted) return { outcome: tooLate(timeoutMs, outcome?.text), how: 'timeout' }
     if (outcome === undefined) throw new Error('a tool that has ended has an outcome')

@@ -1,21 +1,20 @@
 import { type Emit, emitAtOnce } from '../../base/emit.ts'
 import { thousandths } from '../../base/thousandths.ts'
-import { orAborted } from '../../base/time-limit.ts'
 import { callsOf } from '../../canonical/parts.ts'
 import type { RequestContext } from '../../contract/context.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { FinishReason, GenerationEvent, ServerToolCall } from '../../contract/event.ts'
 import { field } from '../../contract/field.ts'
-import type { GenerationRequest, Message, OutputPart, Prompt, ToolChoice, ToolUse } from '../../contract/request.ts'
+import type { GenerationRequest, Message, OutputPart, ToolChoice, ToolUse } from '../../contract/request.ts'
 import type { ToolListing } from '../../contract/server-tool.ts'
 import { generate } from '../generate.ts'
 import { finishOfCancelled } from '../run-observer.ts'
 import { CallRunner, type ReadCall } from './call-runner.ts'
-import { allowedTools, resolveChoice } from './choice.ts'
-import { addedBefore, asFunction, introduceTools, resultMessage, turnRequest, withShortResults } from './conversation.ts'
+import { addedBefore, asFunction, resultMessage, turnRequest, withShortResults } from './conversation.ts'
 import type { AnswerDeps } from './deps.ts'
+import { type ChatPrompt, listFor, offerTools } from './first-prompt.ts'
 import { LoopRules } from './loop-rules.ts'
-import { chooseTools, type Offer, requireToolScope } from './offer.ts'
+import type { Offer } from './offer.ts'
 import { placeOf, withCallersPlaces } from './places.ts'
 import { TurnRecorder } from './turn-recorder.ts'
 import { UsageSum } from './usage-sum.ts'
@@ -37,7 +36,7 @@ export class ToolLoop {
   readonly #use: ToolUse
   readonly #context: RequestContext
   readonly #emit: Emit<GenerationEvent>
-  readonly #chat: Extract<Prompt, { type: 'chat' }>
+  readonly #chat: ChatPrompt
   readonly #rules: LoopRules
   readonly #usage = new UsageSum()
   readonly #maxTurns: number
@@ -65,8 +64,8 @@ export class ToolLoop {
   async run(): Promise<void> {
     const { signal } = this.#context
     try {
-      const offer = await this.#offer()
-      await this.#turns(offer)
+      this.#listing = await listFor(this.#deps, this.#use, this.#context)
+      await this.#turns()
     } catch (error) {
       const reason = finishOfCancelled(signal)
       if (reason === undefined) throw error
@@ -77,23 +76,12 @@ export class ToolLoop {
     }
   }
 
-  async #offer(): Promise<Offer> {
-    const { principal, signal } = this.#context
-    const { mcpServers = [] } = this.#use
-    requireToolScope(principal)
-    const asked = this.#deps.tools?.list({ principal, mcpServers, signal })
-    if (asked !== undefined) this.#listing = await orAborted(asked, signal)
-    return chooseTools(this.#use, this.#listing, this.#chat.tools)
-  }
-
-  async #turns({ tools: offered, listings }: Offer): Promise<void> {
-    const choice = resolveChoice(this.#request.toolChoice, offered, this.#chat.tools)
-    const tools = allowedTools(offered, choice)
-    const { wallClock = Date.now } = this.#deps
-    const date = new Date(wallClock()).toISOString().slice(0, 10)
+  async #turns(): Promise<void> {
+    const asked = { use: this.#use, chat: this.#chat, choice: this.#request.toolChoice }
+    const { tools, listings, choice, messages } = offerTools(this.#deps, asked, this.#listing)
     const before = this.#messages.length
     // Without a budget, the model has no tools.
-    if (this.#maxTurns > 0) this.#messages = introduceTools(this.#messages, tools.values(), date)
+    if (this.#maxTurns > 0) this.#messages = messages
     const first = this.#messages.length
     const emit: Emit<GenerationEvent> = (event) => (event.type === 'start' ? this.#start(event, listings) : this.#emit(event))
     const around = { use: this.#use, context: this.#context, tools, rules: this.#rules, emit }
@@ -243,7 +231,7 @@ type TurnOptions = {
   readonly choice: ToolChoice
 }
 
-function chatOf({ prompt, choices }: GenerationRequest): Extract<Prompt, { type: 'chat' }> {
+function chatOf({ prompt, choices }: GenerationRequest): ChatPrompt {
   if (prompt.type !== 'chat') throw new Error('only conversations have tools of the server')
   if (choices === 1) return prompt
   const message = `${field('choices')} is ${choices}, and ${field('toolUse')} allows one: send one request for each`

@@ -1,26 +1,34 @@
 import type { RequestContext } from '../../contract/context.ts'
 import type { TokenizeRequest } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
-import type { MediaReader } from '../../contract/media.ts'
+import type { ToolUse } from '../../contract/request.ts'
 import { estimatePrompt } from '../estimate-tokens.ts'
 import { withMedia } from '../media/with-media.ts'
+import type { AnswerDeps } from '../tool-loop/deps.ts'
+import { type ChatPrompt, withServerTools } from '../tool-loop/first-prompt.ts'
 import { asEnginesGetIt, withTokenizerFor } from './use-tokenizer.ts'
 
 /** The tokens of a prompt; an estimate where the engine has no tokenizer that we can use. */
 export type TokenCount = { readonly inputTokens: number; readonly isEstimate: boolean }
 
-type CountRequest = Pick<TokenizeRequest, 'reasoning' | 'toolChoice'> & {
-  readonly prompt: Extract<TokenizeRequest['prompt'], { type: 'chat' }>
+/** A conversation, and the tools of the server that it has. */
+export type CountRequest = Pick<TokenizeRequest, 'reasoning' | 'toolChoice'> & {
+  readonly prompt: ChatPrompt
+  readonly toolUse?: ToolUse | undefined
 }
 
-/** Counts the prompt of a conversation. Rejects with `queue-full` and the engine's refusals of the conversation. */
+/**
+ * Counts the prompt of a conversation, with the tools of the server that it enables. Rejects with `queue-full`, the engine's refusals of
+ * the conversation, and those of tools.
+ */
 export async function countTokens(
-  deps: { readonly media?: MediaReader },
-  request: CountRequest,
+  deps: Pick<AnswerDeps, 'media' | 'tools' | 'wallClock'>,
+  asked: CountRequest,
   context: RequestContext,
 ): Promise<TokenCount> {
+  const { toolUse: _, ...request } = await withServerTools(deps, asked, context)
   // With the sizes of its media, as soon as they are known.
-  let read = request
+  let read: CountRequest = request
   try {
     const inputTokens = await withTokenizerFor(deps, { request, context }, (tokenizer) =>
       withMedia(deps, { request, caller: context }, async (complete) => {

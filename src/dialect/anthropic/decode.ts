@@ -33,7 +33,7 @@ export type DecodedMessage = {
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
 /** What a request for a count asks for. */
-export type DecodedCount = Pick<GenerationRequest, 'model' | 'reasoning' | 'toolChoice'> & {
+export type DecodedCount = Pick<GenerationRequest, 'model' | 'reasoning' | 'toolChoice' | 'toolUse'> & {
   readonly prompt: ChatPrompt
   readonly ignored: readonly string[]
   readonly nameOf: NameOf
@@ -77,8 +77,9 @@ export function decodeMessage(body: unknown, { id, ...sources }: DecodeSources &
 export function decodeCount(body: unknown, sources: DecodeSources): DecodedCount {
   const wire = validate(countSchema, body, countIndex)
   const ignored = checkFields(countIndex, wire)
-  const { parallelToolCalls: _, hosted: __, ignored: ignoredInside, ...asked } = decodePrompt(wire, sources)
-  return { ignored: [...ignored, ...ignoredInside, ...unknownInside(body)], ...asked }
+  const { parallelToolCalls: _, hosted, ignored: ignoredInside, ...asked } = decodePrompt(wire, sources)
+  const use = hosted.isEmpty ? {} : { toolUse: { ...plainToolUse, ...hosted.use } }
+  return { ignored: [...ignored, ...ignoredInside, ...unknownInside(body)], ...asked, ...use }
 }
 
 function decodePrompt(wire: CountWire, { sealer, exactBody, serverTools }: DecodeSources) {

@@ -1,0 +1,61 @@
+import { orAborted } from '../../base/time-limit.ts'
+import type { RequestContext } from '../../contract/context.ts'
+import type { Prompt, ToolChoice, ToolUse } from '../../contract/request.ts'
+import type { ServerTool, ToolListing } from '../../contract/server-tool.ts'
+import { allowedTools, resolveChoice } from './choice.ts'
+import { asFunction, introduceTools } from './conversation.ts'
+import type { AnswerDeps } from './deps.ts'
+import { chooseTools, type Offer, requireToolScope } from './offer.ts'
+
+export type ChatPrompt = Extract<Prompt, { type: 'chat' }>
+type Around = Pick<RequestContext, 'principal' | 'signal'>
+type Deps = Pick<AnswerDeps, 'tools' | 'wallClock'>
+
+const nothing: ToolListing = { tools: [], absent: [] }
+
+/** What the server has for a request. Its `end` is to be called. Rejects with `forbidden` for a key without the scope. */
+export async function listFor(deps: Deps, use: ToolUse, { principal, signal }: Around): Promise<ToolListing> {
+  requireToolScope(principal)
+  const { names, mcpServers = [] } = use
+  const asked = deps.tools?.list({ principal, names, mcpServers, signal })
+  return asked === undefined ? nothing : await orAborted(asked, signal)
+}
+
+export type Offered = {
+  readonly tools: ReadonlyMap<string, ServerTool>
+  readonly listings: Offer['listings']
+  readonly choice: ToolChoice
+  /** Of the request, with what the model has to know of the tools. */
+  readonly messages: ChatPrompt['messages']
+}
+
+type Asked = { readonly use: ToolUse; readonly chat: ChatPrompt; readonly choice: ToolChoice }
+
+/** The tools that a request gets, and the conversation with them. Throws `invalid-request` for what is not there. */
+export function offerTools({ wallClock = Date.now }: Deps, { use, chat, choice: asked }: Asked, listing: ToolListing): Offered {
+  const { tools: offered, listings } = chooseTools(use, listing, chat.tools)
+  const choice = resolveChoice(asked, offered, chat.tools)
+  const tools = allowedTools(offered, choice)
+  const date = new Date(wallClock()).toISOString().slice(0, 10)
+  const around = { date, userPlace: use.web?.userPlace }
+  return { tools, listings, choice, messages: introduceTools(chat.messages, tools.values(), around) }
+}
+
+type Counted = { readonly prompt: ChatPrompt; readonly toolChoice?: ToolChoice; readonly toolUse?: ToolUse | undefined }
+
+/** What the model would read first of a request, to count it. Rejects as its generation would. */
+export async function withServerTools<Request extends Counted>(deps: Deps, request: Request, around: Around): Promise<Request> {
+  const { toolUse: use, prompt: chat, toolChoice: choice = { type: 'auto' } } = request
+  if (use === undefined || use.maxTurns === 0 || choice.type === 'none') return request
+  const listing = await listFor(deps, use, around)
+  try {
+    const { tools, messages, choice: toolChoice } = offerTools(deps, { use, chat, choice }, listing)
+    return {
+      ...request,
+      toolChoice,
+      prompt: { ...chat, messages, tools: [...chat.tools, ...[...tools.values()].map(asFunction)] },
+    }
+  } finally {
+    await listing.end?.()
+  }
+}
