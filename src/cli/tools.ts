@@ -25,7 +25,9 @@ export async function tools(config: LoadedConfig, { name, input = '' }: Attempt)
   process.once('SIGINT', onInterrupt)
   try {
     const principal = { id: 'cli', scopes: allScopes }
-    const listing = await box.list({ principal, mcpServers: [], signal: interrupt.signal })
+    // By their names, so that slow servers are waited for.
+    const names = [...(box.namesFor(principal) ?? [])]
+    const listing = await box.list({ principal, names, mcpServers: [], signal: interrupt.signal })
     if (name === undefined) return printListing(listing)
     return await tryTool(find(name, listing), input, interrupt.signal)
   } finally {

@@ -1,5 +1,5 @@
 import type { Principal } from './principal.ts'
-import type { JsonObject, McpServerUse } from './request.ts'
+import type { JsonObject, McpServerUse, WebTerms } from './request.ts'
 
 export type ServerToolKind = 'web-search' | 'python' | 'terminal' | 'mcp'
 
@@ -29,6 +29,7 @@ export type ToolRun = {
   readonly arguments: JsonObject
   /** Calls of one key and session share a folder of files. */
   readonly session: ToolSession
+  readonly web?: WebTerms
   /** Aborted when the caller leaves or cancels, and when the time of the call is over. */
   readonly signal: AbortSignal
 }
@@ -65,13 +66,18 @@ export type McpServerListing = {
 export type ToolListing = {
   readonly tools: readonly ServerTool[]
   readonly absent: readonly AbsentTool[]
+  /** Names of MCP servers that were not asked, because the wish does not name them. */
+  readonly others?: readonly string[]
   /** Ends what was begun for the wish alone; to be called when its tools are not used any more. It also ends with the wish's signal. */
   end?(): Promise<void>
 }
 
-/** The servers of a request besides configured ones, and who asks. */
+/** What a request wants, and who asks. */
 export type ToolWish = {
   readonly principal: Principal
+  /** Names of tools, or of MCP servers for all of theirs; absent: all, of MCP servers those that answer soon. */
+  readonly names?: readonly string[] | undefined
+  /** Besides `names`. */
   readonly mcpServers: readonly McpServerUse[]
   readonly signal: AbortSignal
 }

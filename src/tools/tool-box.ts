@@ -32,7 +32,8 @@ export class SourceToolBox implements ToolBox {
       if (why === undefined) tools.push(tool)
       else absent.push({ name: tool.name, why })
     }
-    return { tools, absent, end: async () => void (await Promise.all(listings.map((listing) => listing.end?.()))) }
+    const others = listings.flatMap((listing) => listing.others ?? [])
+    return { tools, absent, others, end: async () => void (await Promise.all(listings.map((listing) => listing.end?.()))) }
   }
 
   /** If one source refuses the wish, what the others began for it ends. */

@@ -27,8 +27,8 @@ const defaultLimits = {
   idleMs: 300_000,
   /** How long a list is good of a server that may not say when it changes. */
   listMs: 300_000,
-  /** How long a list is waited for that could not be had the last time. */
-  againMs: 1000,
+  /** How long a list is waited for by a request that does not name the server, and after a failure by all. */
+  soonMs: 3000,
 }
 
 /** Of one list, of a server that says again and again that it has changed. */
@@ -61,21 +61,38 @@ export class McpServer {
     this.#limits = { ...defaultLimits, ...options.limits }
   }
 
-  /** Rejects with why there are none, without asking a server again that has just failed. */
-  async tools(signal: AbortSignal): Promise<readonly Tool[]> {
+  /**
+   * Rejects with why there are none, without asking a server again that has just failed. `waits`: as long as the server may take; otherwise,
+   * for a slow one, a little: it is asked on, for later requests.
+   */
+  async tools(signal: AbortSignal, waits: boolean): Promise<readonly Tool[]> {
     const known = this.#tools
     if (known !== undefined) {
-      if (this.#listing !== undefined) return orAborted(this.#listing, signal)
+      if (this.#listing !== undefined) return orAborted(waits ? this.#listing : this.#soon(this.#listing), signal)
       if (this.#isOld()) this.#refresh()
       return known
     }
     const failure = this.#recentFailure()
     if (failure !== undefined) throw new Error(failure.why)
     const listing = this.#list()
-    const last = this.#failure
-    if (last === undefined) return orAborted(listing, signal)
     // Who has waited for it once in vain does not again.
-    return orAborted(soon(listing, this.#limits.againMs, last.why), signal)
+    return orAborted(waits && this.#failure === undefined ? listing : this.#soon(listing), signal)
+  }
+
+  /** Waits a little for a list that is asked for. */
+  #soon(listing: Promise<readonly Tool[]>): Promise<readonly Tool[]> {
+    const { soonMs } = this.#limits
+    const slow = `it has not answered within ${soonMs / 1000} s`
+    listing.catch(() => undefined)
+    return new Promise((resolve, reject) => {
+      const late = () => {
+        const why = this.#failure?.why ?? slow
+        if (this.#failure === undefined) this.#options.onFailure?.(`${slow}: a request goes without its tools`)
+        reject(new Error(`${why}; it is being asked, for later requests`))
+      }
+      const timer = setTimeout(late, soonMs)
+      listing.then(resolve, reject).finally(() => clearTimeout(timer))
+    })
   }
 
   async call(name: string, args: JsonObject, signal: AbortSignal): Promise<ToolOutcome> {
@@ -203,13 +220,4 @@ export class McpServer {
     this.#connection = undefined
     await (await connection?.catch(() => undefined))?.close()
   }
-}
-
-/** Waits a little for work that goes on. */
-function soon<T>(work: Promise<T>, timeoutMs: number, why: string): Promise<T> {
-  work.catch(() => undefined)
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`${why}; it is asked again now`)), timeoutMs)
-    work.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
 }

@@ -51,7 +51,7 @@ export function createMcpTools({ servers, allowedHosts, guard, limits, onLine, o
   }
   const ofRequests = new Set<McpServer>()
 
-  async function list({ principal, mcpServers, signal }: ToolWish): Promise<ToolListing> {
+  async function list({ principal, names, mcpServers, signal }: ToolWish): Promise<ToolListing> {
     const named = mcpServers.flatMap((use, index) => (use.url === undefined ? [] : [checked(use, index, principal)]))
     const own = named.map(({ label, url, headers = {} }): Labelled => {
       const server = new McpServer({ target: { type: 'url', url, headers, guard }, now, limits })
@@ -63,9 +63,22 @@ export function createMcpTools({ servers, allowedHosts, guard, limits, onLine, o
       await Promise.all(own.map(({ server }) => server.close()))
     }
     if (own.length > 0) signal.addEventListener('abort', () => void end(), { once: true })
-    const listings = await Promise.all([...configured.values(), ...own].map((server) => listOne(server, signal)))
-    const listing = { tools: listings.flatMap(({ tools }) => tools), absent: listings.flatMap(({ absent }) => absent) }
-    return own.length === 0 ? listing : { ...listing, end }
+    const isNamed = ({ label }: Labelled) =>
+      mcpServers.some((use) => use.label === label) ||
+      names?.some((name) => name === label || name.startsWith(`${label}__`)) === true
+    const asked = [...configured.values()].flatMap((server) => {
+      const needs = isNamed(server)
+      return needs || names === undefined ? [listOne(server, { signal, needs })] : []
+    })
+    const listings = await Promise.all([...asked, ...own.map((server) => listOne(server, { signal, needs: true }))])
+    const others =
+      names === undefined ? [] : [...configured.values()].flatMap((server) => (isNamed(server) ? [] : [server.label]))
+    return {
+      tools: listings.flatMap(({ tools }) => tools),
+      absent: listings.flatMap(({ absent }) => absent),
+      others,
+      ...(own.length > 0 && { end }),
+    }
   }
 
   /** Refuses what the configuration does not allow. */
@@ -117,14 +130,15 @@ type Labelled = {
   readonly missing: string | undefined
 }
 
+/** `needs`: the request names the server, and waits for it. */
 async function listOne(
   { label, server, allowedTools, needsApproval, missing }: Labelled,
-  signal: AbortSignal,
+  { signal, needs }: { readonly signal: AbortSignal; readonly needs: boolean },
 ): Promise<ToolListing> {
   const without = (why: string): AbsentTool => ({ name: label, why })
   if (missing !== undefined) return { tools: [], absent: [without(missing)] }
   try {
-    const described = describeTools(label, await server.tools(signal), allowedTools)
+    const described = describeTools(label, await server.tools(signal, needs), allowedTools)
     const tools = described.tools.map(
       ({ name, ownName, description, parameters }): ServerTool => ({
         name,

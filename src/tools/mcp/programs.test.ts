@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -34,7 +34,7 @@ function start(mode = 'good', more: Partial<ConfiguredServer> = {}, options: Par
 
 async function list(signal = new AbortController().signal): Promise<ToolListing> {
   if (source === undefined) throw new Error('nothing was started')
-  return source.list({ principal, mcpServers: [], signal })
+  return source.list({ principal, names: ['test'], mcpServers: [], signal })
 }
 
 async function call(name: string, args: JsonObject = {}, signal = new AbortController().signal): Promise<ToolOutcome> {
@@ -155,10 +155,40 @@ describe('a program that', () => {
   })
 
   test('failed is not started again for a while, and then without making requests wait for long', async () => {
-    start('exit', {}, { limits: { failedMs: 400, againMs: 5000 } })
+    start('exit', {}, { limits: { failedMs: 400, soonMs: 5000 } })
     const first = (await list()).absent[0]?.why
     expect((await list()).absent[0]?.why).toBe(first)
     await vi.waitFor(async () => expect((await list()).absent[0]?.why).toContain('exit code 3'))
+  })
+})
+
+describe('a slow server', () => {
+  test('is waited for a little by a request that does not name it; its tools are there when it has answered', async () => {
+    const failures: string[] = []
+    const release = join(folder, 'release')
+    const limits = { startMs: 60_000, soonMs: 50 }
+    start('late', {}, { limits, onFailure: (_, why) => failures.push(why) })
+    const all = () => source?.list({ principal, mcpServers: [], signal: new AbortController().signal })
+    expect(await all()).toEqual({
+      tools: [],
+      absent: [
+        { name: 'test', why: expect.stringContaining('has not answered within 0.05 s; it is being asked, for later requests') },
+      ],
+      others: [],
+    })
+    expect(failures).toEqual(['it has not answered within 0.05 s: a request goes without its tools'])
+    const named = list()
+    writeFileSync(release, '')
+    expect((await named).tools.map(({ name }) => name)).toContain('test__echo')
+    expect((await all())?.tools.map(({ name }) => name)).toContain('test__echo')
+  })
+
+  test('is not asked for a request that names other tools', async () => {
+    start('family')
+    const signal = new AbortController().signal
+    const listing = await source?.list({ principal, names: ['web_search', 'testing__x'], mcpServers: [], signal })
+    expect(listing).toEqual({ tools: [], absent: [], others: ['test'] })
+    expect(existsSync(join(folder, 'pids'))).toBe(false)
   })
 })
 

@@ -1,7 +1,9 @@
 // A server on standard input and output for tests, which behaves badly on request: `node program.mjs MODE`.
 import { spawn } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 const [mode = 'good', argument] = process.argv.slice(2)
 const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
@@ -89,8 +91,10 @@ const answers = {
   },
 }
 
-createInterface(process.stdin).on('line', (line) => {
+createInterface(process.stdin).on('line', async (line) => {
   if (mode === 'mute') return
+  // It says nothing before a test lets it.
+  while (mode === 'late' && !existsSync(join(dirname(argument), 'release'))) await sleep(20)
   const message = JSON.parse(line)
   if (message.method === 'notifications/cancelled') cancelled.push(message.params.requestId)
   const result = message.id === undefined ? undefined : answers[message.method]?.(message)
