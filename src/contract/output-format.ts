@@ -4,6 +4,8 @@ export type OutputFormat = {
   readonly toolFormat?: string
   /** The tags around reasoning; absent when the model has none. */
   readonly reasoning?: { readonly open: string; readonly close: string }
+  /** Texts that end the model's turn, as its chat template says. */
+  readonly turnEnds?: readonly string[]
   /** The prompt ends inside a reasoning block that the template opened. */
   readonly startsInReasoning: boolean
 }

@@ -12,6 +12,7 @@ import { type Limits, spend, withLimits } from './values/budget.ts'
 import { isForeign, plainText } from './values/foreign-text.ts'
 import { spendItemsOf } from './values/iterate.ts'
 import { JinjaError, runtimeError } from './values/jinja-error.ts'
+import { toJson } from './values/print.ts'
 import type { Value } from './values/value.ts'
 
 export type JinjaOptions = {
@@ -29,6 +30,15 @@ export type JinjaTemplate = {
    * limits. The default limits grow with the variables.
    */
   render(variables: Readonly<Record<string, unknown>>, limits?: Limits): string
+  /**
+   * What a render leaves in these variables of the template's own, outside of loops and macros, as JSON; also one that fails, up to
+   * there. A value that JSON cannot hold is absent.
+   */
+  readAssigned(
+    names: readonly string[],
+    variables: Readonly<Record<string, unknown>>,
+    limits?: Limits,
+  ): Readonly<Record<string, unknown>>
 }
 
 const known = { filters: new Set(filters.keys()), tests: new Set(tests.keys()) }
@@ -56,15 +66,44 @@ export function compileJinja(source: string, options: JinjaOptions = {}): JinjaT
     test: (name) => paying(tests.get(name) ?? unknownName('test', name)),
   }
   const globals = createGlobals(now)
+  const scopeOf = (variables: Readonly<Record<string, unknown>>) => {
+    const outer = new Scope()
+    for (const [name, value] of globals) outer.set(name, value)
+    for (const [name, value] of Object.entries(variables)) if (value !== undefined) outer.set(name, fromJson(value))
+    return new Scope(outer)
+  }
   return {
     names,
-    render: (variables, limits) =>
-      guarded(() => {
-        const outer = new Scope()
-        for (const [name, value] of globals) outer.set(name, value)
-        for (const [name, value] of Object.entries(variables)) if (value !== undefined) outer.set(name, fromJson(value))
-        return withLimits(limits ?? limitsFor(variables), () => runTemplate(statements, new Scope(outer), environment))
-      }),
+    render: (variables, limits = limitsFor(variables)) =>
+      guarded(() => withLimits(limits, () => runTemplate(statements, scopeOf(variables), environment))),
+    readAssigned(wanted, variables, limits = limitsFor(variables)) {
+      const top = scopeOf(variables)
+      try {
+        withLimits(limits, () => runTemplate(statements, top, environment))
+      } catch {
+        // What was assigned before counts.
+      }
+      const entries = wanted.map((name) => [name, jsonOf(top.own(name), limits)] as const)
+      return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
+    },
+  }
+}
+
+const compactJson = {
+  ensureAscii: false,
+  indent: undefined,
+  itemSeparator: ',',
+  keySeparator: ':',
+  sortKeys: false,
+  streams: false,
+} as const
+
+function jsonOf(value: Value | undefined, limits: Limits): unknown {
+  if (value === undefined) return undefined
+  try {
+    return withLimits(limits, () => JSON.parse(plainText(toJson(value, compactJson))))
+  } catch {
+    return undefined
   }
 }
 

@@ -23,6 +23,11 @@ export class Scope {
     return undefined
   }
 
+  /** The value that was assigned in this scope itself. */
+  own(name: string): Value | undefined {
+    return this.#names.get(name)
+  }
+
   set(name: string, value: Value): void {
     this.#names.set(name, value)
   }

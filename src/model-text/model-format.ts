@@ -1,27 +1,44 @@
 import type { OutputFormat } from '../contract/output-format.ts'
 import type { Prompt } from '../contract/request.ts'
+import type { ToolFormatName } from './formats/format-names.ts'
 import { recogniseReasoning } from './formats/recognise-reasoning.ts'
 import { recogniseToolFormat } from './formats/recognise-tool-format.ts'
-import { visibleTokens } from './formats/tool-formats.ts'
+import { findToolFormat, markedFormatName, visibleTokens } from './formats/tool-formats.ts'
 import type { RenderedPrompt } from './template/chat-template.ts'
+import { readTemplateMetadata, type TemplateMetadata } from './template/template-metadata.ts'
 
 /** How a model writes its calls and its reasoning, in all requests. */
-export type ModelFormat = Pick<OutputFormat, 'toolFormat' | 'reasoning'>
+export type ModelFormat = Pick<OutputFormat, 'toolFormat' | 'reasoning' | 'turnEnds'>
 
 /** Recognises a model's format by its chat template. `override` names the tool format if the template misleads. */
 export function recogniseFormat(template: string | undefined, override = 'auto'): ModelFormat {
   if (template === undefined) return override === 'auto' ? {} : { toolFormat: override }
   const reasoning = recogniseReasoning(template)
+  const metadata = readTemplateMetadata(template)
   return {
-    toolFormat: override === 'auto' ? recogniseToolFormat(template) : override,
+    toolFormat: override === 'auto' ? toolFormatOf(template, metadata) : override,
     ...(reasoning !== undefined && { reasoning }),
+    ...(metadata.stops.length > 0 && { turnEnds: metadata.stops }),
   }
 }
 
+/** What the template says of its calls counts; what it leaves open is recognised, or JSON between the tags that it names. */
+function toolFormatOf(template: string, { callFormat, toolStart: start, toolEnd: end }: TemplateMetadata): string {
+  const recognised = recogniseToolFormat(template)
+  const isOwn = (name: ToolFormatName) =>
+    start === undefined ||
+    findToolFormat(name)
+      ?.triggers([])
+      .some(({ tag }) => tag === start) === true
+  if (callFormat !== 'xml' && (start === undefined ? callFormat !== 'json' : isOwn(recognised))) return recognised
+  const base = callFormat === 'xml' ? 'xml' : callFormat === 'auto' ? recognised : 'json'
+  return start === undefined ? base : markedFormatName(base, { start, ...(end !== undefined && { end }) })
+}
+
 /** Texts of special tokens that the raw text must contain for this format to be read. */
-export function visibleTexts({ toolFormat, reasoning }: ModelFormat): ReadonlySet<string> {
+export function visibleTexts({ toolFormat, reasoning, turnEnds = [] }: ModelFormat): ReadonlySet<string> {
   const tags = reasoning === undefined ? [] : [reasoning.open.trim(), reasoning.close.trim()]
-  return new Set([...tags, ...(toolFormat === undefined ? [] : visibleTokens(toolFormat))])
+  return new Set([...tags, ...turnEnds, ...(toolFormat === undefined ? [] : visibleTokens(toolFormat))])
 }
 
 /** Where a prompt ends: inside reasoning (`open`); after it or within the answer (`closed`); or where reasoning may begin. */

@@ -96,7 +96,9 @@ export async function* play(plan: Plan, caller: AbortSignal): AsyncGenerator<Eng
       yield { type: 'raw-text', choice, text: held, ...(tokens !== undefined && { tokens }) }
     }
     const reason = stop !== undefined ? 'stop' : limited ? limitReason(request) : reply.finish
-    yield { type: 'finish', choice, reason, ...(stop !== undefined && { stopSequence: stop }) }
+    // What ends the turn by the template's own word is the model's end.
+    const asked = request.stop.find((sequence) => sequence === stop)
+    yield { type: 'finish', choice, reason, ...(asked !== undefined && { stopSequence: asked }) }
   }
   yield {
     type: 'usage',

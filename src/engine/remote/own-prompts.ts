@@ -117,7 +117,7 @@ export class OwnPrompts {
     return {
       text: withOneBos(text, { bos, serverAdds: addsBos ?? template.addsBos ?? true, tokenizerAdds: template.addsBos === true }),
       outputFormat: this.#formats.get(key),
-      turnEnds: turnEndsOf(template),
+      turnEnds: turnEndsOf(template, format.turnEnds ?? []),
     }
   }
 
@@ -144,9 +144,9 @@ function specialTextsOf({ source, bos, eos, specialTexts = [] }: OwnTemplate): r
   return [...new Set(all.filter((text) => text !== undefined && text !== ''))] as string[]
 }
 
-function turnEndsOf({ source, eos }: OwnTemplate): readonly string[] {
+function turnEndsOf({ source, eos }: OwnTemplate, own: readonly string[]): readonly string[] {
   const ends = turnEnds.filter((text) => source.includes(text))
-  return [...new Set([...(eos === undefined || eos === '' ? [] : [eos]), ...ends])].slice(0, maxStops)
+  return [...new Set([...(eos === undefined || eos === '' ? [] : [eos]), ...own, ...ends])].slice(0, maxStops)
 }
 
 function noTemplate(id: string): AppError {

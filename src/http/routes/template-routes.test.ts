@@ -128,6 +128,25 @@ describe('chat templates', () => {
     await call('POST', '/v1/template/unload')
   })
 
+  test('what a template says of stop sequences and calls holds from the switch to it on, and no longer', async () => {
+    const metadata = "{% set stop_strings = ['STOPME'] %}{% set tool_start = '<|call|>' %}{% set tool_end = '<|done|>' %}"
+    await writeFile(join(folder, 'tabby.jinja'), `${metadata}{% for m in messages %}{{ m.content }}{% endfor %}`)
+    const tools = [{ type: 'function', function: { name: 'f' } }]
+    const reply = async (raw: string) => {
+      const asked = [{ role: 'user', content: JSON.stringify({ raw }) }]
+      const { json } = await call('POST', '/v1/chat/completions', { model: 'default', messages: asked, tools })
+      const { message, finish_reason, stop_reason } = json.choices[0]
+      return [message.content, message.tool_calls?.[0].function.name, finish_reason, stop_reason]
+    }
+    const stopped = 'abc STOPME def'
+    const called = 'sure <|call|>[{"function": {"name": "f", "arguments": {}}}]<|done|>STOPME and more'
+    await switchTo('tabby')
+    expect(await reply(stopped)).toEqual(['abc ', undefined, 'stop', undefined])
+    expect(await reply(called)).toEqual(['sure ', 'f', 'tool_calls', undefined])
+    await switchTo('model')
+    expect(await reply(stopped)).toEqual([stopped, undefined, 'stop', undefined])
+  })
+
   test('unknown models and engines with their own rendering are refused by name', async () => {
     const unknown = await call('POST', '/v1/template/switch', { prompt_template_name: 'loud', model: 'x' })
     expect([unknown.status, unknown.json.error.param]).toEqual([404, 'model'])

@@ -1,3 +1,4 @@
+import { LruMap } from '../../base/lru-map.ts'
 import { deepseekDsml, glm, hunyuan, hunyuanPreview, laguna, minicpm, minimaxM2, qwen3Coder, seedOss } from './element-formats.ts'
 import type { ToolFormatName } from './format-names.ts'
 import { functionGemma, gemma4 } from './gemma.ts'
@@ -24,6 +25,7 @@ import {
 } from './json-formats.ts'
 import { kimiK3 } from './kimi-k3.ts'
 import { longcat, longcatPairs } from './longcat.ts'
+import { type CallMarks, markedFormat } from './marked-format.ts'
 import { minimaxM3 } from './minimax-m3.ts'
 import { mistral, mistralNamed } from './mistral.ts'
 import { lfm2, olmo, pythonic } from './python-formats.ts'
@@ -107,7 +109,20 @@ const formats: ReadonlyMap<string, ToolFormat> = new Map([...Object.entries(byNa
 
 /** The format of this name; undefined when there is none. `any` is a name here, but not one to configure. */
 export function findToolFormat(name: string): ToolFormat | undefined {
-  return formats.get(name)
+  if (!name.startsWith(markedPrefix)) return formats.get(name)
+  const { base, ...marks }: MarkedName = JSON.parse(name.slice(markedPrefix.length))
+  return marked.find(name, () => markedFormat(byName[base], marks, base === 'json'))
+}
+
+const markedPrefix = 'marked:'
+const marked = new LruMap<string, ToolFormat>({ max: 16 })
+
+type MarkedName = CallMarks & { readonly base: ToolFormatName }
+
+/** The name of a format whose calls are between tags that the model's template names. */
+export function markedFormatName(base: ToolFormatName, { start, end }: CallMarks): string {
+  const name: MarkedName = { base, start, ...(end !== undefined && { end }) }
+  return markedPrefix + JSON.stringify(name)
 }
 
 /** Texts of special tokens that must be let through into the raw text for this format to be read. */

@@ -22,10 +22,11 @@ export class AnswerStops {
   readonly #turnEnds: StopSequences | undefined
   readonly #divider: Divider | undefined
 
-  /** `format`: how the text is read; absent: all of it is the answer. `turnEnds` end the text wherever they are. */
+  /** `format`: how the text is read; absent: all of it is the answer. `turnEnds`, and those of the format, end the text wherever they are. */
   constructor(sequences: readonly string[], format: OutputFormat | undefined, turnEnds: readonly string[] = []) {
     this.#stops = new StopSequences(sequences)
-    this.#turnEnds = turnEnds.length === 0 ? undefined : new StopSequences(turnEnds)
+    const ends = [...turnEnds, ...(format?.turnEnds ?? [])]
+    this.#turnEnds = ends.length === 0 ? undefined : new StopSequences(ends)
     this.#divider = sequences.length === 0 || format === undefined ? undefined : dividerOf(format)
   }
 

@@ -86,6 +86,22 @@ describe('engine llama: another chat template', () => {
     expect(workers()).toHaveLength(1)
   })
 
+  test('may name texts that end the turn, which are not stop sequences of the request', async () => {
+    const request = chatRequest('Once upon a time', { maxOutputTokens: 40 })
+    const plain = "{% for m in messages %}{{ m['content'] }}{% endfor %}"
+    await capability(engine, 'templates').use({ type: 'named', name: 'plain', source: plain }, never)
+    const { text } = await complete(engine, request)
+    const end = text.slice(8, 12)
+    const source = `{% set stop_strings = [${JSON.stringify(end)}] %}${plain}`
+    await capability(engine, 'templates').use({ type: 'named', name: 'ended', source }, never)
+    expect(await complete(engine, request)).toMatchObject({
+      text: text.slice(0, text.indexOf(end)),
+      reason: 'stop',
+      stopSequence: undefined,
+    })
+    await capability(engine, 'templates').use({ type: 'own' }, never)
+  })
+
   test('that does not parse is refused, and the one in use stays', async () => {
     const own = await prompt()
     const broken = { type: 'named', name: 'broken', source: '{% if %}' } as const

@@ -79,7 +79,9 @@ export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report:
     const tokens = tally?.send(step.text.length)
     if (step.stopSequence !== undefined) tokens?.push(...(tally?.cut() ?? []))
     send(step.text, tokens)
-    if (step.stopSequence !== undefined) return { reason: 'stop', stopSequence: step.stopSequence }
+    const { stopSequence } = step
+    // What ends the turn by the template's own word is the model's end.
+    if (stopSequence !== undefined) return { reason: 'stop', ...(command.stop.includes(stopSequence) && { stopSequence }) }
     if (output.length < limit) return undefined
     send(stops.end(), tally?.end())
     return { reason: maxOutputTokens === undefined ? 'context-full' : 'length' }

@@ -59,7 +59,7 @@ export class ChoiceReader {
     this.#choice = context.choice
     const { stop, turnEnds = [], logprobs, maxOutputTokens, outputFormat } = context.request
     // Also where the server looks for them: it may drop the field, and a reply that is continued elsewhere may have one across the break.
-    const stopsHere = stop.length > 0 || turnEnds.length > 0
+    const stopsHere = stop.length > 0 || turnEnds.length > 0 || (outputFormat?.turnEnds ?? []).length > 0
     this.#stops = stopsHere ? new AnswerStops(stop, outputFormat, turnEnds) : undefined
     this.#tally = stopsHere && logprobs !== undefined ? new TokenTally<GeneratedToken>() : undefined
     this.#limit = maxOutputTokens === undefined ? undefined : new OutputLimit(maxOutputTokens)
