@@ -272,8 +272,15 @@ describe.skipIf(chromium === undefined)(`the chat of the page, in a browser${hin
       if (isAway) return incoming.destroy()
       const outgoing = connect(Number(port), '127.0.0.1')
       sockets.add(incoming)
-      incoming.on('error', () => outgoing.destroy()).pipe(outgoing)
-      outgoing.on('error', () => incoming.destroy()).pipe(incoming)
+      // A server that is not told of the end would wait for the answer to be read.
+      incoming
+        .on('error', () => undefined)
+        .on('close', () => outgoing.destroy())
+        .pipe(outgoing)
+      outgoing
+        .on('error', () => undefined)
+        .on('close', () => incoming.destroy())
+        .pipe(incoming)
       return incoming
     })
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))

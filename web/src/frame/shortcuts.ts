@@ -1,16 +1,19 @@
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 
 /** Keys and what they do; a function that returns false leaves the key to others. */
 export type Shortcuts = Readonly<Record<string, (event: KeyboardEvent) => unknown>>
 
-const layers: Shortcuts[] = []
+const layers: { readonly current: Shortcuts }[] = []
 
 /** These keys work while the component is shown; the newest component is asked first. Letters are not taken from who types. */
 export function useShortcuts(shortcuts: Shortcuts): void {
-  useEffect(() => {
-    layers.push(shortcuts)
-    return () => void layers.splice(layers.indexOf(shortcuts), 1)
-  })
+  const latest = useRef(shortcuts)
+  latest.current = shortcuts
+  // Before the next key: what is shown has its keys.
+  useLayoutEffect(() => {
+    layers.push(latest)
+    return () => void layers.splice(layers.indexOf(latest), 1)
+  }, [])
 }
 
 function isTyping({ target }: Event): boolean {
@@ -23,7 +26,7 @@ export function listenToKeys(): void {
     if (event.key !== 'Escape' && isTyping(event)) return
     // A dialog keeps its keys.
     if (document.querySelector('dialog[open]') !== null) return
-    for (const layer of [...layers].reverse()) {
+    for (const { current: layer } of [...layers].reverse()) {
       const act = Object.hasOwn(layer, event.key) ? layer[event.key] : undefined
       if (act === undefined || act(event) === false) continue
       event.preventDefault()

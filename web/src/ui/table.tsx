@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact'
+import { Component, type ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useShortcuts } from '../frame/shortcuts.ts'
 
@@ -27,7 +27,8 @@ type TableProps<Row> = {
 }
 
 const rowPx = 32
-const besidePx = 640
+/** Rendered beside what is seen, so that a quick hand meets no empty rows. */
+const besidePx = 320
 
 /** A table that renders only the rows near the reader: ten thousand scroll like ten. `j` and `k` move, Enter opens. */
 export function Table<Row>({ label, columns, rows, idOf, open, onOpen, detail }: TableProps<Row>) {
@@ -38,9 +39,15 @@ export function Table<Row>({ label, columns, rows, idOf, open, onOpen, detail }:
     const { scrollTop = 0, clientHeight = 1200 } = room.current ?? {}
     // In steps: most scroll events change nothing.
     const top = Math.floor(scrollTop / (rowPx * 8)) * rowPx * 8
-    if (top !== view.top || clientHeight !== view.height) setView({ top, height: clientHeight })
+    setView((last) => (top === last.top && clientHeight === last.height ? last : { top, height: clientHeight }))
   }
-  useLayoutEffect(measure)
+  useLayoutEffect(() => {
+    if (room.current === null) return
+    // It is also called for the first size.
+    const observer = new ResizeObserver(measure)
+    observer.observe(room.current)
+    return () => observer.disconnect()
+  }, [])
   const first = Math.max(0, Math.floor((view.top - besidePx) / rowPx))
   const end = Math.min(rows.length, Math.ceil((view.top + view.height + besidePx + rowPx * 8) / rowPx))
   const move = (by: number) => {
@@ -67,6 +74,14 @@ export function Table<Row>({ label, columns, rows, idOf, open, onOpen, detail }:
       return true
     },
   })
+  const click = ({ target }: Event) => {
+    if (!(target instanceof Element)) return
+    const place = target.closest('tr')?.getAttribute('aria-rowindex')
+    const row = place == null ? undefined : rows[Number(place) - 2]
+    if (row === undefined) return
+    setAt(idOf(row))
+    if (target.closest('button, a, input') === null) toggle(idOf(row))
+  }
   const filler = (count: number) =>
     count > 0 && (
       <tr class="filler">
@@ -86,7 +101,8 @@ export function Table<Row>({ label, columns, rows, idOf, open, onOpen, detail }:
             ))}
           </tr>
         </thead>
-        <tbody>
+        {/* biome-ignore lint/a11y/useKeyWithClickEvents: the keys are j, k and Enter. */}
+        <tbody onClick={click}>
           {filler(first)}
           {rows.slice(first, end).flatMap((row, offset) => {
             // One list: a new row above must not make an open one anew.
@@ -98,16 +114,8 @@ export function Table<Row>({ label, columns, rows, idOf, open, onOpen, detail }:
                 aria-rowindex={first + offset + 2}
                 aria-selected={id === at}
                 tabIndex={-1}
-                onClick={(event) => {
-                  setAt(id)
-                  if (event.target instanceof Element && event.target.closest('button, a, input') === null) toggle(id)
-                }}
               >
-                {columns.map(({ name, isNumber, fills, title, cell }) => (
-                  <td key={name} class={isNumber === true ? 'number' : fills === true ? 'fills' : undefined} title={title?.(row)}>
-                    {cell(row)}
-                  </td>
-                ))}
+                <Once<CellsProps<Row>> is={Cells} row={row} columns={columns} />
               </tr>,
               id === open && detail !== undefined && (
                 <tr key={`${id} open`} class="table-detail">
@@ -121,4 +129,25 @@ export function Table<Row>({ label, columns, rows, idOf, open, onOpen, detail }:
       </table>
     </section>
   )
+}
+
+type CellsProps<Row> = { readonly row: Row; readonly columns: readonly Column<Row>[] }
+
+function Cells<Row>({ row, columns }: CellsProps<Row>) {
+  return columns.map(({ name, isNumber, fills, title, cell }) => (
+    <td key={name} class={isNumber === true ? 'number' : fills === true ? 'fills' : undefined} title={title?.(row)}>
+      {cell(row)}
+    </td>
+  ))
+}
+
+/** Keeps what a component has rendered while its values are the same; a signal that it reads still renders it anew. */
+class Once<Props extends object> extends Component<Props & { readonly is: (props: Props) => ComponentChildren }> {
+  override shouldComponentUpdate(next: Props): boolean {
+    return (Object.keys(next) as (keyof Props)[]).some((name) => next[name] !== this.props[name])
+  }
+
+  override render({ is: Inner, ...props }: Props & { readonly is: (props: Props) => ComponentChildren }) {
+    return <Inner {...(props as unknown as Props)} />
+  }
 }

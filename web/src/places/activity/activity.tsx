@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { apiBase } from '../../api/base.ts'
 import { call, describe } from '../../api/client.ts'
 import { allows } from '../../api/session.ts'
@@ -38,6 +38,8 @@ export function Activity() {
       setProblem(describe(error))
     }
   }
+  // The same ones, so that rows that have not changed are not rendered again.
+  const columns = useMemo(() => columnsFor(stop), [isSmall.value, isLarge.value, allows('admin')])
   return (
     <>
       <PlaceHead title={texts.title} filter={texts.filter} {...(running > 0 && { matters: placeTexts.running(running) })}>
@@ -67,7 +69,7 @@ export function Activity() {
         <div class="place-body flush">
           <Table
             label={texts.label}
-            columns={columnsFor(stop)}
+            columns={columns}
             rows={shown}
             idOf={({ id }) => id}
             open={open}
@@ -116,6 +118,13 @@ export function RequestState({ request }: { readonly request: WatchedRequest }) 
   return <StateWord tone={tone} text={stateText(request)} />
 }
 
+const hourMs = 3_600_000
+
+/** Relative times follow the clock, others do not. */
+function timeText(atMs: number): string {
+  return formatTime(atMs, now.peek() - atMs < hourMs ? now.value : now.peek())
+}
+
 type Shown = Column<WatchedRequest> & { readonly room: 'small' | 'medium' | 'large' }
 
 function columnsFor(stop: (request: WatchedRequest) => unknown): readonly Column<WatchedRequest>[] {
@@ -126,7 +135,7 @@ function columnsFor(stop: (request: WatchedRequest) => unknown): readonly Column
       name: columns.time,
       room: 'small',
       title: ({ started_at_ms: at }) => fullTime(at),
-      cell: ({ started_at_ms: at }) => formatTime(at, now.value),
+      cell: ({ started_at_ms: at }) => timeText(at),
     },
     {
       name: columns.model,
@@ -176,8 +185,8 @@ function columnsFor(stop: (request: WatchedRequest) => unknown): readonly Column
       name: columns.duration,
       room: 'medium',
       isNumber: true,
-      title: (request) => `${durationOf(request, now.value)} ms`,
-      cell: (request) => formatMs(durationOf(request, now.value)),
+      title: (request) => `${durationOf(request, now)} ms`,
+      cell: (request) => formatMs(durationOf(request, now)),
     },
     {
       name: columns.act,

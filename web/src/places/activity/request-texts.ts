@@ -57,10 +57,10 @@ export function protocolOf(route: string): string {
   return names.find(([pattern]) => pattern.test(route))?.[1] ?? route
 }
 
-/** The time that a request has taken so far. */
-export function durationOf(request: WatchedRequest, nowMs: number): number {
+/** The time that a request has taken so far. The time now is read only where it matters: who reads a signal is rendered with it. */
+export function durationOf(request: WatchedRequest, now: { readonly value: number }): number {
   const { started_at_ms: start, ended_at_ms: end } = request
-  return Math.max(0, (end ?? nowMs) - start)
+  return Math.max(0, (end ?? now.value) - start)
 }
 
 /** Tokens per second while it was generated; undefined where it is not known. */
@@ -75,7 +75,7 @@ export type Segment = { readonly phase: Phase; readonly ms: number }
 /** The time of an ended request by its phases, in their order. */
 export function waterfallOf(request: WatchedRequest): readonly Segment[] {
   const { timings = {} } = request
-  const total = timings.total_ms ?? (request.ended_at_ms === undefined ? undefined : durationOf(request, 0))
+  const total = timings.total_ms ?? (request.ended_at_ms === undefined ? undefined : durationOf(request, { value: 0 }))
   if (isRunning(request) || total === undefined) return []
   const known: readonly Segment[] = [
     { phase: 'load', ms: timings.load_ms ?? 0 },
@@ -93,24 +93,35 @@ export function placeText(path: string): string {
   return index === undefined ? path : texts.message(Number(index) + 1)
 }
 
+/** What a filter looks into: ten thousand are looked through for each event, and most have not changed. */
+const searched = new WeakMap<WatchedRequest, { readonly fields: Readonly<Record<string, string>>; readonly all: string }>()
+
+function searchedIn(request: WatchedRequest) {
+  const known = searched.get(request)
+  if (known !== undefined) return known
+  const fields = {
+    model: `${request.model ?? ''} ${request.requested_model ?? ''}`.toLowerCase(),
+    caller: request.key.toLowerCase(),
+    protocol: protocolOf(request.route).toLowerCase(),
+    route: request.route.toLowerCase(),
+    state: `${request.state} ${isRunning(request) ? 'running' : ''} ${stateText(request)}`.toLowerCase(),
+    id: `${request.id} ${request.request_id} ${request.session_id ?? ''}`.toLowerCase(),
+    server: (request.served_by ?? '').toLowerCase(),
+    error: `${request.error?.code ?? ''} ${request.error?.message ?? ''}`.toLowerCase(),
+  }
+  const made = { fields, all: Object.values(fields).join(' ') }
+  searched.set(request, made)
+  return made
+}
+
 /** Whether every word of the filter is in what a row shows. A word such as `state:failed` looks into one field. */
 export function matches(request: WatchedRequest, words: readonly string[]): boolean {
   if (words.length === 0) return true
-  const fields: Readonly<Record<string, string>> = {
-    model: `${request.model ?? ''} ${request.requested_model ?? ''}`,
-    caller: request.key,
-    protocol: protocolOf(request.route),
-    route: request.route,
-    state: `${request.state} ${isRunning(request) ? 'running' : ''} ${stateText(request)}`,
-    id: `${request.id} ${request.request_id} ${request.session_id ?? ''}`,
-    server: request.served_by ?? '',
-    error: `${request.error?.code ?? ''} ${request.error?.message ?? ''}`,
-  }
-  const all = Object.values(fields).join(' ').toLowerCase()
+  const { fields, all }: { readonly fields: Readonly<Record<string, string>>; readonly all: string } = searchedIn(request)
   return words.every((word) => {
     const at = word.indexOf(':')
     const field = at < 0 ? undefined : fields[word.slice(0, at)]
-    return field === undefined ? all.includes(word) : field.toLowerCase().includes(word.slice(at + 1))
+    return field === undefined ? all.includes(word) : field.includes(word.slice(at + 1))
   })
 }
 

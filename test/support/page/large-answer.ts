@@ -1,0 +1,37 @@
+import type { Page } from 'playwright-core'
+import { answers } from './chat-words.ts'
+
+const table = `| a | b |\n|--|--|\n${'| cell | cell |\n'.repeat(3000)}\n`
+const paragraphs = `## Head\n\n${'A paragraph with **bold** text. '.repeat(10)}\n\n`.repeat(500)
+const code = `\`\`\`js\n${'let a = 1\n'.repeat(70_000)}\`\`\``
+
+/** A megabyte of Markdown: paragraphs, a table, a line without an end, and code. */
+export const largeAnswer = `${paragraphs}${table}${'x'.repeat(100_000)}\n\n${code}\n\nthe end`
+
+/** Gives the page a conversation with this answer, as a file. */
+export async function importLargeAnswer(page: Page): Promise<void> {
+  const message = (id: string, more: object) => ({ id, atMs: 1, ...more })
+  const conversation = {
+    id: 'large',
+    title: 'large',
+    createdAtMs: 0,
+    updatedAtMs: 1,
+    settings: { system: '', sampling: {}, tools: '', schema: '' },
+    messages: {
+      a: message('a', { role: 'user', text: 'Write much.' }),
+      b: message('b', { role: 'assistant', parent: 'a', state: 'done', text: largeAnswer }),
+    },
+    chosen: { start: 'a', a: 'b' },
+  }
+  const file = { format: 'dragoman-conversations', version: 1, conversations: [conversation] }
+  await page
+    .locator('.conversations input[type=file]')
+    .setInputFiles({ name: 'large.json', mimeType: 'application/json', buffer: Buffer.from(JSON.stringify(file)) })
+  await page.getByRole('link', { name: /^large/ }).waitFor()
+}
+
+/** Opens that conversation, and waits for the last words of the answer. */
+export async function openLargeAnswer(page: Page): Promise<void> {
+  await page.getByRole('link', { name: /^large/ }).click()
+  await answers(page).getByText('the end', { exact: true }).waitFor({ timeout: 200_000 })
+}
