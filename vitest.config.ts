@@ -46,7 +46,7 @@ export default defineConfig(({ mode }) => ({
         ...(mode !== 'sources' && { plugins: [testWhatIsBuilt] }),
         test: {
           name: 'unit',
-          include: ['src/**/*.test.ts', 'web/src/**/*.test.ts', 'test/*.test.ts', 'test/{clients,protocols}/*.test.ts'],
+          include: ['src/**/*.test.ts', 'web/src/**/*.test.ts', 'test/*.test.ts', 'test/{clients,documents,protocols}/*.test.ts'],
           ...(mode !== 'sources' && built),
           // Most files need less time than loading their imports anew: they share a process, and leave nothing behind in it.
           isolate: false,

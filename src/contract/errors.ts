@@ -39,6 +39,8 @@ const errorLevels = {
   'shutting-down': 'info',
 } as const satisfies Record<string, 'info' | 'warn' | 'error'>
 
+export const errorCodes = Object.keys(errorLevels) as readonly ErrorCode[]
+
 /** The closed set of failure codes. */
 export type ErrorCode = keyof typeof errorLevels
 
