@@ -54,7 +54,8 @@ function modelsSection({ description, items }: Schema): string {
 function section(title: string, description: string | undefined, rows: readonly Row[]): string {
   const text = description === undefined ? [] : [description]
   const lines = rows.map(([name, values, meaning]) => `- \`${name}\` (${values}): ${meaning}`)
-  return [`## ${title}`, ...text, lines.join('\n')].join('\n\n')
+  const list = lines.length === 0 ? [] : [lines.join('\n')]
+  return [`## ${title}`, ...text, ...list].join('\n\n')
 }
 
 /** The rows of everything in a schema, deepest names last. */
