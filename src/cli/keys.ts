@@ -7,8 +7,10 @@ export type NewKeyFlags = {
   readonly name?: string | undefined
   readonly scope?: readonly string[] | undefined
   readonly models?: readonly string[] | undefined
+  readonly tools?: readonly string[] | undefined
   readonly rpm?: string | undefined
   readonly tpm?: string | undefined
+  readonly tcpm?: string | undefined
   readonly expires?: string | undefined
 }
 
@@ -22,7 +24,7 @@ const unusedNotice =
 
 /** Makes a key. Standard output gets the key and nothing else, for `export DRAGOMAN_API_KEY="$(dragoman keys new)"`. */
 export async function newKey({ file, isUsed }: KeyFile, flags: NewKeyFlags): Promise<void> {
-  const { name, scope = ['inference'], models, rpm, tpm, expires } = flags
+  const { name, scope = ['inference'], models, tools, rpm, tpm, tcpm, expires } = flags
   const unknown = scope.find((one) => !isScope(one))
   if (unknown !== undefined) {
     throw new AppError('invalid-request', `--scope: '${unknown}' is not a scope; it is one of: ${keyScopes.join(', ')}`)
@@ -31,8 +33,10 @@ export async function newKey({ file, isUsed }: KeyFile, flags: NewKeyFlags): Pro
     scopes: scope.filter(isScope),
     ...(name !== undefined && { name }),
     ...(models !== undefined && { models: [...models] }),
+    ...(tools !== undefined && { tools: [...tools] }),
     ...(rpm !== undefined && { requestsPerMinute: readLimit('rpm', rpm) }),
     ...(tpm !== undefined && { tokensPerMinute: readLimit('tpm', tpm) }),
+    ...(tcpm !== undefined && { toolCallsPerMinute: readLimit('tcpm', tcpm) }),
     ...(expires !== undefined && { expiresAt: readExpiry(expires, Date.now()) }),
   })
   console.log(key)
@@ -48,13 +52,22 @@ export function listKeys(file: ApiKeyFile): void {
       key.name ?? '-',
       key.scopes.join(', '),
       key.models?.join(', ') ?? 'all',
+      toolsOf(key),
       String(key.requestsPerMinute ?? '-'),
       String(key.tokensPerMinute ?? '-'),
+      String(key.toolCallsPerMinute ?? '-'),
       minutesOf(key.expiresAt),
       key.createdAt?.slice(0, 10) ?? '-',
       minutesOf(key.lastUsedAt),
     ])
-  console.log(formatTable(['ID', 'NAME', 'SCOPES', 'MODELS', 'RPM', 'TPM', 'EXPIRES', 'CREATED', 'LAST USED'], rows))
+  console.log(
+    formatTable(['ID', 'NAME', 'SCOPES', 'MODELS', 'TOOLS', 'RPM', 'TPM', 'TCPM', 'EXPIRES', 'CREATED', 'LAST USED'], rows),
+  )
+}
+
+/** The tools of the server that a key may use. */
+function toolsOf({ scopes, tools }: StoredKey): string {
+  return scopes.includes('tools') || scopes.includes('admin') ? (tools?.join(', ') ?? 'all') : 'none'
 }
 
 /** Deletes a key; running servers refuse it at once. */

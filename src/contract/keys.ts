@@ -8,8 +8,10 @@ export type ListedKey = {
   readonly source: 'configuration' | 'made'
   readonly scopes: readonly string[]
   readonly models?: readonly string[]
+  readonly tools?: readonly string[]
   readonly requestsPerMinute?: number
   readonly tokensPerMinute?: number
+  readonly toolCallsPerMinute?: number
   readonly expiresAt?: string
   readonly createdAt?: string
   readonly lastUsedAt?: string
@@ -21,8 +23,10 @@ export type ChosenKey = {
   readonly name: string
   readonly scopes: readonly Exclude<Scope, 'public'>[]
   readonly models?: readonly string[]
+  readonly tools?: readonly string[]
   readonly requestsPerMinute?: number
   readonly tokensPerMinute?: number
+  readonly toolCallsPerMinute?: number
   readonly expiresAt?: string
 }
 

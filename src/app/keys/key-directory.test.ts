@@ -27,7 +27,8 @@ async function start(server: Parameters<typeof startApp>[0]['server'] = { adminK
 describe('the routes of keys', () => {
   test('make a key that works at once beside the configured ones, list it without itself, and delete it', async () => {
     const ask = await start()
-    const chosen = { name: 'alice', models: ['m'], requests_per_minute: 60, expires_at: '2999-01-01' }
+    const limits = { requests_per_minute: 60, tool_calls_per_minute: 9 }
+    const chosen = { name: 'alice', models: ['m'], tools: ['docs'], ...limits, expires_at: '2999-01-01' }
     const { status, body } = await ask('POST', '/api/keys', { body: chosen })
     const { id, key } = body as Made
     expect([status, key]).toEqual([201, expect.stringMatching(/^sk-dragoman-/)])

@@ -33,11 +33,12 @@ export function createKeyDirectory({ file, configured, areRequired }: DirectoryD
         const message = `a key is called '${chosen.name}': keys of one name would share what they store; choose another name`
         throw new AppError('request-conflict', message, { param: 'name' })
       }
-      const { scopes, models, ...rest } = chosen
+      const { scopes, models, tools, ...rest } = chosen
       const key = await file.add({
         ...rest,
         scopes: [...scopes],
         ...(models !== undefined && { models: [...models] }),
+        ...(tools !== undefined && { tools: [...tools] }),
         madeBy: by,
       })
       const stored = file.find(hashApiKey(key))

@@ -16,8 +16,10 @@ export const newKeySchema = looseObject({
     .min(1)
     .nullish(),
   models: list(nonEmptyText).min(1).nullish(),
+  tools: list(nonEmptyText).min(1).nullish(),
   requests_per_minute: integerFrom(1),
   tokens_per_minute: integerFrom(1),
+  tool_calls_per_minute: integerFrom(1),
   expires_at: z.union([z.iso.date(), z.iso.datetime({ offset: true })], { error: time }).nullish(),
 })
 
@@ -29,8 +31,14 @@ export const newKeyFields: readonly Field[] = [
     note: 'some of `inference` (uses models), `tools` (has the server run tools), `metrics` (reads /metrics), `admin` (does everything); default `inference`',
   },
   { name: 'models', treatment: 'used', note: 'the ids or aliases of the models that it may use; absent: all' },
+  {
+    name: 'tools',
+    treatment: 'used',
+    note: 'with the scope `tools`: the names of the tools and MCP servers that it may use; absent: all',
+  },
   { name: 'requests_per_minute', treatment: 'used', note: 'absent: as `server.keyLimits` says' },
   { name: 'tokens_per_minute', treatment: 'used', note: 'prompts and outputs together; absent: as `server.keyLimits` says' },
+  { name: 'tool_calls_per_minute', treatment: 'used', note: 'calls of tools of the server; absent: as `server.keyLimits` says' },
   { name: 'expires_at', treatment: 'used', note: 'a date or a time, from which on it does not work; absent: never' },
 ]
 const index = indexFields(newKeyFields)
@@ -38,7 +46,8 @@ const index = indexFields(newKeyFields)
 /** `POST /api/keys`. Throws `invalid-request`, also for an end that has passed. */
 export function decodeNewKey(body: unknown, nowMs: number): { readonly chosen: ChosenKey; readonly ignored: readonly string[] } {
   const wire = validate(newKeySchema, body, index)
-  const { name, scopes, models, requests_per_minute: requests, tokens_per_minute: tokens, expires_at: end, ...rest } = wire
+  const { name, scopes, models, tools, expires_at: end, ...rest } = wire
+  const { requests_per_minute: requests, tokens_per_minute: tokens, tool_calls_per_minute: toolCalls, ...others } = rest
   if (end !== undefined && end !== null && Date.parse(end) <= nowMs) {
     throw new AppError('invalid-request', `expires_at: '${end}' has passed; give a later time, or leave it out`, {
       param: 'expires_at',
@@ -49,24 +58,28 @@ export function decodeNewKey(body: unknown, nowMs: number): { readonly chosen: C
       name,
       scopes: [...new Set(scopes ?? ['inference' as const])],
       ...(models !== undefined && models !== null && { models }),
+      ...(tools !== undefined && tools !== null && { tools }),
       ...(requests !== undefined && requests !== null && { requestsPerMinute: requests }),
       ...(tokens !== undefined && tokens !== null && { tokensPerMinute: tokens }),
+      ...(toolCalls !== undefined && toolCalls !== null && { toolCallsPerMinute: toolCalls }),
       ...(end !== undefined && end !== null && { expiresAt: new Date(end).toISOString() }),
     },
-    ignored: checkFields(index, rest),
+    ignored: checkFields(index, others),
   }
 }
 
 export function encodeKey(key: ListedKey) {
-  const { id, name, source, scopes, models, requestsPerMinute, tokensPerMinute } = key
+  const { id, name, source, scopes, models, tools, requestsPerMinute, tokensPerMinute, toolCallsPerMinute } = key
   return {
     id,
     ...(name !== undefined && { name }),
     source,
     scopes,
     ...(models !== undefined && { models }),
+    ...(tools !== undefined && { tools }),
     ...(requestsPerMinute !== undefined && { requests_per_minute: requestsPerMinute }),
     ...(tokensPerMinute !== undefined && { tokens_per_minute: tokensPerMinute }),
+    ...(toolCallsPerMinute !== undefined && { tool_calls_per_minute: toolCallsPerMinute }),
     ...(key.expiresAt !== undefined && { expires_at: key.expiresAt }),
     ...(key.createdAt !== undefined && { created_at: key.createdAt }),
     ...(key.lastUsedAt !== undefined && { last_used_at: key.lastUsedAt }),

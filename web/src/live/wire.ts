@@ -121,8 +121,10 @@ export type ListedKey = {
   readonly source: 'configuration' | 'made'
   readonly scopes: readonly string[]
   readonly models?: readonly string[]
+  readonly tools?: readonly string[]
   readonly requests_per_minute?: number
   readonly tokens_per_minute?: number
+  readonly tool_calls_per_minute?: number
   readonly expires_at?: string
   readonly created_at?: string
   readonly last_used_at?: string

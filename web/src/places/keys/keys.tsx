@@ -128,13 +128,20 @@ function matches({ name = '', id, scopes, models = [] }: ListedKey, words: reado
   return words.every((word) => all.includes(word))
 }
 
-function limitsOf({ requests_per_minute: some, tokens_per_minute: tokens, expires_at: end }: ListedKey): string {
+function limitsOf(key: ListedKey): string {
+  const { requests_per_minute: some, tokens_per_minute: tokens, tool_calls_per_minute: calls, expires_at: end } = key
   const parts = [
     some === undefined ? undefined : texts.requests(formatCount(some)),
     tokens === undefined ? undefined : texts.tokens(formatCount(tokens)),
+    calls === undefined ? undefined : texts.toolCalls(formatCount(calls)),
     end === undefined ? undefined : texts.ends(new Date(end).toLocaleDateString('en-GB', { dateStyle: 'medium' })),
   ].filter((part) => part !== undefined)
   return parts.length === 0 ? texts.noLimits : parts.join(', ')
+}
+
+/** With the tools that it may use, where not all. */
+function scopesOf({ scopes, tools }: ListedKey): string {
+  return scopes.map((scope) => (scope === 'tools' && tools !== undefined ? `tools (${tools.join(', ')})` : scope)).join(', ')
 }
 
 function columnsFor(end: (key: ListedKey) => void): readonly Column<ListedKey>[] {
@@ -144,7 +151,7 @@ function columnsFor(end: (key: ListedKey) => void): readonly Column<ListedKey>[]
   const all: readonly (Column<ListedKey> & { readonly room: 'small' | 'medium' | 'large' })[] = [
     { name: columns.name, room: 'small', cell: ({ name }) => name ?? <span class="muted">{texts.unnamed}</span> },
     { name: columns.id, room: 'large', cell: ({ id }) => <code>{id}</code> },
-    { name: columns.scopes, room: 'medium', cell: ({ scopes }) => scopes.join(', ') },
+    { name: columns.scopes, room: 'medium', cell: scopesOf },
     { name: columns.models, room: 'medium', cell: ({ models }) => models?.join(', ') ?? texts.allModels },
     { name: columns.limits, room: 'small', title: limitsOf, cell: limitsOf },
     {

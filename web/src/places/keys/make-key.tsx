@@ -20,16 +20,21 @@ export function MakeKey({ onClose, onMade }: MakeKeyProps) {
     const form = new FormData(event.currentTarget as HTMLFormElement)
     const text = (name: string) => String(form.get(name) ?? '').trim()
     const count = (name: string) => (text(name) === '' ? undefined : Number(text(name)))
-    const models = text('models')
-      .split(',')
-      .map((name) => name.trim())
-      .filter((name) => name !== '')
+    const names = (field: string) =>
+      text(field)
+        .split(',')
+        .map((name) => name.trim())
+        .filter((name) => name !== '')
+    const models = names('models')
+    const tools = names('tools')
     const body = {
       name: text('name'),
       scopes: form.getAll('scopes'),
       requests_per_minute: count('requests'),
       tokens_per_minute: count('tokens'),
+      tool_calls_per_minute: count('toolCalls'),
       ...(models.length > 0 && { models }),
+      ...(tools.length > 0 && { tools }),
       ...(text('ends') !== '' && { expires_at: text('ends') }),
     }
     try {
@@ -60,6 +65,10 @@ export function MakeKey({ onClose, onMade }: MakeKeyProps) {
           <span>{texts.modelsField}</span>
           <input class="field" name="models" autocomplete="off" placeholder={texts.modelsHint} />
         </label>
+        <label class="labelled">
+          <span>{texts.toolsField}</span>
+          <input class="field" name="tools" autocomplete="off" placeholder={texts.modelsHint} />
+        </label>
         <div class="row wraps">
           <label class="labelled grows">
             <span>{texts.requestsField}</span>
@@ -68,6 +77,10 @@ export function MakeKey({ onClose, onMade }: MakeKeyProps) {
           <label class="labelled grows">
             <span>{texts.tokensField}</span>
             <input class="field" name="tokens" type="number" min={1} title={texts.limitHint} />
+          </label>
+          <label class="labelled grows">
+            <span>{texts.toolCallsField}</span>
+            <input class="field" name="toolCalls" type="number" min={1} title={texts.limitHint} />
           </label>
           <label class="labelled grows">
             <span>{texts.endsField}</span>
