@@ -39,6 +39,15 @@ test('the status ends once, before what comes after the last call', () => {
   expect(frames.encode(text)).toBe('')
 })
 
+test('a failure is marked', () => {
+  const frames = new ToolFrames()
+  frames.encode({ type: 'server-tool-start', choice: 0, call: call({}) })
+  const outcome = { text: 'no', isError: true }
+  expect(read(frames.encode({ type: 'server-tool-end', choice: 0, id: 'c', outcome }))).toEqual([
+    { type: 'tool_end', tool_name: 'web_search', tool_call_id: 'c', result: 'no', is_error: true },
+  ])
+})
+
 test('pictures of a program are named', () => {
   const frames = new ToolFrames()
   frames.encode({ type: 'server-tool-start', choice: 0, call: call({ name: 'python', kind: 'python' }) })

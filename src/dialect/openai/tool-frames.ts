@@ -22,8 +22,9 @@ export class ToolFrames {
       case 'server-tool-end': {
         const call = this.#calls.get(event.id)
         if (call === undefined) return ''
-        const { text, pictures = [] } = event.outcome
-        return callFrame('tool_end', call, { result: text, ...(pictures.length > 0 && { images: pictures }) })
+        const { text, isError, pictures = [] } = event.outcome
+        const images = pictures.length > 0 && { images: pictures }
+        return callFrame('tool_end', call, { result: text, ...(isError && { is_error: true }), ...images })
       }
       default:
         return this.#hide()

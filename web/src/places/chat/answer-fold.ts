@@ -12,8 +12,15 @@ type Delta = {
 }
 type WireToken = { readonly token: string; readonly logprob: number }
 export type Chunk = {
-  /** A call that the server runs, as it is now. */
-  readonly server_call?: Omit<ToolCall, 'by'>
+  /** Of a frame about a call that the server runs: it waits for an approval, runs, or has ended. */
+  readonly type?: 'tool_status' | 'tool_confirm' | 'tool_start' | 'tool_end'
+  readonly content?: string
+  readonly tool_name?: string
+  readonly tool_call_id?: string
+  readonly arguments?: unknown
+  readonly result?: string
+  readonly is_error?: boolean
+  readonly images?: readonly string[]
   readonly model?: string
   readonly error?: { readonly message?: string }
   readonly prompt_progress?: { readonly total: number; readonly processed: number; readonly cache: number }
@@ -74,8 +81,9 @@ export class AnswerFold {
     return this.#pieces
   }
 
-  push({ choices = [], usage, timings, error, server_call: call, prompt_progress: progress }: Chunk, nowMs: number): void {
-    if (call !== undefined) this.#serverCalls.set(call.id, { ...call, by: 'server' })
+  push(chunk: Chunk, nowMs: number): void {
+    if (chunk.tool_call_id !== undefined) this.#takeCall(chunk.tool_call_id, chunk)
+    const { choices = [], usage, timings, error, prompt_progress: progress } = chunk
     if (error !== undefined) this.#problem = error.message ?? 'the server ended the answer with an error'
     if (progress !== undefined && progress.total > progress.cache) {
       this.reading = (progress.processed - progress.cache) / (progress.total - progress.cache)
@@ -94,6 +102,17 @@ export class AnswerFold {
       ...(timings?.predicted_per_second !== undefined && { tokensPerSecond: timings.predicted_per_second }),
       ...(this.#firstTokenMs !== undefined && { firstTokenMs: this.#firstTokenMs - this.#startMs }),
     }
+  }
+
+  #takeCall(id: string, { type, tool_name: name = '', arguments: given, result, is_error: isError, images }: Chunk): void {
+    const { waits: _, ...before } = this.#serverCalls.get(id) ?? { id, name, input: JSON.stringify(given ?? {}), by: 'server' }
+    this.#serverCalls.set(id, {
+      ...before,
+      ...(type === 'tool_confirm' && { waits: true }),
+      ...(type === 'tool_end' && { result: result ?? '' }),
+      ...(isError === true && { isError }),
+      ...(images !== undefined && { pictures: images }),
+    })
   }
 
   #take({ content, refusal, reasoning_content: thought, tool_calls: calls = [] }: Delta, nowMs: number): void {

@@ -1,7 +1,9 @@
 import type { Signal } from '@preact/signals'
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
+import { send } from '../../api/client.ts'
 import { chatTexts } from '../../texts/chat.ts'
 import { formatMs, formatRate } from '../../ui/numbers.ts'
+import { Failure } from '../../ui/states.tsx'
 import { answer } from './answers.ts'
 import { type Conversation, type Message, replaced, type ToolCall } from './conversation.ts'
 import { change } from './library.ts'
@@ -49,8 +51,9 @@ export function Calls({ conversation, message, isRunning, model }: CallsProps) {
         <Call
           key={call.id}
           call={call}
+          session={conversation.value.id}
           isRunning={isRunning}
-          onResult={isLast && !isRunning ? (result) => setResult(call.id, result) : undefined}
+          onResult={isLast && !isRunning && call.by === 'caller' ? (result) => setResult(call.id, result) : undefined}
         />
       ))}
       {isLast && !isRunning && waiting.length > 0 && (
@@ -69,27 +72,36 @@ export function Calls({ conversation, message, isRunning, model }: CallsProps) {
 
 type CallProps = {
   readonly call: ToolCall
+  /** Where its files are. */
+  readonly session: string
   readonly isRunning: boolean
   readonly onResult: ((result: string) => void) | undefined
 }
 
-function Call({ call: { name, input, by, result, isError }, isRunning, onResult }: CallProps) {
+function Call({ call, session, isRunning, onResult }: CallProps) {
+  const { id, name, input, by, result, isError, waits, pictures = [] } = call
   const isServer = by === 'server'
+  const isAsked = waits === true && isRunning
   const runs = isServer && isRunning && result === undefined
   return (
-    <details class="fold" open={!isServer && onResult !== undefined}>
+    <details class="fold" open={isAsked || onResult !== undefined}>
       <summary>
-        {runs ? chatTexts.toolRuns(name) : chatTexts.tool(name, isServer)} {isError === true && <span class="bad">failed</span>}
+        {isAsked ? chatTexts.toolWaits(name) : runs ? chatTexts.toolRuns(name) : chatTexts.tool(name, isServer)}{' '}
+        {isError === true && <span class="bad">failed</span>}
       </summary>
       <p class="small muted">{chatTexts.toolInput}</p>
       <pre class="fold-code">{pretty(input)}</pre>
+      {isAsked && <Approval id={id} name={name} />}
       {result !== undefined && onResult === undefined && (
         <>
           <p class="small muted">{chatTexts.toolResult}</p>
           <pre class="fold-code">{result}</pre>
         </>
       )}
-      {!isServer && onResult !== undefined && (
+      {pictures.map((picture) => (
+        <Picture key={picture} session={session} name={picture} />
+      ))}
+      {onResult !== undefined && (
         <textarea
           class="field mono"
           rows={3}
@@ -100,6 +112,56 @@ function Call({ call: { name, input, by, result, isError }, isRunning, onResult 
         />
       )}
     </details>
+  )
+}
+
+/** A picture that a program made, fetched with the key of the page. */
+function Picture({ session, name }: { readonly session: string; readonly name: string }) {
+  const [url, setUrl] = useState<string>()
+  useEffect(() => {
+    const reader = new FileReader()
+    reader.onload = () => setUrl(String(reader.result))
+    send(`api/inference/sandbox/${encodeURIComponent(session)}/${encodeURIComponent(name)}`)
+      .then(async (response) => reader.readAsDataURL(await response.blob()))
+      // Its name stays: the server deletes files after a while.
+      .catch(() => undefined)
+  }, [session, name])
+  return url === undefined ? (
+    <p class="small muted">{chatTexts.toolPicture(name)}</p>
+  ) : (
+    <img class="made-picture" src={url} alt={chatTexts.toolPicture(name)} />
+  )
+}
+
+/** Asks whether a call may be made. */
+function Approval({ id, name }: { readonly id: string; readonly name: string }) {
+  const [isSent, setSent] = useState(false)
+  const [problem, setProblem] = useState<unknown>()
+  const decide = async (approved: boolean) => {
+    setSent(true)
+    setProblem(undefined)
+    try {
+      await send('api/inference/tool-confirm', { body: { tool_call_id: id, approved } })
+    } catch (error) {
+      setSent(false)
+      setProblem(error)
+    }
+  }
+  return (
+    <fieldset class="plain" aria-label={chatTexts.toolWaits(name)}>
+      <p role="status" class="small">
+        {chatTexts.toolAsks(name)}
+      </p>
+      <div class="row">
+        <button type="button" class="button primary" disabled={isSent} onClick={() => void decide(true)}>
+          {chatTexts.toolAllow}
+        </button>
+        <button type="button" class="button" disabled={isSent} onClick={() => void decide(false)}>
+          {chatTexts.toolDeny}
+        </button>
+      </div>
+      {problem !== undefined && <Failure error={problem} />}
+    </fieldset>
   )
 }
 

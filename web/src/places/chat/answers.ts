@@ -7,8 +7,7 @@ import { type Conversation, type Message, pathOf, replaced, withMessage } from '
 import { newId } from './ids.ts'
 import { change } from './library.ts'
 import { readModels } from './models.ts'
-import { chatBody, readable } from './request.ts'
-import { ResponseReader, responsesBody, usesServerTools } from './responses-fold.ts'
+import { chatBody, readable, serverToolFields, serverToolsOf } from './request.ts'
 
 /** An answer that runs. */
 export type Running = {
@@ -94,19 +93,19 @@ async function run(conversation: Signal<Conversation>, message: Message, { path,
   try {
     const settings = readable(conversation.value.settings)
     const model = message.model ?? ''
-    const more = { stream: true, cancel_id: cancelId }
-    const chat = { stream_options: { include_usage: true }, return_progress: true }
+    const more = { stream: true, cancel_id: cancelId, stream_options: { include_usage: true }, return_progress: true }
     // An answer that is continued has had its tools.
-    const isResponse = !continues && usesServerTools(settings)
-    const response = isResponse
-      ? await send('v1/responses', { body: { ...responsesBody(path, settings, model), ...more }, signal: connection.signal })
-      : await send('v1/chat/completions', {
-          body: { ...chatBody(path, settings, { model, continues }), ...more, ...chat },
-          signal: connection.signal,
+    const hasTools = !continues && serverToolsOf(settings).length > 0
+    const body = { ...chatBody(path, settings, { model, continues }), ...more }
+    const { signal } = connection
+    // There, the stream shows what tools of the server do.
+    const response = hasTools
+      ? await send('api/inference/chat/completions', {
+          body: { ...body, ...serverToolFields(settings, conversation.value.id) },
+          signal,
         })
-    const reader = new ResponseReader()
-    const toChunk = (data: unknown) => (isResponse ? reader.read(data as never) : (data as Chunk))
-    await readAnswer(response, { fold, toChunk, paint: paint.ask, onWait: (text) => (waits.value = text) })
+      : await send('v1/chat/completions', { body, signal })
+    await readAnswer(response, { fold, paint: paint.ask, onWait: (text) => (waits.value = text) })
     end = fold.message(endState(fold, isStopped))
   } catch (error) {
     const partial = fold.message(isStopped ? 'stopped' : 'failed')
@@ -130,14 +129,16 @@ function isLost(error: unknown): boolean {
   return error instanceof Error && Reflect.get(error, 'status') === 0
 }
 
-type Reader = { readonly fold: AnswerFold; toChunk(data: unknown): Chunk; paint(): void; onWait(text: string): void }
+type Reader = { readonly fold: AnswerFold; paint(): void; onWait(text: string): void }
 
-async function readAnswer(response: Response, { fold, toChunk, paint, onWait }: Reader): Promise<void> {
+async function readAnswer(response: Response, { fold, paint, onWait }: Reader): Promise<void> {
   let turnEndMs = performance.now() + turnMs
   for await (const events of readEvents(response, (comment) => onWait(chatTexts.waitOf(comment)))) {
     for (const { data } of events) {
       if (data === '[DONE]') return
-      fold.push(toChunk(JSON.parse(data)), performance.now())
+      const chunk = JSON.parse(data) as Chunk
+      if (chunk.type === 'tool_status') onWait(chunk.content ?? '')
+      fold.push(chunk, performance.now())
       if (performance.now() < turnEndMs) continue
       await nextTurn()
       turnEndMs = performance.now() + turnMs

@@ -15,6 +15,10 @@ export type ToolCall = {
   readonly by: 'caller' | 'server'
   readonly result?: string
   readonly isError?: boolean
+  /** For the approval of the person. */
+  readonly waits?: boolean
+  /** Names of pictures that it made. */
+  readonly pictures?: readonly string[]
 }
 
 export type Token = {
@@ -67,7 +71,14 @@ export type Settings = {
   /** JSON: a list of tools, as in a request. */
   readonly tools: string
   /** Tools that the server runs: a search, programs, and MCP servers by their labels. */
-  readonly serverTools?: { readonly web?: boolean; readonly python?: boolean; readonly mcp?: string }
+  readonly serverTools?: {
+    readonly web?: boolean
+    readonly python?: boolean
+    readonly terminal?: boolean
+    readonly mcp?: string
+    /** Each call waits for an approval. */
+    readonly asks?: boolean
+  }
   /** JSON: the schema of answers. */
   readonly schema: string
   readonly logprobs?: boolean

@@ -5,7 +5,7 @@ import { icons } from '../../ui/icons.tsx'
 import type { Conversation, Settings } from './conversation.ts'
 import { change } from './library.ts'
 import { type Model, propertiesOf } from './models.ts'
-import { jsonProblem, samplingFields } from './request.ts'
+import { jsonProblem, samplingFields, serverToolsOf } from './request.ts'
 
 const texts = chatTexts.drawer
 
@@ -107,7 +107,8 @@ export function Drawer({ conversation, model, onClose }: DrawerProps) {
       {allows('tools') && (
         <>
           <h3>{texts.serverTools}</h3>
-          {(['web', 'python'] as const).map((name) => (
+          {serverToolsOf(settings).length > 0 && settings.tools !== '' && <p class="small muted">{texts.serverToolsHint}</p>}
+          {(['web', 'python', 'terminal', 'asks'] as const).map((name) => (
             <label key={name} class="check">
               <input
                 type="checkbox"

@@ -40,6 +40,31 @@ export function chatBody(
   }
 }
 
+/** The tools that the server runs, by their names and those of MCP servers. */
+export function serverToolsOf({ serverTools = {} }: Settings): readonly string[] {
+  const { web, python, terminal, mcp = '' } = serverTools
+  return [
+    ...(web === true ? ['web_search'] : []),
+    ...(python === true ? ['python'] : []),
+    ...(terminal === true ? ['terminal'] : []),
+    ...mcp
+      .split(',')
+      .map((label) => label.trim())
+      .filter((label) => label !== ''),
+  ]
+}
+
+/** What a chat completion has besides for the server's tools, which stand in place of the client's. */
+export function serverToolFields(settings: Settings, sessionId: string) {
+  return {
+    tools: undefined,
+    enable_tools: true,
+    enabled_tools: serverToolsOf(settings),
+    permission_mode: settings.serverTools?.asks === true ? 'ask' : 'auto',
+    session_id: sessionId,
+  }
+}
+
 function toWire(message: Message): WireMessage[] {
   if (message.role === 'user') return [{ role: 'user', content: contentOf(message) }]
   const calls = (message.calls ?? []).filter(({ by }) => by === 'caller')
