@@ -11,7 +11,6 @@ const vllm = {
   media_io_kwargs: { video: { num_frames: 2 } },
   spaces_between_special_tokens: false,
   add_special_tokens: true,
-  allowed_token_ids: [1, 2],
   bad_words: ['a'],
 }
 const sglang = {

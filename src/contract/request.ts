@@ -275,7 +275,36 @@ export type Sampling = {
   readonly mirostat?: { readonly version?: number; readonly tau?: number; readonly eta?: number }
   /** Prefers tokens whose probability is near `target`; below 0 is off. */
   readonly adaptiveP?: { readonly target?: number; readonly decay?: number }
+  /** Keeps the tokens that are at least this share of the square of the highest probability; 0 is off. */
+  readonly topA?: number
+  /** Tail-free: removes the tokens from where the curve of the probabilities is flat, by this share of its bends; 0 and 1 are off. */
+  readonly tailFree?: number
+  /** Bends the logits towards the highest one, by their squared distance (`curve` 1) or also its cube; factor 0 is off. */
+  readonly smoothing?: { readonly factor?: number; readonly curve?: number }
+  /** Moves the draw towards less probable tokens, or below 0 towards more probable ones; 0 is off. */
+  readonly skew?: number
+  /** Over so many tokens before its range, the repetition penalty fades; 0 is off. */
+  readonly repetitionDecay?: number
+  /** The order of the samplers; absent: the engine's, with `temperatureLast`. */
+  readonly samplerOrder?: readonly SamplerName[]
+  /** No other tokens are chosen. */
+  readonly allowedTokens?: readonly number[]
 }
+
+/** The samplers whose order a caller may choose. */
+export type SamplerName =
+  | 'penalties'
+  | 'dry'
+  | 'top-n-sigma'
+  | 'top-k'
+  | 'top-a'
+  | 'tail-free'
+  | 'typical'
+  | 'top-p'
+  | 'min-p'
+  | 'xtc'
+  | 'temperature'
+  | 'smoothing'
 
 /** What a caller tells the server that generates, besides the request; it has no effect on engines that generate themselves. */
 export type Forwarded = {

@@ -118,7 +118,7 @@ describe('options', () => {
   })
 
   test('that are refused are named in one error, with those beside them', () => {
-    const body = { model: 'm', messages: [hi], _debug_render_only: true, options: { tfs_z: 0.5, top_a: 0.5 } }
-    expect(() => decodeChat(body, 'x')).toThrow(/_debug_render_only.*options\.tfs_z.*options\.top_a/)
+    const body = { model: 'm', messages: [hi], _debug_render_only: true, options: { epsilon_cutoff: 0.5, penalty_alpha: 0.5 } }
+    expect(() => decodeChat(body, 'x')).toThrow(/_debug_render_only.*options\.epsilon_cutoff.*options\.penalty_alpha/)
   })
 })

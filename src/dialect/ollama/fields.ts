@@ -68,9 +68,8 @@ export const generateFields: readonly Field[] = [
 
 /** Samplers of the other protocols' tables that change the output where they are on. */
 const refusedSamplers = [
-  ...['allowed_tokens', 'bad_words_ids', 'banned_strings', 'cfg_scale', 'epsilon_cutoff', 'min_keep'],
-  ...['negative_prompt', 'no_repeat_ngram_size', 'penalty_alpha', 'repetition_decay'],
-  ...['skew', 'smoothing_curve', 'smoothing_factor', 'tfs', 'top_a'],
+  ...['bad_words_ids', 'banned_strings', 'cfg_scale', 'epsilon_cutoff', 'min_keep'],
+  ...['negative_prompt', 'no_repeat_ngram_size', 'penalty_alpha'],
 ]
 
 const loading = "how a model is loaded is the operator's"

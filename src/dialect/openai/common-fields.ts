@@ -1,5 +1,6 @@
 import type { Field } from '../wire/field-table.ts'
-import { losesOrder } from './sampler-order.ts'
+
+const onlyEmbedded = 'only the embedded engine'
 
 /** Rows of OpenAI's reference that its generating protocols share. */
 export const sharedOpenaiFields = {
@@ -82,6 +83,12 @@ export const samplingExtensions: readonly Field[] = [
     note: 'tokens near this probability are preferred; below 0, and 1: off; only the embedded engine and llama-server',
   },
   {
+    name: 'allowed_tokens',
+    aliases: ['allowed_token_ids'],
+    treatment: 'used',
+    note: 'token ids, or a string of them with commas: no others are chosen, nor an end of the turn that is not one of them; an empty list allows all; only the embedded engine and vLLM',
+  },
+  {
     name: 'banned_tokens',
     aliases: ['custom_token_bans'],
     treatment: 'used',
@@ -138,11 +145,30 @@ export const samplingExtensions: readonly Field[] = [
     note: 'above 0; 1 is off; counts prompt and output',
   },
   {
+    name: 'repetition_decay',
+    treatment: 'used',
+    note: `over so many tokens before \`penalty_range\`, \`repetition_penalty\` fades; default 0; ${onlyEmbedded}`,
+  },
+  {
     name: 'samplers',
     aliases: ['sampler_order', 'sampler_priority'],
     treatment: 'used',
-    ignores: losesOrder,
-    note: 'the order of samplers, by name or by the number that KoboldCpp has for it: says what `temperature_last` says; `samplers` also switches off those that it lacks. Penalties, `dry`, `top_n_sigma`, `top_k`, `typ_p`, `top_p`, `min_p` and `xtc` keep this order: another one of those that are on is named in `x-dragoman-ignored`',
+    note: 'the order of samplers, by name or by the number that KoboldCpp has for it; `samplers` also switches off those that it lacks. Servers that keep an order of their own refuse another one of those that are on',
+  },
+  {
+    name: 'skew',
+    treatment: 'used',
+    note: `-10 to 10; above 0 less probable tokens are drawn more often, below 0 less often; default 0 (off); ${onlyEmbedded}`,
+  },
+  {
+    name: 'smoothing_curve',
+    treatment: 'used',
+    note: 'at least 1, where smoothing is on; default 1',
+  },
+  {
+    name: 'smoothing_factor',
+    treatment: 'used',
+    note: `0 to 100: quadratic sampling, after the temperature; default 0 (off); ${onlyEmbedded}`,
   },
   {
     name: 'temperature_last',
@@ -154,6 +180,17 @@ export const samplingExtensions: readonly Field[] = [
     aliases: ['dynatemp_exponent'],
     treatment: 'used',
     note: 'how a dynamic temperature follows the entropy; default 1',
+  },
+  {
+    name: 'tfs',
+    aliases: ['tfs_z'],
+    treatment: 'used',
+    note: `0 to 1: tail-free sampling; 0 and 1, the default, are off; ${onlyEmbedded}`,
+  },
+  {
+    name: 'top_a',
+    treatment: 'used',
+    note: `0 to 1: tokens below this share of the highest probability squared are removed; default 0 (off); ${onlyEmbedded}`,
   },
   { name: 'top_k', treatment: 'used', note: 'at least -1; 0 and -1 keep every token' },
   {
@@ -198,7 +235,6 @@ export const adapterField: Field = {
 
 /** Fields of other servers that would change the output: refused rather than silently ignored. */
 export const refusedExtensions: readonly Field[] = [
-  { name: 'allowed_tokens', treatment: 'refused', accepts: [[], ''], note: 'not available' },
   { name: 'audio_data', treatment: 'refused', accepts: ['', []], note: 'send a part of type `input_audio`' },
   {
     name: 'bad_words_ids',
@@ -246,18 +282,13 @@ export const refusedExtensions: readonly Field[] = [
   { name: 'penalty_alpha', treatment: 'refused', accepts: [0], note: 'no contrastive search' },
   { name: 'prompt_logprobs', treatment: 'refused', note: 'use `echo` with `logprobs` in `POST /v1/completions`' },
   { name: 'raw', treatment: 'refused', accepts: [false], note: 'use `POST /v1/completions` for a prompt without template' },
-  { name: 'repetition_decay', treatment: 'refused', accepts: [0], note: 'penalties do not decay' },
   { name: 'return_tokens_as_token_ids', treatment: 'refused', accepts: [false], note: 'tokens have their texts' },
   { name: 'separate_reasoning', treatment: 'refused', accepts: [true], note: 'reasoning is never a part of the text' },
-  { name: 'skew', treatment: 'refused', accepts: [0], note: 'not available' },
   { name: 'skip_special_tokens', treatment: 'refused', accepts: [true], note: 'special tokens are never in the output' },
-  { name: 'smoothing_curve', treatment: 'informational', note: 'a setting of smoothing, which is refused' },
-  { name: 'smoothing_factor', treatment: 'refused', accepts: [0], note: 'not available' },
   { name: 't_max_predict_ms', treatment: 'refused', accepts: [0, -1], note: 'use `max_tokens`' },
   { name: 'stream_reasoning', treatment: 'informational', note: 'reasoning is streamed as text is' },
   { name: 'system', treatment: 'refused', accepts: [''], note: 'send a message of the system' },
   { name: 'template', treatment: 'refused', accepts: [''], note: "the model's own template is used" },
-  { name: 'tfs', aliases: ['tfs_z'], treatment: 'refused', accepts: [1], note: 'not available' },
   { name: 'think', treatment: 'refused', note: 'use `thinking`' },
   { name: 'token_healing', treatment: 'refused', accepts: [false], note: 'not available' },
   {
@@ -265,7 +296,6 @@ export const refusedExtensions: readonly Field[] = [
     treatment: 'informational',
     note: 'a limit of tools that the server runs, of which there are none',
   },
-  { name: 'top_a', treatment: 'refused', accepts: [0], note: 'not available' },
   { name: 'truncate_prompt_tokens', treatment: 'refused', note: 'a prompt is never truncated' },
   {
     name: 'lora',

@@ -152,6 +152,15 @@ export const commonShape = {
   mirostat_eta: between(0, 1),
   adaptive_target: between(-1, 1),
   adaptive_decay: between(0, 0.99),
+  top_a: between(0, 1),
+  tfs: between(0, 1),
+  tfs_z: between(0, 1),
+  smoothing_factor: between(0, 100),
+  smoothing_curve: atLeast(0),
+  skew: between(-10, 10),
+  repetition_decay: integerFrom(0),
+  allowed_tokens: tokenList,
+  allowed_token_ids: tokenList,
   xtc_probability: between(0, 1),
   xtc_threshold: between(0, 1),
   temperature_last: flag,
@@ -204,7 +213,6 @@ export const commonShape = {
   stream_reasoning: flag,
   max_tool_calls_per_message: anyNumber,
   tool_call_timeout: anyNumber,
-  smoothing_curve: anyNumber,
   num_ctx: anyNumber,
 }
 

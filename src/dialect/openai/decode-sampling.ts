@@ -3,7 +3,14 @@ import type { Sampling } from '../../contract/request.ts'
 import { preview } from '../wire/preview.ts'
 import type { CommonWire } from './common-schema.ts'
 import { mentions, type NamesIn } from './mentions.ts'
-import { decodeSamplerOrder, orderSpellings, sigmaSpellings, typicalSpellings } from './sampler-order.ts'
+import {
+  decodeSamplerOrder,
+  orderSpellings,
+  type SamplerOrder,
+  sigmaSpellings,
+  tailFreeSpellings,
+  typicalSpellings,
+} from './sampler-order.ts'
 import { pickSpelled, pickSpelling } from './spelling.ts'
 
 /** The value of `logit_bias` that excludes a token. */
@@ -55,6 +62,14 @@ const rareFields = new Set([
   'mirostat_eta',
   'adaptive_target',
   'adaptive_decay',
+  'top_a',
+  ...tailFreeSpellings,
+  'smoothing_factor',
+  'smoothing_curve',
+  'skew',
+  'repetition_decay',
+  'allowed_tokens',
+  'allowed_token_ids',
   'xtc_probability',
   'xtc_threshold',
   'dry_multiplier',
@@ -73,7 +88,7 @@ export function decodeSampling(wire: PlainWire & RareWire): Sampling {
   const plain = mentions(wire, plainFields) ? decodePlain(wire) : {}
   if (!mentions(wire, rareFields)) return plain
   const order = decodeSamplerOrder(wire)
-  return { ...plain, ...decodeRare(wire, order?.temperatureLast), ...order?.off }
+  return { ...plain, ...decodeRare(wire, order), ...order?.off }
 }
 
 function decodePlain(wire: PlainWire): Sampling {
@@ -88,13 +103,15 @@ function decodePlain(wire: PlainWire): Sampling {
   })
 }
 
-function decodeRare(wire: RareWire, temperatureLast: boolean | undefined): Sampling {
+function decodeRare(wire: RareWire, order: SamplerOrder | undefined): Sampling {
+  const allowed = pickSpelling(wire, ['allowed_tokens', 'allowed_token_ids'])
   return withoutUndefined({
     topK: wire.top_k === -1 ? 0 : (wire.top_k ?? undefined),
     minP: wire.min_p ?? undefined,
     repetitionPenalty: pickSpelling(wire, ['repetition_penalty', 'rep_pen', 'repeat_penalty']),
     repetitionRange: pickSpelling(wire, repetitionRanges),
-    temperatureLast: wire.temperature_last ?? temperatureLast,
+    temperatureLast: wire.temperature_last ?? order?.temperatureLast,
+    samplerOrder: order?.order,
     logitBias: decodeLogitBias(wire),
     xtc: decodeXtc(wire),
     dry: decodeDry(wire),
@@ -105,9 +122,24 @@ function decodeRare(wire: RareWire, temperatureLast: boolean | undefined): Sampl
       tau: wire.mirostat_tau ?? undefined,
       eta: wire.mirostat_eta ?? undefined,
     }),
+    topA: wire.top_a ?? undefined,
+    tailFree: pickSpelling(wire, tailFreeSpellings),
+    smoothing: decodeSmoothing(wire),
+    skew: wire.skew ?? undefined,
+    repetitionDecay: wire.repetition_decay ?? undefined,
+    // Clients send an empty list where they mean none.
+    allowedTokens: allowed === undefined || allowed.length === 0 ? undefined : readTokens(allowed),
     adaptiveP: someOf({ target: decodeTarget(wire), decay: wire.adaptive_decay ?? undefined }),
     ...decodeDynamic(wire),
   })
+}
+
+function decodeSmoothing({ smoothing_factor: factor, smoothing_curve: curve }: RareWire): Sampling['smoothing'] {
+  if ((factor ?? 0) > 0 && (curve ?? 1) < 1) {
+    const message = `smoothing_curve: expected a number of at least 1, got ${curve}`
+    throw new AppError('invalid-request', message, { param: 'smoothing_curve' })
+  }
+  return someOf({ factor: factor ?? undefined, curve: curve ?? undefined })
 }
 
 /** llama.cpp's -1 is off as 0 is. */

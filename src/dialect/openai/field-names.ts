@@ -2,6 +2,7 @@ import type { CanonicalPath } from '../../contract/field.ts'
 import { type FieldNames, formatRest } from '../wire/field-names.ts'
 import { outputLimits, outputMinima, stopSpellings } from './decode-common.ts'
 import { repetitionRanges } from './decode-sampling.ts'
+import { orderSpellings } from './sampler-order.ts'
 import { serverFieldNames } from './server-fields.ts'
 
 /** The names of the canonical paths that OpenAI's generating protocols share. */
@@ -34,6 +35,14 @@ export const commonNames = {
   'sampling.mirostat.eta': ['mirostat_eta'],
   'sampling.adaptiveP.target': ['adaptive_target'],
   'sampling.adaptiveP.decay': ['adaptive_decay'],
+  'sampling.topA': ['top_a'],
+  'sampling.tailFree': ['tfs', 'tfs_z'],
+  'sampling.smoothing.factor': ['smoothing_factor'],
+  'sampling.smoothing.curve': ['smoothing_curve'],
+  'sampling.skew': ['skew'],
+  'sampling.repetitionDecay': ['repetition_decay'],
+  'sampling.samplerOrder': orderSpellings,
+  'sampling.allowedTokens': ['allowed_tokens', 'allowed_token_ids'],
   choices: ['n'],
   maxOutputTokens: outputLimits,
   minOutputTokens: outputMinima,

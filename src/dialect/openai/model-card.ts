@@ -65,7 +65,15 @@ export function encodeProps({ id }: Pick<ModelEntry, 'id'>, facts: ModelFacts, b
 }
 
 /** Sampling under llama-server's names; unknown values are left out. */
-function encodeSampling({ xtc, dry, dynamicTemperature, mirostat, adaptiveP, ...sampling }: Sampling): Record<string, unknown> {
+function encodeSampling({
+  xtc,
+  dry,
+  dynamicTemperature,
+  mirostat,
+  adaptiveP,
+  smoothing,
+  ...sampling
+}: Sampling): Record<string, unknown> {
   const params = {
     temperature: sampling.temperature,
     top_k: sampling.topK,
@@ -91,6 +99,12 @@ function encodeSampling({ xtc, dry, dynamicTemperature, mirostat, adaptiveP, ...
     mirostat_eta: mirostat?.eta,
     adaptive_target: adaptiveP?.target,
     adaptive_decay: adaptiveP?.decay,
+    top_a: sampling.topA,
+    tfs: sampling.tailFree,
+    smoothing_factor: smoothing?.factor,
+    smoothing_curve: smoothing?.curve,
+    skew: sampling.skew,
+    repetition_decay: sampling.repetitionDecay,
   }
   return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined))
 }

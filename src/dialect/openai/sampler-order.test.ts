@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { samplerOrder } from '../../canonical/sampler-order.ts'
 import { decodeSamplerOrder } from './sampler-order.ts'
 
 type Wire = Parameters<typeof decodeSamplerOrder>[0]
@@ -16,15 +17,36 @@ test.each<[string, Wire, boolean | undefined]>([
   ['a sampler that is off, in any place', { sampler_order: ['xtc', 'top_k', 'top_p', 'min_p', 'temperature'] }, true],
 ])('%s is kept', (_, wire, temperatureLast) => {
   const isTold = temperatureLast !== undefined
-  expect(decodeSamplerOrder(wire)).toEqual({ ...(isTold && { temperatureLast }), off: {}, isKept: true })
+  expect(decodeSamplerOrder(wire)).toEqual({ ...(isTold && { temperatureLast }), off: {} })
 })
 
-test.each<[string, Wire]>([
-  ['two that cut, the other way round', { sampler_order: [6, 2, 0, 5] }],
-  ["KoboldCpp's numbers for typical and top_k, the other way round", { sampler_order: [6, 4, 0, 5], typical: 0.5 }],
-  ['temperature between two that cut', { sampler_priority: ['top_k', 'temperature', 'top_p'] }],
-])('%s is not kept: temperature comes last', (_, wire) => {
-  expect(decodeSamplerOrder(wire)).toEqual({ temperatureLast: true, off: {}, isKept: false })
+test.each<[string, Wire, readonly string[]]>([
+  ['two that cut, the other way round', { sampler_order: [2, 0, 5] }, ['top-p', 'min-p', 'xtc', 'top-k']],
+  [
+    "KoboldCpp's numbers for typical and top_k, the other way round",
+    { sampler_order: [6, 4, 0, 5], typical: 0.5 },
+    ['typical', 'top-p', 'min-p', 'xtc', 'top-k'],
+  ],
+  [
+    'temperature between two that cut',
+    { sampler_priority: ['top_k', 'temperature', 'quadratic_sampling', 'top_p'] },
+    ['top-k', 'top-a', 'tail-free', 'typical', 'temperature', 'smoothing', 'top-p', 'min-p', 'xtc'],
+  ],
+  [
+    "text-generation-webui's default, with samplers whose place is another one",
+    { sampler_priority: [...writersDefault, 'tfs', 'top_a'], tfs: 0.9, top_a: 0.1 },
+    ['temperature', 'smoothing', 'top-k', 'top-p', 'min-p', 'xtc', 'tail-free', 'typical', 'top-a'],
+  ],
+  [
+    'the temperature, which another field puts last',
+    { sampler_priority: ['temperature', 'top_p', 'top_k'], temperature_last: true },
+    ['top-p', 'min-p', 'xtc', 'top-k', 'top-a', 'tail-free', 'typical', 'temperature', 'smoothing'],
+  ],
+])('%s: the order of all samplers', (_, wire, named) => {
+  const order = decodeSamplerOrder(wire)
+  expect(order?.temperatureLast).toBeUndefined()
+  expect(order?.order?.filter((sampler) => named.includes(sampler))).toEqual(named)
+  expect(new Set(order?.order)).toEqual(new Set(samplerOrder))
 })
 
 test("llama.cpp's list switches off what it lacks", () => {

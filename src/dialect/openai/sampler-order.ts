@@ -1,4 +1,5 @@
-import type { Sampling } from '../../contract/request.ts'
+import { samplerOrder, temperatureFirst } from '../../canonical/sampler-order.ts'
+import type { SamplerName, Sampling } from '../../contract/request.ts'
 import type { CommonWire } from './common-schema.ts'
 import { pickSpelled, pickSpelling } from './spelling.ts'
 
@@ -8,60 +9,81 @@ export const orderSpellings = ['samplers', 'sampler_order', 'sampler_priority'] 
 export const typicalSpellings = ['typical', 'typical_p', 'typ_p'] as const
 export const sigmaSpellings = ['top_n_sigma', 'nsigma'] as const
 
+export const tailFreeSpellings = ['tfs', 'tfs_z'] as const
+
 type Ordered = Pick<
   CommonWire,
   | (typeof orderSpellings)[number]
   | (typeof typicalSpellings)[number]
   | (typeof sigmaSpellings)[number]
+  | (typeof tailFreeSpellings)[number]
   | 'temperature'
   | 'temperature_last'
+  | 'repetition_penalty'
+  | 'rep_pen'
+  | 'repeat_penalty'
+  | 'presence_penalty'
+  | 'frequency_penalty'
   | 'top_k'
+  | 'top_a'
   | 'top_p'
   | 'min_p'
   | 'xtc_probability'
   | 'dry_multiplier'
+  | 'smoothing_factor'
 >
 
-/** The order that every engine keeps; temperature comes after all of them, or before those that cut. */
-const fixedOrder = ['penalties', 'dry', 'top_n_sigma', 'top_k', 'typ_p', 'top_p', 'min_p', 'xtc'] as const
-type Sampler = (typeof fixedOrder)[number] | 'temperature'
-const cuts: readonly Sampler[] = ['top_n_sigma', 'top_k', 'typ_p', 'top_p', 'min_p', 'xtc']
-const allSamplers: readonly Sampler[] = [...fixedOrder, 'temperature']
-
-const otherNames: Readonly<Record<string, Sampler>> = {
+/** Names of llama.cpp and text-generation-webui, and KoboldCpp's numbers; its `min_p` and `xtc` have none. */
+const names: Readonly<Record<string, SamplerName>> = {
+  penalties: 'penalties',
   repetition_penalty: 'penalties',
   presence_penalty: 'penalties',
   frequency_penalty: 'penalties',
-  typical: 'typ_p',
-  typical_p: 'typ_p',
-  // KoboldCpp's numbers; `min_p` has none.
+  dry: 'dry',
+  top_n_sigma: 'top-n-sigma',
+  top_k: 'top-k',
+  top_a: 'top-a',
+  tfs: 'tail-free',
+  typ_p: 'typical',
+  typical: 'typical',
+  typical_p: 'typical',
+  top_p: 'top-p',
+  min_p: 'min-p',
+  xtc: 'xtc',
+  temperature: 'temperature',
+  dynamic_temperature: 'temperature',
+  quadratic_sampling: 'smoothing',
   6: 'penalties',
-  0: 'top_k',
-  2: 'top_p',
-  4: 'typ_p',
+  0: 'top-k',
+  1: 'top-a',
+  2: 'top-p',
+  3: 'tail-free',
+  4: 'typical',
   5: 'temperature',
 }
 
 /** What switches a sampler off that llama.cpp's list lacks. */
-const offValues: Readonly<Record<Sampler, Sampling>> = {
+const offValues: Readonly<Partial<Record<SamplerName, Sampling>>> = {
   penalties: { repetitionPenalty: 1, presencePenalty: 0, frequencyPenalty: 0 },
   dry: { dry: { multiplier: 0 } },
-  top_n_sigma: { topNSigma: 0 },
-  top_k: { topK: 0 },
-  typ_p: { typicalP: 1 },
-  top_p: { topP: 1 },
-  min_p: { minP: 0 },
+  'top-n-sigma': { topNSigma: 0 },
+  'top-k': { topK: 0 },
+  typical: { typicalP: 1 },
+  'top-p': { topP: 1 },
+  'min-p': { minP: 0 },
   xtc: { xtc: { probability: 0 } },
   temperature: { temperature: 1 },
 }
 
+const warmth: ReadonlySet<SamplerName> = new Set(['temperature', 'smoothing'])
+
 export type SamplerOrder = {
   /** Absent where the order does not say it. */
   readonly temperatureLast?: boolean
+  /** All samplers, where the place of the temperature does not say their order. */
+  readonly order?: readonly SamplerName[]
   /** The settings of samplers that the list switches off. */
   readonly off: Sampling
-  /** Whether the samplers run in exactly this order here. */
-  readonly isKept: boolean
 }
 
 /**
@@ -71,49 +93,59 @@ export type SamplerOrder = {
 export function decodeSamplerOrder(wire: Ordered): SamplerOrder | undefined {
   const given = pickSpelled(wire, orderSpellings)
   if (given === undefined || given.value.length === 0) return undefined
-  const order = given.value.flatMap((name) => samplerOf(String(name)) ?? [])
+  const listed = new Set(given.value.flatMap((name) => names[String(name)] ?? []))
+  const isOn = (sampler: SamplerName) => !isOff(sampler, wire)
   // Only llama.cpp runs no sampler that its list lacks; the others' lists say an order of all that there are.
-  const missing =
-    given.name === 'samplers' ? allSamplers.filter((sampler) => !order.includes(sampler) && !isOff(sampler, wire)) : []
-  const active = order.filter((sampler) => !isOff(sampler, wire))
-  const ranks = active.filter((sampler) => sampler !== 'temperature').map((sampler) => allSamplers.indexOf(sampler))
-  const isSorted = ranks.every((rank, index) => rank >= (ranks[index - 1] ?? 0))
+  const isMissing = (sampler: SamplerName) => !listed.has(sampler) && (isOn(sampler) || sampler === 'penalties')
+  const missing = given.name === 'samplers' ? samplerOrder.filter(isMissing) : []
   const off = Object.assign({}, ...missing.map((sampler) => offValues[sampler])) as Sampling
-  if (!active.includes('temperature')) return { off, isKept: isSorted }
-  const cutsAfter = active.slice(active.lastIndexOf('temperature') + 1).filter((sampler) => cuts.includes(sampler)).length
-  const cutsBefore = active.filter((sampler) => cuts.includes(sampler)).length - cutsAfter
-  return { temperatureLast: cutsAfter === 0 || cutsBefore > 0, off, isKept: isSorted && (cutsAfter === 0 || cutsBefore === 0) }
+  const all = complete([...listed])
+  const order = wire.temperature_last === true ? [...all.filter((sampler) => !warmth.has(sampler)), ...warmth] : all
+  const isAsIn = (other: readonly SamplerName[]) => order.filter(isOn).join() === other.filter((sampler) => isOn(sampler)).join()
+  if (isAsIn(samplerOrder)) return isOn('temperature') ? { temperatureLast: true, off } : { off }
+  if (isAsIn(temperatureFirst)) return { temperatureLast: false, off }
+  return { order, off }
 }
 
-/** Whether a body has an order that is not kept. */
-export function losesOrder(_: unknown, body: object): boolean {
-  return decodeSamplerOrder(body as Ordered)?.isKept === false
+/** With the others where they usually are: behind the sampler that comes before. */
+function complete(listed: readonly SamplerName[]): readonly SamplerName[] {
+  const order = [...listed]
+  for (const [index, sampler] of samplerOrder.entries()) {
+    if (order.includes(sampler)) continue
+    const before = samplerOrder[index - 1]
+    order.splice(before === undefined ? 0 : order.indexOf(before) + 1, 0, sampler)
+  }
+  return order
 }
 
-function samplerOf(name: string): Sampler | undefined {
-  return allSamplers.find((sampler) => sampler === name) ?? otherNames[name]
-}
-
-function isOff(sampler: Sampler, wire: Ordered): boolean {
+function isOff(sampler: SamplerName, wire: Ordered): boolean {
   switch (sampler) {
-    case 'top_n_sigma':
+    case 'top-n-sigma':
       return (pickSpelling(wire, sigmaSpellings) ?? 0) <= 0
-    case 'typ_p':
+    case 'typical':
       return (pickSpelling(wire, typicalSpellings) ?? 1) >= 1
-    case 'top_k':
+    case 'top-k':
       return wire.top_k === 0 || wire.top_k === -1
-    case 'top_p':
+    case 'top-a':
+      return (wire.top_a ?? 0) === 0
+    case 'tail-free':
+      return [0, 1].includes(pickSpelling(wire, tailFreeSpellings) ?? 1)
+    case 'top-p':
       return wire.top_p === 1
-    case 'min_p':
+    case 'min-p':
       return wire.min_p === 0
     case 'xtc':
       return (wire.xtc_probability ?? 0) === 0
     case 'dry':
       return (wire.dry_multiplier ?? 0) === 0
+    case 'smoothing':
+      return (wire.smoothing_factor ?? 0) === 0
     case 'temperature':
       // text-generation-webui's `temperature_last` wins over the order, and its clients send both.
       return wire.temperature === 1 || wire.temperature_last === true
-    case 'penalties':
-      return false
+    case 'penalties': {
+      const repetition = pickSpelling(wire, ['repetition_penalty', 'rep_pen', 'repeat_penalty']) ?? 1
+      return repetition === 1 && (wire.presence_penalty ?? 0) === 0 && (wire.frequency_penalty ?? 0) === 0
+    }
   }
 }

@@ -21,7 +21,6 @@ const both = 'of kinds `vllm` and `sglang`'
 /** Fields that change the output, and that nothing but a server of one kind can honour: with the values that mean nothing. */
 const known = {
   add_special_tokens: { schema: flag, servers: vllm, off: undefined },
-  allowed_token_ids: { schema: tokenIds, servers: vllm, off: off.list },
   bad_words: { schema: texts.nullish(), servers: vllm, off: off.list },
   custom_logit_processor: { schema: text, servers: sglang, off: undefined },
   custom_params: { schema: object, servers: sglang, off: off.object },

@@ -55,7 +55,7 @@ describe('readPreset', () => {
     [{ model: { override: 'a' } }, 'invalid-request', 'overrides.model'],
     [{ n: { override: 2 } }, 'invalid-request', 'overrides.n'],
     [{ temprature: { override: 1 } }, 'invalid-request', 'overrides.temprature'],
-    [{ top_a: { override: 0.5 } }, 'unsupported-field', 'overrides.top_a'],
+    [{ penalty_alpha: { override: 0.5 } }, 'unsupported-field', 'overrides.penalty_alpha'],
     [{ temperature: { override: 1, additive: true } }, 'invalid-request', 'overrides.temperature'],
     [{ ignore_eos: { override: true } }, 'invalid-request', 'overrides.ignore_eos'],
     [{ stop: { override: ['a'] }, stop_sequence: { override: ['b'] } }, 'invalid-request', 'overrides.stop_sequence'],
@@ -67,7 +67,7 @@ describe('readPreset', () => {
   })
 
   test('fields that change nothing with their neutral value may stand in a preset', () => {
-    const wire = { tfs: { override: 1 }, top_a: { override: 0 }, smoothing_curve: { override: 1.5 } }
+    const wire = { penalty_alpha: { override: 0 }, epsilon_cutoff: { override: 0 }, num_ctx: { override: 1 } }
     expect(readPreset(wire, 'o').preset.defaults).toEqual({ sampling: {} })
   })
 })

@@ -68,10 +68,12 @@ function refuseUnknownTokens(
     const message = `the prompt's token ${index} is ${id}, but the model's vocabulary ends at ${vocabularySize - 1}`
     throw new AppError('invalid-request', message, { at: ['prompt', 'tokens', index] })
   }
-  for (const id of sampling.logitBias?.keys() ?? []) {
-    if (id < vocabularySize) continue
-    const message = `${field('sampling', 'logitBias')} names token ${id}, but the model's vocabulary ends at ${vocabularySize - 1}`
-    throw new AppError('invalid-request', message, { at: ['sampling', 'logitBias'] })
+  const named = { logitBias: [...(sampling.logitBias?.keys() ?? [])], allowedTokens: sampling.allowedTokens ?? [] }
+  for (const [name, ids] of Object.entries(named)) {
+    const id = ids.find((token) => token >= vocabularySize)
+    if (id === undefined) continue
+    const message = `${field('sampling', name)} names token ${id}, but the model's vocabulary ends at ${vocabularySize - 1}`
+    throw new AppError('invalid-request', message, { at: ['sampling', name] })
   }
 }
 

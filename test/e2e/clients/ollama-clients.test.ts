@@ -136,7 +136,9 @@ describe('ollama (npm)', () => {
 
   test('failures are errors with the words of the server, before a stream and in it', async () => {
     await expect(ollama.chat({ ...says('hi'), model: 'nonesuch' })).rejects.toThrow(/model 'nonesuch' not found/)
-    await expect(ollama.chat({ ...says('hi'), options: { top_a: 0.5 } as never })).rejects.toThrow(/options\.top_a/)
+    await expect(ollama.chat({ ...says('hi'), options: { penalty_alpha: 0.5 } as never })).rejects.toThrow(
+      /options\.penalty_alpha/,
+    )
     await expect(ollama.push({ model: 'scripted' })).rejects.toThrow('Dragoman cannot push models')
     await expect(ollama.copy({ source: 'scripted', destination: 'x' })).rejects.toThrow(/alias/)
     await expect(ollama.create({ model: 'x', from: 'scripted' })).rejects.toThrow(/Modelfile/)

@@ -52,12 +52,18 @@ const options: readonly StrictnessRow[] = [
     becomes: { sampling: { typicalP: 1, mirostat: { version: 0 } } },
     note: 'the same as leaving them out, unless the operator has defaults for them',
   },
-  { what: '`top_a` 0.5', sample: option('top_a', 0.5), outcome: 'refused', param: 'options.top_a', note: '' },
+  {
+    what: '`penalty_alpha` 0.5',
+    sample: option('penalty_alpha', 0.5),
+    outcome: 'refused',
+    param: 'options.penalty_alpha',
+    note: '',
+  },
   {
     what: 'several options that are refused',
-    sample: { options: { top_a: 0.5, tfs_z: 0.5 } },
+    sample: { options: { penalty_alpha: 0.5, epsilon_cutoff: 0.5 } },
     outcome: 'refused',
-    param: 'options.top_a',
+    param: 'options.penalty_alpha',
     note: 'one error names all of them',
   },
   {

@@ -99,7 +99,6 @@ export const openaiSamples: Readonly<Record<string, unknown>> = {
   user: 'a',
   watermark: true,
   add_special_tokens: true,
-  allowed_token_ids: [1],
   auto_heal_tool_calls: false,
   context_overflow: 'truncate_middle',
   custom_logit_processor: 'a',

@@ -1,4 +1,5 @@
-import { addressOf, intAt, type Library, type Sampler } from './library.ts'
+import { addressOf, floatsAt, intAt, type Library, type Sampler } from './library.ts'
+import type { Reshape } from './own-samplers.ts'
 import type { Token } from './tokenizer.ts'
 
 /** The numbers of a `llama_token_data`: an id, a logit, a probability. */
@@ -42,13 +43,50 @@ export class Candidates {
     this.#array.setUint8(at.sorted, 0)
   }
 
-  /** The token that the sampler chooses; undefined where it chooses none. */
-  choose(library: Library, sampler: Sampler): Token | undefined {
+  apply(library: Library, sampler: Sampler): void {
     library.apply(sampler, this.#array)
+  }
+
+  get isSorted(): boolean {
+    return this.#array.getUint8(at.sorted) !== 0
+  }
+
+  /** Changes the logits, which must be sorted. */
+  reshape(reshape: Reshape): void {
+    const { memory, size } = this.#memory()
+    const logits = Float32Array.from({ length: size }, (_, index) => memory[index * numbers + 1] as number)
+    const kept = reshape(logits)
+    for (const [index, logit] of logits.subarray(0, kept).entries()) memory[index * numbers + 1] = logit
+    this.#array.setBigUint64(at.size, BigInt(kept), true)
+    this.#array.setUint8(at.sorted, logits.every((logit, index) => index === 0 || logit <= (logits[index - 1] as number)) ? 1 : 0)
+  }
+
+  /** Divides the logits of tokens, or multiplies them where they are negative. */
+  penalize(factors: ReadonlyMap<number, number>): void {
+    if (factors.size === 0) return
+    const { memory, size } = this.#memory()
+    const ids = new Int32Array(memory.buffer, memory.byteOffset, memory.length)
+    for (let place = 0; place < size * numbers; place += numbers) {
+      const factor = factors.get(ids[place] as number)
+      if (factor === undefined) continue
+      const logit = memory[place + 1] as number
+      memory[place + 1] = logit > 0 ? logit / factor : logit * factor
+    }
+    this.#array.setUint8(at.sorted, 0)
+  }
+
+  /** The token that the samplers have chosen; undefined where it is none. */
+  get chosen(): Token | undefined {
     const selected = this.#array.getBigInt64(at.selected, true)
     if (selected < 0n || selected >= this.#array.getBigUint64(at.size, true)) return undefined
-    // A sampler may have put the tokens elsewhere.
     const data = this.#array.getBigUint64(at.data, true)
     return intAt(data + selected * BigInt(numbers * Float32Array.BYTES_PER_ELEMENT)) as Token
+  }
+
+  /** A sampler may have put the tokens elsewhere. */
+  #memory(): { readonly memory: Float32Array; readonly size: number } {
+    const size = Number(this.#array.getBigUint64(at.size, true))
+    const data = this.#array.getBigUint64(at.data, true)
+    return { memory: data === addressOf(this.#ids) ? this.#logits : floatsAt(data, size * numbers), size }
   }
 }

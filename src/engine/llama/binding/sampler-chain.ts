@@ -2,13 +2,20 @@ import { type Biases, Candidates } from './candidates.ts'
 import type { Context, LogitIndex } from './context.ts'
 import type { Library, Sampler, SamplerArgument } from './library.ts'
 import type { Model } from './model.ts'
+import { fadingPenalties, type OwnStep, reshapeOf } from './own-samplers.ts'
 import type { Token } from './tokenizer.ts'
 
 /** The tokens before the output that penalties count too. */
 type WithHistory = { readonly history?: Iterable<number> | undefined }
 
-/** llama.cpp's samplers, whose arguments include/llama.h describes. */
+/** llama.cpp's samplers, whose arguments include/llama.h describes, and those that it lacks. */
 export type SamplerStep =
+  | OwnStep
+  /** A repetition penalty that fades over `decay` tokens before its range. */
+  | (WithHistory & { readonly type: 'fading'; readonly range: number; readonly repetition: number; readonly decay: number })
+  | NativeStep
+
+type NativeStep =
   | (WithHistory & {
       readonly type: 'penalties'
       /** How many of the last tokens. */
@@ -40,7 +47,7 @@ const leastKept = 0
 /** The tokens from which the first version of mirostat estimates; llama.cpp's server has the same. */
 const mirostatTokens = 100
 /** What these choose depends on the tokens that they have accepted. */
-const remembering: ReadonlySet<SamplerStep['type']> = new Set(['penalties', 'dry', 'adaptive-p'])
+const remembering: ReadonlySet<SamplerStep['type']> = new Set(['penalties', 'fading', 'dry', 'adaptive-p'])
 
 type Choosing = {
   readonly biases?: Biases | undefined
@@ -50,11 +57,17 @@ type Choosing = {
 
 const candidatesOf = new WeakMap<Model, Candidates>()
 
+/** What a sampler of our own does with the candidates; `accept` hears of each token. */
+type Own = { apply(candidates: Candidates): void; accept?(token: Token): void }
+
 /** Chooses tokens. Its state goes from token to token: random numbers, and what penalties have seen. It must be freed. */
 export class SamplerChain {
   readonly #model: Model
   readonly #library: Library
-  readonly #chain: Sampler
+  /** llama.cpp's samplers in chains, with our own between them; usually one chain. */
+  readonly #stages: readonly (Sampler | Own)[]
+  /** Sorts the candidates for samplers of our own. */
+  #sort: Sampler | undefined
   /** The chain behind biases. */
   readonly #biased = new Map<Biases, Sampler>()
   /** What it chooses depends on the tokens that it has accepted. */
@@ -63,30 +76,45 @@ export class SamplerChain {
   constructor(model: Model, steps: readonly SamplerStep[]) {
     this.#model = model
     this.#library = model.library
-    this.#chain = this.#library.createChain({ no_perf: true })
     this.remembers = steps.some(({ type }) => remembering.has(type))
-    for (const step of steps) this.#library.addToChain(this.#chain, this.#create(step))
+    this.#stages = this.#toStages(steps)
   }
 
   /** Chooses a token and accepts it. Equal biases are the same object each time. */
   sample(context: Context, index: LogitIndex, biases?: Biases): Token {
-    const chain = biases === undefined || biases.size === 0 ? this.#chain : this.#behind(biases)
-    return this.#library.sample(chain, context.native, index) as Token
+    const [chain] = this.#stages
+    if (this.#stages.length > 1 || typeof chain !== 'bigint') {
+      const token = this.peek(context.logits(index), { biases })
+      this.accept(token)
+      return token
+    }
+    return this.#library.sample(
+      biases === undefined || biases.size === 0 ? chain : this.#behind(chain, biases),
+      context.native,
+      index,
+    ) as Token
   }
 
   /** Chooses a token without accepting it. Throws where none can be chosen. */
-  peek(context: Context, index: LogitIndex, choosing: Choosing): Token {
+  peek(logits: Float32Array, choosing: Choosing): Token {
     const candidates = candidatesOf.get(this.#model) ?? new Candidates(this.#model.size)
     candidatesOf.set(this.#model, candidates)
-    candidates.set(context.logits(index), choosing)
-    const token = candidates.choose(this.#library, this.#chain)
+    candidates.set(logits, choosing)
+    for (const stage of this.#stages) {
+      if (typeof stage === 'bigint') candidates.apply(this.#library, stage)
+      else stage.apply(candidates)
+    }
+    const token = candidates.chosen
     if (token === undefined) throw new Error('no token could be chosen')
     return token
   }
 
   /** The output continues with a token, whether this chain chose it or not. */
   accept(token: Token): void {
-    this.#library.accept(this.#chain, token)
+    for (const stage of this.#stages) {
+      if (typeof stage === 'bigint') this.#library.accept(stage, token)
+      else stage.accept?.(token)
+    }
   }
 
   free(): void {
@@ -95,26 +123,70 @@ export class SamplerChain {
       this.#library.freeSampler(chain)
     }
     this.#biased.clear()
-    this.#library.freeSampler(this.#chain)
+    for (const stage of this.#stages) if (typeof stage === 'bigint') this.#library.freeSampler(stage)
+    if (this.#sort !== undefined) this.#library.freeSampler(this.#sort)
   }
 
-  #behind(biases: Biases): Sampler {
+  #toStages(steps: readonly SamplerStep[]): (Sampler | Own)[] {
+    const stages: (Sampler | Own)[] = []
+    for (const step of steps) {
+      const own = this.#createOwn(step)
+      if (own !== undefined) {
+        stages.push(own)
+        continue
+      }
+      const last = stages.at(-1)
+      const chain = typeof last === 'bigint' ? last : this.#library.createChain({ no_perf: true })
+      if (chain !== last) stages.push(chain)
+      this.#library.addToChain(chain, this.#create(step as NativeStep))
+    }
+    return stages
+  }
+
+  #createOwn(step: SamplerStep): Own | undefined {
+    switch (step.type) {
+      case 'top-a':
+      case 'tail-free':
+      case 'smoothing':
+      case 'skew': {
+        const reshape = reshapeOf(step)
+        return { apply: (candidates) => this.#sorted(candidates).reshape(reshape) }
+      }
+      case 'fading': {
+        const { range, repetition: penalty, decay } = step
+        const history = [...(step.history ?? [])]
+        const factors = () => fadingPenalties(history, { penalty, range, decay })
+        return { apply: (candidates) => candidates.penalize(factors()), accept: (token) => void history.push(token) }
+      }
+      default:
+        return undefined
+    }
+  }
+
+  #sorted(candidates: Candidates): Candidates {
+    if (candidates.isSorted) return candidates
+    this.#sort ??= this.#init('top_k', ['int', this.#model.size])
+    candidates.apply(this.#library, this.#sort)
+    return candidates
+  }
+
+  #behind(samplers: Sampler, biases: Biases): Sampler {
     const known = this.#biased.get(biases)
     if (known !== undefined) return known
     const chain = this.#library.createChain({ no_perf: true })
     this.#library.addToChain(chain, this.#init('logit_bias', ['int', this.#model.size], ...biasArguments(biases)))
-    this.#library.addToChain(chain, this.#chain)
+    this.#library.addToChain(chain, samplers)
     this.#biased.set(biases, chain)
     return chain
   }
 
-  #create(step: SamplerStep): Sampler {
+  #create(step: NativeStep): Sampler {
     const sampler = this.#createNew(step)
     if ('history' in step) for (const token of step.history ?? []) this.#library.accept(sampler, token)
     return sampler
   }
 
-  #createNew(step: SamplerStep): Sampler {
+  #createNew(step: NativeStep): Sampler {
     switch (step.type) {
       case 'penalties': {
         const { range, repetition = 1, frequency = 0, presence = 0 } = step
@@ -160,7 +232,7 @@ export class SamplerChain {
     }
   }
 
-  #mirostat({ version, tau, eta, seed }: Extract<SamplerStep, { type: 'mirostat' }>): Sampler {
+  #mirostat({ version, tau, eta, seed }: Extract<NativeStep, { type: 'mirostat' }>): Sampler {
     const learning: SamplerArgument[] = [['uint32_t', seed], ...floats(tau, eta)]
     return version === 1
       ? this.#init('mirostat', ['int', this.#model.size], ...learning, ['int', mirostatTokens])

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { samplerOrder } from '../../../canonical/sampler-order.ts'
 import type { TemplateChoice } from '../../../contract/engine.ts'
 import type { GeneratedToken, PromptToken } from '../../../contract/event.ts'
 import { cacheTypes } from '../../../contract/lifecycle.ts'
@@ -86,6 +87,13 @@ const samplingSchema = z.object({
   dynamicTemperature: z.object({ range: z.number(), exponent: z.number() }).exactOptional(),
   mirostat: z.object({ version: z.int(), tau: z.number(), eta: z.number() }).exactOptional(),
   adaptiveP: z.object({ target: z.number(), decay: z.number() }).exactOptional(),
+  topA: z.number().exactOptional(),
+  tailFree: z.number().exactOptional(),
+  smoothing: z.object({ factor: z.number(), curve: z.number() }).exactOptional(),
+  skew: z.number().exactOptional(),
+  repetitionDecay: z.int().exactOptional(),
+  samplerOrder: z.array(z.enum(samplerOrder)).exactOptional(),
+  allowedTokens: z.array(z.int()).exactOptional(),
 })
 export type ResolvedSampling = z.infer<typeof samplingSchema>
 

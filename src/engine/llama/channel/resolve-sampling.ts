@@ -10,6 +10,7 @@ const defaultDry = { multiplier: 0, base: 1.75, allowedLength: 2, range: -1, seq
 const defaultDynamic = { range: 0, exponent: 1 }
 const defaultMirostat = { version: 0, tau: 5, eta: 0.1 }
 const defaultAdaptive = { target: -1, decay: 0.9 }
+const defaultSmoothing = { factor: 0, curve: 1 }
 /** llama.cpp replaces this seed by a random one (LLAMA_DEFAULT_SEED). */
 const anySeed = 2 ** 32 - 1
 /** The native side reads 32 bits: a larger number would wrap around. */
@@ -47,15 +48,23 @@ export function resolveSampling({ file = {}, config = {}, request }: SamplingLay
 }
 
 /** The samplers that few requests have. */
-function others({ temperatureLast, typicalP, topNSigma, dynamicTemperature, mirostat, adaptiveP }: Sampling) {
-  return {
-    ...(temperatureLast !== undefined && { temperatureLast }),
-    ...(typicalP !== undefined && { typicalP }),
-    ...(topNSigma !== undefined && { topNSigma }),
-    ...(dynamicTemperature !== undefined && { dynamicTemperature: { ...defaultDynamic, ...dynamicTemperature } }),
-    ...(mirostat !== undefined && { mirostat: { ...defaultMirostat, ...mirostat } }),
-    ...(adaptiveP !== undefined && { adaptiveP: { ...defaultAdaptive, ...adaptiveP } }),
-  }
+function others({ dynamicTemperature, mirostat, adaptiveP, smoothing, samplerOrder, allowedTokens, ...rest }: Sampling) {
+  const given = Object.entries({
+    temperatureLast: rest.temperatureLast,
+    typicalP: rest.typicalP,
+    topNSigma: rest.topNSigma,
+    topA: rest.topA,
+    tailFree: rest.tailFree,
+    skew: rest.skew,
+    repetitionDecay: rest.repetitionDecay,
+    dynamicTemperature: dynamicTemperature && { ...defaultDynamic, ...dynamicTemperature },
+    mirostat: mirostat && { ...defaultMirostat, ...mirostat },
+    adaptiveP: adaptiveP && { ...defaultAdaptive, ...adaptiveP },
+    smoothing: smoothing && { ...defaultSmoothing, ...smoothing },
+    samplerOrder: samplerOrder && [...samplerOrder],
+    allowedTokens: allowedTokens && [...allowedTokens],
+  } satisfies { [K in keyof ResolvedSampling]?: ResolvedSampling[K] | undefined }).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(given) as Partial<ResolvedSampling>
 }
 
 function resolveDry({ allowedLength, range, sequenceBreakers, ...rest }: Required<NonNullable<Sampling['dry']>>) {

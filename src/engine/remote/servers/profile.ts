@@ -47,8 +47,11 @@ export type Profile = {
     /** With llama.cpp's field names. */
     readonly xtc?: true
     readonly dry?: true
-    /** Typical, top-n-sigma, dynamic temperature, mirostat, adaptive-p. */
+    /** Typical, top-n-sigma, dynamic temperature, mirostat, adaptive-p; an order of samplers. */
     readonly others?: true
+    /** Top-a, tail-free, smoothing, skew, a decay of the repetition penalty. */
+    readonly own?: true
+    readonly allowedTokens?: string
   }
   /** Whether temperature is applied after the samplers that remove tokens: always or never, or as a field says; absent: unknown. */
   readonly temperatureLast?: boolean | { readonly field: string }

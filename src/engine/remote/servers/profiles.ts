@@ -14,7 +14,6 @@ const openFields = {
 /** Fields that change the output, and that other kinds do not have. */
 const vllmFields = [
   'add_special_tokens',
-  'allowed_token_ids',
   'bad_words',
   'media_io_kwargs',
   'mm_processor_kwargs',
@@ -79,7 +78,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     temperatureLast: false,
     refusesEqualChoices: true,
     suffix: false,
-    fields: { ...openFields, minOutputTokens: 'min_tokens' },
+    fields: { ...openFields, minOutputTokens: 'min_tokens', allowedTokens: 'allowed_token_ids' },
     maxTokens: 'max_tokens',
     regex: ['structured_outputs', 'regex'],
     gbnf: ['structured_outputs', 'grammar'],
@@ -181,6 +180,8 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
       xtc: true,
       dry: true,
       others: true,
+      own: true,
+      allowedTokens: 'allowed_tokens',
     },
     regex: ['regex'],
     gbnf: ['grammar'],

@@ -58,7 +58,7 @@ describe('generate', () => {
   })
 
   test('what is refused is in `detail`', async () => {
-    const { status, json } = await post('/api/v1/generate', { prompt: 'a', trim_stop: false, top_a: 0.5 })
+    const { status, json } = await post('/api/v1/generate', { prompt: 'a', trim_stop: false, penalty_alpha: 0.5 })
     expect(status).toBe(400)
     expect(json()).toEqual({ detail: { msg: expect.stringContaining('trim_stop false'), type: 'unsupported_field' } })
   })

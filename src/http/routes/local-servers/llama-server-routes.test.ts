@@ -94,9 +94,9 @@ describe('POST /completion', () => {
   })
 
   test('what is refused is named, with all that is refused', async () => {
-    const { status, json } = await post('/completion', { prompt: 'a', post_sampling_probs: true, top_a: 0.5 })
+    const { status, json } = await post('/completion', { prompt: 'a', post_sampling_probs: true, penalty_alpha: 0.5 })
     expect(status).toBe(400)
-    expect(json().error.message).toMatch(/^post_sampling_probs true .*; top_a 0\.5 /)
+    expect(json().error.message).toMatch(/^post_sampling_probs true .*; penalty_alpha 0\.5 /)
   })
 
   test('a failure in a stream is an event', async () => {

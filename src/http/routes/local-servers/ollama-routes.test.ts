@@ -138,10 +138,10 @@ describe('a prompt', () => {
       prompt: 'a',
       template: '{{ .Prompt }}',
       context: [1],
-      options: { top_a: 0.5 },
+      options: { penalty_alpha: 0.5 },
     })
     expect(status).toBe(400)
-    for (const word of [/Go templates/, /context is deprecated/, /options\.top_a/]) expect(value.error).toMatch(word)
+    for (const word of [/Go templates/, /context is deprecated/, /options\.penalty_alpha/]) expect(value.error).toMatch(word)
   })
 })
 

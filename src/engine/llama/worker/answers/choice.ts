@@ -156,7 +156,7 @@ function openSource(
   return openTokenSource(
     { model, reading },
     {
-      sampling: { steps, biases: createBiases(sampling, { banned, held }) },
+      sampling: { steps, biases: createBiases(sampling, { size: model.size, banned, held }) },
       steering: { topLogprobs, constrained, inserted, speculation },
     },
   )

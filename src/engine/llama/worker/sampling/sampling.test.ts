@@ -86,7 +86,7 @@ describe('biases', () => {
   const held = (asLastResort: boolean) => ({ tokens: [9 as never], until: 2, asLastResort })
 
   test('are those of the request, where -100 is never', () => {
-    expect([...createBiases({ logitBias }, { banned: [8 as never] })(0)]).toEqual([
+    expect([...createBiases({ logitBias }, { size: 10, banned: [8 as never] })(0)]).toEqual([
       [5, 2],
       [6, Number.NEGATIVE_INFINITY],
       [8, Number.NEGATIVE_INFINITY],
@@ -94,14 +94,14 @@ describe('biases', () => {
   })
 
   test('hold tokens back until the output is long enough', () => {
-    const biases = createBiases({ logitBias: [] }, { banned: [], held: held(false) })
+    const biases = createBiases({ logitBias: [] }, { size: 10, banned: [], held: held(false) })
     expect([...biases(1)]).toEqual([[9, Number.NEGATIVE_INFINITY]])
     expect([...biases(2)]).toEqual([])
     expect(biases(0)).toBe(biases(1))
   })
 
   test('leave a token that is held back possible where it is the last resort', () => {
-    const bias = createBiases({ logitBias: [] }, { banned: [], held: held(true) })(0).get(9)
+    const bias = createBiases({ logitBias: [] }, { size: 10, banned: [], held: held(true) })(0).get(9)
     expect(bias).toBeGreaterThan(Number.NEGATIVE_INFINITY)
     expect(bias).toBeLessThan(-1e6)
   })

@@ -1,3 +1,5 @@
+import { samplerOrder, temperatureFirst } from '../../../../canonical/sampler-order.ts'
+import type { SamplerName } from '../../../../contract/request.ts'
 import type { Biases } from '../../binding/candidates.ts'
 import type { SamplerStep } from '../../binding/sampler-chain.ts'
 import type { Token } from '../../binding/tokenizer.ts'
@@ -8,40 +10,51 @@ type StepsSource = {
   readonly contextLength: number
 }
 
-/** llama.cpp's samplers for one choice, in the order of its own server. */
-export function samplerSteps(sampling: ResolvedSampling, { prompt, contextLength }: StepsSource): SamplerStep[] {
-  const { temperature, topP, topK, minP, seed, xtc, dry, repetitionPenalty, presencePenalty, frequencyPenalty } = sampling
-  const steps: SamplerStep[] = []
+/** The samplers for one choice, in the order of llama.cpp's server, or in that of the request. */
+export function samplerSteps(sampling: ResolvedSampling, source: StepsSource): SamplerStep[] {
+  const { temperature, seed, mirostat, adaptiveP, skew = 0 } = sampling
+  const steps = stepsByName(sampling, source)
+  if (temperature === 0) return [...steps.penalties, ...steps.dry, ...steps.xtc, { type: 'greedy' }]
+  if (mirostat !== undefined && mirostat.version > 0) {
+    return [...steps.penalties, ...steps.dry, ...steps.temperature, { type: 'mirostat', ...mirostat, seed }]
+  }
+  const order = sampling.samplerOrder ?? (sampling.temperatureLast === false ? temperatureFirst : samplerOrder)
+  const ordered = order.flatMap((name) => steps[name])
+  if (skew !== 0) ordered.push({ type: 'skew', skew })
+  const isAdaptive = adaptiveP !== undefined && adaptiveP.target >= 0
+  return [...ordered, isAdaptive ? { type: 'adaptive-p', ...adaptiveP, seed } : { type: 'distribution', seed }]
+}
+
+function stepsByName(sampling: ResolvedSampling, { prompt, contextLength }: StepsSource): Record<SamplerName, SamplerStep[]> {
+  const { temperature, topP, topK, minP, seed, xtc, dry, typicalP = 1, topNSigma = 0, topA = 0, tailFree = 1 } = sampling
+  const { repetitionPenalty, presencePenalty, frequencyPenalty, dynamicTemperature, smoothing } = sampling
   const repetitionRange = withinContext(sampling.repetitionRange, contextLength)
+  const penalties: SamplerStep[] = []
   if (repetitionPenalty !== 1 && repetitionRange !== 0) {
-    const history = lastOf(prompt, repetitionRange)
-    steps.push({ type: 'penalties', range: repetitionRange, repetition: repetitionPenalty, history })
+    const { repetitionDecay: decay = 0 } = sampling
+    const history = lastOf(prompt, repetitionRange + decay)
+    const repetition = { range: repetitionRange, repetition: repetitionPenalty, history }
+    penalties.push(decay > 0 ? { type: 'fading', ...repetition, decay } : { type: 'penalties', ...repetition })
   }
   if (presencePenalty !== 0 || frequencyPenalty !== 0) {
     // OpenAI's count the output only.
-    steps.push({ type: 'penalties', range: contextLength, presence: presencePenalty, frequency: frequencyPenalty })
+    penalties.push({ type: 'penalties', range: contextLength, presence: presencePenalty, frequency: frequencyPenalty })
   }
-  if (dry !== undefined) {
-    const range = withinContext(dry.range, contextLength)
-    steps.push({ type: 'dry', ...dry, range, history: lastOf(prompt, range) })
+  const dryRange = withinContext(dry?.range ?? 0, contextLength)
+  return {
+    penalties,
+    dry: dry === undefined ? [] : [{ type: 'dry', ...dry, range: dryRange, history: lastOf(prompt, dryRange) }],
+    'top-n-sigma': topNSigma > 0 ? [{ type: 'top-n-sigma', count: topNSigma }] : [],
+    'top-k': [{ type: 'top-k', count: topK }],
+    'top-a': topA > 0 ? [{ type: 'top-a', share: topA }] : [],
+    'tail-free': tailFree > 0 && tailFree < 1 ? [{ type: 'tail-free', share: tailFree }] : [],
+    typical: typicalP < 1 ? [{ type: 'typical', probability: typicalP }] : [],
+    'top-p': [{ type: 'top-p', probability: topP }],
+    'min-p': [{ type: 'min-p', probability: minP }],
+    xtc: xtc === undefined ? [] : [{ type: 'xtc', ...xtc, seed }],
+    temperature: [{ type: 'temperature', value: temperature, ...(dynamicTemperature ?? { range: 0, exponent: 1 }) }],
+    smoothing: smoothing !== undefined && smoothing.factor > 0 ? [{ type: 'smoothing', ...smoothing }] : [],
   }
-  const cutsByChance: SamplerStep[] = xtc === undefined ? [] : [{ type: 'xtc', ...xtc, seed }]
-  if (temperature === 0) return [...steps, ...cutsByChance, { type: 'greedy' }]
-  const { temperatureLast, typicalP = 1, topNSigma = 0, dynamicTemperature, mirostat, adaptiveP } = sampling
-  const warmth: SamplerStep = { type: 'temperature', value: temperature, ...(dynamicTemperature ?? { range: 0, exponent: 1 }) }
-  if (mirostat !== undefined && mirostat.version > 0) return [...steps, warmth, { type: 'mirostat', ...mirostat, seed }]
-  const cuts: SamplerStep[] = [
-    ...(topNSigma > 0 ? [{ type: 'top-n-sigma', count: topNSigma } as const] : []),
-    { type: 'top-k', count: topK },
-    ...(typicalP < 1 ? [{ type: 'typical', probability: typicalP } as const] : []),
-    { type: 'top-p', probability: topP },
-    { type: 'min-p', probability: minP },
-    ...cutsByChance,
-  ]
-  steps.push(...(temperatureLast === false ? [warmth, ...cuts] : [...cuts, warmth]))
-  const isAdaptive = adaptiveP !== undefined && adaptiveP.target >= 0
-  steps.push(isAdaptive ? { type: 'adaptive-p', ...adaptiveP, seed } : { type: 'distribution', seed })
-  return steps
 }
 
 function lastOf(prompt: Uint32Array, count: number): Uint32Array {
@@ -58,6 +71,8 @@ function withinContext(range: number, contextLength: number): number {
  * token is possible.
  */
 type BiasSource = {
+  /** How many tokens there are. */
+  readonly size: number
   readonly banned: readonly Token[]
   readonly held?: Held | undefined
 }
@@ -69,13 +84,17 @@ const lastResort = -1e9
 
 /** What is added to the logits when the output has so many tokens: the caller's bias, and the ban on some tokens. */
 export function createBiases(
-  { logitBias }: Pick<ResolvedSampling, 'logitBias'>,
-  { banned, held }: BiasSource,
+  { logitBias, allowedTokens }: Pick<ResolvedSampling, 'logitBias' | 'allowedTokens'>,
+  { size, banned, held }: BiasSource,
 ): (outputTokens: number) => Biases {
   const fixed = new Map<number, number>()
+  if (allowedTokens !== undefined) {
+    const allowed = new Set(allowedTokens)
+    for (let token = 0; token < size; token++) if (!allowed.has(token)) fixed.set(token, Number.NEGATIVE_INFINITY)
+  }
   for (const [id, bias] of logitBias) {
     // In OpenAI's API, -100 means never.
-    fixed.set(id, bias <= -100 ? Number.NEGATIVE_INFINITY : bias)
+    fixed.set(id, bias <= -100 ? Number.NEGATIVE_INFINITY : bias + (fixed.get(id) ?? 0))
   }
   for (const token of banned) fixed.set(token, Number.NEGATIVE_INFINITY)
   if (held === undefined) return () => fixed

@@ -56,10 +56,10 @@ export function openTokenSource(
     const biases = sampling.biases(count)
     if (constrained === undefined) return chain.sample(context, index, biases)
     // Most tokens that are sampled freely are allowed, and finding all allowed ones takes longer.
-    const free = chain.remembers ? chain.peek(context, index, { biases }) : chain.sample(context, index, biases)
+    const free = chain.remembers ? chain.peek(context.logits(index), { biases }) : chain.sample(context, index, biases)
     const token = constrained.allows(free)
       ? free
-      : chooseAllowed(constrained, (forbidden) => chain.peek(context, index, { biases, forbidden }))
+      : chooseAllowed(constrained, (forbidden) => chain.peek(context.logits(index), { biases, forbidden }))
     if (chain.remembers) chain.accept(token)
     return token
   }

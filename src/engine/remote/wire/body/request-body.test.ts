@@ -92,6 +92,31 @@ describe('the request to a server', () => {
     expect(() => bodyOf('vllm', { sampling })).toThrow(expect.objectContaining({ at: ['sampling', ...at] }))
   })
 
+  test("an order of samplers has llama.cpp's names, and is refused elsewhere", () => {
+    const sampling: Sampling = { samplerOrder: ['top-p', 'top-k', 'typical'], adaptiveP: { target: 0.3 } }
+    const samplers = ['top_p', 'top_k', 'typ_p', 'adaptive_p']
+    for (const kind of ['llama-server', 'dragoman'] as const) expect(bodyOf(kind, { sampling })).toMatchObject({ samplers })
+    expect(() => bodyOf('vllm', { sampling })).toThrow(expect.objectContaining({ at: ['sampling', 'samplerOrder'] }))
+  })
+
+  test.each<[Sampling, object, string[]]>([
+    [{ topA: 0.2 }, { top_a: 0.2 }, ['topA']],
+    [{ tailFree: 0.9 }, { tfs: 0.9 }, ['tailFree']],
+    [{ smoothing: { factor: 0.3, curve: 2 } }, { smoothing_factor: 0.3, smoothing_curve: 2 }, ['smoothing', 'factor']],
+    [{ skew: -1 }, { skew: -1 }, ['skew']],
+    [{ repetitionDecay: 9 }, { repetition_decay: 9 }, ['repetitionDecay']],
+  ])('%j is for another Dragoman, and refused by llama-server', (sampling, fields, at) => {
+    expect(bodyOf('dragoman', { sampling })).toMatchObject(fields)
+    expect(() => bodyOf('llama-server', { sampling })).toThrow(expect.objectContaining({ at: ['sampling', ...at] }))
+  })
+
+  test('allowed tokens have a name of each kind', () => {
+    const sampling = { allowedTokens: [1, 2] }
+    expect(bodyOf('vllm', { sampling })).toMatchObject({ allowed_token_ids: [1, 2] })
+    expect(bodyOf('dragoman', { sampling })).toMatchObject({ allowed_tokens: [1, 2] })
+    expect(() => bodyOf('sglang', { sampling })).toThrow(expect.objectContaining({ at: ['sampling', 'allowedTokens'] }))
+  })
+
   test('samplers that are off are left out', () => {
     const sampling = {
       typicalP: 1,
@@ -99,6 +124,11 @@ describe('the request to a server', () => {
       dynamicTemperature: { range: 0 },
       mirostat: { version: 0 },
       adaptiveP: { target: -1 },
+      topA: 0,
+      tailFree: 1,
+      smoothing: { factor: 0, curve: 2 },
+      skew: 0,
+      repetitionDecay: 0,
     }
     expect(bodyOf('vllm', { sampling })).toEqual(bodyOf('vllm'))
   })

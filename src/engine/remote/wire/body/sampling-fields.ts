@@ -1,6 +1,7 @@
+import { samplerOrder } from '../../../../canonical/sampler-order.ts'
 import { AppError } from '../../../../contract/errors.ts'
 import { type CanonicalPath, field } from '../../../../contract/field.ts'
-import type { GenerationRequest, JsonObject, Sampling } from '../../../../contract/request.ts'
+import type { GenerationRequest, JsonObject, SamplerName, Sampling } from '../../../../contract/request.ts'
 import type { SentRequest } from '../../servers/check-upstream.ts'
 import { findsStops, type Profile } from '../../servers/profile.ts'
 
@@ -37,7 +38,7 @@ export function sharedFields(request: SentRequest, profile: Profile): Record<str
 }
 
 type Extension = {
-  readonly name: Exclude<keyof Profile['fields'], 'xtc' | 'dry' | 'others'>
+  readonly name: Exclude<keyof Profile['fields'], 'xtc' | 'dry' | 'others' | 'own' | 'allowedTokens'>
   readonly at: CanonicalPath
   read(request: SentRequest): number | boolean | undefined
   readonly off: number | boolean | undefined
@@ -120,33 +121,72 @@ function dryFields(dry: GenerationRequest['sampling']['dry'], profile: Profile):
   }
 }
 
-/** llama.cpp's default, with the sampler that it runs only where the list has it. */
-const withAdaptive = ['penalties', 'dry', 'top_n_sigma', 'top_k', 'typ_p', 'top_p', 'min_p', 'xtc', 'temperature', 'adaptive_p']
+/** The names of samplers in llama.cpp's lists; those that it lacks have the names of text-generation-webui. */
+const listNames: Readonly<Record<SamplerName, string>> = {
+  penalties: 'penalties',
+  dry: 'dry',
+  'top-n-sigma': 'top_n_sigma',
+  'top-k': 'top_k',
+  'top-a': 'top_a',
+  'tail-free': 'tfs',
+  typical: 'typ_p',
+  'top-p': 'top_p',
+  'min-p': 'min_p',
+  xtc: 'xtc',
+  temperature: 'temperature',
+  smoothing: 'quadratic_sampling',
+}
 
-/** The samplers that only llama.cpp has. */
+/** Samplers that some kinds of servers have: `others` are llama.cpp's, `own` those of Dragoman. */
+type Wanted = readonly [kind: 'others' | 'own' | 'allowedTokens', at: CanonicalPath, fields: Record<string, unknown>]
+
 function otherFields(sampling: Sampling, profile: Profile): Record<string, unknown> {
+  const wanted = [...llamaSamplers(sampling), ...ownSamplers(sampling)]
+  const { allowedTokens } = sampling
+  const allowed = profile.fields.allowedTokens ?? 'allowed_tokens'
+  if (allowedTokens !== undefined) wanted.push(['allowedTokens', ['sampling', 'allowedTokens'], { [allowed]: allowedTokens }])
+  const refused = wanted.find(([kind]) => profile.fields[kind] === undefined)
+  if (refused !== undefined) throw unsupported(profile, refused[1])
+  return Object.assign({}, ...wanted.map(([, , fields]) => fields))
+}
+
+function llamaSamplers(sampling: Sampling): Wanted[] {
   const { typicalP = 1, topNSigma = 0, dynamicTemperature = {}, mirostat = {}, adaptiveP = {} } = sampling
-  const wanted: (readonly [at: CanonicalPath, fields: Record<string, unknown>])[] = []
-  if (typicalP < 1) wanted.push([['sampling', 'typicalP'], { typical_p: typicalP }])
-  if (topNSigma > 0) wanted.push([['sampling', 'topNSigma'], { top_n_sigma: topNSigma }])
+  const wanted: Wanted[] = []
+  if (typicalP < 1) wanted.push(['others', ['sampling', 'typicalP'], { typical_p: typicalP }])
+  if (topNSigma > 0) wanted.push(['others', ['sampling', 'topNSigma'], { top_n_sigma: topNSigma }])
   const { range = 0, exponent } = dynamicTemperature
   if (range > 0) {
     const fields = { dynatemp_range: range, ...given('dynatemp_exponent', exponent) }
-    wanted.push([['sampling', 'dynamicTemperature', 'range'], fields])
+    wanted.push(['others', ['sampling', 'dynamicTemperature', 'range'], fields])
   }
   const { version = 0, tau, eta } = mirostat
   if (version > 0) {
     const fields = { mirostat: version, ...given('mirostat_tau', tau), ...given('mirostat_eta', eta) }
-    wanted.push([['sampling', 'mirostat', 'version'], fields])
+    wanted.push(['others', ['sampling', 'mirostat', 'version'], fields])
   }
+  const samplers = (sampling.samplerOrder ?? samplerOrder).map((name) => listNames[name])
+  if (sampling.samplerOrder !== undefined) wanted.push(['others', ['sampling', 'samplerOrder'], { samplers }])
   const { target = -1, decay } = adaptiveP
   if (target >= 0) {
-    const fields = { adaptive_target: target, ...given('adaptive_decay', decay), samplers: withAdaptive }
-    wanted.push([['sampling', 'adaptiveP', 'target'], fields])
+    // llama.cpp runs this sampler only where the list has it, and skips names that it does not know.
+    const fields = { adaptive_target: target, ...given('adaptive_decay', decay), samplers: [...samplers, 'adaptive_p'] }
+    wanted.push(['others', ['sampling', 'adaptiveP', 'target'], fields])
   }
-  const [first] = wanted
-  if (first !== undefined && profile.fields.others === undefined) throw unsupported(profile, first[0])
-  return Object.assign({}, ...wanted.map(([, fields]) => fields))
+  return wanted
+}
+
+function ownSamplers({ topA = 0, tailFree = 1, smoothing = {}, skew = 0, repetitionDecay = 0 }: Sampling): Wanted[] {
+  const wanted: Wanted[] = []
+  if (topA > 0) wanted.push(['own', ['sampling', 'topA'], { top_a: topA }])
+  if (tailFree > 0 && tailFree < 1) wanted.push(['own', ['sampling', 'tailFree'], { tfs: tailFree }])
+  const { factor = 0, curve } = smoothing
+  if (factor > 0) {
+    wanted.push(['own', ['sampling', 'smoothing', 'factor'], { smoothing_factor: factor, ...given('smoothing_curve', curve) }])
+  }
+  if (skew !== 0) wanted.push(['own', ['sampling', 'skew'], { skew }])
+  if (repetitionDecay > 0) wanted.push(['own', ['sampling', 'repetitionDecay'], { repetition_decay: repetitionDecay }])
+  return wanted
 }
 
 /** How many top log-probabilities to ask for; the reader leaves out what was not requested. Throws `unsupported-field` for too many. */

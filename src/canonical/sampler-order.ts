@@ -1,0 +1,9 @@
+import type { SamplerName } from '../contract/request.ts'
+
+const cuts = ['top-n-sigma', 'top-k', 'top-a', 'tail-free', 'typical', 'top-p', 'min-p', 'xtc'] as const
+
+/** The order that requests without one get: llama.cpp's, with the others where KoboldCpp has them. */
+export const samplerOrder = ['penalties', 'dry', ...cuts, 'temperature', 'smoothing'] as const satisfies readonly SamplerName[]
+
+/** The same with the temperature in front of the samplers that remove tokens. */
+export const temperatureFirst: readonly SamplerName[] = ['penalties', 'dry', 'temperature', 'smoothing', ...cuts]
