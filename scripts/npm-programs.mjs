@@ -23,9 +23,22 @@ export function ensureProgram(name, { package: packageName, version, program, ne
 /** The folder of the packages that a manifest names, installed unless they are there; undefined if that fails. */
 export function ensureManifest(name, file) {
   const manifest = readFileSync(file, 'utf8')
-  // A changed manifest is another folder: what is there is complete.
+  return ensure(folderOf(name, manifest), { what: name, manifest })
+}
+
+/** A folder whose `cache` has all that npm needs to install a manifest's packages without a network; undefined if that fails. */
+export function ensureNpmCache(name, manifest) {
+  const clean = (work) => {
+    rmSync(join(work, 'node_modules'), { recursive: true, force: true })
+    return true
+  }
+  return ensure(folderOf(name, manifest), { what: name, manifest, args: ['--cache', 'cache'], finish: clean })
+}
+
+/** A changed manifest is another folder: what is there is complete. */
+function folderOf(name, manifest) {
   const digest = createHash('sha256').update(manifest).digest('hex').slice(0, 12)
-  return ensure(join(tools, `${name}-${digest}`), { what: name, manifest })
+  return join(tools, `${name}-${digest}`)
 }
 
 /** Installs beside the folder, and moves the result there when it is complete. */

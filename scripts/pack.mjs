@@ -6,10 +6,13 @@ import { ensureBuilt, ensureInstalled } from './bootstrap.mjs'
 import { root } from './commands.mjs'
 import { llamaPackage } from './llama-package.mjs'
 import { ensureNode } from './node.mjs'
+import { bundleMcpClient, removeInnerTypes } from './trim-package.mjs'
 
 await ensureNode()
 if (!existsSync(join(root, 'node_modules', 'typescript'))) await ensureInstalled()
 await ensureBuilt()
+await bundleMcpClient()
+removeInnerTypes()
 
 // For editors; the example of a configuration names it.
 const { configJsonSchema } = await import(pathToFileURL(join(root, 'dist', 'config', 'schema.js')).href)

@@ -2,13 +2,8 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
-import {
-  isJSONRPCResponse,
-  type JSONRPCMessage,
-  ReadBuffer,
-  serializeMessage,
-  type Transport,
-} from '@modelcontextprotocol/client'
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
+import { isJSONRPCResponse, ReadBuffer, serializeMessage } from './protocol.ts'
 
 export type Program = {
   readonly command: string

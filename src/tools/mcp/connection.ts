@@ -1,18 +1,11 @@
-import {
-  type CallToolResult,
-  Client,
-  SdkHttpError,
-  SSEClientTransport,
-  StreamableHTTPClientTransport,
-  type Tool,
-  type Transport,
-} from '@modelcontextprotocol/client'
+import type { CallToolResult, Tool, Transport } from '@modelcontextprotocol/client'
 import { orAborted } from '../../base/time-limit.ts'
 import type { JsonObject } from '../../contract/request.ts'
 import type { Guard } from '../../media/guarded-connect.ts'
 import { ChildTransport, type Program } from './child-transport.ts'
 import { explainFailure } from './failures.ts'
 import { type CallScope, callScope, createMcpFetch } from './mcp-fetch.ts'
+import { Client, SdkHttpError, SSEClientTransport, StreamableHTTPClientTransport } from './protocol.ts'
 import { SessionLost } from './session-lost.ts'
 
 /** Where a server is. */

@@ -1,6 +1,6 @@
-import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError } from '@modelcontextprotocol/client'
 import { messageOf } from '../../contract/errors.ts'
 import { ForbiddenAddress } from '../../media/guarded-connect.ts'
+import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError } from './protocol.ts'
 
 const maxLength = 300
 

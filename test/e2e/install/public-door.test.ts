@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { packInto } from '../../support/process/packed.ts'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../../..', import.meta.url))
@@ -14,17 +15,16 @@ const guide = readFileSync(join(root, 'docs', 'library.md'), 'utf8')
 const blockOf = (language: string) => new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(guide)?.[1] ?? ''
 
 /**
- * Installs the packed package in an empty folder. Its dependencies are those of this checkout, linked: a test reaches no registry. (A
- * real `npm install` of the tarball is in docs/recorded-runs.md.)
+ * Installs the packed package in an empty folder. Its dependencies are those of this checkout, linked. (packed.test.ts has npm install it.)
  */
 async function install(): Promise<void> {
-  // Packing builds (prepack).
-  const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: root })
+  const tarball = await packInto(folder)
   const modules = join(folder, 'node_modules')
   mkdirSync(join(modules, 'dragoman'), { recursive: true })
-  await run('tar', ['-xzf', join(folder, stdout.trim()), '-C', join(modules, 'dragoman'), '--strip-components=1'])
+  await run('tar', ['-xzf', tarball, '-C', join(modules, 'dragoman'), '--strip-components=1'])
   for (const name of readdirSync(join(root, 'node_modules'))) {
-    if (!name.startsWith('.') && !name.includes('node-llama-cpp') && name !== 'koffi')
+    // The MCP client is in the package: it is bundled.
+    if (!name.startsWith('.') && !['@node-llama-cpp', '@modelcontextprotocol', 'node-llama-cpp', 'koffi'].includes(name))
       symlinkSync(join(root, 'node_modules', name), join(modules, name))
   }
   // As the first start installs it.
@@ -59,6 +59,16 @@ describe('the packed package in an empty folder', () => {
     const prompt = ['run', 'dragoman-tiny', 'What is the capital of France?']
     const { stdout } = await run(process.execPath, [program, ...prompt], { cwd: folder, env })
     expect(stdout).toContain('Paris')
+  })
+
+  test('it brings the MCP client that it uses, and the licences of what is in it', async () => {
+    const program =
+      "import('./node_modules/dragoman/dist/tools/mcp/protocol.js').then(({ Client }) => console.log(typeof Client))"
+    const { stdout } = await run(process.execPath, ['-e', program], { cwd: folder })
+    expect(stdout.trim()).toBe('function')
+    const bundled = JSON.parse(readFileSync(join(folder, 'node_modules', 'dragoman', 'dist', 'bundled.json'), 'utf8'))
+    expect(bundled.map(({ name }: { name: string }) => name)).toContain('@modelcontextprotocol/client')
+    for (const { name, text } of bundled) expect(text, name).toMatch(/Licen[sc]e|Permission is hereby granted/)
   })
 
   test('only the public door opens', async () => {

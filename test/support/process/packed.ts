@@ -1,0 +1,35 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { testTools } from './test-tools.ts'
+
+const run = promisify(execFile)
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+
+/** Packs this checkout into the folder (which builds it), and resolves with the file. */
+export async function packInto(folder: string): Promise<string> {
+  const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: root })
+  return join(folder, stdout.trim())
+}
+
+/** What `npm run packed` has fetched: npm installs the packed package from it without a network. */
+export const packedNpmCache = (() => {
+  const { dependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const manifest = JSON.stringify({ dependencies, peerDependencies, peerDependenciesMeta })
+  const folder = join(testTools, `packed-${createHash('sha256').update(manifest).digest('hex').slice(0, 12)}`, 'cache')
+  return existsSync(folder) ? folder : undefined
+})()
+
+/** The oldest version of Node.js that is supported, the one of this checkout and the newest, as far as they are installed. */
+export const nodes = (() => {
+  const cache = join(root, '.cache')
+  const installed = existsSync(cache) ? readdirSync(cache) : []
+  return ['22.13', '24', '26'].map((version) => {
+    const [name] = installed.filter((candidate) => candidate.startsWith(`node-${version}.`))
+    const own = process.versions.node.startsWith(`${version}.`) ? process.execPath : undefined
+    return { version, binary: name === undefined ? own : join(cache, name, 'bin', 'node') }
+  })
+})()
