@@ -34,6 +34,7 @@ import { createMetrics } from './metrics/metrics.ts'
 import { loadOf } from './metrics/model-metrics.ts'
 import { createModel, type OwnModel, registerOwnModel, type StartObserver } from './models/create-model.ts'
 import { Drains } from './models/drains.ts'
+import { findLlamaServer } from './models/find-llama-server.ts'
 import { openModelsFolder } from './models/folder-models.ts'
 import { LoadTimes } from './models/load-times.ts'
 import { shareMemory } from './models/memory-sharing.ts'
@@ -155,7 +156,8 @@ export async function createApp(
     ...config.models.map((model) => createModel(model, factory)),
   ])
   const create = (model: ConfiguredModel) => createModel(model, factory)
-  const folder = openModelsFolder(config, { models, log, create })
+  const llamaServer = findLlamaServer(config.models)
+  const folder = openModelsFolder(config, { models, log, create, llamaServer })
   const listings = new ModelListings(config.listings, { models, log, create })
   const resolveModel = (name: string, viewer: ModelViewer) => folder.find(() => models.resolve(name, viewer))
   const findModel = (name: string, viewer: ModelViewer) => listings.find(name, () => resolveModel(name, viewer))
@@ -230,6 +232,7 @@ export async function createApp(
     create,
     endRequests: (model) => void cancellations.cancelWhere({ model }, 'unloaded'),
     home,
+    llamaServer,
   })
   /** Names that no model has; those of servers are known when they have listed them. */
   const checkKeys = async () => {

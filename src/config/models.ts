@@ -44,13 +44,28 @@ export function modelFromFlag(text: string, folders: Folders, flags: ModelFlags 
 }
 
 /** A model that is loaded by its source, with the defaults of a configured one. */
-export function modelFromSource(source: Source, id: string): ModelConfig {
-  return { ...modelSchema.parse({ engine: 'llama', id, source: './any.gguf', load: 'demand' }), source: [source] } as ModelConfig
+export function modelFromSource(source: Source, id: string): LlamaModelConfig {
+  return {
+    ...modelSchema.parse({ engine: 'llama', id, source: './any.gguf', load: 'demand' }),
+    source: [source],
+  } as LlamaModelConfig
 }
 
-/** A model of the models folder: with the defaults of a configured one, and loaded by the first request for it. */
-export function modelFromFolder({ id, alias, path }: FolderModel): ModelConfig {
-  return modelSchema.parse({ engine: 'llama', id, aliases: alias === undefined ? [] : [alias], source: path, load: 'demand' })
+/**
+ * A model of the models folder: with the defaults of a configured one, and loaded by the first request for it. With a projector, it runs
+ * on the given llama-server, where there is one.
+ */
+export function modelFromFolder({ id, alias, path, projector }: FolderModel, llamaServer?: string): ModelConfig {
+  const aliases = alias === undefined ? [] : [alias]
+  const model = { ...modelFromSource({ type: 'path', path }, id), aliases }
+  if (projector === undefined || llamaServer === undefined) return model
+  return withProjector(model, { type: 'path', path: projector }, llamaServer)
+}
+
+/** A model that a llama-server runs with a projector. */
+export function withProjector({ id, aliases, source }: LlamaModelConfig, mmproj: Source, binary: string): ModelConfig {
+  const model = { engine: 'llama-server', id, aliases, binary, source: './any.gguf', load: 'demand' }
+  return { ...modelSchema.parse(model), source, mmproj: [mmproj] } as ModelConfig
 }
 
 /** A model that a server lists under the name `upstreamModel`. It is loaded by the first request for it. */

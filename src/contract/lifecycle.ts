@@ -23,6 +23,8 @@ export type LoadSettings = {
   /** The name or the source of a model. */
   readonly draftModel?: string
   readonly speculation?: Speculation
+  /** False: without a projector, though there is one; true: only with one. */
+  readonly vision?: boolean
   /** All LoRA adapters that are applied. The name of one is that of an adapter of the configuration, or a source. */
   readonly adapters?: readonly Adapter[]
 }

@@ -30,21 +30,22 @@ const forLlama: readonly Setting[] = [
   'adapters',
   'draftModel',
   'speculation',
+  'vision',
 ]
 /** What each kind of engine can set when it loads a model. */
 const settable: Readonly<Record<ConfiguredModel['engine'], readonly Setting[]>> = {
   llama: forLlama,
   'llama-server': forLlama.filter((name) => name !== 'batchSize'),
-  remote: [],
-  fake: ['contextLength', 'slots', 'chatTemplate'],
+  remote: ['vision'],
+  fake: ['contextLength', 'slots', 'chatTemplate', 'vision'],
 }
 
 /** The configuration of a model with the settings of a load. Throws `unsupported-field` for one that its engine does not have. */
 export function applySettings(config: ConfiguredModel, settings: LoadSettings, files: SettingFiles): ConfiguredModel {
   for (const name of Object.keys(settings) as Setting[]) refuseUnknown(config, name, settings)
-  const { chatTemplate: _, adapters: __, draftModel, speculation, ...plain } = settings
+  const { chatTemplate: _, adapters: __, draftModel, speculation, vision, ...plain } = settings
   const changed = {
-    ...config,
+    ...withVision(config, vision),
     ...plain,
     ...(files.chatTemplate !== undefined && { chatTemplate: files.chatTemplate }),
     ...(files.adapters !== undefined && { adapters: files.adapters }),
@@ -59,6 +60,18 @@ export function applySettings(config: ConfiguredModel, settings: LoadSettings, f
   // A llama-server may have another kind of speculation with its draft model (`args`).
   const base = withoutDraft.engine === 'llama' ? withoutSpeculation(withoutDraft) : withoutDraft
   return { ...base, draft: { ...draft, source: [...source] } }
+}
+
+function withVision(config: ConfiguredModel, vision: boolean | undefined): ConfiguredModel {
+  const hasProjector = config.engine === 'llama-server' && config.mmproj !== undefined
+  if (vision === true && !hasProjector) {
+    const why = 'it has no projector beside its file, or there is no llama-server (of a configured model, or on PATH)'
+    const message = `${field('settings', 'vision')} cannot be true for model '${config.id}': ${why}`
+    throw new AppError('unsupported-field', message, { at: ['settings', 'vision'] })
+  }
+  if (vision !== false || !hasProjector) return config
+  const { mmproj: _, ...withoutProjector } = config
+  return withoutProjector
 }
 
 /** The settings that a configuration has. */

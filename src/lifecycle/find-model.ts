@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { basename, isAbsolute } from 'node:path'
 import { type ConfiguredModel, modelFromSource } from '../config/models.ts'
+import type { LlamaModelConfig } from '../config/schema.ts'
 import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
 import type { ModelWanted } from '../contract/lifecycle.ts'
@@ -10,6 +11,7 @@ import { readModelsFolder } from '../registry/fetch/models-folder.ts'
 import { beginsLikeGguf } from '../registry/gguf/require-gguf.ts'
 import { findCatalogued } from '../registry/names/catalogue.ts'
 import { isSource, parseSource, type Source, sourceFileName } from '../registry/names/sources.ts'
+import { attachProjector } from './attach-projector.ts'
 
 /** The repository of a source. */
 type Repository = Extract<Source, { type: 'hf-repository' }>
@@ -18,6 +20,10 @@ export type FindOptions = {
   /** The models that have names; what is found among them wins over a source. */
   readonly named: readonly ConfiguredModel[]
   listFiles(repository: Repository, token: string | undefined): Promise<readonly RepositoryFile[]>
+  /** A program that reads pictures, for models with a projector; absent: their texts only are read. */
+  readonly llamaServer?: string | undefined
+  /** Dragoman's data folder. */
+  readonly home: string
 }
 
 const repositoryName = /^[\w-][\w.-]*\/[\w-][\w.-]*$/
@@ -26,31 +32,52 @@ const repositoryName = /^[\w-][\w.-]*\/[\w-][\w.-]*$/
  * The configuration of a wanted model: one with that name, in any case of letters, or a new one for a repository (`OWNER/REPO`), a
  * local file or folder (an absolute path), or another source. Throws `model-not-found` or `invalid-request`, at `name` or `variant`.
  */
-export async function findModel(
-  { name, variant, token }: ModelWanted,
-  { named, listFiles }: FindOptions,
-): Promise<ConfiguredModel> {
+export async function findModel(wanted: ModelWanted, options: FindOptions): Promise<ConfiguredModel> {
+  const { listFiles: list, llamaServer, home } = options
+  let files: Promise<readonly RepositoryFile[]> | undefined
+  const listFiles = (repository: Repository) => {
+    files ??= list(repository, wanted.token)
+    return files
+  }
+  const { model, isNew } = await findText(wanted, { ...options, listFiles })
+  if (!isNew || llamaServer === undefined) return model
+  return attachProjector(model, { llamaServer, home, listFiles })
+}
+
+type Found =
+  | { readonly isNew: false; readonly model: ConfiguredModel }
+  | { readonly isNew: true; readonly model: LlamaModelConfig }
+
+async function findText(
+  { name, variant }: ModelWanted,
+  { named, listFiles }: Pick<FindOptions, 'named'> & { listFiles(repository: Repository): Promise<readonly RepositoryFile[]> },
+): Promise<Found> {
   const text = name.trim()
   if (text === '')
     throw new AppError('invalid-request', `${field('name')} is empty: name a model or its source`, { at: ['name'] })
   const known = findByName(named, text)
-  if (known !== undefined && (variant === undefined || isVariant(variantOf(known), variant))) return known
+  if (known !== undefined && (variant === undefined || isVariant(variantOf(known), variant)))
+    return { isNew: false, model: known }
   const source = repositoryName.test(text) ? parseSource(`hf:${text}`) : sourceOf(text)
   if (source === undefined && known !== undefined) throw otherVariant(known, variant)
   if (source === undefined) throw unknownModel(text, named)
   const id = known?.id ?? idOf(text, source)
   switch (source.type) {
     case 'hf-repository': {
-      if (variant === undefined) return modelFromSource(source, id)
-      const { path: file } = chooseVariant(await listFiles(source, token), variant)
-      return modelFromSource({ ...source, type: 'hf', file }, id)
+      if (variant === undefined) return added(source, id)
+      const { path: file } = chooseVariant(await listFiles(source), variant)
+      return added({ ...source, type: 'hf', file }, id)
     }
     case 'path':
-      return modelFromSource({ type: 'path', path: await localFile(source.path, variant) }, id)
+      return added({ type: 'path', path: await localFile(source.path, variant) }, id)
     default:
       if (variant !== undefined && !isVariant(quantizationOf(sourceFileName(source)), variant)) throw noVariant(variant, [])
-      return modelFromSource(source, id)
+      return added(source, id)
   }
+}
+
+function added(source: Source, id: string): Found {
+  return { isNew: true, model: modelFromSource(source, id) }
 }
 
 /** The quantization in the name of a model's file. */

@@ -37,6 +37,8 @@ type LifecycleDeps<Model extends Managed> = {
   endRequests(model: string): void
   /** Dragoman's data folder. */
   readonly home: string
+  /** The program that runs models with a projector; absent: these read no pictures. */
+  readonly llamaServer: string | undefined
   /** Has `HF_ENDPOINT` and `HF_TOKEN`; absent: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>>
 }
@@ -153,13 +155,15 @@ export class LifecycleService<Model extends Managed> implements Lifecycle {
   }
 
   async #find(wanted: ModelWanted, signal: AbortSignal): Promise<ConfiguredModel> {
-    const { models, env = process.env, refresh } = this.#deps
+    const { models, env = process.env, refresh, llamaServer, home } = this.#deps
     refresh()
     const current = models.all().find(({ id, aliases }) => [id, ...aliases].includes(wanted.name))
     if (current !== undefined && current.config === undefined) return refuseOwn(current)
     const named = models.all().flatMap((model) => this.#baseOf(model) ?? [])
     return findModel(wanted, {
       named,
+      llamaServer,
+      home,
       listFiles: (repository, token) => listFiles(repository, { env, token, signal }),
     })
   }

@@ -6,6 +6,7 @@ import { chooseFile } from '../registry/fetch/choose-file.ts'
 import type { RepositoryFile } from '../registry/fetch/hugging-face.ts'
 import { availableMemoryBytes } from '../registry/names/memory.ts'
 import type { Source } from '../registry/names/sources.ts'
+import { hasFiles } from './fetch-files.ts'
 
 type Repository = Extract<Source, { type: 'hf-repository' }>
 
@@ -15,8 +16,8 @@ export async function takeFile(
   filter: FileFilter,
   list: (repository: Repository) => Promise<readonly RepositoryFile[]>,
 ): Promise<ConfiguredModel> {
-  const [source] = config.engine === 'llama' ? config.source : []
-  if (config.engine !== 'llama' || source?.type !== 'hf-repository') {
+  const [source] = hasFiles(config) ? config.source : []
+  if (!hasFiles(config) || source?.type !== 'hf-repository') {
     throw new AppError('invalid-request', `${field('files')} choose among the files of a repository: name one`, { at: ['files'] })
   }
   const all = await list(source)

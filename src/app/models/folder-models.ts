@@ -18,6 +18,8 @@ export interface ModelsFolder {
 type Parts = {
   readonly models: ModelSet
   readonly log: Logger
+  /** Runs models that have a projector; absent: these read no pictures. */
+  readonly llamaServer: string | undefined
   create(config: ModelConfig): Registered
 }
 
@@ -98,7 +100,9 @@ export class FolderModels {
       .filter(({ id }) => isFree(id))
       .map(({ alias, ...file }) => {
         this.#served.set(file.path, { file: identify(file), id: file.id })
-        return this.#options.create(modelFromFolder({ ...file, ...(alias !== undefined && isFree(alias) && { alias }) }))
+        return this.#options.create(
+          modelFromFolder({ ...file, ...(alias !== undefined && isFree(alias) && { alias }) }, this.#options.llamaServer),
+        )
       })
   }
 }
@@ -110,6 +114,6 @@ function pathsOf(config: ModelConfig): readonly string[] {
 }
 
 /** Another file with the name of one that was deleted is another model. */
-function identify({ id, path, sizeBytes, mtimeMs }: FolderModel): string {
-  return JSON.stringify([id, path, sizeBytes, mtimeMs])
+function identify({ id, path, projector, sizeBytes, mtimeMs }: FolderModel): string {
+  return JSON.stringify([id, path, projector, sizeBytes, mtimeMs])
 }

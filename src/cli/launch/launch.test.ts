@@ -1,11 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { agents } from '../agents/agents.ts'
-import { chooseModel, findProgram, formatSetup } from './launch.ts'
+import { chooseModel, formatSetup } from './launch.ts'
 
 describe('the model of an agent', () => {
   const cards = [{ id: 'first' }, { id: 'org/second', aliases: ['default', 'quick'] }]
@@ -29,27 +28,6 @@ describe('the model of an agent', () => {
   ])('cannot be %s', (wanted, available, message) => {
     expect(() => chooseModel(available, wanted)).toThrow(message)
   })
-})
-
-let home: string
-beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), 'dragoman-path-'))
-  for (const folder of ['a/tool', 'b', 'c', 'd']) await mkdir(join(home, folder), { recursive: true })
-  await writeFile(join(home, 'b', 'tool'), '')
-  for (const folder of ['c', 'd']) {
-    await writeFile(join(home, folder, 'tool'), '')
-    await chmod(join(home, folder, 'tool'), 0o755)
-  }
-})
-afterAll(() => rm(home, { recursive: true, force: true }))
-
-test('the first file that can be executed is found, past folders of that name and files that cannot', () => {
-  const path = ['nowhere', '', ...['a', 'b', 'c', 'd'].map((folder) => join(home, folder))].join(delimiter)
-  expect(findProgram('tool', path)).toBe(join(home, 'c', 'tool'))
-})
-
-test.each([undefined, '', '/nowhere'])('nothing is found on the PATH %j', (path) => {
-  expect(findProgram('tool', path)).toBeUndefined()
 })
 
 const models = ['$(touch pwned)', '`touch pwned`', "'; touch pwned; '", '"; touch pwned; "', 'a\nEND\ntouch pwned', '$HOME', '\\']

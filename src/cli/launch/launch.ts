@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process'
-import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { constants as osConstants, tmpdir } from 'node:os'
-import { delimiter, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { printable, printableLines } from '../../app/log/printable.ts'
 import type { LoadedConfig } from '../../config/load.ts'
 import type { ConfiguredModel } from '../../config/models.ts'
 import { AppError } from '../../contract/errors.ts'
 import { builtinModel, defaultModel } from '../../registry/names/builtin-model.ts'
 import { findCatalogued } from '../../registry/names/catalogue.ts'
+import { findProgram } from '../../registry/names/find-program.ts'
 import { isSource } from '../../registry/names/sources.ts'
 import { type Agent, type Protocol, protocols, type Setup, type Target } from '../agents/agent.ts'
 import { agents } from '../agents/agents.ts'
@@ -185,22 +186,6 @@ function writeFiles(folder: string, files: Setup['files']): void {
     const file = join(folder, path)
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, content, { mode: 0o600 })
-  }
-}
-
-/** The path of an executable file in the folders of a PATH, as a shell finds it; undefined if there is none. */
-export function findProgram(name: string, path: string | undefined): string | undefined {
-  const folders = (path ?? '').split(delimiter).filter((folder) => folder !== '')
-  return folders.map((folder) => join(folder, name)).find(isExecutable)
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK)
-    return statSync(file).isFile()
-  } catch {
-    // There is nothing, or it is not for this user: the next folder may have it.
-    return false
   }
 }
 

@@ -63,7 +63,11 @@ export const modelLoadFields: readonly Field[] = [
   { name: 'rope_scale', treatment: 'refused', accepts: [1], note: 'the file of the model has it' },
   { name: 'rope_alpha', treatment: 'refused', accepts: [1, 'auto'], note: 'the file of the model has it' },
   { name: 'output_chunking', treatment: 'refused', accepts: [true, false], note: 'memory is reserved for the whole context' },
-  { name: 'vision', treatment: 'refused', accepts: [false], note: 'configure `mmproj` of an engine `llama-server`' },
+  {
+    name: 'vision',
+    treatment: 'used',
+    note: 'false: without a projector; true: 400 without one; absent: with the one beside the file, where there is a llama-server',
+  },
 ]
 
 /** The request fields of `POST /v1/lora/load`. */

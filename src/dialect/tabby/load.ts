@@ -36,6 +36,7 @@ export const modelLoadSchema = form({
   rope_scale: anyNumber,
   rope_alpha: numberOrAuto,
   no_flash_attention: flag,
+  vision: flag,
   skip_queue: flag,
 })
 export const embeddingLoadSchema = form({ embedding_model_name: nonEmptyText.nullish(), name: nonEmptyText.nullish() })
@@ -86,6 +87,7 @@ const names: Readonly<Record<string, string>> = {
   'settings.cacheTypeV': 'cache_mode',
   'settings.chatTemplate': 'prompt_template',
   'settings.draftModel': 'draft_model.draft_model_name',
+  'settings.vision': 'vision',
 }
 
 /** tabbyAPI's names of the places of a load. */
@@ -130,7 +132,15 @@ export function createLoadFrames({ hasDraft }: { readonly hasDraft: boolean }) {
 }
 
 function readSettings(
-  { max_seq_len, max_batch_size, cache_size, chunk_size, cache_mode, no_flash_attention }: z.output<typeof modelLoadSchema>,
+  {
+    max_seq_len,
+    max_batch_size,
+    cache_size,
+    chunk_size,
+    cache_mode,
+    no_flash_attention,
+    vision,
+  }: z.output<typeof modelLoadSchema>,
   draft: string | null | undefined,
 ): LoadSettings {
   return {
@@ -139,6 +149,7 @@ function readSettings(
     ...(typeof chunk_size === 'number' && { batchSize: chunk_size }),
     ...(typeof cache_mode === 'string' && readCacheMode(cache_mode)),
     ...(no_flash_attention === true && { flashAttention: false }),
+    ...(typeof vision === 'boolean' && { vision }),
     ...(typeof draft === 'string' && { draftModel: draft }),
   }
 }

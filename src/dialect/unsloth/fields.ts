@@ -40,6 +40,7 @@ export const loadFields: readonly Field[] = [
     note: '`default` (as configured), `off`, `ngram-simple` or `ngram-mod`; with the engine `llama` the last two are the same',
   },
   { name: 'n_parallel', treatment: 'used', note: 'requests that are generated at the same time' },
+  { name: 'disable_vision', treatment: 'used', note: 'load the model without its projector' },
   { name: 'n_batch', treatment: 'used', note: 'prompt tokens of one step; with the engine `llama` only' },
   { name: 'gpu_layers', treatment: 'used', note: 'layers on the GPU; -1: what fits' },
   { name: 'force_reload', treatment: 'used', note: 'load again what is loaded with these settings' },
@@ -56,7 +57,6 @@ export const loadFields: readonly Field[] = [
   { name: 'tensor_split', treatment: 'refused', accepts: [[]], note: 'use `args` of an engine `llama-server`' },
   { name: 'gpu_memory_mode', treatment: 'refused', accepts: ['auto'], note: 'gpu_layers is what can be set' },
   { name: 'n_cpu_moe', treatment: 'refused', accepts: [0], note: 'use `args` of an engine `llama-server`' },
-  { name: 'disable_vision', treatment: 'refused', accepts: [false], note: 'configure the model without `mmproj`' },
   { name: 'spec_draft_n_max', treatment: 'refused', note: 'configure `draft` of the model' },
   { name: 'llama_extra_args', treatment: 'refused', accepts: [[]], note: 'use `args` of an engine `llama-server`' },
 ]

@@ -27,6 +27,7 @@ export const loadSchema = form({
   gpu_layers: integerFrom(-1),
   force_reload: flag,
   force_cancel_active: flag,
+  disable_vision: flag,
   is_lora: flag,
   load_in_4bit: flag,
 })
@@ -88,6 +89,7 @@ const names: Readonly<Record<string, string>> = {
   'settings.slots': 'n_parallel',
   'settings.batchSize': 'n_batch',
   'settings.gpuLayers': 'gpu_layers',
+  'settings.vision': 'disable_vision',
 }
 
 /** Unsloth's names of the places of a load. */
@@ -110,6 +112,7 @@ function readSettings(wire: WireLoad): LoadSettings {
     ...(isSet(chat_template_override) && chat_template_override.trim() !== '' && { chatTemplate: chat_template_override }),
     ...(isSet(cache_type_kv) && { cacheTypeK: cache_type_kv, cacheTypeV: cache_type_kv }),
     ...(isSet(speculation) && { speculation }),
+    ...(wire.disable_vision === true && { vision: false }),
     ...(isSet(n_parallel) && { slots: n_parallel }),
     ...(isSet(n_batch) && { batchSize: n_batch }),
     ...(isSet(gpu_layers) && { gpuLayers: gpu_layers === -1 ? 'auto' : gpu_layers }),

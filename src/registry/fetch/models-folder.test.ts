@@ -38,6 +38,15 @@ describe('the models of a folder', () => {
     ])
   })
 
+  test('have the projector that lies beside them', async () => {
+    const folder = await folderWith('x/m-Q8_0.gguf', 'x/mmproj-F16.gguf', 'a.gguf', 'b.gguf', 'mmproj-b-F16.gguf')
+    expect(readModelsFolder(folder).map(({ id, projector }) => [id, projector])).toEqual([
+      ['a', undefined],
+      ['b', join(folder, 'mmproj-b-F16.gguf')],
+      ['m-Q8_0', join(folder, 'x', 'mmproj-F16.gguf')],
+    ])
+  })
+
   test('may be links; a circle of links and a broken one are no problem', async () => {
     const folder = await folderWith('a.gguf')
     await symlink(folder, join(folder, 'again'))

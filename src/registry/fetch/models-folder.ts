@@ -3,6 +3,7 @@ import { basename, dirname, join, relative, sep } from 'node:path'
 import { fileReason } from '../../canonical/failure-reason.ts'
 import { AppError } from '../../contract/errors.ts'
 import { isBesideModels } from './choose-file.ts'
+import { findProjector } from './find-projector.ts'
 
 /** A model of the models folder. */
 export type FolderModel = {
@@ -12,6 +13,8 @@ export type FolderModel = {
   readonly alias?: string
   /** The file; of a split model, its first part. */
   readonly path: string
+  /** The multimodal projector beside it. */
+  readonly projector?: string
   /** Of all parts. */
   readonly sizeBytes: number
   readonly mtimeMs: number
@@ -44,13 +47,17 @@ export function readModelsFolder(folder: string): readonly FolderModel[] {
 }
 
 function findFiles(folder: string, depth = 0): Found[] {
-  return entriesOf(folder, depth).flatMap((entry) => {
+  const entries = entriesOf(folder, depth)
+  const names = entries.map(({ name }) => name)
+  return entries.flatMap((entry) => {
     const path = join(folder, entry.name)
     const stats = entry.isSymbolicLink() ? statSync(path, { throwIfNoEntry: false }) : entry
     if (stats?.isDirectory() === true) return depth < maxDepth ? findFiles(path, depth + 1) : []
     if (stats?.isFile() !== true || !isModel(entry.name)) return []
     const { size: sizeBytes, mtimeMs } = statSync(path)
-    return [{ path, stem: entry.name.slice(0, -'.gguf'.length), sizeBytes, mtimeMs }]
+    const projector = findProjector(names, entry.name)
+    const beside = projector !== undefined && { projector: join(folder, projector) }
+    return [{ path, stem: entry.name.slice(0, -'.gguf'.length), sizeBytes, mtimeMs, ...beside }]
   })
 }
 

@@ -1,20 +1,28 @@
 import { readFile } from 'node:fs/promises'
 import type { IncomingHttpHeaders } from 'node:http'
 import { onTestFinished, vi } from 'vitest'
-import { builtinModel } from '../../../src/registry/names/builtin-model.ts'
+import { builtinFile, builtinModel } from '../../../src/registry/names/builtin-model.ts'
 import { listenOnLoopback } from './loopback.ts'
 
-/** A hub on loopback whose every repository has the built-in model, as `x-Q4_K_M.gguf` and `x-Q8_0.gguf`. */
+/**
+ * A hub on loopback whose every repository has the built-in model, as `x-Q4_K_M.gguf` and `x-Q8_0.gguf`; those with `vision` in their
+ * names also its projector.
+ */
 export async function startHub() {
   const file = await readFile(builtinModel.path)
+  const projector = await readFile(builtinFile('dragoman-tiny-mmproj.gguf') ?? '')
   const seen: { readonly url: string; readonly headers: IncomingHttpHeaders }[] = []
   let resume: () => void = () => undefined
   let held: Promise<void> | undefined
   const { origin, close } = await listenOnLoopback(async ({ url = '', headers }, response) => {
     seen.push({ url, headers })
     if (url.startsWith('/api/models/')) {
-      const names = ['README.md', 'x-Q4_K_M.gguf', 'x-Q8_0.gguf']
+      const names = ['README.md', 'x-Q4_K_M.gguf', 'x-Q8_0.gguf', ...(url.includes('vision') ? ['mmproj-F16.gguf'] : [])]
       response.end(JSON.stringify(names.map((path) => ({ type: 'file', path, size: file.length }))))
+      return
+    }
+    if (url.includes('mmproj')) {
+      response.end(projector)
       return
     }
     response.setHeader('content-length', file.length)
