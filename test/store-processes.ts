@@ -24,6 +24,7 @@ export function describeStoreProcesses(name: string, { create, query }: ProcessO
         { name: '0001-responses-and-conversations' },
         { name: '0002-key-usage' },
         { name: '0003-completions' },
+        { name: '0004-documents-and-files' },
       ])
     })
 

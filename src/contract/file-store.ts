@@ -30,3 +30,17 @@ export interface FileStore {
   content(owner: string, id: string): Promise<AsyncIterable<Uint8Array>>
   delete(owner: string, id: string): Promise<void>
 }
+
+/** Where files are kept, of all callers, without rules of its own. Processes share it. */
+export interface FilePlace {
+  /** Takes the bytes of a new file, which is not there before it is kept. */
+  write(owner: string, id: string, bytes: AsyncIterable<Uint8Array>): Promise<void>
+  keep(owner: string, file: StoredFile): Promise<void>
+  list(owner: string): Promise<readonly StoredFile[]>
+  get(owner: string, id: string): Promise<StoredFile | undefined>
+  content(owner: string, id: string): AsyncIterable<Uint8Array>
+  /** Removes what there is of it, also when it was not kept. */
+  remove(owner: string, id: string): Promise<void>
+  /** Removes what arrived before this time and was never kept, such as when its process died. */
+  removeAbandoned(owner: string, beforeMs: number): Promise<void>
+}

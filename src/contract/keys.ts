@@ -35,7 +35,7 @@ export interface KeyDirectory {
   readonly areRequired: boolean
   /** Why no key can be made here; absent: one can. */
   readonly whyNone: string | undefined
-  list(): readonly ListedKey[]
+  list(): Promise<readonly ListedKey[]>
   /** The key itself is known only now. Rejects with `request-conflict` for a name that is taken, and where no key can be made. */
   make(chosen: ChosenKey, by: string): Promise<{ readonly key: string; readonly listed: ListedKey }>
   /** Rejects with `not-found`, and with `request-conflict` for a key of the configuration. */

@@ -1,4 +1,6 @@
 import type { CancelTarget } from './context.ts'
+import type { SharedDocuments } from './documents.ts'
+import type { FilePlace } from './file-store.ts'
 import type { UsageCounter } from './quota.ts'
 import type { JsonObject } from './request.ts'
 
@@ -15,10 +17,19 @@ export interface Store {
   readonly cancels?: CancelBus
   /** What keys use in all processes; absent likewise: each process then counts alone. */
   readonly usage?: UsageCounter
+  /** What operators change in all processes; absent likewise. */
+  readonly documents?: SharedDocuments
+  /** Where uploads are kept for all processes; absent likewise. */
+  readonly files?: FilePlace
+  /** Locks a name in all processes; absent likewise. Undefined: another one has it. Rejects with `store-unavailable`. */
+  lock?(name: string): Promise<Lock | undefined>
   /** Deletes what has expired, and the oldest of everything while the store is larger than its limit. */
   prune(nowMs: number): Promise<void>
   close(): Promise<void>
 }
+
+/** Call it to give the lock up. */
+export type Lock = () => void
 
 /** A cancel that a caller asked one process for: `by` is the caller's id. */
 export type SharedCancel = CancelTarget & { readonly by: string; readonly isAdmin: boolean }

@@ -1,5 +1,5 @@
 import { AppError } from '../contract/errors.ts'
-import type { Siblings } from '../contract/siblings.ts'
+import type { Lock } from '../contract/store.ts'
 import { BackgroundResponses } from './background.ts'
 import type { ResponsesDeps } from './deps.ts'
 
@@ -10,33 +10,45 @@ export type ResponsesService = ResponsesDeps & {
 }
 
 export function createResponsesService(deps: ResponsesDeps): ResponsesService {
-  return { ...deps, background: new BackgroundResponses(deps), locks: new ConversationLocks(deps.siblings) }
+  // Processes that share a store include those of one server.
+  const lockElsewhere = deps.store?.lock ?? deps.siblings?.lock.bind(deps.siblings)
+  return { ...deps, background: new BackgroundResponses(deps), locks: new ConversationLocks(lockElsewhere) }
 }
+
+type LockElsewhere = (name: string) => Promise<Lock | undefined>
 
 /** The conversations that responses write to: one at a time, as with OpenAI, since each must see what the one before it said. */
 class ConversationLocks {
   readonly #locked = new Set<string>()
-  readonly #siblings: Pick<Siblings, 'lock'> | undefined
+  readonly #lockElsewhere: LockElsewhere | undefined
 
-  /** `siblings`: what other processes write to is locked as well. */
-  constructor(siblings?: Pick<Siblings, 'lock'>) {
-    this.#siblings = siblings
+  /** `lockElsewhere`: what other processes write to is locked as well. */
+  constructor(lockElsewhere?: LockElsewhere) {
+    this.#lockElsewhere = lockElsewhere
   }
 
   /** Resolves with what unlocks it. Rejects with `conversation-locked`. */
-  async lock(owner: string, id: string): Promise<() => void> {
+  async lock(owner: string, id: string): Promise<Lock> {
     const key = JSON.stringify([owner, id])
-    const unlock = this.#siblings === undefined ? this.#lockHere(key) : await this.#siblings.lock(key)
-    if (unlock === undefined) {
-      const message = `another response is being generated in conversation '${id}'; wait until it has ended, or cancel it`
-      throw new AppError('conversation-locked', message, { param: 'conversation' })
-    }
-    return unlock
-  }
-
-  #lockHere(key: string): (() => void) | undefined {
-    if (this.#locked.has(key)) return undefined
+    if (this.#locked.has(key)) throw conversationLocked(id)
     this.#locked.add(key)
-    return () => this.#locked.delete(key)
+    const unlockHere = () => void this.#locked.delete(key)
+    if (this.#lockElsewhere === undefined) return unlockHere
+    let unlockElsewhere: Lock | undefined
+    try {
+      unlockElsewhere = await this.#lockElsewhere(key)
+    } finally {
+      if (unlockElsewhere === undefined) unlockHere()
+    }
+    if (unlockElsewhere === undefined) throw conversationLocked(id)
+    return () => {
+      unlockElsewhere()
+      unlockHere()
+    }
   }
+}
+
+function conversationLocked(id: string): AppError {
+  const message = `another response is being generated in conversation '${id}'; wait until it has ended, or cancel it`
+  return new AppError('conversation-locked', message, { param: 'conversation' })
 }

@@ -1,4 +1,4 @@
-import type { ColumnDefinitionBuilder, Kysely } from 'kysely'
+import { type ColumnDefinitionBuilder, type Kysely, sql } from 'kysely'
 import type { Migration, MigrationProvider } from 'kysely/migration'
 import { decodeObject } from './item-text.ts'
 
@@ -15,6 +15,12 @@ const migrations: Readonly<Record<string, Migration>> = {
   },
   '0002-key-usage': { up: createKeyUsage },
   '0003-completions': { up: addCompletions },
+  '0004-documents-and-files': {
+    async up(db) {
+      await createDocuments(db)
+      await createFiles(db)
+    },
+  },
 }
 
 export const migrationProvider: MigrationProvider = { getMigrations: async () => migrations }
@@ -131,4 +137,31 @@ async function fillFromJson(db: Kysely<FilledTables>): Promise<void> {
     if (next === undefined) return
     last = next.id
   }
+}
+
+async function createDocuments(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('documents')
+    .addColumn('name', 'text', (column) => column.primaryKey())
+    .addColumn('version', 'bigint', (column) => column.notNull())
+    .addColumn('json', 'text', (column) => column.notNull())
+    .execute()
+}
+
+async function createFiles(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('files')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('owner', 'text', (column) => column.notNull())
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('json', 'text')
+    .execute()
+  await db.schema.createIndex('files_owner').on('files').column('owner').execute()
+  await db.schema
+    .createTable('file_pieces')
+    .addColumn('file_id', 'text', (column) => column.notNull().references('files.id').onDelete('cascade'))
+    .addColumn('position', 'integer', (column) => column.notNull())
+    .addColumn('bytes', sql`bytea`, (column) => column.notNull())
+    .addPrimaryKeyConstraint('file_pieces_key', ['file_id', 'position'])
+    .execute()
 }

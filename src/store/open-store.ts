@@ -5,8 +5,11 @@ import { createConversationStore } from './conversation-store.ts'
 import { createLifetimes, type LifetimeOptions } from './lifetimes.ts'
 import { migrate } from './migrate.ts'
 import { Owned } from './owned.ts'
-import { PostgresCancels } from './postgres-cancels.ts'
+import { createPostgresCancels } from './postgres-cancels.ts'
 import { createPostgresDialect } from './postgres-dialect.ts'
+import { PostgresDocuments } from './postgres-documents.ts'
+import { createPostgresFiles } from './postgres-files.ts'
+import { PostgresLink } from './postgres-link.ts'
 import { createPostgresUsage } from './postgres-usage.ts'
 import { deleteExpired, deleteOldest } from './prune.ts'
 import { createResponseStore } from './response-store.ts'
@@ -36,21 +39,39 @@ export async function openStore({ database, maxBytes, ...lifetimeOptions }: Stor
     throw error
   }
   const lifetimes = createLifetimes(lifetimeOptions)
-  const cancels = database.type === 'postgres' ? new PostgresCancels(database.url) : undefined
+  const shared = database.type === 'postgres' ? shareOver(db, database.url) : undefined
   const ofKind = (kind: StoredKind) => (owner: string) => new Owned(db, { owner, kind, nowMs: lifetimes.now() })
   return {
     responses: { ...createResponseStore(ofKind('response'), lifetimes), ...createRunningResponses(db) },
     conversations: createConversationStore(ofKind('response'), lifetimes),
     completions: createCompletionStore(ofKind('completion'), lifetimes),
-    ...(cancels !== undefined && { cancels, usage: createPostgresUsage(db) }),
+    ...shared?.parts,
     async prune(nowMs) {
       await deleteExpired(db, nowMs)
       if (maxBytes !== undefined) await deleteOldest(db, maxBytes)
     },
     async close() {
-      await Promise.all([db.destroy(), cancels?.close()])
+      await Promise.all([db.destroy(), shared?.close()])
     },
   }
+}
+
+/** What the processes of one database share besides its tables. */
+function shareOver(db: Kysely<Tables>, url: string) {
+  const link = new PostgresLink(url)
+  const documents = new PostgresDocuments(db, link)
+  const parts = {
+    cancels: createPostgresCancels(link),
+    usage: createPostgresUsage(db),
+    documents,
+    files: createPostgresFiles(db),
+    lock: (name: string) => link.lock(name),
+  } satisfies Partial<Store>
+  const close = () => {
+    documents.close()
+    return link.close()
+  }
+  return { parts, close }
 }
 
 async function openDialect(database: DatabaseLocation): Promise<Dialect> {

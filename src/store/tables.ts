@@ -12,6 +12,9 @@ export type Tables = {
   conversations: ConversationTable
   conversation_items: ConversationItemTable
   key_usage: KeyUsageTable
+  documents: DocumentTable
+  files: FileTable
+  file_pieces: FilePieceTable
 }
 
 /** The time of what does not expire: a number, so that one comparison is enough. */
@@ -63,3 +66,11 @@ type ConversationItemTable = { conversation_id: string; position: number; item_i
 
 /** What a key has used in the minute that ends at `ends_at`; on PostgreSQL only. The account is the hash of the key. */
 type KeyUsageTable = { account: string; requests: number; tokens: number; is_stretched: number; ends_at: number }
+
+/** What operators change while servers run; on PostgreSQL only. */
+type DocumentTable = { name: string; version: number; json: string }
+
+/** Uploads; on PostgreSQL only. Without `json`, the bytes are still arriving. */
+type FileTable = { owner: string; id: string; created_at: number; json: string | null }
+
+type FilePieceTable = { file_id: string; position: number; bytes: Uint8Array }

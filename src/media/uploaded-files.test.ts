@@ -8,6 +8,7 @@ import { AppError } from '../contract/errors.ts'
 import { allScopes } from '../contract/principal.ts'
 import { FileFolder } from './file-folder.ts'
 import { createMediaReader } from './reader.ts'
+import { UploadedFiles } from './uploaded-files.ts'
 
 let folder: string
 
@@ -19,19 +20,19 @@ afterEach(() => rm(folder, { recursive: true }))
 
 const never = new AbortController().signal
 
-function open(options: Partial<ConstructorParameters<typeof FileFolder>[0]> = {}) {
-  return new FileFolder({ folder, maxFileBytes: 1000, maxBytes: 2500, maxCount: 5, ...options })
+function open(options: { readonly maxCount?: number } = {}) {
+  return new UploadedFiles({ place: new FileFolder(folder), maxFileBytes: 1000, maxBytes: 2500, maxCount: 5, ...options })
 }
 
 async function* piecesOf(...pieces: readonly (string | Buffer)[]) {
   for (const piece of pieces) yield Buffer.from(piece as string)
 }
 
-function add(files: FileFolder, owner: string, bytes: AsyncIterable<Uint8Array>, signal = never) {
+function add(files: UploadedFiles, owner: string, bytes: AsyncIterable<Uint8Array>, signal = never) {
   return files.add(owner, { filename: 'a.png', mediaType: 'image/png', bytes, purposeOf: async () => 'vision' }, signal)
 }
 
-async function textOf(files: FileFolder, owner: string, id: string): Promise<string> {
+async function textOf(files: UploadedFiles, owner: string, id: string): Promise<string> {
   const pieces: Uint8Array[] = []
   for await (const piece of await files.content(owner, id)) pieces.push(piece)
   return Buffer.concat(pieces).toString()

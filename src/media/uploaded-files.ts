@@ -1,0 +1,138 @@
+import { randomBytes } from 'node:crypto'
+import { Readable, Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { KeyedQueue } from '../base/queue.ts'
+import { AppError } from '../contract/errors.ts'
+import type { FilePlace, FileStore, StoredFile } from '../contract/file-store.ts'
+import { formatBytes } from './limits.ts'
+
+type UploadOptions = {
+  readonly place: FilePlace
+  /** Of one file. */
+  readonly maxFileBytes: number
+  /** Of all files of one caller. */
+  readonly maxBytes: number
+  readonly maxCount: number
+}
+
+const idForm = /^file-[\da-f]{32}$/
+/** What is left of uploads when a process dies is deleted after this time. */
+const abandonedMs = 3_600_000
+
+/** What callers upload, within the room that each has. */
+export class UploadedFiles implements FileStore {
+  readonly #options: UploadOptions
+  readonly #place: FilePlace
+  /** The bytes of uploads that are under way, by caller. */
+  readonly #arriving = new Map<string, number>()
+  /** Two uploads of a caller that are kept at once would both find the last place. */
+  readonly #keeping = new KeyedQueue<string>()
+
+  constructor(options: UploadOptions) {
+    this.#options = options
+    this.#place = options.place
+  }
+
+  async add(owner: string, file: Parameters<FileStore['add']>[1], signal: AbortSignal): Promise<StoredFile> {
+    signal.throwIfAborted()
+    const id = `file-${randomBytes(16).toString('hex')}`
+    await this.#place.removeAbandoned(owner, Date.now() - abandonedMs)
+    const kept = await this.#roomOf(owner)
+    let sizeBytes = 0
+    const count = (bytes: number) => {
+      sizeBytes += bytes
+      const arriving = (this.#arriving.get(owner) ?? 0) + bytes
+      if (arriving <= 0) this.#arriving.delete(owner)
+      else this.#arriving.set(owner, arriving)
+      if (sizeBytes > this.#options.maxFileBytes) throw tooLarge(this.#options.maxFileBytes)
+      if (bytes > 0 && kept + arriving > this.#options.maxBytes) throw full(this.#options)
+    }
+    try {
+      const bytes = file.bytes instanceof Readable ? file.bytes : Readable.from(file.bytes)
+      await pipeline(bytes, counter(count), (counted) => this.#place.write(owner, id, counted), { signal })
+      const { filename, mediaType } = file
+      const purpose = await file.purposeOf()
+      const stored = { id, filename, mediaType, sizeBytes, ...(purpose !== undefined && { purpose }) }
+      return await this.#keeping.run(owner, undefined, () => this.#keep(owner, stored))
+    } catch (error) {
+      await this.#place.remove(owner, id)
+      signal.throwIfAborted()
+      throw error
+    } finally {
+      count(-sizeBytes)
+    }
+  }
+
+  async list(owner: string): Promise<readonly StoredFile[]> {
+    const files = await this.#place.list(owner)
+    return files.toSorted((one, other) => other.createdAtMs - one.createdAtMs || (one.id < other.id ? 1 : -1))
+  }
+
+  async get(owner: string, id: string): Promise<StoredFile> {
+    const found = idForm.test(id) ? await this.#place.get(owner, id) : undefined
+    if (found === undefined) throw notFound(id)
+    return found
+  }
+
+  async content(owner: string, id: string): Promise<AsyncIterable<Uint8Array>> {
+    await this.get(owner, id)
+    return this.#place.content(owner, id)
+  }
+
+  async delete(owner: string, id: string): Promise<void> {
+    await this.get(owner, id)
+    await this.#place.remove(owner, id)
+  }
+
+  /** Keeps an upload that has arrived, if there is still room. */
+  async #keep(owner: string, arrived: Omit<StoredFile, 'createdAtMs'>): Promise<StoredFile> {
+    const { maxBytes, maxCount } = this.#options
+    if ((await this.#roomOf(owner)) + arrived.sizeBytes > maxBytes) throw full(this.#options)
+    const stored = { ...arrived, createdAtMs: Date.now() }
+    await this.#place.keep(owner, stored)
+    // Another process may have kept one meanwhile.
+    const files = await this.#place.list(owner)
+    if (files.length > maxCount || sumOf(files) > maxBytes) throw full(this.#options)
+    return stored
+  }
+
+  /** The bytes that a caller has. Throws where there are as many files as there may be. */
+  async #roomOf(owner: string): Promise<number> {
+    const files = await this.#place.list(owner)
+    if (files.length >= this.#options.maxCount) throw full(this.#options)
+    return sumOf(files)
+  }
+}
+
+function sumOf(files: readonly StoredFile[]): number {
+  return files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
+}
+
+function counter(count: (bytes: number) => void): Transform {
+  return new Transform({
+    transform(piece: Uint8Array, _, done) {
+      try {
+        count(piece.length)
+        done(null, piece)
+      } catch (error) {
+        done(AppError.from(error))
+      }
+    },
+  })
+}
+
+function notFound(id: string): AppError {
+  return new AppError('not-found', `there is no file '${id.slice(0, 80)}'; GET /v1/files lists yours`)
+}
+
+function tooLarge(maxFileBytes: number): AppError {
+  return new AppError(
+    'body-too-large',
+    `the file is larger than ${formatBytes(maxFileBytes)}, the limit of the largest kind in media.maxBytes`,
+  )
+}
+
+function full({ maxBytes, maxCount }: UploadOptions): AppError {
+  const message = `there is no room for this file: you may keep ${maxCount} files (media.files.maxCount) of ${formatBytes(maxBytes)} together (media.files.maxBytes); delete some`
+  return new AppError('request-conflict', message)
+}
