@@ -39,6 +39,11 @@ export async function connectStore({ storage, home }: StoreConfig): Promise<Stor
   }
 }
 
+/** The same, if it is one that several servers may share. */
+export async function connectSharedStore(config: StoreConfig): Promise<Store | undefined> {
+  return locate(config)?.type === 'postgres' ? connectStore(config) : undefined
+}
+
 /** Where the store of a configuration is, for people: without the password of a URL. */
 export function describeStore(config: StoreConfig): string {
   const location = locate(config)

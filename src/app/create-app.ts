@@ -20,7 +20,8 @@ import { answerFetch } from './answer-fetch.ts'
 import { openConfiguredStore } from './configured-store.ts'
 import { createInProcess } from './in-process.ts'
 import { createKeyLimiting, warnOfUnknownModels } from './keys/key-limits.ts'
-import { createSealer, createSessionHash } from './keys/sealer.ts'
+import { openMadeKeys } from './keys/open-made-keys.ts'
+import { createSealer, createSessionHash, warnOfUnsharedSeals } from './keys/sealer.ts'
 import { listen } from './listen.ts'
 import { LiveConfig } from './live-config.ts'
 import { sampleLoad } from './load-sampler.ts'
@@ -46,6 +47,7 @@ import { replaceModels } from './models/replace-models.ts'
 import { SharedChecks } from './models/shared-checks.ts'
 import { openPageFiles } from './page-files.ts'
 import { listenToo } from './second-port.ts'
+import { SharedChoices } from './shared-choices.ts'
 import { createConfiguredTools } from './tools.ts'
 import { version } from './version.ts'
 
@@ -106,10 +108,11 @@ export async function createApp(
 ): Promise<App> {
   const { server: settings, home } = config
   let createdKey: string | undefined
-  const live = LiveConfig.open(config, log)
+  const store = await openConfiguredStore(config, log)
+  const live = LiveConfig.open(config, await openMadeKeys({ home, documents: store?.documents, notes: log }), log)
   // The configuration may have lost it since.
   if (preset !== undefined && (preset.type !== 'named' || live.presets.names.includes(preset.name))) live.presets.choose(preset)
-  const store = await openConfiguredStore(config, log)
+  if (store?.documents !== undefined) warnOfUnsharedSeals(log)
   const models = new ModelSet(observer)
   const loadTimes = new LoadTimes({ now: () => performance.now() })
   models.onChange(() => {
@@ -162,7 +165,7 @@ export async function createApp(
   const resolveModel = (name: string, viewer: ModelViewer) => folder.find(() => models.resolve(name, viewer))
   const findModel = (name: string, viewer: ModelViewer) => listings.find(name, () => resolveModel(name, viewer))
   const validator = new OutputValidator()
-  const { media, files } = createConfiguredMedia(config)
+  const { media, files } = createConfiguredMedia(config, store?.files)
   const { tools, pictures } = createConfiguredTools(config, log)
   const logTool = createToolLog(log)
   const approvals = new ToolApprovals()
@@ -226,6 +229,16 @@ export async function createApp(
     drain: (change) => drains.note(change),
     notePassed: (passed) => checks.hear(passed),
   })
+  const choices =
+    store?.documents &&
+    (await SharedChoices.open({
+      documents: store.documents,
+      presets: live.presets,
+      configuredPreset: () => live.current.sampling.preset,
+      engines: () => models.all(),
+      log,
+    }))
+  models.onChange(() => choices?.watchModels())
   const lifecycle = new LifecycleService({
     models,
     refresh: () => folder.refresh(),
@@ -253,6 +266,7 @@ export async function createApp(
     findModel,
     ...(parts.dialects !== undefined && { dialects: parts.dialects }),
     templates: live.templates,
+    ...(choices !== undefined && { choices }),
     models: directory,
     modelFiles: createModelFiles({ models, home, sharing }),
     // What one process loads, the others would not have.
@@ -327,8 +341,9 @@ export async function createApp(
       closeSecond()
       load.close()
       sharing.close()
-      await Promise.all([validator.close(), models.close(), listings.close(), store?.close(), live.close(), tools.close()])
-      await Promise.all([traces?.close(), captures?.close()])
+      await Promise.all([validator.close(), models.close(), listings.close(), live.close(), tools.close()])
+      // What the others write last may go there.
+      await Promise.all([store?.close(), traces?.close(), captures?.close()])
     },
   }
 }

@@ -9,6 +9,7 @@ import type { AccessRules } from '../http/access/access.ts'
 import type { ServerDeps } from '../http/run/deps.ts'
 import { TemplateFolder } from '../registry/names/template-folder.ts'
 import { checkKeysRemain } from './keys/find-keys.ts'
+import type { MadeKeys } from './keys/made-keys.ts'
 import { ServerKeys } from './keys/server-keys.ts'
 
 /** The configuration of a running server, and all that follows its changes, except its models. */
@@ -21,11 +22,11 @@ export class LiveConfig {
   readonly #keys: ServerKeys
   #current: LoadedConfig
 
-  private constructor(config: LoadedConfig, log: Logger) {
+  private constructor(config: LoadedConfig, made: MadeKeys, log: Logger) {
     this.#log = log
     this.#started = config
     this.#current = config
-    this.#keys = new ServerKeys(config, log)
+    this.#keys = new ServerKeys(config.server, made, log)
     this.presets = createPresets(config)
     const folder = () => (this.#current.templates === undefined ? undefined : new TemplateFolder(this.#current.templates))
     this.templates = {
@@ -35,8 +36,8 @@ export class LiveConfig {
   }
 
   /** Throws `invalid-request` for a preset with values that a request could not have. */
-  static open(config: LoadedConfig, log: Logger): LiveConfig {
-    const live = new LiveConfig(config, log)
+  static open(config: LoadedConfig, made: MadeKeys, log: Logger): LiveConfig {
+    const live = new LiveConfig(config, made, log)
     live.#warnOfOpenOrigins()
     return live
   }
@@ -79,7 +80,7 @@ export class LiveConfig {
     replaceModels(before)
     this.#current = next
     // The server still listens where it did, which decides whether it needs keys.
-    this.#keys.use({ ...next, server: { ...next.server, host: this.#started.server.host } })
+    this.#keys.use({ ...next.server, host: this.#started.server.host })
     this.presets.adopt(presets, { isOtherFirst: before.sampling.preset !== next.sampling.preset })
     if (before.log.level !== next.log.level) this.#log.level = next.log.level
     const settings = settingsForRestart(this.#started, next)

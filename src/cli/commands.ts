@@ -8,7 +8,7 @@ import { agents } from './agents/agents.ts'
 import { type CancelFlags, cancel } from './cancel.ts'
 import { type Shell, shells } from './completion/shells.ts'
 import { drain } from './drain.ts'
-import { deleteKey, type KeyFile, listKeys, type NewKeyFlags, newKey } from './keys.ts'
+import { deleteKey, type KeyPlace, listKeys, type NewKeyFlags, newKey } from './keys.ts'
 import { replay } from './replay.ts'
 import { type LoadFlags, load as loadModel, ps, unload } from './servers/load.ts'
 import { commandName } from './terminal/command-name.ts'
@@ -267,13 +267,13 @@ keys
   .option('--tcpm <number>', 'calls of tools of the server that it may have in a minute')
   .option('--expires <time>', 'when it stops working: 30d, 12h, 90m or a date (default never)')
   .option('-c, --config <file>', 'configuration file')
-  .action(async ({ config, ...flags }: NewKeyFlags & { config?: string }) => newKey(await keyFile(config), flags))
+  .action(async ({ config, ...flags }: NewKeyFlags & { config?: string }) => withKeys(config, (keys) => newKey(keys, flags)))
 
 keys
   .command('list')
   .description('list the keys, by their ids')
   .option('-c, --config <file>', 'configuration file')
-  .action(async ({ config }: { config?: string }) => listKeys((await keyFile(config)).file))
+  .action(async ({ config }: { config?: string }) => withKeys(config, async ({ made }) => listKeys(made)))
 
 keys
   .command('delete')
@@ -281,7 +281,7 @@ keys
   .description('delete a key; a running server refuses it at once')
   .argument('<key>', 'the id or the name of the key')
   .option('-c, --config <file>', 'configuration file')
-  .action(async (key: string, { config }: { config?: string }) => deleteKey((await keyFile(config)).file, key))
+  .action(async (key: string, { config }: { config?: string }) => withKeys(config, ({ made }) => deleteKey(made, key)))
 
 const config = program
   .command('config')
@@ -340,10 +340,12 @@ async function load({ config, host, port, workers, models, modelFlags, logLevel 
   return loadConfig({ flags, env: process.env, cwd: process.cwd(), userHome: homedir() })
 }
 
-async function keyFile(config: string | undefined): Promise<KeyFile> {
-  const { home, server } = await load({ config })
-  const { openKeyFile, usesKeyFile } = await import('../app/keys/find-keys.ts')
-  return { file: openKeyFile(home), isUsed: usesKeyFile(server) }
+async function withKeys(config: string | undefined, work: (keys: KeyPlace) => Promise<void>): Promise<void> {
+  const loaded = await load({ config })
+  const { usesMadeKeys } = await import('../app/keys/find-keys.ts')
+  const { withMadeKeys } = await import('../app/with-made-keys.ts')
+  const say = (_: object, message: string) => console.error(message)
+  await withMadeKeys(loaded, { info: say, warn: say }, (made) => work({ made, isUsed: usesMadeKeys(loaded.server) }))
 }
 
 function address({ server }: ServerFlags): { url: string; apiKey: string | undefined } {

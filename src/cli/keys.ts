@@ -1,4 +1,4 @@
-import { type ApiKeyFile, keyId, keyScopes, type StoredKey } from '../app/keys/api-key-file.ts'
+import { keyId, keyScopes, type MadeKeys, type StoredKey } from '../app/keys/made-keys.ts'
 import { AppError } from '../contract/errors.ts'
 import { formatTable } from './terminal/table.ts'
 
@@ -14,8 +14,8 @@ export type NewKeyFlags = {
   readonly expires?: string | undefined
 }
 
-/** The file of the keys that Dragoman made, and whether a server with the same configuration accepts them. */
-export type KeyFile = { readonly file: ApiKeyFile; readonly isUsed: boolean }
+/** The keys that Dragoman made, and whether a server with the same configuration accepts them. */
+export type KeyPlace = { readonly made: MadeKeys; readonly isUsed: boolean }
 
 const usedNotice = 'Running servers that others can reach accept it at once, unless they have keys in their configuration.'
 const unusedNotice =
@@ -23,13 +23,13 @@ const unusedNotice =
   'DRAGOMAN_API_KEY and DRAGOMAN_ADMIN_KEY. Add it there, or leave those out.'
 
 /** Makes a key. Standard output gets the key and nothing else, for `export DRAGOMAN_API_KEY="$(dragoman keys new)"`. */
-export async function newKey({ file, isUsed }: KeyFile, flags: NewKeyFlags): Promise<void> {
+export async function newKey({ made, isUsed }: KeyPlace, flags: NewKeyFlags): Promise<void> {
   const { name, scope = ['inference'], models, tools, rpm, tpm, tcpm, expires } = flags
   const unknown = scope.find((one) => !isScope(one))
   if (unknown !== undefined) {
     throw new AppError('invalid-request', `--scope: '${unknown}' is not a scope; it is one of: ${keyScopes.join(', ')}`)
   }
-  const key = await file.add({
+  const key = await made.add({
     scopes: scope.filter(isScope),
     ...(name !== undefined && { name }),
     ...(models !== undefined && { models: [...models] }),
@@ -44,8 +44,8 @@ export async function newKey({ file, isUsed }: KeyFile, flags: NewKeyFlags): Pro
 }
 
 /** Prints the keys as a table: their ids, never the keys. */
-export function listKeys(file: ApiKeyFile): void {
-  const rows = file
+export function listKeys(made: MadeKeys): void {
+  const rows = made
     .list()
     .map((key) => [
       keyId(key),
@@ -71,8 +71,8 @@ function toolsOf({ scopes, tools }: StoredKey): string {
 }
 
 /** Deletes a key; running servers refuse it at once. */
-export async function deleteKey(file: ApiKeyFile, idOrName: string): Promise<void> {
-  console.error(`deleted ${keyId(await file.remove(idOrName))}`)
+export async function deleteKey(made: MadeKeys, idOrName: string): Promise<void> {
+  console.error(`deleted ${keyId(await made.remove(idOrName))}`)
 }
 
 function readLimit(flag: string, text: string): number {

@@ -2,6 +2,7 @@ import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { checkKeysRemain, findKeys } from '../app/keys/find-keys.ts'
 import { checkPresets } from '../app/live-config.ts'
+import { withMadeKeys } from '../app/with-made-keys.ts'
 import { withoutRestart } from '../config/changed-settings.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { findUnshared } from '../config/workers.ts'
@@ -45,7 +46,7 @@ export async function serveWorkers(config: LoadedConfig, source: ConfigSource): 
   await reloader?.watch()
   try {
     const started = pool.start().then(async (url) => {
-      const createdKey = await findKeys(config).ensureKey?.()
+      const createdKey = await withMadeKeys(config, log, async (made) => findKeys(config.server, made).ensureKey?.())
       if (createdKey !== undefined) progress.note(keyNotice(createdKey))
       console.log(`listening on ${url}`)
     })

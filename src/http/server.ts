@@ -3,6 +3,7 @@ import { Server as Listener } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify'
 import { AppError } from '../contract/errors.ts'
+import type { Principal } from '../contract/principal.ts'
 import { createAnthropicMessages } from '../dialect/anthropic/dialect.ts'
 import { ollamaDialects } from '../dialect/ollama/dialects.ts'
 import { createResponsesService } from '../responses/service.ts'
@@ -205,10 +206,17 @@ export function createServer(deps: ServerDeps): Server {
     if (request.is404 || scope === undefined) {
       throw describeUnknown(request)
     }
-    if (scope !== 'public') {
-      request.principal = authenticate(request.headers)
-      if (scope !== 'any') authorize(request.principal, scope)
+    if (scope === 'public') return done()
+    const admit = (principal: Principal) => {
+      request.principal = principal
+      if (scope !== 'any') authorize(principal, scope)
     }
+    const found = authenticate(request.headers)
+    if (found instanceof Promise) {
+      found.then(admit).then(() => done(), done)
+      return
+    }
+    admit(found)
     done()
   })
   app.addHook('onSend', (request, reply, payload, done) => {

@@ -2,7 +2,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { ApiKeyFile, hashApiKey, keyId } from './api-key-file.ts'
+import { ApiKeyFile } from './api-key-file.ts'
+import { hashApiKey, keyId } from './made-keys.ts'
 
 async function missingFile(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'dragoman-key-'))

@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { configSchema } from '../../config/schema.ts'
-import { hashApiKey } from './api-key-file.ts'
 import { clientKey, findKeys, openKeyFile } from './find-keys.ts'
+import { hashApiKey } from './made-keys.ts'
 
 const settings = (server: object) => configSchema.parse({ server }).server
 
 /** The scopes of each key, by the text that has it. */
 async function scopesOf(server: object, texts: readonly string[], home = '/nowhere') {
-  const { apiKeys } = findKeys({ server: settings(server), home })
+  const { apiKeys } = findKeys(settings(server), openKeyFile(home))
   expect(apiKeys).toHaveLength(texts.length)
   return texts.map((text) => {
     const found = apiKeys.find(({ hash }) => hash === hashApiKey(text))
@@ -35,9 +35,9 @@ test('loopback needs no key, unless there is one', async () => {
 
 test('the key that a reachable server makes for itself has all scopes, also at the next start', async () => {
   const home = await mkdtemp(join(tmpdir(), 'dragoman-keys-'))
-  const reachable = { server: settings({ host: '0.0.0.0' }), home }
-  const createdKey = (await findKeys(reachable).ensureKey?.()) ?? ''
-  const again = findKeys(reachable)
+  const start = () => findKeys(settings({ host: '0.0.0.0' }), openKeyFile(home))
+  const createdKey = (await start().ensureKey?.()) ?? ''
+  const again = start()
   expect(await again.ensureKey?.()).toBeUndefined()
   expect([...(again.findKey?.(hashApiKey(createdKey))?.scopes ?? [])]).toEqual([
     'public',
@@ -50,7 +50,7 @@ test('the key that a reachable server makes for itself has all scopes, also at t
 
 test('a running server knows the models and the end of a key that a command makes', async () => {
   const home = await mkdtemp(join(tmpdir(), 'dragoman-keys-'))
-  const { findKey } = findKeys({ server: settings({ host: '0.0.0.0' }), home })
+  const { findKey } = findKeys(settings({ host: '0.0.0.0' }), openKeyFile(home))
   const key = await openKeyFile(home).add({ scopes: ['inference'], models: ['small'], expiresAt: '2030-01-01T00:00:00.000Z' })
   expect(findKey?.(hashApiKey(key))).toEqual({
     hash: hashApiKey(key),

@@ -4,42 +4,43 @@ import { AppError } from '../../contract/errors.ts'
 import { type ApiKey, allScopes } from '../../contract/principal.ts'
 import type { KeyLimits } from '../../contract/quota.ts'
 import type { FindKey } from '../../http/access/auth.ts'
-import { ApiKeyFile, hashApiKey, type StoredKey } from './api-key-file.ts'
+import { ApiKeyFile } from './api-key-file.ts'
 import { counts } from './key-directory.ts'
 import { isLoopback } from './loopback.ts'
+import { hashApiKey, type MadeKeys, type StoredKey } from './made-keys.ts'
 
-/** The configured API keys, and how to find those of the key file. */
+/** The configured API keys, and how to find those that were made. */
 export type FoundKeys = {
   readonly apiKeys: readonly ApiKey[]
-  /** Where requests make keys. */
-  readonly file: ApiKeyFile
   readonly findKey?: FindKey
-  /** Writes into the key file when its keys were used. */
+  /** Looks for keys that other servers have just made. */
+  readonly refresh?: () => Promise<void>
+  /** Writes when made keys were used. */
   readonly writeUses?: () => Promise<void>
-  /** Makes the first key of the key file, and returns it only then. For a server that listens: one that cannot start leaves no key. */
+  /** Makes the first key, and returns it only then. For a server that listens: one that cannot start leaves no key. */
   readonly ensureKey?: () => Promise<string | undefined>
 }
 
 /** Keys are optional on loopback; a server that others can reach never runs without one. */
-export function findKeys({ server, home }: Pick<LoadedConfig, 'server' | 'home'>): FoundKeys {
+export function findKeys(server: ServerSettings, made: MadeKeys): FoundKeys {
   const { keyLimits } = server
   const configured = [
     ...(server.apiKeys ?? []).map((key) => readKey(key, keyLimits)),
     ...(server.adminKey === undefined ? [] : [adminKey(server.adminKey)]),
   ]
   const hasConfigured = configured.length > 0
-  const file = openKeyFile(home)
-  if (!hasConfigured && isLoopback(server.host)) return { apiKeys: [], file }
+  if (!hasConfigured && isLoopback(server.host)) return { apiKeys: [] }
   const findKey: FindKey = (hash) => {
-    const stored = file.find(hash)
+    const stored = made.find(hash)
     if (stored === undefined || !counts(stored, hasConfigured)) return undefined
-    file.noteUse(hash)
+    made.noteUse(hash)
     return toApiKey(stored, keyLimits)
   }
-  const found = { apiKeys: configured, file, findKey, writeUses: () => file.writeUses() }
+  const refresh = () => made.refresh()
+  const found = { apiKeys: configured, findKey, refresh, writeUses: () => made.writeUses() }
   if (hasConfigured) return found
   // The operator's only key: nobody else can have given it one, so that it may do everything.
-  return { ...found, ensureKey: () => file.ensureKey() }
+  return { ...found, ensureKey: () => made.ensureKey() }
 }
 
 /**
@@ -55,7 +56,7 @@ export function checkKeysRemain(before: ServerSettings, next: ServerSettings): v
 }
 
 /** Whether servers with these settings accept keys that commands make, if they need any: beside configured ones, only those that requests make. */
-export function usesKeyFile(server: ServerSettings): boolean {
+export function usesMadeKeys(server: ServerSettings): boolean {
   return !hasKeys(server)
 }
 
@@ -63,9 +64,13 @@ function hasKeys({ apiKeys, adminKey }: ServerSettings): boolean {
   return apiKeys !== undefined || adminKey !== undefined
 }
 
-/** The keys that Dragoman made, which servers with this data folder accept when none are configured. */
+/** The keys that Dragoman made for servers with this data folder. */
 export function openKeyFile(home: string): ApiKeyFile {
-  return new ApiKeyFile(join(home, 'api-keys.json'))
+  return new ApiKeyFile(keyFilePath(home))
+}
+
+export function keyFilePath(home: string): string {
+  return join(home, 'api-keys.json')
 }
 
 type ServerSettings = LoadedConfig['server']

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../../../test/support/http/app.ts'
-import { ApiKeyFile, hashApiKey } from './api-key-file.ts'
+import { ApiKeyFile } from './api-key-file.ts'
 import { createKeyDirectory } from './key-directory.ts'
+import { hashApiKey } from './made-keys.ts'
 
 type Made = { readonly id: string; readonly key: string }
 
@@ -95,11 +96,11 @@ test('keys that commands have made count only on a server without configured one
   await file.add({ scopes: ['inference'], name: 'command' })
   await file.add({ scopes: ['inference'], name: 'page', madeBy: 'root' })
   const configured = [{ hash: 'f'.repeat(64), scopes: new Set(['admin'] as const) }]
-  const namesOf = (keys: typeof configured) =>
-    createKeyDirectory({ file, configured: () => keys, areRequired: () => true })
-      .list()
-      .map(({ name }) => name)
-  expect([namesOf([]), namesOf(configured)]).toEqual([
+  const namesOf = async (keys: typeof configured) => {
+    const directory = createKeyDirectory({ made: file, configured: () => keys, areRequired: () => true })
+    return (await directory.list()).map(({ name }) => name)
+  }
+  expect([await namesOf([]), await namesOf(configured)]).toEqual([
     ['command', 'page'],
     [undefined, 'page'],
   ])

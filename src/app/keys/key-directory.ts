@@ -1,10 +1,10 @@
 import { AppError } from '../../contract/errors.ts'
 import type { ChosenKey, KeyDirectory, ListedKey } from '../../contract/keys.ts'
 import type { ApiKey } from '../../contract/principal.ts'
-import { type ApiKeyFile, hashApiKey, keyId, type StoredKey } from './api-key-file.ts'
+import { hashApiKey, keyId, type MadeKeys, type StoredKey } from './made-keys.ts'
 
 type DirectoryDeps = {
-  readonly file: ApiKeyFile
+  readonly made: MadeKeys
   /** The keys of the configuration, which change with it. */
   configured(): readonly ApiKey[]
   /** Whether callers must send a key. */
@@ -15,10 +15,10 @@ const open =
   'this server asks for no key, since only this machine can reach it: set server.adminKey, or let it listen on another address ' +
   '(server.host), to ask for keys'
 
-/** The keys that the server accepts: those of its configuration, and those of the key file that count. */
-export function createKeyDirectory({ file, configured, areRequired }: DirectoryDeps): KeyDirectory {
-  const made = () => file.list().filter((key) => counts(key, configured().length > 0))
-  const list = () => [...configured().map(fromConfiguration), ...made().map(fromFile)]
+/** The keys that the server accepts: those of its configuration, and those of the made ones that count. */
+export function createKeyDirectory({ made, configured, areRequired }: DirectoryDeps): KeyDirectory {
+  const counting = (keys: readonly StoredKey[]) => keys.filter((key) => counts(key, configured().length > 0))
+  const listOf = (keys: readonly StoredKey[]) => [...configured().map(fromConfiguration), ...counting(keys).map(fromMade)]
   return {
     get areRequired() {
       return areRequired()
@@ -26,36 +26,36 @@ export function createKeyDirectory({ file, configured, areRequired }: DirectoryD
     get whyNone() {
       return areRequired() ? undefined : open
     },
-    list,
+    async list() {
+      await made.refresh()
+      return listOf(made.list())
+    },
     async make(chosen: ChosenKey, by) {
       if (!areRequired()) throw new AppError('request-conflict', open)
-      if (list().some(({ name }) => name === chosen.name)) {
+      const checkName = (keys: readonly StoredKey[]) => {
+        if (!listOf(keys).some(({ name }) => name === chosen.name)) return
         const message = `a key is called '${chosen.name}': keys of one name would share what they store; choose another name`
         throw new AppError('request-conflict', message, { param: 'name' })
       }
       const { scopes, models, tools, ...rest } = chosen
-      const key = await file.add({
-        ...rest,
-        scopes: [...scopes],
-        ...(models !== undefined && { models: [...models] }),
-        ...(tools !== undefined && { tools: [...tools] }),
-        madeBy: by,
-      })
-      const stored = file.find(hashApiKey(key))
+      const lists = { ...(models !== undefined && { models: [...models] }), ...(tools !== undefined && { tools: [...tools] }) }
+      const key = await made.add({ ...rest, ...lists, scopes: [...scopes], madeBy: by }, checkName)
+      const stored = made.find(hashApiKey(key))
       if (stored === undefined) throw new AppError('request-conflict', 'the key was deleted at once; make another one')
-      return { key, listed: fromFile(stored) }
+      return { key, listed: fromMade(stored) }
     },
     async delete(id) {
       if (configured().some((key) => keyId(key) === id)) {
         const message = `the key '${id}' is in the configuration of the server (server.apiKeys or server.adminKey): remove it there`
         throw new AppError('request-conflict', message, { param: 'id' })
       }
-      if (!made().some((key) => keyId(key) === id)) {
+      await made.refresh()
+      if (!counting(made.list()).some((key) => keyId(key) === id)) {
         throw new AppError('not-found', `there is no key with the id '${id.slice(0, 100)}'; GET /api/keys lists them`, {
           param: 'id',
         })
       }
-      await file.remove(id)
+      await made.remove(id)
     },
   }
 }
@@ -65,7 +65,7 @@ export function counts({ madeBy }: StoredKey, hasConfigured: boolean): boolean {
   return !hasConfigured || madeBy !== undefined
 }
 
-function fromFile(stored: StoredKey): ListedKey {
+function fromMade(stored: StoredKey): ListedKey {
   const { hash: _, scopes, ...rest } = stored
   return { id: keyId(stored), source: 'made', scopes, ...rest }
 }

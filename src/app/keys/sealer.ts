@@ -35,6 +35,15 @@ export async function createSealer({ home, log, env = process.env }: SealerOptio
   }
 }
 
+/** For servers that share a store: what one seals, such as the signature of a thinking block, another could not open. */
+export function warnOfUnsharedSeals(log: Logger, env = process.env): void {
+  if (sharedKey(env) !== undefined) return
+  log.warn(
+    'the store is shared by all servers that use it, but DRAGOMAN_SEAL_KEY is not set: what this server seals for its clients, no other ' +
+      'can open, and reasoning that they bring there is left out; set it to one random text on all of them',
+  )
+}
+
 /** Names sessions to routers: alike in all processes and on all machines that seal with the same key. */
 export async function createSessionHash({
   home,
@@ -46,9 +55,12 @@ export async function createSessionHash({
 }
 
 async function findKey(home: string, env: NodeJS.ProcessEnv): Promise<Buffer> {
-  const given = env.DRAGOMAN_SEAL_KEY
-  if (given !== undefined && given !== '') return createHash('sha256').update(given).digest()
-  return ensureKey(home, join(home, 'seal-key'))
+  const given = sharedKey(env)
+  return given === undefined ? ensureKey(home, join(home, 'seal-key')) : createHash('sha256').update(given).digest()
+}
+
+function sharedKey({ DRAGOMAN_SEAL_KEY: given }: NodeJS.ProcessEnv): string | undefined {
+  return given === '' ? undefined : given
 }
 
 /** Of several processes that start at once, the first makes the key. */

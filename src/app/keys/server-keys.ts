@@ -5,45 +5,50 @@ import type { KeyDirectory } from '../../contract/keys.ts'
 import type { AccessRules } from '../../http/access/access.ts'
 import { type FoundKeys, findKeys } from './find-keys.ts'
 import { createKeyDirectory } from './key-directory.ts'
+import type { MadeKeys } from './made-keys.ts'
+
+type ServerSettings = LoadedConfig['server']
 
 /** The keys that a server accepts, and the record of their use. */
 export class ServerKeys {
   readonly #log: Logger
+  readonly #made: MadeKeys
   #found: FoundKeys
   #uses: ReturnType<typeof startWritingUses> | undefined
 
-  constructor(config: Pick<LoadedConfig, 'server' | 'home'>, log: Logger) {
+  constructor(server: ServerSettings, made: MadeKeys, log: Logger) {
     this.#log = log
-    this.#found = this.#take(config)
+    this.#made = made
+    this.#found = this.#take(server)
   }
 
   get areRequired(): boolean {
     return this.#found.apiKeys.length > 0 || this.#found.findKey !== undefined
   }
 
-  /** The keys of the configuration, and those of the key file where they count. */
+  /** The keys of the configuration, and made ones where they count. */
   get auth(): AccessRules['auth'] {
-    const { apiKeys, findKey } = this.#found
-    return { apiKeys, ...(findKey !== undefined && { findKey }) }
+    const { apiKeys, findKey, refresh } = this.#found
+    return { apiKeys, ...(findKey !== undefined && { findKey }), ...(refresh !== undefined && { refresh }) }
   }
 
   /** Takes those of a configuration. */
-  use(config: Pick<LoadedConfig, 'server' | 'home'>): void {
+  use(server: ServerSettings): void {
     void this.#uses?.stop()
-    this.#found = this.#take(config)
+    this.#found = this.#take(server)
   }
 
   /** What operators see of them. */
   get directory(): KeyDirectory {
     return createKeyDirectory({
-      file: this.#found.file,
+      made: this.#made,
       configured: () => this.#found.apiKeys,
       areRequired: () => this.areRequired,
     })
   }
 
-  #take(config: Pick<LoadedConfig, 'server' | 'home'>): FoundKeys {
-    const found = findKeys(config)
+  #take(server: ServerSettings): FoundKeys {
+    const found = findKeys(server, this.#made)
     this.#uses = found.writeUses && startWritingUses(found.writeUses, this.#log)
     return found
   }

@@ -3,7 +3,7 @@ import { get } from 'node:http'
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { chatBody, openTestServer } from '../../../test/support/http/test-server.ts'
-import { hashApiKey } from '../../app/keys/api-key-file.ts'
+import { hashApiKey } from '../../app/keys/made-keys.ts'
 import type { Scope } from '../../contract/principal.ts'
 import { allScopes } from '../../contract/principal.ts'
 

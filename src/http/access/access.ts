@@ -1,12 +1,11 @@
-import type { ApiKey } from '../../contract/principal.ts'
-import { createAuthenticator, type FindKey } from './auth.ts'
+import { createAuthenticator, type KeyRules } from './auth.ts'
 import { createCrossOrigin } from './cross-origin.ts'
 import { createHostCheck, type HostPolicy } from './hosts.ts'
 
 /** Who may send requests, to which host names, and from which pages. */
 export type AccessRules = {
-  /** The keys of the configuration, and those that commands make and delete. */
-  readonly auth: { readonly apiKeys: readonly ApiKey[]; readonly findKey?: FindKey }
+  /** The keys of the configuration, and those that commands and requests make and delete. */
+  readonly auth: KeyRules
   readonly hosts: HostPolicy
   /** Origins whose pages may use this server from a browser; `*` allows all, absent none. */
   readonly allowedOrigins?: readonly string[]
@@ -18,6 +17,6 @@ export function createAccess({ auth, hosts, allowedOrigins = [] }: AccessRules) 
   return {
     checkHost: needsKey ? () => undefined : createHostCheck(hosts),
     crossOrigin: createCrossOrigin(allowedOrigins),
-    authenticate: createAuthenticator(auth.apiKeys, auth.findKey),
+    authenticate: createAuthenticator(auth),
   }
 }

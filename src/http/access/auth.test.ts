@@ -1,10 +1,20 @@
 import { describe, expect, test } from 'vitest'
-import { hashApiKey } from '../../app/keys/api-key-file.ts'
-import { type ApiKey, allScopes } from '../../contract/principal.ts'
-import { authorize, createAuthenticator } from './auth.ts'
+import { hashApiKey } from '../../app/keys/made-keys.ts'
+import { type ApiKey, allScopes, type Principal } from '../../contract/principal.ts'
+import { authorize, createAuthenticator, type KeyRules } from './auth.ts'
 
 const key = 'sk-dragoman-key'
 const other = 'sk-dragoman-other'
+
+/** Of rules that know all keys at once. */
+function identify(rules: KeyRules, wallClock?: () => number) {
+  const authenticate = createAuthenticator(rules, wallClock)
+  return (headers: Parameters<typeof authenticate>[0]): Principal => {
+    const found = authenticate(headers)
+    if (found instanceof Promise) throw new Error('it looks again')
+    return found
+  }
+}
 
 describe('reading keys from headers', () => {
   test.each([
@@ -20,7 +30,7 @@ describe('reading keys from headers', () => {
   ])('%j holds %j', (headers, keys) => {
     const isAccepted = (key: string) => {
       try {
-        return createAuthenticator([{ hash: hashApiKey(key), scopes: allScopes }])(headers).id !== ''
+        return identify({ apiKeys: [{ hash: hashApiKey(key), scopes: allScopes }] })(headers).id !== ''
       } catch {
         return false
       }
@@ -30,10 +40,12 @@ describe('reading keys from headers', () => {
 })
 
 describe('authentication', () => {
-  const authenticate = createAuthenticator([
-    { hash: hashApiKey(other), scopes: allScopes },
-    { hash: hashApiKey(key).toUpperCase(), scopes: allScopes },
-  ])
+  const authenticate = identify({
+    apiKeys: [
+      { hash: hashApiKey(other), scopes: allScopes },
+      { hash: hashApiKey(key).toUpperCase(), scopes: allScopes },
+    ],
+  })
 
   test('a key is accepted in either header, also beside a placeholder', () => {
     const id = `key-${hashApiKey(key).slice(0, 8).toUpperCase()}`
@@ -56,18 +68,18 @@ describe('authentication', () => {
   })
 
   test('without keys, every caller has all scopes', () => {
-    const anyone = createAuthenticator([])({})
+    const anyone = identify({ apiKeys: [] })({})
     expect(() => authorize(anyone, 'admin')).not.toThrow()
   })
 
   test('an invalid hash throws at start', () => {
-    expect(() => createAuthenticator([{ hash: 'sk-dragoman-plain', scopes: allScopes }])).toThrow(/64 hexadecimal digits/)
+    expect(() => identify({ apiKeys: [{ hash: 'sk-dragoman-plain', scopes: allScopes }] })).toThrow(/64 hexadecimal digits/)
   })
 })
 
 test('keys that are made while the server runs have their own scopes', () => {
   const made = new Map<string, ApiKey>()
-  const authenticate = createAuthenticator([], (hash) => made.get(hash))
+  const authenticate = identify({ apiKeys: [], findKey: (hash) => made.get(hash) })
   const headers = { authorization: `Bearer ${key}` }
   expect(() => authenticate(headers)).toThrow('the API key is not valid')
   made.set(hashApiKey(key), { hash: hashApiKey(key), scopes: new Set(['inference']) })
@@ -77,15 +89,28 @@ test('keys that are made while the server runs have their own scopes', () => {
   expect(() => authenticate({})).toThrow('no API key was sent')
 })
 
+test('a key that another server has just made is looked for before it is refused', async () => {
+  const made = new Map<string, ApiKey>()
+  let reads = 0
+  const refresh = async () => {
+    reads += 1
+    if (reads === 1) throw new Error('the store is away')
+    made.set(hashApiKey(key), { hash: hashApiKey(key), scopes: allScopes })
+  }
+  const authenticate = createAuthenticator({ apiKeys: [], findKey: (hash) => made.get(hash), refresh })
+  await expect(authenticate({ 'x-api-key': key })).rejects.toThrow('the API key is not valid')
+  expect(await authenticate({ 'x-api-key': key })).toMatchObject({ scopes: allScopes })
+  expect(authenticate({ 'x-api-key': key })).toMatchObject({ scopes: allScopes })
+  await expect(authenticate({ 'x-api-key': other })).rejects.toThrow('the API key is not valid')
+  expect(() => authenticate({})).toThrow('no API key was sent')
+  expect(reads).toBe(3)
+})
+
 test('a key works until it expires, and the refusal then says so', () => {
   let nowMs = 999
   const apiKey = { hash: hashApiKey(key), scopes: allScopes, expiresAtMs: 1000 }
-  const configured = createAuthenticator([apiKey], undefined, () => nowMs)
-  const made = createAuthenticator(
-    [],
-    () => apiKey,
-    () => nowMs,
-  )
+  const configured = identify({ apiKeys: [apiKey] }, () => nowMs)
+  const made = identify({ apiKeys: [], findKey: () => apiKey }, () => nowMs)
   for (const authenticate of [configured, made]) {
     nowMs = 999
     expect(() => authenticate({ 'x-api-key': key })).not.toThrow()
@@ -96,7 +121,7 @@ test('a key works until it expires, and the refusal then says so', () => {
 
 test('a key has its own name and scopes', () => {
   const keys = [{ hash: hashApiKey(key), name: 'monitoring', scopes: new Set(['metrics'] as const) }]
-  const principal = createAuthenticator(keys)({ 'x-api-key': key })
+  const principal = identify({ apiKeys: keys })({ 'x-api-key': key })
   expect(principal.id).toBe('monitoring')
   expect(() => authorize(principal, 'metrics')).not.toThrow()
   expect(() => authorize(principal, 'inference')).toThrow(/lacks the scope 'inference'/)

@@ -6,15 +6,21 @@ import { type ApiKey, allScopes, type Principal, type Scope } from '../../contra
 /** Finds a key by its hash (hexadecimal SHA-256), among keys that may be made and deleted while the server runs. */
 export type FindKey = (hash: string) => ApiKey | undefined
 
+export type KeyRules = {
+  readonly apiKeys: readonly ApiKey[]
+  readonly findKey?: FindKey
+  /** Looks for keys that another server has just made, before one that is not found is refused. */
+  readonly refresh?: () => Promise<void>
+}
+
 /**
  * Identifies the principal of a request. Without keys and `findKey`, every caller gets all scopes; the composition root allows that on
- * loopback only. `wallClock` is milliseconds of the epoch. Throws `unauthorized`.
+ * loopback only. `wallClock` is milliseconds of the epoch. Throws, or rejects with, `unauthorized`.
  */
 export function createAuthenticator(
-  apiKeys: readonly ApiKey[],
-  findKey?: FindKey,
+  { apiKeys, findKey, refresh }: KeyRules,
   wallClock = Date.now,
-): (headers: IncomingHttpHeaders) => Principal {
+): (headers: IncomingHttpHeaders) => Principal | Promise<Principal> {
   if (apiKeys.length === 0 && findKey === undefined) {
     const anyone: Principal = { id: 'anyone', scopes: allScopes }
     return () => anyone
@@ -23,8 +29,7 @@ export function createAuthenticator(
     if (!/^[\da-f]{64}$/i.test(apiKey.hash)) throw new Error('an API key hash must be 64 hexadecimal digits (SHA-256)')
     return { hash: Buffer.from(apiKey.hash, 'hex'), apiKey }
   })
-  return (headers) => {
-    const keys = readKeys(headers)
+  const find = (keys: readonly string[]): Principal | AppError => {
     let found: ApiKey | undefined
     let isExpired = false
     const take = (apiKey: ApiKey) => {
@@ -41,8 +46,22 @@ export function createAuthenticator(
     if (found !== undefined) return toPrincipal(found)
     const expired = isExpired ? 'the API key has expired' : 'the API key is not valid'
     const problem = keys.length === 0 ? 'no API key was sent' : expired
-    throw new AppError('unauthorized', `${problem}; send a key in the header 'authorization: Bearer KEY' or 'x-api-key: KEY'`)
+    return new AppError('unauthorized', `${problem}; send a key in the header 'authorization: Bearer KEY' or 'x-api-key: KEY'`)
   }
+  return (headers) => {
+    const keys = readKeys(headers)
+    const found = find(keys)
+    if (!(found instanceof AppError)) return found
+    if (refresh === undefined || keys.length === 0) throw found
+    // Without the store, what is known decides.
+    const again = refresh().catch(() => undefined)
+    return again.then(() => orThrow(find(keys)))
+  }
+}
+
+function orThrow(found: Principal | AppError): Principal {
+  if (found instanceof AppError) throw found
+  return found
 }
 
 function toPrincipal({ hash, name, scopes, models, tools, limits }: ApiKey): Principal {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { chatBody, openTestServer, type TestServerOptions } from '../../../test/support/http/test-server.ts'
-import { hashApiKey } from '../../app/keys/api-key-file.ts'
+import { hashApiKey } from '../../app/keys/made-keys.ts'
 import { allScopes } from '../../contract/principal.ts'
 import { createCrossOrigin } from './cross-origin.ts'
 

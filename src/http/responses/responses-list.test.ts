@@ -2,7 +2,7 @@ import LlamaStackClient from 'llama-stack-client'
 import { expect, test } from 'vitest'
 import { openResponsesServer } from '../../../test/support/http/responses-server.ts'
 import { openTestServer } from '../../../test/support/http/test-server.ts'
-import { hashApiKey } from '../../app/keys/api-key-file.ts'
+import { hashApiKey } from '../../app/keys/made-keys.ts'
 
 const keys = ['a', 'b'].map((key) => ({ hash: hashApiKey(key), scopes: new Set(['inference'] as const) }))
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { openResponsesServer } from '../../../test/support/http/responses-server.ts'
 import { openTestServer } from '../../../test/support/http/test-server.ts'
 import { openTestStore } from '../../../test/support/test-store.ts'
-import { hashApiKey } from '../../app/keys/api-key-file.ts'
+import { hashApiKey } from '../../app/keys/made-keys.ts'
 import { createFakeEngine } from '../../engine/fake/engine.ts'
 
 const model = 'default'

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openTestServer } from '../../../test/support/http/test-server.ts'
-import { hashApiKey } from '../../app/keys/api-key-file.ts'
+import { hashApiKey } from '../../app/keys/made-keys.ts'
 import type { Scope } from '../../contract/principal.ts'
 
 type Json = Readonly<Record<string, unknown>>

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createTestServer } from '../../../test/support/http/test-server.ts'
-import { hashApiKey } from '../../app/keys/api-key-file.ts'
+import { hashApiKey } from '../../app/keys/made-keys.ts'
 import type { Engine } from '../../contract/engine.ts'
 import { allScopes } from '../../contract/principal.ts'
 import type { GenerationRequest } from '../../contract/request.ts'

@@ -58,10 +58,10 @@ export function addActivityRoutes(app: FastifyInstance, deps: ServerDeps): void 
 
   if (keys === undefined) return
   const config = { scope: 'admin' } as const
-  app.get('/api/keys', operating, () => ({
+  app.get('/api/keys', operating, async () => ({
     required: keys.areRequired,
     ...(keys.whyNone !== undefined && { why_none: keys.whyNone }),
-    keys: keys.list().map(encodeKey),
+    keys: (await keys.list()).map(encodeKey),
   }))
   app.post('/api/keys', { config }, async (request, reply) => {
     const { chosen, ignored } = decodeNewKey(takeRequiredBody(request).body, Date.now())

@@ -7,10 +7,10 @@ import { createBodilessCallHandler, createCallHandler } from '../run/serve-call.
 
 /** tabbyAPI's routes for sampler overrides. Reading needs no admin scope, so that callers can see what changed their requests. */
 export function addPresetRoutes(app: FastifyInstance, deps: ServerDeps): void {
-  const { presets, siblings } = deps
+  const { presets, siblings, choices } = deps
   const choose = async (choice: PresetChoice) => {
     presets.choose(choice)
-    await siblings?.usePreset(choice)
+    await Promise.all([siblings?.usePreset(choice), choices?.presetChosen(choice)])
     return encodePresets(presets)
   }
   const reading = { config: { scope: 'inference', encodeError: encodeOpenaiError } } as const

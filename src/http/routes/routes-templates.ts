@@ -56,6 +56,7 @@ export function addTemplateRoutes(app: FastifyInstance, deps: ServerDeps): void 
     const choice = await choose()
     await loadModel(model, signal)
     await templates.use(choice, signal)
+    await deps.choices?.templateChosen(model, choice)
     return list(engine)
   }
 

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { createTestServer } from '../../../test/support/http/test-server.ts'
-import { hashApiKey } from '../../app/keys/api-key-file.ts'
+import { hashApiKey } from '../../app/keys/made-keys.ts'
 import { AppError } from '../../contract/errors.ts'
 import { allScopes } from '../../contract/principal.ts'
 import type { SessionPictures, ToolSession } from '../../contract/server-tool.ts'

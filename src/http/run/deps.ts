@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Activity, History, LogLines } from '../../contract/activity.ts'
 import type { Dialect } from '../../contract/dialect.ts'
-import type { EngineState, ModelKind, ServerReport } from '../../contract/engine.ts'
+import type { EngineState, ModelKind, ServerReport, TemplateChoice } from '../../contract/engine.ts'
 import type { FileStore } from '../../contract/file-store.ts'
 import type { KeyDirectory } from '../../contract/keys.ts'
 import type { Lifecycle } from '../../contract/lifecycle.ts'
@@ -11,7 +11,7 @@ import type { Residency } from '../../contract/residency.ts'
 import type { SealerOf } from '../../contract/sealer.ts'
 import type { ModelVersion, ServedModel } from '../../contract/served-model.ts'
 import type { SessionPictures } from '../../contract/server-tool.ts'
-import type { Siblings } from '../../contract/siblings.ts'
+import type { PresetChoice, Siblings } from '../../contract/siblings.ts'
 import type { Store } from '../../contract/store.ts'
 import type { Tracing } from '../../contract/tracing.ts'
 import type { Cancellations } from '../../core/cancel/cancellations.ts'
@@ -83,6 +83,12 @@ export type PageFiles = {
   read(name: string): Promise<PageFile | undefined>
 }
 
+/** Tells all servers with the same store what an operator chose on this one, which does so already. */
+export interface OperatorChoices {
+  presetChosen(choice: PresetChoice): Promise<void>
+  templateChosen(model: Pick<ServedModel, 'id' | 'engine'>, choice: TemplateChoice): Promise<void>
+}
+
 /** The dependencies of the HTTP layer, from the composition root. */
 export type ServerDeps = AnswerDeps &
   AccessRules &
@@ -98,6 +104,8 @@ export type ServerDeps = AnswerDeps &
     readonly dialects?: readonly { readonly path: string; readonly dialect: Dialect }[]
     readonly presets: PresetSwitch
     readonly templates?: TemplateStore
+    /** Absent: what operators choose is for this server alone. */
+    readonly choices?: OperatorChoices
     /** Loads and unloads models; absent: there are no routes for it. */
     readonly lifecycle?: Lifecycle
     readonly cancellations: Cancellations

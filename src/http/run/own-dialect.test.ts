@@ -11,7 +11,7 @@ import {
   type TestServerOptions,
 } from '../../../test/support/http/test-server.ts'
 import { stubEngine } from '../../../test/support/upstream/stub-engine.ts'
-import { hashApiKey } from '../../app/keys/api-key-file.ts'
+import { hashApiKey } from '../../app/keys/made-keys.ts'
 import type { Emit } from '../../base/emit.ts'
 import type { DecodedCall, Dialect } from '../../contract/dialect.ts'
 import { AppError } from '../../contract/errors.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { openTestServer } from '../../../test/support/http/test-server.ts'
-import { hashApiKey } from '../../app/keys/api-key-file.ts'
+import { hashApiKey } from '../../app/keys/made-keys.ts'
 import { allScopes } from '../../contract/principal.ts'
 import { PrefixMemory } from '../../core/prefix/prefix-memory.ts'
 

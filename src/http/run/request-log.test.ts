@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { chatBody, openTestServer } from '../../../test/support/http/test-server.ts'
-import { hashApiKey } from '../../app/keys/api-key-file.ts'
+import { hashApiKey } from '../../app/keys/made-keys.ts'
 import type { Engine } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { Scope } from '../../contract/principal.ts'

@@ -18,8 +18,11 @@ const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'] as const
 
 type Nginx = { readonly url: string; close(): Promise<void> }
 
-/** An nginx on loopback with these locations, in one process, with TLS and a certificate that nobody knows if that is wanted. Close it. */
-export async function startNginx(locations: string, { hasTls = false } = {}): Promise<Nginx> {
+/**
+ * An nginx on loopback with these locations, in one process, with TLS and a certificate that nobody knows if that is wanted. `around` is
+ * what stands beside its server. Close it.
+ */
+export async function startNginx(locations: string, { hasTls = false, around = '' } = {}): Promise<Nginx> {
   const folder = await mkdtemp(join(tmpdir(), 'dragoman-nginx-'))
   const port = await freePort()
   if (hasTls) await makeCertificate(folder)
@@ -30,6 +33,7 @@ events {}
 http {
   access_log off;
   ${kinds.map((kind) => `${kind}_temp_path ${folder}/${kind};`).join(' ')}
+  ${around}
   server { listen 127.0.0.1:${port}${tls}; ${locations} }
 }
 `

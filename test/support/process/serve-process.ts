@@ -12,6 +12,8 @@ export type ServeProcess = {
   hasEnded(): boolean
   /** As when the machine takes the process away. */
   kill(): Promise<void>
+  /** As a service manager does it, to its end. Resolves with the code of its exit. */
+  stop(): Promise<number | null>
 }
 
 type Options = {
@@ -20,6 +22,9 @@ type Options = {
   readonly flags?: readonly string[]
   /** A folder of chat templates to switch to. */
   readonly templates?: string
+  readonly env?: NodeJS.ProcessEnv
+  /** Other sections of the configuration. */
+  readonly settings?: object
 }
 
 const scripted = { id: 'scripted', engine: 'fake', script: 'from-request', aliases: ['default'] }
@@ -28,20 +33,28 @@ const scripted = { id: 'scripted', engine: 'fake', script: 'from-request', alias
 export async function createServeHome(
   storage: string,
   server: object = {},
-  { models = [scripted], flags = [], templates }: Options = {},
+  { models = [scripted], flags = [], templates, env: added, settings }: Options = {},
 ) {
   const home = await mkdtemp(join(tmpdir(), 'dragoman-serve-'))
   const file = join(home, 'dragoman.yaml')
-  await writeFile(file, JSON.stringify({ server: { port: 0, ...server }, log: { level: 'error' }, storage, models, templates }))
+  await writeFile(
+    file,
+    JSON.stringify({ server: { port: 0, ...server }, log: { level: 'error' }, storage, models, templates, ...settings }),
+  )
   const children = new Set<ChildProcess>()
   const start = async (): Promise<ServeProcess> => {
     const args = [...flags, builtProgram, 'serve', '--config', file]
-    const env = { ...process.env, DRAGOMAN_HOME: home }
+    const env = { ...process.env, DRAGOMAN_HOME: home, ...added }
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], env })
     children.add(child)
     for await (const line of createInterface({ input: child.stdout })) {
       const url = /http:\/\/[\d.]+:\d+/.exec(line)?.[0]
-      if (url !== undefined) return { url, pid: child.pid ?? 0, hasEnded: () => hasEnded(child), kill: () => end(child) }
+      if (url === undefined) continue
+      const stop = async () => {
+        await end(child, 'SIGTERM')
+        return child.exitCode
+      }
+      return { url, pid: child.pid ?? 0, hasEnded: () => hasEnded(child), kill: () => end(child), stop }
     }
     throw new Error('the server ended before it listened')
   }
@@ -49,13 +62,13 @@ export async function createServeHome(
     for (const child of children) await end(child)
     await rm(home, { recursive: true, force: true })
   }
-  return { start, remove }
+  return { home, start, remove }
 }
 
-async function end(child: ChildProcess): Promise<void> {
+async function end(child: ChildProcess, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
   if (hasEnded(child)) return
   const ended = once(child, 'exit')
-  child.kill('SIGKILL')
+  child.kill(signal)
   await ended
 }
 
