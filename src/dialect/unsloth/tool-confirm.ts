@@ -41,6 +41,8 @@ export function decodeToolConfirm(body: unknown): ToolConfirm {
 
 /** The failure where no call of the caller waits under this id. */
 export function nothingWaits(callId: string): AppError {
-  const message = `no call with tool_call_id '${callId}' waits for an approval: it was decided, or its request has ended`
+  const message =
+    `no call with tool_call_id '${callId}' waits for an approval at this server: it was decided, its request has ended, or another ` +
+    'server behind the same address asked for it: the answer has to reach the server whose stream has the call'
   return new AppError('not-found', message, { param: 'tool_call_id' })
 }

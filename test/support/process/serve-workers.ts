@@ -66,6 +66,8 @@ export type Seat = {
   readonly pid: number
   post(path: string, body: object, headers?: Record<string, string>): Promise<SeatReply>
   get(path: string): Promise<SeatReply>
+  /** As `post`; `onText` gets the reply so far, piece by piece. */
+  follow(path: string, body: object, onText: (text: string) => void): Promise<SeatReply>
 }
 type SeatReply = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string }
 
@@ -74,31 +76,46 @@ export async function seatsOf(server: WorkersServer, apiKey = 'none'): Promise<r
   const seats = new Map<number, Seat>()
   while (seats.size < 2) {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-    const ask = (method: string, path: string, body?: object, headers: Record<string, string> = {}) =>
+    const ask = (
+      method: string,
+      path: string,
+      {
+        body,
+        headers = {},
+        onText,
+      }: { body?: object; headers?: Record<string, string> | undefined; onText?: Sent['onText'] } = {},
+    ) =>
       send(`${server.url}${path}`, {
         agent,
+        onText,
         method,
         headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', ...headers },
         body: body === undefined ? '' : JSON.stringify(body),
       })
     const id = `seat-${randomUUID()}`
-    await ask('GET', '/v1/models', undefined, { 'x-request-id': id })
+    await ask('GET', '/v1/models', { headers: { 'x-request-id': id } })
     await until(() => server.log.some(({ requestId }) => requestId === id))
     const pid = server.log.find(({ requestId }) => requestId === id)?.pid ?? 0
-    seats.set(pid, { pid, post: (path, body, headers) => ask('POST', path, body, headers), get: (path) => ask('GET', path) })
+    seats.set(pid, {
+      pid,
+      post: (path, body, headers) => ask('POST', path, { body, headers }),
+      get: (path) => ask('GET', path),
+      follow: (path, body, onText) => ask('POST', path, { body, onText }),
+    })
   }
   return [...seats.values()] as unknown as readonly [Seat, Seat]
 }
 
-type Sent = RequestOptions & { readonly body: string }
+type Sent = RequestOptions & { readonly body: string; readonly onText?: ((text: string) => void) | undefined }
 
-function send(url: string, { body, ...options }: Sent): Promise<SeatReply> {
+function send(url: string, { body, onText, ...options }: Sent): Promise<SeatReply> {
   return new Promise((resolve, reject) => {
     const outgoing = request(url, options, (incoming) => {
       let text = ''
       incoming.setEncoding('utf8')
       incoming.on('data', (piece: string) => {
         text += piece
+        onText?.(text)
       })
       incoming.once('end', () => resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text }))
       incoming.once('error', reject)
