@@ -15,13 +15,14 @@ export type RawStream = {
   readonly hangUp: () => void
 }
 
+/** `url`: of the server, or of another route that streams. */
 export function openChat(url: string, body: object, more: Record<string, string> = {}): RawStream {
   let received = ''
   const watchers = new Set<() => void>()
   const json = JSON.stringify(body)
   let outgoing: ClientRequest | undefined
   const head = new Promise<IncomingMessage>((resolve, reject) => {
-    outgoing = request(`${url}/v1/chat/completions`, {
+    outgoing = request(new URL(url).pathname === '/' ? `${url}/v1/chat/completions` : url, {
       method: 'POST',
       agent: false,
       headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(json), ...more },

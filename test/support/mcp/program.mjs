@@ -1,6 +1,6 @@
 // A server on standard input and output for tests, which behaves badly on request: `node program.mjs MODE`.
 import { spawn } from 'node:child_process'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -16,6 +16,8 @@ let tools = [
 ]
 tools = [...tools, tool('die'), tool('environment'), tool('flood'), tool('line'), tool('wrong'), tool('cancelled'), tool('liar')]
 const cancelled = []
+/** Files that say which calls run, by the ids of these. */
+const running = new Map()
 
 /** Sends as long as it is taken: messages, or a line without an end. */
 function pour(next) {
@@ -65,6 +67,10 @@ const answers = {
         send({ method: 'notifications/tools/list_changed' })
         return { content: [{ type: 'text', text: 'added' }] }
       case 'wait':
+        if (args?.file !== undefined) {
+          running.set(id, args.file)
+          writeFileSync(args.file, '')
+        }
         return undefined
       case 'die':
         return process.exit(7)
@@ -96,7 +102,11 @@ createInterface(process.stdin).on('line', async (line) => {
   // It says nothing before a test lets it.
   while (mode === 'late' && !existsSync(join(dirname(argument), 'release'))) await sleep(20)
   const message = JSON.parse(line)
-  if (message.method === 'notifications/cancelled') cancelled.push(message.params.requestId)
+  if (message.method === 'notifications/cancelled') {
+    const { requestId } = message.params
+    cancelled.push(requestId)
+    if (running.has(requestId)) rmSync(running.get(requestId), { force: true })
+  }
   const result = message.id === undefined ? undefined : answers[message.method]?.(message)
   if (result !== undefined) send({ id: message.id, result })
 })
