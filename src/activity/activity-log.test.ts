@@ -1,10 +1,14 @@
 import { describe, expect, test } from 'vitest'
+import type { ActivityQuestion, ProcessPage } from '../contract/activity.ts'
 import { AppError } from '../contract/errors.ts'
 import { ActivityLog } from './activity-log.ts'
+import { ServerActivity } from './server-activity.ts'
 
-function start({ mostEnded = 3 } = {}) {
+type Asked = Partial<ActivityQuestion> & { readonly after?: ProcessPage }
+
+function start({ mostEnded = 3, run: name = 'one' } = {}) {
   const clock = { ms: 1000 }
-  const log = new ActivityLog({ epoch: () => clock.ms, mostEnded })
+  const log = new ActivityLog({ epoch: () => clock.ms, run: name, mostEnded })
   const open = (id: string, owner = 'alice') => {
     const request = log.open({ id, requestId: `req-${id}`, owner, route: '/v1/chat/completions', hasNoReply: true })
     request.began('m')
@@ -14,78 +18,128 @@ function start({ mostEnded = 3 } = {}) {
     open(id, owner)
     log.closed(id)
   }
-  return { log, clock, open, run }
+  const read = ({ after, ...more }: Asked = {}) =>
+    log.read({ recent: 10, limit: 10, ...more, ...(after !== undefined && { place: { [name]: after.cursor } }) })
+  return { log, clock, open, run, read }
 }
-const all = {}
+const everyone = undefined
 const usage = { inputTokens: 9, cachedInputTokens: 4, outputTokens: 3, reasoningTokens: 0 }
 const record = { id: 'a', caller: 'alice', model: 'm', outcome: 'ok', durationMs: 5, usage } as const
 
 describe('a reader', () => {
   test('gets what ended, in order, then what runs, and later only what is new', () => {
-    const { log, open, run } = start()
+    const { log, open, run, read } = start()
     run('a')
     const request = open('b')
-    const first = log.read(log.begin(10), all, 10)
+    const first = read()
     expect(first.requests.map(({ id, state }) => [id, state.type])).toEqual([
       ['a', 'done'],
       ['b', 'preparing'],
     ])
-    expect(log.read(first.cursor, all, 10).requests).toEqual([])
+    expect(read({ after: first }).requests).toEqual([])
     request.observe({ type: 'start', model: 'm', warnings: [], inputTokens: 9 })
-    const second = log.read(first.cursor, all, 10)
+    const second = read({ after: first })
     expect(second.requests).toMatchObject([{ id: 'b', state: { type: 'reading-prompt' }, usage: { inputTokens: 9 } }])
     log.closed('b')
-    const third = log.read(second.cursor, all, 10)
+    const third = read({ after: second })
     expect(third.requests).toMatchObject([{ id: 'b', state: { type: 'done' } }])
   })
 
   test('hears how many it has missed, and continues with those that are kept', () => {
-    const { log, run } = start({ mostEnded: 3 })
-    const cursor = log.begin(0)
+    const { run, read } = start({ mostEnded: 3 })
+    const before = read({ recent: 0 })
     for (const id of 'abcde') run(id)
-    const page = log.read(cursor, all, 10)
+    const page = read({ after: before })
     expect([page.missed, page.requests.map(({ id }) => id)]).toEqual([2, ['c', 'd', 'e']])
-    expect(log.read(page.cursor, all, 10).missed).toBe(0)
+    expect(read({ after: page }).missed).toBe(0)
+  })
+
+  test('hears of its own that it has missed, and begins with the last ones of its own', () => {
+    const { run, read } = start({ mostEnded: 3 })
+    for (const [id, owner] of [
+      ['a', 'alice'],
+      ['b', 'bob'],
+    ] as const)
+      run(id, owner)
+    const before = read({ owner: 'alice' })
+    expect([before.missed, before.requests.map(({ id }) => id)]).toEqual([0, ['a']])
+    for (const [id, owner] of [
+      ['c', 'bob'],
+      ['d', 'alice'],
+      ['e', 'alice'],
+      ['f', 'bob'],
+      ['g', 'alice'],
+      ['h', 'bob'],
+    ] as const)
+      run(id, owner)
+    const page = read({ owner: 'alice', after: before })
+    expect([page.missed, page.requests.map(({ id }) => id)]).toEqual([2, ['g']])
+    expect(read({ owner: 'alice', after: page }).missed).toBe(0)
+    expect(read({ owner: 'eve', after: read({ owner: 'eve', recent: 0 }) }).missed).toBe(0)
+    for (const id of 'xyz') run(id, 'bob')
+    // None of its own is kept any more.
+    expect(read({ owner: 'alice', after: before }).missed).toBe(3)
+    expect(read({ owner: 'bob', recent: 1 }).requests.map(({ id }) => id)).toEqual(['z'])
+  })
+
+  test('of several processes gets the requests of all, each from where it has read', async () => {
+    const [one, two] = [start(), start({ run: 'two' })]
+    const siblings = {
+      readActivity: async (question: ActivityQuestion) => [two.log.read(question)],
+      findRequest: async (id: string, owner: string | undefined) => two.log.find(id, owner),
+    }
+    const server = new ServerActivity(one.log, siblings)
+    one.run('a')
+    two.run('b')
+    two.open('c')
+    const first = await server.read({ recent: 10, limit: 10 })
+    expect(first.requests.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
+    two.log.closed('c')
+    for (const id of 'defgh') two.run(id)
+    const second = await server.read({ recent: 10, limit: 2, place: first.place })
+    expect([second.requests.map(({ id }) => id), second.missed, second.hasMore]).toEqual([['f', 'g'], 3, true])
+    expect(await server.find('h', 'alice')).toMatchObject({ id: 'h' })
+    expect(await server.find('h', 'bob')).toBeUndefined()
   })
 
   test('gets many in pages, and what runs with the last of them', () => {
-    const { log, open, run } = start({ mostEnded: 10 })
+    const { open, run, read } = start({ mostEnded: 10 })
     for (const id of 'abc') run(id)
     open('d')
-    const first = log.read(log.begin(10), all, 2)
+    const first = read({ limit: 2 })
     expect([first.requests.map(({ id }) => id), first.hasMore]).toEqual([['a', 'b'], true])
-    const second = log.read(first.cursor, all, 2)
+    const second = read({ after: first, limit: 2 })
     expect([second.requests.map(({ id }) => id), second.hasMore]).toEqual([['c', 'd'], false])
   })
 
   test('of one key sees no other', () => {
-    const { log, open, run } = start()
+    const { log, open, run, read } = start()
     run('a', 'bob')
     open('b', 'bob')
     open('c', 'alice')
-    const read = (owner: string) => log.read(log.begin(10), { owner }, 10).requests.map(({ id }) => id)
-    expect([read('alice'), read('bob'), read('eve')]).toEqual([['c'], ['a', 'b'], []])
-    expect(log.find('a', { owner: 'alice' })).toBeUndefined()
-    expect(log.find('a', { owner: 'bob' })).toMatchObject({ id: 'a' })
-    expect(log.find('b', all)).toMatchObject({ id: 'b' })
+    const idsOf = (owner: string) => read({ owner }).requests.map(({ id }) => id)
+    expect([idsOf('alice'), idsOf('bob'), idsOf('eve')]).toEqual([['c'], ['a', 'b'], []])
+    expect(log.find('a', 'alice')).toBeUndefined()
+    expect(log.find('a', 'bob')).toMatchObject({ id: 'a' })
+    expect(log.find('b', everyone)).toMatchObject({ id: 'b' })
   })
 
   test('begins with the last ones that it asks for', () => {
-    const { log, run } = start({ mostEnded: 5 })
+    const { run, read } = start({ mostEnded: 5 })
     for (const id of 'abcd') run(id)
-    expect(log.read(log.begin(2), all, 10).requests.map(({ id }) => id)).toEqual(['c', 'd'])
+    expect(read({ recent: 2 }).requests.map(({ id }) => id)).toEqual(['c', 'd'])
   })
 })
 
 describe('a request', () => {
-  const stateOf = ({ log }: Pick<ReturnType<typeof start>, 'log'>) => log.find('a', all)?.state
+  const stateOf = ({ log }: Pick<ReturnType<typeof start>, 'log'>) => log.find('a', everyone)?.state
 
   test('is not shown before it is work for a model, and never where it is none', () => {
-    const { log } = start()
+    const { log, read } = start()
     log.open({ id: 'a', requestId: 'r', owner: 'alice', route: '/props', hasNoReply: true })
-    expect(log.read(log.begin(10), all, 10).requests).toEqual([])
+    expect(read().requests).toEqual([])
     log.closed('a')
-    expect(log.read(log.begin(10), all, 10).requests).toEqual([])
+    expect(read().requests).toEqual([])
   })
 
   test('goes from its queue over its model and its prompt to its text', () => {
@@ -96,9 +150,9 @@ describe('a request', () => {
     expect(stateOf(state)).toEqual({ type: 'waiting', position: 3, estimatedWaitMs: 50 })
     position = 2
     // Nobody reports that another has left the queue.
-    const { cursor } = state.log.read(state.log.begin(0), all, 10)
+    const before = state.read({ recent: 0 })
     position = 1
-    expect(state.log.read(cursor, all, 10).requests).toMatchObject([{ state: { position: 1 } }])
+    expect(state.read({ after: before }).requests).toMatchObject([{ state: { position: 1 } }])
     position = undefined
     let progress: number | undefined = 0.4
     request.onLoading(() => (progress === undefined ? undefined : { state: 'loading', progress }))
@@ -108,7 +162,7 @@ describe('a request', () => {
     expect(stateOf(state)).toEqual({ type: 'reading-prompt' })
     request.observe({ type: 'prompt-read', inputTokens: 9, cachedInputTokens: 4 })
     for (const text of ['a', 'b']) request.observe({ type: 'raw-text', choice: 0, text })
-    expect(state.log.find('a', all)).toMatchObject({
+    expect(state.log.find('a', everyone)).toMatchObject({
       state: { type: 'generating' },
       usage: { inputTokens: 9, cachedInputTokens: 4, outputTokens: 2 },
       divergedAt: 'prompt.messages[3]',
@@ -116,7 +170,7 @@ describe('a request', () => {
     request.ended({ ...record, timings: { queueMs: 2 }, finishReasons: ['stop'] })
     state.clock.ms += 7
     state.log.closed('a')
-    expect(state.log.find('a', all)).toMatchObject({
+    expect(state.log.find('a', everyone)).toMatchObject({
       state: { type: 'done' },
       startedAtMs: 1000,
       endedAtMs: 1007,
@@ -131,7 +185,7 @@ describe('a request', () => {
     open('a').ended({ ...record, outcome: 'cancelled' })
     log.stopped('a', { reason: 'requested', by: 'root' })
     log.closed('a')
-    expect(log.find('a', all)).toMatchObject({ state: { type: 'cancelled' }, stopped: { reason: 'requested', by: 'root' } })
+    expect(log.find('a', everyone)).toMatchObject({ state: { type: 'cancelled' }, stopped: { reason: 'requested', by: 'root' } })
   })
 
   test('that fails has the code and the words of its failure, also before a model is known', () => {
@@ -140,18 +194,27 @@ describe('a request', () => {
     open('a').ended({ ...record, outcome: 'engine-failed' }, error)
     open('b').failed(new AppError('model-not-found', 'no such model'))
     for (const id of 'ab') log.closed(id)
-    expect(log.find('a', all)).toMatchObject({
+    expect(log.find('a', everyone)).toMatchObject({
       state: { type: 'failed' },
       error: { code: 'engine-failed', message: 'the process has ended' },
     })
-    expect(log.find('b', all)).toMatchObject({ state: { type: 'failed' }, error: { code: 'model-not-found' } })
+    expect(log.find('b', everyone)).toMatchObject({ state: { type: 'failed' }, error: { code: 'model-not-found' } })
   })
 
   test('of several generations has the tokens of all', () => {
     const { log, open } = start()
     const request = open('a')
     for (let index = 0; index < 2; index++) request.ended(record)
-    expect(log.find('a', all)?.usage).toEqual({ inputTokens: 18, cachedInputTokens: 8, outputTokens: 6, reasoningTokens: 0 })
+    expect(log.find('a', everyone)?.usage).toEqual({ inputTokens: 18, cachedInputTokens: 8, outputTokens: 6, reasoningTokens: 0 })
+  })
+
+  test('that embeds or ranks has the tokens that it has read', () => {
+    const { log, open } = start()
+    const request = open('a')
+    for (const tokens of [5, 2]) request.hasRead(tokens)
+    log.closed('a')
+    expect(log.find('a', everyone)).toMatchObject({ state: { type: 'done' }, usage: { inputTokens: 7, outputTokens: 0 } })
+    expect(log.reading()).toMatchObject({ inputTokens: 7 })
   })
 
   test('has its attempts at servers, the last ones of many', () => {
@@ -159,7 +222,7 @@ describe('a request', () => {
     const request = open('a')
     const begin = { server: 'one:1', kind: 'vllm', model: 'm', retry: 0, affinity: 'hit' } as const
     for (let index = 0; index < 25; index++) request.attempted(begin, { outcome: 'busy', error: `${index}` })
-    const attempts = log.find('a', all)?.attempts
+    const attempts = log.find('a', everyone)?.attempts
     expect([attempts?.length, attempts?.at(-1)]).toEqual([
       20,
       { server: 'one:1', outcome: 'busy', error: '24', isCacheHit: true },

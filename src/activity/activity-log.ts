@@ -1,6 +1,6 @@
 import { ChurnMap } from '../base/churn.ts'
 import { Ring } from '../base/ring.ts'
-import type { Activity, ActivityCursor, ActivityPage, ActivityViewer, RequestSnapshot } from '../contract/activity.ts'
+import type { ActivityCursor, ActivityQuestion, ProcessPage, RequestSnapshot } from '../contract/activity.ts'
 import type { ArrivedCall, WatchedRequest } from '../contract/watch.ts'
 import type { LoadReading } from './load-history.ts'
 import { type RecordDeps, RequestRecord } from './request-record.ts'
@@ -8,13 +8,23 @@ import { type RecordDeps, RequestRecord } from './request-record.ts'
 /** How many requests that ended are kept: some MB. */
 const mostEnded = 10_000
 
-type ActivityOptions = { readonly epoch: () => number; readonly mostEnded?: number }
+type ActivityOptions = {
+  readonly epoch: () => number
+  /** No other process of this server, and no later one, has the same. */
+  readonly run: string
+  readonly mostEnded?: number
+}
+
+/** A request that ended, and how many of its owner's ended before it. */
+type Ended = { readonly request: RequestSnapshot; readonly nth: number }
 
 /** The requests of this process, for those who watch it. Without readers, a request costs one object and a count for each token. */
-export class ActivityLog implements Activity {
-  readonly startedAtMs: number
+export class ActivityLog {
+  readonly run: string
   readonly #running = new ChurnMap<string, RequestRecord>()
-  readonly #ended: Ring<RequestSnapshot>
+  readonly #ended: Ring<Ended>
+  /** How many ended, by their owners: as many as there are keys. */
+  readonly #endedOf = new Map<string, number>()
   readonly #deps: RecordDeps
   readonly #tokens = { input: 0, output: 0 }
   #changes = 0
@@ -22,8 +32,8 @@ export class ActivityLog implements Activity {
   /** Up to where the times of requests were read. */
   #timed = 0
 
-  constructor({ epoch, mostEnded: size = mostEnded }: ActivityOptions) {
-    this.startedAtMs = epoch()
+  constructor({ epoch, run, mostEnded: size = mostEnded }: ActivityOptions) {
+    this.run = run
     this.#ended = new Ring(size)
     this.#deps = {
       epoch,
@@ -53,32 +63,57 @@ export class ActivityLog implements Activity {
     this.#running.get(id)?.close()
   }
 
-  begin(count: number): ActivityCursor {
-    return { ended: Math.max(this.#ended.first, this.#ended.count - count), changes: 0 }
-  }
-
-  read(cursor: ActivityCursor, { owner }: ActivityViewer, limit: number): ActivityPage {
-    const first = Math.max(cursor.ended, this.#ended.first)
+  read({ place, recent, owner, limit }: ActivityQuestion): ProcessPage {
+    const from = place === undefined ? this.#begin(recent, owner) : (place[this.run] ?? start)
     const isVisible = (request: { readonly owner: string }) => owner === undefined || request.owner === owner
     const requests: RequestSnapshot[] = []
-    let next = first
-    for (; next < this.#ended.count && requests.length < limit; next++) {
-      const request = this.#ended.at(next)
-      if (request !== undefined && isVisible(request)) requests.push(request)
+    let { seen } = from
+    let missed = 0
+    const skipTo = (nth: number) => {
+      missed += Math.max(0, nth - seen)
+      seen = nth
     }
-    const missed = first - cursor.ended
+    let next = Math.max(from.ended, this.#ended.first)
+    for (; next < this.#ended.count && requests.length < limit; next++) {
+      const ended = this.#ended.at(next)
+      if (ended === undefined || !isVisible(ended.request)) continue
+      skipTo(owner === undefined ? next : ended.nth)
+      requests.push(ended.request)
+      seen += 1
+    }
+    const { run } = this
     // What runs follows what ended, so that the last state of a request is its last message.
     if (next < this.#ended.count) {
-      return { requests, cursor: { ended: next, changes: cursor.changes }, missed, hasMore: true }
+      return { run, requests, cursor: { ended: next, seen, changes: from.changes }, missed, hasMore: true }
     }
+    skipTo(this.#countOf(owner))
     for (const record of this.#running.values()) {
       record.refresh()
-      if (record.isShown && record.change > cursor.changes && isVisible(record.call)) requests.push(record.snapshot())
+      if (record.isShown && record.change > from.changes && isVisible(record.call)) requests.push(record.snapshot())
     }
-    return { requests, cursor: { ended: next, changes: this.#changes }, missed, hasMore: false }
+    return { run, requests, cursor: { ended: next, seen, changes: this.#changes }, missed, hasMore: false }
   }
 
-  find(id: string, { owner }: ActivityViewer): RequestSnapshot | undefined {
+  /** The last ones that this reader may see come first. */
+  #begin(recent: number, owner: string | undefined): ActivityCursor {
+    const { count, first } = this.#ended
+    if (owner === undefined) return { ended: Math.max(first, count - recent), seen: Math.max(first, count - recent), changes: 0 }
+    let [ended, seen] = [count, this.#countOf(owner)]
+    for (let number = count - 1, left = recent; number >= first && left > 0; number--) {
+      const found = this.#ended.at(number)
+      if (found?.request.owner !== owner) continue
+      ended = number
+      seen = found.nth
+      left -= 1
+    }
+    return { ended, seen, changes: 0 }
+  }
+
+  #countOf(owner: string | undefined): number {
+    return owner === undefined ? this.#ended.count : (this.#endedOf.get(owner) ?? 0)
+  }
+
+  find(id: string, owner: string | undefined): RequestSnapshot | undefined {
     const running = this.#running.get(id)
     const isMeant = (request: RequestSnapshot) => request.id === id && (owner === undefined || request.owner === owner)
     if (running?.isShown === true) {
@@ -86,8 +121,8 @@ export class ActivityLog implements Activity {
       if (isMeant(snapshot)) return snapshot
     }
     for (let number = this.#ended.count - 1; number >= this.#ended.first; number--) {
-      const request = this.#ended.at(number)
-      if (request !== undefined && isMeant(request)) return request
+      const ended = this.#ended.at(number)
+      if (ended !== undefined && isMeant(ended.request)) return ended.request
     }
     return undefined
   }
@@ -98,7 +133,7 @@ export class ActivityLog implements Activity {
     const waiting = shown.filter(({ isWaiting }) => isWaiting).length
     const firstTokenMs: number[] = []
     for (let number = Math.max(this.#timed, this.#ended.first); number < this.#ended.count; number++) {
-      const ms = this.#ended.at(number)?.timings?.firstTokenMs
+      const ms = this.#ended.at(number)?.request.timings?.firstTokenMs
       if (ms !== undefined) firstTokenMs.push(ms)
     }
     this.#timed = this.#ended.count
@@ -119,9 +154,13 @@ export class ActivityLog implements Activity {
     if (!record.isShown) return
     const request = record.snapshot()
     if (request.state.type === 'failed') this.#failed += 1
-    this.#ended.push(request)
+    const nth = this.#countOf(request.owner)
+    this.#endedOf.set(request.owner, nth + 1)
+    this.#ended.push({ request, nth })
   }
 }
+
+const start: ActivityCursor = { ended: 0, seen: 0, changes: 0 }
 
 /** Why a request was cancelled, as it is shown. */
 export function stopOf({ reason, by, limit }: NonNullable<RequestSnapshot['stopped']>): NonNullable<RequestSnapshot['stopped']> {

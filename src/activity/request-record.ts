@@ -109,6 +109,13 @@ export class RequestRecord implements WatchedRequest {
     this.#changed()
   }
 
+  hasRead(inputTokens: number): void {
+    const usage = { inputTokens, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 }
+    this.#usage = this.#usage === undefined ? usage : sum(this.#usage, usage)
+    this.#deps.tokens.input += inputTokens
+    this.#changed()
+  }
+
   attempted({ server, affinity }: AttemptStart, { outcome, error, firstChunkMs }: AttemptEnd): void {
     this.#attempts ??= []
     if (this.#attempts.length >= mostAttempts) this.#attempts.shift()

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { ActivityLog, stopOf } from '../activity/activity-log.ts'
+import { ServerActivity } from '../activity/server-activity.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import type { ConfiguredModel } from '../config/models.ts'
 import type { ModelViewer } from '../contract/principal.ts'
@@ -194,7 +195,7 @@ export async function createApp(
     },
     shortensOutput: settings.shortenOutput,
   }
-  const activity = new ActivityLog({ epoch: Date.now })
+  const activity = new ActivityLog({ epoch: Date.now, run: `${process.pid.toString(36)}x${Date.now().toString(36)}` })
   const load = sampleLoad(activity, () => sharing.residency.memory())
   const logStop = createStopLog(log)
   const cancellations = new Cancellations({
@@ -228,6 +229,8 @@ export async function createApp(
     usePreset: (choice) => live.presets.choose(choice),
     drain: (change) => drains.note(change),
     notePassed: (passed) => checks.hear(passed),
+    readActivity: (question) => activity.read(question),
+    findRequest: (id, owner) => activity.find(id, owner),
   })
   const choices =
     store?.documents &&
@@ -272,7 +275,7 @@ export async function createApp(
     // What one process loads, the others would not have.
     ...(siblings === undefined && { lifecycle }),
     cancellations,
-    activity,
+    activity: new ServerActivity(activity, siblings),
     history: load.history,
     ...(lines !== undefined && { lines }),
     keys: live.keys,

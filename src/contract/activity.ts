@@ -42,31 +42,47 @@ export type RequestSnapshot = Omit<ArrivedCall, 'hasNoReply'> & {
   readonly servedBy?: string
 }
 
-/** Whose requests are shown; absent: everyone's. */
-export type ActivityViewer = { readonly owner?: string }
+/** How far a reader has read in a process: of the requests that ended, by their number, and of the changes of those that run. */
+export type ActivityCursor = {
+  readonly ended: number
+  /** How many of those the reader may see. */
+  readonly seen: number
+  readonly changes: number
+}
 
-/** How far a reader has read: of the requests that ended, by their number, and of the changes of those that run. */
-export type ActivityCursor = { readonly ended: number; readonly changes: number }
+/** The same in all processes of the server, by their runs. */
+export type ActivityPlace = Readonly<Record<string, ActivityCursor>>
 
-export type ActivityPage = {
+export type ActivityQuestion = {
+  /** Absent for a reader that begins: the last `recent` that ended come first. A process that it does not know is read from its start. */
+  readonly place?: ActivityPlace
+  readonly recent: number
+  /** Whose requests are shown; absent: everyone's. */
+  readonly owner?: string
+  /** Of the requests that ended, in each process. */
+  readonly limit: number
+}
+
+type ReadActivity = {
   /** Those that ended, in this order, then those that run and have changed. */
   readonly requests: readonly RequestSnapshot[]
-  readonly cursor: ActivityCursor
-  /** Requests of all callers that ended, and are forgotten, before this reader came to them. */
+  /** Requests that the reader may see that ended, and are forgotten, before it came to them. */
   readonly missed: number
   /** There are more that ended. */
   readonly hasMore: boolean
 }
+/** What a process answers, of which this is the run. */
+export type ProcessPage = ReadActivity & { readonly run: string; readonly cursor: ActivityCursor }
+export type ActivityPage = ReadActivity & { readonly place: ActivityPlace }
 
 /** The requests that run, and the last ones that ended. Readers come for what is new: nothing is kept for them. */
 export interface Activity {
-  /** Milliseconds of the epoch: numbers of other runs of the server mean nothing. */
-  readonly startedAtMs: number
+  /** Of this process: its numbers mean nothing to another. */
+  readonly run: string
   open(call: ArrivedCall): WatchedRequest
-  /** The last `count` that ended come first when a reader begins here. */
-  begin(count: number): ActivityCursor
-  read(cursor: ActivityCursor, viewer: ActivityViewer, limit: number): ActivityPage
-  find(id: string, viewer: ActivityViewer): RequestSnapshot | undefined
+  read(question: ActivityQuestion): Promise<ActivityPage>
+  /** `owner`: whose it must be; undefined: everyone's are shown. */
+  find(id: string, owner: string | undefined): Promise<RequestSnapshot | undefined>
 }
 
 /** A line of the log, as JSON, with its number. */

@@ -1,3 +1,4 @@
+import type { ActivityQuestion, ProcessPage, RequestSnapshot } from './activity.ts'
 import type { UsageCounter } from './quota.ts'
 import type { ReadPreset } from './sampling-preset.ts'
 import type { CancelBus, SharedCancel } from './store.ts'
@@ -46,6 +47,8 @@ export type SiblingDuties = {
   drain(change: DrainChange): void
   /** They need no check of this process for a while. */
   notePassed(checks: PassedChecks): void
+  readActivity(question: ActivityQuestion): ProcessPage
+  findRequest(id: string, owner: string | undefined): RequestSnapshot | undefined
 }
 
 /** The other processes of a server that listens with several, and what all of them share. */
@@ -66,6 +69,10 @@ export interface Siblings {
   drain(change: DrainChange): Promise<void>
   /** To the others, which may miss it. */
   tellPassed(checks: PassedChecks): void
+  /** What each of the others has for a reader of requests. */
+  readActivity(question: ActivityQuestion): Promise<readonly ProcessPage[]>
+  /** A request of one of the others. */
+  findRequest(id: string, owner: string | undefined): Promise<RequestSnapshot | undefined>
   /** Begins to do what the others ask. */
   join(duties: SiblingDuties): void
 }

@@ -11,6 +11,8 @@ export interface RequestWatch {
   /** The name of the model that the caller sent. */
   asked(model: string): void
   observe(event: EngineEvent | GenerationEvent): void
+  /** Something else than a generation has read so many tokens. */
+  hasRead(inputTokens: number): void
   attempted(start: AttemptStart, end: AttemptEnd): void
   /** A generation for it has ended; there may be several. */
   ended(record: GenerationRecord, error?: AppError): void

@@ -37,6 +37,10 @@ export function joinPrimary(port: Port): Membership {
       case 'passed':
         duties?.notePassed(duty.checks)
         return null
+      case 'activity':
+        return duties?.readActivity(duty.question) ?? null
+      case 'request':
+        return duties?.findRequest(duty.id, duty.owner) ?? null
     }
   }
 
@@ -69,6 +73,8 @@ export function joinPrimary(port: Port): Membership {
         await ask({ type: 'drain', change })
       },
       tellPassed: ({ model, urls }) => void ask({ type: 'passed', checks: { model, urls: [...urls] } }).catch(ignore),
+      readActivity: (question) => ask({ type: 'activity', question }),
+      findRequest: async (id, owner) => (await ask({ type: 'request', id, ...(owner !== undefined && { owner }) })) ?? undefined,
       join: (own) => {
         duties = own
       },

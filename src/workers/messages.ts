@@ -35,6 +35,10 @@ const preset = z.discriminatedUnion('type', [
 ])
 const drain = z.object({ model: z.string(), url: z.string(), isDraining: z.boolean() })
 const passed = z.object({ model: z.string(), urls: z.array(z.string()) })
+const activityQuestion = z.custom<import('../contract/activity.ts').ActivityQuestion>()
+const processPage = z.custom<import('../contract/activity.ts').ProcessPage>()
+const request = z.custom<import('../contract/activity.ts').RequestSnapshot>().nullable()
+const soughtRequest = { id: z.string(), owner: z.string().exactOptional() }
 
 /** What a worker asks of the primary process. */
 export const questionSchema = z.discriminatedUnion('type', [
@@ -50,6 +54,8 @@ export const questionSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('preset'), choice: preset }),
   z.object({ type: z.literal('drain'), change: drain }),
   z.object({ type: z.literal('passed'), checks: passed }),
+  z.object({ type: z.literal('activity'), question: activityQuestion }),
+  z.object({ type: z.literal('request'), ...soughtRequest }),
 ])
 export type Question = z.output<typeof questionSchema>
 
@@ -62,6 +68,8 @@ export const dutySchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('preset'), choice: preset }),
   z.object({ type: z.literal('drain'), change: drain }),
   z.object({ type: z.literal('passed'), checks: passed }),
+  z.object({ type: z.literal('activity'), question: activityQuestion }),
+  z.object({ type: z.literal('request'), ...soughtRequest }),
 ])
 export type Duty = z.output<typeof dutySchema>
 
@@ -80,6 +88,8 @@ export const answerSchemas = {
   preset: z.null(),
   drain: z.null(),
   passed: z.null(),
+  activity: z.array(processPage),
+  request,
 } as const satisfies Record<Question['type'], z.ZodType>
 export type Answer<Type extends Question['type']> = z.output<(typeof answerSchemas)[Type]>
 
@@ -92,5 +102,7 @@ export const dutyAnswerSchemas = {
   preset: z.null(),
   drain: z.null(),
   passed: z.null(),
+  activity: processPage.nullable(),
+  request,
 } as const satisfies Record<Duty['type'], z.ZodType>
 export type DutyAnswer<Type extends Duty['type']> = z.output<(typeof dutyAnswerSchemas)[Type]>

@@ -22,6 +22,8 @@ function start() {
       usePreset: () => undefined,
       drain: () => undefined,
       notePassed: () => undefined,
+      readActivity: () => ({ run: 'r', requests: [], cursor: { ended: 0, seen: 0, changes: 0 }, missed: 0, hasMore: false }),
+      findRequest: () => undefined,
       ...duties,
     })
     return { ...worker.siblings, end: () => port.close() }
@@ -40,6 +42,26 @@ test('a decision about a call reaches the worker in which it waits', async () =>
   join()
   expect(await one.decide(decision)).toBe(true)
   expect(seen).toEqual([decision])
+})
+
+test('readers of requests get those of the others, which may be without one', async () => {
+  const { join } = start()
+  const question = { recent: 3, limit: 5, place: { r: { ended: 1, seen: 1, changes: 2 } } }
+  const page = { run: 'r', requests: [], cursor: { ended: 2, seen: 2, changes: 3 }, missed: 1, hasMore: false }
+  const request = { id: 'a', requestId: 'b', owner: 'k', route: '/', startedAtMs: 1, state: { type: 'done' } } as const
+  const one = join({ readActivity: () => expect.unreachable('it has looked itself') })
+  const asked: unknown[] = []
+  join({
+    readActivity: (given) => {
+      asked.push(given)
+      return page
+    },
+    findRequest: (id, owner) => (id === 'a' && owner === 'k' ? request : undefined),
+  })
+  join({ readActivity: () => ({ ...page, run: 's' }) })
+  expect((await one.readActivity(question)).map(({ run }) => run)).toEqual(['r', 's'])
+  expect(asked).toEqual([question])
+  expect([await one.findRequest('a', 'k'), await one.findRequest('a', undefined)]).toEqual([request, undefined])
 })
 
 test('a cancel goes to the others, and counts what they cancelled', async () => {

@@ -81,6 +81,10 @@ export class PrimaryState {
         return this.#ask([...this.#members], question).then(() => null)
       case 'passed':
         return this.#ask(this.#othersThan(member), question).then(() => null)
+      case 'activity':
+        return this.#ask(this.#othersThan(member), question).then((pages) => pages.filter((page) => page !== null))
+      case 'request':
+        return this.#ask(this.#othersThan(member), question).then((found) => found.find((one) => one !== null) ?? null)
     }
   }
 

@@ -21,6 +21,7 @@ export function embed({ inputs, dimensions, callerKeys }: EmbedRequest, context:
     const calledFor = { origin: originOf(context), ...(callerKeys !== undefined && { callerKeys }) }
     const { vectors, inputTokens } = await workInTime(context, () => embedder.embed(inputs, signal, calledFor))
     ticket.charge(inputTokens)
+    context.watch?.hasRead(inputTokens)
     signal.throwIfAborted()
     return { model: id, vectors: vectors.map((vector) => shorten(vector, dimensions)), inputTokens }
   })

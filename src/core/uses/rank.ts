@@ -23,6 +23,7 @@ export function rank(request: RankRequest, context: RequestContext): Promise<Ran
     await takeSlot(ticket, { inputTokens, maxOutputTokens: 0 }, context)
     const ranking = await workInTime(context, () => ranker.rank(request, signal, { origin: originOf(context) }))
     ticket.charge(ranking.inputTokens)
+    context.watch?.hasRead(ranking.inputTokens)
     signal.throwIfAborted()
     return { ...ranking, model: id }
   })

@@ -90,6 +90,17 @@ describe('GET /api/events', () => {
     expect(idsIn(await events('root', 'topics=requests&recent=10', read))).toHaveLength(2)
   })
 
+  test('shows the tokens that embeddings have read', async () => {
+    const { url, get } = await start()
+    const headers = { authorization: 'Bearer alice', 'content-type': 'application/json' }
+    const body = JSON.stringify({ model: 'default', input: ['a b', 'c'] })
+    const { usage } = (await (await fetch(`${url}/v1/embeddings`, { method: 'POST', headers, body })).json()) as Json
+    const { body: shown } = await get('alice', '/api/requests')
+    const { prompt_tokens: tokens } = usage as { prompt_tokens: number }
+    expect(tokens).toBeGreaterThan(1)
+    expect(shown.requests).toMatchObject([{ route: '/v1/embeddings', state: 'done', input_tokens: tokens }])
+  })
+
   test('continues after a lost connection where the reader was', async () => {
     const { chat, events } = await start()
     await chat('alice', 'hi')

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { ActivityPlace } from '../../contract/activity.ts'
 import { AppError } from '../../contract/errors.ts'
 import { encodeRequest } from '../../dialect/own/encode-request.ts'
 import { decodeNewKey, encodeKey } from '../../dialect/own/keys.ts'
@@ -19,25 +20,35 @@ export function addActivityRoutes(app: FastifyInstance, deps: ServerDeps): void 
   app.get('/api/server', reading, (request) => describeServer(deps, callerOf(request)))
 
   if (activity !== undefined) {
-    app.get('/api/requests', reading, (request) => {
+    app.get('/api/requests', reading, async (request) => {
       const { state, limit } = decodeRequests(request.query)
-      const { viewer, readable } = viewOf(request)
+      const { owner, readable } = viewOf(request)
       // The cursor is at the last ones: those before are read only as far as they are asked for.
       const all: ReturnType<typeof encodeRequest>[] = []
-      let cursor = activity.begin(state === 'running' ? 0 : keptRequests)
+      const recent = state === 'running' ? 0 : keptRequests
+      let place: ActivityPlace | undefined
       for (let hasMore = true; hasMore; ) {
-        const page = activity.read(cursor, viewer, keptRequests)
+        const question = {
+          recent,
+          limit: keptRequests,
+          ...(owner !== undefined && { owner }),
+          ...(place !== undefined && { place }),
+        }
+        const page = await activity.read(question)
         all.push(...page.requests.map((each) => encodeRequest(each, readable)))
-        cursor = page.cursor
+        place = page.place
         hasMore = page.hasMore
       }
       const isWanted = ({ ended_at_ms: end }: (typeof all)[number]) =>
         state === 'all' || (end === undefined) === (state === 'running')
-      return { requests: all.filter(isWanted).reverse().slice(0, limit) }
+      // What runs, then what ended last; of several processes each has its own order.
+      const endOf = ({ ended_at_ms: end = Number.POSITIVE_INFINITY }: (typeof all)[number]) => end
+      const requests = all.filter(isWanted).reverse()
+      return { requests: requests.sort((a, b) => (endOf(a) === endOf(b) ? 0 : endOf(b) - endOf(a))).slice(0, limit) }
     })
     app.get<{ Params: { id: string } }>('/api/requests/:id', reading, async (request) => {
-      const { viewer, readable } = viewOf(request)
-      const found = activity.find(request.params.id, viewer)
+      const { owner, readable } = viewOf(request)
+      const found = await activity.find(request.params.id, owner)
       if (found === undefined) {
         const message = `there is no request '${request.params.id.slice(0, 100)}' of this key: it never came, or is forgotten`
         throw new AppError('not-found', message, { param: 'id' })
@@ -83,7 +94,7 @@ function viewOf(request: FastifyRequest) {
   const { id, scopes } = callerOf(request)
   const isAdmin = scopes.has('admin')
   return {
-    viewer: isAdmin ? {} : { owner: id },
+    owner: isAdmin ? undefined : id,
     readable: isAdmin ? (message: string) => message : hidePaths,
   }
 }

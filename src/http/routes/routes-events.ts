@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Activity, ActivityCursor, LogLines } from '../../contract/activity.ts'
+import type { Activity, ActivityPlace, LogLines } from '../../contract/activity.ts'
 import type { Principal } from '../../contract/principal.ts'
 import { encodeRequest } from '../../dialect/own/encode-request.ts'
 import { encodeSample } from '../../dialect/own/encode-sample.ts'
@@ -62,14 +62,15 @@ type ReaderDeps = ServerDeps & {
   readonly caller: Principal
   readonly level: LogLevel
 }
-type Position = { readonly requests: ActivityCursor; readonly line: number }
+type Position = { readonly place: ActivityPlace; readonly line: number | undefined }
 
 /** Where a reader of the events has got to. */
 class Reader {
   readonly #deps: ReaderDeps
   readonly #topics: ReadonlySet<Topic>
   readonly #readable: (message: string) => string
-  #requests: ActivityCursor
+  readonly #recent: number
+  #place: ActivityPlace | undefined
   #line: number
   #server = ''
   #hasBegun = false
@@ -81,13 +82,15 @@ class Reader {
     this.#deps = deps
     this.#topics = topics
     this.#readable = deps.caller.scopes.has('admin') ? (message) => message : hidePaths
-    this.#requests = resumed?.requests ?? deps.activity.begin(recent)
+    this.#recent = recent
+    this.#place = resumed?.place
     this.#line = resumed?.line ?? deps.lines.begin(recent)
   }
 
   /** The place to go on from, after a lost connection. */
   get id(): string {
-    return `${this.#deps.activity.startedAtMs}-${this.#requests.ended}-${this.#line}`
+    const runs = Object.entries(this.#place ?? {}).map(([run, { ended, seen }]) => `${run}.${ended}.${seen}`)
+    return `${this.#deps.activity.run}-${this.#line}-${runs.join('-')}`
   }
 
   async next(turn: number): Promise<{ readonly text: string; readonly hasMore: boolean }> {
@@ -95,9 +98,13 @@ class Reader {
     let hasMore = false
     if (this.#topics.has('server') && turn % serverEvery === 0) text += await this.#readServer()
     if (this.#topics.has('requests')) {
-      const viewer = this.#deps.caller.scopes.has('admin') ? {} : { owner: this.#deps.caller.id }
-      const page = this.#deps.activity.read(this.#requests, viewer, perEvent)
-      this.#requests = page.cursor
+      const page = await this.#deps.activity.read({
+        recent: this.#recent,
+        limit: perEvent,
+        ...(this.#place !== undefined && { place: this.#place }),
+        ...(!this.#deps.caller.scopes.has('admin') && { owner: this.#deps.caller.id }),
+      })
+      this.#place = page.place
       hasMore = page.hasMore
       // The first one also says that there are none.
       if (page.requests.length > 0 || page.missed > 0 || !this.#hasBegun) {
@@ -135,9 +142,18 @@ function topicsFor(caller: Principal, wanted: readonly Topic[] | undefined): Rea
   return new Set(wanted)
 }
 
-/** The place that a reader comes back from; undefined for one of another run of the server. */
-function readId({ headers }: FastifyRequest, { startedAtMs }: Activity): Position | undefined {
-  const [, started, ended, line] = /^(\d{1,16})-(\d{1,16})-(\d{1,16})$/.exec(String(headers['last-event-id'] ?? '')) ?? []
-  if (started === undefined || Number(started) !== startedAtMs) return undefined
-  return { requests: { ended: Number(ended), changes: 0 }, line: Number(line) }
+/** The place that a reader comes back from. Lines have numbers of one process: another one sends the recent ones. */
+function readId({ headers }: FastifyRequest, { run }: Activity): Position | undefined {
+  const [lineRun, line, ...runs] = String(headers['last-event-id'] ?? '').split('-', mostRuns)
+  const place: Record<string, ActivityPlace[string]> = {}
+  for (const each of runs.filter((text) => text !== '')) {
+    const [, name, ended, seen] = /^(\w{1,32})\.(\d{1,15})\.(\d{1,15})$/.exec(each) ?? []
+    if (name === undefined) return undefined
+    place[name] = { ended: Number(ended), seen: Number(seen), changes: 0 }
+  }
+  if (place[run] === undefined && lineRun !== run) return undefined
+  return { place, line: lineRun === run && /^\d{1,15}$/.test(line ?? '') ? Number(line) : undefined }
 }
+
+/** More processes than a server has. */
+const mostRuns = 300

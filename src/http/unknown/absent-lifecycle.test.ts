@@ -12,6 +12,8 @@ const siblings: Siblings = {
   drain: async () => undefined,
   tellPassed: () => undefined,
   usePreset: async () => undefined,
+  readActivity: async () => [],
+  findRequest: async () => undefined,
   join: () => undefined,
 }
 

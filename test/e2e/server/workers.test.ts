@@ -86,6 +86,28 @@ describe('two processes on one port', () => {
     expect(await metric(there, line)).toBe(before + 2)
   })
 
+  test('each shows the requests of both, by their ids, too', async () => {
+    const ids = [here, there].map(async (seat) => JSON.parse((await seat.post(path, chat('seen'))).text).id as string)
+    const [ofHere, ofThere] = await Promise.all(ids)
+    for (const seat of [here, there]) {
+      const { requests } = JSON.parse((await seat.get('/api/requests')).text) as { requests: { id: string; state: string }[] }
+      const seen = requests.filter(({ id, state }) => state === 'done' && [ofHere, ofThere].includes(id))
+      expect(seen).toHaveLength(2)
+      for (const id of [ofHere, ofThere]) {
+        expect(JSON.parse((await seat.get(`/api/requests/${id}`)).text)).toMatchObject({ id, state: 'done' })
+      }
+    }
+    const leaving = new AbortController()
+    const stream = await fetch(`${server.url}/api/events?topics=requests&recent=100`, { signal: leaving.signal })
+    let text = ''
+    const decoder = new TextDecoder()
+    for await (const bytes of stream.body ?? []) {
+      text += decoder.decode(bytes, { stream: true })
+      if (text.includes(String(ofHere)) && text.includes(String(ofThere))) break
+    }
+    leaving.abort()
+  })
+
   test('a preset that one is switched to is used by both, and by one that starts later', async () => {
     expect((await here.post('/v1/sampling/override/switch', { preset: 'short' })).status).toBe(200)
     const first = async (seat: Seat) => JSON.parse((await seat.post(path, chat('two words'))).text)

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { ActivityLog, stopOf } from '../../../src/activity/activity-log.ts'
 import { LoadHistory } from '../../../src/activity/load-history.ts'
+import { ServerActivity } from '../../../src/activity/server-activity.ts'
 import { createLog, createStopLog } from '../../../src/app/log/log.ts'
 import { linesOf } from '../../../src/app/log/log-lines.ts'
 import { createMetrics } from '../../../src/app/metrics/metrics.ts'
@@ -56,7 +57,7 @@ export function createTestServer({ engine, slots = 4, maxQueued = 4, ...override
     version: '0',
     processMetrics: false,
   })
-  const activity = new ActivityLog({ epoch: Date.now })
+  const activity = new ActivityLog({ epoch: Date.now, run: 'test' })
   const lines = linesOf(log)
   const deps: ServerDeps = {
     models: { list: () => [model()], get, find: get, refresh: () => undefined, isUnknown: false },
@@ -64,7 +65,7 @@ export function createTestServer({ engine, slots = 4, maxQueued = 4, ...override
     findModel: (name, viewer) => deps.resolveModel(name, viewer),
     now: () => performance.now(),
     presets: new PresetSwitch(new Map()),
-    activity,
+    activity: new ServerActivity(activity),
     history: new LoadHistory({ ...activity.reading(), modelBytes: 0, processBytes: 0 }),
     ...(lines !== undefined && { lines }),
     cancellations: new Cancellations({
