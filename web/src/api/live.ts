@@ -3,16 +3,28 @@ import { connectionLost } from './connection.ts'
 import { readEvents } from './sse.ts'
 
 /**
- * Follows an event stream of the server until the signal: connects again when it breaks. `take` gets the data of each event, parsed. A
- * refusal ends it, with the server's message to `refused`.
+ * Follows an event stream of the server until the signal: connects again when it breaks, and says so before
+ * what the next one sends. `take` gets the data of each event, parsed. A refusal ends it, with the server's message to `refused`.
  */
 export async function follow(
   path: string,
-  { take, refused, signal }: { take(event: string, data: unknown): void; refused?(message: string): void; signal: AbortSignal },
+  {
+    take,
+    opened,
+    refused,
+    signal,
+  }: {
+    take(event: string, data: unknown): void
+    opened?(): void
+    refused?(message: string): void
+    signal: AbortSignal
+  },
 ): Promise<void> {
   for (let waitMs = 500; !signal.aborted; waitMs = Math.min(waitMs * 2, 15_000)) {
     try {
-      for await (const events of readEvents(await send(path, { signal, headers: { accept: 'text/event-stream' } }))) {
+      const stream = await send(path, { signal, headers: { accept: 'text/event-stream' } })
+      opened?.()
+      for await (const events of readEvents(stream)) {
         waitMs = 500
         for (const { event, data } of events) take(event, JSON.parse(data))
       }

@@ -24,6 +24,11 @@ export class RequestList {
     this.#sorted = sorted
   }
 
+  /** A new stream sends all that runs: what ran before and is not in it has ended unseen. */
+  forgetRunning(): void {
+    for (const [id, request] of this.#byId) if (isRunning(request)) this.#byId.delete(id)
+  }
+
   clear(): void {
     this.#byId.clear()
     this.#sorted = []

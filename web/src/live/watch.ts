@@ -56,7 +56,7 @@ function begin(key: string | undefined): void {
     current = undefined
     clearInterval(timer)
   }
-  void follow('api/events?recent=10000', { take, refused, signal: stop.signal })
+  void follow('api/events?recent=10000', { take, opened: () => list.forgetRunning(), refused, signal: stop.signal })
 }
 
 const hour = 360
