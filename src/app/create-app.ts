@@ -46,6 +46,7 @@ import { ModelSet } from './models/model-set.ts'
 import { isListed } from './models/place-listed.ts'
 import { replaceModels } from './models/replace-models.ts'
 import { SharedChecks } from './models/shared-checks.ts'
+import { createNodeHandler, type NodeHandler } from './node-handler.ts'
 import { openPageFiles } from './page-files.ts'
 import { listenToo } from './second-port.ts'
 import { SharedChoices } from './shared-choices.ts'
@@ -60,6 +61,8 @@ export type App = {
   load(): void
   /** Answers a request without a socket, below `basePath`, such as `/api`; aborting its signal is the client leaving. */
   fetch(request: Request, basePath?: string): Promise<Response>
+  /** Answers requests of another server of Node.js, whose path is below `basePath` (`''`: any). */
+  handlerBelow(basePath: string): NodeHandler
   /** Generates in process, the same way as over HTTP. Throws `model-not-found`. */
   generate(requests: Parameters<typeof generate>[1], signal?: AbortSignal): Generation
   /** Resolves when all models that load at start are ready; rejects with the first failure. */
@@ -326,6 +329,7 @@ export async function createApp(
     },
     load: begin,
     fetch: (request, basePath = '') => answerFetch(server, request, basePath),
+    handlerBelow: (basePath) => createNodeHandler(server, basePath),
     generate: createInProcess({ cancellations, generating, findModel }),
     whenReady: async () => void (await Promise.all([models.whenReady(), listings.refresh()])),
     whenSettled: async () => void (await Promise.all([models.whenSettled(), listings.refresh()])),

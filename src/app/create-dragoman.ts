@@ -11,6 +11,7 @@ import { createApp } from './create-app.ts'
 import { iterateEvents } from './iterate-events.ts'
 import { createLog, type LogOptions } from './log/log.ts'
 import type { OwnModel } from './models/create-model.ts'
+import type { NodeHandler } from './node-handler.ts'
 
 /** A configuration, the caller's own parts, or both. */
 export type DragomanOptions = {
@@ -25,7 +26,7 @@ export type DragomanOptions = {
    * Resolves with the path of the local file.
    */
   readonly sources?: Readonly<Record<string, (source: string) => Promise<string>>>
-  /** The path of your program below which `fetch` finds the routes: with `/api`, the first is `/api/v1/chat/completions`. Default: none. */
+  /** The path of your program below which `fetch` and `handler` find the routes: with `/api`, the first is `/api/v1/chat/completions`. Default: none. */
   readonly basePath?: string
   /** The level of the log, one JSON object per line on standard error; default `silent`. */
   readonly logLevel?: LogOptions['level']
@@ -52,6 +53,11 @@ export interface Dragoman {
    * your program has accepted the request.
    */
   fetch(request: Request): Promise<Response>
+  /**
+   * Answers a request of your own server of Node.js, such as Express (`app.use(dragoman.handler)`), before its body is read. `next` gets
+   * requests for paths that are not below `basePath`; without it, they get a 404.
+   */
+  readonly handler: NodeHandler
   /** Generates in process. Fails with an `AppError`. */
   generate(input: GenerateInput, options?: { readonly signal?: AbortSignal }): InProcessGeneration
   /** Finishes running requests within the configured grace period, then closes everything. */
@@ -71,6 +77,8 @@ export async function createDragoman(options: DragomanOptions = {}): Promise<Dra
   })
   const log = createLog({ level: logLevel })
   const app = await createApp(config, { log, parts: { models, dialects } })
+  // With or without a final slash.
+  const base = basePath.replace(/\/$/, '')
   return {
     get models() {
       return app.models
@@ -80,8 +88,8 @@ export async function createDragoman(options: DragomanOptions = {}): Promise<Dra
       await app.whenReady()
     },
     listen: app.listen,
-    // With or without a final slash.
-    fetch: (request) => app.fetch(request, basePath.replace(/\/$/, '')),
+    fetch: (request) => app.fetch(request, base),
+    handler: app.handlerBelow(base),
     generate: (input, { signal } = {}) => {
       const generation = app.generate([toRequest(input)], signal)
       return {

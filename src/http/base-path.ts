@@ -20,7 +20,19 @@ export function withoutBasePath(basePath: string, url: string): string {
 
 /** The reply to a request for a path elsewhere, which no route of ours answers. */
 export function replyElsewhere(basePath: string, sent: { readonly method: string; readonly path: string }): Response {
-  const message = `there is no route ${sent.method} ${sent.path}: all of them are below ${basePath}`
-  const { status, body } = encodeOpenaiError(new AppError('route-not-found', message))
+  return replyOf(
+    new AppError('route-not-found', `there is no route ${sent.method} ${sent.path}: all of them are below ${basePath}`),
+  )
+}
+
+/** The reply to a request whose body another program has read: waiting for it would never end. */
+export function replyRead(): Response {
+  const message =
+    'the body was read before it came to Dragoman: add its handler before a parser of bodies, such as express.json()'
+  return replyOf(new AppError('internal', message))
+}
+
+function replyOf(error: AppError): Response {
+  const { status, body } = encodeOpenaiError(error)
   return Response.json(body, { status })
 }

@@ -21,8 +21,8 @@ import { fakeEmbeddingLength, fakeEmbeddings, fakePromptTokens, fakeText, fakeTo
 import { countWords } from './words.ts'
 
 type FakeEngineOptions = {
-  /** `from-request`, or the path of a YAML file. */
-  readonly script: string
+  /** `from-request`, the path of a YAML file, or what chooses the reply. */
+  readonly script: string | Script
   /** The path of a Jinja file. */
   readonly chatTemplate?: string
   /** The format of calls in the replies; absent: the template's. */
@@ -204,7 +204,8 @@ async function countPrompt(prompt: GenerationRequest['prompt']): Promise<number>
   return prompt.type === 'tokens' ? prompt.tokens.length : countWords(textsOf(prompt))
 }
 
-async function readScript(script: string): Promise<Script> {
+async function readScript(script: string | Script): Promise<Script> {
+  if (typeof script === 'function') return script
   return script === 'from-request' ? scriptFromRequest : parseScriptFile(await readText('script', script), script)
 }
 

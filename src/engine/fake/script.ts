@@ -66,7 +66,12 @@ export const scriptFromRequest: Script = (prompt) => {
  * whose `result` the results of tools that came since the model spoke.
  */
 export function parseScriptFile(yaml: string, file: string): Script {
-  const parsed = fileSchema.safeParse(readYaml(yaml, file))
+  return scriptOf(readYaml(yaml, file), file)
+}
+
+/** The same of a value, which errors call `file`. */
+export function scriptOf(entries: unknown, file: string): Script {
+  const parsed = fileSchema.safeParse(entries)
   if (!parsed.success) throw wrongFile(file, `wrong at ${firstIssue(parsed.error).message}`, parsed.error)
   const rules = parsed.data.map(({ match, result, reply }, index) => ({
     pattern: compile(match, { file, at: `[${index}].match` }),

@@ -5,8 +5,8 @@ export type Step =
       readonly type: 'run'
       readonly line: number
       readonly commands: string
-      /** A port: the commands keep running, and the next step comes when it answers. */
-      readonly keepsRunning?: number
+      /** A port and the beginning of a path: the commands keep running, and the next step comes when that is ready. */
+      readonly keepsRunning?: string
       /** What the commands must print, as a pattern. */
       readonly prints?: RegExp
     }
@@ -15,7 +15,7 @@ export type Step =
 
 /**
  * The steps of a page. Blocks marked `sh` are commands; a block whose first line is a comment with a file name is that file. Notes
- * before a block, invisible to readers, say more: `<!-- file: NAME -->`, `<!-- prints: PATTERN -->`, `<!-- keeps running: PORT -->`,
+ * before a block, invisible to readers, say more: `<!-- file: NAME -->`, `<!-- prints: PATTERN -->`, `<!-- keeps running: PORT -->` or `PORT/PATH`,
  * `<!-- elsewhere: REASON -->`. Other blocks are to be read only.
  */
 export function stepsOf(page: string): readonly Step[] {
@@ -32,7 +32,7 @@ export function stepsOf(page: string): readonly Step[] {
         type: 'run',
         line,
         commands: text,
-        ...(keepsRunning !== undefined && { keepsRunning: Number(keepsRunning) }),
+        ...(keepsRunning !== undefined && { keepsRunning }),
         ...(prints !== undefined && { prints: new RegExp(prints) }),
       },
     ]
@@ -49,7 +49,7 @@ export function scriptOf(steps: readonly Step[], out: string): string {
     const body = `(set -e\n${step.commands}\n) > ${log} 2>&1 < /dev/null`
     if (step.keepsRunning === undefined) return `${body} || { echo "the commands at line ${step.line} failed"; exit 1; }\n`
     const wait = `for _ in $(seq 600); do curl -sf -o /dev/null http://127.0.0.1:${step.keepsRunning}/ready && break; sleep 0.1; done`
-    return `${body} &\n${wait}\ncurl -sf -o /dev/null http://127.0.0.1:${step.keepsRunning}/ready || { echo "nothing answers on port ${step.keepsRunning} after line ${step.line}"; exit 1; }\n`
+    return `${body} &\n${wait}\ncurl -sf -o /dev/null http://127.0.0.1:${step.keepsRunning}/ready || { echo "nothing answers at ${step.keepsRunning} after line ${step.line}"; exit 1; }\n`
   })
   return `set -u\n${made.join('\n')}\nexit 0\n`
 }

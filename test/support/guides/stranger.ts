@@ -27,7 +27,7 @@ export async function follow(page: string, machine: Machine = {}): Promise<reado
     await program(bin, 'dragoman', `exec ${process.execPath} ${join(root, 'dist/cli/program.js')} "$@"`)
     await program(bin, 'sudo', 'exec "$@"')
     await symlink(process.execPath, join(bin, 'node'))
-    await symlink(join(root, 'node_modules'), join(home, 'work', 'node_modules'))
+    await installPackages(join(home, 'work', 'node_modules'))
     const steps = stepsOf(await readFile(join(root, page), 'utf8'))
     const hub = `node ${join(root, 'test/support/guides/hub.mjs')} ${join(root, 'models/dragoman-tiny.gguf')} & export HF_ENDPOINT=http://127.0.0.1:7999\n`
     await writeFile(join(folder, 'script.sh'), `${hub}${machine.before ?? ''}\n${scriptOf(steps, out)}`)
@@ -47,6 +47,14 @@ export async function follow(page: string, machine: Machine = {}): Promise<reado
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** What the reader's `npm install` would bring, and Dragoman itself. */
+async function installPackages(folder: string): Promise<void> {
+  await mkdir(folder)
+  const names = (await readdir(join(root, 'node_modules'))).filter((name) => name !== 'dragoman' && name !== '.vite')
+  for (const name of names) await symlink(join(root, 'node_modules', name), join(folder, name))
+  await symlink(root, join(folder, 'dragoman'))
 }
 
 async function program(folder: string, name: string, commands: string): Promise<void> {

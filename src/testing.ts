@@ -1,0 +1,81 @@
+// `dragoman/testing`: a model from a script, for tests of agents and clients.
+import { createDragoman } from './app/create-dragoman.ts'
+import type { GenerationRequest } from './contract/request.ts'
+import { createFakeEngine } from './engine/fake/engine.ts'
+import { scriptOf } from './engine/fake/script.ts'
+
+/** One reply of a scripted model, and when it is given. In texts and arguments, `$1` to `$99` are groups of the pattern that matched. */
+export type ScriptedTurn = {
+  /** A pattern that the last user message matches; absent: any. */
+  readonly match?: string
+  /** A pattern that the results of tools match; absent: any, and none. */
+  readonly result?: string
+  /** What the model thinks first. */
+  readonly think?: string
+  /** What the model says. */
+  readonly say?: string
+  /** The tools that it calls then. */
+  readonly calls?: readonly { readonly name: string; readonly arguments: object }[]
+  /** `length`: the reply is cut at its end. Default: `stop`, or the reason for calls. */
+  readonly finish?: 'stop' | 'length'
+  /** Milliseconds before each word. Default: 0. */
+  readonly delayMs?: number
+  /** The model fails after so many words. */
+  readonly failAfter?: number
+}
+
+/** A running server with a scripted model. */
+export type ScriptedModel = {
+  /** The base URL of OpenAI's clients: `http://127.0.0.1:PORT/v1`. */
+  readonly openaiUrl: string
+  /** The base URL of Anthropic's and Ollama's clients: `http://127.0.0.1:PORT`. */
+  readonly url: string
+  /** What the model was asked, in order, in Dragoman's own form. */
+  readonly requests: readonly GenerationRequest[]
+  close(): Promise<void>
+}
+
+/**
+ * Starts a server on a free port of loopback, whose model answers to every name and plays the first turn that fits. Throws
+ * `model-unavailable` for a script that is wrong, and answers a message that no turn fits with an error that says so.
+ *
+ * @example
+ * const model = await startScripted([
+ *   { result: '(\\d+) degrees', say: 'It has $1 degrees.' },
+ *   { match: 'weather in (\\w+)', calls: [{ name: 'get_weather', arguments: { city: '$1' } }] },
+ *   { say: 'I do not know.' },
+ * ])
+ * const client = new OpenAI({ baseURL: model.openaiUrl, apiKey: 'unused' })
+ */
+export async function startScripted(turns: readonly ScriptedTurn[]): Promise<ScriptedModel> {
+  const requests: GenerationRequest[] = []
+  const engine = createFakeEngine({ script: scriptOf(turns.map(toEntry), 'of startScripted'), toolFormat: 'hermes' })
+  const { prepare } = engine
+  const recording = {
+    ...engine,
+    get state() {
+      return engine.state
+    },
+    prepare: ((request, signal) => {
+      requests.push(request)
+      return prepare(request, signal)
+    }) as typeof prepare,
+  }
+  const dragoman = await createDragoman({
+    config: { server: { port: 0 }, builtinModel: false, storage: 'off' },
+    models: [{ id: 'scripted', aliases: ['default', '*'], engine: recording, slots: 64 }],
+  })
+  const url = await dragoman.listen()
+  return { url, openaiUrl: `${url}/v1`, requests, close: dragoman.close }
+}
+
+/** In the text format that the engine's parser reads. */
+function toEntry({ match, result, think, say = '', calls = [], ...reply }: ScriptedTurn): object {
+  const thought = think === undefined ? '' : `<think>${think}</think>`
+  const written = calls.map((call) => `<tool_call>${JSON.stringify(call)}</tool_call>`).join('')
+  return {
+    ...(match !== undefined && { match }),
+    ...(result !== undefined && { result }),
+    reply: { raw: thought + say + written, ...reply },
+  }
+}
