@@ -6,7 +6,7 @@ import { accept, acceptAfterSpace, peek, type Reading, space } from '../scan/tex
 import { readCallList, readNamedObject } from './call-object.ts'
 import { type CallReader, type CallWriter, declaredArguments } from './call-writer.ts'
 import { jsonCalls, objectCalls } from './json-calls.ts'
-import { readPythonCalls } from './python-calls.ts'
+import { llamaTools, readPythonCalls } from './python-calls.ts'
 import { readBareFunction, readTaggedCall } from './tagged-calls.ts'
 import type { TagPosition, ToolFormat, Trigger } from './tool-format.ts'
 import { turnEnds } from './turn-marks.ts'
@@ -254,11 +254,8 @@ export const llama4: ToolFormat = {
   visibleTokens: ['<|python_start|>', '<|python_end|>', '<|python_tag|>'],
 }
 
-/** Tools that Llama was trained to call, also without the tag that should come first. */
-const builtIns = new Set(['brave_search', 'wolfram_alpha', 'photogen'])
-
 function builtInCalls(tools: readonly FunctionTool[]): readonly Trigger[] {
-  const callable = tools.filter(({ name }) => builtIns.has(name))
+  const callable = tools.filter(({ name }) => llamaTools.has(name))
   return callable.map(({ name }) => ({ tag: `${name}.call(`, position: 'line', keep: true, read: readPython }))
 }
 

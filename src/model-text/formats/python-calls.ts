@@ -117,7 +117,8 @@ function* readKeywords(
     if ((yield* peek(feed)) === '' || (yield* ends.areNext(feed))) break
     if (yield* accept(feed, ',')) continue
     reader.closable = false
-    const key = (yield* readKeyword(feed)) ?? names[position]
+    const written = yield* readKeyword(feed)
+    const key = written === undefined || isMisnamed(written, names, tool) ? names[position] : written
     if (key === undefined) break
     position += 1
     writer.arguments(`${separator}${JSON.stringify(key)}: `)
@@ -132,6 +133,14 @@ function* readKeywords(
     reader.closers.shift()
     writer.arguments(`${missingClosers(reader)}}`)
   } else yield* passOnRest(writer, feed, { ends, isPython: true })
+}
+
+/** Tools that Llama was trained to call, also without the tag that should come first. */
+export const llamaTools: ReadonlySet<string> = new Set(['brave_search', 'wolfram_alpha', 'photogen'])
+
+/** Whether a model gives the only parameter of a tool that it was trained to call another name. */
+function isMisnamed(written: string, names: readonly string[], { name }: FunctionTool): boolean {
+  return names.length === 1 && names[0] !== written && llamaTools.has(name)
 }
 
 function* readName(feed: TextFeed): Reading<string> {

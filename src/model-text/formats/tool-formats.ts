@@ -87,7 +87,23 @@ const byName: Readonly<Record<ToolFormatName, ToolFormat>> = {
  * The formats whose tags identify them. Hermes' tags are those of Qwen's and GLM's XML too. Llama's brackets may begin a list in
  * JSON or in Python, and its reader finds out which: so it comes first.
  */
-const recoverable = [llama3, hermes, mistral, deepseek, kimiK2, toolCallsTag, granite, olmo, pythonic] as const
+const recoverable = [
+  llama4,
+  hermes,
+  mistral,
+  deepseek,
+  kimiK2,
+  toolCallsTag,
+  granite,
+  olmo,
+  gemma4,
+  minimaxM2,
+  functools,
+  commandR7b,
+  nemotron,
+  lfm2,
+  pythonic,
+] as const
 
 /**
  * Calls in any form that a server left in its text, when it is not known how its model writes them. No template is recognised as

@@ -164,6 +164,9 @@ test("Llama's own tools are called without their tag, where they may be called",
   const search = { name: 'brave_search', description: '', parameters: { type: 'object' } }
   const raw = 'brave_search.call(query="a (b)")'
   expect(read('llama3', raw, { only: [search] })).toEqual({ text: '', calls: [['brave_search', '{"query": "a (b)"}']] })
+  const parameters = { type: 'object', properties: { query: { type: 'string' } } }
+  const misnamed = read('llama3', 'brave_search.call(q="a")', { only: [{ ...search, parameters }] })
+  expect(misnamed.calls).toEqual([['brave_search', '{"query": "a"}']])
   expect(read('llama3', `As in ${raw}`, { only: [search] })).toEqual({ text: `As in ${raw}`, calls: [] })
   expect(read('llama3', raw)).toEqual({ text: raw, calls: [] })
 })
