@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { EngineFacts, ModelKind } from '../../contract/engine.ts'
 import { AppError, messageOf } from '../../contract/errors.ts'
 import type { ModelViewer } from '../../contract/principal.ts'
 import { loadModel } from '../../contract/served-model.ts'
@@ -158,7 +159,7 @@ export class ModelSet {
 
   #summarize(model: Registered): ModelSummary {
     const { id, aliases, engine, isAwaitingFile, resident } = model
-    const { ownedBy, kind, createdAtMs = model.createdAtMs, ...listed } = model.config?.listed ?? {}
+    const { ownedBy, kind = kindOf(engine.facts), createdAtMs = model.createdAtMs, ...listed } = model.config?.listed ?? {}
     const { contextLength = listed.contextLength } = engine.facts
     const standIn = isAwaitingFile && engine.state.type === 'failed' ? this.#standInOf(id)?.id : undefined
     const servers = engine.capabilities.fleet?.replicas()
@@ -185,6 +186,12 @@ export class ModelSet {
     if (id === builtinModel.id || this.all().some((other) => other.required === true)) return 'no'
     return [id, ...aliases].includes('default') ? 'yes' : 'any'
   }
+}
+
+/** What a model is for that is no chat, as far as its engine knows. */
+function kindOf({ ranks, onlyEmbeds }: EngineFacts): ModelKind | undefined {
+  if (ranks === true) return 'rerank'
+  return onlyEmbeds === true ? 'embeddings' : undefined
 }
 
 /** Loads a model into free memory; false when there is too little. */

@@ -31,8 +31,9 @@ export type ModelSummary = {
   readonly aliases: readonly string[]
   readonly createdAtMs: number
   readonly contextLength?: number
-  /** Of a model that a server lists: whose it is, and what it is for, as far as the list says so. */
+  /** Of a model that a server lists: whose it is, as far as the list says so. */
   readonly ownedBy?: string
+  /** What it is for, as far as its engine or the list of its server says so. */
   readonly kind?: ModelKind
   readonly state: EngineState
   /** The replicas of a remote model. */
