@@ -134,7 +134,7 @@ describe.each(Object.keys(engines))(`the tools of the server over the engine %s$
     expect(text).toBeGreaterThan(events.findIndex(({ type }) => type === 'server-tool-end'))
   })
 
-  test('a cancel while the tool runs ends the reply, and the model gets no further turn', async () => {
+  test('C34: a cancel while the tool runs ends the reply, and the model gets no further turn', async () => {
     const controller = new AbortController()
     const cancelled = new AppError('cancelled', 'the request was cancelled', { keepsOutput: 'cancelled' })
     const events = await run(

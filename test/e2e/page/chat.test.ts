@@ -105,7 +105,7 @@ describe.skipIf(chromium === undefined)(`the chat of the page, in a browser${hin
     await close()
   })
 
-  test('Escape stops an answer, also for the engine, and says so', async () => {
+  test('C40: Escape stops an answer, also for the engine, and says so', async () => {
     const { page, close } = await open()
     await write(page, script({ raw: 'word '.repeat(5000), delayMs: 20 }))
     await answers(page).getByText('word word word').waitFor()
