@@ -55,7 +55,7 @@ export default {
       group('How to', all('docs/guides'), false),
       group(
         'Protocols',
-        docs('protocols', 'strictness', 'errors', 'clients', 'ollama', 'reference-systems', 'tool-formats', 'templates'),
+        docs('protocols', 'strictness', 'errors', 'clients', 'ollama', 'compatibility', 'tool-formats', 'templates'),
       ),
       group('Engines', all('docs/engines')),
       group('Features', docs('tools', 'media', 'cancelling', 'fallback', 'lifecycle', 'residency', 'agents', 'page', 'library')),

@@ -26,7 +26,7 @@ const absent: readonly { readonly paths: RegExp; readonly why: string }[] = [
   },
   {
     paths: /^\/api\/(data-recipe|datasets|export|mcp|providers|rag|settings|train)(\/|$)/,
-    why: "of Unsloth Studio's APIs, only inference is served: see docs/reference-systems.md",
+    why: "of Unsloth Studio's APIs, only inference is served: see docs/compatibility.md",
   },
 ]
 

@@ -1,0 +1,156 @@
+import { type Check, has, status, text } from '../checks.ts'
+import {
+  chat,
+  differs,
+  elsewhere,
+  type Group,
+  missing,
+  post,
+  type Row,
+  refused,
+  refuses,
+  shownBy,
+  tiny,
+  tool,
+  user,
+  works,
+} from '../row.ts'
+
+const _raw = (content: string, format: string, ...checks: readonly Check[]) =>
+  chat({ model: `writes-${format}`, tools: [tool(), tool('g')], messages: [user(JSON.stringify({ raw: content }))] }, ...checks)
+const _named = { type: 'function', function: { name: 'f' } }
+const _nothing = tool('f', { type: 'object', properties: {} })
+const _formats: Readonly<Record<string, string>> = {
+  'qwen3-coder': '<tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>',
+  glm: '<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n</tool_call>',
+  'minimax-m2': '<minimax:tool_call>\n<invoke name="f">\n<parameter name="a">1</parameter>\n</invoke>\n</minimax:tool_call>',
+  mistral: '[TOOL_CALLS][{"name":"f","arguments":{"a":1}}]',
+  harmony: '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a":1}<|call|>',
+}
+
+const described = (messages: readonly object[], more: object, ...checks: readonly Check[]) =>
+  chat({ model: 'described', messages, ...more }, ...checks)
+
+const templates: readonly Row[] = [
+  differs(
+    91,
+    ['where a template is looked for', "the model's file, `chatTemplate`, what was switched to, or `prompt_template` of a load"],
+    post('/apply-template', { model: 'described', messages: [user('x')] }, has('prompt', /<user>x/)),
+  ),
+  works(
+    92,
+    'filters and functions of Jinja, in a sandbox',
+    shownBy('../src/jinja/jinja-goldens.test.ts', 'recorded renders of Python'),
+  ),
+  missing(
+    93,
+    ['`stop_strings` of a template end the answer', 'they stay in the text'],
+    described([user('abc STOPME def')], {}, text(/STOPME/)),
+  ),
+  missing(94, ['`tool_start` and `tool_end` of a template', 'they are not read'], described([user('x')], {}, status(200))),
+  missing(
+    95,
+    ['`tool_call_format` of a template', 'the format is found by what the template shows, or is `toolFormat`'],
+    described([user('{"raw":"[{\\"name\\":\\"f\\",\\"arguments\\":{}}]"}')], { tools: [tool()] }, status(200)),
+  ),
+  refused(
+    96,
+    ['`prompt_template` of a request', 'tabbyAPI ignores it; here an operator switches templates'],
+    refuses(chat({ prompt_template: 'x' }), 'prompt_template'),
+  ),
+  works(
+    97,
+    'the variables messages, tools, add_generation_prompt',
+    tiny({ template_vars: { messages: [] } }, status(400, /messages/)),
+  ),
+  works(
+    98,
+    'the variable `functions`',
+    post(
+      '/apply-template',
+      { model: 'described', messages: [user('x')], functions: [{ name: 'f', parameters: {} }] },
+      has('prompt', /"name": ?"f"/),
+    ),
+  ),
+  works(
+    99,
+    '`bos_token`, `eos_token`',
+    post('/apply-template', { model: 'dragoman-tiny', messages: [user('x')] }, has('prompt', /<\|im_end\|>/)),
+  ),
+  missing(100, ['`pad_token`, `unk_token`', 'empty texts: no chat template of a known model writes them']),
+  works(
+    101,
+    '`template_vars`, `chat_template_kwargs`',
+    post('/apply-template', { model: 'thinking', messages: [user('x')], template_vars: { tone: 'dry' } }, has('prompt', /dry$/)),
+  ),
+  works(
+    102,
+    'a first token that is there twice',
+    shownBy('../src/engine/remote/completions-upstream.test.ts', 'has one BOS token where the server'),
+  ),
+  works(103, 'an error of the template: 400', shownBy('../src/jinja/jinja-goldens.test.ts', 'recorded renders of Python')),
+  differs(
+    104,
+    ['422 without a template', '400 with the code template_failed'],
+    post('/apply-template', { model: 'scripted', messages: [user('x')] }, status(400, /template/)),
+  ),
+]
+
+const chats: readonly Row[] = [
+  works(
+    105,
+    '`add_generation_prompt`',
+    post(
+      '/apply-template',
+      { model: 'dragoman-tiny', messages: [user('x')], add_generation_prompt: false },
+      has('prompt', (all: string) => !all.endsWith('assistant\n')),
+    ),
+  ),
+  works(106, '`response_prefix`', tiny({ response_prefix: 'So' })),
+  works(
+    107,
+    '`continue_final_message`',
+    post(
+      '/apply-template',
+      { model: 'dragoman-tiny', continue_final_message: true, messages: [user('a'), { role: 'assistant', content: 'So ' }] },
+      has('prompt', /So\s?$/),
+    ),
+  ),
+  works(
+    108,
+    'thoughts alone are continued',
+    tiny(
+      { continue_final_message: true, messages: [user('q'), { role: 'assistant', content: null, reasoning_content: 'start' }] },
+      status(200),
+    ),
+  ),
+  works(
+    109,
+    '`reasoning_effort`, `enable_thinking`, `verbosity`',
+    tiny({ enable_thinking: true }, has('choices.0.message.reasoning_content')),
+  ),
+  works(
+    110,
+    '`template_vars_default`, `template_vars_force`: `chat` of a model',
+    elsewhere(post('/llm/apply-template', { messages: [user('x')] }, has('prompt', /dry$/))),
+  ),
+  works(
+    111,
+    'budgets of thinking',
+    tiny({ enable_thinking: true, thinking_budget: 0 }),
+    tiny({ enable_thinking: true, reasoning_budget: -1 }),
+  ),
+  refused(
+    112,
+    ['`reasoning_budget_message`', 'thinking ends as the template ends it; a sentence in the name of the model is not put there'],
+    refuses(chat({ reasoning_budget_message: 'x' }), 'reasoning_budget_message'),
+  ),
+  missing(113, ['marks of thoughts as a setting', 'they are those of the template, which `chatTemplate` replaces']),
+  missing(114, ['`tool_calls_in_reasoning`', 'calls in thoughts are thoughts: models mention calls there that they do not make']),
+]
+
+/** Templates and chats of tabbyAPI. */
+export const tabbyTemplates: readonly Group[] = [
+  { title: 'templates', rows: templates },
+  { title: 'chats', rows: chats },
+]

@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { has, type Reply, status } from '../../compat/checks.ts'
+import { compatibilityDocument, worseThan } from '../../compat/document.ts'
+import { works } from '../../compat/row.ts'
+import { runRows } from '../../compat/run-rows.ts'
+import { type Servers, startServers } from '../../compat/servers.ts'
+import { systems } from '../../compat/systems.ts'
+
+const hint = 'docs/compatibility.md is out of date; regenerate it with: npm run compat'
+
+test('docs/compatibility.md is what the rows say', async () => {
+  await expect(compatibilityDocument(systems), hint).toMatchFileSnapshot('../../../docs/compatibility.md')
+})
+
+test('no row is there twice', () => {
+  const ids = systems.flatMap(({ prefix, groups }) =>
+    groups.flatMap(({ rows }) => rows.map(({ number }) => `${prefix}${number}`)),
+  )
+  expect(ids.filter((id, place) => ids.indexOf(id) !== place)).toEqual([])
+})
+
+test('a row that is not missing has what proves it, and one that is refused has a reason', () => {
+  const rows = systems.flatMap(({ groups }) => groups.flatMap((group) => group.rows))
+  expect(rows.filter(({ steps, verdict }) => steps.length === 0 && verdict !== 'missing').map(({ expects }) => expects)).toEqual(
+    [],
+  )
+  expect(rows.filter(({ how, verdict }) => how === '' && verdict !== 'works')).toEqual([])
+})
+
+describe('the verdicts', () => {
+  let servers: Servers
+  beforeAll(async () => {
+    servers = await startServers()
+  })
+  afterAll(() => servers.close())
+
+  test.each(systems)('of $title are true', async (system) => {
+    const faults = await runRows(servers, system)
+    expect(faults.map(({ id, step, problem }) => `${id}: ${step}: ${problem}`)).toEqual([])
+  })
+})
+
+describe('a verdict', () => {
+  const [first] = systems
+  const before = compatibilityDocument(systems)
+
+  test('that gets worse, or a row that is gone, is noticed', () => {
+    const worse = systems.map((system) => (system === first ? { ...system, groups: system.groups.slice(1) } : system))
+    expect(worseThan(before, systems)).toEqual([])
+    expect(worseThan(before, worse)).toContain('L1: was better, and has no row now')
+    const lower = { ...systems[0], groups: [{ title: 'routes', rows: [works(1, 'GET /v1/models')] }] } as (typeof systems)[number]
+    expect(worseThan(before, [lower])).toContain('L1: was better, is works')
+  })
+
+  test('is not true for another status or another value', () => {
+    const reply: Reply = {
+      status: 404,
+      headers: new Headers(),
+      text: '{"a":{"b":1}}',
+      json: { a: { b: 1 } },
+      events: [],
+      seen: [],
+    }
+    expect(status(200)(reply)).toContain('status 404 in place of 200')
+    expect(has('a.b', 1)(reply)).toBeUndefined()
+    expect(has('a.b', 2)(reply)).toContain('a.b is 1')
+    expect(has('a.c')(reply)).toContain('a.c is undefined')
+  })
+})
