@@ -15,7 +15,8 @@ try {
     for (const { number, verdict, expects, how } of rowsOf(system)) {
       const id = `${system.prefix}${number}`
       const fault = faults.get(id)
-      const found = fault === undefined ? verdict : `NOT ${verdict}: ${fault.step}: ${fault.problem}`
+      const found =
+        fault === undefined ? verdict : `${fault.isTooLow ? 'BETTER THAN' : 'NOT'} ${verdict}: ${fault.step}: ${fault.problem}`
       process.stdout.write(`${id.padEnd(5)} ${expects}: ${found}${how === '' || fault !== undefined ? '' : `: ${how}`}\n`)
     }
     failed += faults.size

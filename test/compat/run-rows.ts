@@ -5,7 +5,13 @@ import type { Request, Row, Step, System } from './row.ts'
 import type { Servers } from './servers.ts'
 
 /** What is wrong with a row. */
-export type Fault = { readonly id: string; readonly row: Row; readonly step: string; readonly problem: string }
+export type Fault = {
+  readonly id: string
+  readonly step: string
+  readonly problem: string
+  /** What it says is refused or missing is served now: its verdict is too low. */
+  readonly isTooLow: boolean
+}
 
 const idOf = ({ prefix }: System, { number }: Row) => `${prefix}${number}`
 
@@ -17,7 +23,12 @@ export async function runRows(servers: Servers, system: System): Promise<readonl
     for (const step of row.steps) {
       const problem = await problemOf(step, { servers, replies })
       if (problem === undefined) continue
-      faults.push({ id: idOf(system, row), row, step: step.type === 'test' ? step.file : step.request.call, problem })
+      const { name, served } =
+        step.type === 'test'
+          ? { name: step.file, served: false }
+          : { name: step.request.call, served: (replies.get(step.request)?.status ?? 500) < 300 }
+      const isLow = row.verdict === 'refused' || row.verdict === 'missing'
+      faults.push({ id: idOf(system, row), step: name, problem, isTooLow: served && isLow })
       break
     }
   }

@@ -14,7 +14,8 @@ import type { Request } from './row.ts'
 
 const kinds = ['vllm', 'sglang', 'openai', 'llama-server', 'dragoman', 'ollama', 'tgi', 'together', 'fireworks', 'groq'] as const
 /** What a template may say about its model besides how a conversation is written. */
-const describedTemplate = `{% set stop_strings = ["STOPME"] %}{% set tool_call_format = "json" %}
+const describedTemplate = `{% set stop_strings = ["STOPME"] %}{% set tool_start = "<|tool_start|>" %}{% set tool_end = "<|tool_end|>" %}
+{% set tool_call_format = "json" %}
 {% for message in messages %}<{{ message.role }}>{{ message.content }}{% endfor %}{% if functions %}{{ functions | tojson }}{% endif %}`
 const thinkingTemplate = `{% for m in messages %}<|{{ m.role }}|>{{ m.content }}
 {% endfor %}{% if tools %}{{ tools | tojson }}{% endif %}<|assistant|>{% if enable_thinking %}<think>

@@ -1,4 +1,4 @@
-import { type Check, has, status, text } from '../checks.ts'
+import { type Check, calls, event, has, status, text } from '../checks.ts'
 import {
   chat,
   differs,
@@ -42,16 +42,26 @@ const templates: readonly Row[] = [
     'filters and functions of Jinja, in a sandbox',
     shownBy('../src/jinja/jinja-goldens.test.ts', 'recorded renders of Python'),
   ),
-  missing(
-    93,
-    ['`stop_strings` of a template end the answer', 'they stay in the text'],
-    described([user('abc STOPME def')], {}, text(/STOPME/)),
+  works(93, '`stop_strings` of a template end the answer', described([user('abc STOPME def')], {}, text('abc '))),
+  works(
+    94,
+    '`tool_start` and `tool_end` of a template delimit calls, and vanish',
+    described(
+      [user(JSON.stringify({ raw: 'sure <|tool_start|>[{"name":"f","arguments":{"a":1}}]<|tool_end|>' }))],
+      { tools: [tool()] },
+      calls('f({"a":1})'),
+      text(/^sure ?$/),
+    ),
+    described([user('sure <|tool_start|><|tool_end|>')], {}, text(/^sure ?$/)),
   ),
-  missing(94, ['`tool_start` and `tool_end` of a template', 'they are not read'], described([user('x')], {}, status(200))),
-  missing(
+  works(
     95,
-    ['`tool_call_format` of a template', 'the format is found by what the template shows, or is `toolFormat`'],
-    described([user('{"raw":"[{\\"name\\":\\"f\\",\\"arguments\\":{}}]"}')], { tools: [tool()] }, status(200)),
+    '`tool_call_format` of a template',
+    described(
+      [user(JSON.stringify({ raw: '<|tool_start|>[{"name":"f","arguments":{}}]<|tool_end|>' }))],
+      { tools: [tool()], stream: true },
+      event('choices.0.delta.tool_calls.0.function.name', 'f'),
+    ),
   ),
   refused(
     96,

@@ -36,7 +36,10 @@ describe('the verdicts', () => {
 
   test.each(systems)('of $title are true', async (system) => {
     const faults = await runRows(servers, system)
-    expect(faults.map(({ id, step, problem }) => `${id}: ${step}: ${problem}`)).toEqual([])
+    const shown = (wanted: boolean) =>
+      faults.filter(({ isTooLow }) => isTooLow === wanted).map(({ id, step, problem }) => `${id}: ${step}: ${problem}`)
+    if (shown(true).length > 0) console.warn(`better than their verdicts: ${shown(true).join('\n')}`)
+    expect(shown(false)).toEqual([])
   })
 })
 
