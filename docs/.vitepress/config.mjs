@@ -60,6 +60,14 @@ export default {
       group('Engines', all('docs/engines')),
       group('Features', docs('tools', 'media', 'cancelling', 'fallback', 'lifecycle', 'residency', 'agents', 'page', 'library')),
       group('Operation', docs('settings', 'configuration', 'cli', 'clusters', 'metrics', 'tracing', 'gpu')),
+      {
+        text: 'Library',
+        collapsed: true,
+        items: [
+          { text: 'dragoman', link: '/docs/api/index' },
+          { text: 'dragoman/testing', link: '/docs/api/testing' },
+        ],
+      },
       group('Inside', [
         'ARCHITECTURE',
         'CONTRIBUTING',

@@ -51,20 +51,40 @@ export interface Dragoman {
   /**
    * Answers a request without a socket, including streams; aborting the request's signal disconnects the client. Any host name will do:
    * your program has accepted the request.
+   *
+   * @example
+   * export const POST = (request: Request) => dragoman.fetch(request)
    */
   fetch(request: Request): Promise<Response>
   /**
    * Answers a request of your own server of Node.js, such as Express (`app.use(dragoman.handler)`), before its body is read. `next` gets
    * requests for paths that are not below `basePath`; without it, they get a 404.
+   *
+   * @example
+   * createServer(dragoman.handler).listen(3000)
    */
   readonly handler: NodeHandler
-  /** Generates in process. Fails with an `AppError`. */
+  /**
+   * Generates in process. Fails with an `AppError`.
+   *
+   * @example
+   * for await (const event of dragoman.generate({ model: 'default', prompt: 'Once upon a time' })) {
+   *   if (event.type === 'text-delta') process.stdout.write(event.delta)
+   * }
+   */
   generate(input: GenerateInput, options?: { readonly signal?: AbortSignal }): InProcessGeneration
   /** Finishes running requests within the configured grace period, then closes everything. */
   close(): Promise<void>
 }
 
-/** A server for language models, in this process. Nothing is loaded and nothing listens yet. Throws `invalid-request` for a wrong configuration or `basePath`. */
+/**
+ * A server for language models, in this process. Nothing is loaded and nothing listens yet. Throws `invalid-request` for a wrong
+ * configuration or `basePath`.
+ *
+ * @example
+ * const dragoman = await createDragoman({ config: { models: [{ id: 'mine', source: './mine.gguf' }] } })
+ * const result = await dragoman.generate({ model: 'mine', prompt: 'Once upon a time' }).result()
+ */
 export async function createDragoman(options: DragomanOptions = {}): Promise<Dragoman> {
   const { models = [], dialects = [], sources = {}, basePath = '', logLevel = 'silent' } = options
   checkBasePath(basePath)
