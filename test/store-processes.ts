@@ -25,6 +25,7 @@ export function describeStoreProcesses(name: string, { create, query }: ProcessO
         { name: '0002-key-usage' },
         { name: '0003-completions' },
         { name: '0004-documents-and-files' },
+        { name: '0005-usage-days' },
       ])
     })
 

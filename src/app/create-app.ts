@@ -3,8 +3,10 @@ import { ActivityLog, stopOf } from '../activity/activity-log.ts'
 import { ServerActivity } from '../activity/server-activity.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import type { ConfiguredModel } from '../config/models.ts'
+import { messageOf } from '../contract/errors.ts'
 import type { ModelViewer } from '../contract/principal.ts'
 import type { DrainChange, PresetChoice, Siblings } from '../contract/siblings.ts'
+import type { GenerationRecord } from '../contract/usage.ts'
 import { Cancellations } from '../core/cancel/cancellations.ts'
 import type { Generation, generate } from '../core/generate.ts'
 import type { Fallback } from '../core/other-models/other-models.ts'
@@ -23,6 +25,7 @@ import { createInProcess } from './in-process.ts'
 import { createKeyLimiting, warnOfUnknownModels } from './keys/key-limits.ts'
 import { openMadeKeys } from './keys/open-made-keys.ts'
 import { createSealer, createSessionHash, warnOfUnsharedSeals } from './keys/sealer.ts'
+import { UsageLog } from './keys/usage-log.ts'
 import { listen } from './listen.ts'
 import { LiveConfig } from './live-config.ts'
 import { sampleLoad } from './load-sampler.ts'
@@ -134,11 +137,20 @@ export async function createApp(
     dialects: config.metrics.dialects,
     version,
   })
-  const { createScheduler, readLimits, admitsToolCall } = createKeyLimiting({
-    shared: store?.usage ?? siblings?.usage,
+  const { createScheduler, readLimits, readBudgets, admitsToolCall } = createKeyLimiting({
+    // A file is asked for what must outlive the process only.
+    shared: store?.documents === undefined ? siblings?.usage : store.usage,
+    kept: store?.usage,
     log,
     onGranted: metrics.slotGranted,
   })
+  const usage =
+    store &&
+    new UsageLog({
+      days: store.usageDays,
+      now: Date.now,
+      onFailure: (error) => log.warn({ reason: messageOf(error) }, 'the use of keys could not be written; it is written later'),
+    })
   const sharing = shareMemory(config, log)
   const converter = createConfiguredConverter(config)
   const drains = new Drains(drained)
@@ -189,7 +201,10 @@ export async function createApp(
       },
     },
     prefixes: new PrefixMemory({ onDiverged: metrics.promptDiverged }),
-    record: metrics.generationEnded,
+    record: (record: GenerationRecord) => {
+      metrics.generationEnded(record)
+      usage?.note(record)
+    },
     approvals,
     admitsToolCall,
     onToolCall: (call: ToolCallRecord) => {
@@ -290,6 +305,8 @@ export async function createApp(
     ...(siblings !== undefined && { siblings }),
     ...(traces !== undefined && { tracing: traces.tracing }),
     readLimits,
+    readBudgets,
+    ...(usage !== undefined && { usage }),
     ...live.access,
     reasoningFields: settings.reasoningFields,
     usageTimes: settings.usageTimes,
@@ -348,7 +365,7 @@ export async function createApp(
       closeSecond()
       load.close()
       sharing.close()
-      await Promise.all([validator.close(), models.close(), listings.close(), live.close(), tools.close()])
+      await Promise.all([validator.close(), models.close(), listings.close(), live.close(), tools.close(), usage?.close()])
       // What the others write last may go there.
       await Promise.all([store?.close(), traces?.close(), captures?.close()])
     },

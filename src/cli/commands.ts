@@ -265,6 +265,9 @@ keys
   .option('--rpm <number>', 'requests that it may send in a minute')
   .option('--tpm <number>', 'tokens that it may use in a minute, prompts and outputs together')
   .option('--tcpm <number>', 'calls of tools of the server that it may have in a minute')
+  .option('--tpd <number>', 'tokens that it may use in a day of UTC')
+  .option('--tpmo <number>', 'tokens that it may use in a month of UTC')
+  .option('--group <name>', 'the group of server.keyGroups whose limits it shares')
   .option('--expires <time>', 'when it stops working: 30d, 12h, 90m or a date (default never)')
   .option('-c, --config <file>', 'configuration file')
   .action(async ({ config, ...flags }: NewKeyFlags & { config?: string }) => withKeys(config, (keys) => newKey(keys, flags)))
@@ -345,7 +348,9 @@ async function withKeys(config: string | undefined, work: (keys: KeyPlace) => Pr
   const { usesMadeKeys } = await import('../app/keys/find-keys.ts')
   const { withMadeKeys } = await import('../app/with-made-keys.ts')
   const say = (_: object, message: string) => console.error(message)
-  await withMadeKeys(loaded, { info: say, warn: say }, (made) => work({ made, isUsed: usesMadeKeys(loaded.server) }))
+  await withMadeKeys(loaded, { info: say, warn: say }, (made) =>
+    work({ made, isUsed: usesMadeKeys(loaded.server), groups: Object.keys(loaded.server.keyGroups ?? {}) }),
+  )
 }
 
 function address({ server }: ServerFlags): { url: string; apiKey: string | undefined } {

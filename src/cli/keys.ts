@@ -1,3 +1,4 @@
+import { checkGroup } from '../app/keys/key-directory.ts'
 import { keyId, keyScopes, type MadeKeys, type StoredKey } from '../app/keys/made-keys.ts'
 import { AppError } from '../contract/errors.ts'
 import { formatTable } from './terminal/table.ts'
@@ -11,11 +12,14 @@ export type NewKeyFlags = {
   readonly rpm?: string | undefined
   readonly tpm?: string | undefined
   readonly tcpm?: string | undefined
+  readonly tpd?: string | undefined
+  readonly tpmo?: string | undefined
+  readonly group?: string | undefined
   readonly expires?: string | undefined
 }
 
 /** The keys that Dragoman made, and whether a server with the same configuration accepts them. */
-export type KeyPlace = { readonly made: MadeKeys; readonly isUsed: boolean }
+export type KeyPlace = { readonly made: MadeKeys; readonly isUsed: boolean; readonly groups: readonly string[] }
 
 const usedNotice = 'Running servers that others can reach accept it at once, unless they have keys in their configuration.'
 const unusedNotice =
@@ -23,12 +27,13 @@ const unusedNotice =
   'DRAGOMAN_API_KEY and DRAGOMAN_ADMIN_KEY. Add it there, or leave those out.'
 
 /** Makes a key. Standard output gets the key and nothing else, for `export DRAGOMAN_API_KEY="$(dragoman keys new)"`. */
-export async function newKey({ made, isUsed }: KeyPlace, flags: NewKeyFlags): Promise<void> {
-  const { name, scope = ['inference'], models, tools, rpm, tpm, tcpm, expires } = flags
+export async function newKey({ made, isUsed, groups }: KeyPlace, flags: NewKeyFlags): Promise<void> {
+  const { name, scope = ['inference'], models, tools, rpm, tpm, tcpm, tpd, tpmo, group, expires } = flags
   const unknown = scope.find((one) => !isScope(one))
   if (unknown !== undefined) {
     throw new AppError('invalid-request', `--scope: '${unknown}' is not a scope; it is one of: ${keyScopes.join(', ')}`)
   }
+  if (group !== undefined) checkGroup(group, groups)
   const key = await made.add({
     scopes: scope.filter(isScope),
     ...(name !== undefined && { name }),
@@ -37,6 +42,9 @@ export async function newKey({ made, isUsed }: KeyPlace, flags: NewKeyFlags): Pr
     ...(rpm !== undefined && { requestsPerMinute: readLimit('rpm', rpm) }),
     ...(tpm !== undefined && { tokensPerMinute: readLimit('tpm', tpm) }),
     ...(tcpm !== undefined && { toolCallsPerMinute: readLimit('tcpm', tcpm) }),
+    ...(tpd !== undefined && { tokensPerDay: readLimit('tpd', tpd) }),
+    ...(tpmo !== undefined && { tokensPerMonth: readLimit('tpmo', tpmo) }),
+    ...(group !== undefined && { group }),
     ...(expires !== undefined && { expiresAt: readExpiry(expires, Date.now()) }),
   })
   console.log(key)

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 const live = new Set([
   'server.apiKeys',
   'server.keyLimits',
+  'server.keyGroups',
   'server.adminKey',
   'server.allowedHosts',
   'server.allowedOrigins',

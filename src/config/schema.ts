@@ -3,7 +3,7 @@ import { findNameConflicts } from '../registry/names/aliases.ts'
 import { isDerived } from './derive-engines.ts'
 import { findLoops } from './fallbacks.ts'
 import { chatDefaults } from './sections/chat-schema.ts'
-import { apiKeys, keyLimits, keyText } from './sections/key-schema.ts'
+import { apiKeys, keyGroups, keyLimits, keyText } from './sections/key-schema.ts'
 import { limits, modelLimits } from './sections/limits-schema.ts'
 import { listing } from './sections/listing-schema.ts'
 import { llamaServerModel } from './sections/llama-server-schema.ts'
@@ -186,6 +186,7 @@ const server = z
       ),
     apiKeys: apiKeys.exactOptional(),
     keyLimits: keyLimits.exactOptional(),
+    keyGroups: keyGroups.exactOptional(),
     adminKey: keyText
       .exactOptional()
       .describe('A key with all scopes, in addition to `apiKeys`: for operators, and as DRAGOMAN_ADMIN_KEY.'),
@@ -249,6 +250,14 @@ const server = z
           'load balancers to look away.',
       ),
     shutdownGraceMs: durationMs.default(30_000).describe('How long running requests may continue when the server is stopped.'),
+  })
+  .check(({ value: { apiKeys = [], keyGroups = {} }, issues }) => {
+    for (const [index, key] of apiKeys.entries()) {
+      if (typeof key === 'string' || key.group === undefined || Object.hasOwn(keyGroups, key.group)) continue
+      const known = Object.keys(keyGroups).join(', ') || 'there are none'
+      const message = `must be one of the groups in server.keyGroups (${known})`
+      issues.push({ code: 'custom', path: ['apiKeys', index, 'group'], message, input: key.group })
+    }
   })
   .check(({ value: { workers, portFallback }, issues }) => {
     if (workers === 1 || !portFallback) return

@@ -27,6 +27,7 @@ const errorLevels = {
   'first-token-timeout': 'warn',
   'stall-timeout': 'warn',
   'rate-limit-exceeded': 'info',
+  'budget-exceeded': 'info',
   overloaded: 'warn',
   cancelled: 'info',
   internal: 'error',

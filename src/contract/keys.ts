@@ -1,7 +1,8 @@
 import type { Scope } from './principal.ts'
+import type { KeyLimits } from './quota.ts'
 
 /** A key as it is listed: never the key itself. */
-export type ListedKey = {
+export type ListedKey = KeyLimits & {
   readonly id: string
   readonly name?: string
   /** `configuration`: it is in the configuration, and only there it can be changed. */
@@ -9,9 +10,7 @@ export type ListedKey = {
   readonly scopes: readonly string[]
   readonly models?: readonly string[]
   readonly tools?: readonly string[]
-  readonly requestsPerMinute?: number
-  readonly tokensPerMinute?: number
-  readonly toolCallsPerMinute?: number
+  readonly group?: string
   readonly expiresAt?: string
   readonly createdAt?: string
   readonly lastUsedAt?: string
@@ -19,14 +18,13 @@ export type ListedKey = {
 }
 
 /** What is chosen about a new key. */
-export type ChosenKey = {
+export type ChosenKey = KeyLimits & {
   readonly name: string
   readonly scopes: readonly Exclude<Scope, 'public'>[]
   readonly models?: readonly string[]
   readonly tools?: readonly string[]
-  readonly requestsPerMinute?: number
-  readonly tokensPerMinute?: number
-  readonly toolCallsPerMinute?: number
+  /** One of the groups of the configuration. */
+  readonly group?: string
   readonly expiresAt?: string
 }
 
@@ -36,7 +34,7 @@ export interface KeyDirectory {
   /** Why no key can be made here; absent: one can. */
   readonly whyNone: string | undefined
   list(): Promise<readonly ListedKey[]>
-  /** The key itself is known only now. Rejects with `request-conflict` for a name that is taken, and where no key can be made. */
+  /** The key itself is known only now. Rejects with `request-conflict` for a name that is taken, and where no key can be made; with `invalid-request` for an unknown group. */
   make(chosen: ChosenKey, by: string): Promise<{ readonly key: string; readonly listed: ListedKey }>
   /** Rejects with `not-found`, and with `request-conflict` for a key of the configuration. */
   delete(id: string): Promise<void>

@@ -1,4 +1,4 @@
-import type { KeyLimits, KeyQuota } from './quota.ts'
+import type { GroupLimits, KeyLimits, KeyQuota } from './quota.ts'
 
 /** The permission that a route requires; `public` requires none. */
 export type Scope = 'public' | 'inference' | 'tools' | 'metrics' | 'admin'
@@ -29,6 +29,8 @@ export type ApiKey = {
   /** Names of tools and of MCP servers that it may use; absent: all. */
   readonly tools?: readonly string[]
   readonly limits?: KeyLimits
+  /** The limits that it has together with other keys. */
+  readonly group?: GroupLimits
   /** Milliseconds of the epoch; absent: never. */
   readonly expiresAtMs?: number
 }

@@ -15,8 +15,9 @@ export interface Store {
   readonly completions: CompletionStore
   /** Absent where processes cannot reach each other: a cancel then ends what runs in its own process. */
   readonly cancels?: CancelBus
-  /** What keys use in all processes; absent likewise: each process then counts alone. */
-  readonly usage?: UsageCounter
+  /** What keys use in all processes, for as long as their periods last. */
+  readonly usage: UsageCounter
+  readonly usageDays: UsageDays
   /** What operators change in all processes; absent likewise. */
   readonly documents?: SharedDocuments
   /** Where uploads are kept for all processes; absent likewise. */
@@ -26,6 +27,26 @@ export interface Store {
   /** Deletes what has expired, and the oldest of everything while the store is larger than its limit. */
   prune(nowMs: number): Promise<void>
   close(): Promise<void>
+}
+
+/** What a caller used of a model on a day of UTC, such as `2030-12-31`. */
+export type UsageEntry = {
+  readonly day: string
+  /** The id of the principal. */
+  readonly caller: string
+  readonly model: string
+  readonly requests: number
+  readonly inputTokens: number
+  readonly cachedInputTokens: number
+  readonly outputTokens: number
+}
+
+/** What was used, by day. */
+export interface UsageDays {
+  /** Adds to what is there. */
+  add(entries: readonly UsageEntry[]): Promise<void>
+  /** The days from `from` to `to`, both included, the latest first. */
+  read(wanted: { readonly from: string; readonly to?: string; readonly caller?: string }): Promise<readonly UsageEntry[]>
 }
 
 /** Call it to give the lock up. */

@@ -7,6 +7,8 @@ const unused: Usage = { requests: 0, tokens: 0, isStretched: false, minute: 0, e
 export class MinuteCounter implements UsageCounter {
   /** One per key, so that it does not grow with requests. */
   readonly #accounts = new Map<string, Usage>()
+  /** How many there are when those are forgotten whose period is over: those of days have another name on each. */
+  #sweepsAt = 1000
 
   known(account: string): Usage {
     const usage = this.#accounts.get(account)
@@ -15,6 +17,10 @@ export class MinuteCounter implements UsageCounter {
 
   /** Replaces what is known. */
   learn(account: string, usage: Usage): void {
+    if (!this.#accounts.has(account) && this.#accounts.size >= this.#sweepsAt) {
+      for (const [known, { endsAtMs }] of this.#accounts) if (endsAtMs <= Date.now()) this.#accounts.delete(known)
+      this.#sweepsAt = Math.max(1000, 2 * this.#accounts.size)
+    }
     this.#accounts.set(account, usage)
   }
 
@@ -26,7 +32,7 @@ export class MinuteCounter implements UsageCounter {
     const { requestsPerMinute = Infinity, tokensPerMinute = Infinity } = limits
     const before = this.known(account)
     const usage = {
-      ...this.#minuteOf(before),
+      ...this.#periodOf(before, share.untilMs),
       requests: before.requests + share.requests,
       tokens: before.tokens + share.tokens,
       isStretched: before.isStretched || share.isStretched,
@@ -34,27 +40,26 @@ export class MinuteCounter implements UsageCounter {
     if (share.requests > 0 && usage.requests > requestsPerMinute) return undefined
     if (share.tokens > 0 && usage.tokens > tokensPerMinute) return undefined
     if (share.isStretched && before.isStretched) return undefined
-    this.#accounts.set(account, usage)
+    this.learn(account, usage)
     return usage
   }
 
-  async settle(account: string, { tokens, isStretched, minute }: Settlement): Promise<Usage> {
+  async settle(account: string, { tokens, requests = 0, isStretched, minute }: Settlement): Promise<Usage> {
     const before = this.known(account)
     const isSame = before.minute === minute
     if (!isSame && tokens <= 0) return before
     const usage = {
-      ...this.#minuteOf(before),
-      requests: before.requests,
+      ...this.#periodOf(before),
+      requests: before.requests + (isSame ? requests : 0),
       tokens: before.tokens + (isSame ? tokens : Math.max(0, tokens)),
       isStretched: before.isStretched && !(isSame && isStretched),
     }
-    this.#accounts.set(account, usage)
+    this.learn(account, usage)
     return usage
   }
 
-  #minuteOf({ minute, endsAtMs }: Usage): Pick<Usage, 'minute' | 'endsAtMs'> {
+  #periodOf({ minute, endsAtMs }: Usage, endMs = Date.now() + minuteMs): Pick<Usage, 'minute' | 'endsAtMs'> {
     if (minute !== unused.minute) return { minute, endsAtMs }
-    const endMs = Date.now() + minuteMs
     return { minute: endMs, endsAtMs: endMs }
   }
 }

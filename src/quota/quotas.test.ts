@@ -180,3 +180,83 @@ test.each([
 ])('a request reserves %s', (_, plan, reserved) => {
   expect(planTokens(plan)).toEqual(reserved)
 })
+
+describe('budgets', () => {
+  const day: KeyQuota = { account: 'a', tokensPerDay: 100 }
+  const spent = (limit: object) => expect.objectContaining({ code: 'budget-exceeded', ...limit })
+
+  test('begin again with the day and the month of UTC', async () => {
+    vi.setSystemTime(Date.UTC(2030, 0, 30, 23))
+    const quotas = new Quotas()
+    const both = { account: 'a', tokensPerDay: 100, tokensPerMonth: 150 }
+    await quotas.admit(both, cost(50, 40))
+    await expect(quotas.admit(both, cost(1, 10))).rejects.toEqual(
+      spent({
+        message: expect.stringMatching(/100 tokens per day, of which 10 remain.*may take 11.*again at 2030-01-31T00:00:00Z/),
+        retryAfterMs: 3_600_000,
+      }),
+    )
+    vi.setSystemTime(Date.UTC(2030, 0, 31))
+    await quotas.admit(both, cost(1, 49))
+    await expect(quotas.admit(both, cost(1, 10))).rejects.toThrow('150 tokens per month, of which 10 remain')
+    expect(await quotas.budgets(both)).toEqual([
+      { period: 'day', limit: 100, used: 50, resetsAtMs: Date.UTC(2030, 1) },
+      { period: 'month', limit: 150, used: 140, resetsAtMs: Date.UTC(2030, 1) },
+    ])
+    vi.setSystemTime(Date.UTC(2030, 1))
+    await quotas.admit(both, cost(50, 50))
+  })
+
+  test('are reserved, and settled with what was used; nothing runs on less than it may use', async () => {
+    const quotas = new Quotas()
+    const reservation = await quotas.admit(day, cost(10, 90))
+    await expect(quotas.check(day)).rejects.toEqual(spent({ exceeded: { unit: 'tokens', limit: 100, used: 100, requested: 1 } }))
+    await quotas.settle(day, reservation, 30)
+    await expect(quotas.admit(day, cost(10, 90))).rejects.toThrow('of which 70 remain')
+    await quotas.admit(day, cost(10, 60))
+  })
+
+  test('of a request that its minute refuses are given back, and the other way round', async () => {
+    const quotas = new Quotas()
+    const limited = { ...day, requestsPerMinute: 1, group: { name: 'g', requestsPerMinute: 5, tokensPerDay: 1000 } }
+    await quotas.admit(limited, cost(10, 10))
+    await expect(quotas.admit(limited, cost(10, 10))).rejects.toEqual(exceeded({}))
+    await expect(quotas.admit({ ...limited, account: 'b' }, cost(200, 10))).rejects.toEqual(spent({}))
+    const used = (await quotas.budgets({ ...limited, account: 'b' })).map((state) => state.used)
+    expect(used).toEqual([0, 20])
+    for (const account of ['c', 'd', 'e', 'f']) await quotas.admit({ ...limited, account }, cost(1, 1))
+    await expect(quotas.admit({ ...limited, account: 'h' }, cost(1, 1))).rejects.toThrow("the group 'g' of this API key")
+  })
+
+  test('of a group are those of all its keys', async () => {
+    const quotas = new Quotas()
+    const of = (account: string): KeyQuota => ({ account, group: { name: 'team', tokensPerMonth: 100 } })
+    await quotas.admit(of('a'), cost(10, 50))
+    await expect(quotas.admit(of('b'), cost(10, 50))).rejects.toEqual(
+      spent({ exceeded: { unit: 'tokens', limit: 100, used: 60, requested: 60, group: 'team' } }),
+    )
+    await quotas.admit({ account: 'b' }, cost(10, 50))
+  })
+
+  test('hold however requests race, and however much of what they may use they do use', async () => {
+    const requests = fc.array(
+      fc.record({ input: fc.nat(20), output: fc.nat(40), share: fc.double({ min: 0, max: 1, noNaN: true }) }),
+    )
+    await fc.assert(
+      fc.asyncProperty(requests, async (all) => {
+        const quotas = new Quotas()
+        let used = 0
+        await Promise.allSettled(
+          all.map(async ({ input, output, share }) => {
+            const reservation = await quotas.admit(day, cost(input, output))
+            const tokens = input + Math.floor(output * share)
+            used += tokens
+            await quotas.settle(day, reservation, tokens)
+          }),
+        )
+        expect(used).toBeLessThanOrEqual(100)
+        expect((await quotas.budgets(day))[0]?.used).toBe(used)
+      }),
+    )
+  })
+})

@@ -1,54 +1,77 @@
 import { AppError } from '../contract/errors.ts'
-import type { ExceededLimit, KeyQuota, LimitState, Share, Usage, UsageCounter } from '../contract/quota.ts'
+import type { BudgetState, ExceededLimit, KeyQuota, LimitState, Share, Usage, UsageCounter } from '../contract/quota.ts'
 import type { RequestCost } from '../contract/scheduler.ts'
+import { type Gate, gatesOf } from './gates.ts'
 import { MinuteCounter } from './minute-counter.ts'
 
 /** What a request without an output limit is expected to generate. */
 const expectedOutputTokens = 4096
 
-/** What was reserved for a request. Settle it. */
-export type Reservation = Pick<Share, 'tokens' | 'isStretched'> & Pick<Usage, 'minute'>
+/** What was reserved of one limit. */
+type Part = Pick<Share, 'requests' | 'tokens' | 'isStretched'> & Pick<Usage, 'minute'> & { readonly gate: Gate }
+
+/** What was reserved for a request: of its key's minute, and of its other limits. Settle it. */
+export type Reservation = Part & { readonly others: readonly Part[] }
 
 /** A counter whose latest counts are known without waiting; with one process, they are exact. */
 export type KnowingCounter = UsageCounter & { known(account: string): Usage }
 
 /** The limits of keys. What a request may use is reserved before it runs, and replaced by what it used when it ends. */
 export class Quotas {
-  readonly #counter: KnowingCounter
+  readonly #minutes: KnowingCounter
+  readonly #budgets: KnowingCounter
   /**
    * What the last tickets of requests that were counted have used, by the signals of the requests. One request may enter several times, such as
    * to shorten a conversation before it answers, or on another model.
    */
   readonly counted = new WeakMap<AbortSignal, { tokens: number }>()
 
-  constructor(counter: KnowingCounter = new MinuteCounter()) {
-    this.#counter = counter
+  /** `budgets` counts days and months, which outlive a process; absent: `minutes` does. */
+  constructor(minutes: KnowingCounter = new MinuteCounter(), budgets = minutes) {
+    this.#minutes = minutes
+    this.#budgets = budgets
   }
 
-  /** Rejects with `rate-limit-exceeded` when nothing is left for any request. */
+  /** Rejects with `rate-limit-exceeded` or `budget-exceeded` when nothing is left for any request. */
   async check(quota: KeyQuota): Promise<void> {
-    if (findSpent(quota, this.#counter.known(quota.account)) === undefined) return
-    const spent = findSpent(quota, await this.#counter.read(quota.account))
-    if (spent !== undefined) throw spent
+    for (const gate of gatesOf(quota, Date.now())) {
+      const counter = this.#counterOf(gate)
+      if (findSpent(gate, counter.known(gate.account)) === undefined) continue
+      const spent = findSpent(gate, await counter.read(gate.account))
+      if (spent !== undefined) throw spent
+    }
   }
 
   /**
-   * Counts a request and reserves its tokens, or counts nothing and rejects with `rate-limit-exceeded`. `isCounted`: it only needs more
-   * tokens.
+   * Counts a request and reserves its tokens, or counts nothing and rejects with `rate-limit-exceeded` or `budget-exceeded`. `isCounted`: it
+   * only needs more tokens.
    */
   async admit(quota: KeyQuota, cost: RequestCost, { isCounted = false } = {}): Promise<Reservation> {
-    const { account } = quota
-    let usage = this.#counter.known(account)
+    const [own, ...others] = gatesOf(quota, Date.now())
+    const parts: Part[] = []
+    try {
+      for (const gate of others) parts.push(await this.#reserve(gate, { cost, isCounted }))
+      return { ...(await this.#reserve(own, { cost, isCounted })), others: parts }
+    } catch (error) {
+      await Promise.all(parts.map((part) => this.#settle(part, { tokens: 0, requests: 0 })))
+      throw error
+    }
+  }
+
+  async #reserve(gate: Gate, wanted: Wanted): Promise<Part> {
+    const counter = this.#counterOf(gate)
+    let usage = counter.known(gate.account)
     for (let isFresh = false; ; isFresh = true) {
-      const share = plan(quota, usage, { cost, isCounted })
+      const share = plan(gate, usage, wanted)
       const isEnough = !(share instanceof AppError) && !share.isStretched
       if (isEnough || isFresh) {
         if (share instanceof AppError) throw share
-        const taken = await this.#counter.take(account, share, quota)
-        if (taken !== undefined) return { tokens: share.tokens, isStretched: share.isStretched, minute: taken.minute }
+        const taken = await counter.take(gate.account, share, gate)
+        const { requests, tokens, isStretched } = share
+        if (taken !== undefined) return { gate, requests, tokens, isStretched, minute: taken.minute }
       }
       // Other processes may have used, or given back, something. A race that is lost is one that another request has won.
-      usage = await this.#counter.read(account)
+      usage = await counter.read(gate.account)
     }
   }
 
@@ -56,50 +79,74 @@ export class Quotas {
   async admitsToolCall({ account, toolCallsPerMinute }: KeyQuota): Promise<boolean> {
     if (toolCallsPerMinute === undefined) return true
     const share = { requests: 1, tokens: 0, isStretched: false }
-    return (await this.#counter.take(`${account} tools`, share, { requestsPerMinute: toolCallsPerMinute })) !== undefined
+    return (await this.#minutes.take(`${account} tools`, share, { requestsPerMinute: toolCallsPerMinute })) !== undefined
   }
 
   /** Replaces what was reserved by what was used. */
-  async settle({ account }: KeyQuota, { tokens, isStretched, minute }: Reservation, usedTokens: number): Promise<void> {
-    if (usedTokens === tokens && !isStretched) return
-    await this.#counter.settle(account, { tokens: usedTokens - tokens, isStretched, minute })
+  async settle(_: KeyQuota, { others, ...own }: Reservation, usedTokens: number): Promise<void> {
+    await Promise.all([own, ...others].map((part) => this.#settle(part, { tokens: usedTokens, requests: part.requests })))
   }
 
-  /** What is left of the limits of a key, as far as is known; empty without limits. */
+  async #settle(part: Part, used: Pick<Share, 'tokens' | 'requests'>): Promise<void> {
+    const { gate, isStretched, minute } = part
+    const [tokens, requests] = [used.tokens - part.tokens, used.requests - part.requests]
+    if (tokens === 0 && requests === 0 && !isStretched) return
+    await this.#counterOf(gate).settle(gate.account, { tokens, ...(requests !== 0 && { requests }), isStretched, minute })
+  }
+
+  /** What is left of the limits of a key in its minute, as far as is known; empty without limits. */
   states({ account, requestsPerMinute, tokensPerMinute }: KeyQuota): readonly LimitState[] {
-    const usage = this.#counter.known(account)
+    const usage = this.#minutes.known(account)
     return [
       ...(requestsPerMinute === undefined ? [] : [stateOf('requests', requestsPerMinute, usage)]),
       ...(tokensPerMinute === undefined ? [] : [stateOf('tokens', tokensPerMinute, usage)]),
     ]
   }
+
+  /** What is left of the budgets of a key and its group. */
+  async budgets(quota: KeyQuota): Promise<readonly BudgetState[]> {
+    const states = gatesOf(quota, Date.now()).map(async (gate): Promise<BudgetState | undefined> => {
+      const { period, group, tokensPerMinute: limit = 0, untilMs: resetsAtMs = 0 } = gate
+      if (period === 'minute') return undefined
+      const { tokens: used } = await this.#budgets.read(gate.account)
+      return { period, ...(group !== undefined && { group }), limit, used, resetsAtMs }
+    })
+    return (await Promise.all(states)).filter((state) => state !== undefined)
+  }
+
+  #counterOf({ period }: Gate): KnowingCounter {
+    return period === 'minute' ? this.#minutes : this.#budgets
+  }
 }
 
 /** Why nothing is left for any request, if so. */
-function findSpent({ requestsPerMinute, tokensPerMinute }: KeyQuota, usage: Usage): AppError | undefined {
+function findSpent(gate: Gate, usage: Usage): AppError | undefined {
+  const { requestsPerMinute, tokensPerMinute } = gate
   if (requestsPerMinute !== undefined && usage.requests >= requestsPerMinute)
-    return exceeded({ unit: 'requests', limit: requestsPerMinute, used: usage.requests, requested: 1 }, usage)
+    return exceeded(gate, { unit: 'requests', limit: requestsPerMinute, used: usage.requests, requested: 1 }, usage)
   if (tokensPerMinute !== undefined && usage.tokens >= tokensPerMinute)
-    return exceeded({ unit: 'tokens', limit: tokensPerMinute, used: usage.tokens, requested: 1 }, usage)
+    return exceeded(gate, { unit: 'tokens', limit: tokensPerMinute, used: usage.tokens, requested: 1 }, usage)
   return undefined
 }
 
 type Wanted = { readonly cost: RequestCost; readonly isCounted: boolean }
 
-function plan(quota: KeyQuota, usage: Usage, { cost, isCounted }: Wanted): Share | AppError {
-  const spent = isCounted ? undefined : findSpent(quota, usage)
+function plan(gate: Gate, usage: Usage, { cost, isCounted }: Wanted): Share | AppError {
+  const spent = isCounted ? undefined : findSpent(gate, usage)
   if (spent !== undefined) return spent
-  const requests = isCounted ? 0 : 1
-  const { tokensPerMinute } = quota
+  const { tokensPerMinute, period, untilMs } = gate
+  const requests = isCounted || period !== 'minute' ? 0 : 1
   // Without a limit, the use is not counted either.
   if (tokensPerMinute === undefined) return { requests, tokens: 0, isStretched: false }
   const { inputTokens = 0, maxOutputTokens: outputTokens = expectedOutputTokens } = cost
-  const { tokens: used, isStretched } = usage
+  const { tokens: used } = usage
+  // A budget is kept: nothing runs on less than it may use.
+  const isStretched = period !== 'minute' || usage.isStretched
   const reserved = planTokens({ limit: tokensPerMinute, used, inputTokens, outputTokens, isStretched })
-  if (typeof reserved === 'object') return { requests, ...reserved }
+  if (typeof reserved === 'object') return { requests, ...reserved, ...(untilMs !== undefined && { untilMs }) }
   const requested = reserved === 'never' ? inputTokens : inputTokens + outputTokens
   const limit = { unit: 'tokens', limit: tokensPerMinute, used, requested } as const
-  return exceeded(limit, reserved === 'never' ? undefined : usage)
+  return exceeded(gate, limit, reserved === 'never' ? undefined : usage)
 }
 
 function stateOf(unit: LimitState['unit'], limit: number, usage: Usage): LimitState {
@@ -111,15 +158,25 @@ function msLeft({ endsAtMs }: Usage): number {
 }
 
 /** Without a minute, waiting does not help. */
-function exceeded(limit: ExceededLimit, minute: Usage | undefined): AppError {
+function exceeded(gate: Gate, limit: Omit<ExceededLimit, 'group'>, minute: Usage | undefined): AppError {
+  const { period, group, untilMs } = gate
+  const details = { exceeded: { ...limit, ...(group !== undefined && { group }) } }
   const { requested, used } = limit
-  const perMinute = `${limit.limit} ${limit.unit} per minute`
-  if (minute === undefined) {
-    const message = `the prompt has ${requested} tokens, but the limit of this API key is ${perMinute}; shorten it`
-    return new AppError('rate-limit-exceeded', message, { exceeded: limit })
+  const whose = group === undefined ? 'this API key' : `the group '${group}' of this API key`
+  const perPeriod = `${limit.limit} ${limit.unit} per ${period}`
+  if (untilMs !== undefined) {
+    const reset = new Date(untilMs).toISOString().replace('.000', '')
+    const left = Math.max(0, limit.limit - used)
+    const what = `the budget of ${whose} is ${perPeriod}, of which ${left} remain; this request may take ${requested}`
+    const message = `${what}: shorten it, lower its output limit, or wait until the budget begins again at ${reset}`
+    return new AppError('budget-exceeded', message, { ...details, retryAfterMs: Math.max(1, untilMs - Date.now()) })
   }
-  const message = `the limit of this API key is ${perMinute}, of which ${used} are used or reserved; this request may take ${requested}; try again later`
-  return new AppError('rate-limit-exceeded', message, { exceeded: limit, retryAfterMs: msLeft(minute) })
+  if (minute === undefined) {
+    const message = `the prompt has ${requested} tokens, but the limit of ${whose} is ${perPeriod}; shorten it`
+    return new AppError('rate-limit-exceeded', message, details)
+  }
+  const message = `the limit of ${whose} is ${perPeriod}, of which ${used} are used or reserved; this request may take ${requested}; try again later`
+  return new AppError('rate-limit-exceeded', message, { ...details, retryAfterMs: msLeft(minute) })
 }
 
 /** What a request may take of a limit, and what is taken already. */

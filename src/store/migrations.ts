@@ -21,6 +21,7 @@ const migrations: Readonly<Record<string, Migration>> = {
       await createFiles(db)
     },
   },
+  '0005-usage-days': { up: createUsageDays },
 }
 
 export const migrationProvider: MigrationProvider = { getMigrations: async () => migrations }
@@ -163,5 +164,19 @@ async function createFiles(db: Kysely<unknown>): Promise<void> {
     .addColumn('position', 'integer', (column) => column.notNull())
     .addColumn('bytes', sql`bytea`, (column) => column.notNull())
     .addPrimaryKeyConstraint('file_pieces_key', ['file_id', 'position'])
+    .execute()
+}
+
+async function createUsageDays(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('usage_days')
+    .addColumn('day', 'text', (column) => column.notNull())
+    .addColumn('caller', 'text', (column) => column.notNull())
+    .addColumn('model', 'text', (column) => column.notNull())
+    .addColumn('requests', 'bigint', (column) => column.notNull())
+    .addColumn('input_tokens', 'bigint', (column) => column.notNull())
+    .addColumn('cached_tokens', 'bigint', (column) => column.notNull())
+    .addColumn('output_tokens', 'bigint', (column) => column.notNull())
+    .addPrimaryKeyConstraint('usage_days_key', ['day', 'caller', 'model'])
     .execute()
 }

@@ -10,13 +10,14 @@ import { createPostgresDialect } from './postgres-dialect.ts'
 import { PostgresDocuments } from './postgres-documents.ts'
 import { createPostgresFiles } from './postgres-files.ts'
 import { PostgresLink } from './postgres-link.ts'
-import { createPostgresUsage } from './postgres-usage.ts'
 import { deleteExpired, deleteOldest } from './prune.ts'
 import { createResponseStore } from './response-store.ts'
 import { createRunningResponses } from './running-responses.ts'
 import { SqliteClient } from './sqlite-client.ts'
 import { createSqliteDialect } from './sqlite-dialect.ts'
 import type { StoredKind, Tables } from './tables.ts'
+import { createUsageCounter } from './usage-counter.ts'
+import { createUsageDays } from './usage-days.ts'
 
 /** A file for SQLite, created when it is missing, or the URL of a PostgreSQL database. */
 export type DatabaseLocation =
@@ -45,6 +46,8 @@ export async function openStore({ database, maxBytes, ...lifetimeOptions }: Stor
     responses: { ...createResponseStore(ofKind('response'), lifetimes), ...createRunningResponses(db) },
     conversations: createConversationStore(ofKind('response'), lifetimes),
     completions: createCompletionStore(ofKind('completion'), lifetimes),
+    usage: createUsageCounter(db, database.type),
+    usageDays: createUsageDays(db),
     ...shared?.parts,
     async prune(nowMs) {
       await deleteExpired(db, nowMs)
@@ -62,7 +65,6 @@ function shareOver(db: Kysely<Tables>, url: string) {
   const documents = new PostgresDocuments(db, link)
   const parts = {
     cancels: createPostgresCancels(link),
-    usage: createPostgresUsage(db),
     documents,
     files: createPostgresFiles(db),
     lock: (name: string) => link.lock(name),

@@ -5,6 +5,8 @@ type Prunable = 'responses' | 'conversations'
 
 const prunable = ['responses', 'conversations'] as const
 const batchRows = 100
+/** 400 days: this month can be compared with that of last year. */
+const usageKeptMs = 400 * 86_400_000
 
 /**
  * Deletes what expired before `nowMs`. Each response and conversation is a transaction of its own, so that others wait for one row at
@@ -12,6 +14,8 @@ const batchRows = 100
  */
 export async function deleteExpired(db: Kysely<Tables>, nowMs: number): Promise<void> {
   await db.deleteFrom('key_usage').where('ends_at', '<=', nowMs).execute()
+  const oldestDay = new Date(nowMs - usageKeptMs).toISOString().slice(0, 'yyyy-mm-dd'.length)
+  await db.deleteFrom('usage_days').where('day', '<', oldestDay).execute()
   for (const table of prunable) {
     for (;;) {
       const expired = await db.selectFrom(table).select('id').where('expires_at', '<=', nowMs).limit(batchRows).execute()

@@ -12,6 +12,7 @@ export type Tables = {
   conversations: ConversationTable
   conversation_items: ConversationItemTable
   key_usage: KeyUsageTable
+  usage_days: UsageDayTable
   documents: DocumentTable
   files: FileTable
   file_pieces: FilePieceTable
@@ -64,8 +65,21 @@ type ConversationTable = {
 
 type ConversationItemTable = { conversation_id: string; position: number; item_id: string; json: string }
 
-/** What a key has used in the minute that ends at `ends_at`; on PostgreSQL only. The account is the hash of the key. */
+/**
+ * What an account has used in the period that ends at `ends_at`. The account is the hash of a key, or the name of a group, and that of its day
+ * or month; those of minutes are on PostgreSQL only.
+ */
 type KeyUsageTable = { account: string; requests: number; tokens: number; is_stretched: number; ends_at: number }
+
+type UsageDayTable = {
+  day: string
+  caller: string
+  model: string
+  requests: number
+  input_tokens: number
+  cached_tokens: number
+  output_tokens: number
+}
 
 /** What operators change while servers run; on PostgreSQL only. */
 type DocumentTable = { name: string; version: number; json: string }

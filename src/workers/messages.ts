@@ -9,9 +9,19 @@ const usage = z.object({
   minute: z.number(),
   endsAtMs: z.number(),
 })
-const share = z.object({ requests: z.number(), tokens: z.number(), isStretched: z.boolean() })
+const share = z.object({
+  requests: z.number(),
+  tokens: z.number(),
+  isStretched: z.boolean(),
+  untilMs: z.number().exactOptional(),
+})
 const limits = z.object({ requestsPerMinute: z.number().exactOptional(), tokensPerMinute: z.number().exactOptional() })
-const settlement = z.object({ tokens: z.number(), isStretched: z.boolean(), minute: z.number() })
+const settlement = z.object({
+  tokens: z.number(),
+  requests: z.number().exactOptional(),
+  isStretched: z.boolean(),
+  minute: z.number(),
+})
 
 const cancel = z.object({
   by: z.string(),

@@ -88,8 +88,12 @@ const advice: Readonly<Record<ErrorCode, readonly [meaning: string, advice: stri
     'Try again; the log names the server that was silent. `limits.stallMs` is the limit.',
   ],
   'rate-limit-exceeded': [
-    'The key has used what it may in this minute, day or month.',
+    'The key, or its group, has used what it may in this minute.',
     'Wait as `retry-after` says. The headers `x-ratelimit-*` show what remains.',
+  ],
+  'budget-exceeded': [
+    'What the key, or its group, may use in this day or month is too little for the request.',
+    'The message says what remains, and when the budget begins again; `GET /api/usage` shows it too. A smaller output limit may fit. Trying again at once does not help, as `x-should-retry: false` says.',
   ],
   overloaded: ['The server has more work in bodies or processes than its limits allow.', 'Try again after `retry-after`.'],
   cancelled: [

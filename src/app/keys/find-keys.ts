@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { LoadedConfig } from '../../config/load.ts'
 import { AppError } from '../../contract/errors.ts'
 import { type ApiKey, allScopes } from '../../contract/principal.ts'
-import type { KeyLimits } from '../../contract/quota.ts'
+import { type KeyLimits, limitNames } from '../../contract/quota.ts'
 import type { FindKey } from '../../http/access/auth.ts'
 import { ApiKeyFile } from './api-key-file.ts'
 import { counts } from './key-directory.ts'
@@ -23,9 +23,8 @@ export type FoundKeys = {
 
 /** Keys are optional on loopback; a server that others can reach never runs without one. */
 export function findKeys(server: ServerSettings, made: MadeKeys): FoundKeys {
-  const { keyLimits } = server
   const configured = [
-    ...(server.apiKeys ?? []).map((key) => readKey(key, keyLimits)),
+    ...(server.apiKeys ?? []).map((key) => readKey(key, server)),
     ...(server.adminKey === undefined ? [] : [adminKey(server.adminKey)]),
   ]
   const hasConfigured = configured.length > 0
@@ -34,7 +33,7 @@ export function findKeys(server: ServerSettings, made: MadeKeys): FoundKeys {
     const stored = made.find(hash)
     if (stored === undefined || !counts(stored, hasConfigured)) return undefined
     made.noteUse(hash)
-    return toApiKey(stored, keyLimits)
+    return toApiKey(stored, server)
   }
   const refresh = () => made.refresh()
   const found = { apiKeys: configured, findKey, refresh, writeUses: () => made.writeUses() }
@@ -86,14 +85,15 @@ export function clientKey({ apiKeys = [], adminKey }: ServerSettings): string | 
 }
 
 /** A plain text is a key for clients: it may use models, and change nothing. */
-function readKey(configured: ConfiguredKey, defaults: KeyLimits | undefined): ApiKey {
+function readKey(configured: ConfiguredKey, server: ServerSettings): ApiKey {
   const { key, ...described } = typeof configured === 'string' ? { key: configured, scopes: ['inference' as const] } : configured
-  return toApiKey({ hash: hashApiKey(key), ...described }, defaults)
+  return toApiKey({ hash: hashApiKey(key), ...described }, server)
 }
 
-function toApiKey(stored: StoredKey, defaults: KeyLimits | undefined): ApiKey {
+function toApiKey(stored: StoredKey, { keyLimits, keyGroups = {} }: ServerSettings): ApiKey {
   const { hash, name, scopes, models, tools, expiresAt } = stored
-  const limits = limitsOf(stored, defaults)
+  const limits = limitsOf(stored, keyLimits)
+  const group = stored.group === undefined ? undefined : { name: stored.group, ...keyGroups[stored.group] }
   return {
     hash,
     scopes: new Set(['public', ...scopes]),
@@ -101,6 +101,7 @@ function toApiKey(stored: StoredKey, defaults: KeyLimits | undefined): ApiKey {
     ...(models !== undefined && { models }),
     ...(tools !== undefined && { tools }),
     ...(limits !== undefined && { limits }),
+    ...(group !== undefined && { group }),
     ...(expiresAt !== undefined && { expiresAtMs: Date.parse(expiresAt) }),
   }
 }
@@ -108,15 +109,11 @@ function toApiKey(stored: StoredKey, defaults: KeyLimits | undefined): ApiKey {
 /** A key's own limits, and the defaults for what it does not limit. Those do not apply to operators. */
 function limitsOf({ scopes, ...own }: StoredKey, defaults: KeyLimits | undefined): KeyLimits | undefined {
   const common = scopes.includes('admin') ? undefined : defaults
-  const requestsPerMinute = own.requestsPerMinute ?? common?.requestsPerMinute
-  const tokensPerMinute = own.tokensPerMinute ?? common?.tokensPerMinute
-  const toolCallsPerMinute = own.toolCallsPerMinute ?? common?.toolCallsPerMinute
-  if (requestsPerMinute === undefined && tokensPerMinute === undefined && toolCallsPerMinute === undefined) return undefined
-  return {
-    ...(requestsPerMinute !== undefined && { requestsPerMinute }),
-    ...(tokensPerMinute !== undefined && { tokensPerMinute }),
-    ...(toolCallsPerMinute !== undefined && { toolCallsPerMinute }),
-  }
+  const limits = limitNames.flatMap((name) => {
+    const limit = own[name] ?? common?.[name]
+    return limit === undefined ? [] : [[name, limit] as const]
+  })
+  return limits.length === 0 ? undefined : Object.fromEntries(limits)
 }
 
 function adminKey(key: string): ApiKey {

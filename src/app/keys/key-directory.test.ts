@@ -97,7 +97,7 @@ test('keys that commands have made count only on a server without configured one
   await file.add({ scopes: ['inference'], name: 'page', madeBy: 'root' })
   const configured = [{ hash: 'f'.repeat(64), scopes: new Set(['admin'] as const) }]
   const namesOf = async (keys: typeof configured) => {
-    const directory = createKeyDirectory({ made: file, configured: () => keys, areRequired: () => true })
+    const directory = createKeyDirectory({ made: file, configured: () => keys, groups: () => [], areRequired: () => true })
     return (await directory.list()).map(({ name }) => name)
   }
   expect([await namesOf([]), await namesOf(configured)]).toEqual([

@@ -7,6 +7,8 @@ type DirectoryDeps = {
   readonly made: MadeKeys
   /** The keys of the configuration, which change with it. */
   configured(): readonly ApiKey[]
+  /** The names of the groups of the configuration. */
+  groups(): readonly string[]
   /** Whether callers must send a key. */
   areRequired(): boolean
 }
@@ -16,7 +18,7 @@ const open =
   '(server.host), to ask for keys'
 
 /** The keys that the server accepts: those of its configuration, and those of the made ones that count. */
-export function createKeyDirectory({ made, configured, areRequired }: DirectoryDeps): KeyDirectory {
+export function createKeyDirectory({ made, configured, groups, areRequired }: DirectoryDeps): KeyDirectory {
   const counting = (keys: readonly StoredKey[]) => keys.filter((key) => counts(key, configured().length > 0))
   const listOf = (keys: readonly StoredKey[]) => [...configured().map(fromConfiguration), ...counting(keys).map(fromMade)]
   return {
@@ -32,6 +34,7 @@ export function createKeyDirectory({ made, configured, areRequired }: DirectoryD
     },
     async make(chosen: ChosenKey, by) {
       if (!areRequired()) throw new AppError('request-conflict', open)
+      if (chosen.group !== undefined) checkGroup(chosen.group, groups())
       const checkName = (keys: readonly StoredKey[]) => {
         if (!listOf(keys).some(({ name }) => name === chosen.name)) return
         const message = `a key is called '${chosen.name}': keys of one name would share what they store; choose another name`
@@ -60,6 +63,13 @@ export function createKeyDirectory({ made, configured, areRequired }: DirectoryD
   }
 }
 
+/** Throws `invalid-request` for a name that no group has. */
+export function checkGroup(name: string, groups: readonly string[]): void {
+  if (groups.includes(name)) return
+  const known = groups.length === 0 ? 'there are none (server.keyGroups)' : `it is one of: ${groups.join(', ')}`
+  throw new AppError('invalid-request', `'${name.slice(0, 100)}' is not a group of keys; ${known}`, { param: 'group' })
+}
+
 /** Beside keys of the configuration, only those count that a request has made: others were made for a server without any. */
 export function counts({ madeBy }: StoredKey, hasConfigured: boolean): boolean {
   return !hasConfigured || madeBy !== undefined
@@ -71,7 +81,7 @@ function fromMade(stored: StoredKey): ListedKey {
 }
 
 function fromConfiguration(key: ApiKey): ListedKey {
-  const { name, scopes, models, limits, expiresAtMs } = key
+  const { name, scopes, models, limits, group, expiresAtMs } = key
   return {
     id: keyId(key),
     source: 'configuration',
@@ -79,6 +89,7 @@ function fromConfiguration(key: ApiKey): ListedKey {
     ...(name !== undefined && { name }),
     ...(models !== undefined && { models }),
     ...limits,
+    ...(group !== undefined && { group: group.name }),
     ...(expiresAtMs !== undefined && { expiresAt: new Date(expiresAtMs).toISOString() }),
   }
 }

@@ -9,23 +9,32 @@ import { Quotas } from '../../quota/quotas.ts'
 import { SharedCounter } from '../../quota/shared-counter.ts'
 import type { CreateScheduler } from '../models/create-model.ts'
 
-type KeyLimiting = { readonly createScheduler: CreateScheduler } & Required<Pick<ServerDeps, 'readLimits' | 'admitsToolCall'>>
+/** A budget is kept while its counter is slow; a limit of a minute is not worth the wait. */
+const budgetPatienceMs = 10_000
+
+type KeyLimiting = { readonly createScheduler: CreateScheduler } & Required<
+  Pick<ServerDeps, 'readLimits' | 'readBudgets' | 'admitsToolCall'>
+>
 
 type KeyLimitingOptions = {
   /** The counter of several processes; absent: this one counts alone. */
   readonly shared?: UsageCounter | undefined
+  /** The counter of days and months, which outlives processes; absent: `shared`. */
+  readonly kept?: UsageCounter | undefined
   readonly log: Logger
   onGranted(model: string, ...waited: Parameters<NonNullable<FairSchedulerOptions['onGranted']>>): void
 }
 
 /** Schedulers that keep the limits of keys. */
-export function createKeyLimiting({ shared, log, onGranted }: KeyLimitingOptions): KeyLimiting {
-  const quotas = new Quotas(shared && new SharedCounter({ shared, ...logged(log) }))
+export function createKeyLimiting({ shared, kept = shared, log, onGranted }: KeyLimitingOptions): KeyLimiting {
+  const minutes = shared && new SharedCounter({ shared, ...logged(log) })
+  const quotas = new Quotas(minutes, kept && new SharedCounter({ shared: kept, patienceMs: budgetPatienceMs, ...logged(log) }))
   const createFair: CreateScheduler = ({ id, ...options }) =>
     new FairScheduler({ onGranted: (...waited) => onGranted(id, ...waited), ...options })
   return {
     createScheduler: (options) => limitScheduler(createFair(options), quotas),
     readLimits: (quota) => quotas.states(quota),
+    readBudgets: (quota) => quotas.budgets(quota),
     admitsToolCall: (quota) => quotas.admitsToolCall(quota),
   }
 }

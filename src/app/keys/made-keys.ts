@@ -18,6 +18,9 @@ export const storedKeySchema = z.object({
   requestsPerMinute: z.int().min(1).exactOptional(),
   tokensPerMinute: z.int().min(1).exactOptional(),
   toolCallsPerMinute: z.int().min(1).exactOptional(),
+  tokensPerDay: z.int().min(1).exactOptional(),
+  tokensPerMonth: z.int().min(1).exactOptional(),
+  group: z.string().exactOptional(),
   expiresAt: z.iso.datetime().exactOptional(),
   /** Who has made it by a request; absent: a command, or the server at its start. */
   madeBy: z.string().exactOptional(),

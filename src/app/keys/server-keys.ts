@@ -14,6 +14,7 @@ export class ServerKeys {
   readonly #log: Logger
   readonly #made: MadeKeys
   #found: FoundKeys
+  #groups: readonly string[] = []
   #uses: ReturnType<typeof startWritingUses> | undefined
 
   constructor(server: ServerSettings, made: MadeKeys, log: Logger) {
@@ -43,12 +44,14 @@ export class ServerKeys {
     return createKeyDirectory({
       made: this.#made,
       configured: () => this.#found.apiKeys,
+      groups: () => this.#groups,
       areRequired: () => this.areRequired,
     })
   }
 
   #take(server: ServerSettings): FoundKeys {
     const found = findKeys(server, this.#made)
+    this.#groups = Object.keys(server.keyGroups ?? {})
     this.#uses = found.writeUses && startWritingUses(found.writeUses, this.#log)
     return found
   }

@@ -11,7 +11,18 @@ const limits = {
   toolCallsPerMinute: count
     .exactOptional()
     .describe('Calls of tools of the server that a key may have in a minute; absent: without a limit.'),
+  tokensPerDay: count
+    .exactOptional()
+    .describe('Tokens that a key may use in a day of UTC, prompts and outputs together; absent: without a limit.'),
+  tokensPerMonth: count.exactOptional().describe('The same for a month of UTC.'),
 }
+
+const { toolCallsPerMinute: _, ...groupLimits } = limits
+
+/** The limits that keys have together. */
+export const keyGroups = z
+  .record(z.string().regex(/^[\w.-]{1,64}$/, 'must be a name of letters, digits, `.`, `_` and `-`'), z.strictObject(groupLimits))
+  .describe('Groups of keys, by name: limits that all keys of a group (`group` of a key) have together, besides their own.')
 
 /** The limits of keys that have none of their own. */
 export const keyLimits = z
@@ -44,6 +55,7 @@ const keyObject = z.strictObject({
     .exactOptional()
     .describe('With the scope `tools`: the names of the tools and MCP servers that the key may use. Absent: all.'),
   ...limits,
+  group: z.string().exactOptional().describe('The group of `server.keyGroups` whose limits the key shares.'),
   expiresAt: z
     .union(
       [z.iso.date(), z.iso.datetime({ offset: true })],

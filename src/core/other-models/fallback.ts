@@ -73,7 +73,7 @@ export async function runWithFallback<T>(context: RequestContext, { chosen, othe
     } catch (error) {
       signal.throwIfAborted()
       // The limits of a key are the same on every model; what else another model refuses is not what was asked.
-      if (AppError.from(error).code === 'rate-limit-exceeded') throw error
+      if (['rate-limit-exceeded', 'budget-exceeded'].includes(AppError.from(error).code)) throw error
     }
   }
   moveTo(model.id)

@@ -38,6 +38,7 @@ const errorWords: Readonly<Record<ErrorCode, readonly [status: number, type: Err
   'first-token-timeout': [504, 'timeout_error'],
   'stall-timeout': [504, 'timeout_error'],
   'rate-limit-exceeded': [429, 'rate_limit_error'],
+  'budget-exceeded': [429, 'rate_limit_error'],
   overloaded: [529, 'overloaded_error'],
   cancelled: [499, 'api_error'],
   internal: [500, 'api_error'],
@@ -68,11 +69,12 @@ export function encodeAnthropicError(error: AppError, requestId?: string): Error
   return { status, ...(requestId !== undefined && { headers: { [requestIdHeader]: requestId } }), body }
 }
 
-function describeExceeded({ exceeded, retryAfterMs }: AppError): string | undefined {
-  if (exceeded === undefined) return undefined
-  const { unit, limit, used, requested } = exceeded
+function describeExceeded({ code, exceeded, retryAfterMs }: AppError): string | undefined {
+  if (exceeded === undefined || code === 'budget-exceeded') return undefined
+  const { unit, limit, used, requested, group } = exceeded
+  const whose = group === undefined ? 'this API key' : `the group '${group}' of this API key`
   const advice = retryAfterMs === undefined ? 'Reduce the prompt.' : 'Reduce the prompt or `max_tokens`, or try again later.'
-  return `This request would exceed the rate limit of this API key of ${limit} ${unit} per minute (used: ${used}, requested: ${requested}). ${advice}`
+  return `This request would exceed the rate limit of ${whose} of ${limit} ${unit} per minute (used: ${used}, requested: ${requested}). ${advice}`
 }
 
 /** The envelope has no field for it. */

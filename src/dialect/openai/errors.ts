@@ -12,7 +12,13 @@ type OpenaiError = {
   }
 }
 
-type ErrorType = 'invalid_request_error' | 'authentication_error' | 'permission_error' | 'rate_limit_error' | 'server_error'
+type ErrorType =
+  | 'invalid_request_error'
+  | 'authentication_error'
+  | 'permission_error'
+  | 'rate_limit_error'
+  | 'insufficient_quota'
+  | 'server_error'
 
 /** The codes are OpenAI's where clients look for one, and otherwise ours in snake_case. */
 const errorWords: Readonly<Record<ErrorCode, readonly [status: number, type: ErrorType, code: string]>> = {
@@ -40,6 +46,7 @@ const errorWords: Readonly<Record<ErrorCode, readonly [status: number, type: Err
   'first-token-timeout': [504, 'server_error', 'first_token_timeout'],
   'stall-timeout': [504, 'server_error', 'stall_timeout'],
   'rate-limit-exceeded': [429, 'rate_limit_error', 'rate_limit_exceeded'],
+  'budget-exceeded': [429, 'insufficient_quota', 'insufficient_quota'],
   overloaded: [503, 'server_error', 'overloaded'],
   cancelled: [499, 'server_error', 'cancelled'],
   internal: [500, 'server_error', 'internal_error'],
@@ -60,13 +67,14 @@ export function encodeOpenaiError(error: AppError): ErrorReply & { readonly body
 }
 
 /** As OpenAI's: Codex reads the time to wait from the text. */
-function describeExceeded({ exceeded, retryAfterMs }: AppError): string | undefined {
-  if (exceeded === undefined) return undefined
-  const { unit, limit, used, requested } = exceeded
+function describeExceeded({ code, exceeded, retryAfterMs }: AppError): string | undefined {
+  if (exceeded === undefined || code === 'budget-exceeded') return undefined
+  const { unit, limit, used, requested, group } = exceeded
+  const whose = group === undefined ? 'this API key' : `the group '${group}' of this API key`
   const which = unit === 'tokens' ? 'tokens per min (TPM)' : 'requests per min (RPM)'
   if (retryAfterMs === undefined)
-    return `Request too large for the limit of this API key on ${which}: Limit ${limit}, Requested ${requested}. Reduce the prompt.`
-  return `Rate limit reached for this API key on ${which}: Limit ${limit}, Used ${used}, Requested ${requested}. Please try again in ${formatDuration(retryAfterMs)}.`
+    return `Request too large for the limit of ${whose} on ${which}: Limit ${limit}, Requested ${requested}. Reduce the prompt.`
+  return `Rate limit reached for ${whose} on ${which}: Limit ${limit}, Used ${used}, Requested ${requested}. Please try again in ${formatDuration(retryAfterMs)}.`
 }
 
 /** OpenAI's message: agents match its first half to detect that they must shorten the conversation. */

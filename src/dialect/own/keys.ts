@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
 import type { ChosenKey, ListedKey } from '../../contract/keys.ts'
+import type { KeyLimits } from '../../contract/quota.ts'
 import { checkFields, type Field, indexFields } from '../wire/field-table.ts'
 import { list, looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
@@ -20,6 +21,9 @@ export const newKeySchema = looseObject({
   requests_per_minute: integerFrom(1),
   tokens_per_minute: integerFrom(1),
   tool_calls_per_minute: integerFrom(1),
+  tokens_per_day: integerFrom(1),
+  tokens_per_month: integerFrom(1),
+  group: nonEmptyText.nullish(),
   expires_at: z.union([z.iso.date(), z.iso.datetime({ offset: true })], { error: time }).nullish(),
 })
 
@@ -39,15 +43,40 @@ export const newKeyFields: readonly Field[] = [
   { name: 'requests_per_minute', treatment: 'used', note: 'absent: as `server.keyLimits` says' },
   { name: 'tokens_per_minute', treatment: 'used', note: 'prompts and outputs together; absent: as `server.keyLimits` says' },
   { name: 'tool_calls_per_minute', treatment: 'used', note: 'calls of tools of the server; absent: as `server.keyLimits` says' },
+  { name: 'tokens_per_day', treatment: 'used', note: 'a budget for each day of UTC; absent: as `server.keyLimits` says' },
+  { name: 'tokens_per_month', treatment: 'used', note: 'a budget for each month of UTC; absent: as `server.keyLimits` says' },
+  { name: 'group', treatment: 'used', note: 'one of `server.keyGroups`, whose limits its keys share; absent: none' },
   { name: 'expires_at', treatment: 'used', note: 'a date or a time, from which on it does not work; absent: never' },
 ]
 const index = indexFields(newKeyFields)
 
+/** The names of limits on the wire. */
+const limitFields = {
+  requests_per_minute: 'requestsPerMinute',
+  tokens_per_minute: 'tokensPerMinute',
+  tool_calls_per_minute: 'toolCallsPerMinute',
+  tokens_per_day: 'tokensPerDay',
+  tokens_per_month: 'tokensPerMonth',
+} as const satisfies Record<string, keyof KeyLimits>
+type LimitField = keyof typeof limitFields
+
+const limitEntries = Object.entries(limitFields) as [LimitField, (typeof limitFields)[LimitField]][]
+
+function decodeLimits(wire: { readonly [Name in LimitField]?: number | null | undefined }): KeyLimits {
+  return Object.fromEntries(
+    limitEntries.flatMap(([field, name]) => (typeof wire[field] === 'number' ? [[name, wire[field]]] : [])),
+  )
+}
+
+function encodeLimits(limits: KeyLimits): { readonly [Name in LimitField]?: number } {
+  return Object.fromEntries(limitEntries.flatMap(([field, name]) => (limits[name] === undefined ? [] : [[field, limits[name]]])))
+}
+
 /** `POST /api/keys`. Throws `invalid-request`, also for an end that has passed. */
 export function decodeNewKey(body: unknown, nowMs: number): { readonly chosen: ChosenKey; readonly ignored: readonly string[] } {
   const wire = validate(newKeySchema, body, index)
-  const { name, scopes, models, tools, expires_at: end, ...rest } = wire
-  const { requests_per_minute: requests, tokens_per_minute: tokens, tool_calls_per_minute: toolCalls, ...others } = rest
+  const { name, scopes, models, tools, group, expires_at: end, ...rest } = wire
+  const others = Object.entries(rest).filter(([name]) => !Object.hasOwn(limitFields, name))
   if (end !== undefined && end !== null && Date.parse(end) <= nowMs) {
     throw new AppError('invalid-request', `expires_at: '${end}' has passed; give a later time, or leave it out`, {
       param: 'expires_at',
@@ -59,17 +88,16 @@ export function decodeNewKey(body: unknown, nowMs: number): { readonly chosen: C
       scopes: [...new Set(scopes ?? ['inference' as const])],
       ...(models !== undefined && models !== null && { models }),
       ...(tools !== undefined && tools !== null && { tools }),
-      ...(requests !== undefined && requests !== null && { requestsPerMinute: requests }),
-      ...(tokens !== undefined && tokens !== null && { tokensPerMinute: tokens }),
-      ...(toolCalls !== undefined && toolCalls !== null && { toolCallsPerMinute: toolCalls }),
+      ...decodeLimits(rest),
+      ...(group !== undefined && group !== null && { group }),
       ...(end !== undefined && end !== null && { expiresAt: new Date(end).toISOString() }),
     },
-    ignored: checkFields(index, others),
+    ignored: checkFields(index, Object.fromEntries(others)),
   }
 }
 
 export function encodeKey(key: ListedKey) {
-  const { id, name, source, scopes, models, tools, requestsPerMinute, tokensPerMinute, toolCallsPerMinute } = key
+  const { id, name, source, scopes, models, tools, group } = key
   return {
     id,
     ...(name !== undefined && { name }),
@@ -77,9 +105,8 @@ export function encodeKey(key: ListedKey) {
     scopes,
     ...(models !== undefined && { models }),
     ...(tools !== undefined && { tools }),
-    ...(requestsPerMinute !== undefined && { requests_per_minute: requestsPerMinute }),
-    ...(tokensPerMinute !== undefined && { tokens_per_minute: tokensPerMinute }),
-    ...(toolCallsPerMinute !== undefined && { tool_calls_per_minute: toolCallsPerMinute }),
+    ...encodeLimits(key),
+    ...(group !== undefined && { group }),
     ...(key.expiresAt !== undefined && { expires_at: key.expiresAt }),
     ...(key.createdAt !== undefined && { created_at: key.createdAt }),
     ...(key.lastUsedAt !== undefined && { last_used_at: key.lastUsedAt }),

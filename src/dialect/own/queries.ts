@@ -36,7 +36,12 @@ export const requestsSchema = looseObject({
 /** The query of `GET /api/logs`. */
 export const logsSchema = looseObject({ level, limit: count(2000, 500) })
 
+const day = z.iso.date({ error: 'a day of UTC, such as 2030-12-31' }).optional()
+/** The query of `GET /api/usage`. */
+export const usageSchema = looseObject({ from: day, to: day, key: z.string().optional() })
+
 /** Throws `invalid-request` for values that cannot be. */
 export const decodeEvents = (query: unknown) => validate(eventsSchema, query)
 export const decodeRequests = (query: unknown) => validate(requestsSchema, query)
 export const decodeLogs = (query: unknown) => validate(logsSchema, query)
+export const decodeUsage = (query: unknown) => validate(usageSchema, query)

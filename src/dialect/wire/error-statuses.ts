@@ -26,6 +26,7 @@ export const errorStatuses: Readonly<Record<ErrorCode, number>> = {
   'first-token-timeout': 504,
   'stall-timeout': 504,
   'rate-limit-exceeded': 429,
+  'budget-exceeded': 429,
   cancelled: 499,
   internal: 500,
   'engine-failed': 500,

@@ -64,14 +64,14 @@ function orThrow(found: Principal | AppError): Principal {
   return found
 }
 
-function toPrincipal({ hash, name, scopes, models, tools, limits }: ApiKey): Principal {
+function toPrincipal({ hash, name, scopes, models, tools, limits, group }: ApiKey): Principal {
   return {
     id: name ?? `key-${hash.slice(0, 8)}`,
     scopes,
     ...(models !== undefined && { models }),
     ...(tools !== undefined && { tools }),
     // Two keys of one name have their own limits.
-    ...(limits !== undefined && { quota: { account: hash, ...limits } }),
+    ...((limits ?? group) !== undefined && { quota: { account: hash, ...limits, ...(group !== undefined && { group }) } }),
   }
 }
 

@@ -1,5 +1,5 @@
 import { newKeyFields, newKeySchema } from '../../dialect/own/keys.ts'
-import { eventsSchema, logsSchema, requestsSchema } from '../../dialect/own/queries.ts'
+import { eventsSchema, logsSchema, requestsSchema, usageSchema } from '../../dialect/own/queries.ts'
 import { drainFields } from '../../dialect/replicas/fields.ts'
 import { drainSchema } from '../../dialect/replicas/requests.ts'
 import { cancelShape } from '../../dialect/wire/cancel-keys.ts'
@@ -87,6 +87,11 @@ export const own: Chapter = {
       reply: reply.madeKey,
       statuses: [201],
       example: { name: 'alice', scopes: ['inference'], requests_per_minute: 60 },
+    },
+    'GET /api/usage': {
+      title: 'What the caller (with the scope `admin`: every key) has used, by day and model, and the budgets of the caller',
+      query: usageSchema,
+      reply: reply.usage,
     },
     'DELETE /api/keys/{id}': { title: 'Delete a key that a request or a command has made', reply: reply.deletedKey },
     'GET /docs': { title: 'This description as a page', reply: { types: ['text/html'] } },

@@ -123,10 +123,39 @@ const listedKey = object({
   requests_per_minute: number.optional(),
   tokens_per_minute: number.optional(),
   tool_calls_per_minute: number.optional(),
+  tokens_per_day: number.optional(),
+  tokens_per_month: number.optional(),
+  group: text.optional(),
   expires_at: text.optional(),
   created_at: text.optional(),
   last_used_at: text.optional(),
   made_by: text.optional(),
+})
+/** What keys have used, by day and model, and what is left of the caller's budgets. */
+export const usage = object({
+  from: text,
+  to: text,
+  usage: list(
+    object({
+      day: text,
+      key: text,
+      model: text,
+      requests: number,
+      input_tokens: number,
+      cached_input_tokens: number,
+      output_tokens: number,
+    }),
+  ),
+  budgets: list(
+    object({
+      period: oneOf(['day', 'month']),
+      group: text.optional(),
+      limit: number,
+      used: number,
+      remaining: number,
+      resets_at: text,
+    }),
+  ),
 })
 export const keys = object({ required: flag, why_none: text.optional(), keys: list(listedKey) })
 export const madeKey = listedKey.extend({ key: text })

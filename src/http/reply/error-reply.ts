@@ -15,6 +15,8 @@ export function sendError(thrown: unknown, request: FastifyRequest, reply: Fasti
   request.watch?.failed(error)
   if (error.code === 'unauthorized') reply.header('www-authenticate', 'Bearer')
   if (error.retryAfterMs !== undefined) reply.header('retry-after', toRetryAfterSeconds(error.retryAfterMs))
+  // The SDKs of OpenAI and Anthropic would try again, for hours.
+  if (error.code === 'budget-exceeded') reply.header('x-should-retry', 'false')
   const { encodeErrorOf, encodeError } = request.routeOptions.config
   const encode = encodeErrorOf?.(request) ?? encodeError ?? encoderOf(request) ?? encodeOpenaiError
   const { status, headers, body } = request.absentReply ?? encode(shownTo(request.principal, error), request.id)

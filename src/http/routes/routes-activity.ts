@@ -4,7 +4,8 @@ import { AppError } from '../../contract/errors.ts'
 import { encodeRequest } from '../../dialect/own/encode-request.ts'
 import { decodeNewKey, encodeKey } from '../../dialect/own/keys.ts'
 import { encodeLine } from '../../dialect/own/log-lines.ts'
-import { decodeLogs, decodeRequests } from '../../dialect/own/queries.ts'
+import { decodeLogs, decodeRequests, decodeUsage } from '../../dialect/own/queries.ts'
+import { encodeUsage } from '../../dialect/own/usage.ts'
 import { callerOf } from '../access/caller.ts'
 import { takeRequiredBody } from '../body/take-body.ts'
 import { hidePaths } from '../reply/error-reply.ts'
@@ -67,6 +68,20 @@ export function addActivityRoutes(app: FastifyInstance, deps: ServerDeps): void 
     })
   }
 
+  const { usage } = deps
+  if (usage !== undefined) {
+    app.get('/api/usage', reading, async (request) => {
+      const { from = monthOf(Date.now()), to, key } = decodeUsage(request.query)
+      const { id, scopes, quota } = callerOf(request)
+      const caller = scopes.has('admin') ? key : id
+      const [entries, budgets] = await Promise.all([
+        usage.read({ from, ...(to !== undefined && { to }), ...(caller !== undefined && { caller }) }),
+        quota && deps.readBudgets?.(quota),
+      ])
+      return encodeUsage({ from, to: to ?? dayOf(Date.now()), entries, budgets: budgets ?? [] })
+    })
+  }
+
   if (keys === undefined) return
   const config = { scope: 'admin' } as const
   app.get('/api/keys', operating, async () => ({
@@ -85,6 +100,10 @@ export function addActivityRoutes(app: FastifyInstance, deps: ServerDeps): void 
     return { id: request.params.id, deleted: true }
   })
 }
+
+const dayOf = (nowMs: number) => new Date(nowMs).toISOString().slice(0, 'yyyy-mm-dd'.length)
+/** Its first day. */
+const monthOf = (nowMs: number) => `${dayOf(nowMs).slice(0, 'yyyy-mm'.length)}-01`
 
 const keptRequests = 10_000
 const keptLines = 2000

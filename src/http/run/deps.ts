@@ -7,12 +7,13 @@ import type { KeyDirectory } from '../../contract/keys.ts'
 import type { Lifecycle } from '../../contract/lifecycle.ts'
 import type { ModelFiles } from '../../contract/model-file.ts'
 import type { ModelViewer } from '../../contract/principal.ts'
+import type { BudgetState, KeyQuota } from '../../contract/quota.ts'
 import type { Residency } from '../../contract/residency.ts'
 import type { SealerOf } from '../../contract/sealer.ts'
 import type { ModelVersion, ServedModel } from '../../contract/served-model.ts'
 import type { SessionPictures } from '../../contract/server-tool.ts'
 import type { PresetChoice, Siblings } from '../../contract/siblings.ts'
-import type { Store } from '../../contract/store.ts'
+import type { Store, UsageDays } from '../../contract/store.ts'
 import type { Tracing } from '../../contract/tracing.ts'
 import type { Cancellations } from '../../core/cancel/cancellations.ts'
 import type { PresetSwitch } from '../../core/presets/preset-switch.ts'
@@ -116,6 +117,10 @@ export type ServerDeps = AnswerDeps &
     /** The last lines of the log. */
     readonly lines?: LogLines
     readonly keys?: KeyDirectory
+    /** What callers have used; absent: nothing is kept of it. */
+    readonly usage?: Pick<UsageDays, 'read'>
+    /** What is left of the budgets of a key. */
+    readBudgets?(quota: KeyQuota): Promise<readonly BudgetState[]>
     /** What the models hold of this machine's memory. */
     memory?(): ReturnType<Residency['memory']>
     /** The requests that `capture` has kept; absent: it keeps none. */

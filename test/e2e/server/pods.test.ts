@@ -23,16 +23,23 @@ type Wire = {
   readonly output: readonly object[]
   readonly data: readonly { readonly role?: string; readonly id: string }[]
   readonly keys: readonly { readonly name?: string }[]
+  readonly usage: { readonly total_tokens: number } & readonly { readonly [name: string]: unknown }[]
+  readonly budgets: readonly { readonly used: number; readonly remaining: number }[]
 }
 
 const endless = JSON.stringify({ raw: 'late', delayMs: 3_600_000 })
 const speaking = JSON.stringify({ chunks: ['first', ' later'], delayMs: 3_600_000 })
 const slow = JSON.stringify({ chunks: ['one', ' two', ' three', ' four', ' five'], delayMs: 50 })
+const budgetTokens = 500
 const keys = [
   { key: 'sk-ann', name: 'ann' },
   { key: 'sk-bob', name: 'bob' },
   { key: 'sk-few', name: 'few', requestsPerMinute: 6 },
+  { key: 'sk-day', name: 'day', tokensPerDay: budgetTokens },
+  { key: 'sk-one', name: 'one', group: 'team' },
+  { key: 'sk-two', name: 'two', group: 'team' },
 ]
+const keyGroups = { team: { tokensPerMonth: budgetTokens } }
 const sampling = { presets: { calm: { temperature: { override: 0.1 } } } }
 
 describe.skipIf(!hasPostgres || !hasNginx)(`two servers behind nginx on one PostgreSQL${postgresHint}${nginxHint}`, () => {
@@ -52,7 +59,7 @@ describe.skipIf(!hasPostgres || !hasNginx)(`two servers behind nginx on one Post
     const open = (port: number) =>
       createServeHome(
         database,
-        { port, apiKeys: keys, adminKey: 'sk-root', drainDelayMs: 100, heartbeatMs: 500 },
+        { port, apiKeys: keys, keyGroups, adminKey: 'sk-root', drainDelayMs: 100, heartbeatMs: 500 },
         { templates, env, settings: { sampling } },
       )
     homes = [await open(ports[0]), await open(ports[1])]
@@ -162,6 +169,39 @@ describe.skipIf(!hasPostgres || !hasNginx)(`two servers behind nginx on one Post
     expect(refused).toHaveLength(14)
     for (const { headers } of refused) expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
   })
+
+  test.each([['sk-day'], ['sk-one', 'sk-two']])(
+    'a budget of %s holds under 200 requests at once over both',
+    async (...senders) => {
+      const requests = Array.from({ length: 200 }, (_, at) => {
+        const [pod, key] = [pods[at % 2] as ServeProcess, senders[at % senders.length] as string]
+        return chat(pod, 'one two three', { max_tokens: 20 }, key)
+      })
+      const replies = await Promise.all(requests)
+      const passed = replies.filter(({ status }) => status === 200)
+      const used = passed.reduce((sum, { body }) => sum + body.usage.total_tokens, 0)
+      expect(used).toBeLessThanOrEqual(budgetTokens)
+      expect(used).toBeGreaterThan(budgetTokens / 4)
+      for (const { status, headers, body } of replies.filter((reply) => reply.status !== 200)) {
+        expect([status, body.error.code, headers.get('x-should-retry')]).toEqual([429, 'insufficient_quota', 'false'])
+        expect(body.error.message).toMatch(/ of which \d+ remain.* begins again at \d{4}-\d{2}-\d{2}T00:00:00Z$/)
+        expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
+      }
+      const usageOf = async (pod: ServeProcess) => (await ask(pod, '/api/usage', { key: senders[0] as string })).body
+      for (const pod of pods) {
+        await expect.poll(async () => (await usageOf(pod)).budgets).toMatchObject([{ used, remaining: budgetTokens - used }])
+      }
+      // Each process writes what it has counted every five seconds, and before it is asked.
+      const counted = async () => {
+        const { usage } = (await ask(pods[1], '/api/usage', { key: 'sk-root' })).body
+        const own = usage.filter(({ key }) => senders.includes(`sk-${key}`))
+        return own.reduce((sum, { input_tokens: input, output_tokens: output }) => sum + Number(input) + Number(output), 0)
+      }
+      await ask(pods[0], '/api/usage', { key: 'sk-root' })
+      expect(await counted()).toBe(used)
+      expect((await usageOf(pods[1])).usage.every(({ key }) => `sk-${key}` === senders[0])).toBe(true)
+    },
+  )
 
   test('a file of one is used on the other, and gone on both when it is deleted', async () => {
     const form = new FormData()

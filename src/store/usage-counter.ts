@@ -1,0 +1,110 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { KeyLimits, Settlement, Share, Usage, UsageCounter } from '../contract/quota.ts'
+import type { Tables } from './tables.ts'
+
+const minuteMs = 60_000
+const unused: Usage = { requests: 0, tokens: 0, isStretched: false, minute: 0, endsAtMs: 0 }
+
+type Row = {
+  readonly requests: number
+  readonly tokens: number
+  readonly is_stretched: number
+  readonly ends_at: number
+  readonly left_ms: number
+}
+
+/** What differs between databases. */
+type Words = {
+  /** The clock of the database is the same for all processes. */
+  readonly now: () => RawBuilder<number>
+  /**
+   * No call waits for the disk: what a database that breaks down forgets is the use of a moment. It holds for this statement, which is a
+   * transaction of its own.
+   */
+  readonly withoutWaiting: RawBuilder<unknown>
+}
+
+const postgres: Words = {
+  now: () => sql<number>`(extract(epoch from statement_timestamp()) * 1000)::bigint`,
+  withoutWaiting: sql`set_config('synchronous_commit', 'off', true)`,
+}
+/** A file is on one machine, which has one clock. */
+const sqlite: Words = { now: () => sql<number>`${sql.lit(Date.now())}`, withoutWaiting: sql`1` }
+
+/** Counts what accounts use in a row for each, which one statement checks and changes: requests of several processes cannot pass together. */
+export function createUsageCounter(db: Kysely<Tables>, kind: 'postgres' | 'sqlite'): UsageCounter {
+  const words = kind === 'postgres' ? postgres : sqlite
+  const firstOf = async (query: RawBuilder<Row>): Promise<Usage | undefined> => {
+    const [row] = (await query.execute(db)).rows
+    return row && toUsage(row)
+  }
+  const read = async (account: string): Promise<Usage> => {
+    const now = words.now()
+    const usage = await firstOf(
+      sql<Row>`select ${columns(now)} from key_usage as u where u.account = ${account} and u.ends_at > ${now}`,
+    )
+    return usage ?? unused
+  }
+  return {
+    read,
+    take: (account, share, limits) => firstOf(taking(words, account, { share, limits })),
+    settle: async (account, settlement) => (await firstOf(settling(words, account, settlement))) ?? read(account),
+  }
+}
+
+const columns = (now: RawBuilder<number>) =>
+  sql`u.requests as requests, u.tokens as tokens, u.is_stretched as is_stretched, u.ends_at as ends_at, u.ends_at - ${now} as left_ms`
+
+/** The values of the columns now: those of the period, or of the next one, which begins with nothing. */
+function current(now: RawBuilder<number>, endsAt: RawBuilder<number>) {
+  const column = (name: RawBuilder<number>) => sql<number>`case when u.ends_at <= ${now} then 0 else ${name} end`
+  return {
+    requests: column(sql`u.requests`),
+    tokens: column(sql`u.tokens`),
+    isStretched: column(sql`u.is_stretched`),
+    endsAt: sql<number>`case when u.ends_at <= ${now} then ${endsAt} else u.ends_at end`,
+  }
+}
+
+function settling({ now: clock, withoutWaiting }: Words, account: string, settlement: Settlement): RawBuilder<Row> {
+  const { requests, tokens, isStretched, minute } = settlement
+  const now = clock()
+  const values = current(now, sql`${now} + ${sql.lit(minuteMs)}`)
+  const isSame = sql<boolean>`u.ends_at = ${minute} and u.ends_at > ${now}`
+  const change = sql<number>`cast(${tokens} as bigint)`
+  return sql<Row>`
+    update key_usage as u set
+      requests = ${values.requests} + case when ${isSame} then cast(${requests ?? 0} as bigint) else 0 end,
+      tokens = ${values.tokens} + case when ${isSame} or ${change} > 0 then ${change} else 0 end,
+      is_stretched = case when ${isSame} and ${sql.lit(isStretched ? 1 : 0)} = 1 then 0 else ${values.isStretched} end,
+      ends_at = ${values.endsAt}
+    where u.account = ${account} and (${isSame} or ${change} > 0)
+    returning ${columns(now)}, ${withoutWaiting}`
+}
+
+type Taken = { readonly share: Share; readonly limits: KeyLimits }
+
+function taking({ now: clock, withoutWaiting }: Words, account: string, { share, limits }: Taken): RawBuilder<Row> {
+  const { requestsPerMinute, tokensPerMinute } = limits
+  const now = clock()
+  const endsAt = share.untilMs === undefined ? sql<number>`${now} + ${sql.lit(minuteMs)}` : sql<number>`${sql.lit(share.untilMs)}`
+  const values = current(now, endsAt)
+  const most = (used: RawBuilder<number>, more: number, limit: number | undefined) =>
+    limit === undefined || more === 0 ? sql`1 = 1` : sql`${used} + ${sql.lit(more)} <= ${sql.lit(limit)}`
+  return sql<Row>`
+    insert into key_usage as u (account, requests, tokens, is_stretched, ends_at)
+    values (${account}, ${share.requests}, ${share.tokens}, ${share.isStretched ? 1 : 0}, ${endsAt})
+    on conflict (account) do update set
+      requests = ${values.requests} + excluded.requests,
+      tokens = ${values.tokens} + excluded.tokens,
+      is_stretched = ${values.isStretched} + excluded.is_stretched,
+      ends_at = ${values.endsAt}
+    where ${most(values.requests, share.requests, requestsPerMinute)}
+      and ${most(values.tokens, share.tokens, tokensPerMinute)}
+      and (${values.isStretched}) + excluded.is_stretched <= 1
+    returning ${columns(now)}, ${withoutWaiting}`
+}
+
+function toUsage({ requests, tokens, is_stretched, ends_at, left_ms }: Row): Usage {
+  return { requests, tokens, isStretched: is_stretched === 1, minute: ends_at, endsAtMs: Date.now() + left_ms }
+}
