@@ -128,6 +128,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
     'engine/llama/channel',
     'engine/llama/worker/context',
     'engine/llama/worker/model',
+    'engine/llama/worker/prompt',
     'engine/llama/worker/rounds',
     'engine/llama/worker/sampling',
     'engine/llama/worker/slots',

@@ -89,9 +89,15 @@ describe.each([
   })
 
   test.each(['openai', 'llama-server', 'ollama', 'fake'])('%s refuses them by name, unless they mean nothing', async (model) => {
-    for (const [name, value] of Object.entries({ ...vllm, ...sglang, ...both })) {
+    for (const [name, value] of Object.entries({ ...vllm, ...sglang })) {
       expect(await ask(path, { model, ...asked, [name]: value })).toMatchObject({ status: 400, param: name })
     }
     expect(await ask(path, { model, ...asked, ...off })).toEqual({ status: 200, param: undefined, ignored: null })
+  })
+
+  test("a guard against loops, tabbyAPI's default, is named as ignored", async () => {
+    const body = { model: 'vllm', ...asked, loop_detect_window: 800 }
+    expect(await ask(path, body)).toEqual({ status: 200, param: undefined, ignored: 'loop_detect_window' })
+    expect(upstream.seen.at(-1)?.body).not.toHaveProperty('loop_detect_window')
   })
 })

@@ -1,7 +1,7 @@
 import type { Sampling } from '../contract/request.ts'
 
 /** Options of several fields, which merge by field. */
-const groups = ['xtc', 'dry', 'dynamicTemperature', 'mirostat', 'adaptiveP', 'smoothing'] as const
+const groups = ['xtc', 'dry', 'dynamicTemperature', 'mirostat', 'adaptiveP', 'smoothing', 'guidance'] as const
 
 /**
  * Merges layers of sampling options; for each field, the last layer that sets it wins. `groups` merge by field, `logitBias` by token.

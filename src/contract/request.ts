@@ -289,6 +289,16 @@ export type Sampling = {
   readonly samplerOrder?: readonly SamplerName[]
   /** No other tokens are chosen. */
   readonly allowedTokens?: readonly number[]
+  /** They end the output, and are not part of it. */
+  readonly stopTokens?: readonly number[]
+  /** The output has none of these strings, in letters of either case. */
+  readonly bannedStrings?: readonly string[]
+  /** The output ends when its last tokens, so many, are one pattern twice or more; 0 and 1 are off. */
+  readonly loopWindow?: number
+  /** The output begins with a token that begins with the text of the prompt's last one; only what it adds is new. */
+  readonly healsTokens?: boolean
+  /** Moves the output away from what follows the negative prompt (absent: an empty one), by so much; scale 1 is off. */
+  readonly guidance?: { readonly scale?: number; readonly negativePrompt?: string }
 }
 
 /** The samplers whose order a caller may choose. */

@@ -1,8 +1,9 @@
+import { z } from 'zod'
 import { outputLimits } from '../openai/decode-common.ts'
 import { type DecodedCompletion, decodeCompletion } from '../openai-completions/decode.ts'
 import { completionRequestSchema } from '../openai-completions/schema.ts'
 import { checkFields, indexFields, spellings } from '../wire/field-table.ts'
-import { looseObject } from '../wire/first-fault.ts'
+import { list, looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
 import { anyNumber, flag, text } from '../wire/wire-types.ts'
 import { absentFields, koboldFields, ownFields } from './fields.ts'
@@ -22,6 +23,8 @@ const {
 /** The body of `generate`. */
 export const koboldSchema = looseObject({
   ...shared,
+  // KoboldCpp's are phrases.
+  banned_tokens: z.union([list(z.string(), { error: 'an array of strings' }), shared.banned_tokens]),
   prompt: text,
   memory: text,
   singleline: flag,
@@ -40,6 +43,12 @@ const readHere = new Set([...ownFields.flatMap(spellings), ...absentFields])
 /** KoboldAI's. */
 export const defaultLength = 100
 
+function decodeBans({ banned_tokens, custom_token_bans, banned_strings }: z.output<typeof koboldSchema>): object {
+  const isPhrases = Array.isArray(banned_tokens) && typeof banned_tokens[0] === 'string'
+  if (!isPhrases) return { banned_tokens, custom_token_bans }
+  return { custom_token_bans, banned_strings: [...[banned_strings ?? []].flat(), ...banned_tokens] }
+}
+
 /** A body of KoboldAI's `generate`, read as a completion. Throws as `decodeCompletion`. */
 export function decodeKobold(body: unknown, id: string): Pick<DecodedCompletion, 'requests' | 'ignored' | 'nameOf'> {
   const wire = validate(koboldSchema, body, fieldIndex)
@@ -48,6 +57,7 @@ export function decodeKobold(body: unknown, id: string): Pick<DecodedCompletion,
   const { requests, ignored, nameOf } = decodeCompletion(
     {
       ...given,
+      ...decodeBans(wire),
       prompt: `${wire.memory ?? ''}${wire.prompt ?? ''}`,
       ...(outputLimits.every((name) => given[name] === undefined) && { max_length: defaultLength }),
       ...(wire.singleline === true && { stop_sequence: [given.stop_sequence ?? []].flat().concat('\n') }),

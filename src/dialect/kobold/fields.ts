@@ -8,6 +8,12 @@ export const ownFields: readonly Field[] = [
   { name: 'memory', treatment: 'used', note: 'a text in front of the prompt' },
   { name: 'singleline', treatment: 'used', note: 'true: a line break ends the output' },
   { name: 'use_default_badwordsids', treatment: 'used', note: 'true: the model cannot end its turn, as `ignore_eos`' },
+  {
+    name: 'banned_tokens',
+    aliases: ['custom_token_bans'],
+    treatment: 'used',
+    note: 'strings: as `banned_strings`; token ids, or a string of them with commas: `logit_bias` -100 for each',
+  },
   { name: 'genkey', treatment: 'used', note: 'the name of this request for `POST /api/extra/abort`' },
   {
     name: 'max_context_length',
@@ -25,7 +31,7 @@ export const ownFields: readonly Field[] = [
 
 /** The routes say whether they stream, and a reply has its text alone. */
 export const absentFields = ['stream', 'stream_options', 'timings_per_token', 'return_progress', 'echo', 'suffix']
-const otherwise = ['max_tokens', 'logprobs', 'n_probs']
+const otherwise = ['max_tokens', 'logprobs', 'n_probs', 'banned_tokens']
 
 /** Every field of `POST /api/v1/generate`. */
 export const koboldFields: readonly Field[] = [

@@ -67,10 +67,7 @@ export const generateFields: readonly Field[] = [
 ]
 
 /** Samplers of the other protocols' tables that change the output where they are on. */
-const refusedSamplers = [
-  ...['bad_words_ids', 'banned_strings', 'cfg_scale', 'epsilon_cutoff', 'min_keep'],
-  ...['negative_prompt', 'no_repeat_ngram_size', 'penalty_alpha'],
-]
+const refusedSamplers = [...['bad_words_ids', 'epsilon_cutoff', 'min_keep', 'no_repeat_ngram_size', 'penalty_alpha']]
 
 const loading = "how a model is loaded is the operator's"
 const loadOptions: readonly Field[] = [

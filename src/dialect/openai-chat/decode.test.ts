@@ -153,7 +153,7 @@ describe('decodeChat', () => {
     [{ dry_sequence_breakers: 'no json' }, 'dry_sequence_breakers'],
     [{ dry_sequence_breakers: '[1]' }, 'dry_sequence_breakers'],
     [{ stop: Array.from({ length: 1025 }, (_, index) => `s${index}`) }, 'stop'],
-    [{ stop: [1] }, 'stop[0]'],
+    [{ stop: [true] }, 'stop[0]'],
     [{ max_tokens: 0 }, 'max_tokens'],
     [{ max_completion_tokens: 1.5 }, 'max_completion_tokens'],
     [{ stream: 'yes' }, 'stream'],

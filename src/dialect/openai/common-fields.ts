@@ -1,5 +1,8 @@
 import type { Field } from '../wire/field-table.ts'
+import { pickSpelling } from './spelling.ts'
 
+const scaleSpellings = ['cfg_scale', 'guidance_scale'] as const
+type Guided = { readonly [Name in (typeof scaleSpellings)[number]]?: number | null }
 const onlyEmbedded = 'only the embedded engine'
 
 /** Rows of OpenAI's reference that its generating protocols share. */
@@ -89,10 +92,21 @@ export const samplingExtensions: readonly Field[] = [
     note: 'token ids, or a string of them with commas: no others are chosen, nor an end of the turn that is not one of them; an empty list allows all; only the embedded engine and vLLM',
   },
   {
+    name: 'banned_strings',
+    treatment: 'used',
+    note: `a string or up to 1,024 strings that the output does not have, in letters of either case: what begins one is taken back before it is sent; ${onlyEmbedded}`,
+  },
+  {
     name: 'banned_tokens',
     aliases: ['custom_token_bans'],
     treatment: 'used',
     note: 'token ids, or a string of them with commas: `logit_bias` -100 for each',
+  },
+  {
+    name: 'cfg_scale',
+    aliases: ['guidance_scale'],
+    treatment: 'used',
+    note: `0 to 100: above 1 the output moves away from what follows \`negative_prompt\`; default 1 (off); ${onlyEmbedded}`,
   },
   { name: 'do_sample', treatment: 'used', note: 'false is greedy; it contradicts a temperature above 0' },
   { name: 'dry_multiplier', treatment: 'used', note: 'at least 0; default 0 (off)' },
@@ -117,6 +131,11 @@ export const samplingExtensions: readonly Field[] = [
   },
   { name: 'ignore_eos', aliases: ['ban_eos_token'], treatment: 'used', note: 'the model cannot end its turn' },
   {
+    name: 'loop_detect_window',
+    treatment: 'used',
+    note: 'the output ends with `stop` when its last tokens, so many, are one pattern twice or more; default 0; 0 and 1 are off; up to 10,000; other engines than the embedded one name it as ignored',
+  },
+  {
     name: 'max_temp',
     aliases: ['dynatemp_high', 'dynatemp_max'],
     treatment: 'used',
@@ -132,6 +151,12 @@ export const samplingExtensions: readonly Field[] = [
     note: '1 or 2: mirostat of this version, instead of the samplers that remove tokens; default 0 (off); only the embedded engine and llama-server',
   },
   { name: 'mirostat_tau', treatment: 'used', note: 'at least 0; default 5' },
+  {
+    name: 'negative_prompt',
+    treatment: 'used',
+    ignores: (value, body) => value !== '' && (pickSpelling(body as Guided, scaleSpellings) ?? 1) === 1,
+    note: 'a text, as it is, for `cfg_scale`; without one, an empty prompt',
+  },
   {
     name: 'penalty_range',
     aliases: ['repetition_range', 'repetition_penalty_range', 'rep_pen_range', 'repeat_last_n'],
@@ -171,6 +196,11 @@ export const samplingExtensions: readonly Field[] = [
     note: `0 to 100: quadratic sampling, after the temperature; default 0 (off); ${onlyEmbedded}`,
   },
   {
+    name: 'stop_token_ids',
+    treatment: 'used',
+    note: 'token ids, or a string of them with commas, that end the output and are not in it; also in `stop`; only the embedded engine, vLLM and SGLang',
+  },
+  {
     name: 'temperature_last',
     treatment: 'used',
     note: 'whether temperature comes after `top_k`, `top_p` and `min_p`; the embedded engine does either, by default true; llama-server refuses false; vLLM and SGLang refuse true; others refuse both',
@@ -186,6 +216,11 @@ export const samplingExtensions: readonly Field[] = [
     aliases: ['tfs_z'],
     treatment: 'used',
     note: `0 to 1: tail-free sampling; 0 and 1, the default, are off; ${onlyEmbedded}`,
+  },
+  {
+    name: 'token_healing',
+    treatment: 'used',
+    note: `true: the last token of the prompt is chosen anew, among those that begin with its text, unless it is a control token; not with a constraint or tools; ${onlyEmbedded}`,
   },
   {
     name: 'top_a',
@@ -244,9 +279,7 @@ export const refusedExtensions: readonly Field[] = [
     note: 'use `banned_tokens`',
   },
   { name: 'auto_heal_tool_calls', treatment: 'refused', accepts: [true], note: 'calls are read wherever the model writes them' },
-  { name: 'banned_strings', treatment: 'refused', accepts: [[], ''], note: 'not available' },
   { name: 'best_of', treatment: 'refused', accepts: [1], note: 'choices are not ranked: use `n` and select one' },
-  { name: 'cfg_scale', aliases: ['guidance_scale'], treatment: 'refused', accepts: [1], note: 'no guidance' },
   { name: 'context_overflow', treatment: 'refused', accepts: ['error', ''], note: 'a conversation is never shortened' },
   { name: 'debug_config', treatment: 'refused', accepts: [{}], note: 'not available' },
   { name: 'early_stopping', treatment: 'refused', accepts: [false], note: 'no beam search' },
@@ -261,7 +294,6 @@ export const refusedExtensions: readonly Field[] = [
   { name: 'include_stop_str_in_output', treatment: 'refused', accepts: [false], note: 'stop sequences are never in the output' },
   { name: 'length_penalty', treatment: 'refused', accepts: [1], note: 'no beam search' },
   { name: 'logits_processors', treatment: 'refused', accepts: [[]], note: 'not available' },
-  { name: 'loop_detect_window', treatment: 'refused', accepts: [0, 1], note: 'not available' },
   { name: 'max_time', treatment: 'refused', accepts: [0], note: 'use `max_tokens`' },
   {
     name: 'max_tool_calls_per_message',
@@ -270,7 +302,6 @@ export const refusedExtensions: readonly Field[] = [
   },
   { name: 'min_keep', treatment: 'refused', accepts: [0, 1], note: 'not available' },
   { name: 'no_stop_trim', treatment: 'refused', accepts: [false], note: 'stop sequences are never in the output' },
-  { name: 'negative_prompt', treatment: 'refused', accepts: [''], note: 'no guidance' },
   { name: 'no_repeat_ngram_size', treatment: 'refused', accepts: [0], note: 'use DRY: `dry_multiplier`' },
   { name: 'num_beams', treatment: 'refused', accepts: [1], note: 'no beam search' },
   {
@@ -290,7 +321,6 @@ export const refusedExtensions: readonly Field[] = [
   { name: 'system', treatment: 'refused', accepts: [''], note: 'send a message of the system' },
   { name: 'template', treatment: 'refused', accepts: [''], note: "the model's own template is used" },
   { name: 'think', treatment: 'refused', note: 'use `thinking`' },
-  { name: 'token_healing', treatment: 'refused', accepts: [false], note: 'not available' },
   {
     name: 'tool_call_timeout',
     treatment: 'informational',

@@ -27,13 +27,13 @@ const samplerList = list(z.union([z.string(), z.int()]), {
 }).nullish()
 /** OpenAI's limit. The engine decides how many it runs at once. */
 const maxChoices = 128
-/** Empty ones are left out. */
-const stop = z.union([z.string(), stopList(z.string(), 'an array of strings')]).nullish()
 
 // Clients send 64-bit seeds too; those that a JSON number cannot hold exactly arrive rounded.
 const seed = z.number({ error: 'an integer' }).refine(Number.isInteger, { error: 'an integer' }).nullish()
 
 const tokenId = z.int({ error: 'a token id' }).min(0, { error: 'a token id' }).max(999_999_999, { error: 'a token id' })
+/** Empty ones are left out. tabbyAPI's clients mix token ids with strings. */
+const stop = z.union([z.string(), stopList(z.union([z.string(), tokenId]), 'an array of strings, or token ids')]).nullish()
 /** Each of them costs time for every generated token. */
 const maxBiases = 40_000
 const tooManyBiases = { count: maxBiases, error: `at most ${maxBiases} token ids` }
@@ -188,6 +188,13 @@ export const commonShape = {
   stop,
   stop_sequence: stop,
   stopping_strings: stop,
+  stop_token_ids: tokenList,
+  banned_strings: z.union([z.string(), stopList(z.string(), 'an array of strings')]).nullish(),
+  loop_detect_window: integerBetween(0, 10_000).nullish(),
+  token_healing: flag,
+  cfg_scale: between(0, 100),
+  guidance_scale: between(0, 100),
+  negative_prompt: text,
   ignore_eos: flag,
   ban_eos_token: flag,
   use_adapter: z.union([z.boolean(), z.string()], { error: 'true, false or the name of an adapter' }).nullish(),

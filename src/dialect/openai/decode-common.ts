@@ -2,7 +2,7 @@ import { AppError } from '../../contract/errors.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import type { CommonWire } from './common-schema.ts'
 import { decodeSampling } from './decode-sampling.ts'
-import { pickSpelled, pickSpelling } from './spelling.ts'
+import { pickSpelled, pickSpelling, stopSpellings } from './spelling.ts'
 
 /** The spellings of the limit on the output. */
 export const outputLimits = [
@@ -16,7 +16,6 @@ export const outputLimits = [
 ] as const
 /** Those of the minimum. */
 export const outputMinima = ['min_tokens', 'min_length', 'min_new_tokens'] as const
-export const stopSpellings = ['stop', 'stop_sequence', 'stopping_strings'] as const
 
 type Common = Pick<
   GenerationRequest,
@@ -85,5 +84,5 @@ export function decodeStop(wire: Pick<CommonWire, (typeof stopSpellings)[number]
   const stop = pickSpelling(wire, stopSpellings)
   const sequences = typeof stop === 'string' ? [stop] : (stop ?? [])
   // An empty one would end the output before its first character.
-  return sequences.filter((sequence) => sequence !== '')
+  return sequences.flatMap((sequence) => (typeof sequence === 'string' && sequence !== '' ? [sequence] : []))
 }

@@ -11,7 +11,7 @@ import {
   tailFreeSpellings,
   typicalSpellings,
 } from './sampler-order.ts'
-import { pickSpelled, pickSpelling } from './spelling.ts'
+import { pickSpelled, pickSpelling, stopSpellings } from './spelling.ts'
 
 /** The value of `logit_bias` that excludes a token. */
 const bannedBias = -100
@@ -70,6 +70,14 @@ const rareFields = new Set([
   'repetition_decay',
   'allowed_tokens',
   'allowed_token_ids',
+  'stop_token_ids',
+  ...stopSpellings,
+  'banned_strings',
+  'loop_detect_window',
+  'token_healing',
+  'cfg_scale',
+  'guidance_scale',
+  'negative_prompt',
   'xtc_probability',
   'xtc_threshold',
   'dry_multiplier',
@@ -129,9 +137,29 @@ function decodeRare(wire: RareWire, order: SamplerOrder | undefined): Sampling {
     repetitionDecay: wire.repetition_decay ?? undefined,
     // Clients send an empty list where they mean none.
     allowedTokens: allowed === undefined || allowed.length === 0 ? undefined : readTokens(allowed),
+    stopTokens: decodeStopTokens(wire),
+    bannedStrings: decodeBanned(wire),
+    loopWindow: wire.loop_detect_window ?? undefined,
+    healsTokens: wire.token_healing ?? undefined,
+    guidance: someOf({
+      scale: pickSpelling(wire, ['cfg_scale', 'guidance_scale']),
+      negativePrompt: wire.negative_prompt ?? undefined,
+    }),
     adaptiveP: someOf({ target: decodeTarget(wire), decay: wire.adaptive_decay ?? undefined }),
     ...decodeDynamic(wire),
   })
+}
+
+function decodeStopTokens(wire: RareWire): readonly number[] | undefined {
+  const stop = pickSpelling(wire, stopSpellings) ?? []
+  const mixed = typeof stop === 'string' ? [] : stop.filter((item) => typeof item === 'number')
+  const tokens = [...readTokens(wire.stop_token_ids ?? []), ...mixed]
+  return tokens.length === 0 ? undefined : tokens
+}
+
+function decodeBanned({ banned_strings: banned }: RareWire): readonly string[] | undefined {
+  const strings = [banned ?? []].flat().filter((text) => text !== '')
+  return strings.length === 0 ? undefined : strings
 }
 
 function decodeSmoothing({ smoothing_factor: factor, smoothing_curve: curve }: RareWire): Sampling['smoothing'] {

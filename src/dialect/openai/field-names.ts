@@ -1,9 +1,10 @@
 import type { CanonicalPath } from '../../contract/field.ts'
 import { type FieldNames, formatRest } from '../wire/field-names.ts'
-import { outputLimits, outputMinima, stopSpellings } from './decode-common.ts'
+import { outputLimits, outputMinima } from './decode-common.ts'
 import { repetitionRanges } from './decode-sampling.ts'
 import { orderSpellings } from './sampler-order.ts'
 import { serverFieldNames } from './server-fields.ts'
+import { stopSpellings } from './spelling.ts'
 
 /** The names of the canonical paths that OpenAI's generating protocols share. */
 export const commonNames = {
@@ -42,6 +43,12 @@ export const commonNames = {
   'sampling.skew': ['skew'],
   'sampling.repetitionDecay': ['repetition_decay'],
   'sampling.samplerOrder': orderSpellings,
+  'sampling.stopTokens': ['stop_token_ids', ...stopSpellings],
+  'sampling.bannedStrings': ['banned_strings'],
+  'sampling.loopWindow': ['loop_detect_window'],
+  'sampling.healsTokens': ['token_healing'],
+  'sampling.guidance.scale': ['cfg_scale', 'guidance_scale'],
+  'sampling.guidance.negativePrompt': ['negative_prompt'],
   'sampling.allowedTokens': ['allowed_tokens', 'allowed_token_ids'],
   choices: ['n'],
   maxOutputTokens: outputLimits,

@@ -12,11 +12,9 @@ const most = (count: number, what: string) => ({
   error: `an array of ${what}`,
   max: { count, error: `at most ${count} ${what}` },
 })
-const tokenIds = list(z.int({ error: 'a token id' }), most(10_000, 'token ids')).nullish()
 const texts = list(z.string(), most(1000, 'strings'))
 const vllm = 'of kind `vllm`'
 const sglang = 'of kind `sglang`'
-const both = 'of kinds `vllm` and `sglang`'
 
 /** Fields that change the output, and that nothing but a server of one kind can honour: with the values that mean nothing. */
 const known = {
@@ -32,7 +30,6 @@ const known = {
   session_params: { schema: object, servers: sglang, off: off.object },
   spaces_between_special_tokens: { schema: flag, servers: vllm, off: true },
   stop_regex: { schema: z.union([z.string(), texts]).nullish(), servers: sglang, off: off.list },
-  stop_token_ids: { schema: tokenIds, servers: both, off: off.list },
   use_audio_in_video: { schema: flag, servers: sglang, off: off.flag },
   vllm_xargs: { schema: object, servers: vllm, off: off.object },
 } as const

@@ -4,6 +4,9 @@ import { preview } from '../wire/preview.ts'
 
 type Spelled<Name, Value> = { readonly name: Name; readonly value: Value }
 
+/** The names of the stop sequences. */
+export const stopSpellings = ['stop', 'stop_sequence', 'stopping_strings'] as const
+
 /**
  * The value of a field that has several spellings, or undefined. Throws `invalid-request` for two different values; `path` is
  * the prefix of the fields, such as `messages[0].`.

@@ -59,7 +59,7 @@ export function unlimitedOr(min: number) {
 /** Each is searched for in every piece of text. */
 const maxStops = 1024
 
-export function stopList(sequence: z.ZodString, error: string) {
+export function stopList<Item extends z.ZodType>(sequence: Item, error: string) {
   return list(sequence, { error, max: { count: maxStops, error: `an array of at most ${maxStops} strings` } })
 }
 

@@ -68,7 +68,11 @@ function refuseUnknownTokens(
     const message = `the prompt's token ${index} is ${id}, but the model's vocabulary ends at ${vocabularySize - 1}`
     throw new AppError('invalid-request', message, { at: ['prompt', 'tokens', index] })
   }
-  const named = { logitBias: [...(sampling.logitBias?.keys() ?? [])], allowedTokens: sampling.allowedTokens ?? [] }
+  const named = {
+    logitBias: [...(sampling.logitBias?.keys() ?? [])],
+    allowedTokens: sampling.allowedTokens ?? [],
+    stopTokens: sampling.stopTokens ?? [],
+  }
   for (const [name, ids] of Object.entries(named)) {
     const id = ids.find((token) => token >= vocabularySize)
     if (id === undefined) continue

@@ -22,7 +22,7 @@ import type { Report } from './channel/ipc.ts'
 import { resolveSampling, samplingDefaults } from './channel/resolve-sampling.ts'
 import { refuseImpossible, refuseNonText } from './check-request.ts'
 import { type CompiledPlan, PlanCompiler } from './constraint/plan-compiler.ts'
-import { templateSwitched } from './failure.ts'
+import { healsInVain, templateSwitched } from './failure.ts'
 import { Inboxes } from './inboxes.ts'
 import type { LlamaEngineOptions } from './options.ts'
 import { spawnWorker } from './process.ts'
@@ -148,6 +148,7 @@ export class LlamaEngine implements Engine {
     const onWorker = await this.#exchanges.inTurn(() => this.#prepareOnWorker(request), signal)
     const prepared = { ...onWorker, ...(await this.#plans.compile(request, { ...onWorker, endTexts }, signal)) }
     const { tokens, plan, structured } = prepared
+    if (request.sampling.healsTokens === true && plan.grammar !== undefined) throw healsInVain()
     return {
       inputTokens: tokens.length,
       ...(plan.format !== undefined && { outputFormat: plan.format }),

@@ -1,4 +1,5 @@
 import { AppError, isErrorCode } from '../../contract/errors.ts'
+import { field } from '../../contract/field.ts'
 import type { Failure } from './channel/ipc.ts'
 
 /** The worker's failure, as the error that it was in the worker. */
@@ -8,6 +9,11 @@ export function decodeFailure({ code, message, at, overflow }: Failure): AppErro
     ...(at !== undefined && { at }),
     ...(overflow !== undefined && { overflow }),
   })
+}
+
+export function healsInVain(): AppError {
+  const message = `${field('sampling', 'healsTokens')} and a constraint of the output (or tools) both decide how it begins: send one of them`
+  return new AppError('invalid-request', message, { at: ['sampling', 'healsTokens'] })
 }
 
 /** The output would be parsed in the format of the earlier template. */

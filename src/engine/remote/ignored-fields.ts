@@ -10,8 +10,19 @@ type Fleet = { readonly upstreams: readonly Upstream[]; readonly converter: Medi
 
 /** The places of a request that no server honours, and that it allows to ignore. */
 export function ignoredFields(request: GenerationRequest, fleet: Fleet): Pick<PreparedGeneration, 'ignored'> {
-  const ignored = [...ignoredBudget(request, fleet), ...ignoredWishes(request, fleet), ...ignoredDetails(request, fleet)]
+  const ignored = [
+    ...ignoredLoops(request, fleet),
+    ...ignoredBudget(request, fleet),
+    ...ignoredWishes(request, fleet),
+    ...ignoredDetails(request, fleet),
+  ]
   return ignored.length === 0 ? {} : { ignored }
+}
+
+/** A guard, which clients of tabbyAPI always send. */
+function ignoredLoops({ sampling }: GenerationRequest, { upstreams }: Fleet): readonly CanonicalPath[] {
+  const isOff = (sampling.loopWindow ?? 0) <= 1 || upstreams.some(({ profile }) => profile.fields.own === true)
+  return isOff ? [] : [['sampling', 'loopWindow']]
 }
 
 /** A budget of tokens for reasoning, which the server may ignore: only Messages have one. */

@@ -3,6 +3,7 @@ import type { MessageSyntax } from '../formats/tool-format.ts'
 import { findToolFormat } from '../formats/tool-formats.ts'
 import { isSpace } from '../scan/text-feed.ts'
 import { type ReasoningTags, readReasoningTags } from './reasoning-tags.ts'
+import { search } from './search.ts'
 import { StopSequences, type StopStep } from './stop-sequences.ts'
 
 /** A part of the text: of the answer, or reasoning, a header, or the white space behind one of them. */
@@ -78,23 +79,6 @@ function dividerOf({ toolFormat, reasoning, startsInReasoning }: OutputFormat): 
   const tags = reasoning && readReasoningTags(reasoning)
   if (messages !== undefined) return new ByHeaders(messages, startsInReasoning && tags !== undefined)
   return tags === undefined ? undefined : new ByTags(tags, startsInReasoning)
-}
-
-/** The earliest of some tags in a text, or else how much of its end one of them may begin. */
-function search(text: string, tags: readonly string[]): { readonly tag?: string; readonly at: number } {
-  let best: { readonly tag: string; readonly at: number } | undefined
-  for (const tag of tags) {
-    const at = text.indexOf(tag)
-    if (at !== -1 && (best === undefined || at < best.at)) best = { tag, at }
-  }
-  if (best !== undefined) return best
-  let at = text.length
-  for (const tag of tags) {
-    for (let length = Math.min(tag.length - 1, text.length); length > text.length - at; length--) {
-      if (text.endsWith(tag.slice(0, length))) at = text.length - length
-    }
-  }
-  return { at }
 }
 
 abstract class Dividing implements Divider {

@@ -1,8 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Sampling } from '../../../src/contract/request.ts'
 import type { Library } from '../../../src/engine/llama/binding/library.ts'
-import type { SamplerStep } from '../../../src/engine/llama/binding/sampler-chain.ts'
+import type { Model } from '../../../src/engine/llama/binding/model.ts'
+import { SamplerChain, type SamplerStep } from '../../../src/engine/llama/binding/sampler-chain.ts'
+import type { Token } from '../../../src/engine/llama/binding/tokenizer.ts'
 import { resolveSampling } from '../../../src/engine/llama/channel/resolve-sampling.ts'
+import { guided } from '../../../src/engine/llama/worker/sampling/guidance.ts'
 import { samplerSteps } from '../../../src/engine/llama/worker/sampling/sampling.ts'
 import { draw, isDrawnFrom, loadSamplers } from '../../support/llama/draws.ts'
 
@@ -94,5 +97,37 @@ describe('samplers that llama.cpp lacks', () => {
     const counts = drawn(sampling)
     expect(isDrawnFrom(expected, counts), `${counts} instead of ${expected.map((share) => Math.round(share * draws))}`).toBe(true)
     if (Object.keys(sampling).length > 0) expect(isDrawnFrom(shares, counts)).toBe(false)
+  })
+
+  test('guidance by a negative prompt', () => {
+    const others = [0.1, 0.1, 0.2, 0.1, 0.1, 0.3, 0.05, 0.05]
+    const negative = Float32Array.from(others, (share) => Math.log(share) - 2)
+    const steps: SamplerStep[] = [{ type: 'distribution', seed: 11 }]
+    const counts = draw(library, {
+      steps,
+      logits: [...guided(Float32Array.from(logits), { logits: negative, scale: 1.5 })],
+      draws,
+    })
+    const expected = normal(shares.map((share, token) => share ** 1.5 * (others[token] as number) ** -0.5))
+    expect(isDrawnFrom(expected, counts)).toBe(true)
+    expect(isDrawnFrom(shares, counts)).toBe(false)
+  })
+
+  test('samplers that remember forget what is taken back', () => {
+    const steps: SamplerStep[] = [
+      { type: 'penalties', range: 4, repetition: 5, history: [5] },
+      { type: 'fading', range: 4, repetition: 5, decay: 1, history: [5] },
+      { type: 'greedy' },
+    ]
+    const chain = new SamplerChain({ size: shares.length, library } as unknown as Model, steps)
+    const choose = () => chain.peek(Float32Array.from(logits), {})
+    chain.accept(1 as Token)
+    chain.accept(4 as Token)
+    expect(choose()).toBe(2)
+    chain.rewind([1 as Token])
+    expect(choose()).toBe(4)
+    chain.rewind([])
+    expect(choose()).toBe(1)
+    chain.free()
   })
 })

@@ -183,6 +183,7 @@ function declare({ llama, base }: Libraries) {
     addToChain: get<(chain: Sampler, sampler: Sampler) => void>('llama_sampler_chain_add', 'void', [pointer, pointer]),
     removeFromChain: get<(chain: Sampler, at: number) => Sampler>('llama_sampler_chain_remove', pointer, [pointer, 'int']),
     freeSampler: get<(sampler: Sampler) => void>('llama_sampler_free', 'void', [pointer]),
+    resetSampler: get<(sampler: Sampler) => void>('llama_sampler_reset', 'void', [pointer]),
     accept: get<(sampler: Sampler, token: number) => void>('llama_sampler_accept', 'void', [pointer, 'int']),
     apply: get<(sampler: Sampler, candidates: Bytes) => void>('llama_sampler_apply', 'void', [pointer, pointer]),
     sample: get<(sampler: Sampler, context: Context, index: number) => number>('llama_sampler_sample', 'int', [

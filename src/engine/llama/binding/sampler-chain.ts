@@ -58,7 +58,7 @@ type Choosing = {
 const candidatesOf = new WeakMap<Model, Candidates>()
 
 /** What a sampler of our own does with the candidates; `accept` hears of each token. */
-type Own = { apply(candidates: Candidates): void; accept?(token: Token): void }
+type Own = { apply(candidates: Candidates): void; accept?(token: Token): void; rewind?(output: readonly Token[]): void }
 
 /** Chooses tokens. Its state goes from token to token: random numbers, and what penalties have seen. It must be freed. */
 export class SamplerChain {
@@ -68,6 +68,8 @@ export class SamplerChain {
   readonly #stages: readonly (Sampler | Own)[]
   /** Sorts the candidates for samplers of our own. */
   #sort: Sampler | undefined
+  /** llama.cpp's samplers of `remembering`, and the tokens before the output that they have seen. */
+  readonly #remembering: { readonly sampler: Sampler; readonly history: Iterable<number> }[] = []
   /** The chain behind biases. */
   readonly #biased = new Map<Biases, Sampler>()
   /** What it chooses depends on the tokens that it has accepted. */
@@ -117,6 +119,15 @@ export class SamplerChain {
     }
   }
 
+  /** The output has only these tokens: later ones were taken back. */
+  rewind(output: readonly Token[]): void {
+    for (const { sampler, history } of this.#remembering) {
+      this.#library.resetSampler(sampler)
+      for (const token of [...history, ...output]) this.#library.accept(sampler, token)
+    }
+    for (const stage of this.#stages) if (typeof stage !== 'bigint') stage.rewind?.(output)
+  }
+
   free(): void {
     for (const chain of this.#biased.values()) {
       this.#library.removeFromChain(chain, 1)
@@ -154,9 +165,15 @@ export class SamplerChain {
       }
       case 'fading': {
         const { range, repetition: penalty, decay } = step
-        const history = [...(step.history ?? [])]
-        const factors = () => fadingPenalties(history, { penalty, range, decay })
-        return { apply: (candidates) => candidates.penalize(factors()), accept: (token) => void history.push(token) }
+        const before = [...(step.history ?? [])]
+        let seen: number[] = [...before]
+        return {
+          apply: (candidates) => candidates.penalize(fadingPenalties(seen, { penalty, range, decay })),
+          accept: (token) => void seen.push(token),
+          rewind(output) {
+            seen = [...before, ...output]
+          },
+        }
       }
       default:
         return undefined
@@ -182,7 +199,9 @@ export class SamplerChain {
 
   #create(step: NativeStep): Sampler {
     const sampler = this.#createNew(step)
-    if ('history' in step) for (const token of step.history ?? []) this.#library.accept(sampler, token)
+    const history = 'history' in step ? (step.history ?? []) : []
+    for (const token of history) this.#library.accept(sampler, token)
+    if (remembering.has(step.type)) this.#remembering.push({ sampler, history })
     return sampler
   }
 

@@ -94,6 +94,11 @@ const samplingSchema = z.object({
   repetitionDecay: z.int().exactOptional(),
   samplerOrder: z.array(z.enum(samplerOrder)).exactOptional(),
   allowedTokens: z.array(z.int()).exactOptional(),
+  stopTokens: z.array(z.int()).exactOptional(),
+  bannedStrings: z.array(z.string()).exactOptional(),
+  loopWindow: z.int().exactOptional(),
+  healsTokens: z.boolean().exactOptional(),
+  guidance: z.object({ scale: z.number(), negativePrompt: z.string() }).exactOptional(),
 })
 export type ResolvedSampling = z.infer<typeof samplingSchema>
 

@@ -11,6 +11,7 @@ const defaultDynamic = { range: 0, exponent: 1 }
 const defaultMirostat = { version: 0, tau: 5, eta: 0.1 }
 const defaultAdaptive = { target: -1, decay: 0.9 }
 const defaultSmoothing = { factor: 0, curve: 1 }
+const defaultGuidance = { scale: 1, negativePrompt: '' }
 /** llama.cpp replaces this seed by a random one (LLAMA_DEFAULT_SEED). */
 const anySeed = 2 ** 32 - 1
 /** The native side reads 32 bits: a larger number would wrap around. */
@@ -48,7 +49,7 @@ export function resolveSampling({ file = {}, config = {}, request }: SamplingLay
 }
 
 /** The samplers that few requests have. */
-function others({ dynamicTemperature, mirostat, adaptiveP, smoothing, samplerOrder, allowedTokens, ...rest }: Sampling) {
+function others({ dynamicTemperature, mirostat, adaptiveP, smoothing, guidance, ...rest }: Sampling) {
   const given = Object.entries({
     temperatureLast: rest.temperatureLast,
     typicalP: rest.typicalP,
@@ -61,8 +62,13 @@ function others({ dynamicTemperature, mirostat, adaptiveP, smoothing, samplerOrd
     mirostat: mirostat && { ...defaultMirostat, ...mirostat },
     adaptiveP: adaptiveP && { ...defaultAdaptive, ...adaptiveP },
     smoothing: smoothing && { ...defaultSmoothing, ...smoothing },
-    samplerOrder: samplerOrder && [...samplerOrder],
-    allowedTokens: allowedTokens && [...allowedTokens],
+    guidance: guidance && { ...defaultGuidance, ...guidance },
+    loopWindow: rest.loopWindow,
+    healsTokens: rest.healsTokens,
+    samplerOrder: rest.samplerOrder && [...rest.samplerOrder],
+    allowedTokens: rest.allowedTokens && [...rest.allowedTokens],
+    stopTokens: rest.stopTokens && [...rest.stopTokens],
+    bannedStrings: rest.bannedStrings && [...rest.bannedStrings],
   } satisfies { [K in keyof ResolvedSampling]?: ResolvedSampling[K] | undefined }).filter(([, value]) => value !== undefined)
   return Object.fromEntries(given) as Partial<ResolvedSampling>
 }

@@ -49,9 +49,10 @@ export type Profile = {
     readonly dry?: true
     /** Typical, top-n-sigma, dynamic temperature, mirostat, adaptive-p; an order of samplers. */
     readonly others?: true
-    /** Top-a, tail-free, smoothing, skew, a decay of the repetition penalty. */
+    /** Samplers and what else Dragoman's embedded engine has: top-a, smoothing, banned strings, guidance and others. */
     readonly own?: true
     readonly allowedTokens?: string
+    readonly stopTokens?: string
   }
   /** Whether temperature is applied after the samplers that remove tokens: always or never, or as a field says; absent: unknown. */
   readonly temperatureLast?: boolean | { readonly field: string }

@@ -19,7 +19,6 @@ const vllmFields = [
   'mm_processor_kwargs',
   'repetition_detection',
   'spaces_between_special_tokens',
-  'stop_token_ids',
   'vllm_xargs',
 ]
 const sglangFields = [
@@ -29,7 +28,6 @@ const sglangFields = [
   'min_dynamic_patch',
   'session_params',
   'stop_regex',
-  'stop_token_ids',
   'use_audio_in_video',
 ]
 
@@ -78,7 +76,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     temperatureLast: false,
     refusesEqualChoices: true,
     suffix: false,
-    fields: { ...openFields, minOutputTokens: 'min_tokens', allowedTokens: 'allowed_token_ids' },
+    fields: { ...openFields, minOutputTokens: 'min_tokens', allowedTokens: 'allowed_token_ids', stopTokens: 'stop_token_ids' },
     maxTokens: 'max_tokens',
     regex: ['structured_outputs', 'regex'],
     gbnf: ['structured_outputs', 'grammar'],
@@ -97,7 +95,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     showsTokens: { skip_special_tokens: false },
     temperatureLast: false,
     suffix: false,
-    fields: { ...openFields, minOutputTokens: 'min_tokens' },
+    fields: { ...openFields, minOutputTokens: 'min_tokens', stopTokens: 'stop_token_ids' },
     maxTokens: 'max_tokens',
     regex: ['regex'],
     gbnf: ['ebnf'],
@@ -182,6 +180,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
       others: true,
       own: true,
       allowedTokens: 'allowed_tokens',
+      stopTokens: 'stop_token_ids',
     },
     regex: ['regex'],
     gbnf: ['grammar'],

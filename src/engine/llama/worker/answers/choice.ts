@@ -1,24 +1,31 @@
 import type { GeneratedToken } from '../../../../contract/event.ts'
 import { AnswerStops } from '../../../../model-text/parse/answer-stops.ts'
+import { checkContextFit } from '../../../shared/context-fit.ts'
 import { watchReasoning } from '../../../shared/reasoning-watch.ts'
 import { TokenTally } from '../../../shared/token-tally.ts'
+import type { Sequence } from '../../binding/sequence.ts'
 import type { Token } from '../../binding/tokenizer.ts'
 import type { Report } from '../../channel/ipc.ts'
 import { machineMs } from '../../channel/machine-clock.ts'
 import { choiceSeed } from '../../channel/resolve-sampling.ts'
 import type { WorkerModel } from '../model/model.ts'
+import { tokenizeSegmentsNow } from '../prompt/prompt.ts'
 import type { PrefillPacer } from '../rounds/prefill-pacer.ts'
 import type { ConstrainedOutput } from '../sampling/constrained-output.ts'
 import { showToken, showTop } from '../sampling/describe-token.ts'
+import { readGuide } from '../sampling/guidance.ts'
 import { closeAtBudget } from '../sampling/reasoning-budget.ts'
 import type { RunCommand, RunControl } from '../sampling/run-control.ts'
 import { createBiases, samplerSteps } from '../sampling/sampling.ts'
 import { type DraftCounts, Speculation } from '../sampling/speculation.ts'
-import { openTokenSource, type SourcedToken, type TokenSource } from '../sampling/token-source.ts'
+import { openTokenSource, readLast, type SourcedToken, type TokenSource } from '../sampling/token-source.ts'
 import type { Vocabulary } from '../sampling/vocabulary.ts'
 import type { SlotLease } from '../slots/slot-pool.ts'
 import type { Slot } from '../slots/slots.ts'
+import { BannedStrings, tokensWith } from './banned-strings.ts'
 import { openConstrainedOutput } from './grammars.ts'
+import { LoopWatch } from './loop-watch.ts'
+import type { Healing } from './token-healing.ts'
 
 /** How one choice ended. */
 export type ChoiceEnd = { readonly reason: 'stop' | 'length' | 'context-full' | 'cancelled'; readonly stopSequence?: string }
@@ -41,6 +48,8 @@ export type Choice = {
 type ChoiceRun = {
   readonly index: number
   readonly command: RunCommand
+  /** The output begins with the end of the prompt. */
+  readonly healing: Healing | undefined
   readonly control: RunControl
   readonly pacer: PrefillPacer
   readonly begin: () => void
@@ -50,10 +59,14 @@ type ChoiceRun = {
 
 /** Opens one choice of a run. It must be closed. */
 export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report: Report) => void): Choice {
-  const { command, control, index } = run
-  const { id, maxOutputTokens, plan, topLogprobs } = command
-  const limit = maxOutputTokens ?? loaded.context.contextSize - command.tokens.length
+  const { command, control, index, healing } = run
+  const { id, maxOutputTokens, plan, topLogprobs, sampling } = command
+  /** It belongs to the prompt. */
+  const healed = healing === undefined ? 0 : 1
+  const limit = maxOutputTokens === undefined ? loaded.context.contextSize - command.tokens.length : maxOutputTokens + healed
   const output: Token[] = []
+  /** The output, and what may still be taken back. */
+  const generated: Token[] = []
   // The bytes of an incomplete character at the end of the output are dropped.
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   const stops = new AnswerStops(command.stop, plan.format)
@@ -63,7 +76,13 @@ export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report:
   const allows = (token: Token) => constrained?.allows(token) ?? true
   const inserted = closeAtBudget(loaded.model, { watch, command, allows })
   const speculation = openSpeculation(loaded, command)
-  const source = openSource(loaded, run, { constrained, inserted, speculation })
+  const { bannedStrings = [], loopWindow = 0, guidance } = sampling
+  const bans = bannedStrings.length === 0 ? undefined : new BannedStrings(bannedStrings, loaded.vocabulary)
+  const loop = loopWindow > 1 ? new LoopWatch(loopWindow) : undefined
+  const stopTokens = new Set(sampling.stopTokens)
+  const forbidden = forbiddenBy(bans, healing)
+  const source = openSource(loaded, run, { constrained, inserted, speculation, forbidden })
+  const guide = openGuide(loaded, run)
 
   const send = (text: string, tokens: readonly GeneratedToken[] | undefined) => {
     if (text === '' && (tokens === undefined || tokens.length === 0)) return
@@ -72,7 +91,9 @@ export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report:
   /** Reports the text of the next token; returns the end if it is the last one. */
   const take = (next: SourcedToken): ChoiceEnd | undefined => {
     output.push(next.token)
-    const text = decoder.decode(loaded.vocabulary.bytesOf(next.token), { stream: true })
+    const bytes = loaded.vocabulary.bytesOf(next.token)
+    const isHealed = healing !== undefined && output.length === 1
+    const text = decoder.decode(isHealed ? bytes.subarray(healing.text.length) : bytes, { stream: true })
     watch?.push(text)
     tally?.add(describe(loaded.vocabulary, next), text.length)
     const step = stops.push(text)
@@ -82,6 +103,7 @@ export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report:
     const { stopSequence } = step
     // What ends the turn by the template's own word is the model's end.
     if (stopSequence !== undefined) return { reason: 'stop', ...(command.stop.includes(stopSequence) && { stopSequence }) }
+    if (loop?.push(next.token) === true) return endTurn()
     if (output.length < limit) return undefined
     send(stops.end(), tally?.end())
     return { reason: maxOutputTokens === undefined ? 'context-full' : 'length' }
@@ -91,26 +113,59 @@ export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report:
     return { reason: 'stop' }
   }
 
+  const nextToken = async (sequence: Sequence) => {
+    const known = command.tokens.length + generated.length
+    // After tokens were taken back: the last one that stays is computed again, for its logits.
+    if (bans !== undefined && sequence.nextTokenIndex >= known) await sequence.truncate(known - 1)
+    const logits = await guide?.read(generated)
+    if (logits === 'over') return 'over'
+    const unread = unreadOf({ prompt: command.tokens, output: generated }, sequence.nextTokenIndex)
+    return source.next(sequence, unread, logits && { logits, scale: guidance?.scale ?? 1 })
+  }
+  /** Takes the tokens that are certain now. */
+  const accept = (next: SourcedToken | 'end'): ChoiceEnd | undefined => {
+    if (next === 'end' || stopTokens.has(next.token)) return takeAll(bans?.end() ?? []) ?? endTurn()
+    generated.push(next.token)
+    if (bans === undefined) return take(next)
+    const { released, takenBack } = bans.push(next)
+    if (takenBack > 0) {
+      generated.length -= takenBack
+      source.rewind(generated)
+    }
+    return takeAll(released) ?? (generated.length < limit ? undefined : takeAll(bans.end()))
+  }
+  const takeAll = (tokens: readonly SourcedToken[]): ChoiceEnd | undefined => {
+    for (const token of tokens) {
+      const end = take(token)
+      if (end !== undefined) return end
+    }
+    return undefined
+  }
+
   return {
     index,
-    tokens: () => [...command.tokens, ...output] as Token[],
+    tokens: () => [...command.tokens, ...generated] as Token[],
     async decode(lease) {
       const { sequence } = lease.slot
-      for (;;) {
-        const next = await source.next(sequence, unreadOf({ prompt: command.tokens, output }, sequence.nextTokenIndex))
-        if (next === 'over') return { reason: 'cancelled' }
-        run.begin()
-        if (control.cancelled()) return { reason: 'cancelled' }
-        const end = next === 'end' ? endTurn() : take(next)
-        if (end !== undefined) return end
-        const paused = control.paused()
-        if (paused !== undefined) await Promise.race([paused, lease.whenRecalled])
-        if (control.cancelled()) return { reason: 'cancelled' }
-        if (lease.isRecalled) return 'recalled'
+      try {
+        for (;;) {
+          const next = await nextToken(sequence)
+          if (next === 'over') return { reason: 'cancelled' }
+          run.begin()
+          if (control.cancelled()) return { reason: 'cancelled' }
+          const end = accept(next)
+          if (end !== undefined) return end
+          const paused = control.paused()
+          if (paused !== undefined) await Promise.race([paused, lease.whenRecalled])
+          if (control.cancelled()) return { reason: 'cancelled' }
+          if (lease.isRecalled) return 'recalled'
+        }
+      } finally {
+        guide?.release()
       }
     },
     get outputTokens() {
-      return output.length
+      return Math.max(0, output.length - healed)
     },
     get reasoningTokens() {
       return watch?.tokens ?? 0
@@ -122,30 +177,83 @@ export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report:
   }
 }
 
+function forbiddenBy(bans: BannedStrings | undefined, healing: Healing | undefined): SourceParts['forbidden'] {
+  if (bans === undefined && healing === undefined) return undefined
+  return (position) => {
+    const [tried, unhealed] = [bans?.forbidden(position), position === 0 ? healing?.forbidden : undefined]
+    return tried === undefined || unhealed === undefined ? (tried ?? unhealed) : new Set([...tried, ...unhealed])
+  }
+}
+
 /** The tokens after the first `read` of them. */
 function unreadOf({ prompt, output }: { prompt: Uint32Array; output: readonly Token[] }, read: number): readonly Token[] {
   const fromOutput = output.slice(Math.max(0, read - prompt.length))
   return read < prompt.length ? [...(prompt.subarray(read) as Iterable<number> as Iterable<Token>), ...fromOutput] : fromOutput
 }
 
-/** Tokens that are inserted depend on the text before them, which a draft would be ahead of. */
-function openSpeculation({ openDrafter }: WorkerModel, { tokens, reasoningBudget }: RunCommand): Speculation | undefined {
-  return openDrafter === undefined || reasoningBudget !== undefined ? undefined : new Speculation(openDrafter(tokens))
+/** Tokens that are inserted, taken back or guided depend on the text before them, which a draft would be ahead of. */
+function openSpeculation(
+  { openDrafter }: WorkerModel,
+  { tokens, reasoningBudget, sampling }: RunCommand,
+): Speculation | undefined {
+  const { bannedStrings = [], guidance } = sampling
+  const isAlone = reasoningBudget !== undefined || bannedStrings.length > 0 || (guidance?.scale ?? 1) !== 1
+  return openDrafter === undefined || isAlone ? undefined : new Speculation(openDrafter(tokens))
+}
+
+type Guide = {
+  /** What the model says after the negative prompt and the output so far. */
+  read(output: readonly Token[]): Promise<Float32Array | 'over'>
+  /** Until the next reading. */
+  release(): void
+}
+
+function openGuide(loaded: WorkerModel, { command, control, pacer }: ChoiceRun): Guide | undefined {
+  const { guidance } = command.sampling
+  if (guidance === undefined || guidance.scale === 1) return undefined
+  const { model, rounds, guides } = loaded
+  const text = tokenizeSegmentsNow(model, [{ text: guidance.negativePrompt, literal: false }])
+  // Something must be read: of an empty prompt, as the library transformers does, the last token of the other one.
+  const prompt = text.length === 0 ? [command.tokens.at(-1) as Token] : (text as Token[])
+  checkContextFit({
+    inputTokens: prompt.length,
+    outputTokens: command.maxOutputTokens,
+    contextLength: loaded.context.contextSize,
+  })
+  const reading = { pacer, rounds, isOver: control.cancelled }
+  let sequence: Sequence | undefined
+  return {
+    async read(output) {
+      sequence ??= await guides.take()
+      return readGuide(sequence, [...prompt, ...output], (own, tokens, read) =>
+        readLast(tokens, { sequence: own, ...reading }, read),
+      )
+    },
+    release() {
+      if (sequence !== undefined) void guides.giveBack(sequence)
+      sequence = undefined
+    },
+  }
 }
 
 type SourceParts = {
   readonly speculation: Speculation | undefined
   readonly constrained: ConstrainedOutput | undefined
   readonly inserted: (() => Token | undefined) | undefined
+  readonly forbidden: ((outputTokens: number) => ReadonlySet<Token> | undefined) | undefined
 }
 
 function openSource(
   { model, vocabulary, context, rounds }: WorkerModel,
   { command, control, index, pacer, onRead }: ChoiceRun,
-  { constrained, inserted, speculation }: SourceParts,
+  { constrained, inserted, speculation, forbidden }: SourceParts,
 ): TokenSource {
   const { sampling, tokens, topLogprobs, minOutputTokens } = command
-  const banned = constrained === undefined ? [] : vocabulary.hiddenTokens
+  const { bannedStrings = [] } = sampling
+  const banned = [
+    ...(constrained === undefined ? [] : vocabulary.hiddenTokens),
+    ...(bannedStrings.length === 0 ? [] : tokensWith(bannedStrings, vocabulary)),
+  ]
   const until = command.ignoreEos ? Number.POSITIVE_INFINITY : (minOutputTokens ?? 0)
   // A completely constrained output may end where the grammar allows nothing else, even before the minimum.
   const asLastResort = constrained !== undefined && command.plan.grammar?.isOpen !== true
@@ -157,7 +265,7 @@ function openSource(
     { model, reading },
     {
       sampling: { steps, biases: createBiases(sampling, { size: model.size, banned, held }) },
-      steering: { topLogprobs, constrained, inserted, speculation },
+      steering: { topLogprobs, constrained, inserted, speculation, forbidden },
     },
   )
 }

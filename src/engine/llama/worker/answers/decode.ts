@@ -12,6 +12,7 @@ import type { Slot } from '../slots/slots.ts'
 import { openChoice } from './choice.ts'
 import { sampleInParallel } from './parallel-sampling.ts'
 import { describePrompt, scorePrompt } from './score-prompt.ts'
+import { healPrompt } from './token-healing.ts'
 
 /** A running request: its command, its control, and its source of slots. */
 export type Run = {
@@ -27,7 +28,9 @@ type Done = Extract<Report, { type: 'done' }>
  * Generates for one request and reports progress: the prompt is read once, on the request's own slot, then its choices are sampled
  * in parallel. The caller reports the result, after this has released every slot.
  */
-export async function decode(loaded: WorkerModel, run: Run, report: (report: Report) => void): Promise<Done> {
+export async function decode(loaded: WorkerModel, asked: Run, report: (report: Report) => void): Promise<Done> {
+  const { command: healed, healing } = healPrompt(asked.command, loaded.vocabulary)
+  const run = { ...asked, command: healed }
   const { id, choices, maxOutputTokens, tokens } = run.command
   // A worker that was restarted since the prompt was prepared may have found another file.
   checkContextFit({ inputTokens: tokens.length, outputTokens: maxOutputTokens, contextLength: loaded.context.contextSize })
@@ -48,7 +51,7 @@ export async function decode(loaded: WorkerModel, run: Run, report: (report: Rep
     keptTokens = kept
     onRead(kept)
   }
-  const cachedTokens = await readPrompt(loaded, { ...run, first, onKept, onRead }, report)
+  const cachedTokens = await readPrompt(loaded, { ...run, echoed: asked.command.tokens, first, onKept, onRead }, report)
   const begin = () => {
     if (decodeFromMs !== undefined) return
     decodeFromMs = performance.now()
@@ -68,7 +71,7 @@ export async function decode(loaded: WorkerModel, run: Run, report: (report: Rep
       prefixes: prefixesOf(loaded, run.command),
       first,
       open: (index, control) =>
-        openChoice(loaded, { command: run.command, control, pacer: run.pacer, index, begin, onRead }, report),
+        openChoice(loaded, { command: run.command, healing, control, pacer: run.pacer, index, begin, onRead }, report),
       onEnd({ index, outputTokens, reasoningTokens, drafts: drafted }, { reason, stopSequence }) {
         counts.outputTokens += outputTokens
         counts.reasoningTokens += reasoningTokens
@@ -85,6 +88,8 @@ export async function decode(loaded: WorkerModel, run: Run, report: (report: Rep
 }
 
 type PromptRun = Run & {
+  /** The prompt as it was sent. */
+  readonly echoed: Uint32Array
   readonly first: SlotLease<Slot>
   /** Called with the tokens that the slot has already. */
   readonly onKept: (kept: number) => void
@@ -97,7 +102,7 @@ type PromptRun = Run & {
  */
 async function readPrompt(
   loaded: WorkerModel,
-  { command, control, pacer, first, onKept, onRead }: PromptRun,
+  { command, echoed, control, pacer, first, onKept, onRead }: PromptRun,
   report: (report: Report) => void,
 ): Promise<number | undefined> {
   const { slot } = first
@@ -112,13 +117,13 @@ async function readPrompt(
       const isRead = await scorePrompt(loaded, {
         slot,
         control,
-        tokens,
+        tokens: [...echoed] as Token[],
         topLogprobs: echoPrompt.topLogprobs,
         report: reportTokens,
       })
       return isRead ? 0 : undefined
     }
-    if (echoPrompt !== undefined) reportTokens(describePrompt(loaded, tokens))
+    if (echoPrompt !== undefined) reportTokens(describePrompt(loaded, [...echoed] as Token[]))
     const kept = await keepPrefix(slot, { tokens, others: [], prefixes })
     onKept(kept)
     if (choices === 1 && maxOutputTokens !== 0) return kept

@@ -9,6 +9,7 @@ import { isCausal } from '../embed/pooling.ts'
 import { defaultStopWithinMs, PrefillPacer } from '../rounds/prefill-pacer.ts'
 import { Rounds } from '../rounds/rounds.ts'
 import { DraftModel } from '../sampling/draft-model.ts'
+import { Guides } from '../sampling/guidance.ts'
 import { NgramDrafter } from '../sampling/ngram-drafter.ts'
 import type { Drafter } from '../sampling/speculation.ts'
 import { createTokenTrie, readTokenTrie, type TokenTrie } from '../sampling/token-trie.ts'
@@ -31,6 +32,7 @@ export type WorkerModel = TemplatePart & {
   /** Drafts the text of a choice that begins with this prompt; absent: nothing is drafted. */
   readonly openDrafter?: (prompt: Iterable<number>) => Drafter
   readonly prefixStore: PrefixStore | undefined
+  readonly guides: Guides
 }
 
 /** Less than this is not chosen: on a machine without memory for it, the operator has to set a context. */
@@ -90,6 +92,7 @@ export async function loadModel(options: LoadOptions, { onProgress, onLog, onWar
     embedder,
     tokenTrie,
     prefixStore,
+    guides: new Guides(() => openContext(model, { ...contextOptions, contextSize: context.contextSize })),
   }
   const openDrafter = await findDrafter(options, (settings) =>
     DraftModel.load(llama, {

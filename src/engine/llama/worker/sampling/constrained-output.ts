@@ -68,6 +68,13 @@ export class ConstrainedOutput {
     this.#renewMachine()
   }
 
+  /** The output has only these tokens: later ones were taken back. */
+  rewind(output: readonly Token[]): void {
+    this.#state = this.#metered(() => this.#machine.start(this.#meter))
+    this.#partial = undefined
+    for (const token of output) this.accept(token)
+  }
+
   /** Every token that cannot follow. Throws `engine-failed` when that is all of them. */
   forbidden(): Uint32Array {
     const allowed = this.#metered(() => this.#allowed())

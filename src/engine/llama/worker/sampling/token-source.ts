@@ -7,11 +7,17 @@ import type { Sequence } from '../../binding/sequence.ts'
 import type { Token } from '../../binding/tokenizer.ts'
 import { type Reading, readInSteps } from '../rounds/prefill.ts'
 import type { ConstrainedOutput } from './constrained-output.ts'
+import { type Guidance, guided } from './guidance.ts'
 import { scoreToken, type TokenScore } from './scores.ts'
 import type { Speculation } from './speculation.ts'
 
 /** A generated token; `score` is there when log-probabilities were asked for. */
-export type SourcedToken = { readonly token: Token; readonly score?: TokenScore | undefined }
+export type SourcedToken = {
+  readonly token: Token
+  readonly score?: TokenScore | undefined
+  /** It was not chosen. */
+  readonly isInserted?: true
+}
 
 /** The tokens of one choice, one at a time. It must be closed. */
 export type TokenSource = {
@@ -20,7 +26,9 @@ export type TokenSource = {
    * its turn, `over` when the run has ended meanwhile. The sequence may change between calls. With speculation it may contain tokens that
    * later calls return.
    */
-  next(sequence: Sequence, unread: readonly Token[]): Promise<SourcedToken | 'end' | 'over'>
+  next(sequence: Sequence, unread: readonly Token[], guidance?: Guidance): Promise<SourcedToken | 'end' | 'over'>
+  /** The output has only these tokens: later ones were taken back. Not with speculation. */
+  rewind(output: readonly Token[]): void
   close(): void
 }
 
@@ -38,6 +46,8 @@ type Steering = {
   /** The next token to insert instead of a sampled one, if any. */
   readonly inserted?: (() => Token | undefined) | undefined
   readonly speculation?: Speculation | undefined
+  /** Tokens that are not chosen when the output has so many. */
+  readonly forbidden?: ((outputTokens: number) => ReadonlySet<Token> | undefined) | undefined
 }
 
 /**
@@ -48,19 +58,27 @@ export function openTokenSource(
   { model, reading }: { readonly model: Model; readonly reading: Omit<Reading, 'depth'> },
   { sampling, steering }: { sampling: Sampling; steering: Steering },
 ): TokenSource {
-  const { topLogprobs, constrained, inserted, speculation } = steering
+  const { topLogprobs, constrained, inserted, speculation, forbidden } = steering
   const chain = new SamplerChain(model, sampling.steps)
   /** The tokens of the output, with those of a draft. */
   let count = 0
-  const choose = ({ context }: Sequence, index: LogitIndex): Token => {
+  const choose = ({ context }: Sequence, index: LogitIndex, guidance: Guidance | undefined): Token => {
     const biases = sampling.biases(count)
-    if (constrained === undefined) return chain.sample(context, index, biases)
+    const taboo = forbidden?.(count)
+    const logits = () => (guidance === undefined ? context.logits(index) : guided(context.logits(index), guidance))
+    const isPlain = taboo === undefined && guidance === undefined
+    if (constrained === undefined && isPlain) return chain.sample(context, index, biases)
     // Most tokens that are sampled freely are allowed, and finding all allowed ones takes longer.
-    const free = chain.remembers ? chain.peek(context.logits(index), { biases }) : chain.sample(context, index, biases)
-    const token = constrained.allows(free)
+    const isPeeked = chain.remembers || !isPlain
+    const free = isPeeked ? chain.peek(logits(), { biases, forbidden: taboo }) : chain.sample(context, index, biases)
+    const isAllowed = (token: Token) => taboo?.has(token) !== true && constrained?.allows(token) !== false
+    const token = isAllowed(free)
       ? free
-      : chooseAllowed(constrained, (forbidden) => chain.peek(context.logits(index), { biases, forbidden }))
-    if (chain.remembers) chain.accept(token)
+      : chooseAllowed(isAllowed, () => {
+          const outside = constrained?.forbidden() ?? []
+          return chain.peek(logits(), { biases, forbidden: taboo === undefined ? outside : [...outside, ...taboo] })
+        })
+    if (isPeeked) chain.accept(token)
     return token
   }
   const insert = (token: Token): Token => {
@@ -69,17 +87,21 @@ export function openTokenSource(
   }
   /** Tokens of a draft that were sampled and not returned yet. */
   let sampled: SourcedToken[] = []
-  const sample = async (sequence: Sequence, unread: readonly Token[]): Promise<SourcedToken[] | 'over'> => {
+  const sample = async (
+    sequence: Sequence,
+    unread: readonly Token[],
+    guidance: Guidance | undefined,
+  ): Promise<SourcedToken[] | 'over'> => {
     const fixed = inserted?.()
     const read = (index: LogitIndex): SourcedToken => {
-      const token = fixed === undefined ? choose(sequence, index) : insert(fixed)
+      const token = fixed === undefined ? choose(sequence, index, guidance) : insert(fixed)
       const score = topLogprobs === undefined ? undefined : scoreToken(sequence.context.logits(index), token, topLogprobs)
       if (!model.isEogToken(token)) {
         constrained?.accept(token)
         speculation?.push(token)
         count += 1
       }
-      return { token, score }
+      return { token, score, ...(fixed !== undefined && { isInserted: true }) }
     }
     const [last, ...others] = unread
     if (speculation === undefined || last === undefined || others.length > 0) {
@@ -90,21 +112,26 @@ export function openTokenSource(
     return speculation.compute({ sequence, last, room, ...reading }, read)
   }
   return {
-    async next(sequence, unread) {
+    async next(sequence, unread, guidance) {
       if (sampled.length === 0) {
-        const more = await sample(sequence, unread)
+        const more = await sample(sequence, unread, guidance)
         if (more === 'over') return 'over'
         sampled = more
       }
       const next = sampled.shift() as SourcedToken
       return model.isEogToken(next.token) ? 'end' : next
     },
+    rewind(output) {
+      count = output.length
+      chain.rewind(output)
+      constrained?.rewind(output)
+    },
     close: () => chain.free(),
   }
 }
 
 /** Computes the tokens; several of them in steps, as a prompt. Calls `read` for the last one, in its step. */
-async function readLast<T>(
+export async function readLast<T>(
   unread: readonly Token[],
   { sequence, ...reading }: Omit<Reading, 'depth'> & { readonly sequence: Sequence },
   read: (index: LogitIndex) => T,
@@ -121,17 +148,17 @@ async function readLast<T>(
   return isRead ? (last as T) : 'over'
 }
 
-function chooseAllowed(constrained: ConstrainedOutput, sample: (forbidden: Uint32Array) => Token): Token {
+function chooseAllowed(isAllowed: (token: Token) => boolean, sample: () => Token): Token {
   let cause: unknown
-  const forbidden = constrained.forbidden()
   try {
-    const token = sample(forbidden)
+    const token = sample()
     // Without a possible token, llama.cpp samples any.
-    if (constrained.allows(token)) return token
+    if (isAllowed(token)) return token
   } catch (error) {
+    if (error instanceof AppError) throw error
     cause = error
   }
   const message =
-    'no token is possible here: the constraint of the output and the banned tokens (such as by logit_bias) contradict'
+    'no token is possible here: the constraint of the output and what is banned (such as by logit_bias or banned_strings) contradict'
   throw new AppError('invalid-request', `${message} each other`, { cause })
 }

@@ -105,16 +105,26 @@ describe('the request to a server', () => {
     [{ smoothing: { factor: 0.3, curve: 2 } }, { smoothing_factor: 0.3, smoothing_curve: 2 }, ['smoothing', 'factor']],
     [{ skew: -1 }, { skew: -1 }, ['skew']],
     [{ repetitionDecay: 9 }, { repetition_decay: 9 }, ['repetitionDecay']],
+    [{ bannedStrings: ['a b'] }, { banned_strings: ['a b'] }, ['bannedStrings']],
+    [{ healsTokens: true }, { token_healing: true }, ['healsTokens']],
+    [{ guidance: { scale: 2, negativePrompt: 'a' } }, { guidance_scale: 2, negative_prompt: 'a' }, ['guidance', 'scale']],
   ])('%j is for another Dragoman, and refused by llama-server', (sampling, fields, at) => {
     expect(bodyOf('dragoman', { sampling })).toMatchObject(fields)
     expect(() => bodyOf('llama-server', { sampling })).toThrow(expect.objectContaining({ at: ['sampling', ...at] }))
   })
 
-  test('allowed tokens have a name of each kind', () => {
-    const sampling = { allowedTokens: [1, 2] }
-    expect(bodyOf('vllm', { sampling })).toMatchObject({ allowed_token_ids: [1, 2] })
-    expect(bodyOf('dragoman', { sampling })).toMatchObject({ allowed_tokens: [1, 2] })
+  test('allowed tokens and stop tokens have a name of each kind', () => {
+    const sampling = { allowedTokens: [1, 2], stopTokens: [3] }
+    expect(bodyOf('vllm', { sampling })).toMatchObject({ allowed_token_ids: [1, 2], stop_token_ids: [3] })
+    expect(bodyOf('dragoman', { sampling })).toMatchObject({ allowed_tokens: [1, 2], stop_token_ids: [3] })
     expect(() => bodyOf('sglang', { sampling })).toThrow(expect.objectContaining({ at: ['sampling', 'allowedTokens'] }))
+    expect(bodyOf('sglang', { sampling: { stopTokens: [3] } })).toMatchObject({ stop_token_ids: [3] })
+    const ended = () => bodyOf('llama-server', { sampling: { stopTokens: [3] } })
+    expect(ended).toThrow(expect.objectContaining({ at: ['sampling', 'stopTokens'] }))
+  })
+
+  test('a guard against loops is for another Dragoman', () => {
+    expect(bodyOf('dragoman', { sampling: { loopWindow: 800 } })).toMatchObject({ loop_detect_window: 800 })
   })
 
   test('samplers that are off are left out', () => {
@@ -129,6 +139,10 @@ describe('the request to a server', () => {
       smoothing: { factor: 0, curve: 2 },
       skew: 0,
       repetitionDecay: 0,
+      guidance: { scale: 1, negativePrompt: 'a' },
+      bannedStrings: [],
+      healsTokens: false,
+      loopWindow: 800,
     }
     expect(bodyOf('vllm', { sampling })).toEqual(bodyOf('vllm'))
   })

@@ -38,7 +38,7 @@ export function sharedFields(request: SentRequest, profile: Profile): Record<str
 }
 
 type Extension = {
-  readonly name: Exclude<keyof Profile['fields'], 'xtc' | 'dry' | 'others' | 'own' | 'allowedTokens'>
+  readonly name: Exclude<keyof Profile['fields'], 'xtc' | 'dry' | 'others' | 'own' | 'allowedTokens' | 'stopTokens'>
   readonly at: CanonicalPath
   read(request: SentRequest): number | boolean | undefined
   readonly off: number | boolean | undefined
@@ -138,16 +138,21 @@ const listNames: Readonly<Record<SamplerName, string>> = {
 }
 
 /** Samplers that some kinds of servers have: `others` are llama.cpp's, `own` those of Dragoman. */
-type Wanted = readonly [kind: 'others' | 'own' | 'allowedTokens', at: CanonicalPath, fields: Record<string, unknown>]
+type Wanted = readonly [
+  kind: 'others' | 'own' | 'allowedTokens' | 'stopTokens',
+  at: CanonicalPath,
+  fields: Record<string, unknown>,
+]
 
 function otherFields(sampling: Sampling, profile: Profile): Record<string, unknown> {
   const wanted = [...llamaSamplers(sampling), ...ownSamplers(sampling)]
-  const { allowedTokens } = sampling
-  const allowed = profile.fields.allowedTokens ?? 'allowed_tokens'
-  if (allowedTokens !== undefined) wanted.push(['allowedTokens', ['sampling', 'allowedTokens'], { [allowed]: allowedTokens }])
+  for (const name of ['allowedTokens', 'stopTokens'] as const) {
+    if (sampling[name] !== undefined) wanted.push([name, ['sampling', name], { [profile.fields[name] ?? name]: sampling[name] }])
+  }
   const refused = wanted.find(([kind]) => profile.fields[kind] === undefined)
   if (refused !== undefined) throw unsupported(profile, refused[1])
-  return Object.assign({}, ...wanted.map(([, , fields]) => fields))
+  const loops = profile.fields.own === true ? given('loop_detect_window', sampling.loopWindow) : {}
+  return Object.assign(loops, ...wanted.map(([, , fields]) => fields))
 }
 
 function llamaSamplers(sampling: Sampling): Wanted[] {
@@ -176,7 +181,9 @@ function llamaSamplers(sampling: Sampling): Wanted[] {
   return wanted
 }
 
-function ownSamplers({ topA = 0, tailFree = 1, smoothing = {}, skew = 0, repetitionDecay = 0 }: Sampling): Wanted[] {
+function ownSamplers(sampling: Sampling): Wanted[] {
+  const { topA = 0, tailFree = 1, smoothing = {}, skew = 0, repetitionDecay = 0 } = sampling
+  const { guidance = {}, bannedStrings = [], healsTokens = false } = sampling
   const wanted: Wanted[] = []
   if (topA > 0) wanted.push(['own', ['sampling', 'topA'], { top_a: topA }])
   if (tailFree > 0 && tailFree < 1) wanted.push(['own', ['sampling', 'tailFree'], { tfs: tailFree }])
@@ -184,6 +191,13 @@ function ownSamplers({ topA = 0, tailFree = 1, smoothing = {}, skew = 0, repetit
   if (factor > 0) {
     wanted.push(['own', ['sampling', 'smoothing', 'factor'], { smoothing_factor: factor, ...given('smoothing_curve', curve) }])
   }
+  const { scale = 1, negativePrompt } = guidance
+  if (scale !== 1) {
+    const fields = { guidance_scale: scale, ...given('negative_prompt', negativePrompt) }
+    wanted.push(['own', ['sampling', 'guidance', 'scale'], fields])
+  }
+  if (bannedStrings.length > 0) wanted.push(['own', ['sampling', 'bannedStrings'], { banned_strings: bannedStrings }])
+  if (healsTokens) wanted.push(['own', ['sampling', 'healsTokens'], { token_healing: true }])
   if (skew !== 0) wanted.push(['own', ['sampling', 'skew'], { skew }])
   if (repetitionDecay > 0) wanted.push(['own', ['sampling', 'repetitionDecay'], { repetition_decay: repetitionDecay }])
   return wanted
