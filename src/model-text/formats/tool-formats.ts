@@ -1,4 +1,5 @@
 import { LruMap } from '../../base/lru-map.ts'
+import { anyFormat } from './any-format.ts'
 import { deepseekDsml, glm, hunyuan, hunyuanPreview, laguna, minicpm, minimaxM2, qwen3Coder, seedOss } from './element-formats.ts'
 import type { ToolFormatName } from './format-names.ts'
 import { functionGemma, gemma4 } from './gemma.ts'
@@ -30,7 +31,7 @@ import { minimaxM3 } from './minimax-m3.ts'
 import { mistral, mistralNamed } from './mistral.ts'
 import { lfm2, olmo, pythonic } from './python-formats.ts'
 import { step3 } from './step3.ts'
-import type { ToolFormat, Trigger } from './tool-format.ts'
+import type { ToolFormat } from './tool-format.ts'
 
 const byName: Readonly<Record<ToolFormatName, ToolFormat>> = {
   glimmer,
@@ -81,44 +82,6 @@ const byName: Readonly<Record<ToolFormatName, ToolFormat>> = {
   react,
   json: genericJson,
   xml: qwen3Coder,
-}
-
-/**
- * The formats whose tags identify them. Hermes' tags are those of Qwen's and GLM's XML too. Llama's brackets may begin a list in
- * JSON or in Python, and its reader finds out which: so it comes first.
- */
-const recoverable = [
-  llama4,
-  hermes,
-  mistral,
-  deepseek,
-  kimiK2,
-  toolCallsTag,
-  granite,
-  olmo,
-  gemma4,
-  minimaxM2,
-  functools,
-  commandR7b,
-  nemotron,
-  lfm2,
-  pythonic,
-] as const
-
-/**
- * Calls in any form that a server left in its text, when it is not known how its model writes them. No template is recognised as
- * this format, and it cannot be configured.
- */
-const anyFormat: ToolFormat = {
-  triggers: (tools) => {
-    const byTag = new Map<string, Trigger>()
-    for (const format of recoverable) {
-      for (const trigger of format.triggers(tools)) if (!byTag.has(trigger.tag)) byTag.set(trigger.tag, trigger)
-    }
-    return [...byTag.values()]
-  },
-  visibleTokens: [],
-  describeCalls: hermes.describeCalls,
 }
 
 const formats: ReadonlyMap<string, ToolFormat> = new Map([...Object.entries(byName), ['any', anyFormat]])
