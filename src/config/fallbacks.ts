@@ -1,4 +1,5 @@
 import { type ModelNames, pickByName } from '../registry/names/aliases.ts'
+import { didYouMean } from '../registry/names/near-name.ts'
 
 type WithFallback = ModelNames & { readonly fallback?: readonly string[]; readonly mirror?: { readonly to: string } }
 
@@ -23,13 +24,16 @@ export function findLoops(models: readonly WithFallback[]): NameProblem[] {
 /** Names in `fallback` and `mirror` that no model has, in words. */
 export function findUnknownModels(models: readonly WithFallback[]): string[] {
   const isThere = (name: string) => pickByName(models, name) !== undefined
-  const ids = models.map(({ id }) => id).join(', ')
+  const names = models.map(({ id }) => id)
+  const ids = names.join(', ')
   return models.flatMap(({ id, fallback = [], mirror }) => [
     ...fallback.flatMap((name) =>
-      isThere(name) ? [] : [`the fallback '${name}' of model '${id}' is not a model: there are ${ids}`],
+      isThere(name) ? [] : [`the fallback '${name}' of model '${id}' is not a model: there are ${ids}${didYouMean(name, names)}`],
     ),
     ...(mirror === undefined || isThere(`${id}@${mirror.to}`) || isThere(mirror.to)
       ? []
-      : [`mirror.to '${mirror.to}' of model '${id}' is neither a version nor a model: there are ${ids}`]),
+      : [
+          `mirror.to '${mirror.to}' of model '${id}' is neither a version nor a model: there are ${ids}${didYouMean(mirror.to, names)}`,
+        ]),
   ])
 }

@@ -1,6 +1,8 @@
+import { readdirSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loadConfig } from './load.ts'
 import { configJsonSchema } from './schema.ts'
@@ -8,6 +10,8 @@ import { configJsonSchema } from './schema.ts'
 type Inputs = Parameters<typeof loadConfig>[0]
 
 const bare: Inputs = { flags: {}, env: {}, cwd: '/work', userHome: '/home/me' }
+/** dragoman.example.yaml of each version. */
+const before = fileURLToPath(new URL('../../test/fixtures/configurations', import.meta.url))
 const fake = '{ id: f, engine: fake, script: from-request }'
 
 let folder: string
@@ -186,6 +190,11 @@ describe('errors', () => {
       '1: models[0].draft: cannot be used together with `speculation`: remove one of them',
     ],
     ['server: 5', '1: server: must be an object, got 5'],
+    ['log: { level: dbug }', 'got "dbug"; did you mean \'debug\'?'],
+    ['server: { reasoningFields: reasning }', 'got "reasning"; did you mean \'reasoning\'?'],
+    ['server: { apiKeys: [{ key: abcdefgh, scopes: [metric] }] }', "; did you mean 'metrics'?"],
+    ['sampling: { preset: calmm, presets: { calm: {} } }', "must be one of the presets (calm); did you mean 'calm'?"],
+    [`models: [${fake.replace('}', ', fallback: [oter] }')}, ${fake.replace('id: f', 'id: other')}]`, "did you mean 'other'?"],
     ['- 1', '1: must be an object'],
     ['server: { port: 70000 }', '1: server.port: must be at most 65535, got 70000'],
     ['server: { allowedOrigins: ["https://a.example/"] }', '1: server.allowedOrigins[0]: must be an origin as browsers send it'],
@@ -312,4 +321,9 @@ test('every key of the schema is documented', () => {
   }
   walk(configJsonSchema(), '')
   expect(undocumented).toEqual([])
+})
+
+test.each(readdirSync(before))('the settings of version %s are accepted', async (name) => {
+  const inputs = { ...bare, flags: { config: join(before, name) } }
+  expect((await loadConfig(inputs)).models.length).toBeGreaterThan(0)
 })

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { nearestName } from '../registry/names/near-name.ts'
+import { didYouMean } from '../registry/names/near-name.ts'
 import type { ConfigPath } from './document.ts'
 import { configJsonSchema } from './schema.ts'
 
@@ -28,10 +28,7 @@ function describeIssue(issue: z.core.$ZodIssue, parent: ConfigPath, root: unknow
   }
   if (issue.code !== 'custom' && found === undefined) return [{ path, message: 'is missing' }]
   if (issue.code === 'invalid_union' && 'options' in issue && Array.isArray(issue.options)) {
-    const options = issue.options.map(String)
-    const nearest = typeof found === 'string' ? nearestName(found, options) : undefined
-    const advice = nearest === undefined ? '' : `; did you mean '${nearest}'?`
-    return [{ path, message: `must be one of: ${options.join(', ')}${quote(found, path)}${advice}` }]
+    return [{ path, message: oneOf(issue.options, { found, path }) }]
   }
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
     // The branch that accepts this type of value is the intended one; report its issues.
@@ -45,6 +42,7 @@ function describeIssue(issue: z.core.$ZodIssue, parent: ConfigPath, root: unknow
   }
   if (issue.code === 'invalid_key') return [{ path, message: issue.issues[0]?.message ?? issue.message }]
   if (issue.code === 'custom') return [{ path, message: issue.message }]
+  if (issue.code === 'invalid_value') return [{ path, message: oneOf(issue.values, { found, path }) }]
   return [{ path, message: `${inWords(issue)}${quote(found, path)}` }]
 }
 
@@ -65,14 +63,16 @@ function inWords(issue: z.core.$ZodIssue): string {
   if (issue.code === 'too_small' && typeof issue.minimum === 'number' && ['number', 'int'].includes(issue.origin)) {
     return `must be ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}`
   }
-  if (issue.code === 'invalid_value') return `must be one of: ${issue.values.map(String).join(', ')}`
   return issue.message
 }
 
+function oneOf(values: readonly unknown[], { found, path }: { found: unknown; path: ConfigPath }): string {
+  const names = values.map(String)
+  return `must be one of: ${names.join(', ')}${quote(found, path)}${didYouMean(found, names)}`
+}
+
 function unknownKey(key: string, known: readonly string[]): string {
-  const nearest = nearestName(key, known)
-  if (nearest !== undefined) return `unknown key '${key}'; did you mean '${nearest}'?`
-  return `unknown key '${key}'; known keys: ${known.join(', ')}`
+  return `unknown key '${key}'${didYouMean(key, known) || `; known keys: ${known.join(', ')}`}`
 }
 
 /** Quotes a short value, unless it is an API key. */

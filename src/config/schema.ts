@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { findNameConflicts } from '../registry/names/aliases.ts'
+import { didYouMean } from '../registry/names/near-name.ts'
 import { isDerived } from './derive-engines.ts'
 import { findLoops } from './fallbacks.ts'
 import { chatDefaults } from './sections/chat-schema.ts'
@@ -350,7 +351,8 @@ const sampling = z
   .check(({ value, issues }) => {
     const { preset, presets } = value
     if (preset === undefined || Object.hasOwn(presets, preset)) return
-    const message = `must be one of the presets (${Object.keys(presets).join(', ') || 'there are none'})`
+    const names = Object.keys(presets)
+    const message = `must be one of the presets (${names.join(', ') || 'there are none'})${didYouMean(preset, names)}`
     issues.push({ code: 'custom', path: ['preset'], message, input: preset })
   })
   .describe('Sampling settings of the operator for all requests to all models, as in tabbyAPI.')

@@ -1,6 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import { findNameConflicts, type ModelNames, pickByName } from './aliases.ts'
-import { nearestName } from './near-name.ts'
+import { didYouMean } from './near-name.ts'
 
 /** The models of a server by name; what a model is, beyond its names, is the caller's business. */
 type Registry<Model extends ModelNames> = {
@@ -38,10 +38,8 @@ export function createRegistry<Model extends ModelNames>(models: readonly Model[
 function notFound(models: readonly ModelNames[], name: string): AppError {
   const ids = models.map(({ id }) => id)
   const names = [...ids, ...models.flatMap(({ aliases }) => aliases.filter((alias) => !alias.includes('*')))]
-  const nearest = nearestName(name, names)
   const quoted = name.length > longestQuote ? `${name.slice(0, longestQuote)}…` : name
   const more = ids.length > longestList ? ` and ${ids.length - longestList} more` : ''
   const available = ids.length === 0 ? 'there are no models' : `available: ${ids.slice(0, longestList).join(', ')}${more}`
-  const hint = nearest === undefined ? '' : `; did you mean '${nearest}'?`
-  return new AppError('model-not-found', `model '${quoted}' not found; ${available}${hint}`, { at: ['model'] })
+  return new AppError('model-not-found', `model '${quoted}' not found; ${available}${didYouMean(name, names)}`, { at: ['model'] })
 }
