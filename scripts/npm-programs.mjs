@@ -20,6 +20,11 @@ export function ensureProgram(name, { package: packageName, version, program, ne
   return ensure(join(tools, `${folderName}-${version}`), { what: `${packageName} ${version}`, args, finish: link })
 }
 
+/** The folder of the npm that tarballs bring. */
+export function ensureNpm() {
+  return ensureProgram('npm', { package: 'npm', version: '11.19.1', program: 'npm/bin/npm-cli.js' })
+}
+
 /** The folder of the packages that a manifest names, installed unless they are there; undefined if that fails. */
 export function ensureManifest(name, file) {
   const manifest = readFileSync(file, 'utf8')

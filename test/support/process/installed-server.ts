@@ -1,16 +1,17 @@
 import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
 import { onTestFinished } from 'vitest'
 import { until } from '../http/app.ts'
 
 const question = { model: 'scripted', messages: [{ role: 'user', content: 'Is anybody there?' }] }
 
-/** The arguments and the configuration of a server whose model repeats what it is asked. */
+/** The configuration of a server whose model repeats what it is asked. */
 export const scriptedConfig = 'models: [{ id: scripted, engine: fake, script: from-request }]\nbuiltinModel: false\n'
 
 /** Starts a command that serves `scriptedConfig`, resolves with the answer to a first question, and ends it. */
 export async function firstAnswer(
   command: readonly string[],
-  options: { cwd?: string; env: NodeJS.ProcessEnv },
+  { beforeEnd, ...options }: { cwd?: string; env: NodeJS.ProcessEnv; beforeEnd?: () => Promise<void> },
 ): Promise<string> {
   const [file = '', ...args] = command
   const child = spawn(file, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -32,8 +33,16 @@ export async function firstAnswer(
     body: JSON.stringify(question),
   })
   const { choices } = (await reply.json()) as { choices: { message: { content: string } }[] }
-  child.kill('SIGTERM')
+  await beforeEnd?.()
+  process.kill(innermost(child.pid ?? 0), 'SIGTERM')
   const code = await ended
   if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}:\n${err}`)
   return choices[0]?.message.content ?? ''
+}
+
+/** The process that a chain of others has started: bubblewrap passes no signals on. */
+function innermost(pid: number): number {
+  const file = `/proc/${pid}/task/${pid}/children`
+  const [child = ''] = existsSync(file) ? readFileSync(file, 'utf8').split(' ') : []
+  return child === '' ? pid : innermost(Number(child))
 }

@@ -23,6 +23,9 @@ export const packedNpmCache = (() => {
   return existsSync(folder) ? folder : undefined
 })()
 
+/** npm itself, as `npm run packed` has fetched it for tarballs. */
+export const npmPackage = readdirSync(existsSync(testTools) ? testTools : root).find((name) => /^npm-\d/.test(name))
+
 /** The oldest version of Node.js that is supported, the one of this checkout and the newest, as far as they are installed. */
 export const nodes = (() => {
   const cache = join(root, '.cache')

@@ -1,0 +1,31 @@
+// npm run sbom: prints what an installed Dragoman consists of, as CycloneDX: npm's own list of dependencies, and what is bundled into the package.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { fail, npm, root } from './commands.mjs'
+import { ensureNode } from './node.mjs'
+import { productionModules } from './stage.mjs'
+
+export function sbom() {
+  // With `--omit`, npm leaves out packages that installed ones need, too: its whole list is reduced to what the lock file says.
+  const { status, stdout, output } = npm(['sbom', '--package-lock-only', '--sbom-format=cyclonedx'])
+  if (status !== 0) fail(`npm sbom failed:\n${output}`)
+  const all = JSON.parse(stdout)
+  const installed = productionModules().map(({ path, version }) => `${path.replace(/^.*node_modules\//, '')}@${version}`)
+  // npm counts them as development dependencies: an installed package has them inside.
+  const bundled = JSON.parse(readFileSync(join(root, 'dist', 'bundled.json'), 'utf8')).map(
+    ({ name, version }) => `${name}@${version}`,
+  )
+  const names = new Set([...installed, ...bundled])
+  const components = all.components.filter(({ purl }) => names.has(decodeURIComponent(purl).replace(/^pkg:npm\//, '')))
+  const refs = new Set([all.metadata.component['bom-ref'], ...components.map((component) => component['bom-ref'])])
+  const dependencies = all.dependencies
+    .filter(({ ref }) => refs.has(ref))
+    .map((one) => ({ ...one, dependsOn: one.dependsOn.filter((ref) => refs.has(ref)) }))
+  return { ...all, components, dependencies }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await ensureNode()
+  process.stdout.write(`${JSON.stringify(sbom(), null, 2)}\n`)
+}
