@@ -1,0 +1,153 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, describe, expect, test } from 'vitest'
+import { parse, parseAllDocuments, stringify } from 'yaml'
+import { loadConfig } from '../src/config/load.ts'
+import { installedFrom } from './support/process/test-tools.ts'
+import { renderChart } from './support/render-chart.ts'
+
+const deploy = fileURLToPath(new URL('../deploy/', import.meta.url))
+const read = (name: string) => readFileSync(join(deploy, name), 'utf8')
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+const judges = installedFrom('deploy-tools', new URL('deploy/requirements.txt', import.meta.url))
+const areJudges = existsSync(judges)
+const hint = areJudges ? '' : ' (skipped: run `npm run deploy-tools`)'
+const folder = mkdtempSync(join(tmpdir(), 'dragoman-deploy-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** Runs a judge of Python, and returns what it finds. */
+function judge(...args: string[]): string {
+  const env = { ...process.env, PYTHONPATH: judges, PYTHONDONTWRITEBYTECODE: '1', PYTHONWARNINGS: 'ignore' }
+  const { status, stdout, stderr } = spawnSync('python3', ['-m', ...args], { env, encoding: 'utf8' })
+  return status === 0 ? '' : `${stdout}${stderr}`
+}
+
+/** Holds manifests against the schemas of Kubernetes, in which nothing unknown passes. */
+function validate(manifests: string): string {
+  const file = join(folder, 'manifests.yaml')
+  writeFileSync(file, manifests)
+  return judge('kubernetes_validate', '--strict', '--quiet', file)
+}
+
+/** Holds a compose file against the schema that docker-compose has. */
+function problemsOf(compose: unknown): string {
+  const file = join(folder, 'compose.json')
+  writeFileSync(file, JSON.stringify(compose))
+  return judge('jsonschema', '--instance', file, join(judges, 'compose', 'config', 'compose_spec.json'))
+}
+
+async function accepted(config: string) {
+  const file = join(folder, 'dragoman.yaml')
+  writeFileSync(file, config)
+  return loadConfig({ flags: { config: file }, env: {}, cwd: folder, userHome: folder })
+}
+
+type Manifest = { kind: string; metadata: { name: string }; spec: Record<string, never>; data: Record<string, string> }
+const chart = (options: { release: string; values?: Record<string, unknown> }) =>
+  renderChart(join(deploy, 'helm', 'dragoman'), options)
+const byKind = (objects: readonly Manifest[]) => Object.fromEntries(objects.map((object) => [object.kind, object]))
+const base = byKind(['deployment', 'service', 'disruption-budget'].map((name) => parse(read(`kubernetes/${name}.yaml`))))
+
+describe('Kubernetes', () => {
+  test.skipIf(!areJudges)(`the manifests for kustomize are valid${hint}`, () => {
+    const manifests = Object.values(base).map((object) => stringify(object))
+    expect(validate(manifests.join('---\n'))).toBe('')
+    expect(validate(stringify(base.Deployment).replace('replicas:', 'replica:'))).toContain('replica')
+  })
+
+  const kubectl = spawnSync('kubectl', ['version', '--client']).status === 0
+  test.skipIf(!kubectl || !areJudges)(`kubectl renders them${kubectl ? hint : ' (skipped: there is no kubectl)'}`, () => {
+    const rendered = execFileSync('kubectl', ['kustomize', join(deploy, 'kubernetes')], { encoding: 'utf8' })
+    expect(validate(rendered)).toBe('')
+    const objects = byKind(parseAllDocuments(rendered).map((document) => document.toJS()))
+    expect(Object.keys(objects).sort()).toEqual(['ConfigMap', 'Deployment', 'PodDisruptionBudget', 'Service'])
+    expect(objects.ConfigMap?.data['dragoman.yaml']).toBe(read('kubernetes/dragoman.yaml'))
+    expect(stringify(objects.Deployment)).toContain(`image: dragoman-gateway:${version}`)
+  })
+
+  test.skipIf(!areJudges).each<[string, Record<string, unknown>]>([
+    ['as it comes', {}],
+    [
+      'with a service account, places and limits',
+      { serviceAccount: 'finder', nodeSelector: { zone: 'a' }, tolerations: [{ key: 'x', operator: 'Exists' }] },
+    ],
+  ])(`the chart is valid %s${hint}`, (_, values) => {
+    const texts = chart({ release: 'llm', values }).map(({ text }) => text)
+    expect(validate(texts.join('\n---\n'))).toBe('')
+  })
+
+  test('the chart runs pods as the manifests for kustomize do', () => {
+    const { Deployment } = byKind(chart({ release: 'dragoman' }).map(({ object }) => object))
+    const podOf = (deployment: unknown) => {
+      const { spec } = (deployment as { spec: { template: { spec: Record<string, unknown> } } }).spec.template
+      const { nodeSelector: _, tolerations: __, topologySpreadConstraints: ___, containers, ...pod } = spec
+      const [{ image: ____, imagePullPolicy: _____, ...container }] = containers as [Record<string, unknown>]
+      return { ...pod, container }
+    }
+    expect(podOf(Deployment)).toEqual(podOf(base.Deployment))
+    expect(stringify(Deployment)).toContain(`image: dragoman-gateway:${version}`)
+  })
+
+  test('their configurations are accepted, and pods have longer to end than requests', async () => {
+    const [configMap] = chart({ release: 'dragoman' }).filter(({ object }) => object.kind === 'ConfigMap')
+    for (const text of [read('kubernetes/dragoman.yaml'), configMap?.object.data['dragoman.yaml']]) {
+      const { server } = await accepted(text)
+      const graceMs = (base.Deployment as never as { spec: { template: { spec: { terminationGracePeriodSeconds: number } } } })
+        .spec.template.spec
+      expect(graceMs.terminationGracePeriodSeconds * 1000).toBeGreaterThan(server.drainDelayMs + server.shutdownGraceMs)
+    }
+  })
+})
+
+describe('compose', () => {
+  test.skipIf(!areJudges)(`the file follows the schema of compose files${hint}`, () => {
+    const compose = parse(read('compose.yaml'))
+    expect(problemsOf(compose)).toBe('')
+    expect(problemsOf({ ...compose, services: { dragoman: { imagee: 'x' } } })).toContain('imagee')
+  })
+
+  test('each file that it mounts is there, and each volume and secret is declared', () => {
+    const { services, volumes, secrets } = parse(read('compose.yaml'))
+    const mounts: string[] = Object.values<{ volumes?: string[] }>(services).flatMap((service) => service.volumes ?? [])
+    for (const mount of mounts) {
+      const [source = ''] = mount.split(':')
+      expect(source.startsWith('./') ? existsSync(join(deploy, source)) : source in volumes, mount).toBe(true)
+    }
+    for (const service of Object.values<{ secrets?: string[] }>(services))
+      for (const name of service.secrets ?? []) expect(secrets).toHaveProperty(name)
+  })
+
+  test('its configuration is accepted, and Prometheus asks for what Dragoman listens on', async () => {
+    await accepted(read('compose/dragoman.yaml'))
+    const [scrape] = parse(read('prometheus/prometheus.yaml')).scrape_configs
+    expect(scrape).toMatchObject({ job_name: 'dragoman', static_configs: [{ targets: ['dragoman:7411'] }] })
+  })
+})
+
+describe('systemd', () => {
+  const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
+  const why = hasSystemd ? '' : ' (skipped: there is no systemd-analyze)'
+
+  test.skipIf(!hasSystemd)(`the unit, with and without what server tools need, is correct, and exposes little${why}`, () => {
+    const unit = join(folder, 'dragoman.service')
+    // Where Dragoman is not installed, its program is not there.
+    writeFileSync(unit, read('systemd/dragoman.service').replace('/usr/local/bin/dragoman', process.execPath))
+    const analyze = (...args: string[]) =>
+      spawnSync('systemd-analyze', args, { encoding: 'utf8', env: { ...process.env, LC_ALL: 'C' } })
+    expect(analyze('verify', '--man=no', unit)).toMatchObject({ status: 0, stderr: '' })
+    const security = analyze('security', '--offline=true', '--threshold=20', '--no-pager', unit)
+    expect(security.stdout).toMatch(/Overall exposure level for dragoman\.service: 1\.\d OK/)
+    expect(security.status).toBe(0)
+    const together = join(folder, 'with-tools.service')
+    writeFileSync(together, `${readFileSync(unit, 'utf8')}\n${read('systemd/server-tools.conf')}`)
+    expect(analyze('verify', '--man=no', together)).toMatchObject({ status: 0, stderr: '' })
+  })
+})
+
+const hasRuby = spawnSync('ruby', ['--version']).status === 0
+test.skipIf(!hasRuby)(`the formula for Homebrew is Ruby${hasRuby ? '' : ' (skipped: there is no ruby)'}`, () => {
+  execFileSync('ruby', ['-c', join(deploy, 'homebrew', 'dragoman.rb')], { stdio: 'pipe' })
+})
