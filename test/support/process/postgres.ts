@@ -28,6 +28,9 @@ const missing = binaries === undefined ? 'PostgreSQL is not installed' : undefin
 export const hasPostgres = missing === undefined
 export const postgresHint = missing === undefined ? '' : ` (skipped: ${missing})`
 
+/** A program that comes with it, such as `pg_dump`. */
+export const postgresProgram = (name: string) => join(binaries ?? '', name)
+
 export type TestPostgres = {
   /** Makes an empty database. Resolves with its URL, which has a password. */
   createDatabase(): Promise<string>
