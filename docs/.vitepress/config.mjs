@@ -51,7 +51,7 @@ export default {
       { text: 'Protocols', link: '/docs/protocols' },
     ],
     sidebar: [
-      group('Start', docs('tutorial', 'comparison', 'troubleshooting'), false),
+      group('Start', docs('tutorial', 'install', 'comparison', 'troubleshooting'), false),
       group('How to', all('docs/guides'), false),
       group(
         'Protocols',
@@ -59,7 +59,7 @@ export default {
       ),
       group('Engines', all('docs/engines')),
       group('Features', docs('tools', 'media', 'cancelling', 'fallback', 'lifecycle', 'residency', 'agents', 'page', 'library')),
-      group('Operation', docs('settings', 'configuration', 'cli', 'clusters', 'metrics', 'tracing', 'gpu')),
+      group('Operation', docs('operating', 'settings', 'configuration', 'cli', 'clusters', 'metrics', 'tracing', 'gpu')),
       {
         text: 'Library',
         collapsed: true,
