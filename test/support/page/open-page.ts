@@ -22,13 +22,20 @@ export type OpenedPage = {
   close(): Promise<void>
 }
 
-type View = { readonly width?: number; readonly height?: number; readonly isDark?: boolean; readonly key?: string }
+type View = {
+  readonly width?: number
+  readonly height?: number
+  readonly isDark?: boolean
+  readonly key?: string
+  readonly scale?: number
+}
 
 /** The page of a server, in a context of its own: nothing is stored yet. Requests to other origins are noted, and lead nowhere. */
 export async function openServerPage(browser: Browser, url: string, view: View = {}): Promise<OpenedPage> {
-  const { width = 1280, height = 800, isDark = false, key } = view
+  const { width = 1280, height = 800, isDark = false, key, scale = 1 } = view
   const context = await browser.newContext({
     viewport: { width, height },
+    deviceScaleFactor: scale,
     colorScheme: isDark ? 'dark' : 'light',
     reducedMotion: 'reduce',
     // A proxy in a test has a certificate that nobody knows.
