@@ -227,6 +227,8 @@ export type Prompt =
        * does not, and calls are read in it. Absent: the model's own format, and the template shows them.
        */
       readonly toolFormat?: string
+      /** Where another server reads the calls of its model, calls that it leaves in its text stay text. */
+      readonly keepsCallTexts?: true
     }
   /** `readsControlTokens`: the caller wrote a template's part too, so that texts of control tokens become them. */
   | { readonly type: 'text'; readonly text: string; readonly readsControlTokens?: true }

@@ -16,7 +16,14 @@ export function decodePrompt(wire: ChatWire, messages: readonly Message[]): Omit
       'response_prefix requires a new answer, and add_generation_prompt false starts none: send one of them',
     )
   }
-  return { type: 'chat', messages, templateVariables: decodeVariables(wire), start, responsePrefix }
+  return {
+    type: 'chat',
+    messages,
+    templateVariables: decodeVariables(wire),
+    start,
+    responsePrefix,
+    ...(wire.auto_heal_tool_calls === false && { keepsCallTexts: true }),
+  }
 }
 
 function decodeVariables(wire: ChatWire): JsonObject {

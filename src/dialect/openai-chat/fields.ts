@@ -149,8 +149,10 @@ const toolUseFields: readonly Field[] = [
   {
     name: 'auto_heal_tool_calls',
     treatment: 'used',
-    note: 'false: arguments that are not what the schema of a tool says reach it as they are',
-    ignores: (value, body) => value === false && isUnused(value, body),
+    note:
+      "false: arguments that are not what the schema of a tool of the server says reach it as they are, and calls of the client's tools that " +
+      'another server leaves in its text stay text',
+    ignores: (value, body) => value === false && isUnused(value, body) && ((Reflect.get(body, 'tools') ?? []) as []).length === 0,
   },
   {
     name: 'max_tool_calls_per_message',

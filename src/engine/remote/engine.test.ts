@@ -11,7 +11,7 @@ import {
   upstream,
 } from '../../../test/support/upstream/remote-engine.ts'
 import { chatChunk, doneLine, startUpstream, streamOf, usageChunk } from '../../../test/support/upstream/upstream.ts'
-import type { Tool } from '../../contract/request.ts'
+import type { Prompt, Tool } from '../../contract/request.ts'
 
 const weather: Tool = {
   name: 'get_weather',
@@ -190,6 +190,13 @@ describe('replies', () => {
     const result = await answer(engineOver([server]), ask('hi', {}, [weather]))
     expect(callsIn(result).map(({ name, input }) => [name, JSON.parse(input)])).toEqual([['get_weather', { city: 'Oslo' }]])
     expect(result.choices[0]).toMatchObject({ parts: [{ type: 'tool-call' }], finish: { reason: 'tool-calls' } })
+    const { prompt } = ask('hi', {}, [weather])
+    const kept = await answer(engineOver([server]), {
+      ...ask('hi'),
+      prompt: { ...(prompt as object), keepsCallTexts: true } as Prompt,
+    })
+    expect(callsIn(kept)).toEqual([])
+    expect(kept.choices[0]).toMatchObject({ finish: { reason: 'stop' } })
   })
 
   test('reasoning that the server left in its text is found', async () => {

@@ -4,8 +4,8 @@ import { recogniseFormat } from '../../../../model-text/model-format.ts'
 import { type Discovery, profileOf } from '../../servers/upstream.ts'
 import { callsByGrammar } from '../body/call-grammar.ts'
 
-/** `byGrammar`: of the call as JSON that our grammar makes. */
-type Formats = { readonly withTools: OutputFormat; readonly withoutTools: OutputFormat; readonly byGrammar: OutputFormat }
+/** `withoutCalls`: only the reasoning is read. `byGrammar`: of the call as JSON that our grammar makes. */
+type Formats = Readonly<Record<'withTools' | 'withoutTools' | 'withoutCalls' | 'byGrammar', OutputFormat>>
 
 /**
  * The format in which a model's texts are parsed. `toolFormat`: the format of tool calls that a server left in its text; absent:
@@ -22,6 +22,7 @@ export function createReplyFormat(toolFormat: string | undefined) {
     const formats = known.get(discovery) ?? formatsOf(discovery, toolFormat)
     known.set(discovery, formats)
     if (toolChoice.type === 'required' && callsByGrammar({ prompt, toolChoice }, profileOf(discovery))) return formats.byGrammar
+    if (prompt.keepsCallTexts && discovery.protocol === 'chat') return formats.withoutCalls
     if (prompt.toolFormat !== undefined) return { ...formats.withTools, toolFormat: prompt.toolFormat }
     return prompt.tools.length > 0 ? formats.withTools : formats.withoutTools
   }
@@ -34,8 +35,9 @@ function formatsOf({ chatTemplate }: Discovery, toolFormat: string | undefined):
     // The model is unknown: nearly all use these tags.
     const withoutTools = { reasoning: { open: '<think>', close: '</think>' }, startsInReasoning }
     const withTools = { ...withoutTools, toolFormat: 'any' }
-    return { withoutTools, withTools, byGrammar: withTools }
+    return { withoutTools, withoutCalls: withoutTools, withTools, byGrammar: withTools }
   }
   const format = { ...recogniseFormat(chatTemplate, toolFormat), startsInReasoning }
-  return { withTools: format, withoutTools: format, byGrammar: { ...format, toolFormat: 'any' } }
+  const { toolFormat: _, ...withoutCalls } = format
+  return { withTools: format, withoutTools: format, withoutCalls, byGrammar: { ...format, toolFormat: 'any' } }
 }
