@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Answer } from '../support/upstream/upstream.ts'
 import { type Check, status } from './checks.ts'
 
@@ -66,9 +67,9 @@ function rowOf(verdict: Verdict) {
   })
 }
 
-/** A test of ours: `name` is a part of its text. */
+/** A test of ours, by its path from `test`: `name` is a part of its text. */
 export function shownBy(file: string, name: string): Step {
-  return { type: 'test', file: `test/${file}`, name }
+  return { type: 'test', file: join('test', file), name }
 }
 
 export function reads(request: Request, ...checks: readonly Check[]): Step {

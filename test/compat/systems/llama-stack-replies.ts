@@ -102,6 +102,7 @@ const texts: readonly Row[] = [
       event('event.delta.parse_status', 'started'),
       event('event.delta.parse_status', 'succeeded'),
     ),
+    overStack(calling(call('f', '{oops')), { stream: true, tools: [f] }, event('event.delta.tool_call', 'f({oops)')),
   ),
   differs(
     67,

@@ -288,7 +288,16 @@ const parsed: readonly Row[] = [
     'markup in code and thoughts is text',
     raw('```\n<tool_call>{"name":"f","arguments":{}}</tool_call>\n```', lacks('choices.0.message.tool_calls.0')),
   ),
-  works(242, '`auto_heal_tool_calls: false` leaves texts as they are', chat({ auto_heal_tool_calls: false }, text('hello'))),
+  works(
+    242,
+    '`auto_heal_tool_calls: false` leaves texts as they are',
+    over(
+      saying('<tool_call>{"name":"f","arguments":{}}</tool_call>'),
+      { tools: [tool()], auto_heal_tool_calls: false },
+      lacks('choices.0.message.tool_calls.0'),
+      text(/<tool_call>/),
+    ),
+  ),
   works(
     243,
     'the loop of tools: budget, states, repetitions, a last turn, sums of usage',
