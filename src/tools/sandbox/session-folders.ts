@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process'
 import { hash } from 'node:crypto'
-import { chmod, chown, mkdir, readdir, rm, stat, utimes } from 'node:fs/promises'
+import { access, chmod, chown, constants, mkdir, readdir, rm, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { messageOf } from '../../contract/errors.ts'
 import type { ToolSession } from '../../contract/server-tool.ts'
 
 export type SessionFoldersOptions = {
@@ -31,13 +32,19 @@ export class SessionFolders {
   /** Makes the folder of all. Rejects with a sentence that says why it cannot be used. */
   async prepare(): Promise<void> {
     const { folder, user } = this.#options
-    await mkdir(folder, { recursive: true, mode: user === undefined ? 0o700 : 0o711 })
+    try {
+      await mkdir(folder, { recursive: true, mode: user === undefined ? 0o700 : 0o711 })
+      await access(folder, constants.W_OK)
+    } catch (error) {
+      const why = `${folder}, where programs have their files, cannot be written (${messageOf(error)})`
+      throw new Error(`${why}: let the server write it, or set tools.sessions.folder to another folder`, { cause: error })
+    }
     if (user === undefined) return
     for (let path = folder; ; path = dirname(path)) {
       const { mode } = await stat(path)
       if ((mode & 0o001) === 0) {
         throw new Error(
-          `programs run as another user than root, and ${path} is closed to them: set tools.sandbox.folder to another`,
+          `programs run as another user than root, and ${path} is closed to them: set tools.sessions.folder to another`,
         )
       }
       if (path === dirname(path)) return
@@ -59,10 +66,19 @@ export class SessionFolders {
       await mkdir(folder, { recursive: true })
       await chmod(folder, user === undefined ? 0o700 : 0o711)
       await mkdir(files, { recursive: true, mode: 0o700 })
-      if (user !== undefined) await chown(files, user.uid, user.gid)
+      if (user !== undefined) await this.#give(files, user)
     }
     await this.touch(session)
     return files
+  }
+
+  async #give(files: string, { uid, gid }: NonNullable<SessionFoldersOptions['user']>): Promise<void> {
+    try {
+      await chown(files, uid, gid)
+    } catch (error) {
+      const why = `a server of root runs programs as the user ${uid}, to whom it cannot give files here (${messageOf(error)})`
+      throw new Error(`${why}: run the server as another user, or allow it (in a container, map that user)`, { cause: error })
+    }
   }
 
   async touch(session: ToolSession): Promise<void> {
