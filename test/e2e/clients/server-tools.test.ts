@@ -1,15 +1,19 @@
+import { execFile } from 'node:child_process'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { createOpenAI } from '@ai-sdk/openai'
 import Anthropic from '@anthropic-ai/sdk'
 import { streamText, type ToolSet } from 'ai'
+import LlamaStackClient from 'llama-stack-client-0.3'
 import OpenAI from 'openai'
 import { ResponsesWS } from 'openai/resources/responses/ws'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp, until } from '../../support/http/app.ts'
 import { createJudge, type OpenapiDocument } from '../../support/http/openapi-judge.ts'
+import { pythonClients } from '../../support/process/python-clients.ts'
 import { listenOnLoopback } from '../../support/upstream/loopback.ts'
 import { checkResponse, checkResponseEvent } from '../../support/upstream/response-checks.ts'
 import { createWireCheck } from '../../support/wire-schema.ts'
@@ -365,3 +369,46 @@ test('llama-stack has only what the model says in the end', async () => {
   })
   expect(await ask(true)).not.toContain('tool_call')
 })
+
+test('the client of llama-stack gets the answer, and the text of a stream', async () => {
+  const client = new LlamaStackClient({ baseURL: app.url, apiKey: 'with-tools', maxRetries: 0 })
+  const messages = [{ role: 'user' as const, content: 'When are tides?' }]
+  const request = { model_id: model, messages, toolgroups: ['builtin::websearch'] }
+  const whole = await client.inference.chatCompletion(request)
+  expect(whole.completion_message).toMatchObject({ content: 'I look. Twice a day, the page says.', stop_reason: 'end_of_turn' })
+  let text = ''
+  for await (const { event } of await client.inference.chatCompletion({ ...request, stream: true }))
+    if (event.delta.type === 'text') text += event.delta.text
+  expect(text).toContain('Twice a day, the page says.')
+})
+
+test.skipIf(!pythonClients.areInstalled)(
+  `the Python clients parse all of it, by their own models, too${pythonClients.hint}`,
+  async () => {
+    const script = fileURLToPath(new URL('../../python-clients/clients.py', import.meta.url))
+    const env = pythonClients.environment(folder)
+    const { stdout } = await promisify(execFile)('python3', [script, app.url, 'server_tools_client'], { env })
+    const outcomes = stdout.trim().split('\n')
+    const said = Object.fromEntries(
+      outcomes.map((line) => JSON.parse(line)).map(({ name, said, failure }) => [name, said ?? failure]),
+    )
+    const items = ['ResponseOutputMessage', 'ResponseFunctionWebSearch', 'ResponseOutputMessage']
+    const blocks = ['TextBlock', 'ServerToolUseBlock', 'WebSearchToolResultBlock', 'TextBlock']
+    const events = ['in_progress', 'searching', 'completed'].map((state) => `response.web_search_call.${state}`)
+    const answer = 'I look. Twice a day, the page says.'
+    expect(said).toEqual({
+      openai_search: [items, items, events, 'tides', expect.anything(), answer],
+      openai_mcp: [['McpListTools', 'McpCall', 'ResponseOutputMessage'], 'so be it', 'It said so.'],
+      openai_approvals: [
+        ['McpApprovalRequest', 'It said so.'],
+        ['McpApprovalRequest', 'Then not.'],
+      ],
+      openai_program: expect.toBeOneOf([
+        [['ResponseCodeInterpreterToolCall', 'ResponseOutputMessage'], '4\n', 'Four.'],
+        'programs cannot be isolated here',
+      ]),
+      anthropic_search: [blocks, blocks, 'https://a.example/tides', 1, 'Hello.'],
+      anthropic_mcp: [['BetaMCPToolUseBlock', 'BetaMCPToolResultBlock', 'BetaTextBlock'], 'so be it'],
+    })
+  },
+)
