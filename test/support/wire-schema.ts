@@ -95,7 +95,7 @@ const extensions: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>
     code: { enum: ['server_error', 'rate_limit_exceeded', 'invalid_prompt', 'context_length_exceeded'] },
   } as Record<string, JsonSchema>,
   // What the model read of a search, so that it reads it again.
-  ResponseFunctionWebSearch: { output: text } as Record<string, JsonSchema>,
+  ResponseFunctionWebSearch: { result: text } as Record<string, JsonSchema>,
   // OpenAI's newest types have an object here.
   'ResponseOutputItem.McpCall': {
     error: {

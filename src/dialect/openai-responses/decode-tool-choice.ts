@@ -34,7 +34,9 @@ export class ToolChoiceDecoder {
       throw new AppError('unsupported-field', message, { param: 'tool_choice' })
     }
     if (choice.type !== 'allowed_tools') {
-      return { type: 'required', names: [this.#require(toolNameOf(choice.name, choice.namespace), 'tool_choice')] }
+      const name = choice.name ?? choice.function?.name
+      if (name === undefined) throw invalid('tool_choice.name', 'tool_choice.name is missing: name the function to call')
+      return { type: 'required', names: [this.#require(toolNameOf(name, choice.namespace), 'tool_choice')] }
     }
     const names = choice.tools.flatMap((tool, index) => this.#allowed(tool, `tool_choice.tools[${index}]`))
     if (names.length > 0) return { type: choice.mode, names: [...new Set(names)] }

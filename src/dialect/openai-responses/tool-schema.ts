@@ -81,7 +81,13 @@ export function isSearchTool(wire: WireTool): wire is SearchTool {
 }
 
 const namedTool = looseObject({ type: z.string(), name: text, namespace: text, server_label: text })
-const namedChoice = looseObject({ type: z.enum(['function', 'custom']), name: nonEmptyText, namespace: text })
+const namedChoice = looseObject({
+  type: z.enum(['function', 'custom']),
+  name: nonEmptyText.nullish(),
+  namespace: text,
+  /** As in chat completions, which clients of other gateways send here, too. */
+  function: looseObject({ name: nonEmptyText }).nullish(),
+})
 const allowedChoice = looseObject({
   type: z.literal('allowed_tools'),
   mode: z.enum(['auto', 'required']),

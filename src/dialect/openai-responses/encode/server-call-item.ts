@@ -55,7 +55,7 @@ export class ServerCallItem implements OutputItem {
     switch (type) {
       case 'web_search_call':
         // An extension: what the model read, so that it reads it again when the item comes back.
-        return { id, type, status, action: encodeAction(given, outcome), ...(outcome !== undefined && { output: outcome.text }) }
+        return { id, type, status, action: encodeAction(given, outcome), ...(outcome !== undefined && { result: outcome.text }) }
       case 'code_interpreter_call': {
         const { container } = this.#style
         const outputs = outcome === undefined ? [] : encodeOutputs(outcome, container)

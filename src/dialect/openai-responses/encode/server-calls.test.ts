@@ -42,7 +42,7 @@ describe('a call of a tool of the server', () => {
       type: 'web_search_call',
       status: 'completed',
       action: { type: 'search', query: 'tides', queries: ['tides'], sources: [{ type: 'url', url: 'https://a.example/' }] },
-      output: 'Tides: twice a day.',
+      result: 'Tides: twice a day.',
     })
     expect(names).toEqual([
       'output_item.added 0 web_search_call in_progress',
@@ -54,12 +54,12 @@ describe('a call of a tool of the server', () => {
   })
 
   test('a page that was read has its address', () => {
-    expect(itemOf(page, read).item).toMatchObject({ action: { type: 'open_page', url: 'https://a.example/' }, output: 'Hello.' })
+    expect(itemOf(page, read).item).toMatchObject({ action: { type: 'open_page', url: 'https://a.example/' }, result: 'Hello.' })
   })
 
   test('a failed search has no event of its own', () => {
     const { item, names } = itemOf(search, failed)
-    expect(item).toMatchObject({ status: 'failed', output: 'no such file' })
+    expect(item).toMatchObject({ status: 'failed', result: 'no such file' })
     expect(names.slice(-2)).toEqual(['web_search_call.searching 0', 'output_item.done 0 web_search_call failed'])
   })
 

@@ -175,12 +175,12 @@ describe('items of tools of the server', () => {
   test.each<[string, object, readonly object[]]>([
     [
       'a search',
-      { type: 'web_search_call', action: { type: 'search', query: 'q' }, output: 'Found.' },
+      { type: 'web_search_call', action: { type: 'search', query: 'q' }, result: 'Found.' },
       [call('web_search', '{"query":"q"}'), result('web_search', 'Found.')],
     ],
     [
       'a page',
-      { type: 'web_search_call', action: { type: 'open_page', url: 'https://a.example' }, output: 'Page.' },
+      { type: 'web_search_call', action: { type: 'open_page', url: 'https://a.example' }, result: 'Page.' },
       [call('web_search', '{"url":"https://a.example"}'), result('web_search', 'Page.')],
     ],
     [

@@ -8,8 +8,8 @@ const webSearchCall = openObject({
   type: z.literal('web_search_call'),
   id,
   action: openObject({ type: text, query: text, url: text }).nullish(),
-  /** Ours: what the model read. */
-  output: text,
+  /** Ours: what the model read. `output` and `results` are others' names, and mean other things. */
+  result: text,
 })
 const codeCall = openObject({
   type: z.literal('code_interpreter_call'),
@@ -68,10 +68,10 @@ export function flatName(server: string, name: string): string {
 export function readServerCall(item: Called) {
   switch (item.type) {
     case 'web_search_call': {
-      const { output, action } = item
-      if (typeof output !== 'string') return undefined
+      const { result, action } = item
+      if (typeof result !== 'string') return undefined
       const given = typeof action?.url === 'string' ? { url: action.url } : { query: action?.query ?? '' }
-      return { name: 'web_search', input: JSON.stringify(given), result: output }
+      return { name: 'web_search', input: JSON.stringify(given), result }
     }
     case 'code_interpreter_call': {
       const { outputs, code } = item
