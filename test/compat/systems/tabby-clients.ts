@@ -228,10 +228,22 @@ const clients: readonly Row[] = [
     get('/v1/model'),
     tinyComplete({ n: 2, stream: true }, event('choices.0.index', 1)),
   ),
-  differs(
+  works(
     152,
-    ['SillyTavern with its sliders moved', 'those that rows 54, 72, 83, 84 and 86 refuse are refused by name; the others work'],
-    tinyComplete({ ...moved, top_a: 0.5, smoothing_factor: 0.3, tfs: 0.9, skew: 0.1 }, status(200)),
+    'SillyTavern with its sliders moved',
+    tinyComplete(
+      {
+        ...moved,
+        top_a: 0.5,
+        smoothing_factor: 0.3,
+        tfs: 0.9,
+        skew: 0.1,
+        guidance_scale: 1.2,
+        negative_prompt: 'x',
+        banned_strings: ['zzz'],
+      },
+      status(200),
+    ),
   ),
   works(153, 'more than 16 stop sequences', chat({ stop: Array.from({ length: 40 }, (_, index) => `s${index}`) }, text('hello'))),
   works(
