@@ -6,6 +6,7 @@ import { describeLifetimes } from './store-contract/lifetimes.ts'
 import { describeOwners } from './store-contract/owners.ts'
 import { describeResponses } from './store-contract/responses.ts'
 import type { OpenStore } from './store-contract/suite.ts'
+import { describeUsage } from './store-contract/usage.ts'
 
 /** What every store must do, whatever database it has. */
 export function describeStoreContract(name: string, open: OpenStore): void {
@@ -16,5 +17,6 @@ export function describeStoreContract(name: string, open: OpenStore): void {
     describeCompletions(open)
     describeOwners(open)
     describeLifetimes(open)
+    describeUsage(open)
   })
 }

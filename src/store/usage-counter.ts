@@ -52,8 +52,8 @@ export function createUsageCounter(db: Kysely<Tables>, kind: 'postgres' | 'sqlit
   }
 }
 
-const columns = (now: RawBuilder<number>) =>
-  sql`u.requests as requests, u.tokens as tokens, u.is_stretched as is_stretched, u.ends_at as ends_at, u.ends_at - ${now} as left_ms`
+/** SQLite knows no other name of a table where it returns rows. */
+const columns = (now: RawBuilder<number>) => sql`requests, tokens, is_stretched, ends_at, ends_at - ${now} as left_ms`
 
 /** The values of the columns now: those of the period, or of the next one, which begins with nothing. */
 function current(now: RawBuilder<number>, endsAt: RawBuilder<number>) {

@@ -231,6 +231,7 @@ describe('errors', () => {
     ['body-too-large', 413, 'request_too_large'],
     ['queue-full', 429, 'rate_limit_error'],
     ['rate-limit-exceeded', 429, 'rate_limit_error'],
+    ['budget-exceeded', 429, 'rate_limit_error'],
     ['internal', 500, 'api_error'],
     ['model-unavailable', 529, 'overloaded_error'],
   ] as const)('%s is %i %s', (code, status, type) => {

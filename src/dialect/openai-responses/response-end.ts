@@ -32,7 +32,7 @@ const codes: Partial<Readonly<Record<ErrorCode, string>>> = {
   'context-length-exceeded': 'context_length_exceeded',
   'queue-full': 'rate_limit_exceeded',
   'rate-limit-exceeded': 'rate_limit_exceeded',
-  'budget-exceeded': 'insufficient_quota',
+  'budget-exceeded': 'rate_limit_exceeded',
   'invalid-request': 'invalid_prompt',
   'unsupported-field': 'invalid_prompt',
   'template-failed': 'invalid_prompt',

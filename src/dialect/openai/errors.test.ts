@@ -25,6 +25,7 @@ describe('encodeOpenaiError', () => {
     ['unsupported-media-type', 415, 'invalid_request_error', 'unsupported_media_type'],
     ['queue-full', 429, 'rate_limit_error', 'queue_full'],
     ['rate-limit-exceeded', 429, 'rate_limit_error', 'rate_limit_exceeded'],
+    ['budget-exceeded', 429, 'insufficient_quota', 'insufficient_quota'],
     ['overloaded', 503, 'server_error', 'overloaded'],
     ['cancelled', 499, 'server_error', 'cancelled'],
     ['internal', 500, 'server_error', 'internal_error'],

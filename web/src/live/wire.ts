@@ -125,9 +125,16 @@ export type ListedKey = {
   readonly requests_per_minute?: number
   readonly tokens_per_minute?: number
   readonly tool_calls_per_minute?: number
+  readonly tokens_per_day?: number
+  readonly tokens_per_month?: number
+  readonly group?: string
   readonly expires_at?: string
   readonly created_at?: string
   readonly last_used_at?: string
   readonly made_by?: string
+}
+/** What keys have used since the first of the month. */
+export type KeyUsage = {
+  readonly usage: readonly { readonly key: string; readonly input_tokens: number; readonly output_tokens: number }[]
 }
 export type KeyList = { readonly required: boolean; readonly why_none?: string; readonly keys: readonly ListedKey[] }

@@ -57,6 +57,7 @@ describe('the end of a response', () => {
     ['context-length-exceeded', 'context_length_exceeded'],
     ['queue-full', 'rate_limit_exceeded'],
     ['rate-limit-exceeded', 'rate_limit_exceeded'],
+    ['budget-exceeded', 'rate_limit_exceeded'],
     ['invalid-request', 'invalid_prompt'],
     ['upstream-failed', 'server_error'],
   ])('after %s has the code %s', (code, expected) => {

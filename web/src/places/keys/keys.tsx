@@ -5,7 +5,7 @@ import { asksForKey, caller, useKey } from '../../api/session.ts'
 import { address } from '../../frame/router.ts'
 import { isRunning } from '../../live/request-list.ts'
 import { now, requests, useServer } from '../../live/watch.ts'
-import type { KeyList, ListedKey } from '../../live/wire.ts'
+import type { KeyList, KeyUsage, ListedKey } from '../../live/wire.ts'
 import { placeTexts } from '../../texts/places.ts'
 import { Command } from '../../ui/copy.tsx'
 import { Confirm, Dialog } from '../../ui/dialog.tsx'
@@ -23,6 +23,7 @@ const texts = placeTexts.keys
 export function Keys() {
   useServer()
   const [list, setList] = useState<KeyList>()
+  const [used, setUsed] = useState<ReadonlyMap<string, number>>(new Map())
   const [problem, setProblem] = useState<unknown>()
   const [isMaking, setMaking] = useState(false)
   const [made, setMade] = useState<{ readonly name: string; readonly key: string }>()
@@ -30,6 +31,11 @@ export function Keys() {
   const read = () => {
     setProblem(undefined)
     call<KeyList>('api/keys').then(setList, setProblem)
+    // A server without a store keeps nothing of it.
+    call<KeyUsage>('api/usage').then(
+      ({ usage }) => setUsed(tokensByKey(usage)),
+      () => undefined,
+    )
   }
   useEffect(read, [returns.value])
   const remove = async ({ id, name }: ListedKey) => {
@@ -71,7 +77,7 @@ export function Keys() {
         <Empty title={texts.noMatch(address.value.query.filter ?? '')}>{null}</Empty>
       ) : (
         <div class="place-body flush">
-          <Table label={texts.label} columns={columnsFor(setEnding)} rows={shown} idOf={({ id }) => id} />
+          <Table label={texts.label} columns={columnsFor(setEnding, used)} rows={shown} idOf={({ id }) => id} />
         </div>
       )}
       {isMaking && (
@@ -130,10 +136,14 @@ function matches({ name = '', id, scopes, models = [] }: ListedKey, words: reado
 
 function limitsOf(key: ListedKey): string {
   const { requests_per_minute: some, tokens_per_minute: tokens, tool_calls_per_minute: calls, expires_at: end } = key
+  const { tokens_per_day: daily, tokens_per_month: monthly, group } = key
   const parts = [
     some === undefined ? undefined : texts.requests(formatCount(some)),
     tokens === undefined ? undefined : texts.tokens(formatCount(tokens)),
     calls === undefined ? undefined : texts.toolCalls(formatCount(calls)),
+    daily === undefined ? undefined : texts.daily(formatCount(daily)),
+    monthly === undefined ? undefined : texts.monthly(formatCount(monthly)),
+    group === undefined ? undefined : texts.group(group),
     end === undefined ? undefined : texts.ends(new Date(end).toLocaleDateString('en-GB', { dateStyle: 'medium' })),
   ].filter((part) => part !== undefined)
   return parts.length === 0 ? texts.noLimits : parts.join(', ')
@@ -144,7 +154,14 @@ function scopesOf({ scopes, tools }: ListedKey): string {
   return scopes.map((scope) => (scope === 'tools' && tools !== undefined ? `tools (${tools.join(', ')})` : scope)).join(', ')
 }
 
-function columnsFor(end: (key: ListedKey) => void): readonly Column<ListedKey>[] {
+function tokensByKey(usage: KeyUsage['usage']): ReadonlyMap<string, number> {
+  const tokens = new Map<string, number>()
+  for (const { key, input_tokens: input, output_tokens: output } of usage)
+    tokens.set(key, (tokens.get(key) ?? 0) + input + output)
+  return tokens
+}
+
+function columnsFor(end: (key: ListedKey) => void, used: ReadonlyMap<string, number>): readonly Column<ListedKey>[] {
   const { columns } = texts
   const time = (text: string | undefined) => (text === undefined ? '' : formatTime(Date.parse(text), now.value))
   const full = (text: string | undefined) => (text === undefined ? '' : fullTime(Date.parse(text)))
@@ -154,6 +171,14 @@ function columnsFor(end: (key: ListedKey) => void): readonly Column<ListedKey>[]
     { name: columns.scopes, room: 'medium', cell: scopesOf },
     { name: columns.models, room: 'medium', cell: ({ models }) => models?.join(', ') ?? texts.allModels },
     { name: columns.limits, room: 'small', title: limitsOf, cell: limitsOf },
+    {
+      name: columns.month,
+      room: 'large',
+      cell: ({ name, id }) => {
+        const tokens = used.get(name ?? `key-${id}`)
+        return tokens === undefined ? '' : formatCount(tokens)
+      },
+    },
     {
       name: columns.used,
       room: 'large',

@@ -33,6 +33,8 @@ export function MakeKey({ onClose, onMade }: MakeKeyProps) {
       requests_per_minute: count('requests'),
       tokens_per_minute: count('tokens'),
       tool_calls_per_minute: count('toolCalls'),
+      tokens_per_day: count('daily'),
+      tokens_per_month: count('monthly'),
       ...(models.length > 0 && { models }),
       ...(tools.length > 0 && { tools }),
       ...(text('ends') !== '' && { expires_at: text('ends') }),
@@ -81,6 +83,14 @@ export function MakeKey({ onClose, onMade }: MakeKeyProps) {
           <label class="labelled grows">
             <span>{texts.toolCallsField}</span>
             <input class="field" name="toolCalls" type="number" min={1} title={texts.limitHint} />
+          </label>
+          <label class="labelled grows">
+            <span>{texts.dailyField}</span>
+            <input class="field" name="daily" type="number" min={1} title={texts.limitHint} />
+          </label>
+          <label class="labelled grows">
+            <span>{texts.monthlyField}</span>
+            <input class="field" name="monthly" type="number" min={1} title={texts.limitHint} />
           </label>
           <label class="labelled grows">
             <span>{texts.endsField}</span>
