@@ -111,6 +111,8 @@ export type FoundModel = {
   readonly file?: string
   readonly variant?: string
   readonly hasProjector: boolean
+  /** What is wanted is an adapter; the other facts are those of its model. */
+  readonly isAdapter?: true
 }
 
 /** Loads and unloads models while the server runs. */

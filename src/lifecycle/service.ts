@@ -16,6 +16,7 @@ import type {
 import { applySettings } from './apply-settings.ts'
 import { bringUp, progressOf } from './bring-up.ts'
 import { fetchFiles, hasFiles, type ModelFiles, sizeOf } from './fetch-files.ts'
+import { findAdapterBase } from './find-adapter-base.ts'
 import { findAdapters } from './find-adapters.ts'
 import { findByName, findModel } from './find-model.ts'
 import { listFiles } from './list-files.ts'
@@ -62,9 +63,10 @@ export class LifecycleService<Model extends Managed> implements Lifecycle {
     this.#deps = deps
   }
 
-  async load(request: LoadRequest, run: LoadRun): Promise<{ readonly model: ModelReport; readonly isNew: boolean }> {
+  async load(asked: LoadRequest, run: LoadRun): Promise<{ readonly model: ModelReport; readonly isNew: boolean }> {
+    const request = await this.#withAdapter(asked)
     const base = this.#withAlias(await this.#find(request, run.signal), request.alias)
-    this.#calledBy.set(request.name.trim(), base.id)
+    this.#calledBy.set(asked.name.trim(), base.id)
     const wanted = await this.#withSettings(base, request, run.signal)
     const load: RunningLoad = {
       model: base.id,
@@ -88,12 +90,15 @@ export class LifecycleService<Model extends Managed> implements Lifecycle {
     } finally {
       this.#loads.delete(load)
       // A load that failed may have left none.
-      if (this.#at(base.id) === undefined) this.#calledBy.delete(request.name.trim())
+      if (this.#at(base.id) === undefined) this.#calledBy.delete(asked.name.trim())
     }
   }
 
   async find(wanted: ModelWanted, signal: AbortSignal): Promise<FoundModel> {
-    return lookUp(await this.#find(wanted, signal), { ...this.#deps, token: wanted.token, signal })
+    const adapter = await findAdapterBase(wanted.name, this.#bases())
+    const config = adapter?.base ?? (await this.#find(wanted, signal))
+    const found = await lookUp(config, { ...this.#deps, token: wanted.token, signal })
+    return adapter === undefined ? found : { ...found, isAdapter: true }
   }
 
   async fetch(
@@ -159,13 +164,26 @@ export class LifecycleService<Model extends Managed> implements Lifecycle {
     refresh()
     const current = models.all().find(({ id, aliases }) => [id, ...aliases].includes(wanted.name))
     if (current !== undefined && current.config === undefined) return refuseOwn(current)
-    const named = models.all().flatMap((model) => this.#baseOf(model) ?? [])
     return findModel(wanted, {
-      named,
+      named: this.#bases(),
       llamaServer,
       home,
       listFiles: (repository, token) => listFiles(repository, { env, token, signal }),
     })
+  }
+
+  /** The configurations of all models, without the settings of loads. */
+  #bases(): readonly ConfiguredModel[] {
+    return this.#deps.models.all().flatMap((model) => this.#baseOf(model) ?? [])
+  }
+
+  /** The path of an adapter means its model with this adapter. */
+  async #withAdapter(request: LoadRequest): Promise<LoadRequest> {
+    this.#deps.refresh()
+    const adapter = await findAdapterBase(request.name, this.#bases())
+    if (adapter === undefined) return request
+    const adapters = [...(request.settings.adapters ?? []), { name: adapter.path, scale: 1 }]
+    return { ...request, name: adapter.base.id, settings: { ...request.settings, adapters } }
   }
 
   #withAlias(base: ConfiguredModel, alias: string | undefined): ConfiguredModel {

@@ -3,7 +3,7 @@ import type { Field } from '../wire/field-table.ts'
 const modelPath: Field = {
   name: 'model_path',
   treatment: 'used',
-  note: 'the name of a model (also in another case of letters), `OWNER/REPO`, `hf:…`, `https:…`, or the absolute path of a GGUF file or folder',
+  note: 'the name of a model (also in another case of letters), `OWNER/REPO`, `hf:…`, `https:…`, or the absolute path of a GGUF file or folder; that of a LoRA adapter means its model with it',
 }
 const token: Field = {
   name: 'hf_token',

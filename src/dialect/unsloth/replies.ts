@@ -10,7 +10,7 @@ export function encodeLoaded({ model, isNew }: { readonly model: ModelReport; re
     status: isNew ? 'loaded' : 'already_loaded',
     model: model.id,
     display_name: nameOf(model.id),
-    is_lora: false,
+    is_lora: (model.settings.adapters ?? []).length > 0,
     ...describe(model),
     chat_template: model.facts.chatTemplate ?? null,
     cache_type_kv: cacheTypeOf(model),
@@ -19,14 +19,14 @@ export function encodeLoaded({ model, isNew }: { readonly model: ModelReport; re
 }
 
 /** The reply of `POST /api/inference/validate`. */
-export function encodeFound({ id, file, variant, hasProjector }: FoundModel) {
+export function encodeFound({ id, file, variant, hasProjector, isAdapter }: FoundModel) {
   return {
     valid: true,
     message: file === undefined ? `the file of ${id} is chosen when it is loaded` : `${id} is ${file}`,
     identifier: id,
     display_name: nameOf(id),
     is_gguf: true,
-    is_lora: false,
+    is_lora: isAdapter === true,
     is_vision: hasProjector,
     requires_trust_remote_code: false,
     gguf_variant: variant ?? null,

@@ -7,7 +7,6 @@ import {
   differs,
   type Group,
   get,
-  missing,
   post,
   type Request,
   type Row,
@@ -283,11 +282,15 @@ const states: readonly Row[] = [
 ]
 
 const more: readonly Row[] = [
-  missing(252, ['a projector beside the model is found', 'name it: `mmproj` of a model with the engine llama-server']),
-  refused(
+  works(
+    252,
+    'a projector beside the model is found',
+    shownBy('e2e/media/vision-by-name.test.ts', 'reads pictures on llama-server'),
+  ),
+  works(
     253,
-    ['a LoRA adapter as `model_path`', 'adapters are loaded into their model: POST /v1/lora/load'],
-    shownBy('e2e/models/lora.test.ts', 'are loaded, listed and unloaded while the server runs'),
+    'a LoRA adapter as `model_path`',
+    shownBy('e2e/models/lora.test.ts', 'a load of the path of an adapter loads its model with it'),
   ),
   differs(
     254,

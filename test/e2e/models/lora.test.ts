@@ -19,6 +19,7 @@ beforeAll(async () => {
   await writeRandomModel(join(folder, 'base.gguf'))
   await writeRandomAdapter(join(folder, 'one.gguf'), 1)
   await writeRandomAdapter(join(folder, 'two.gguf'), 2)
+  await writeRandomAdapter(join(folder, 'named.gguf'), 1, { base: 'Base-Q4_K_M' })
   await writeRandomAdapter(join(folder, 'foreign.gguf'), 3, { embeddingLength: 96 })
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
@@ -111,6 +112,19 @@ describe.each(engines)('adapters on %s', (name, engine) => {
       expect(await says('tuned', { use_adapter: false })).toBe(base)
       expect(await says('tuned')).toBe(tuned)
     }
+  })
+
+  test('a load of the path of an adapter loads its model with it', async () => {
+    const [base, tuned] = [await says('base'), await says('tuned')]
+    const model_path = join(folder, 'named.gguf')
+    const ask = async (route: string, path: string) => (await call(`/api/inference/${route}`, { model_path: path })).body
+    expect(await ask('validate', model_path)).toMatchObject({ valid: true, identifier: 'base', is_lora: true })
+    expect(await ask('load', model_path)).toMatchObject({ status: 'loaded', model: 'base', is_lora: true })
+    expect(await says('base')).toBe(tuned)
+    expect(await ask('unload', model_path)).toMatchObject({ model: 'base' })
+    expect(await says('base')).toBe(base)
+    const { error } = await ask('load', join(folder, 'one.gguf'))
+    expect(error).toMatchObject({ param: 'model_path', message: expect.stringContaining('does not name its model') })
   })
 
   test('are loaded, listed and unloaded while the server runs', async () => {

@@ -4,8 +4,11 @@ import { encodeGguf, type GgufValue } from './gguf-writer.ts'
 
 const rank = 4
 
-/** Writes a LoRA adapter for the random model, whose size it has unless given, strong enough to change what it says. */
-export async function writeRandomAdapter(path: string, seed: number, { embeddingLength = 64 } = {}): Promise<void> {
+/**
+ * Writes a LoRA adapter for the random model, whose size it has unless given, strong enough to change what it says. `base`: the name
+ * of that model in its file.
+ */
+export async function writeRandomAdapter(path: string, seed: number, { embeddingLength = 64, base = '' } = {}): Promise<void> {
   const random = createNormal(seed)
   const matrix = (name: string, columns: number, rows: number) => ({
     name,
@@ -17,6 +20,7 @@ export async function writeRandomAdapter(path: string, seed: number, { embedding
     ['general.architecture', { type: 'string', value: 'llama' }],
     ['adapter.type', { type: 'string', value: 'lora' }],
     ['adapter.lora.alpha', { type: 'float32', value: rank }],
+    ['general.base_model.0.repo_url', { type: 'string', value: base && `https://example.com/owner/${base}` }],
   ])
   const tensors = ['blk.0.attn_output.weight', 'blk.1.attn_q.weight'].flatMap((name) => [
     matrix(`${name}.lora_a`, embeddingLength, rank),
