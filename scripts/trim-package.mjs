@@ -50,7 +50,7 @@ export async function bundleMcpClient() {
   }
 }
 
-/** Removes the declarations that no program can reach from `import('dragoman')`. */
+/** Removes the declarations that no program can reach: those behind none of the package's `exports`. */
 export function removeInnerTypes() {
   const reached = new Set()
   const visit = (file) => {
@@ -60,7 +60,8 @@ export function removeInnerTypes() {
       visit(join(dirname(file), path.replace(/\.[jt]s$/, '.d.ts')))
     }
   }
-  visit(join(dist, 'index.d.ts'))
+  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  for (const { types } of Object.values(exports)) if (types !== undefined) visit(join(root, types))
   for (const name of readdirSync(dist, { recursive: true })) {
     const file = join(dist, name)
     if (name.endsWith('.d.ts') && !reached.has(file)) rmSync(file, { force: true })

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 
 /** Pages that lead through the code and the files of deploy/. */
@@ -16,8 +16,10 @@ describe.each(pages)('%s', (page) => {
   const text = readFileSync(address, 'utf8')
   const targets = [...text.matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)].map(([, target = '']) => target)
 
-  test('what it links to is there', () => {
-    const missing = targets.filter((target) => !/^https?:/.test(target) && !existsSync(new URL(target, address)))
+  test('each link leads to a file: the site of the documents has no folders', () => {
+    const missing = targets.filter(
+      (target) => !/^https?:/.test(target) && statSync(new URL(target, address), { throwIfNoEntry: false })?.isFile() !== true,
+    )
     expect(missing).toEqual([])
   })
 

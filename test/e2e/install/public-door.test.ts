@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -71,7 +71,25 @@ describe('the packed package in an empty folder', () => {
     for (const { name, text } of bundled) expect(text, name).toMatch(/Licen[sc]e|Permission is hereby granted/)
   })
 
-  test('only the public door opens', async () => {
+  test('it has the types of each of its doors, and the files that they refer to', () => {
+    const place = join(folder, 'node_modules', 'dragoman')
+    const { exports } = JSON.parse(readFileSync(join(place, 'package.json'), 'utf8')) as {
+      exports: Record<string, { types?: string }>
+    }
+    const doors = Object.values(exports).flatMap(({ types }) => types ?? [])
+    expect(doors.length).toBeGreaterThan(1)
+    const seen = new Set<string>()
+    const visit = (file: string) => {
+      if (seen.has(file)) return
+      seen.add(file)
+      const imports = readFileSync(file, 'utf8').matchAll(/ from '(\.[^']+)'/g)
+      for (const [, path = ''] of imports) visit(join(dirname(file), path.replace(/\.[jt]s$/, '.d.ts')))
+    }
+    for (const door of doors) visit(join(place, door))
+    expect(seen.size).toBeGreaterThan(doors.length)
+  })
+
+  test('only the public doors open', async () => {
     const program = "import('dragoman/dist/core/generate.js').catch((error) => console.log(error.code))"
     const { stdout } = await run(process.execPath, ['-e', program], { cwd: folder })
     expect(stdout.trim()).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED')
