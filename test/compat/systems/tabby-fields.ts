@@ -21,7 +21,6 @@ import {
 } from '../row.ts'
 import { tabbyTemplates } from './tabby-templates.ts'
 
-const _notYet = 'has no equal in llama.cpp'
 const oneOf = (schema: object) => ({ max_tokens: 20, ...schema })
 
 const fields: readonly Row[] = [

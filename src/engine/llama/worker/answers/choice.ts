@@ -117,7 +117,7 @@ export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report:
     const known = command.tokens.length + generated.length
     // After tokens were taken back: the last one that stays is computed again, for its logits.
     if (bans !== undefined && sequence.nextTokenIndex >= known) await sequence.truncate(known - 1)
-    const logits = await guide?.read(generated)
+    const logits = guide === undefined ? undefined : await guide.read(generated)
     if (logits === 'over') return 'over'
     const unread = unreadOf({ prompt: command.tokens, output: generated }, sequence.nextTokenIndex)
     return source.next(sequence, unread, logits && { logits, scale: guidance?.scale ?? 1 })
