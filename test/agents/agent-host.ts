@@ -52,7 +52,13 @@ export type AgentHost = {
   /** A fresh HOME and a working folder with these files. */
   start(
     name: string,
-    args: { launch: readonly string[]; agent: readonly string[]; files: Record<string, string> },
+    args: {
+      launch: readonly string[]
+      agent: readonly string[]
+      files: Record<string, string>
+      /** What the user has set. */
+      env?: Record<string, string>
+    },
   ): Promise<AgentRun>
   /** The log since the last call. */
   takeLog(): z.infer<typeof logEntry>[]
@@ -90,7 +96,7 @@ export async function openAgentHost(config: object): Promise<AgentHost> {
   return {
     network,
     home,
-    start: async (name, { launch: flags, agent, files }) => {
+    start: async (name, { launch: flags, agent, files, env: own }) => {
       const folder = await mkdtemp(join(home, `${name}-`))
       const work = join(folder, 'work')
       await mkdir(work)
@@ -108,6 +114,7 @@ export async function openAgentHost(config: object): Promise<AgentHost> {
         // What agents ask of other servers would fail, after a time.
         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
         PI_OFFLINE: '1',
+        ...own,
       }
       const run = launch([process.execPath, program, 'launch', name, ...flags, '--', ...agent], { cwd: work, env })
       runs.push(run)

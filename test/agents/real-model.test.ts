@@ -1,7 +1,8 @@
-import { writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { builtinModel } from '../../src/registry/names/builtin-model.ts'
+import { writeRandomModel } from '../support/llama/random-gguf.ts'
 import { writeTrainedFor } from '../support/llama/trained-for.ts'
 import { type AgentHost, agentHint, installedAgent, openAgentHost } from './agent-host.ts'
 
@@ -87,3 +88,34 @@ for (const name of ['pi', 'claude'] as const) {
     },
   )
 }
+
+test.skipIf(installedAgent('claude') === undefined)(
+  `claude's instructions and tools are answered by a model that launch serves, with as much output as its user wants${agentHint('claude')}`,
+  { timeout: 300_000 },
+  async () => {
+    const model = join(host.home, 'random.gguf')
+    await writeRandomModel(model, { contextLength: 65_536 })
+    const captured = join(host.home, 'captured')
+    const config = join(host.home, 'capturing.json')
+    await writeFile(config, JSON.stringify({ log: { captureFolder: captured }, models: [] }))
+    const run = await host.start('claude', {
+      launch: ['--config', config, '--model', model],
+      agent: [...prompt, '--output-format', 'json'],
+      files: {},
+      env: { CLAUDE_CODE_MAX_OUTPUT_TOKENS: '8' },
+    })
+    await run.ended
+    const requests = await Promise.all(
+      (await readdir(captured)).map(async (file) => JSON.parse(await readFile(join(captured, file), 'utf8'))),
+    )
+    // It asks some times more for the rest of an answer that was cut off.
+    const asked = requests.filter(({ path }) => path.startsWith('/v1/messages'))
+    expect(asked.length, run.err()).toBeGreaterThan(0)
+    for (const { how, body } of asked) {
+      expect(how).toContain('answered 200')
+      expect(body.max_tokens).toBe(8)
+      expect(body.tools.length).toBeGreaterThan(5)
+    }
+    expect(JSON.parse(run.out())).toMatchObject({ usage: { output_tokens: 8 * asked.length } })
+  },
+)

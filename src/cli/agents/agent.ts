@@ -21,6 +21,8 @@ export type Target = {
 export type Setup = {
   /** Added to the environment of the agent. */
   readonly env: Readonly<Record<string, string>>
+  /** The same for variables where a value of the user's own wins. */
+  readonly defaults?: Readonly<Record<string, string>>
   /** Come before the user's own arguments. */
   readonly args: readonly string[]
   /** Contents by path below the target's folder. */

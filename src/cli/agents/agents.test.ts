@@ -68,6 +68,12 @@ test("Claude Code's settings file repeats its environment, since the user's own 
   expect(JSON.parse(files['settings.json'] ?? '')).toEqual({ env })
 })
 
+test("Claude Code's limit of the output is a default, which is not in the file", () => {
+  const { defaults, files } = setUp('claude')
+  expect(defaults).toEqual({ CLAUDE_CODE_MAX_OUTPUT_TOKENS: '16384' })
+  expect(files['settings.json']).not.toContain('CLAUDE_CODE_MAX_OUTPUT_TOKENS')
+})
+
 test('Codex gets its provider as TOML, with the name of the variable that holds the key', () => {
   expect(setUp('codex').args).toContain(
     'model_providers.dragoman={name="Dragoman",base_url="http://127.0.0.1:7411/v1",env_key="DRAGOMAN_LAUNCH_KEY",wire_api="responses"}',

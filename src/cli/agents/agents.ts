@@ -29,6 +29,10 @@ const claude: Agent = {
     }
     return {
       env,
+      // Not in the file, which would win over the user's own settings.
+      ...(contextLength !== undefined && {
+        defaults: { CLAUDE_CODE_MAX_OUTPUT_TOKENS: String(outputLimit(contextLength)) },
+      }),
       args: ['--settings', join(folder, 'settings.json')],
       files: { 'settings.json': JSON.stringify({ env }, null, 2) },
     }
@@ -40,7 +44,6 @@ function windowOf(contextLength: number): Record<string, string> {
   return {
     CLAUDE_CODE_MAX_CONTEXT_TOKENS: String(contextLength),
     CLAUDE_CODE_AUTO_COMPACT_WINDOW: String(contextLength),
-    CLAUDE_CODE_MAX_OUTPUT_TOKENS: String(outputLimit(contextLength)),
   }
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { agents } from '../agents/agents.ts'
-import { chooseModel, formatSetup } from './launch.ts'
+import { chooseModel, environmentOf, formatSetup } from './launch.ts'
 
 describe('the model of an agent', () => {
   const cards = [{ id: 'first' }, { id: 'org/second', aliases: ['default', 'quick'] }]
@@ -31,6 +31,11 @@ describe('the model of an agent', () => {
 })
 
 const models = ['$(touch pwned)', '`touch pwned`', "'; touch pwned; '", '"; touch pwned; "', 'a\nEND\ntouch pwned', '$HOME', '\\']
+
+test("a value of the user's own wins over a default, and not over what names the server", () => {
+  const setup = { env: { URL: 'here' }, defaults: { LIMIT: '100', OTHER: '1' }, args: [], files: {} }
+  expect(environmentOf(setup, { URL: 'there', LIMIT: '7', HOME: '/h' })).toEqual({ URL: 'here', LIMIT: '7', OTHER: '1', HOME: '/h' })
+})
 
 test.skipIf(process.platform === 'win32').each([...agents.keys()])(
   'a shell that is given what is printed for %s runs it, and nothing in names',

@@ -64,7 +64,7 @@ export async function launch(options: LaunchOptions): Promise<number> {
     return await inFolder(async (folder) => {
       const setup = agent.setUp({ ...target, apiKey: server.apiKey ?? noKey, folder })
       writeFiles(folder, setup.files)
-      return runProgram(file, [...setup.args, ...args], { ...process.env, ...setup.env })
+      return runProgram(file, [...setup.args, ...args], environmentOf(setup))
     })
   } finally {
     await close()
@@ -194,7 +194,13 @@ export function formatSetup(agent: Agent, target: Target, args: readonly string[
   const setup = agent.setUp(target)
   const files = Object.entries(setup.files).map(([path, content]) => writeFile(join(target.folder, path), content))
   const env = Object.entries(setup.env).map(([name, value]) => `export ${name}=${quote(value)}`)
-  return [...files, ...env, [agent.command, ...setup.args, ...args].map(quote).join(' ')].join('\n')
+  const defaults = Object.entries(setup.defaults ?? {}).map(([name, value]) => `export ${name}="\${${name}:-${value}}"`)
+  return [...files, ...env, ...defaults, [agent.command, ...setup.args, ...args].map(quote).join(' ')].join('\n')
+}
+
+/** The environment of an agent: what it gets from here, and this command's own, which wins over defaults. */
+export function environmentOf({ env, defaults }: Setup, own: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
+  return { ...defaults, ...own, ...env }
 }
 
 /** The shell reads nothing in what stands between the two words. */
