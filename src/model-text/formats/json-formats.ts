@@ -6,12 +6,25 @@ import { accept, acceptAfterSpace, peek, type Reading, space } from '../scan/tex
 import { readCallList, readNamedObject } from './call-object.ts'
 import { type CallReader, type CallWriter, declaredArguments } from './call-writer.ts'
 import { jsonCalls, objectCalls } from './json-calls.ts'
-import { llamaTools, readPythonCalls } from './python-calls.ts'
+import { llamaTools, namedCalls, readPythonCalls } from './python-calls.ts'
 import { readBareFunction, readTaggedCall } from './tagged-calls.ts'
 import type { TagPosition, ToolFormat, Trigger } from './tool-format.ts'
 import { turnEnds } from './turn-marks.ts'
 
 const readBareList = readCallList({ close: [], bare: true })
+
+const readExpressionList = readPythonCalls({ bracket: 'needed' })
+
+/** A list of calls as JSON, or of expressions such as `f(a=1)`: what is neither is text. */
+const readBareListOrExpressions: CallReader = function* (writer) {
+  const { feed } = writer
+  const start = feed.at
+  yield* acceptAfterSpace(feed, ['['])
+  yield* space(feed)
+  const next = yield* peek(feed)
+  feed.at = start
+  return yield* /[a-z_]/i.test(next ?? '') ? readExpressionList(writer) : readBareList(writer)
+}
 
 /** Calls in a Markdown fence, after its opening backticks. */
 const readFenced: CallReader = function* (writer) {
@@ -54,9 +67,13 @@ export const hermes: ToolFormat = {
     }),
 }
 
-/** For models of unknown format: JSON in any wrapping. */
+/** For models of unknown format: JSON in any wrapping, or a call expression. */
 export const genericJson: ToolFormat = {
-  triggers: () => [...taggedTriggers, ...bareJson('unquoted')],
+  triggers: (tools) => [
+    ...taggedTriggers,
+    ...bareJson('unquoted').map((trigger) => (trigger.tag === '[' ? { ...trigger, read: readBareListOrExpressions } : trigger)),
+    ...namedCalls(tools),
+  ],
   visibleTokens: [],
   describeCalls: (tools, { parallel }) => objectCalls(tools, { prefix: '[', separator: ', ', suffix: ']', parallel }),
 }

@@ -15,8 +15,10 @@ import {
   type TextFeed,
 } from '../scan/text-feed.ts'
 import { type CallReader, type CallWriter, declaredArguments } from './call-writer.ts'
+import { spellingsOf } from './find-tool.ts'
 import { readItems, readSeparatorOf } from './list-items.ts'
 import { acceptNoArguments, passOnRest, readArguments, writeEmptyCall } from './read-arguments.ts'
+import type { Trigger } from './tool-format.ts'
 import { endMarks, turnEndMarks } from './turn-marks.ts'
 
 /** Reads `[f(a=1), g()]`, or calls without the brackets, up to one of the tags in `close`, if any. */
@@ -39,6 +41,13 @@ export function readPythonCalls(options: { readonly close?: readonly string[]; r
     if (close.length > 0) yield* acceptAfterSpace(feed, close)
     return true
   }
+}
+
+/** Calls like `f(a=1)` at the beginning of an answer. */
+export function namedCalls(tools: readonly FunctionTool[]): readonly Trigger[] {
+  const read = readPythonCalls()
+  const names = tools.flatMap(({ name }) => spellingsOf(name))
+  return names.map((name) => ({ tag: `${name}(`, position: 'start', keep: true, read }))
 }
 
 /** Whether a text is a name and brackets. */

@@ -2,23 +2,15 @@ import type { FunctionTool } from '../../contract/request.ts'
 import { acceptAfterSpace, peek, type Reading, space } from '../scan/text-feed.ts'
 import { readCallList } from './call-object.ts'
 import type { CallWriter } from './call-writer.ts'
-import { spellingsOf } from './find-tool.ts'
 import { text, writtenArguments } from './json-calls.ts'
 import { bareJson } from './json-formats.ts'
 import { readItems } from './list-items.ts'
-import { isExpression, readCallExpression, readPythonCalls } from './python-calls.ts'
+import { isExpression, namedCalls, readCallExpression, readPythonCalls } from './python-calls.ts'
 import type { RequiredCalls } from './required-calls.ts'
-import type { ToolFormat, Trigger } from './tool-format.ts'
+import type { ToolFormat } from './tool-format.ts'
 import { endMarks } from './turn-marks.ts'
 
 const readList = readPythonCalls({ bracket: 'needed' })
-
-/** Calls like `f(a=1)` at the beginning of an answer. */
-function namedCalls(tools: readonly FunctionTool[]): readonly Trigger[] {
-  const read = readPythonCalls()
-  const names = tools.flatMap(({ name }) => spellingsOf(name))
-  return names.map((name) => ({ tag: `${name}(`, position: 'start', keep: true, read }))
-}
 
 /** Calls in Python, in a list or alone, without tags: MLC, Gorilla, Llama 3.2. */
 export const pythonic: ToolFormat = {

@@ -58,6 +58,13 @@ export const jsonFamilies: readonly Family[] = [
         raw: `{"type": "function", "function": {"name": "get_weather", "arguments": ${weather}}}`,
         calls: oslo,
       },
+      { name: 'an expression', raw: 'get_weather(city="Oslo")', calls: oslo },
+      { name: 'a list of expressions', raw: '[get_weather(city="Oslo")]', calls: oslo },
+      {
+        name: 'an expression within a sentence',
+        raw: 'I would call get_weather(city="Oslo") here.',
+        text: 'I would call get_weather(city="Oslo") here.',
+      },
       { name: 'another object', raw: '{"city": "Oslo", "days": 2}', text: '{"city": "Oslo", "days": 2}' },
       { name: 'a list of numbers', raw: '[1, 2, 3]', text: '[1, 2, 3]' },
     ],
