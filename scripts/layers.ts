@@ -58,6 +58,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   'dialect/kobold': [...forDialects, 'dialect/openai-completions'],
   'dialect/llama-server': [...forDialects, 'dialect/openai-completions'],
   'dialect/llama-stack': [...ground, 'dialect/scoring', 'dialect/wire'],
+  'dialect/mlc': forDialects,
   'dialect/own': [...ground, 'dialect/wire'],
   'dialect/presets': forDialects,
   'dialect/replicas': [...ground, 'dialect/wire'],

@@ -311,6 +311,7 @@ export async function createApp(
     reasoningFields: settings.reasoningFields,
     usageTimes: settings.usageTimes,
     basePath: settings.basePath,
+    debugs: settings.debug === 'on',
     ...(page !== undefined && { page }),
     streaming: settings.streaming,
     heartbeatMs: () => live.current.server.heartbeatMs,

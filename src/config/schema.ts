@@ -171,6 +171,13 @@ const server = z
       .describe(
         'Whether browsers get the page at `/`, to chat with models and to see what runs; `off`: only a line that the server runs.',
       ),
+    debug: z
+      .enum(['on', 'off'])
+      .default('off')
+      .describe(
+        "Whether keys with the scope `admin` may use MLC-LLM's `debug_config` and its routes below `/debug`: an event trace, the metrics of an " +
+          'engine, and its reset.',
+      ),
     ollamaPort: z
       .int()
       .min(1)

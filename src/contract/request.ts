@@ -364,6 +364,8 @@ export type GenerationRequest = {
   readonly promptTokens?: { readonly logprobs?: { readonly top: number } }
   /** The reply begins with the number of its input tokens: where the server would tell it at the end only, it is counted before. */
   readonly tellsInputFirst?: true
+  /** Engines with slots of their own keep the prompt in its slot while another one is free. */
+  readonly pinsPrompt?: true
   /** The reply says how far the prompt is read, where the engine reports it. */
   readonly tellsProgress?: true
   /** Absent: until the model stops or the context is full. 0, only with `promptTokens`: read the prompt only. */

@@ -39,6 +39,8 @@ declare module 'fastify' {
     generation: GenerationFacts | undefined
     /** What is shown of it to those who watch the server. */
     watch: RequestWatch | undefined
+    /** Its prompt stays in the slot that reads it; absent: as any other's. */
+    pinsPrompt?: true
     /** What a request of a protocol that is not there is answered. */
     absentReply: ErrorReply | undefined
     /** Absent on public routes. */

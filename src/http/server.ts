@@ -26,6 +26,7 @@ import { ResponsesSockets } from './responses/responses-socket.ts'
 import { Upgrades, upgradeOptions } from './responses/upgrades.ts'
 import { addKoboldRoutes } from './routes/local-servers/routes-kobold.ts'
 import { addLlamaServerRoutes } from './routes/local-servers/routes-llama-server.ts'
+import { addMlcRoutes } from './routes/local-servers/routes-mlc.ts'
 import { addOllamaRoutes } from './routes/local-servers/routes-ollama.ts'
 import { addOtherLists } from './routes/local-servers/routes-other-lists.ts'
 import { addTabbyRoutes } from './routes/local-servers/routes-tabby.ts'
@@ -268,6 +269,7 @@ export function createServer(deps: ServerDeps): Server {
   addActivityRoutes(app, deps)
   addEventRoute(app, { ...deps, isDraining: () => phase !== 'serving' })
   addTabbyRoutes(app, deps)
+  if (deps.debugs === true) addMlcRoutes(app, deps)
   addOllamaRoutes(app, deps)
   addPresetRoutes(app, deps)
   addTemplateRoutes(app, deps)

@@ -281,7 +281,12 @@ export const refusedExtensions: readonly Field[] = [
   { name: 'auto_heal_tool_calls', treatment: 'refused', accepts: [true], note: 'calls are read wherever the model writes them' },
   { name: 'best_of', treatment: 'refused', accepts: [1], note: 'choices are not ranked: use `n` and select one' },
   { name: 'context_overflow', treatment: 'refused', accepts: ['error', ''], note: 'a conversation is never shortened' },
-  { name: 'debug_config', treatment: 'refused', accepts: [{}], note: 'not available' },
+  {
+    name: 'debug_config',
+    treatment: 'refused',
+    acceptsAlso: { what: 'its defaults', test: (value) => hasOnlyDefaults(value) },
+    note: '`server.debug` is off, or the key lacks the scope `admin`',
+  },
   { name: 'early_stopping', treatment: 'refused', accepts: [false], note: 'no beam search' },
   { name: 'ebnf', treatment: 'refused', accepts: [''], note: 'use `grammar`, which is GBNF' },
   { name: 'enable_tools', treatment: 'refused', accepts: [false], note: 'no tools of the server; declare functions in `tools`' },
@@ -337,3 +342,9 @@ export const refusedExtensions: readonly Field[] = [
   { name: 'use_beam_search', treatment: 'refused', accepts: [false], note: 'no beam search' },
   { name: 'watermark', treatment: 'refused', accepts: [false], note: 'no watermark' },
 ]
+
+/** Whether all that an MLC-LLM `debug_config` says is so anyway; each token is checked against a grammar in both of its modes. */
+function hasOnlyDefaults(config: unknown): boolean {
+  if (typeof config !== 'object' || config === null) return false
+  return Object.entries(config).every(([key, value]) => key === 'grammar_execution_mode' || value === null || value === false)
+}

@@ -246,6 +246,7 @@ export class LlamaEngine implements Engine {
       sampling: chosen.sampling,
       choices: request.choices,
       plan,
+      ...(request.pinsPrompt === true && { pinsPrompt: true as const }),
       ...(request.tellsProgress === true && { tellsProgress: true as const }),
       ...(request.logprobs !== undefined && { topLogprobs: request.logprobs.top }),
       ...(maxOutputTokens !== undefined && { maxOutputTokens }),

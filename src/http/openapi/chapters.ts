@@ -2,6 +2,7 @@ import { anthropic } from './chapter-anthropic.ts'
 import { llamaServer } from './chapter-llama-server.ts'
 import { llamaStack } from './chapter-llama-stack.ts'
 import { kobold, otherLists, unsloth } from './chapter-local-servers.ts'
+import { mlc } from './chapter-mlc.ts'
 import { ollama } from './chapter-ollama.ts'
 import { openai } from './chapter-openai.ts'
 import { own } from './chapter-own.ts'
@@ -16,6 +17,7 @@ export const chapters: readonly Chapter[] = [
   llamaServer,
   kobold,
   tabby,
+  mlc,
   otherLists,
   unsloth,
   llamaStack,

@@ -10,7 +10,8 @@ import { createFakeEngine } from '../../engine/fake/engine.ts'
 import { chapters } from '../openapi/chapters.ts'
 
 /** With every route that a server may have; those of loading models and of files are not called here. */
-const openFullServer = () => openTestServer({ lifecycle: {} as never, files: {} as never, keys: {} as never, usage: {} as never })
+const openFullServer = () =>
+  openTestServer({ lifecycle: {} as never, files: {} as never, keys: {} as never, usage: {} as never, debugs: true })
 
 async function readDocument(app: ReturnType<typeof openTestServer>['app']): Promise<OpenapiDocument> {
   return (await app.inject({ url: '/openapi.json' })).json()

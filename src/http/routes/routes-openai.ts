@@ -7,6 +7,7 @@ import { createOpenaiChat } from '../../dialect/openai-chat/dialect.ts'
 import { createOpenaiCompletions } from '../../dialect/openai-completions/dialect.ts'
 import { decodeEmbeddings, encodeEmbeddings } from '../../dialect/openai-embeddings/embeddings.ts'
 import { decodeRerank, decodeScoreEvaluation } from '../../dialect/scoring/scoring.ts'
+import { withDebugConfig } from '../run/debug-config.ts'
 import { type ServerDeps, systemFingerprint } from '../run/deps.ts'
 import { createEmbedHandler } from '../run/embed-call.ts'
 import { createScoringHandler } from '../run/scoring-call.ts'
@@ -26,8 +27,9 @@ export function createOpenaiDialects(deps: ServerDeps): OpenaiDialects {
 export function addOpenaiRoutes(app: FastifyInstance, deps: ServerDeps, { chat, completions }: OpenaiDialects): void {
   const config = { scope: 'inference', encodeError: chat.encodeError } as const
   const generating = { config: { ...config, isRepeatable: true } }
-  app.post('/v1/chat/completions', generating, createDialectHandler(deps, chat))
-  app.post('/v1/completions', generating, createDialectHandler(deps, completions))
+  const handlers = { chat: createDialectHandler(deps, chat), completions: createDialectHandler(deps, completions) }
+  app.post('/v1/chat/completions', generating, withDebugConfig(deps, handlers.chat, 'chat.completion.chunk'))
+  app.post('/v1/completions', generating, withDebugConfig(deps, handlers.completions, 'text_completion'))
   app.post(
     '/v1/embeddings',
     { config },

@@ -139,6 +139,8 @@ export type ServerDeps = AnswerDeps &
     readonly basePath?: string
     /** The page for people; absent: browsers get a line that the server runs. */
     readonly page?: PageFiles
+    /** MLC-LLM's `debug_config` and its routes below `/debug` are there. */
+    readonly debugs?: boolean
     /** False: a stream is sent at once, when it is complete. */
     readonly streaming?: boolean
     /** The silence after which a stream that begins now sends a heartbeat, 0: never; default 10 s. */

@@ -49,6 +49,7 @@ export function createDialectHandler(
       }
       const decoding = dialect.decode({ headers: request.headers, ...takeInput(request) }, origin)
       call = decoding instanceof Promise ? await decoding : decoding
+      if (request.pinsPrompt === true) call = withPinnedPrompts(call)
       refuseWithoutStore(call, deps.store)
       if (call.policy.onHangUp === 'go-on') detach()
       if (hasLargeBody(request)) await nextTurn()
@@ -138,6 +139,11 @@ export function createDialectHandler(
       writer.end()
     }
   }
+}
+
+function withPinnedPrompts(call: DecodedCall): DecodedCall {
+  const [first, ...rest] = call.requests.map((request) => ({ ...request, pinsPrompt: true as const }))
+  return first === undefined ? call : { ...call, requests: [first, ...rest] }
 }
 
 type Noting = { readonly call: DecodedCall; readonly facts: GenerationFacts }

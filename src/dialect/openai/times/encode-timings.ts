@@ -25,7 +25,7 @@ export function encodeTimings({ usage, timings: { prefillMs = 0, decodeMs = 0 } 
 
 /** The fields of `usage` that others than OpenAI have: times in seconds, and tokens per second. */
 export function encodeUsageTimes(cost: Cost, times: readonly UsageTimes[]): object {
-  return { ...(times.includes('tabby') && encodeTabby(cost)), ...(times.includes('mlc') && { extra: encodeMlc(cost) }) }
+  return { ...(times.includes('tabby') && encodeTabby(cost)), ...(times.includes('mlc') && { extra: encodeMlcTimes(cost) }) }
 }
 
 function encodeTabby(cost: Cost) {
@@ -39,7 +39,8 @@ function encodeTabby(cost: Cost) {
   }
 }
 
-function encodeMlc(cost: Cost) {
+/** MLC-LLM's `extra`. */
+export function encodeMlcTimes(cost: Cost) {
   const { usage, timings } = cost
   const { prompt_n, prompt_per_second, predicted_per_token_ms, predicted_per_second } = encodeTimings(cost)
   return {

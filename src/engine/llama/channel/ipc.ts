@@ -150,6 +150,8 @@ export const commandSchema = z.discriminatedUnion('type', [
     /** The prompt's tokens are reported, with this many top log-probabilities; absent number: without log-probabilities. */
     echoPrompt: z.object({ topLogprobs: z.int().nonnegative().exactOptional() }).exactOptional(),
     plan: outputPlanSchema,
+    /** The prompt stays in its slot while another one is free. */
+    pinsPrompt: z.literal(true).exactOptional(),
     /** The steps in which the prompt is read are reported. */
     tellsProgress: z.literal(true).exactOptional(),
     /** Reasoning is closed after this many tokens. */

@@ -106,7 +106,7 @@ async function readPrompt(
   report: (report: Report) => void,
 ): Promise<number | undefined> {
   const { slot } = first
-  const { id, echoPrompt, choices, maxOutputTokens } = command
+  const { id, echoPrompt, choices, maxOutputTokens, pinsPrompt } = command
   const tokens = [...command.tokens] as Token[]
   const reportTokens = (reported: readonly PromptToken[]) => report({ type: 'prompt-tokens', id, tokens: reported })
   try {
@@ -114,6 +114,7 @@ async function readPrompt(
     if (echoPrompt?.topLogprobs !== undefined) {
       await prefixes?.store.save(slot, [])
       slot.owner = prefixes?.owner
+      slot.pinnedTokens = 0
       const isRead = await scorePrompt(loaded, {
         slot,
         control,
@@ -125,6 +126,7 @@ async function readPrompt(
     }
     if (echoPrompt !== undefined) reportTokens(describePrompt(loaded, [...echoed] as Token[]))
     const kept = await keepPrefix(slot, { tokens, others: [], prefixes })
+    if (pinsPrompt === true) slot.pinnedTokens = tokens.length - 1
     onKept(kept)
     if (choices === 1 && maxOutputTokens !== 0) return kept
     const reading = { pacer, rounds: loaded.rounds, isOver: control.cancelled, onRead }

@@ -32,7 +32,9 @@ export async function keepPrefix(slot: Slot, { tokens, others, prefixes }: Filli
   await copyPrefix({ sequence }, before, others)
   await prefixes?.store.restore(slot, { owner: prefixes.owner, tokens: before })
   await sequence.truncate(sharedPrefix(sequence.contextTokens, before))
-  return sequence.nextTokenIndex
+  const kept = sequence.nextTokenIndex
+  if ((slot.pinnedTokens ?? 0) > kept) slot.pinnedTokens = 0
+  return kept
 }
 
 /** Fills a slot with these tokens except the last. False: `isOver` ended it. */

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { pickRecall, pickSlot, sharedPrefix } from './slots.ts'
 
-const slot = (name: string, tokens: number[], options: { busy?: boolean; lastUsed?: number } = {}) => ({
+const slot = (name: string, tokens: number[], options: { busy?: boolean; lastUsed?: number; pinnedTokens?: number } = {}) => ({
   name,
   busy: options.busy ?? false,
   lastUsed: options.lastUsed ?? 0,
+  pinnedTokens: options.pinnedTokens ?? 0,
   sequence: { contextTokens: tokens as never[] },
 })
 const prompt = Uint32Array.of(1, 2, 3, 4)
@@ -40,6 +41,17 @@ describe('pickSlot', () => {
       tokens: long,
       picked: 'a',
     },
+    {
+      name: 'a slot whose pinned tokens would go comes last',
+      slots: [slot('a', [1, 2, 9], { pinnedTokens: 3 }), slot('b', [], { lastUsed: 5 })],
+      picked: 'b',
+    },
+    {
+      name: 'a prompt that begins with the pinned tokens gets their slot',
+      slots: [slot('a', [1, 2, 9], { pinnedTokens: 2, lastUsed: 5 }), slot('b', [])],
+      picked: 'a',
+    },
+    { name: 'pinned tokens go where no other slot is free', slots: [slot('a', [9], { pinnedTokens: 1 })], picked: 'a' },
     { name: 'none is free', slots: [slot('a', [1], { busy: true })], picked: undefined },
   ])('$name', ({ slots, picked, tokens = prompt }) => {
     expect(pickSlot(slots, tokens)?.name).toBe(picked)

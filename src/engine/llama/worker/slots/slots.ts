@@ -8,12 +8,15 @@ export type Slot = {
   lastUsed: number
   /** Whose request filled it, where that matters. */
   owner?: string | undefined
+  /** So many tokens are to stay in it while another slot is free. */
+  pinnedTokens?: number
 }
 
 /** The facts that the choice of a slot depends on. */
 export type SlotFacts = {
   readonly busy: boolean
   readonly lastUsed: number
+  readonly pinnedTokens?: number
   readonly sequence: { readonly contextTokens: readonly Token[] }
 }
 
@@ -22,6 +25,8 @@ export type SlotFacts = {
  * token. Prefixes that differ by less than this, such as the beginning of a chat template, weigh less than a gap.
  */
 const gapTokens = 32
+/** More than any prefix is worth. */
+const pinnedWorth = 1e9
 
 /**
  * The free slot that shares the longest prefix with `tokens`, a neighbour of busy ones where that costs little; of equals, the least
@@ -31,7 +36,9 @@ export function pickSlot<T extends SlotFacts>(slots: readonly T[], tokens: Array
   let best: { slot: T; worth: number } | undefined
   for (const [index, slot] of slots.entries()) {
     if (slot.busy) continue
-    const worth = sharedPrefix(slot.sequence.contextTokens, tokens) + gapTokens * busyNeighbours(slots, index)
+    const shared = sharedPrefix(slot.sequence.contextTokens, tokens)
+    const losesPinned = (slot.pinnedTokens ?? 0) > shared
+    const worth = shared + gapTokens * busyNeighbours(slots, index) - (losesPinned ? pinnedWorth : 0)
     const better = best === undefined || worth > best.worth || (worth === best.worth && slot.lastUsed < best.slot.lastUsed)
     if (better) best = { slot, worth }
   }

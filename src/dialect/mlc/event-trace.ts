@@ -1,0 +1,33 @@
+import type { RequestSnapshot } from '../../contract/activity.ts'
+
+/** An event of a trace as Chrome's viewers read it: the begin or the end of a phase, or an instant. Times are in microseconds. */
+type TraceEvent = {
+  readonly name: string
+  readonly ph: 'B' | 'E' | 'i'
+  readonly ts: number
+  readonly pid: 1
+  /** The request. */
+  readonly tid: string
+}
+
+/** What happened to requests: each is a row with its phases, as far as it has come. */
+export function encodeEventTrace(requests: readonly RequestSnapshot[]): readonly TraceEvent[] {
+  return requests.flatMap(traceRequest)
+}
+
+function traceRequest({ id, startedAtMs, endedAtMs, state, timings = {} }: RequestSnapshot): TraceEvent[] {
+  const at = (name: string, ph: TraceEvent['ph'], ms: number): TraceEvent => {
+    return { name, ph, ts: Math.round(1000 * ms), pid: 1, tid: id }
+  }
+  const phase = (name: string, fromMs: number, toMs: number) => [at(name, 'B', fromMs), at(name, 'E', Math.max(fromMs, toMs))]
+  const { queueMs, prefillMs, firstTokenMs, decodeMs } = timings
+  const events = [at('request arrives', 'i', startedAtMs)]
+  if (queueMs !== undefined) events.push(...phase('wait', startedAtMs, startedAtMs + queueMs))
+  if (firstTokenMs !== undefined) {
+    const firstAtMs = startedAtMs + firstTokenMs
+    if (prefillMs !== undefined) events.push(...phase('prefill', Math.max(startedAtMs, firstAtMs - prefillMs), firstAtMs))
+    if (decodeMs !== undefined) events.push(...phase('decode', firstAtMs, firstAtMs + decodeMs))
+  }
+  if (endedAtMs !== undefined) events.push(at(`request is ${state.type}`, 'i', endedAtMs))
+  return events
+}

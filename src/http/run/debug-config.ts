@@ -1,0 +1,60 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { RequestSnapshot } from '../../contract/activity.ts'
+import { readDebugConfig } from '../../dialect/mlc/debug-config.ts'
+import { encodeEngineMetrics, encodeMetricsChunk } from '../../dialect/mlc/engine-metrics.ts'
+import { callerOf } from '../access/caller.ts'
+import { openEventStream } from '../reply/event-stream.ts'
+import { withModel } from './default-model.ts'
+import type { ServerDeps } from './deps.ts'
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+
+/** More than a server keeps. */
+const allRequests = 10_000
+
+/** The same handler, for requests that may have a `debug_config`: those of operators, while the server has the door for it. */
+export function withDebugConfig(deps: ServerDeps, handler: Handler, object: string): Handler {
+  if (deps.debugs !== true) return handler
+  return (request, reply) => {
+    const debugged = callerOf(request).scopes.has('admin') ? readDebugConfig(request.body) : undefined
+    if (debugged === undefined) return handler(request, reply)
+    const { body, pinsPrompt, asksMetrics } = debugged
+    if (asksMetrics) return sendMetrics(deps, { request, reply, body, object })
+    request.body = body
+    if (pinsPrompt) request.pinsPrompt = true
+    return handler(request, reply)
+  }
+}
+
+type Asked = { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly body: unknown; readonly object: string }
+
+async function sendMetrics(deps: ServerDeps, { request, reply, body, object }: Asked): Promise<void> {
+  const named = withModel(body, deps, callerOf(request)) as { readonly model: unknown }
+  const { id: model } = await deps.findModel(String(named.model), callerOf(request))
+  const head = { id: request.id, object, created: Math.floor(Date.now() / 1000), model }
+  const chunk = encodeMetricsChunk(head, encodeEngineMetrics(endedSinceReset(deps, model)))
+  const writer = openEventStream(deps, reply, { heartbeat: '' })
+  writer.write(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`)
+  writer.end()
+  reply.hijack()
+}
+
+/** The requests of a model that the server remembers, in order. */
+export function requestsOf({ activity }: ServerDeps, model: string): readonly RequestSnapshot[] {
+  if (activity === undefined) return []
+  return activity.read(activity.begin(allRequests), {}, allRequests).requests.filter((request) => request.model === model)
+}
+
+export function endedSinceReset(deps: ServerDeps, model: string): readonly RequestSnapshot[] {
+  const resetAtMs = resetsOf(deps).get(model) ?? 0
+  return requestsOf(deps, model).filter(({ endedAtMs }) => endedAtMs !== undefined && endedAtMs > resetAtMs)
+}
+
+/** When the models of a server were reset last. */
+const resets = new WeakMap<ServerDeps['cancellations'], Map<string, number>>()
+
+export function resetsOf({ cancellations }: ServerDeps): Map<string, number> {
+  const known = resets.get(cancellations) ?? new Map<string, number>()
+  resets.set(cancellations, known)
+  return known
+}
