@@ -34,7 +34,12 @@ const models = ['$(touch pwned)', '`touch pwned`', "'; touch pwned; '", '"; touc
 
 test("a value of the user's own wins over a default, and not over what names the server", () => {
   const setup = { env: { URL: 'here' }, defaults: { LIMIT: '100', OTHER: '1' }, args: [], files: {} }
-  expect(environmentOf(setup, { URL: 'there', LIMIT: '7', HOME: '/h' })).toEqual({ URL: 'here', LIMIT: '7', OTHER: '1', HOME: '/h' })
+  expect(environmentOf(setup, { URL: 'there', LIMIT: '7', HOME: '/h' })).toEqual({
+    URL: 'here',
+    LIMIT: '7',
+    OTHER: '1',
+    HOME: '/h',
+  })
 })
 
 test.skipIf(process.platform === 'win32').each([...agents.keys()])(
