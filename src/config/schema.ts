@@ -176,7 +176,7 @@ const server = z
       .default('off')
       .describe(
         "Whether keys with the scope `admin` may use MLC-LLM's `debug_config` and its routes below `/debug`: an event trace, the metrics of an " +
-          'engine, and its reset.',
+          'engine, and its reset. Only with one worker.',
       ),
     ollamaPort: z
       .int()
@@ -267,10 +267,11 @@ const server = z
       issues.push({ code: 'custom', path: ['apiKeys', index, 'group'], message, input: key.group })
     }
   })
-  .check(({ value: { workers, portFallback }, issues }) => {
-    if (workers === 1 || !portFallback) return
+  .check(({ value: { workers, portFallback, debug }, issues }) => {
+    if (workers === 1) return
     const message = `needs one worker, and there are ${workers}: leave one of the two settings out`
-    issues.push({ code: 'custom', path: ['portFallback'], message, input: portFallback })
+    if (portFallback) issues.push({ code: 'custom', path: ['portFallback'], message, input: portFallback })
+    if (debug === 'on') issues.push({ code: 'custom', path: ['debug'], message, input: debug })
   })
   .describe('The HTTP server.')
 

@@ -32,22 +32,22 @@ async function sendMetrics(deps: ServerDeps, { request, reply, body, object }: A
   const named = withModel(body, deps, callerOf(request)) as { readonly model: unknown }
   const { id: model } = await deps.findModel(String(named.model), callerOf(request))
   const head = { id: request.id, object, created: Math.floor(Date.now() / 1000), model }
-  const chunk = encodeMetricsChunk(head, encodeEngineMetrics(endedSinceReset(deps, model)))
+  const chunk = encodeMetricsChunk(head, encodeEngineMetrics(await endedSinceReset(deps, model)))
   const writer = openEventStream(deps, reply, { heartbeat: '' })
   writer.write(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`)
   writer.end()
   reply.hijack()
 }
 
-/** The requests of a model that the server remembers, in order. */
-export function requestsOf({ activity }: ServerDeps, model: string): readonly RequestSnapshot[] {
-  if (activity === undefined) return []
-  return activity.read(activity.begin(allRequests), {}, allRequests).requests.filter((request) => request.model === model)
+/** The requests of a model that the server remembers: those that ended, in order, and those that run. */
+export async function requestsOf({ activity }: ServerDeps, model: string): Promise<readonly RequestSnapshot[]> {
+  const page = await activity?.read({ recent: allRequests, limit: allRequests })
+  return (page?.requests ?? []).filter((request) => request.model === model)
 }
 
-export function endedSinceReset(deps: ServerDeps, model: string): readonly RequestSnapshot[] {
+export async function endedSinceReset(deps: ServerDeps, model: string): Promise<readonly RequestSnapshot[]> {
   const resetAtMs = resetsOf(deps).get(model) ?? 0
-  return requestsOf(deps, model).filter(({ endedAtMs }) => endedAtMs !== undefined && endedAtMs > resetAtMs)
+  return (await requestsOf(deps, model)).filter(({ endedAtMs }) => endedAtMs !== undefined && endedAtMs > resetAtMs)
 }
 
 /** When the models of a server were reset last. */

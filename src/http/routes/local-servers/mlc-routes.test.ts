@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { createTestServer, type TestServerOptions } from '../../../../test/support/http/test-server.ts'
-import { hashApiKey } from '../../../app/keys/api-key-file.ts'
+import { hashApiKey } from '../../../app/keys/made-keys.ts'
 import type { Scope } from '../../../contract/principal.ts'
 import type { GenerationRequest } from '../../../contract/request.ts'
 import { createFakeEngine } from '../../../engine/fake/engine.ts'

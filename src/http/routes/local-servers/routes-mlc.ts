@@ -21,12 +21,12 @@ export function addMlcRoutes(app: FastifyInstance, deps: ServerDeps): void {
   app.post(
     '/debug/dump_event_trace',
     { config },
-    answer((model) => encodeEventTrace(requestsOf(deps, model))),
+    answer(async (model) => encodeEventTrace(await requestsOf(deps, model))),
   )
   app.post(
     '/debug/dump_engine_metrics',
     { config },
-    answer((model) => ({ metrics: encodeEngineMetrics(endedSinceReset(deps, model)) })),
+    answer(async (model) => ({ metrics: encodeEngineMetrics(await endedSinceReset(deps, model)) })),
   )
   app.post(
     '/debug/reset_engine',
