@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
-import { stopSpellings } from '../openai/decode-common.ts'
+import { stopSpellings } from '../openai/spelling.ts'
 import { type Field, refuseValue } from '../wire/field-table.ts'
 import { looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
