@@ -232,6 +232,7 @@ describe('the openai SDK', () => {
       const items = async () => (await openai().responses.retrieve(background.id)).output.map(({ type }) => type)
       const stream = await openai().responses.create({ model, input: 'hang', tools: never, stream: true })
       for await (const { type } of stream) if (type === 'response.mcp_call_arguments.done') break
+      await until(async () => (await items()).includes('mcp_call'))
       const cancelled = await openai().responses.cancel(background.id)
       expect(cancelled.status).toBe('cancelled')
       expect(await items()).not.toContain('message')
