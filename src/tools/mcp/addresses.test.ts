@@ -44,7 +44,7 @@ function forRequests(allowedHosts: readonly string[] = [allowedHost]): ToolSourc
 }
 
 const ask = (from: ToolSource, mcpServers: readonly McpServerUse[] = [], who = principal) =>
-  Promise.resolve(from.list({ principal: who, mcpServers, signal: request.signal }))
+  Promise.resolve(from.list({ principal: who, names: ['docs', 'old'], mcpServers, signal: request.signal }))
 
 function run(tool: ServerTool | undefined, args: JsonObject = {}, signal = request.signal): Promise<ToolOutcome> {
   if (tool === undefined) throw new Error('there is no tool')
@@ -84,11 +84,12 @@ describe('a server of the configuration', () => {
     ['is broken', ({ response }) => response.writeHead(500).end('stack trace'), /it answered with status 500$/],
     ['leads elsewhere', ({ response }) => response.writeHead(307, { location: 'http://127.0.0.1:1/' }).end(), /it /],
     ['hangs up', ({ request: { socket } }) => socket.destroy(), /it cannot be reached/],
+    ['streams without end', (asked) => void pour(events(asked)), /it (did not answer|sent more than 8 MiB)/],
     ['is silent', () => undefined, /it did not answer/],
   ])('that %s is absent with that reason, and not asked again', async (how, handler, why) => {
     server.handle['server/discover'] = handler
     server.handle.initialize = handler
-    const from = configure({}, { limits: { answerMs: how === 'is silent' ? 300 : 20_000 } })
+    const from = configure({}, { limits: { answerMs: how === 'is silent' || how === 'streams without end' ? 1000 : 20_000 } })
     const { tools, absent } = await ask(from)
     expect([tools, absent]).toEqual([[], [{ name: 'docs', why: expect.stringMatching(why) }]])
     const asked = server.requests.length

@@ -13,6 +13,8 @@ const call = (name: string, args: object) => `<tool_call>${JSON.stringify({ name
 const script = [
   { result: 'from (one|two)', reply: { raw: 'It is from $1.' } },
   { result: 'Twice a day|4', reply: { raw: 'I know.' } },
+  { result: 'The tool failed', reply: { raw: 'It failed.' } },
+  { match: 'bad (\\w+)', reply: { raw: call('one__$1', {}) } },
   { match: 'ask one', reply: { raw: call('one__echo', { text: 'from one' }) } },
   { match: 'ask two', reply: { raw: call('two__echo', { text: 'from two' }) } },
   { match: 'diagnostics', reply: { raw: call('diagnose', { system: 'core' }) } },
@@ -134,6 +136,16 @@ describe('MCP servers', () => {
     expect(output.map(({ type }) => type)).toEqual(['mcp_list_tools', 'function_call'])
   })
 })
+
+test.each(['die', 'flood', 'line', 'wrong', 'liar'])(
+  'an MCP server that misbehaves (%s) is told to the model, and the reply and the next call end well',
+  async (how) => {
+    const { status, output, output_text } = await create(`bad ${how}`, [mcp('one')])
+    expect([status, output_text]).toEqual(['completed', 'It failed.'])
+    expect(output[1]).toMatchObject({ type: 'mcp_call', status: 'failed', output: null, error: expect.anything() })
+    expect((await create('ask one', [mcp('one')])).output_text).toBe('It is from one.')
+  },
+)
 
 const hosted = [
   ['web_search_preview', 'tides', 'web_search_call', 'searching', /^ws_/],

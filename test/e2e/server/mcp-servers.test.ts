@@ -61,7 +61,7 @@ async function connect(target: McpTarget): Promise<ToolListing> {
     guard: { allowed: [] },
     limits: { answerMs: 20_000 },
   })
-  return source.list({ principal: { id: 'k', scopes: new Set(['tools']) }, mcpServers: [], signal })
+  return source.list({ principal: { id: 'k', scopes: new Set(['tools']) }, names: ['it'], mcpServers: [], signal })
 }
 
 function call({ tools }: ToolListing, name: string, args: JsonObject = {}, signalOfCall = signal): Promise<ToolOutcome> {
