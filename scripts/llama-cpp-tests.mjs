@@ -63,9 +63,9 @@ function judge(server) {
     },
   )
   if (status === null || status > 1) fail(`pytest failed:\n${stderr.slice(-2000)}`)
-  if (process.env.KEEP !== undefined)
-    writeFileSync(join(process.env.KEEP, `${server === 'dragoman' ? server : 'llama-server'}.txt`), stdout)
-  const lines = stdout.matchAll(/^(PASSED|FAILED|ERROR|SKIPPED) (unit\/\S+)/gm)
+  const { BLACK_BOX_REPORTS: reports } = process.env
+  if (reports !== undefined) writeFileSync(join(reports, `${server === 'dragoman' ? server : 'llama-server'}.txt`), stdout)
+  const lines = stdout.matchAll(/^(PASSED|FAILED|ERROR|SKIPPED) (unit\/.+?)(?: - .*)?$/gm)
   return new Map([...lines].map(([, outcome, name]) => [name, outcome.toLowerCase()]))
 }
 
