@@ -140,14 +140,17 @@ program
 
 program
   .command('show')
-  .description('show what the file of a model says, and what the model needs on this machine')
-  .argument('<model>', 'a model of the configuration, a short name, or a source')
+  .description('show what the file of a model says, and what the model needs here; without a file, what the running server says')
+  .argument('<model>', 'a model of the configuration, a short name, a source, or a model of the server')
   .option('--template', 'print its chat template, and nothing else')
   .option('-c, --config <file>', 'configuration file')
-  .action(async (model: string, { config, template = false }: { config?: string; template?: boolean }) => {
-    const { showModel } = await import('./models/show.ts')
-    await showModel(model, { template, loadConfig: (models) => load({ config, models }) })
-  })
+  .option('--server <url>', 'the server to ask', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .action(
+    async (model: string, { config, template = false, ...flags }: ServerFlags & { config?: string; template?: boolean }) => {
+      const { showModel } = await import('./models/show.ts')
+      await showModel(model, { template, server: address(flags), loadConfig: (models) => load({ config, models }) })
+    },
+  )
 
 program
   .command('rm')
@@ -156,7 +159,8 @@ program
   .option('-c, --config <file>', 'configuration file')
   .action(async (model: string, { config }: { config?: string }) => {
     const { removeModel } = await import('./models/rm.ts')
-    await removeModel(model, (models) => load({ config, models }))
+    const server = address({ server: process.env.DRAGOMAN_SERVER ?? defaultUrl })
+    await removeModel(model, { server, loadConfig: (models) => load({ config, models }) })
   })
 
 program

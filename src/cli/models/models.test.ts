@@ -3,6 +3,7 @@ import { copyFile, mkdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { openTestServer } from '../../../test/support/http/test-server.ts'
 import { listenOnLoopback } from '../../../test/support/upstream/loopback.ts'
 import { loadConfig } from '../../config/load.ts'
 import { builtinModel } from '../../registry/names/builtin-model.ts'
@@ -55,9 +56,25 @@ describe('models on this disk', () => {
     await expect(list({ server, isServerNamed: true, loadConfig: () => load() })).rejects.toThrow('cannot be reached')
   })
 
+  test('without a file here are shown as the running server has them, and `rm` names what removes them there', async () => {
+    const served = openTestServer()
+    onTestFinished(() => served.app.close())
+    const asked = { url: `http://127.0.0.1:${await served.listen()}` }
+    await showModel('org/fake', { template: false, server: asked, loadConfig: load })
+    expect(printed()).toMatch(/^model +org\/fake\n/)
+    expect(printed()).toContain(asked.url)
+    expect(printed()).toMatch(/^state +stopped$/m)
+    expect(printed()).toMatch(/^requests +0 of \d+ run, 0 wait$/m)
+    await expect(removeModel('org/fake', { server: asked, loadConfig: load })).rejects.toThrow(
+      /unload org\/fake` frees its memory/,
+    )
+    await expect(showModel('org/other', { template: false, server: asked, loadConfig: load })).rejects.toThrow(/org\/other/)
+    await expect(showModel('org/fake', { template: true, server: asked, loadConfig: load })).rejects.toThrow(/org\/fake/)
+  })
+
   test('are shown with what their files say and what they need', async () => {
     const path = await fetched('qwen3:8b')
-    await showModel('qwen3:8b', { template: false, loadConfig: load })
+    await showModel('qwen3:8b', { template: false, server, loadConfig: load })
     for (const line of [
       /^source +hf:bartowski\/Qwen_Qwen3-8B-GGUF$/m,
       /^parameters +\d+\.\d million$/m,
@@ -72,29 +89,31 @@ describe('models on this disk', () => {
   })
 
   test('have a template that can be printed alone', async () => {
-    await showModel('dragoman-tiny', { template: true, loadConfig: load })
+    await showModel('dragoman-tiny', { template: true, server, loadConfig: load })
     expect(lines).toHaveLength(1)
     expect(printed()).toContain('{%')
   })
 
   test('are deleted by their short names', async () => {
     const path = await fetched('qwen3:8b')
-    await removeModel('qwen3:8b', load)
+    await removeModel('qwen3:8b', { server, loadConfig: load })
     expect(printed()).toMatch(/^removed qwen3:8b: [\d.]+ MB are free$/)
     expect(existsSync(path)).toBe(false)
-    await expect(removeModel('qwen3:8b', load)).rejects.toThrow('nothing of hf:bartowski/Qwen_Qwen3-8B-GGUF is in')
-    await expect(showModel('qwen3:8b', { template: false, loadConfig: load })).rejects.toThrow(
+    await expect(removeModel('qwen3:8b', { server, loadConfig: load })).rejects.toThrow(
+      'nothing of hf:bartowski/Qwen_Qwen3-8B-GGUF is in',
+    )
+    await expect(showModel('qwen3:8b', { template: false, server, loadConfig: load })).rejects.toThrow(
       'hf:bartowski/Qwen_Qwen3-8B-GGUF is not on this disk; `dragoman pull qwen3:8b` fetches it',
     )
   })
 
   test('stay where they are files of Dragoman itself or of the user', async () => {
-    await expect(removeModel('dragoman-tiny', load)).rejects.toThrow('is a file of your own')
+    await expect(removeModel('dragoman-tiny', { server, loadConfig: load })).rejects.toThrow('is a file of your own')
     expect(existsSync(builtinModel.path)).toBe(true)
   })
 
   test('are named with what is near, where there is none', async () => {
-    await expect(showModel('dragoman-tyny', { template: false, loadConfig: load })).rejects.toThrow(
+    await expect(showModel('dragoman-tyny', { template: false, server, loadConfig: load })).rejects.toThrow(
       "did you mean 'dragoman-tiny'?",
     )
   })

@@ -11,16 +11,30 @@ import { memoryNeed } from '../../registry/gguf/memory-need.ts'
 import { formatBytes } from '../../registry/names/format-bytes.ts'
 import { availableMemoryBytes, budgetBytes } from '../../registry/names/memory.ts'
 import { formatSource } from '../../registry/names/sources.ts'
+import type { ServerAddress } from '../servers/client.ts'
 import { commandName } from '../terminal/command-name.ts'
+import { findServed, servedRows } from './served-model.ts'
 import { findWanted, type LoadModels } from './wanted-model.ts'
 
 type LocalModel = LlamaModelConfig | LlamaServerModelConfig
 
-/** Prints what a model's file says, and what it needs on this machine; with `template`, its chat template and nothing else. */
-export async function showModel(
-  name: string,
-  { template, loadConfig }: { template: boolean; loadConfig: LoadModels },
-): Promise<void> {
+type ShowOptions = { readonly template: boolean; readonly server: ServerAddress; readonly loadConfig: LoadModels }
+
+/**
+ * Prints what a model's file says, and what it needs on this machine; with `template`, its chat template and nothing else. Of a model
+ * without a file here, what the running server says.
+ */
+export async function showModel(name: string, { template, server, loadConfig }: ShowOptions): Promise<void> {
+  try {
+    await showFile(name, template, loadConfig)
+  } catch (error) {
+    const served = template ? undefined : await findServed(server, name)
+    if (served === undefined) throw error
+    printRows(servedRows(served, server))
+  }
+}
+
+async function showFile(name: string, template: boolean, loadConfig: LoadModels): Promise<void> {
   const { model, config } = await findWanted(name, loadConfig)
   if (model.engine !== 'llama' && model.engine !== 'llama-server') {
     throw new AppError('invalid-request', `model '${model.id}' has no file here: its engine is ${model.engine}`)
@@ -36,13 +50,16 @@ export async function showModel(
     console.log(printableProse(facts.chatTemplate))
     return
   }
-  const rows: [string, string | undefined][] = [
+  printRows([
     ['model', model.id],
     ['source', model.source.map(formatSource).join(', ')],
     ['file', file.path],
     ...factRows(facts),
     ...(await needRows(model, file.path, config)),
-  ]
+  ])
+}
+
+function printRows(rows: readonly [string, string | undefined][]): void {
   const known = rows.filter((row): row is [string, string] => row[1] !== undefined)
   const width = Math.max(...known.map(([label]) => label.length))
   for (const [label, value] of known) console.log(`${label.padEnd(width)}  ${printable(value)}`)

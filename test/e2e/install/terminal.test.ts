@@ -1,4 +1,5 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { spawnSync } from 'node:child_process'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../../support/http/app.ts'
@@ -13,7 +14,7 @@ const cli = useCommandLine()
 let server: Awaited<ReturnType<typeof cli.serve>>
 
 describe.skipIf(!hasTmux)('dragoman in a terminal', () => {
-  const open = (options: { columns?: number; env?: Record<string, string> } = {}) => {
+  const open = (options: { columns?: number; env?: Record<string, string>; shell?: readonly string[] } = {}) => {
     const env = { D: `${process.execPath} ${builtProgram}`, DRAGOMAN_SERVER: server.url, DRAGOMAN_HOME: cli.home, NO_COLOR: '' }
     return openTmux({ ...options, env: { ...env, ...options.env }, cwd: cli.home })
   }
@@ -26,6 +27,31 @@ describe.skipIf(!hasTmux)('dragoman in a terminal', () => {
   beforeAll(async () => {
     server = await cli.serve(['--log-level', 'info'])
     cli.keep(server)
+  })
+
+  test.for([
+    ['bash', ['bash', '--norc', '--noprofile'], 'PATH=$B:$PATH; eval "$(dragoman completion bash)"'],
+    ['zsh', ['zsh', '-f'], 'PATH=$B:$PATH; autoload -Uz compinit; compinit -u -D; eval "$(dragoman completion zsh)"'],
+    [
+      'fish',
+      ['fish', '--no-config', '-C', 'function fish_prompt; echo -n "ready> "; end'],
+      'set -x PATH $B $PATH; dragoman completion fish | source',
+    ],
+  ] as const)('Tab completes in %s', async ([name, shell, enable], { skip }) => {
+    if (spawnSync(name, ['--version']).status !== 0) skip(`${name} is not installed`)
+    const folder = join(cli.home, 'bin')
+    await mkdir(folder, { recursive: true })
+    await writeFile(join(folder, 'dragoman'), `#!/bin/sh\nexec '${process.execPath}' '${builtProgram}' "$@"\n`, { mode: 0o755 })
+    const terminal = await open({ shell, env: { B: folder } })
+    terminal.enter(`${enable}; echo enabled`)
+    await terminal.shows(/^enabled/m)
+    terminal.type('dragoman unl')
+    terminal.key('Tab')
+    await terminal.shows('dragoman unload')
+    // A name of the running server.
+    terminal.type('scr')
+    terminal.key('Tab')
+    await terminal.shows('dragoman unload scripted')
   })
 
   test('a paste of 200 lines is one message, and nothing of it is lost', async () => {

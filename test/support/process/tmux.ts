@@ -5,12 +5,17 @@ import { until } from '../http/app.ts'
 
 export const hasTmux = spawnSync('tmux', ['-V']).status === 0
 
-type TmuxOptions = { readonly columns?: number; readonly env?: Readonly<Record<string, string>>; readonly cwd: string }
+type TmuxOptions = {
+  readonly columns?: number
+  readonly env?: Readonly<Record<string, string>>
+  readonly cwd: string
+  readonly shell?: readonly string[]
+}
 
 const prompt = 'ready> '
 
 /** A shell in a terminal of tmux, for the test that opens it: what it shows is what a user sees. */
-export async function openTmux({ columns = 80, env = {}, cwd }: TmuxOptions) {
+export async function openTmux({ columns = 80, env = {}, cwd, shell = ['bash', '--norc', '--noprofile'] }: TmuxOptions) {
   // A server of its own, without the user's settings.
   const socket = `dragoman-${randomUUID()}`
   const tmux = (args: readonly string[], input?: string) => {
@@ -19,7 +24,7 @@ export async function openTmux({ columns = 80, env = {}, cwd }: TmuxOptions) {
     return stdout
   }
   const variables = Object.entries({ PS1: prompt, ...env }).flatMap(([name, value]) => ['-e', `${name}=${value}`])
-  tmux(['new-session', '-d', '-x', String(columns), '-y', '50', '-c', cwd, ...variables, 'bash', '--norc', '--noprofile'])
+  tmux(['new-session', '-d', '-x', String(columns), '-y', '50', '-c', cwd, ...variables, ...shell])
   onTestFinished(() => void spawnSync('tmux', ['-L', socket, 'kill-server']))
   let last = ''
   onTestFailed(() => console.error(last))
