@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Sampling } from '../../../src/contract/request.ts'
+import type { Context, LogitIndex } from '../../../src/engine/llama/binding/context.ts'
 import type { Library } from '../../../src/engine/llama/binding/library.ts'
 import type { Model } from '../../../src/engine/llama/binding/model.ts'
 import { SamplerChain, type SamplerStep } from '../../../src/engine/llama/binding/sampler-chain.ts'
@@ -111,6 +112,21 @@ describe('samplers that llama.cpp lacks', () => {
     const expected = normal(shares.map((share, token) => share ** 1.5 * (others[token] as number) ** -0.5))
     expect(isDrawnFrom(expected, counts)).toBe(true)
     expect(isDrawnFrom(shares, counts)).toBe(false)
+  })
+
+  test('that are off cost nothing: a token is one call of llama.cpp', () => {
+    const calls: string[] = []
+    const counted = new Proxy(library, {
+      get: (target, name) =>
+        name === 'sample' ? () => calls.push('sample') : name === 'apply' ? () => calls.push('apply') : Reflect.get(target, name),
+    })
+    const off: Sampling = { topA: 0, tailFree: 1, smoothing: { factor: 0 }, skew: 0, repetitionDecay: 0, repetitionPenalty: 1.1 }
+    const steps = samplerSteps(resolveSampling({ request: off }), { prompt, contextLength: 100 })
+    const chain = new SamplerChain({ size: shares.length, library: counted } as unknown as Model, steps)
+    const context = { native: 0n, logits: () => calls.push('logits') } as unknown as Context
+    chain.sample(context, 0 as LogitIndex)
+    expect(calls).toEqual(['sample'])
+    chain.free()
   })
 
   test('samplers that remember forget what is taken back', () => {
