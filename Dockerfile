@@ -9,6 +9,8 @@ COPY scripts scripts
 RUN npm ci --ignore-scripts --include=dev
 COPY . .
 RUN node scripts/stage.mjs /out
+
+FROM build AS llama
 RUN cd /out/llama && npm ci --ignore-scripts
 
 FROM ${NODE_IMAGE} AS gateway
@@ -27,5 +29,5 @@ CMD ["serve", "--config", "/etc/dragoman/dragoman.yaml"]
 
 FROM gateway AS dragoman
 # Above the program: its own packages may have other versions of what llama.cpp's need.
-COPY --from=build /out/llama/node_modules /opt/node_modules
+COPY --from=llama /out/llama/node_modules /opt/node_modules
 CMD ["serve"]
