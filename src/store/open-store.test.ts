@@ -34,10 +34,11 @@ describe('the database file', () => {
     for (const each of saved) await before.responses.save(each)
     await before.close()
     const file = new SqliteFile(path)
-    file.query('drop table response_metadata', [])
+    for (const table of ['usage_days', 'file_pieces', 'files', 'documents', 'response_metadata'])
+      file.query(`drop table ${table}`, [])
     file.query('drop index responses_list', [])
     for (const column of ['kind', 'model']) file.query(`alter table responses drop column ${column}`, [])
-    file.query("delete from dragoman_migrations where name = '0003-completions'", [])
+    file.query("delete from dragoman_migrations where name >= '0003'", [])
     file.close()
     const { responses, close } = await open()
     const page = { limit: 500, order: 'asc' } as const
