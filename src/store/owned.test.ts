@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
 /**
- * What sees the rows of all owners: what opens, migrates and prunes the database, `Owned` itself, what it hands out, and the counters of
- * keys, which have no owners.
+ * What sees the rows of all owners: what opens, migrates and prunes the database, `Owned` itself, what it hands out, the counters of
+ * keys and the documents of operators, which have no owners, and the files, whose every query names one.
  */
 const withoutOwner = [
   'conversation-rows.ts',
@@ -11,10 +11,13 @@ const withoutOwner = [
   'migrations.ts',
   'open-store.ts',
   'owned.ts',
-  'postgres-usage.ts',
+  'postgres-documents.ts',
+  'postgres-files.ts',
   'prune.ts',
   'response-rows.ts',
   'running-responses.ts',
+  'usage-counter.ts',
+  'usage-days.ts',
 ]
 
 test('what answers callers reaches rows by their owner only: it has no database', () => {
