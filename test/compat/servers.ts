@@ -105,6 +105,7 @@ function otherConfig(folder: string): object {
       usageTimes: ['tabby', 'mlc'],
       shortenOutput: false,
       portFallback: true,
+      debug: 'on',
     },
     log: { level: 'fatal', captureFolder: join(folder, 'captured') },
     media: { urls: 'off' },

@@ -39,7 +39,11 @@ const f = (raw: string, fields: object, ...checks: readonly Check[]) =>
   writes(raw, { model: 'writes-pythonic', tools: [tool(), tool('g')], ...fields }, ...checks)
 const embed = (fields: object, ...checks: readonly Check[]) =>
   post('/v1/embeddings', { model: 'scripted', input: 'a b', ...fields }, ...checks)
-const guarded = 'absent unless the operator opens the door for debugging'
+
+/** A route for debugging, which is there where the operator wants it. */
+const debugs = (name: string) => elsewhere(post(`/llm/debug/${name}`, { model: 'any' }, status(200)))
+const debugged = (debug: object, more: object = {}) =>
+  elsewhere(post('/llm/v1/chat/completions', { max_tokens: 3, messages: [user('x')], debug_config: debug, ...more }, status(200)))
 
 const routes: readonly Row[] = [
   better(1, ['GET /v1/models', 'with the state of each'], get('/v1/models', has('data.0.state'))),
@@ -55,18 +59,14 @@ const routes: readonly Row[] = [
   refused(6, ['POST /microserving/prep_recv', noPeers], post('/microserving/prep_recv', {}, status(404))),
   refused(7, ['POST /microserving/remote_send', noPeers], post('/microserving/remote_send', {}, status(404))),
   refused(8, ['POST /microserving/start_generate', noPeers], post('/microserving/start_generate', {}, status(404))),
-  refused(9, ['POST /debug/dump_event_trace', guarded], post('/debug/dump_event_trace', { model: 'dragoman-tiny' }, status(404))),
+  works(9, 'POST /debug/dump_event_trace, with `server.debug`', debugs('dump_event_trace')),
   refused(
     10,
     ['POST /debug/cuda_profiler_start', 'nsys profiles the process without the help of a route'],
     post('/debug/cuda_profiler_start', {}, status(404)),
   ),
-  refused(
-    11,
-    ['POST /debug/dump_engine_metrics', guarded],
-    post('/debug/dump_engine_metrics', { model: 'dragoman-tiny' }, status(404)),
-  ),
-  refused(12, ['POST /debug/reset_engine', guarded], post('/debug/reset_engine', { model: 'dragoman-tiny' }, status(404))),
+  works(11, 'POST /debug/dump_engine_metrics', debugs('dump_engine_metrics')),
+  works(12, 'POST /debug/reset_engine', debugs('reset_engine')),
 ]
 
 const server: readonly Row[] = [
@@ -99,7 +99,7 @@ const server: readonly Row[] = [
   ),
   refused(
     18,
-    ['prefix reuse can be switched off', guarded],
+    ['prefix reuse can be switched off', 'a reused prefix changes no text; a reload forgets it'],
     post('/debug/reset_engine', { model: 'dragoman-tiny' }, status(404)),
   ),
   works(19, 'long prompts are read in steps', shownBy('e2e/engines/rounds-llama.test.ts', 'steps of prompts may take as long')),
@@ -207,22 +207,19 @@ const fields: readonly Row[] = [
       header('x-dragoman-structured', /full/),
     ),
   ),
-  differs(46, ['`debug_config.ignore_eos`', '`ignore_eos`, a field of its own'], tiny({ ignore_eos: true }, finish('length'))),
-  refused(
-    47,
-    ['`debug_config.pinned_system_prompt`', guarded],
-    chat({ debug_config: { pinned_system_prompt: true } }, status(400, /debug_config/)),
+  works(
+    46,
+    '`debug_config.ignore_eos`, and as a field of its own',
+    debugged({ ignore_eos: true }),
+    tiny({ ignore_eos: true }, finish('length')),
   ),
-  refused(
+  works(47, '`debug_config.pinned_system_prompt`', debugged({ pinned_system_prompt: true })),
+  works(
     48,
-    ['`debug_config.special_request`', guarded],
-    chat({ debug_config: { special_request: 'query_engine_metrics' } }, status(400, /debug_config/)),
+    '`debug_config.special_request`',
+    debugged({ special_request: 'query_engine_metrics' }, { stream: true, stream_options: { include_usage: true } }),
   ),
-  refused(
-    49,
-    ['`debug_config.grammar_execution_mode`', guarded],
-    chat({ debug_config: { grammar_execution_mode: 'constraint' } }, status(400, /debug_config/)),
-  ),
+  works(49, '`debug_config.grammar_execution_mode`', debugged({ grammar_execution_mode: 'constraint' })),
   refused(
     50,
     ['`debug_config.disagg_config`', noPeers],

@@ -87,7 +87,10 @@ const templates: readonly Row[] = [
     '`bos_token`, `eos_token`',
     post('/apply-template', { model: 'dragoman-tiny', messages: [user('x')] }, has('prompt', /<\|im_end\|>/)),
   ),
-  missing(100, ['`pad_token`, `unk_token`', 'empty texts: no chat template of a known model writes them']),
+  missing(100, [
+    '`pad_token`, `unk_token`',
+    'empty texts: a chat template writes turns, without padding and without unknown tokens',
+  ]),
   works(
     101,
     '`template_vars`, `chat_template_kwargs`',
