@@ -14,7 +14,7 @@ import { checkFields, indexFields } from '../wire/field-table.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
 import { validate } from '../wire/validate.ts'
 import { completionFields, infillFields } from './fields.ts'
-import { type CompletionWire, completionSchema, type InfillWire, infillSchema } from './schema.ts'
+import { type CompletionWire, completionSchema, type InfillWire, infillSchema, type WirePrompt } from './schema.ts'
 
 /** A request in canonical form, one for each prompt, and the options of its reply. */
 export type DecodedLlamaCompletion = {
@@ -44,8 +44,8 @@ export function decodeCompletion(body: unknown, id: string): DecodedLlamaComplet
   const wire = validate(completionSchema, body, completionIndex)
   const ignored = [...checkFields(completionIndex, wire), ...unknownInCompletion(body)]
   const { prompt } = wire
-  const isList = typeof prompt !== 'string' && typeof prompt[0] !== 'number'
-  const all = (isList ? prompt : [prompt]) as readonly (string | readonly number[])[]
+  const isList = Array.isArray(prompt) && typeof prompt[0] !== 'number'
+  const all = (isList ? prompt : [prompt]) as readonly WirePrompt[]
   const names = { prompt: ['prompt'], 'prompt.text': ['prompt'], 'prompt.tokens': ['prompt'] } as const
   return decodeShared(wire, { id, prompts: all.map(toPrompt), isList, ignored, names })
 }
@@ -124,8 +124,8 @@ const samplerLetters: Readonly<Record<string, string>> = {
 }
 
 /** Its callers write the template's part themselves. */
-function toPrompt(prompt: string | readonly number[]): Prompt {
-  return typeof prompt === 'string'
-    ? { type: 'text', text: prompt, readsControlTokens: true }
-    : { type: 'tokens', tokens: prompt }
+function toPrompt(prompt: WirePrompt): Prompt {
+  if (typeof prompt === 'string') return { type: 'text', text: prompt, readsControlTokens: true }
+  if ('prompt_string' in prompt) return toPrompt(prompt.prompt_string)
+  return { type: 'tokens', tokens: prompt }
 }

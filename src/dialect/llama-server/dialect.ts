@@ -1,9 +1,9 @@
 import { randomHex } from '../../base/random-hex.ts'
 import type { Dialect } from '../../contract/dialect.ts'
-import { encodeOpenaiError } from '../openai/errors.ts'
 import { withRunningTimings } from '../openai/times/running-timings.ts'
 import { type DecodedLlamaCompletion, decodeCompletion, decodeInfill } from './decode.ts'
 import { createStreamEncoder, encodeResult } from './encode.ts'
+import { encodeLlamaServerError } from './errors.ts'
 
 /** llama-server's own `POST /completion`. */
 export const llamaCompletion = dialectOf(decodeCompletion)
@@ -26,7 +26,7 @@ function dialectOf(decode: (body: unknown, id: string) => DecodedLlamaCompletion
       }
     },
     createId: () => `cmpl-${randomHex()}`,
-    encodeError: encodeOpenaiError,
+    encodeError: encodeLlamaServerError,
     heartbeat: ': \n\n',
     prefixes: [],
   }

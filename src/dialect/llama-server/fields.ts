@@ -41,7 +41,11 @@ const shared: readonly Field[] = [
 
 /** Every field of `POST /completion`. */
 export const completionFields: readonly Field[] = [
-  { name: 'prompt', treatment: 'used', note: 'a string, token ids, or an array of these, whose reply is an array' },
+  {
+    name: 'prompt',
+    treatment: 'used',
+    note: 'a string, token ids, `{ prompt_string }`, or an array of these, whose reply is an array',
+  },
   ...shared,
 ]
 

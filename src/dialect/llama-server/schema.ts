@@ -7,11 +7,20 @@ import { anyNumber, flag, integerBetween, text, tokenIdList, unlimitedOr } from 
 const maxPrompts = 2048
 const tooMany = { count: maxPrompts, error: `at most ${maxPrompts} prompts` }
 const tokenIds = tokenIdList().min(1, { error: 'at least one token' })
+const noMedia = { error: 'an empty array: send pictures to /v1/chat/completions' }
+/** As llama-server's routes with media take a text. */
+const withMedia = looseObject({
+  prompt_string: z.string(),
+  multimodal_data: z.array(z.unknown(), noMedia).max(0, noMedia).nullish(),
+})
 const prompt = z.union([
   z.string(),
   tokenIds,
-  list(z.union([z.string(), tokenIds]), { error: 'a string, token ids, or an array of these', max: tooMany }).min(1),
+  withMedia,
+  list(z.union([z.string(), tokenIds, withMedia]), { error: 'a string, token ids, or an array of these', max: tooMany }).min(1),
 ])
+/** One prompt. */
+export type WirePrompt = string | readonly number[] | z.infer<typeof withMedia>
 const maxBiases = 40_000
 const bias = z.tuple([z.int().min(0), z.union([z.number().min(-100).max(100), z.literal(false)])], {
   error: 'a token id, and a number from -100 to 100 or false',

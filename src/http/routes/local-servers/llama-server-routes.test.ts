@@ -72,6 +72,22 @@ describe('POST /completion', () => {
     ])
   })
 
+  test('a prompt may be an object, alone or beside others; media in it are refused', async () => {
+    expect((await post('/completion', { prompt: { prompt_string: 'one', multimodal_data: [] } })).json()).toMatchObject({
+      content: 'one',
+    })
+    const several = await post('/completion', { prompt: ['one', { prompt_string: 'two' }, [116, 101]] })
+    expect(several.json()).toMatchObject([{ content: 'one' }, { content: 'two' }, {}])
+    const seeing = await post('/completion', { prompt: { prompt_string: 'what is it?', multimodal_data: ['aGk='] } })
+    expect(seeing.status).toBe(400)
+    expect(seeing.text).toContain('send pictures to /v1/chat/completions')
+  })
+
+  test('a prompt that is too long has the counts that clients cut it by', async () => {
+    const { status, json } = await post('/completion', { prompt: 'word '.repeat(1200) })
+    expect([status, json().error]).toMatchObject([400, { type: 'exceed_context_size_error', n_prompt_tokens: 1200, n_ctx: 1000 }])
+  })
+
   test('n_predict 0 reads the prompt and shows nothing', async () => {
     for (const stream of [false, true]) {
       const { text, json } = await post('/completion', { prompt: 'one two', n_predict: 0, stream })

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { AppError } from '../../../contract/errors.ts'
 import { countTokens } from '../../../core/uses/count-tokens.ts'
 import { llamaCompletion, llamaInfill } from '../../../dialect/llama-server/dialect.ts'
+import { encodeLlamaServerError } from '../../../dialect/llama-server/errors.ts'
 import { readModelName } from '../../../dialect/llama-server/model-name.ts'
 import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
 import { decodeChat } from '../../../dialect/openai-chat/decode.ts'
@@ -28,7 +29,7 @@ const notSupported = [
 /** llama-server's own routes; those that it shares with OpenAI are theirs, also without `/v1`. */
 export function addLlamaServerRoutes(app: FastifyInstance, deps: ServerDeps): void {
   const { lifecycle } = deps
-  const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
+  const config = { scope: 'inference', encodeError: encodeLlamaServerError } as const
   const generating = { config: { ...config, isRepeatable: true } }
   for (const path of ['/completion', '/completions']) app.post(path, generating, createDialectHandler(deps, llamaCompletion))
   app.post('/infill', generating, createDialectHandler(deps, llamaInfill))

@@ -1,0 +1,12 @@
+import type { ErrorReply } from '../../contract/dialect.ts'
+import type { AppError } from '../../contract/errors.ts'
+import { encodeOpenaiError } from '../openai/errors.ts'
+
+/** OpenAI's envelope; of a prompt that does not fit, with the type and the counts of llama-server, from which its clients cut the prompt. */
+export function encodeLlamaServerError(error: AppError): ErrorReply {
+  const { status, body } = encodeOpenaiError(error)
+  if (error.overflow === undefined) return { status, body }
+  const { inputTokens, contextLength } = error.overflow
+  const counts = { type: 'exceed_context_size_error', n_prompt_tokens: inputTokens, n_ctx: contextLength }
+  return { status, body: { error: { ...body.error, ...counts } } }
+}
