@@ -73,6 +73,8 @@ describe.skipIf(chromium === undefined)(`the chat of the page, in a browser${hin
       '```html\n<script>window.pwned=6</script>\n```',
       '```"onclick="x\ncode\n```',
       '[^1]: note\n\n- [x] done',
+      // Codes for terminals.
+      '\u001B[31mred\u001B[0m \u001B]0;pwned\u0007 \u001B[2Jend',
     ].join('\n\n')
     await write(page, script({ raw }))
     await facts(page).waitFor()
@@ -82,6 +84,8 @@ describe.skipIf(chromium === undefined)(`the chat of the page, in a browser${hin
     expect(await answer.locator('a').evaluateAll((links) => links.map((link) => link.getAttribute('href')).sort())).toEqual(
       expect.arrayContaining(['https://evil.example/x.png', 'https://ok.example/']),
     )
+    expect(await answer.textContent()).toMatch(/red.*end/)
+    expect(await page.title()).not.toMatch(/^pwned/)
     expect(await answer.locator('a[href^="javascript"], a[href^="data"]').count()).toBe(0)
     await answer.locator('text=a').first().click()
     expect(await page.evaluate('window.pwned')).toBeUndefined()

@@ -16,6 +16,8 @@ const places = ['Models', 'Activity', 'Keys', 'Logs', 'Overview']
 /** Speaks for minutes. */
 const endless = JSON.stringify({ chunks: Array.from({ length: 10_000 }, (_, index) => `w${index} `), delayMs: 50 })
 
+const hostileName = 'org/<img/src=x/onerror=window.pwned=1>'
+
 describe.skipIf(chromium === undefined)(`the places of the page, in a browser${hint}`, () => {
   let replicas: RunningApp[]
   let app: RunningApp
@@ -43,7 +45,7 @@ describe.skipIf(chromium === undefined)(`the places of the page, in a browser${h
           { engine: 'remote', id: 'fleet/echo', upstreamModel: 'org/echo', endpoints: replicas.map(({ url }) => ({ url })) },
         ],
       }),
-      startApp({ builtinModel: false, models: [echo] }),
+      startApp({ builtinModel: false, models: [echo, { ...echo, id: hostileName }] }),
       openBrowser(),
     ])
   })
@@ -283,6 +285,17 @@ describe.skipIf(chromium === undefined)(`the places of the page, in a browser${h
     noProblems(opened)
     await close()
     await nginx.close()
+  })
+
+  test('names that are HTML are text', async () => {
+    for (const place of ['models', 'chat', 'overview']) {
+      const { page, strangers, problems, close } = await openServerPage(browser, `${bare.url}/#/${place}`)
+      await page.getByText(hostileName).first().waitFor({ state: 'attached' })
+      expect(await page.locator('img[src="x"]').count()).toBe(0)
+      expect(await page.evaluate('window.pwned')).toBeUndefined()
+      expect([...strangers, ...problems]).toEqual([])
+      await close()
+    }
   })
 
   test('a page of another origin gets nothing', async () => {
