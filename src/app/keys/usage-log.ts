@@ -10,24 +10,33 @@ type LogOptions = {
   onFailure(error: unknown): void
 }
 
+type Sum = { -readonly [Field in keyof UsageEntry]: UsageEntry[Field] }
+
+const dayMs = 86_400_000
+
 /** Sums what callers use, and writes it from time to time: no request waits for it. */
 export class UsageLog {
   readonly #options: LogOptions
-  #waiting = new Map<string, UsageEntry>()
+  /** By day, caller and model. */
+  #waiting = new Map<string, Sum>()
   #writing: Promise<void> = Promise.resolve()
   readonly #timer: NodeJS.Timeout
+  #today = { number: -1, name: '' }
 
   constructor(options: LogOptions) {
     this.#options = options
     this.#timer = setInterval(() => void this.#write(), writeEveryMs).unref()
   }
 
-  /** A generation that has ended; one without a use was refused. */
+  /** A generation that has ended; one without a use was refused. Every request comes by here. */
   note({ caller, model, usage }: Pick<GenerationRecord, 'caller' | 'model' | 'usage'>): void {
     if (usage === undefined) return
-    const day = new Date(this.#options.now()).toISOString().slice(0, 'yyyy-mm-dd'.length)
+    const number = Math.floor(this.#options.now() / dayMs)
+    if (number !== this.#today.number) {
+      this.#today = { number, name: new Date(number * dayMs).toISOString().slice(0, 'yyyy-mm-dd'.length) }
+    }
     const { inputTokens, cachedInputTokens, outputTokens } = usage
-    this.#add({ day, caller, model, requests: 1, inputTokens, cachedInputTokens, outputTokens })
+    this.#add({ day: this.#today.name, caller, model, requests: 1, inputTokens, cachedInputTokens, outputTokens })
   }
 
   /** With all that this process has counted. Rejects with `store-unavailable`. */
@@ -42,9 +51,16 @@ export class UsageLog {
   }
 
   #add(entry: UsageEntry): void {
-    const key = JSON.stringify([entry.day, entry.caller, entry.model])
-    const known = this.#waiting.get(key)
-    this.#waiting.set(key, known === undefined ? entry : sumOf(known, entry))
+    const key = `${entry.day}\n${entry.caller}\n${entry.model}`
+    const sum = this.#waiting.get(key)
+    if (sum === undefined) {
+      this.#waiting.set(key, { ...entry })
+      return
+    }
+    sum.requests += entry.requests
+    sum.inputTokens += entry.inputTokens
+    sum.cachedInputTokens += entry.cachedInputTokens
+    sum.outputTokens += entry.outputTokens
   }
 
   #write(): Promise<void> {
@@ -60,15 +76,5 @@ export class UsageLog {
       }
     })
     return this.#writing
-  }
-}
-
-function sumOf(one: UsageEntry, other: UsageEntry): UsageEntry {
-  return {
-    ...one,
-    requests: one.requests + other.requests,
-    inputTokens: one.inputTokens + other.inputTokens,
-    cachedInputTokens: one.cachedInputTokens + other.cachedInputTokens,
-    outputTokens: one.outputTokens + other.outputTokens,
   }
 }
