@@ -63,6 +63,7 @@ export async function startServers(): Promise<Servers> {
 
 /** A picture of one pixel. */
 export const redPixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC'
+export const picture = `data:image/png;base64,${redPixel}`
 
 function mainConfig(folder: string, upstream: string): object {
   const fake = { engine: 'fake', script: 'from-request' }

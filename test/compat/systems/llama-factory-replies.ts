@@ -1,5 +1,5 @@
 import { fine } from '../answers.ts'
-import { body, type Check, calls, event, finish, has, header, status, text } from '../checks.ts'
+import { body, calls, event, finish, has, header, status, text } from '../checks.ts'
 import {
   assistant,
   better,
@@ -23,12 +23,8 @@ import {
   works,
   writes,
 } from '../row.ts'
-import { redPixel } from '../servers.ts'
-
-const picture = `data:image/png;base64,${redPixel}`
-const score = (fields: object, ...checks: readonly Check[]) =>
-  post('/v1/score/evaluation', { model: 'ranker', messages: ['a b c d', 'b'], ...fields }, ...checks)
-const seen = (part: object, ...checks: readonly Check[]) => chat({ messages: [user([textPart('see'), part])] }, ...checks)
+import { picture, redPixel } from '../servers.ts'
+import { score, seen } from './llama-factory-steps.ts'
 
 const replies: readonly Row[] = [
   better(

@@ -1,5 +1,5 @@
 import { fine } from '../answers.ts'
-import { body, type Check, event, finish, has, header, status, text, upstreamGot } from '../checks.ts'
+import { body, event, finish, has, header, status, text, upstreamGot } from '../checks.ts'
 import {
   assistant,
   better,
@@ -10,7 +10,6 @@ import {
   get,
   imagePart,
   over,
-  post,
   prompt,
   type Row,
   refused,
@@ -26,13 +25,9 @@ import {
   withoutKey,
   works,
 } from '../row.ts'
-import { redPixel } from '../servers.ts'
+import { picture } from '../servers.ts'
 import { llamaFactoryReplies } from './llama-factory-replies.ts'
-
-const picture = `data:image/png;base64,${redPixel}`
-const score = (fields: object, ...checks: readonly Check[]) =>
-  post('/v1/score/evaluation', { model: 'ranker', messages: ['a b c d', 'b'], ...fields }, ...checks)
-const seen = (part: object, ...checks: readonly Check[]) => chat({ messages: [user([textPart('see'), part])] }, ...checks)
+import { score, seen } from './llama-factory-steps.ts'
 
 const routes: readonly Row[] = [
   better(

@@ -1,19 +1,9 @@
 import { call, calling, deltasThen, pieces, saying } from '../answers.ts'
-import { type Check, finish, has, status } from '../checks.ts'
+import { finish, has, status } from '../checks.ts'
 import { better, type Group, over, type Row, works } from '../row.ts'
 import { overStack, stack } from './stack-steps.ts'
 
 const f = { tool_name: 'f', parameters: { a: { param_type: 'string' } } }
-const _search = [{ tool_name: 'brave_search' }]
-const _says = (raw: string, fields: object, ...checks: readonly Check[]) =>
-  overStack(saying(raw), { tools: [f], ...fields }, ...checks)
-const _stackCall = (name: string, args: object): Check =>
-  has(
-    'completion_message.tool_calls.0',
-    (one: { tool_name: string; arguments: object } | undefined) =>
-      one?.tool_name === name && JSON.stringify(one.arguments) === JSON.stringify(args),
-  )
-
 const logprobs = { content: [{ token: 'a', logprob: -0.3, bytes: [97], top_logprobs: [] }] }
 
 const scores: readonly Row[] = [

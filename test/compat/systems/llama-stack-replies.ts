@@ -4,8 +4,6 @@ import { better, differs, type Group, over, type Row, tool, works, writes } from
 import { stackEnds } from './llama-stack-ends.ts'
 import { overStack, stack } from './stack-steps.ts'
 
-const _logprobs = { content: [{ token: 'a', logprob: -0.3, bytes: [97], top_logprobs: [] }] }
-
 const f = { tool_name: 'f', parameters: { a: { param_type: 'string' } } }
 const search = [{ tool_name: 'brave_search' }]
 const says = (raw: string, fields: object, ...checks: readonly Check[]) =>

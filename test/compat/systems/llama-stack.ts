@@ -22,13 +22,11 @@ import {
   user,
   works,
 } from '../row.ts'
-import { redPixel } from '../servers.ts'
+import { picture, redPixel } from '../servers.ts'
 import { stackReplies } from './llama-stack-replies.ts'
 import { stackRoutes } from './llama-stack-routes.ts'
 import { overStack, stack } from './stack-steps.ts'
 
-const picture = `data:image/png;base64,${redPixel}`
-const _kinds = ['sglang', 'openai', 'llama-server', 'dragoman', 'ollama', 'tgi', 'together', 'fireworks', 'groq'] as const
 const strategy = (type: string, more: object = {}) => ({ sampling_params: { strategy: { type, ...more } } })
 
 const sampling: readonly Row[] = [

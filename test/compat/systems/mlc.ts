@@ -30,10 +30,9 @@ import {
   works,
   writes,
 } from '../row.ts'
-import { redPixel } from '../servers.ts'
+import { picture } from '../servers.ts'
 import { mlcReplies } from './mlc-replies.ts'
 
-const picture = `data:image/png;base64,${redPixel}`
 const noPeers = 'for engines that hand prompts to each other; behind vLLM or SGLang their routers do it'
 const f = (raw: string, fields: object, ...checks: readonly Check[]) =>
   writes(raw, { model: 'writes-pythonic', tools: [tool(), tool('g')], ...fields }, ...checks)

@@ -16,18 +16,6 @@ import {
   works,
 } from '../row.ts'
 
-const _raw = (content: string, format: string, ...checks: readonly Check[]) =>
-  chat({ model: `writes-${format}`, tools: [tool(), tool('g')], messages: [user(JSON.stringify({ raw: content }))] }, ...checks)
-const _named = { type: 'function', function: { name: 'f' } }
-const _nothing = tool('f', { type: 'object', properties: {} })
-const _formats: Readonly<Record<string, string>> = {
-  'qwen3-coder': '<tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>',
-  glm: '<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n</tool_call>',
-  'minimax-m2': '<minimax:tool_call>\n<invoke name="f">\n<parameter name="a">1</parameter>\n</invoke>\n</minimax:tool_call>',
-  mistral: '[TOOL_CALLS][{"name":"f","arguments":{"a":1}}]',
-  harmony: '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a":1}<|call|>',
-}
-
 const described = (messages: readonly object[], more: object, ...checks: readonly Check[]) =>
   chat({ model: 'described', messages, ...more }, ...checks)
 

@@ -23,9 +23,8 @@ import {
   works,
   writes,
 } from '../row.ts'
-import { redPixel } from '../servers.ts'
+import { picture, redPixel } from '../servers.ts'
 
-const picture = `data:image/png;base64,${redPixel}`
 const sees = text(/image\/png/)
 
 const parts: readonly Row[] = [

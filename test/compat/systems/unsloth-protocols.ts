@@ -14,9 +14,8 @@ import {
   user,
   works,
 } from '../row.ts'
-import { redPixel } from '../servers.ts'
+import { picture, redPixel } from '../servers.ts'
 
-const picture = `data:image/png;base64,${redPixel}`
 const respond = (fields: object, ...checks: readonly Check[]) =>
   post('/v1/responses', { model: 'scripted', input: 'hello', ...fields }, ...checks)
 const answered = has('output', (all: { type: string; content: { text: string }[] }[]) =>
