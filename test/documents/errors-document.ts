@@ -62,10 +62,7 @@ const advice: Readonly<Record<ErrorCode, readonly [meaning: string, advice: stri
     'Another request is writing to this conversation.',
     'Send one request at a time for a conversation, or try again when it has ended.',
   ],
-  'connection-limit-reached': [
-    'A WebSocket has more requests in work than one may have, or is older than one may be.',
-    'Open another connection.',
-  ],
+  'connection-limit-reached': ['A WebSocket has lasted for as long as one may: 60 minutes.', 'Open another connection.'],
   'body-too-large': [
     'The body is larger than `server.bodyLimitBytes`.',
     'Send less, upload files by `/v1/files`, or raise the limit.',
@@ -95,7 +92,10 @@ const advice: Readonly<Record<ErrorCode, readonly [meaning: string, advice: stri
     'What the key, or its group, may use in this day or month is too little for the request.',
     'The message says what remains, and when the budget begins again; `GET /api/usage` shows it too. A smaller output limit may fit. Trying again at once does not help, as `x-should-retry: false` says.',
   ],
-  overloaded: ['The server has more work in bodies or processes than its limits allow.', 'Try again after `retry-after`.'],
+  overloaded: [
+    'Bodies of requests, or media, take all the memory that they may have together.',
+    'Try again after `retry-after`.',
+  ],
   cancelled: [
     'The request was stopped, and its kind of reply cannot be cut short.',
     'Nothing: the caller asked for it. Chats end with `length` instead.',
@@ -120,7 +120,7 @@ const advice: Readonly<Record<ErrorCode, readonly [meaning: string, advice: stri
   ],
   'store-unavailable': [
     'The database of responses and conversations does not answer.',
-    'Try again; requests with `store: false` still work.',
+    'Try again. A new response is answered all the same; that it is not stored is in the log.',
   ],
   'shutting-down': ['The server ends, and takes no new work.', 'Try again: behind a load balancer, another server answers.'],
 }
