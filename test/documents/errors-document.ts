@@ -115,7 +115,7 @@ const advice: Readonly<Record<ErrorCode, readonly [meaning: string, advice: stri
     'Try again, or use an engine that enforces it during generation: `llama`, `llama-server`, vLLM, SGLang.',
   ],
   'model-unavailable': [
-    'The model is not loaded and cannot be now, or none of its servers works.',
+    'The model is not loaded and cannot be now, or all of its servers are away.',
     'The message has the reason. `dragoman ps` and `/ready` show states.',
   ],
   'store-unavailable': [

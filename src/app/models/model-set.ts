@@ -188,7 +188,7 @@ export class ModelSet {
   }
 }
 
-/** What a model is for that is no chat, as far as its engine knows. */
+/** What a model that does not chat is for, as far as its engine knows. */
 function kindOf({ ranks, onlyEmbeds }: EngineFacts): ModelKind | undefined {
   if (ranks === true) return 'rerank'
   return onlyEmbeds === true ? 'embeddings' : undefined

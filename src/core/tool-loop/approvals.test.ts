@@ -86,7 +86,7 @@ describe('approvals', () => {
     expect(approvals.size).toBe(0)
   })
 
-  test('are not given where nobody answers for ten minutes', async () => {
+  test('are not given where no answer comes for ten minutes', async () => {
     vi.useFakeTimers()
     try {
       const approvals = new ToolApprovals()
@@ -109,7 +109,7 @@ describe('approvals', () => {
     expect(approvals.size).toBe(0)
   })
 
-  test('where nobody can be asked, the call is not made', async () => {
+  test('where the caller cannot be asked, the call is not made', async () => {
     const { run, records } = start({ turns: [search({}), says('.')], tools: asking, use: { asks: 'never' } })
     await run()
     expect(records).toMatchObject([{ outcome: 'refused' }])

@@ -275,7 +275,7 @@ const states: readonly Row[] = [
   ),
   works(
     100,
-    'what a template can do is told',
+    'reports what a template can do',
     shownBy('../src/dialect/unsloth/template-abilities.test.ts', 'a chat template shows'),
   ),
   works(101, 'recommended sampling of a model: that of its file', reads(tinyLoad, has('inference.temperature'))),

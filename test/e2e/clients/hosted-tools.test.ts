@@ -138,7 +138,7 @@ describe('MCP servers', () => {
 })
 
 test.each(['die', 'flood', 'line', 'wrong', 'liar'])(
-  'an MCP server that misbehaves (%s) is told to the model, and the reply and the next call end well',
+  'that an MCP server misbehaves (%s) reaches the model, and the reply and the next call end well',
   async (how) => {
     const { status, output, output_text } = await create(`bad ${how}`, [mcp('one')])
     expect([status, output_text]).toEqual(['completed', 'It failed.'])
