@@ -1,4 +1,4 @@
-import type { Sampling } from '../contract/request.ts'
+import type { Sampling } from '../contract/sampling.ts'
 
 /** Options of several fields, which merge by field. */
 const groups = ['xtc', 'dry', 'dynamicTemperature', 'mirostat', 'adaptiveP', 'smoothing', 'guidance'] as const

@@ -1,4 +1,4 @@
-import type { SamplerName } from '../contract/request.ts'
+import type { SamplerName } from '../contract/sampling.ts'
 
 const cuts = ['top-n-sigma', 'top-k', 'top-a', 'tail-free', 'typical', 'top-p', 'min-p', 'xtc'] as const
 

@@ -5,7 +5,8 @@ import type { AppError } from './errors.ts'
 import type { EngineEvent } from './event.ts'
 import type { CanonicalPath } from './field.ts'
 import type { OutputFormat } from './output-format.ts'
-import type { GenerationRequest, Prompt, Sampling } from './request.ts'
+import type { GenerationRequest, Prompt } from './request.ts'
+import type { Sampling } from './sampling.ts'
 import type { Services } from './services.ts'
 
 /** The state of an engine's model. Only the engine's own supervisor changes it. */

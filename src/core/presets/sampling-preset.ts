@@ -1,5 +1,6 @@
 import { mergeSampling } from '../../canonical/merge-sampling.ts'
-import type { GenerationRequest, Sampling } from '../../contract/request.ts'
+import type { GenerationRequest } from '../../contract/request.ts'
+import type { Sampling } from '../../contract/sampling.ts'
 import type { SamplingPreset } from '../../contract/sampling-preset.ts'
 
 /**

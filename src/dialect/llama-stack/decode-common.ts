@@ -1,5 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
-import { type GenerationRequest, type OutputConstraint, plainRequest, type Sampling } from '../../contract/request.ts'
+import { type GenerationRequest, type OutputConstraint, plainRequest } from '../../contract/request.ts'
+import type { Sampling } from '../../contract/sampling.ts'
 import { decodeGrammar } from '../wire/decode-grammar.ts'
 import { preview } from '../wire/preview.ts'
 import type { CommonWire } from './schema.ts'

@@ -1,4 +1,5 @@
-import type { JsonObject, Sampling } from '../../contract/request.ts'
+import type { JsonObject } from '../../contract/request.ts'
+import type { Sampling } from '../../contract/sampling.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { limitOf } from './decode-options.ts'
 import type { References } from './decode-references.ts'

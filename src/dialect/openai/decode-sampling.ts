@@ -1,5 +1,5 @@
 import { AppError } from '../../contract/errors.ts'
-import type { Sampling } from '../../contract/request.ts'
+import type { Sampling } from '../../contract/sampling.ts'
 import { preview } from '../wire/preview.ts'
 import type { CommonWire } from './common-schema.ts'
 import { mentions, type NamesIn } from './mentions.ts'

@@ -1,5 +1,5 @@
 import type { CacheType, LoadSettings } from '../../contract/lifecycle.ts'
-import type { Sampling } from '../../contract/request.ts'
+import type { Sampling } from '../../contract/sampling.ts'
 import { encodeModel, type ModelEntry } from './models.ts'
 
 /** Details of one model that lists leave out. */

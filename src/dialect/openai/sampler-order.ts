@@ -1,5 +1,5 @@
 import { samplerOrder, temperatureFirst } from '../../canonical/sampler-order.ts'
-import type { SamplerName, Sampling } from '../../contract/request.ts'
+import type { SamplerName, Sampling } from '../../contract/sampling.ts'
 import type { CommonWire } from './common-schema.ts'
 import { pickSpelled, pickSpelling } from './spelling.ts'
 

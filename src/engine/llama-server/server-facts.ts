@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Sampling } from '../../contract/request.ts'
+import type { Sampling } from '../../contract/sampling.ts'
 
 /** The facts of a running llama-server's model. */
 export type ServerFacts = {

@@ -1,5 +1,5 @@
 import type { Adapter } from '../../contract/engine.ts'
-import type { Sampling } from '../../contract/request.ts'
+import type { Sampling } from '../../contract/sampling.ts'
 import type { Start, SupervisorLog } from '../supervise/supervise.ts'
 import type { LoadOptions } from './channel/ipc.ts'
 import type { SpawnWorker } from './process.ts'

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Sampling } from '../../../src/contract/request.ts'
+import type { Sampling } from '../../../src/contract/sampling.ts'
 import type { Context, LogitIndex } from '../../../src/engine/llama/binding/context.ts'
 import type { Library } from '../../../src/engine/llama/binding/library.ts'
 import type { Model } from '../../../src/engine/llama/binding/model.ts'

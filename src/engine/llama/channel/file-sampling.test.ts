@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Sampling } from '../../../contract/request.ts'
+import type { Sampling } from '../../../contract/sampling.ts'
 import { readFileSampling } from './file-sampling.ts'
 
 describe('readFileSampling', () => {

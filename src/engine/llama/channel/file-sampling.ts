@@ -1,5 +1,5 @@
 import { mergeSampling } from '../../../canonical/merge-sampling.ts'
-import type { Sampling } from '../../../contract/request.ts'
+import type { Sampling } from '../../../contract/sampling.ts'
 
 /** The sampling defaults in a model's file, and notes on those that this engine does not support. */
 export type FileSampling = { readonly sampling: Sampling; readonly notes: readonly string[] }

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { mergeSampling } from '../../../canonical/merge-sampling.ts'
-import type { Sampling } from '../../../contract/request.ts'
+import type { Sampling } from '../../../contract/sampling.ts'
 import type { ResolvedSampling } from './ipc.ts'
 
 /** llama.cpp's own defaults, for what neither the request, the configuration nor the model's file sets. */

@@ -1,5 +1,5 @@
 import { samplerOrder, temperatureFirst } from '../../../../canonical/sampler-order.ts'
-import type { SamplerName } from '../../../../contract/request.ts'
+import type { SamplerName } from '../../../../contract/sampling.ts'
 import type { Biases } from '../../binding/candidates.ts'
 import type { SamplerStep } from '../../binding/sampler-chain.ts'
 import type { Token } from '../../binding/tokenizer.ts'

@@ -8,8 +8,8 @@ import {
   type Prompt,
   plainChat,
   plainRequest,
-  type Sampling,
 } from '../../../../contract/request.ts'
+import type { Sampling } from '../../../../contract/sampling.ts'
 import { compileOutput } from '../../../../grammar/compile-output.ts'
 import { type ProfileName, profileNames } from '../../servers/profile.ts'
 import { profiles } from '../../servers/profiles.ts'

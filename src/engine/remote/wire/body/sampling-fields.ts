@@ -1,7 +1,8 @@
 import { samplerOrder } from '../../../../canonical/sampler-order.ts'
 import { AppError } from '../../../../contract/errors.ts'
 import { type CanonicalPath, field } from '../../../../contract/field.ts'
-import type { GenerationRequest, JsonObject, SamplerName, Sampling } from '../../../../contract/request.ts'
+import type { GenerationRequest, JsonObject } from '../../../../contract/request.ts'
+import type { SamplerName, Sampling } from '../../../../contract/sampling.ts'
 import type { SentRequest } from '../../servers/check-upstream.ts'
 import { findsStops, type Profile } from '../../servers/profile.ts'
 
