@@ -1,7 +1,4 @@
 import { execFile } from 'node:child_process'
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { createOpenAI } from '@ai-sdk/openai'
@@ -11,86 +8,19 @@ import LlamaStackClient from 'llama-stack-client-0.3'
 import OpenAI from 'openai'
 import { ResponsesWS } from 'openai/resources/responses/ws'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type RunningApp, startApp, until } from '../../support/http/app.ts'
-import { createJudge, type OpenapiDocument } from '../../support/http/openapi-judge.ts'
+import { type RunningApp, until } from '../../support/http/app.ts'
 import { pythonClients } from '../../support/process/python-clients.ts'
-import { listenOnLoopback } from '../../support/upstream/loopback.ts'
+import { startToolServer } from '../../support/tools/tool-server.ts'
 import { checkResponse, checkResponseEvent } from '../../support/upstream/response-checks.ts'
 import { createWireCheck } from '../../support/wire-schema.ts'
 
-const search = '<tool_call>{"name": "web_search", "arguments": {"query": "tides"}}</tool_call>'
-const weather = '<tool_call>{"name": "weather", "arguments": {"city": "Oslo"}}</tool_call>'
-const echo = '<tool_call>{"name": "docs__echo", "arguments": {"text": "so be it"}}</tool_call>'
-const sum = '<tool_call>{"name": "python", "arguments": {"code": "print(2 + 2)"}}</tool_call>'
-const wait = '<tool_call>{"name": "docs__wait", "arguments": {}}</tool_call>'
-const script = `
-- result: '\\[[0-9,]*\\]'
-  reply: { raw: 'These.' }
-- result: so be it
-  reply: { raw: 'It said so.' }
-- result: not approved
-  reply: { raw: 'Then not.' }
-- result: "Output of python.*\\n4"
-  reply: { raw: 'Four.' }
-- match: two and two
-  reply: { raw: '${sum}' }
-- match: echo
-  reply: { raw: '${echo}' }
-- match: who was cancelled
-  reply: { raw: '<tool_call>{"name": "docs__cancelled", "arguments": {}}</tool_call>' }
-- match: hang
-  reply: { raw: '${wait}' }
-- result: (Twice a day)
-  reply: { raw: '$1, the page says.' }
-- match: tides
-  reply: { raw: 'I look. ${search}' }
-- match: Oslo
-  reply: { raw: '${weather}' }
-- reply: { raw: 'Hello.' }
-`
-const found = { results: [{ url: 'https://a.example/tides', title: 'Tides', content: 'Twice a day.' }] }
-
-const program = fileURLToPath(new URL('../../support/mcp/program.mjs', import.meta.url))
-
-let folder: string
-let service: Awaited<ReturnType<typeof listenOnLoopback>>
+let server: Awaited<ReturnType<typeof startToolServer>>
 let app: RunningApp
-let judge: ReturnType<typeof createJudge>
-let document: OpenapiDocument
-const queries: string[] = []
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'dragoman-server-tools-'))
-  // Programs may run as another user.
-  await chmod(folder, 0o711)
-  await writeFile(join(folder, 'script.yaml'), script)
-  service = await listenOnLoopback(({ url = '' }, response) => {
-    queries.push(new URL(url, 'http://x').searchParams.get('q') ?? '')
-    response.setHeader('content-type', 'application/json').end(JSON.stringify(found))
-  })
-  app = await startApp({
-    storage: join(folder, 'store.db'),
-    models: [{ id: 'scripted', engine: 'fake', script: join(folder, 'script.yaml'), toolFormat: 'hermes' }],
-    tools: {
-      python: true,
-      sessions: { folder: join(folder, 'sandbox') },
-      webSearch: { kind: 'searxng', url: service.origin },
-      mcp: { docs: { command: process.execPath, args: [program] } },
-    },
-    server: {
-      apiKeys: [
-        { key: 'with-tools', scopes: ['inference', 'tools'] },
-        { key: 'without', scopes: ['inference'] },
-      ],
-    },
-  })
-  document = (await (await fetch(`${app.url}/openapi.json`)).json()) as OpenapiDocument
-  judge = createJudge(document)
+  server = await startToolServer()
+  app = server.app
 })
-afterAll(async () => {
-  await app.close()
-  await service.close()
-  await rm(folder, { recursive: true, force: true })
-})
+afterAll(() => server.close())
 
 const openai = (apiKey = 'with-tools') => new OpenAI({ baseURL: `${app.url}/v1`, apiKey, maxRetries: 0 })
 const anthropic = (apiKey = 'with-tools') => new Anthropic({ baseURL: app.url, apiKey, maxRetries: 0 })
@@ -100,9 +30,9 @@ const city = { type: 'object', properties: { city: { type: 'string' } } }
 
 /** Throws for a reply that the server's own description does not allow. */
 function checkDocument(path: string, reply: unknown): void {
-  const operation = document.paths[path]?.post
+  const operation = server.document.paths[path]?.post
   if (operation === undefined) throw new Error(`no operation at ${path}`)
-  judge.checkReply(operation, { status: 200, type: 'application/json', text: JSON.stringify(reply) })
+  server.judge.checkReply(operation, { status: 200, type: 'application/json', text: JSON.stringify(reply) })
 }
 
 describe('the openai SDK', () => {
@@ -118,7 +48,7 @@ describe('the openai SDK', () => {
       action: { type: 'search', query: 'tides', sources: [{ type: 'url', url: 'https://a.example/tides' }] },
     })
     expect(response.output_text).toBe('I look. Twice a day, the page says.')
-    expect(queries.at(-1)).toBe('tides')
+    expect(server.queries.at(-1)).toBe('tides')
     // Both turns of the model.
     expect(response.usage?.output_tokens).toBeGreaterThan(8)
 
@@ -266,9 +196,9 @@ describe('the openai SDK', () => {
   })
 
   test('limits the calls', async () => {
-    const count = queries.length
+    const count = server.queries.length
     const { output } = await openai().responses.create({ model, input: 'When are tides?', tools, max_tool_calls: 0 })
-    expect(queries).toHaveLength(count)
+    expect(server.queries).toHaveLength(count)
     expect(output.map(({ type }) => type)).toEqual(['message'])
   })
 
@@ -387,7 +317,7 @@ test.skipIf(!pythonClients.areInstalled)(
   `the Python clients parse all of it, by their own models, too${pythonClients.hint}`,
   async () => {
     const script = fileURLToPath(new URL('../../python-clients/clients.py', import.meta.url))
-    const env = pythonClients.environment(folder)
+    const env = pythonClients.environment(server.folder)
     const { stdout } = await promisify(execFile)('python3', [script, app.url, 'server_tools_client'], { env })
     const outcomes = stdout.trim().split('\n')
     const said = Object.fromEntries(
