@@ -29,7 +29,7 @@ function watchBatches(context: Context, onBatch: (batch: Params) => void): void 
     onBatch(batch)
     return library.decode.inThread(native, batch)
   }
-  Object.defineProperty(context, 'library', { value: { ...library, decode: { inThread } } })
+  Object.defineProperty(context, 'library', { value: { ...library, decode: { inThread } }, configurable: true })
 }
 
 /** A batch has the address of each token's sequence. */
