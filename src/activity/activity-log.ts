@@ -13,6 +13,8 @@ type ActivityOptions = {
   /** No other process of this server, and no later one, has the same. */
   readonly run: string
   readonly mostEnded?: number
+  /** Called when something else than a generation, such as an embedding, has read so many tokens for a caller. */
+  readonly onRead?: RecordDeps['onRead']
 }
 
 /** A request that ended, and how many of its owner's ended before it. */
@@ -32,7 +34,7 @@ export class ActivityLog {
   /** Up to where the times of requests were read. */
   #timed = 0
 
-  constructor({ epoch, run, mostEnded: size = mostEnded }: ActivityOptions) {
+  constructor({ epoch, run, mostEnded: size = mostEnded, onRead = () => undefined }: ActivityOptions) {
     this.run = run
     this.#ended = new Ring(size)
     this.#deps = {
@@ -43,6 +45,7 @@ export class ActivityLog {
         return this.#changes
       },
       onEnd: (record) => this.#end(record),
+      onRead,
     }
   }
 

@@ -17,6 +17,7 @@ export type RecordDeps = {
   nextChange(): number
   /** The request is over. */
   onEnd(record: RequestRecord): void
+  onRead(read: Required<Pick<GenerationRecord, 'caller' | 'model' | 'usage'>>): void
 }
 
 /** More attempts than any request makes that ends well. */
@@ -113,6 +114,7 @@ export class RequestRecord implements WatchedRequest {
     const usage = { inputTokens, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 }
     this.#usage = this.#usage === undefined ? usage : sum(this.#usage, usage)
     this.#deps.tokens.input += inputTokens
+    if (this.#model !== undefined) this.#deps.onRead({ caller: this.call.owner, model: this.#model, usage })
     this.#changed()
   }
 

@@ -213,7 +213,11 @@ export async function createApp(
     },
     shortensOutput: settings.shortenOutput,
   }
-  const activity = new ActivityLog({ epoch: Date.now, run: `${process.pid.toString(36)}x${Date.now().toString(36)}` })
+  const activity = new ActivityLog({
+    epoch: Date.now,
+    run: `${process.pid.toString(36)}x${Date.now().toString(36)}`,
+    onRead: (read) => usage?.note(read),
+  })
   const load = sampleLoad(activity, () => sharing.residency.memory())
   const logStop = createStopLog(log)
   const cancellations = new Cancellations({

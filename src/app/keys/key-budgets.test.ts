@@ -16,7 +16,11 @@ async function start() {
     server: {
       adminKey: 'root',
       keyGroups: { team: { tokensPerDay: 60 } },
-      apiKeys: ['openai', 'anthropic', 'ollama', 'kept', 'usage'].map((name) => ({ key: name, name, tokensPerDay: 100 })),
+      apiKeys: ['openai', 'anthropic', 'ollama', 'kept', 'usage', 'embeds'].map((name) => ({
+        key: name,
+        name,
+        tokensPerDay: 100,
+      })),
     },
   })
 }
@@ -89,6 +93,12 @@ test('a key of the configuration with an unknown group is a mistake in it', asyn
   const apiKeys = [{ key: 'a-key', group: 'nobody' }]
   const config = { builtinModel: false, storage: 'off', models: [], server: { apiKeys, keyGroups: { team: {} } } }
   await expect(startApp(config as never)).rejects.toThrow(/one of the groups in server\.keyGroups \(team\)/)
+})
+
+test('embeddings are listed like generations', async () => {
+  const { body } = await ask('embeds', '/v1/embeddings', { model: 'm', input: ['one two', 'three'] })
+  const [listed] = (await ask('embeds', '/api/usage')).body.usage
+  expect(listed).toMatchObject({ model: 'm', requests: 1, input_tokens: body.usage.prompt_tokens, output_tokens: 0 })
 })
 
 test('what was used is listed by day, key and model, to its key and to operators, and survives a restart like its budget', async () => {
