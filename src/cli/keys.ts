@@ -18,6 +18,14 @@ export type NewKeyFlags = {
   readonly expires?: string | undefined
 }
 
+const limitFlags = [
+  ['rpm', 'requestsPerMinute'],
+  ['tpm', 'tokensPerMinute'],
+  ['tcpm', 'toolCallsPerMinute'],
+  ['tpd', 'tokensPerDay'],
+  ['tpmo', 'tokensPerMonth'],
+] as const
+
 /** The keys that Dragoman made, and whether a server with the same configuration accepts them. */
 export type KeyPlace = { readonly made: MadeKeys; readonly isUsed: boolean; readonly groups: readonly string[] }
 
@@ -28,24 +36,32 @@ const unusedNotice =
 
 /** Makes a key. Standard output gets the key and nothing else, for `export DRAGOMAN_API_KEY="$(dragoman keys new)"`. */
 export async function newKey({ made, isUsed, groups }: KeyPlace, flags: NewKeyFlags): Promise<void> {
-  const { name, scope = ['inference'], models, tools, rpm, tpm, tcpm, tpd, tpmo, group, expires } = flags
-  const unknown = scope.find((one) => !isScope(one))
-  if (unknown !== undefined) {
-    throw new AppError('invalid-request', `--scope: '${unknown}' is not a scope; it is one of: ${keyScopes.join(', ')}`)
+  const { name, scope = ['inference'], models, tools, group, expires } = flags
+  const faults: string[] = []
+  const checked = <T>(read: () => T): T | undefined => {
+    try {
+      return read()
+    } catch (error) {
+      faults.push(AppError.from(error).message)
+      return undefined
+    }
   }
-  if (group !== undefined) checkGroup(group, groups)
+  for (const one of scope) checked(() => checkScope(one))
+  if (group !== undefined) checked(() => checkGroup(group, groups))
+  const expiresAt = expires === undefined ? undefined : checked(() => readExpiry(expires, Date.now()))
+  const limits = limitFlags.flatMap(([flag, field]) => {
+    const text = flags[flag]
+    return text === undefined ? [] : [[field, checked(() => readLimit(flag, text))] as const]
+  })
+  if (faults.length > 0) throw new AppError('invalid-request', faults.join('\n'))
   const key = await made.add({
     scopes: scope.filter(isScope),
     ...(name !== undefined && { name }),
     ...(models !== undefined && { models: [...models] }),
     ...(tools !== undefined && { tools: [...tools] }),
-    ...(rpm !== undefined && { requestsPerMinute: readLimit('rpm', rpm) }),
-    ...(tpm !== undefined && { tokensPerMinute: readLimit('tpm', tpm) }),
-    ...(tcpm !== undefined && { toolCallsPerMinute: readLimit('tcpm', tcpm) }),
-    ...(tpd !== undefined && { tokensPerDay: readLimit('tpd', tpd) }),
-    ...(tpmo !== undefined && { tokensPerMonth: readLimit('tpmo', tpmo) }),
+    ...Object.fromEntries(limits),
     ...(group !== undefined && { group }),
-    ...(expires !== undefined && { expiresAt: readExpiry(expires, Date.now()) }),
+    ...(expiresAt !== undefined && { expiresAt }),
   })
   console.log(key)
   console.error(`This key is shown only once; only its hash is stored. ${isUsed ? usedNotice : unusedNotice}`)
@@ -61,21 +77,25 @@ export function listKeys(made: MadeKeys): void {
       key.scopes.join(', '),
       key.models?.join(', ') ?? 'all',
       toolsOf(key),
-      String(key.requestsPerMinute ?? '-'),
-      String(key.tokensPerMinute ?? '-'),
-      String(key.toolCallsPerMinute ?? '-'),
+      limitsOf(key),
+      key.group ?? '-',
       minutesOf(key.expiresAt),
       key.createdAt?.slice(0, 10) ?? '-',
       minutesOf(key.lastUsedAt),
     ])
   console.log(
-    formatTable(['ID', 'NAME', 'SCOPES', 'MODELS', 'TOOLS', 'RPM', 'TPM', 'TCPM', 'EXPIRES', 'CREATED', 'LAST USED'], rows),
+    formatTable(['ID', 'NAME', 'SCOPES', 'MODELS', 'TOOLS', 'LIMITS', 'GROUP', 'EXPIRES', 'CREATED', 'LAST USED'], rows),
   )
 }
 
 /** The tools of the server that a key may use. */
 function toolsOf({ scopes, tools }: StoredKey): string {
   return scopes.includes('tools') || scopes.includes('admin') ? (tools?.join(', ') ?? 'all') : 'none'
+}
+
+/** By the names of the flags that set them, as `20 rpm, 1000000 tpd`. */
+function limitsOf(key: StoredKey): string {
+  return limitFlags.flatMap(([flag, field]) => (key[field] === undefined ? [] : [`${key[field]} ${flag}`])).join(', ') || '-'
 }
 
 /** Deletes a key; running servers refuse it at once. */
@@ -91,6 +111,11 @@ function readLimit(flag: string, text: string): number {
 /** A time in UTC, as `2030-12-31 18:00`. */
 function minutesOf(time: string | undefined): string {
   return time === undefined ? '-' : time.slice(0, 16).replace('T', ' ')
+}
+
+function checkScope(scope: string): void {
+  if (isScope(scope)) return
+  throw new AppError('invalid-request', `--scope: '${scope}' is not a scope; it is one of: ${keyScopes.join(', ')}`)
 }
 
 function isScope(scope: string): scope is StoredKey['scopes'][number] {

@@ -107,7 +107,20 @@ describe('dragoman serve', () => {
     const status = async (key: string, path: string) =>
       (await fetch(`${server.url}${path}`, { headers: { 'x-api-key': key } })).status
     const key = (
-      await cli.run(['keys', 'new', '--name', 'laptop', '--models', 'default', '--rpm', '5', '--expires', '2099-12-31'])
+      await cli.run([
+        'keys',
+        'new',
+        '--name',
+        'laptop',
+        '--models',
+        'default',
+        '--rpm',
+        '5',
+        '--tpd',
+        '9000',
+        '--expires',
+        '2099-12-31',
+      ])
     ).out.trim()
     const admin = (await cli.run(['keys', 'new', '--scope', 'admin', 'inference'])).out.trim()
     const tools = ['--scope', 'inference', 'tools', '--tools', 'web_search', 'docs', '--tcpm', '9']
@@ -118,19 +131,21 @@ describe('dragoman serve', () => {
     expect(listing.headers.get('x-ratelimit-remaining-requests')).toBe('5')
     expect(await status(admin, '/metrics')).toBe(200)
     const listed = await cli.run(['keys', 'list'])
-    expect(listed.out).toMatch(/^ID +NAME +SCOPES +MODELS +TOOLS +RPM +TPM +TCPM +EXPIRES +CREATED +LAST USED\n/)
-    expect(listed.out).toMatch(/^[0-9a-f]{8} +agent +inference, tools +all +web_search, docs +- +- +9 +- /m)
-    expect(listed.out).toMatch(/^[0-9a-f]{8} +laptop +inference +default +none +5 +- +- +2099-12-31 00:00 +\d{4}-\d\d-\d\d +-$/m)
+    expect(listed.out).toMatch(/^ID +NAME +SCOPES +MODELS +TOOLS +LIMITS +GROUP +EXPIRES +CREATED +LAST USED\n/)
+    expect(listed.out).toMatch(/^[0-9a-f]{8} +agent +inference, tools +all +web_search, docs +9 tcpm +- /m)
+    expect(listed.out).toMatch(
+      /^[0-9a-f]{8} +laptop +inference +default +none +5 rpm, 9000 tpd +- +2099-12-31 00:00 +\d{4}-\d\d-\d\d +-$/m,
+    )
     expect(listed.out).not.toContain('sk-')
     await cli.run(['keys', 'delete', 'laptop'])
     expect(await status(key, '/v1/models')).toBe(401)
-    expect(await cli.run(['keys', 'new', '--rpm', '0'])).toMatchObject({
+    expect(await cli.run(['keys', 'new', '--rpm', '0', '--scope', 'root', '--expires', 'soon'])).toMatchObject({
       code: 1,
-      err: "dragoman: --rpm: '0' is not a limit; give a whole number, at least 1\n",
-    })
-    expect(await cli.run(['keys', 'new', '--scope', 'root'])).toMatchObject({
-      code: 1,
-      err: "dragoman: --scope: 'root' is not a scope; it is one of: inference, tools, metrics, admin\n",
+      err: [
+        "dragoman: --scope: 'root' is not a scope; it is one of: inference, tools, metrics, admin",
+        "--expires: 'soon' is not a time; write it as 30d, 12h, 90m or 2030-12-31",
+        "--rpm: '0' is not a limit; give a whole number, at least 1\n",
+      ].join('\n'),
     })
     server.child.kill('SIGTERM')
     await server.ended
