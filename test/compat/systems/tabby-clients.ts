@@ -73,7 +73,7 @@ const rest: readonly Row[] = [
   differs(
     143,
     ['422 for a request that was cancelled', 'its client has left: 499 in the log'],
-    shownBy('../src/http/routes/cancel-route.test.ts', 'the log has one line about each run that was stopped'),
+    shownBy('../src/http/routes/own/cancel-route.test.ts', 'the log has one line about each run that was stopped'),
   ),
   better(
     144,

@@ -46,7 +46,7 @@ const further: readonly Row[] = [
   works(
     48,
     'the sessions that agents send in headers',
-    shownBy('../src/http/routes/cancel-route.test.ts', 'x-claude-code-session-id'),
+    shownBy('../src/http/routes/own/cancel-route.test.ts', 'x-claude-code-session-id'),
   ),
   works(
     49,

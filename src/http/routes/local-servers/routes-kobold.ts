@@ -11,7 +11,7 @@ import type { ServerDeps } from '../../run/deps.ts'
 import type { CallerContext } from '../../run/open-run.ts'
 import { createCallHandler } from '../../run/serve-call.ts'
 import { createDialectHandler } from '../../run/serve-dialect.ts'
-import { cancelEverywhere } from '../routes-cancel.ts'
+import { cancelEverywhere } from '../own/routes-cancel.ts'
 
 /** Clients compare it with what they need: from 1.2.2 on stop sequences, from 1.2.4 on `use_default_badwordsids`. */
 const apiVersion = '1.2.5'

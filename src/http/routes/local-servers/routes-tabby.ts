@@ -16,7 +16,7 @@ import { logFailure, wireCodeOf } from '../../reply/failure-log.ts'
 import { addIgnored } from '../../reply/reply-headers.ts'
 import type { ModelSummary, ServerDeps } from '../../run/deps.ts'
 import { openRun } from '../../run/open-run.ts'
-import { addLoraRoutes } from '../routes-lora.ts'
+import { addLoraRoutes } from './routes-lora.ts'
 
 /** tabbyAPI's routes for listing, loading and unloading models, and for the permission of a key. */
 export function addTabbyRoutes(app: FastifyInstance, deps: ServerDeps): void {

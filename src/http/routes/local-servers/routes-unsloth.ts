@@ -23,7 +23,7 @@ import type { ServerDeps } from '../../run/deps.ts'
 import { type CallerContext, openRun } from '../../run/open-run.ts'
 import { createCallHandler } from '../../run/serve-call.ts'
 import { createDialectHandler } from '../../run/serve-dialect.ts'
-import { cancelEverywhere } from '../routes-cancel.ts'
+import { cancelEverywhere } from '../own/routes-cancel.ts'
 
 /** Unsloth's routes for loading models; its routes for generating are those of the other protocols. */
 export function addUnslothRoutes(app: FastifyInstance, deps: ServerDeps): void {

@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
-import { decodeMetadata, readPageQuery } from '../../dialect/openai/lists.ts'
+import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
+import { decodeMetadata, readPageQuery } from '../../../dialect/openai/lists.ts'
 import {
   decodeNewConversation,
   encodeConversation,
   encodeDeletedConversation,
-} from '../../dialect/openai-responses/decode-conversations.ts'
-import { decodeNewItems, encodeItemPage } from '../../dialect/openai-responses/items.ts'
+} from '../../../dialect/openai-responses/decode-conversations.ts'
+import { decodeNewItems, encodeItemPage } from '../../../dialect/openai-responses/items.ts'
 import {
   addItems,
   createConversation,
@@ -16,11 +16,11 @@ import {
   findItem,
   listItems,
   updateConversation,
-} from '../../responses/conversations.ts'
-import type { ResponsesService } from '../../responses/service.ts'
-import { callerOf } from '../access/caller.ts'
-import { takeBody } from '../body/take-body.ts'
-import { jsonReply } from '../reply/json-reply.ts'
+} from '../../../responses/conversations.ts'
+import type { ResponsesService } from '../../../responses/service.ts'
+import { callerOf } from '../../access/caller.ts'
+import { takeBody } from '../../body/take-body.ts'
+import { jsonReply } from '../../reply/json-reply.ts'
 
 type WithId = { readonly Params: { readonly id: string } }
 type WithItem = { readonly Params: { readonly id: string; readonly itemId: string } }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openTestServer } from '../../../test/support/http/test-server.ts'
+import { openTestServer } from '../../../../test/support/http/test-server.ts'
 
 test('the address itself says what runs there, as text and as a page, without a model', async () => {
   const { app } = openTestServer()

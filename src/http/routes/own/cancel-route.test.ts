@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { until } from '../../../test/support/http/app.ts'
+import { until } from '../../../../test/support/http/app.ts'
 import {
   chatBody,
   openTestServer,
@@ -10,9 +10,9 @@ import {
   receive,
   sendChat,
   watchEngine,
-} from '../../../test/support/http/test-server.ts'
-import type { ApiKey, Scope } from '../../contract/principal.ts'
-import { createFakeEngine } from '../../engine/fake/engine.ts'
+} from '../../../../test/support/http/test-server.ts'
+import type { ApiKey, Scope } from '../../../contract/principal.ts'
+import { createFakeEngine } from '../../../engine/fake/engine.ts'
 
 const path = '/api/inference/cancel'
 const endless = { raw: 'late', delayMs: 3_600_000 }

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify'
-import { AppError } from '../../contract/errors.ts'
-import type { DrainChange } from '../../contract/siblings.ts'
-import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
-import { decodeDrain } from '../../dialect/replicas/requests.ts'
-import type { ServerDeps } from '../run/deps.ts'
-import { createCallHandler } from '../run/serve-call.ts'
+import { AppError } from '../../../contract/errors.ts'
+import type { DrainChange } from '../../../contract/siblings.ts'
+import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
+import { decodeDrain } from '../../../dialect/replicas/requests.ts'
+import type { ServerDeps } from '../../run/deps.ts'
+import { createCallHandler } from '../../run/serve-call.ts'
 
 /** Takes servers of remote models out of use, and back into it. */
 export function addReplicaRoutes(app: FastifyInstance, deps: ServerDeps): void {

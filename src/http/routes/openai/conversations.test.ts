@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { openResponsesServer } from '../../../test/support/http/responses-server.ts'
-import { openTestServer } from '../../../test/support/http/test-server.ts'
+import { openResponsesServer } from '../../../../test/support/http/responses-server.ts'
+import { openTestServer } from '../../../../test/support/http/test-server.ts'
 
 const hourMs = 3_600_000
 const hello = { type: 'message', role: 'user', content: 'hello' }

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { ServerDeps } from '../run/deps.ts'
+import type { ServerDeps } from '../../run/deps.ts'
 import { sendPage } from './routes-page.ts'
 
 /** What is shown to a person who opens the address in a browser, or checks it with HEAD. It names no model: this route is public. */

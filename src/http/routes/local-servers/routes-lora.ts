@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { AppError } from '../../contract/errors.ts'
-import type { Lifecycle, ModelReport } from '../../contract/lifecycle.ts'
-import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
-import { decodeLoraLoad, decodeLoraUnload, encodeLoras, nameLoraField } from '../../dialect/tabby/lora.ts'
-import { callerOf } from '../access/caller.ts'
-import { takeRequiredBody } from '../body/take-body.ts'
-import { addIgnored } from '../reply/reply-headers.ts'
-import type { ServerDeps } from '../run/deps.ts'
-import { openRun } from '../run/open-run.ts'
+import { AppError } from '../../../contract/errors.ts'
+import type { Lifecycle, ModelReport } from '../../../contract/lifecycle.ts'
+import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
+import { decodeLoraLoad, decodeLoraUnload, encodeLoras, nameLoraField } from '../../../dialect/tabby/lora.ts'
+import { callerOf } from '../../access/caller.ts'
+import { takeRequiredBody } from '../../body/take-body.ts'
+import { addIgnored } from '../../reply/reply-headers.ts'
+import type { ServerDeps } from '../../run/deps.ts'
+import { openRun } from '../../run/open-run.ts'
 
 /** tabbyAPI's routes for the LoRA adapters of the active model. */
 export function addLoraRoutes(app: FastifyInstance, deps: ServerDeps, lifecycle: Lifecycle): void {

@@ -1,10 +1,10 @@
 import OpenAI, { NotFoundError } from 'openai'
 import { describe, expect, test } from 'vitest'
-import { openResponsesServer } from '../../../test/support/http/responses-server.ts'
-import { openTestServer } from '../../../test/support/http/test-server.ts'
-import { openTestStore } from '../../../test/support/test-store.ts'
-import { hashApiKey } from '../../app/keys/made-keys.ts'
-import { createFakeEngine } from '../../engine/fake/engine.ts'
+import { openResponsesServer } from '../../../../test/support/http/responses-server.ts'
+import { openTestServer } from '../../../../test/support/http/test-server.ts'
+import { openTestStore } from '../../../../test/support/test-store.ts'
+import { hashApiKey } from '../../../app/keys/made-keys.ts'
+import { createFakeEngine } from '../../../engine/fake/engine.ts'
 
 const model = 'default'
 const hi = [{ role: 'user' as const, content: 'hi' }]

@@ -1,8 +1,8 @@
-import type { ModelViewer } from '../../contract/principal.ts'
-import { capabilitiesOf } from '../../dialect/ollama/models.ts'
-import { encodeServer, type ShownModel, type WireServer } from '../../dialect/own/encode-server.ts'
-import type { ModelSummary, ServerDeps } from '../run/deps.ts'
-import { describeModel } from './describe-model.ts'
+import type { ModelViewer } from '../../../contract/principal.ts'
+import { capabilitiesOf } from '../../../dialect/ollama/models.ts'
+import { encodeServer, type ShownModel, type WireServer } from '../../../dialect/own/encode-server.ts'
+import type { ModelSummary, ServerDeps } from '../../run/deps.ts'
+import { describeModel } from '../describe-model.ts'
 
 /** The models that the caller may use, with what they do now. */
 export async function describeServer(deps: ServerDeps, viewer: ModelViewer): Promise<WireServer> {

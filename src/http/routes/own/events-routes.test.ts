@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { openTestServer } from '../../../test/support/http/test-server.ts'
-import { hashApiKey } from '../../app/keys/made-keys.ts'
-import type { Scope } from '../../contract/principal.ts'
+import { openTestServer } from '../../../../test/support/http/test-server.ts'
+import { hashApiKey } from '../../../app/keys/made-keys.ts'
+import type { Scope } from '../../../contract/principal.ts'
 
 type Json = Readonly<Record<string, unknown>>
 type Got = { readonly event: string; readonly id: string | undefined; readonly data: Json }

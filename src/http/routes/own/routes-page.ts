@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { AppError } from '../../contract/errors.ts'
-import { callerOf } from '../access/caller.ts'
-import type { PageFile, PageFiles, ServerDeps } from '../run/deps.ts'
+import { AppError } from '../../../contract/errors.ts'
+import { callerOf } from '../../access/caller.ts'
+import type { PageFile, PageFiles, ServerDeps } from '../../run/deps.ts'
 
 /** Its own scripts and styles, requests to this server, and pictures that a reader attached: nothing else is loaded, and nothing frames it. */
 const pagePolicy = [

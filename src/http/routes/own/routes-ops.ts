@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import type { ServerDeps } from '../run/deps.ts'
-import { isReady } from '../run/readiness.ts'
+import type { ServerDeps } from '../../run/deps.ts'
+import { isReady } from '../../run/readiness.ts'
 
 type OpsDeps = Pick<ServerDeps, 'models' | 'metrics' | 'version' | 'siblings'> & { readonly isDraining: () => boolean }
 

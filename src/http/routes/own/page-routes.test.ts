@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { openTestServer } from '../../../test/support/http/test-server.ts'
-import { hashApiKey } from '../../app/keys/made-keys.ts'
-import { openPageFiles } from '../../app/page-files.ts'
-import type { PageFiles } from '../run/deps.ts'
+import { openTestServer } from '../../../../test/support/http/test-server.ts'
+import { hashApiKey } from '../../../app/keys/made-keys.ts'
+import { openPageFiles } from '../../../app/page-files.ts'
+import type { PageFiles } from '../../run/deps.ts'
 
 const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
 const built = openPageFiles()

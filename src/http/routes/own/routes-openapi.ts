@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { ServedRoute } from '../access/route-guard.ts'
-import { otherPathsOf } from './second-prefix.ts'
+import type { ServedRoute } from '../../access/route-guard.ts'
+import { otherPathsOf } from '../second-prefix.ts'
 
 type DocsDeps = { readonly version: string; readonly servedRoutes: () => readonly ServedRoute[] }
 type Part = { readonly bytes: Buffer; readonly type: string; readonly etag: string; readonly headers?: Record<string, string> }
@@ -10,12 +10,12 @@ type Part = { readonly bytes: Buffer; readonly type: string; readonly etag: stri
 export function addOpenapiRoutes(app: FastifyInstance, { version, servedRoutes }: DocsDeps): void {
   // Made when somebody asks, also the modules that make it: a server that nobody asks has no part of it in memory.
   const document = once(async () => {
-    const { buildDocument } = await import('../openapi/build-document.ts')
+    const { buildDocument } = await import('../../openapi/build-document.ts')
     const text = JSON.stringify(buildDocument({ routes: servedRoutes(), version, otherPathsOf }))
     return partOf(text, 'application/json; charset=utf-8')
   })
   const page = once(async () => {
-    const { docsPage, docsPolicy } = await import('../openapi/docs-page.ts')
+    const { docsPage, docsPolicy } = await import('../../openapi/docs-page.ts')
     return { ...partOf(docsPage, 'text/html; charset=utf-8'), headers: { 'content-security-policy': docsPolicy } }
   })
   app.get('/openapi.json', { config: { scope: 'public' } }, async (request, reply) => answer(await document(), request, reply))

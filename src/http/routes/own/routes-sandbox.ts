@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
-import { AppError } from '../../contract/errors.ts'
-import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
-import { callerOf } from '../access/caller.ts'
-import type { ServerDeps } from '../run/deps.ts'
+import { AppError } from '../../../contract/errors.ts'
+import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
+import { callerOf } from '../../access/caller.ts'
+import type { ServerDeps } from '../../run/deps.ts'
 
 type Parts = { readonly Params: { readonly session: string; readonly file: string } }
 

@@ -1,10 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { createTestServer } from '../../../test/support/http/test-server.ts'
-import { hashApiKey } from '../../app/keys/made-keys.ts'
-import { AppError } from '../../contract/errors.ts'
-import { allScopes } from '../../contract/principal.ts'
-import type { SessionPictures, ToolSession } from '../../contract/server-tool.ts'
-import { createFakeEngine } from '../../engine/fake/engine.ts'
+import { createTestServer } from '../../../../test/support/http/test-server.ts'
+import { hashApiKey } from '../../../app/keys/made-keys.ts'
+import { AppError } from '../../../contract/errors.ts'
+import { allScopes } from '../../../contract/principal.ts'
+import type { SessionPictures, ToolSession } from '../../../contract/server-tool.ts'
+import { createFakeEngine } from '../../../engine/fake/engine.ts'
 
 function serve(pictures?: SessionPictures) {
   const engine = createFakeEngine({ script: 'from-request' })

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
-import type { PresetChoice } from '../../contract/siblings.ts'
-import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
-import { decodePresetSwitch, decodePresetUnload, encodePresets } from '../../dialect/presets/switch-request.ts'
-import type { ServerDeps } from '../run/deps.ts'
-import { createBodilessCallHandler, createCallHandler } from '../run/serve-call.ts'
+import type { PresetChoice } from '../../../contract/siblings.ts'
+import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
+import { decodePresetSwitch, decodePresetUnload, encodePresets } from '../../../dialect/presets/switch-request.ts'
+import type { ServerDeps } from '../../run/deps.ts'
+import { createBodilessCallHandler, createCallHandler } from '../../run/serve-call.ts'
 
 /** tabbyAPI's routes for sampler overrides. Reading needs no admin scope, so that callers can see what changed their requests. */
 export function addPresetRoutes(app: FastifyInstance, deps: ServerDeps): void {

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { messageOf } from '../../contract/errors.ts'
-import type { SharedCancel } from '../../contract/store.ts'
-import { readCancelTarget } from '../../dialect/wire/cancel-keys.ts'
-import { callerOf } from '../access/caller.ts'
-import { takeBody } from '../body/take-body.ts'
-import type { ServerDeps } from '../run/deps.ts'
+import { messageOf } from '../../../contract/errors.ts'
+import type { SharedCancel } from '../../../contract/store.ts'
+import { readCancelTarget } from '../../../dialect/wire/cancel-keys.ts'
+import { callerOf } from '../../access/caller.ts'
+import { takeBody } from '../../body/take-body.ts'
+import type { ServerDeps } from '../../run/deps.ts'
 
 type CancelDeps = Pick<ServerDeps, 'cancellations' | 'store' | 'siblings' | 'log'>
 

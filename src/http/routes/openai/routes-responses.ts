@@ -1,25 +1,31 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { AppError } from '../../contract/errors.ts'
-import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
-import { readListQuery, readPageQuery } from '../../dialect/openai/lists.ts'
-import { encodeItemPage } from '../../dialect/openai-responses/items.ts'
-import { readRetrieveQuery } from '../../dialect/openai-responses/queries.ts'
-import { followResponse } from '../../responses/follow.ts'
-import { acceptCompact, acceptCount, type NarrowCall } from '../../responses/narrow-calls.ts'
-import type { ResponsesService } from '../../responses/service.ts'
-import { cancelResponse, deleteResponse, getResponse, listInputItems, listResponses } from '../../responses/stored-responses.ts'
-import { callerOf } from '../access/caller.ts'
-import { takeRequiredBody } from '../body/take-body.ts'
-import { jsonReply } from '../reply/json-reply.ts'
-import { addIgnored } from '../reply/reply-headers.ts'
-import type { ResponsesSockets } from '../responses/responses-socket.ts'
-import { createResponseHandler, readSentKeys } from '../responses/serve-response.ts'
-import { streamFollowed } from '../responses/stream-response.ts'
-import type { Upgrades } from '../responses/upgrades.ts'
-import type { ServerDeps } from '../run/deps.ts'
-import type { CallerContext } from '../run/open-run.ts'
-import { withRun } from '../run/serve-call.ts'
-import { namesOf } from '../run/stored-lists.ts'
+import { AppError } from '../../../contract/errors.ts'
+import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
+import { readListQuery, readPageQuery } from '../../../dialect/openai/lists.ts'
+import { encodeItemPage } from '../../../dialect/openai-responses/items.ts'
+import { readRetrieveQuery } from '../../../dialect/openai-responses/queries.ts'
+import { followResponse } from '../../../responses/follow.ts'
+import { acceptCompact, acceptCount, type NarrowCall } from '../../../responses/narrow-calls.ts'
+import type { ResponsesService } from '../../../responses/service.ts'
+import {
+  cancelResponse,
+  deleteResponse,
+  getResponse,
+  listInputItems,
+  listResponses,
+} from '../../../responses/stored-responses.ts'
+import { callerOf } from '../../access/caller.ts'
+import { takeRequiredBody } from '../../body/take-body.ts'
+import { jsonReply } from '../../reply/json-reply.ts'
+import { addIgnored } from '../../reply/reply-headers.ts'
+import type { ResponsesSockets } from '../../responses/responses-socket.ts'
+import { createResponseHandler, readSentKeys } from '../../responses/serve-response.ts'
+import { streamFollowed } from '../../responses/stream-response.ts'
+import type { Upgrades } from '../../responses/upgrades.ts'
+import type { ServerDeps } from '../../run/deps.ts'
+import type { CallerContext } from '../../run/open-run.ts'
+import { withRun } from '../../run/serve-call.ts'
+import { namesOf } from '../../run/stored-lists.ts'
 
 type WithId = { readonly Params: { readonly id: string } }
 

@@ -1,13 +1,13 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, test } from 'vitest'
-import { createJudge, type OpenapiDocument, operationsOf } from '../../../test/support/http/openapi-judge.ts'
-import { openTestServer } from '../../../test/support/http/test-server.ts'
-import type { Dialect } from '../../contract/dialect.ts'
-import type { Engine } from '../../contract/engine.ts'
-import type { LoadRequest } from '../../contract/lifecycle.ts'
-import { unslothGenerate } from '../../dialect/unsloth/dialect.ts'
-import { createFakeEngine } from '../../engine/fake/engine.ts'
-import { chapters } from '../openapi/chapters.ts'
+import { createJudge, type OpenapiDocument, operationsOf } from '../../../../test/support/http/openapi-judge.ts'
+import { openTestServer } from '../../../../test/support/http/test-server.ts'
+import type { Dialect } from '../../../contract/dialect.ts'
+import type { Engine } from '../../../contract/engine.ts'
+import type { LoadRequest } from '../../../contract/lifecycle.ts'
+import { unslothGenerate } from '../../../dialect/unsloth/dialect.ts'
+import { createFakeEngine } from '../../../engine/fake/engine.ts'
+import { chapters } from '../../openapi/chapters.ts'
 
 /** With every route that a server may have; those of loading models and of files are not called here. */
 const openFullServer = () =>

@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createTestServer } from '../../../test/support/http/test-server.ts'
-import { hashApiKey } from '../../app/keys/made-keys.ts'
-import type { Engine } from '../../contract/engine.ts'
-import { allScopes } from '../../contract/principal.ts'
-import type { GenerationRequest } from '../../contract/request.ts'
-import { PresetSwitch } from '../../core/presets/preset-switch.ts'
-import { readPreset } from '../../dialect/presets/read-preset.ts'
-import { createFakeEngine } from '../../engine/fake/engine.ts'
+import { createTestServer } from '../../../../test/support/http/test-server.ts'
+import { hashApiKey } from '../../../app/keys/made-keys.ts'
+import type { Engine } from '../../../contract/engine.ts'
+import { allScopes } from '../../../contract/principal.ts'
+import type { GenerationRequest } from '../../../contract/request.ts'
+import { PresetSwitch } from '../../../core/presets/preset-switch.ts'
+import { readPreset } from '../../../dialect/presets/read-preset.ts'
+import { createFakeEngine } from '../../../engine/fake/engine.ts'
 
 const configured = new Map([
   ['calm', readPreset({ temperature: { override: 0 }, max_tokens: { override: 2, force: true } }, 'calm')],
