@@ -59,7 +59,10 @@ export default {
       ),
       group('Engines', all('docs/engines')),
       group('Features', docs('tools', 'media', 'cancelling', 'fallback', 'lifecycle', 'residency', 'agents', 'page', 'library')),
-      group('Operation', docs('operating', 'settings', 'configuration', 'cli', 'clusters', 'metrics', 'tracing', 'gpu')),
+      group(
+        'Operation',
+        docs('operating', 'settings', 'configuration', 'keys', 'limits', 'cli', 'clusters', 'metrics', 'tracing', 'gpu'),
+      ),
       {
         text: 'Library',
         collapsed: true,

@@ -24,7 +24,7 @@ export function settingsDocument(): string {
   const intro = `# Settings
 
 Every setting of \`dragoman.yaml\`, from the schema that checks it; \`dragoman config --schema\` prints the schema, \`config --check\` checks a file, and
-\`config --init\` begins one. [configuration.md](configuration.md) says how the settings work together, and which environment variables there are.
+\`config init\` begins one. [configuration.md](configuration.md) says how the settings work together, and which environment variables there are.
 \`NAME\` is a key that you choose, \`[]\` an element of a list. A value in bold is the default.`
   const made = Object.entries(sections).map(([name, schema]) => section(name, schema.description, rowsOf(schema, name)))
   return `${[intro, ...made, modelsSection(models ?? {})].join('\n\n')}\n`

@@ -22,7 +22,7 @@ import {
   usageChunk,
 } from '../support/upstream/upstream.ts'
 
-/** Two minutes by hand: see docs/engines/remote.md. */
+/** Two minutes by hand: see bench/results/2026-11-failing-servers.md. */
 const seconds = Number(process.env.DRAGOMAN_CHAOS_SECONDS ?? 15)
 const open: (() => Promise<unknown>)[] = []
 afterEach(async () => {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { type Profile, profileNames } from './profile.ts'
 import { profileIn, protocolOf } from './protocols.ts'
 
-const page = fileURLToPath(new URL('../../../../docs/engines/remote.md', import.meta.url))
+const page = fileURLToPath(new URL('../../../../docs/engines/remote-servers.md', import.meta.url))
 
 const rows: readonly [string, (profile: Profile) => boolean | string][] = [
   ['protocol of conversations', ({ protocol }) => protocol],
@@ -58,7 +58,7 @@ function table(): string {
   return [write(head), write(widths.map((width) => '-'.repeat(width))), ...body.map(write)].join('\n')
 }
 
-test('the table in docs/engines/remote.md shows the profiles', async () => {
+test('the table in docs/engines/remote-servers.md shows the profiles', async () => {
   const text = readFileSync(page, 'utf8')
   const [start, end] = ['<!-- kinds -->\n\n', '\n\n<!-- /kinds -->']
   const before = text.slice(0, text.indexOf(start) + start.length)

@@ -55,7 +55,7 @@ test('what may be the request alone takes no replica from others, and is tried t
   }
 })
 
-const page = fileURLToPath(new URL('../../../../../docs/engines/remote.md', import.meta.url))
+const page = fileURLToPath(new URL('../../../../../docs/engines/remote-failures.md', import.meta.url))
 
 const breakers: Readonly<Record<FailureRow['breaker'], string>> = {
   opens: 'unhealthy at once',
@@ -83,7 +83,7 @@ function table(): string {
   return [write(head), write(widths.map((width) => '-'.repeat(width))), ...body.map(write)].join('\n')
 }
 
-test('the table in docs/engines/remote.md shows the failures', async () => {
+test('the table in docs/engines/remote-failures.md shows the failures', async () => {
   const text = readFileSync(page, 'utf8')
   const [start, end] = ['<!-- failures -->\n\n', '\n\n<!-- /failures -->']
   const before = text.slice(0, text.indexOf(start) + start.length)

@@ -2,7 +2,7 @@ import type { UpstreamFailure } from '../../transport/upstream-error.ts'
 
 /** What follows from one way in which an exchange with a replica fails. */
 export type FailureRow = {
-  /** The failure, in the words of docs/engines/remote.md. */
+  /** The failure, in the words of docs/engines/remote-failures.md. */
   readonly when: string
   readonly about: string
   /**
