@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { ActivityQuestion, ProcessPage } from '../contract/activity.ts'
 import { AppError } from '../contract/errors.ts'
+import type { ActivityQuestion, ProcessPage } from '../contract/server/activity.ts'
 import { ActivityLog } from './activity-log.ts'
 import { ServerActivity } from './server-activity.ts'
 

@@ -1,6 +1,6 @@
 import { ChurnMap } from '../base/churn.ts'
 import { Ring } from '../base/ring.ts'
-import type { ActivityCursor, ActivityQuestion, ProcessPage, RequestSnapshot } from '../contract/activity.ts'
+import type { ActivityCursor, ActivityQuestion, ProcessPage, RequestSnapshot } from '../contract/server/activity.ts'
 import type { ArrivedCall, WatchedRequest } from '../contract/watch.ts'
 import type { LoadReading } from './load-history.ts'
 import { type RecordDeps, RequestRecord } from './request-record.ts'

@@ -1,5 +1,5 @@
 import { Ring } from '../base/ring.ts'
-import type { LoadSample } from '../contract/activity.ts'
+import type { LoadSample } from '../contract/server/activity.ts'
 
 /** What has happened since the server started, and what happens now. */
 export type LoadReading = {

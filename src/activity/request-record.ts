@@ -1,9 +1,9 @@
-import type { RequestSnapshot, RequestState, SeenAttempt } from '../contract/activity.ts'
 import type { AttemptEnd, AttemptStart } from '../contract/attempts.ts'
 import type { AppError } from '../contract/errors.ts'
 import type { EngineEvent, GenerationEvent } from '../contract/event.ts'
 import { formatPath } from '../contract/field.ts'
 import type { LoadPlace, OnLoading, OnQueued, QueuePosition } from '../contract/scheduler.ts'
+import type { RequestSnapshot, RequestState, SeenAttempt } from '../contract/server/activity.ts'
 import type { FinishReason, GenerationRecord, Timings, Usage } from '../contract/usage.ts'
 import type { ArrivedCall, WatchedRequest } from '../contract/watch.ts'
 

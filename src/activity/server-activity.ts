@@ -1,5 +1,5 @@
-import type { Activity, ActivityPage, ActivityQuestion, RequestSnapshot } from '../contract/activity.ts'
-import type { Siblings } from '../contract/siblings.ts'
+import type { Activity, ActivityPage, ActivityQuestion, RequestSnapshot } from '../contract/server/activity.ts'
+import type { Siblings } from '../contract/server/siblings.ts'
 import type { ArrivedCall, WatchedRequest } from '../contract/watch.ts'
 import type { ActivityLog } from './activity-log.ts'
 

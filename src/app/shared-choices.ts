@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
-import type { SharedDocuments } from '../contract/documents.ts'
 import type { Engine, TemplateChoice } from '../contract/engine.ts'
 import { messageOf } from '../contract/errors.ts'
-import type { PresetChoice } from '../contract/siblings.ts'
+import type { PresetChoice } from '../contract/server/siblings.ts'
+import type { SharedDocuments } from '../contract/store.ts'
 import type { PresetSwitch } from '../core/presets/preset-switch.ts'
 import type { OperatorChoices } from '../http/run/deps.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ConfiguredModel } from '../config/models.ts'
 import { modelSchema } from '../config/schema.ts'
-import type { LoadSettings } from '../contract/lifecycle.ts'
+import type { LoadSettings } from '../contract/server/lifecycle.ts'
 import { applySettings, settingsOf } from './apply-settings.ts'
 
 const small = { type: 'path', path: '/small.gguf' } as const

@@ -3,7 +3,7 @@ import type { LlamaModelConfig, LlamaServerModelConfig } from '../config/schema.
 import { refuseWithAdapters } from '../config/sections/reserved-arguments.ts'
 import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
-import type { LoadSettings, Speculation } from '../contract/lifecycle.ts'
+import type { LoadSettings, Speculation } from '../contract/server/lifecycle.ts'
 import { type Source, sourceFileName } from '../registry/names/sources.ts'
 
 /** What the settings refer to, as files: the template that was written for them, and where the draft model comes from. */

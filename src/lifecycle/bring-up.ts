@@ -1,6 +1,6 @@
-import type { LoadProgress, LoadRequest, LoadRun } from '../contract/lifecycle.ts'
 import { plainChat } from '../contract/request.ts'
 import { loadModel, type ServedModel } from '../contract/served-model.ts'
+import type { LoadProgress, LoadRequest, LoadRun } from '../contract/server/lifecycle.ts'
 import type { DownloadProgress } from '../registry/fetch/download.ts'
 
 type BringUp = Required<Omit<LoadRun, 'principal'>> & Pick<LoadRequest, 'settings'> & { readonly sizeBytes: number }

@@ -1,7 +1,7 @@
 import type { ConfiguredModel } from '../config/models.ts'
 import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
-import type { FoundModel } from '../contract/lifecycle.ts'
+import type { FoundModel } from '../contract/server/lifecycle.ts'
 import { chooseFile } from '../registry/fetch/choose-file.ts'
 import type { RepositoryFile } from '../registry/fetch/hugging-face.ts'
 import { reachFile } from '../registry/fetch/reach-file.ts'

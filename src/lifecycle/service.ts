@@ -12,7 +12,7 @@ import type {
   LoadRun,
   ModelReport,
   ModelWanted,
-} from '../contract/lifecycle.ts'
+} from '../contract/server/lifecycle.ts'
 import { applySettings } from './apply-settings.ts'
 import { bringUp, progressOf } from './bring-up.ts'
 import { fetchFiles, hasFiles, type ModelFiles, sizeOf } from './fetch-files.ts'

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import type { SharedDocuments } from '../contract/documents.ts'
+import type { SharedDocuments } from '../contract/store.ts'
 import type { PostgresLink } from './postgres-link.ts'
 import type { Tables } from './tables.ts'
 

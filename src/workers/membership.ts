@@ -1,5 +1,5 @@
 import type { UsageCounter } from '../contract/quota.ts'
-import type { DrainChange, PresetChoice, SiblingDuties, Siblings } from '../contract/siblings.ts'
+import type { DrainChange, PresetChoice, SiblingDuties, Siblings } from '../contract/server/siblings.ts'
 import type { CancelBus } from '../contract/store.ts'
 import { Link, type Port } from './link.ts'
 import { type Answer, answerSchemas, type Duty, type DutyAnswer, dutySchema, type Question } from './messages.ts'

@@ -40,14 +40,14 @@ const decision = z.object({
 /** A preset comes from a request that was decoded by another process. */
 const preset = z.discriminatedUnion('type', [
   z.object({ type: z.literal('named'), name: z.string() }),
-  z.object({ type: z.literal('own'), preset: z.custom<import('../contract/sampling-preset.ts').ReadPreset>() }),
+  z.object({ type: z.literal('own'), preset: z.custom<import('../contract/server/sampling-preset.ts').ReadPreset>() }),
   z.object({ type: z.literal('none') }),
 ])
 const drain = z.object({ model: z.string(), url: z.string(), isDraining: z.boolean() })
 const passed = z.object({ model: z.string(), urls: z.array(z.string()) })
-const activityQuestion = z.custom<import('../contract/activity.ts').ActivityQuestion>()
-const processPage = z.custom<import('../contract/activity.ts').ProcessPage>()
-const request = z.custom<import('../contract/activity.ts').RequestSnapshot>().nullable()
+const activityQuestion = z.custom<import('../contract/server/activity.ts').ActivityQuestion>()
+const processPage = z.custom<import('../contract/server/activity.ts').ProcessPage>()
+const request = z.custom<import('../contract/server/activity.ts').RequestSnapshot>().nullable()
 const soughtRequest = { id: z.string(), owner: z.string().exactOptional() }
 
 /** What a worker asks of the primary process. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { SiblingDuties } from '../contract/siblings.ts'
+import type { SiblingDuties } from '../contract/server/siblings.ts'
 import { MinuteCounter } from '../quota/minute-counter.ts'
 import { joinPrimary } from './membership.ts'
 import { PrimaryState } from './primary-state.ts'

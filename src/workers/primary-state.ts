@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { UsageCounter } from '../contract/quota.ts'
-import type { DrainChange, PresetChoice } from '../contract/siblings.ts'
+import type { DrainChange, PresetChoice } from '../contract/server/siblings.ts'
 import { Link, type Port } from './link.ts'
 import { type Answer, type Duty, type DutyAnswer, dutyAnswerSchemas, type Question, questionSchema } from './messages.ts'
 import { type MetricList, mergeMetrics, renderMetrics, whatCounts } from './sum-metrics.ts'

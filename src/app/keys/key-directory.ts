@@ -1,6 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
-import type { ChosenKey, KeyDirectory, ListedKey } from '../../contract/keys.ts'
 import type { ApiKey } from '../../contract/principal.ts'
+import type { ChosenKey, KeyDirectory, ListedKey } from '../../contract/server/keys.ts'
 import { hashApiKey, keyId, type MadeKeys, type StoredKey } from './made-keys.ts'
 
 type DirectoryDeps = {

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { LoadedConfig } from '../../config/load.ts'
 import { messageOf } from '../../contract/errors.ts'
-import type { KeyDirectory } from '../../contract/keys.ts'
+import type { KeyDirectory } from '../../contract/server/keys.ts'
 import type { AccessRules } from '../../http/access/access.ts'
 import { type FoundKeys, findKeys } from './find-keys.ts'
 import { createKeyDirectory } from './key-directory.ts'

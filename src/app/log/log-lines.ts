@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { Ring } from '../../base/ring.ts'
-import type { LinesPage, LogLines, NumberedLine } from '../../contract/activity.ts'
+import type { LinesPage, LogLines, NumberedLine } from '../../contract/server/activity.ts'
 
 /** Lines of the log that are kept for who looks at it later: under a megabyte. */
 const mostLines = 2000

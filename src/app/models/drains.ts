@@ -1,5 +1,5 @@
 import { WatchedSet } from '../../base/watched-set.ts'
-import type { DrainChange } from '../../contract/siblings.ts'
+import type { DrainChange } from '../../contract/server/siblings.ts'
 
 /** Which servers of which models an operator has taken out of use. It outlives the engines, which a reload may replace. */
 export class Drains {

@@ -1,5 +1,5 @@
 import type { ConfiguredModel } from '../../config/models.ts'
-import type { ModelFileFacts, ModelFiles } from '../../contract/model-file.ts'
+import type { ModelFileFacts, ModelFiles } from '../../contract/server/model-file.ts'
 import { hasFiles, type ModelWithFiles } from '../../lifecycle/fetch-files.ts'
 import { quantizationOf } from '../../registry/fetch/choose-file.ts'
 import { locateModelFile } from '../../registry/fetch/fetch-model.ts'

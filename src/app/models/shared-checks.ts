@@ -1,4 +1,4 @@
-import type { PassedChecks } from '../../contract/siblings.ts'
+import type { PassedChecks } from '../../contract/server/siblings.ts'
 import type { CheckNews } from '../../engine/remote/fleet/check-news.ts'
 
 const tellEveryMs = 1000

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
-import { cacheTypes } from '../../contract/lifecycle.ts'
+import { cacheTypes } from '../../contract/server/lifecycle.ts'
 import { toolFormatNames } from '../../model-text/formats/format-names.ts'
 import { parseSource, type Source } from '../../registry/names/sources.ts'
 

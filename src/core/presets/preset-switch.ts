@@ -1,7 +1,7 @@
 import { AppError } from '../../contract/errors.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
-import type { PresetInUse, ReadPreset } from '../../contract/sampling-preset.ts'
-import type { PresetChoice } from '../../contract/siblings.ts'
+import type { PresetInUse, ReadPreset } from '../../contract/server/sampling-preset.ts'
+import type { PresetChoice } from '../../contract/server/siblings.ts'
 import { applyPreset } from './sampling-preset.ts'
 
 /** Holds the sampling preset that applies to all requests: a named one, an unnamed one, or none. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type GenerationRequest, plainRequest } from '../../contract/request.ts'
-import type { PresetValues, SamplingPreset } from '../../contract/sampling-preset.ts'
+import type { PresetValues, SamplingPreset } from '../../contract/server/sampling-preset.ts'
 import { applyPreset } from './sampling-preset.ts'
 
 const nothing: PresetValues = { sampling: {} }

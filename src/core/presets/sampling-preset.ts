@@ -1,7 +1,7 @@
 import { mergeSampling } from '../../canonical/merge-sampling.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import type { Sampling } from '../../contract/sampling.ts'
-import type { SamplingPreset } from '../../contract/sampling-preset.ts'
+import type { SamplingPreset } from '../../contract/server/sampling-preset.ts'
 
 /**
  * Applies a preset to a request. Per field: forced, else the request's own plus additions, else the default. Preset values were

@@ -1,4 +1,4 @@
-import type { CallDecision } from '../../contract/siblings.ts'
+import type { CallDecision } from '../../contract/server/siblings.ts'
 
 type Decision = Pick<CallDecision, 'isApproved' | 'reason'>
 

@@ -1,4 +1,4 @@
-import type { RequestSnapshot } from '../../contract/activity.ts'
+import type { RequestSnapshot } from '../../contract/server/activity.ts'
 import { encodeMlcTimes } from '../openai/times/encode-timings.ts'
 
 /** MLC-LLM's metrics of an engine, made of the requests that it has ended, the last one last: sums of tokens, and of seconds. */

@@ -1,4 +1,4 @@
-import type { RequestSnapshot } from '../../contract/activity.ts'
+import type { RequestSnapshot } from '../../contract/server/activity.ts'
 
 /** An event of a trace as Chrome's viewers read it: the begin or the end of a phase, or an instant. Times are in microseconds. */
 type TraceEvent = {

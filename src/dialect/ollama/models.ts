@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { EngineFacts, ModelKind } from '../../contract/engine.ts'
-import type { ModelFileFacts } from '../../contract/model-file.ts'
+import type { ModelFileFacts } from '../../contract/server/model-file.ts'
 import { taggedName } from './names.ts'
 
 /** The version of Ollama's API that this server speaks: clients refuse older ones. */

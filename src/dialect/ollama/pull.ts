@@ -1,5 +1,5 @@
 import { AppError } from '../../contract/errors.ts'
-import type { LoadPhase, LoadProgress } from '../../contract/lifecycle.ts'
+import type { LoadPhase, LoadProgress } from '../../contract/server/lifecycle.ts'
 import { checkFields, type FieldIndex, indexFields } from '../wire/field-table.ts'
 import { validate } from '../wire/validate.ts'
 import { encodeOllamaError } from './errors.ts'

@@ -1,4 +1,4 @@
-import type { ModelFileFacts } from '../../contract/model-file.ts'
+import type { ModelFileFacts } from '../../contract/server/model-file.ts'
 import type { ModelEntry } from './models.ts'
 
 type Abilities = {

@@ -1,5 +1,5 @@
-import type { CacheType, LoadSettings } from '../../contract/lifecycle.ts'
 import type { Sampling } from '../../contract/sampling.ts'
+import type { CacheType, LoadSettings } from '../../contract/server/lifecycle.ts'
 import { encodeModel, type ModelEntry } from './models.ts'
 
 /** Details of one model that lists leave out. */

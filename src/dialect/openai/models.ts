@@ -1,6 +1,6 @@
 import type { EngineState, ModelKind, ServerReport } from '../../contract/engine.ts'
-import type { ModelFileFacts } from '../../contract/model-file.ts'
 import type { ModelVersion } from '../../contract/served-model.ts'
+import type { ModelFileFacts } from '../../contract/server/model-file.ts'
 
 /** A model as the model routes list it. */
 export type ModelEntry = {

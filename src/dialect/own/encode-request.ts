@@ -1,4 +1,4 @@
-import type { RequestSnapshot, RequestState } from '../../contract/activity.ts'
+import type { RequestSnapshot, RequestState } from '../../contract/server/activity.ts'
 import type { Timings, Usage } from '../../contract/usage.ts'
 
 /** A request as `GET /api/requests` and the event stream show it. `readable` is what of an error's message the reader may see. */

@@ -1,4 +1,4 @@
-import type { LoadSample } from '../../contract/activity.ts'
+import type { LoadSample } from '../../contract/server/activity.ts'
 
 /** What the server did in an interval of 10 seconds. */
 export function encodeSample(sample: LoadSample) {

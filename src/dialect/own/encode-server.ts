@@ -1,7 +1,7 @@
 import type { EngineState, ServerReport } from '../../contract/engine.ts'
-import type { LoadReport } from '../../contract/lifecycle.ts'
 import type { ResidencyStatus } from '../../contract/residency.ts'
 import type { SchedulerLoad } from '../../contract/scheduler.ts'
+import type { LoadReport } from '../../contract/server/lifecycle.ts'
 
 /** A model as `GET /api/server` shows it. */
 export type ShownModel = {

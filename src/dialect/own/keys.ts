@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
-import type { ChosenKey, ListedKey } from '../../contract/keys.ts'
 import type { KeyLimits } from '../../contract/quota.ts'
+import type { ChosenKey, ListedKey } from '../../contract/server/keys.ts'
 import { checkFields, type Field, indexFields } from '../wire/field-table.ts'
 import { list, looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'

@@ -1,4 +1,4 @@
-import type { NumberedLine } from '../../contract/activity.ts'
+import type { NumberedLine } from '../../contract/server/activity.ts'
 
 /** The levels of the log, the least urgent first. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const

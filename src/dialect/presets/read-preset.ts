@@ -1,7 +1,7 @@
 import { mergeSampling } from '../../canonical/merge-sampling.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { Sampling } from '../../contract/sampling.ts'
-import type { PresetValues, ReadPreset, SamplingPreset } from '../../contract/sampling-preset.ts'
+import type { PresetValues, ReadPreset, SamplingPreset } from '../../contract/server/sampling-preset.ts'
 import { type CommonWire, commonShape } from '../openai/common-schema.ts'
 import { decodeCommon } from '../openai/decode-common.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'

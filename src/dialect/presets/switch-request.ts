@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
-import type { PresetInUse, ReadPreset } from '../../contract/sampling-preset.ts'
+import type { PresetInUse, ReadPreset } from '../../contract/server/sampling-preset.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { dictionary, looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'

@@ -1,6 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import type { NameOf } from '../../contract/field.ts'
-import type { FileFilter, ModelWanted } from '../../contract/lifecycle.ts'
+import type { FileFilter, ModelWanted } from '../../contract/server/lifecycle.ts'
 import { readAccessKey } from '../wire/access-key.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { list } from '../wire/first-fault.ts'

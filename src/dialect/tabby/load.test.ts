@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../contract/errors.ts'
-import type { LoadProgress } from '../../contract/lifecycle.ts'
+import type { LoadProgress } from '../../contract/server/lifecycle.ts'
 import { type Field, spellings } from '../wire/field-table.ts'
 import { decodeDownload, nameDownloadField } from './download.ts'
 import { downloadFields, embeddingLoadFields, modelLoadFields } from './fields.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
 import type { NameOf } from '../../contract/field.ts'
-import type { CacheType, LoadPhase, LoadProgress, LoadRequest, LoadSettings } from '../../contract/lifecycle.ts'
+import type { CacheType, LoadPhase, LoadProgress, LoadRequest, LoadSettings } from '../../contract/server/lifecycle.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { form } from '../wire/form.ts'

@@ -1,6 +1,6 @@
 import type { ErrorReply } from '../../contract/dialect.ts'
 import type { AppError } from '../../contract/errors.ts'
-import type { FoundModel, LoadPhase, LoadReport, ModelReport } from '../../contract/lifecycle.ts'
+import type { FoundModel, LoadPhase, LoadReport, ModelReport } from '../../contract/server/lifecycle.ts'
 import { encodeOpenaiError } from '../openai/errors.ts'
 import { readAbilities } from './template-abilities.ts'
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
 import type { NameOf } from '../../contract/field.ts'
-import { cacheTypes, type LoadRequest, type LoadSettings, type ModelWanted } from '../../contract/lifecycle.ts'
+import { cacheTypes, type LoadRequest, type LoadSettings, type ModelWanted } from '../../contract/server/lifecycle.ts'
 import { readAccessKey } from '../wire/access-key.ts'
 import { checkFields, type Field, indexFields } from '../wire/field-table.ts'
 import { form } from '../wire/form.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../contract/errors.ts'
-import type { ModelFileFacts } from '../../contract/model-file.ts'
+import type { ModelFileFacts } from '../../contract/server/model-file.ts'
 import { encodeAnthropicError, requestIdHeader } from '../../dialect/anthropic/errors.ts'
 import { encodeAnthropicLimits } from '../../dialect/anthropic/limit-headers.ts'
 import { encodeAnthropicModel, encodeAnthropicModels, readPage } from '../../dialect/anthropic/models.ts'

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { RequestSnapshot } from '../../contract/activity.ts'
+import type { RequestSnapshot } from '../../contract/server/activity.ts'
 import { readDebugConfig } from '../../dialect/mlc/debug-config.ts'
 import { encodeEngineMetrics, encodeMetricsChunk } from '../../dialect/mlc/engine-metrics.ts'
 import { callerOf } from '../access/caller.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Lifecycle } from '../../contract/lifecycle.ts'
+import type { Lifecycle } from '../../contract/server/lifecycle.ts'
 import { defaultModelName, withModel } from './default-model.ts'
 import type { ModelDirectory, ModelSummary } from './deps.ts'
 

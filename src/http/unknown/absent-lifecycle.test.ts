@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { openTestServer } from '../../../test/support/http/test-server.ts'
-import type { Siblings } from '../../contract/siblings.ts'
+import type { Siblings } from '../../contract/server/siblings.ts'
 
 const siblings: Siblings = {
   usage: {} as Siblings['usage'],

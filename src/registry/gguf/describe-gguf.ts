@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises'
-import type { ModelFileFacts } from '../../contract/model-file.ts'
+import type { ModelFileFacts } from '../../contract/server/model-file.ts'
 import { type FromHeader, type GgufCursor, readHeader } from './gguf-cursor.ts'
 import { type Metadata, readMetadata } from './gguf-metadata.ts'
 import { readFileHeader } from './read-file-header.ts'

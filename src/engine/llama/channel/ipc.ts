@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { samplerOrder } from '../../../canonical/sampler-order.ts'
 import type { TemplateChoice } from '../../../contract/engine.ts'
 import type { GeneratedToken, PromptToken } from '../../../contract/event.ts'
-import { cacheTypes } from '../../../contract/lifecycle.ts'
 import type { OutputFormat } from '../../../contract/output-format.ts'
 import type { Prompt, ReasoningOptions } from '../../../contract/request.ts'
+import { cacheTypes } from '../../../contract/server/lifecycle.ts'
 import type { GrammarProgram } from '../../../grammar/run/program.ts'
 import type { FileSampling } from './file-sampling.ts'
 import { workerReplySchema, workerRequestSchema } from './worker-requests.ts'
@@ -44,7 +44,7 @@ const loadOptionsSchema = z.object({
     .exactOptional(),
   /** Prefixes are kept in this folder, of at least this many tokens. */
   prefixCache: z.object({ folder: z.string(), maxBytes: z.number().positive(), minTokens: z.int().positive() }).exactOptional(),
-  /** The number formats of the cache, as `contract/lifecycle.ts` names them; absent: f16. */
+  /** The number formats of the cache, as `contract/server/lifecycle.ts` names them; absent: f16. */
   cacheTypeK: z.enum(cacheTypes).optional(),
   cacheTypeV: z.enum(cacheTypes).optional(),
   /** LoRA adapters, which the context applies to everything. */

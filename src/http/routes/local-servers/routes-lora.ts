@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../../contract/errors.ts'
-import type { Lifecycle, ModelReport } from '../../../contract/lifecycle.ts'
+import type { Lifecycle, ModelReport } from '../../../contract/server/lifecycle.ts'
 import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
 import { decodeLoraLoad, decodeLoraUnload, encodeLoras, nameLoraField } from '../../../dialect/tabby/lora.ts'
 import { callerOf } from '../../access/caller.ts'

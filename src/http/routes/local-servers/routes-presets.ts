@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { PresetChoice } from '../../../contract/siblings.ts'
+import type { PresetChoice } from '../../../contract/server/siblings.ts'
 import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
 import { decodePresetSwitch, decodePresetUnload, encodePresets } from '../../../dialect/presets/switch-request.ts'
 import type { ServerDeps } from '../../run/deps.ts'

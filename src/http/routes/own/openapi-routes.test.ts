@@ -4,7 +4,7 @@ import { createJudge, type OpenapiDocument, operationsOf } from '../../../../tes
 import { openTestServer } from '../../../../test/support/http/test-server.ts'
 import type { Dialect } from '../../../contract/dialect.ts'
 import type { Engine } from '../../../contract/engine.ts'
-import type { LoadRequest } from '../../../contract/lifecycle.ts'
+import type { LoadRequest } from '../../../contract/server/lifecycle.ts'
 import { unslothGenerate } from '../../../dialect/unsloth/dialect.ts'
 import { createFakeEngine } from '../../../engine/fake/engine.ts'
 import { chapters } from '../../openapi/chapters.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { ActivityPlace } from '../../../contract/activity.ts'
 import { AppError } from '../../../contract/errors.ts'
+import type { ActivityPlace } from '../../../contract/server/activity.ts'
 import { encodeRequest } from '../../../dialect/own/encode-request.ts'
 import { decodeNewKey, encodeKey } from '../../../dialect/own/keys.ts'
 import { encodeLine } from '../../../dialect/own/log-lines.ts'

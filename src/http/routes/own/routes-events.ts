@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Activity, ActivityPlace, LogLines } from '../../../contract/activity.ts'
 import type { Principal } from '../../../contract/principal.ts'
+import type { Activity, ActivityPlace, LogLines } from '../../../contract/server/activity.ts'
 import { encodeRequest } from '../../../dialect/own/encode-request.ts'
 import { encodeSample } from '../../../dialect/own/encode-sample.ts'
 import { encodeLine, type LogLevel } from '../../../dialect/own/log-lines.ts'

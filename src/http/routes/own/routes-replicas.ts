@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { AppError } from '../../../contract/errors.ts'
-import type { DrainChange } from '../../../contract/siblings.ts'
+import type { DrainChange } from '../../../contract/server/siblings.ts'
 import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
 import { decodeDrain } from '../../../dialect/replicas/requests.ts'
 import type { ServerDeps } from '../../run/deps.ts'

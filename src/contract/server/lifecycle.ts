@@ -1,5 +1,5 @@
-import type { Adapter, EngineFacts, EngineState } from './engine.ts'
-import type { Principal } from './principal.ts'
+import type { Adapter, EngineFacts, EngineState } from '../engine.ts'
+import type { Principal } from '../principal.ts'
 
 /** The number formats of cached keys and values. */
 export const cacheTypes = ['f32', 'f16', 'bf16', 'q8_0', 'q4_0', 'q4_1', 'iq4_nl', 'q5_0', 'q5_1'] as const

@@ -1,5 +1,5 @@
-import type { Scope } from './principal.ts'
-import type { KeyLimits } from './quota.ts'
+import type { Scope } from '../principal.ts'
+import type { KeyLimits } from '../quota.ts'
 
 /** A key as it is listed: never the key itself. */
 export type ListedKey = KeyLimits & {

@@ -1,9 +1,9 @@
-import type { AttemptOutcome } from './attempts.ts'
-import type { CancelReason } from './context.ts'
-import type { ErrorCode } from './errors.ts'
-import type { LoadPlace } from './scheduler.ts'
-import type { FinishReason, Timings, Usage } from './usage.ts'
-import type { ArrivedCall, WatchedRequest } from './watch.ts'
+import type { AttemptOutcome } from '../attempts.ts'
+import type { CancelReason } from '../context.ts'
+import type { ErrorCode } from '../errors.ts'
+import type { LoadPlace } from '../scheduler.ts'
+import type { FinishReason, Timings, Usage } from '../usage.ts'
+import type { ArrivedCall, WatchedRequest } from '../watch.ts'
 
 /** `preparing`: it is read, and what it refers to is fetched. */
 export type RequestState =

@@ -1,5 +1,5 @@
-import type { JsonObject } from './request.ts'
-import type { Sampling } from './sampling.ts'
+import type { JsonObject } from '../request.ts'
+import type { Sampling } from '../sampling.ts'
 
 /** The options that a preset can set; 0, false and '' are values. */
 export type PresetValues = {

@@ -1,7 +1,7 @@
+import type { UsageCounter } from '../quota.ts'
+import type { CancelBus, SharedCancel } from '../store.ts'
 import type { ActivityQuestion, ProcessPage, RequestSnapshot } from './activity.ts'
-import type { UsageCounter } from './quota.ts'
 import type { ReadPreset } from './sampling-preset.ts'
-import type { CancelBus, SharedCancel } from './store.ts'
 
 /** The operator's preset: one of the configuration, an own one, or none. */
 export type PresetChoice =
