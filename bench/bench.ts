@@ -11,10 +11,10 @@ import { comparePrompts } from './compare-prompts.ts'
 import { memoryOfStreams, ratesOfModels } from './growth.ts'
 import { computedPrompts, passedOnPrompts } from './growth-prompts.ts'
 import { modelFile } from './model-file.ts'
-import { plot } from './plot.ts'
-import { plotGroups } from './plot-sections.ts'
-import { sectionLines } from './report.ts'
-import type { Section } from './section.ts'
+import { plot } from './report/plot.ts'
+import { plotGroups } from './report/plot-sections.ts'
+import { sectionLines } from './report/report.ts'
+import type { Section } from './report/section.ts'
 
 /**
  * Dragoman, what it is compared with, and how it grows, in one run with one table: gateways, engines, prompts and growth. Each part has a

@@ -1,6 +1,6 @@
 import { engines, type RunningEngine, unseen } from './engines.ts'
+import { better, comparedRows, ratioRows, type Section } from './report/section.ts'
 import { inTurns, startAll } from './rounds.ts'
-import { better, comparedRows, ratioRows, type Section } from './section.ts'
 import { seaText } from './sizes.ts'
 
 type Options = { readonly modelPath: string; readonly gpu: boolean; readonly rounds: number; readonly limitMs: number }

@@ -1,7 +1,7 @@
 import { gatewaysOf } from './gateways.ts'
 import { startServer } from './processes.ts'
+import { better, comparedRows, type Section } from './report/section.ts'
 import { inTurns, startAll } from './rounds.ts'
-import { better, comparedRows, type Section } from './section.ts'
 import { openStreams } from './stream-load.ts'
 
 const streams = 200

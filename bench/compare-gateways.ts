@@ -1,8 +1,8 @@
 import { gatewaysOf } from './gateways.ts'
 import { startLoads } from './loads.ts'
 import { portOf, startServer } from './processes.ts'
+import { better, comparedRows, type Section } from './report/section.ts'
 import { inTurns, startAll } from './rounds.ts'
-import { better, comparedRows, type Section } from './section.ts'
 
 type Options = {
   readonly rounds: number

@@ -1,7 +1,7 @@
 import { readGgufFileInfo } from 'node-llama-cpp'
 import { engines, unseen } from './engines.ts'
+import { better, comparedRows, type Section } from './report/section.ts'
 import { inTurns, startAll } from './rounds.ts'
-import { better, comparedRows, type Section } from './section.ts'
 import { predictMs, seaText } from './sizes.ts'
 
 type Options = { readonly modelPath: string; readonly gpu: boolean; readonly rounds: number; readonly limitMs: number }

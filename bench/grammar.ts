@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { median } from './report.ts'
+import { median } from './report/report.ts'
 
 /**
  * What compiling a set of tool schemas costs: the first time in a process, which is what a worker's first request with tools

@@ -2,8 +2,8 @@ import { trainedContext } from './compare-prompts.ts'
 import { engines } from './engines.ts'
 import { type BenchProcess, portOf, startDragoman, startServer } from './processes.ts'
 import { openConnections } from './raw-load.ts'
+import { grownRows, type Missing, ratioRows, type Section } from './report/section.ts'
 import { inTurns } from './rounds.ts'
-import { grownRows, type Missing, ratioRows, type Section } from './section.ts'
 import { predictMs, seaText, sizeName } from './sizes.ts'
 
 type GatewayOptions = { readonly rounds: number; readonly roundMs: number; readonly warmUpMs: number }

@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type BenchProcess, portOf, startDragoman } from './processes.ts'
 import { openConnections } from './raw-load.ts'
-import { grownRows, type Section } from './section.ts'
+import { grownRows, type Section } from './report/section.ts'
 import { sizeName } from './sizes.ts'
 
 const growth = { ratio: 'times the first', missing: [], isGrowth: true } as const

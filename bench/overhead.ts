@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type BenchProcess, portOf, startDragoman, startServer } from './processes.ts'
 import { openConnections } from './raw-load.ts'
-import { median, printTable } from './report.ts'
+import { median, printTable } from './report/report.ts'
 import { scriptedChunks } from './servers/scripted.ts'
 
 /**

@@ -7,7 +7,7 @@ import { type MainThread, watchMainThread } from '../test/support/page/main-thre
 import { openManyRequests, scrollTable } from '../test/support/page/many-requests.ts'
 import { openBrowser, openServerPage } from '../test/support/page/open-page.ts'
 import { startDragoman } from './processes.ts'
-import { printTable } from './report.ts'
+import { printTable } from './report/report.ts'
 
 /**
  * What the page's main thread does with ten thousand requests, and with a stream of 5,000 tokens per second, in a Chromium without a GPU.

@@ -1,5 +1,5 @@
 import { createOutputParser, type OutputParserOptions } from '../src/model-text/parse/output-parser.ts'
-import { median, printTable } from './report.ts'
+import { median, printTable } from './report/report.ts'
 
 // The cost per token of parsing a model's text. The baseline forwards the same tokens without parsing.
 

@@ -1,7 +1,7 @@
 import { PrefillPacer } from '../src/engine/llama/worker/rounds/prefill-pacer.ts'
 import type { Round } from '../src/engine/llama/worker/rounds/rounds.ts'
 import { block } from '../src/engine/llama/worker/rounds/step-length.ts'
-import { printTable } from './report.ts'
+import { printTable } from './report/report.ts'
 
 /**
  * The steps of prompts on computed machines, which no other work disturbs: the times of passes that llama.cpp had on one slow core

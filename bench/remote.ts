@@ -1,6 +1,6 @@
 import { type BenchProcess, portOf, startDragoman, startServer } from './processes.ts'
 import { openConnections } from './raw-load.ts'
-import { median, printTable } from './report.ts'
+import { median, printTable } from './report/report.ts'
 import { openStreams } from './stream-load.ts'
 
 /**

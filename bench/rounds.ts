@@ -1,4 +1,4 @@
-import type { Missing, Samples } from './section.ts'
+import type { Missing, Samples } from './report/section.ts'
 
 export type RoundLimits = {
   readonly rounds: number

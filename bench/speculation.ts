@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { type BenchProcess, startDragoman } from './processes.ts'
-import { median, printTable } from './report.ts'
+import { median, printTable } from './report/report.ts'
 import { inTurns } from './rounds.ts'
 
 /**

@@ -6,7 +6,7 @@ import { hasPostgres, startPostgres } from '../test/support/process/postgres.ts'
 import { item, response } from '../test/support/stored.ts'
 import { type BenchProcess, portOf, startDragoman } from './processes.ts'
 import { openConnections } from './raw-load.ts'
-import { median, printTable } from './report.ts'
+import { median, printTable } from './report/report.ts'
 
 /**
  * What a store adds to a response: the time of one `POST /v1/responses` on one connection, and the server's CPU time, against the same

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startLlamaServer } from './llama-server.ts'
 import { startDragoman } from './processes.ts'
-import { median, printTable } from './report.ts'
+import { median, printTable } from './report/report.ts'
 
 /**
  * One model with many streams and long prompts: this checkout and, where they are named, another one and llama.cpp's own server, in

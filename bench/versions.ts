@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type BenchProcess, portOf, startDragoman } from './processes.ts'
 import { openConnections } from './raw-load.ts'
-import { median, printTable } from './report.ts'
+import { median, printTable } from './report/report.ts'
 import { scriptedChunks } from './servers/scripted.ts'
 
 /**

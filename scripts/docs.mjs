@@ -2,8 +2,8 @@
 // docs:install only installs what makes it, VitePress and TypeDoc (130 MB), outside the repository.
 import { join } from 'node:path'
 import { root, run } from './commands.mjs'
+import { ensureManifest } from './installers/npm-programs.mjs'
 import { ensureNode } from './node.mjs'
-import { ensureManifest } from './npm-programs.mjs'
 
 await ensureNode()
 const folder = ensureManifest('docs-site', join(root, 'test', 'docs-site', 'package.json'))

@@ -6,8 +6,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { capture, fail, root, say } from './commands.mjs'
+import { ensurePackages } from './installers/python-packages.mjs'
 import { ensureNode } from './node.mjs'
-import { ensurePackages } from './python-packages.mjs'
 
 await ensureNode()
 const here = join(root, 'test', 'llama-cpp')

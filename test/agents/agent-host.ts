@@ -13,7 +13,7 @@ const installs = z
   .record(z.string(), z.object({ version: z.string() }))
   .parse(JSON.parse(readFileSync(new URL('./installs.json', import.meta.url), 'utf8')))
 
-/** The folder for the PATH with this agent, where scripts/agents.mjs puts it; undefined if it is not installed. */
+/** The folder for the PATH with this agent, where scripts/installers/agents.mjs puts it; undefined if it is not installed. */
 export function installedAgent(name: string): string | undefined {
   const folder = join(testTools, `agent-${name}-${installs[name]?.version}`, 'bin')
   return existsSync(folder) ? folder : undefined

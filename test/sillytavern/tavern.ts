@@ -14,7 +14,7 @@ import type { Connection } from './connections.ts'
 const { version } = z
   .object({ version: z.string() })
   .parse(JSON.parse(readFileSync(new URL('./install.json', import.meta.url), 'utf8')))
-/** Where scripts/sillytavern.mjs installs it. */
+/** Where scripts/installers/sillytavern.mjs installs it. */
 export const tavernFolder = join(testTools, `sillytavern-${version}`)
 
 /** Why tests of SillyTavern are skipped, for their names; empty if they can run. */

@@ -8,7 +8,7 @@ import { openDescribed } from '../support/http/described-server.ts'
 import { soakLength } from '../support/process/soak-length.ts'
 import { installedFrom } from '../support/process/test-tools.ts'
 
-/** Where scripts/openapi-tools.mjs puts Schemathesis. */
+/** Where scripts/installers/openapi-tools.mjs puts Schemathesis. */
 const packages = installedFrom('schemathesis', new URL('../openapi/requirements.txt', import.meta.url))
 const isInstalled = existsSync(packages)
 const hint = isInstalled ? '' : ' (skipped: install it with `npm run openapi-tools`)'

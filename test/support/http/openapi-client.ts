@@ -8,7 +8,7 @@ import { installedFrom } from '../process/test-tools.ts'
 import type { Call, openDescribed } from './described-server.ts'
 import type { Got } from './openapi-judge.ts'
 
-/** Where scripts/openapi-tools.mjs puts the generator. */
+/** Where scripts/installers/openapi-tools.mjs puts the generator. */
 const generator = installedFrom('openapi-client', new URL('../../openapi/package.json', import.meta.url))
 export const isGeneratorInstalled = existsSync(generator)
 export const generatorHint = isGeneratorInstalled ? '' : ' (skipped: install it with `npm run openapi-tools`)'

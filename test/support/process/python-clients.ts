@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { installedFrom } from './test-tools.ts'
 
-/** Where scripts/python-clients.mjs puts the packages of these requirements. */
+/** Where scripts/installers/python-clients.mjs puts the packages of these requirements. */
 const packages = installedFrom('python-clients', new URL('../../python-clients/requirements.txt', import.meta.url))
 const areInstalled = existsSync(packages)
 

@@ -10,7 +10,7 @@ const modules = { 'vllm-router': 'vllm_router', 'sglang-router': 'sglang_router'
 
 export type RouterName = keyof typeof modules
 
-/** Where scripts/routers.mjs puts the packages of a router, and its version. */
+/** Where scripts/installers/routers.mjs puts the packages of a router, and its version. */
 function installed(name: RouterName) {
   const manifest = new URL(`../../routers/${name}.txt`, import.meta.url)
   const requirements = readFileSync(manifest, 'utf8')

@@ -1,8 +1,8 @@
 // npm run mcp-servers: installs what test/e2e/server/mcp-servers.test.ts connects to, unless it is there: the reference server of
 // test/mcp/package.json (32 MB), and the Python SDK of test/mcp/requirements.txt (33 MB). Prints their folders.
 import { join } from 'node:path'
-import { root } from './commands.mjs'
-import { ensureNode } from './node.mjs'
+import { root } from '../commands.mjs'
+import { ensureNode } from '../node.mjs'
 import { ensureManifest } from './npm-programs.mjs'
 import { ensurePackages } from './python-packages.mjs'
 

@@ -1,7 +1,7 @@
 // npm run other-nodes: installs the oldest Node.js that Dragoman runs with and the newest that is tested, for the tests that run with them;
 // prints their paths.
-import { fail } from './commands.mjs'
-import { ensureNode, installNode } from './node.mjs'
+import { fail } from '../commands.mjs'
+import { ensureNode, installNode } from '../node.mjs'
 
 await ensureNode()
 for (const version of ['22.13.1', '26.10.0']) {

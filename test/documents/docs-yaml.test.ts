@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { loadConfig } from '../src/config/load.ts'
-import { configSchema } from '../src/config/schema.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { configSchema } from '../../src/config/schema.ts'
 
-const root = new URL('../', import.meta.url).pathname
+const root = new URL('../../', import.meta.url).pathname
 const files = ['README.md', ...readdirSync(join(root, 'docs'), { recursive: true }).map((name) => `docs/${String(name)}`)].filter(
   (name) => name.endsWith('.md') && !name.startsWith('docs/decisions/'),
 )

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
-const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 const rows = read('docs/claims.md')
   .split('\n')
   .filter((line) => line.startsWith('|') && !/^\| (claim|-)/.test(line))
@@ -14,7 +14,7 @@ test('each claim of the README has something behind it', () => {
 test.each(rows.map(([, claim = '', evidence = '']) => ({ claim, evidence })))('$claim: $evidence', ({ evidence }) => {
   const [, file, name] = /^`([^`]+)`: (.+)$/.exec(evidence) ?? []
   if (file !== undefined && name !== undefined) {
-    expect(existsSync(new URL(`../${file}`, import.meta.url))).toBe(true)
+    expect(existsSync(new URL(`../../${file}`, import.meta.url))).toBe(true)
     expect(read(file)).toContain(name)
     return
   }

@@ -2,8 +2,8 @@
 // Node.js of tarballs. Prints npm's cache.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { root } from './commands.mjs'
-import { ensureNode, installNode, version } from './node.mjs'
+import { root } from '../commands.mjs'
+import { ensureNode, installNode, version } from '../node.mjs'
 import { ensureNpm, ensureNpmCache } from './npm-programs.mjs'
 
 await ensureNode()

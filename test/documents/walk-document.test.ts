@@ -12,7 +12,7 @@ const pages = [
 ]
 
 describe.each(pages)('%s', (page) => {
-  const address = new URL(`../${page}`, import.meta.url)
+  const address = new URL(`../../${page}`, import.meta.url)
   const text = readFileSync(address, 'utf8')
   const targets = [...text.matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)].map(([, target = '']) => target)
 
@@ -36,7 +36,7 @@ describe.each(pages)('%s', (page) => {
 })
 
 test('the walk names a file for each of its steps', () => {
-  const text = readFileSync(new URL('../docs/how-a-request-travels.md', import.meta.url), 'utf8')
+  const text = readFileSync(new URL('../../docs/how-a-request-travels.md', import.meta.url), 'utf8')
   const steps = text.split(/^ ?\d+\. /m).slice(1)
   expect(steps).toHaveLength(13)
   for (const step of steps) expect(step).toContain('](../src/')

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
-const read = (path: string) => readFileSync(fileURLToPath(new URL(`../${path}`, import.meta.url)), 'utf8')
+const read = (path: string) => readFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8')
 const rows = [...read('docs/cancelling.md').matchAll(/^\| (C\d+b?) +\| .+ \| `([^`]+)` +\|$/gm)].map(
   ([, rule = '', file = '']) => ({
     rule,

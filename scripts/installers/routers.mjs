@@ -2,8 +2,8 @@
 // program of the same name, so each has a folder of its own. Prints the folders.
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { root } from './commands.mjs'
-import { ensureNode } from './node.mjs'
+import { root } from '../commands.mjs'
+import { ensureNode } from '../node.mjs'
 import { ensurePackages } from './python-packages.mjs'
 
 await ensureNode()

@@ -2,8 +2,8 @@
 // Prints the folders to put on the PATH.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { root } from './commands.mjs'
-import { ensureNode } from './node.mjs'
+import { root } from '../commands.mjs'
+import { ensureNode } from '../node.mjs'
 import { ensureProgram } from './npm-programs.mjs'
 
 await ensureNode()

@@ -1,8 +1,8 @@
 // npm run openapi-tools: installs what judges /openapi.json outside the repository, unless it is there: the generator of clients of
 // test/openapi/package.json (45 MB), and Schemathesis (60 MB). Prints their folders.
 import { join } from 'node:path'
-import { root } from './commands.mjs'
-import { ensureNode } from './node.mjs'
+import { root } from '../commands.mjs'
+import { ensureNode } from '../node.mjs'
 import { ensureManifest } from './npm-programs.mjs'
 import { ensurePackages } from './python-packages.mjs'
 

@@ -4,8 +4,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { fail, root, say } from './commands.mjs'
-import { ensureNode } from './node.mjs'
+import { fail, root, say } from '../commands.mjs'
+import { ensureNode } from '../node.mjs'
 import { ensureProgram } from './npm-programs.mjs'
 
 await ensureNode()

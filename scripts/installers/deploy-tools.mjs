@@ -1,7 +1,7 @@
 // npm run deploy-tools: installs what judges the files of deploy/ for the tests, unless it is there: 12 MB. Prints its folder.
 import { join } from 'node:path'
-import { root } from './commands.mjs'
-import { ensureNode } from './node.mjs'
+import { root } from '../commands.mjs'
+import { ensureNode } from '../node.mjs'
 import { ensurePackages } from './python-packages.mjs'
 
 await ensureNode()
