@@ -1,0 +1,29 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+const folder = fileURLToPath(new URL('../../docs/', import.meta.url))
+/** Written by tests from the code: as long as what they list. */
+const reference = new Set(
+  ['cli', 'clients', 'compatibility', 'errors', 'protocols', 'settings', 'strictness'].map((name) => `${name}.md`),
+)
+
+/** What somebody wrote for readers: neither the record of decisions, nor what TypeDoc makes in `api`. */
+const documents = readdirSync(folder, { recursive: true })
+  .map(String)
+  .filter((path) => path.endsWith('.md') && !/^(?:\.vitepress|api|decisions)\b/.test(path) && !reference.has(path))
+
+/** Words have a letter or a digit: the lines of tables are none. */
+function wordsOf(path: string): number {
+  return readFileSync(`${folder}${path}`, 'utf8')
+    .split(/\s+/)
+    .filter((word) => /[\p{L}\p{N}]/u.test(word)).length
+}
+
+test('the documents have at most 40,000 words outside of the reference and the decisions', () => {
+  expect(documents).toContain('tools.md')
+  const words = documents.map((path) => [path, wordsOf(path)] as const).toSorted(([, one], [, other]) => other - one)
+  const total = words.reduce((sum, [, count]) => sum + count, 0)
+  const longest = words.slice(0, 5).map(([path, count]) => `${path}: ${count}`)
+  expect(total, `shorten what repeats other documents; the longest are ${longest.join(', ')}`).toBeLessThanOrEqual(40_000)
+})
