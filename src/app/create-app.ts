@@ -38,6 +38,7 @@ import { createConfiguredConverter, createConfiguredMedia } from './media.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import { loadOf } from './metrics/model-metrics.ts'
 import { createModel, type OwnModel, registerOwnModel, type StartObserver } from './models/create-model.ts'
+import { createDeviceMemory } from './models/device-memory.ts'
 import { Drains } from './models/drains.ts'
 import { findLlamaServer } from './models/find-llama-server.ts'
 import { openModelsFolder } from './models/folder-models.ts'
@@ -302,6 +303,11 @@ export async function createApp(
     ...(lines !== undefined && { lines }),
     keys: live.keys,
     memory: () => sharing.residency.memory(),
+    devices: createDeviceMemory({
+      engines: () => models.all().map(({ engine }) => engine),
+      now: () => performance.now(),
+      patience: () => AbortSignal.timeout(500),
+    }),
     sealerOf: await createSealer({ home, log }),
     ...(store !== undefined && { store }),
     ...(files !== undefined && { files }),

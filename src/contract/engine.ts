@@ -252,6 +252,20 @@ export interface Fleet {
   setDraining(server: string, isDraining: boolean, signal: AbortSignal): Promise<readonly DrainedServer[]>
 }
 
+/** A GPU and its memory, as its driver counts it: other programs use it, too. */
+export type Device = {
+  /** Its name on this machine, such as `CUDA0`. */
+  readonly name: string
+  readonly description: string
+  readonly freeBytes: number
+  readonly totalBytes: number
+}
+
+export interface Devices {
+  /** Those of the process that has the model loaded; none while it is not, and none without a GPU. It loads nothing. */
+  read(signal: AbortSignal): Promise<readonly Device[]>
+}
+
 /** What an engine supports besides generating; absent: not supported. */
 export type EngineCapabilities = {
   readonly tokenizer?: Tokenizer
@@ -259,6 +273,7 @@ export type EngineCapabilities = {
   readonly ranker?: Ranker
   readonly templates?: TemplateSwitch
   readonly fleet?: Fleet
+  readonly devices?: Devices
   readonly services?: Services
 }
 

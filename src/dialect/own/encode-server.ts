@@ -1,4 +1,4 @@
-import type { EngineState, ServerReport } from '../../contract/engine.ts'
+import type { Device, EngineState, ServerReport } from '../../contract/engine.ts'
 import type { ResidencyStatus } from '../../contract/residency.ts'
 import type { SchedulerLoad } from '../../contract/scheduler.ts'
 import type { LoadReport } from '../../contract/server/lifecycle.ts'
@@ -28,17 +28,26 @@ export type ShownServer = {
   readonly models: readonly ShownModel[]
   readonly loads: readonly LoadReport[]
   readonly memory: { readonly budgetBytes: number; readonly usedBytes: number } | undefined
+  readonly devices: readonly Device[]
   /** Loads and unloads models, and keeps the bodies of requests. */
   readonly can: { readonly load: boolean; readonly replay: boolean }
 }
 
 /** The reply of `GET /api/server`. */
-export function encodeServer({ version, models, loads, memory, can }: ShownServer) {
+export function encodeServer({ version, models, loads, memory, devices, can }: ShownServer) {
   return {
     version,
     can_load: can.load,
     keeps_bodies: can.replay,
     ...(memory !== undefined && { memory: { budget_bytes: memory.budgetBytes, used_bytes: memory.usedBytes } }),
+    ...(devices.length > 0 && {
+      devices: devices.map(({ name, description, freeBytes, totalBytes }) => ({
+        name,
+        description,
+        total_bytes: totalBytes,
+        free_bytes: freeBytes,
+      })),
+    }),
     models: models.map(encodeModel),
     loads: loads.map(({ model, phase, doneBytes, totalBytes, fraction }) => ({
       model,

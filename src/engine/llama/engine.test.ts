@@ -88,6 +88,19 @@ describe('LlamaEngine', () => {
     expect(await Promise.all(outcomes)).toEqual(['template-failed', 'answered'])
   })
 
+  test('the memory of GPUs is asked of the process that has the model loaded, also while another question waits', async () => {
+    const { read } = capability(engine, 'devices')
+    void settled(prepare('waits'))
+    const reading = read(never)
+    await turn()
+    const device = { name: 'CUDA0', description: 'A GPU', freeBytes: 3, totalBytes: 4 }
+    report({ type: 'answered', id: commands('ask')[0]?.id ?? '', reply: { type: 'devices', devices: [device] } })
+    expect(await reading).toEqual([device])
+    await engine.close()
+    expect(await read(never)).toEqual([])
+    expect(workers.started).toHaveLength(1)
+  })
+
   test('nothing is prepared for who has left before it was begun', async () => {
     const leaving = new AbortController()
     const first = prepare('first')

@@ -4,6 +4,7 @@ import { orAborted } from '../../base/time-limit.ts'
 import type {
   Adapter,
   Admit,
+  Device,
   Engine,
   EngineCapabilities,
   EngineFacts,
@@ -31,7 +32,7 @@ import { type RunCommand, runOnWorker } from './run-on-worker.ts'
 import { SavedPrefixes } from './saved-prefixes.ts'
 import { type LoadFacts, Supervisor } from './supervisor.ts'
 import { createTextCapabilities } from './text-capabilities.ts'
-import { WorkerExchanges } from './worker-exchanges.ts'
+import { unexpected, WorkerExchanges } from './worker-exchanges.ts'
 
 /** A request as the worker has prepared it. */
 type PreparedPrompt = Pick<Extract<Report, { type: 'prepared' }>, 'tokens' | 'templateMs' | 'format' | 'reasoningFront'> & {
@@ -109,6 +110,7 @@ export class LlamaEngine implements Engine {
     this.capabilities = {
       ...createTextCapabilities(deps),
       templates: { use: (choice, signal) => this.#useTemplate(choice, signal) },
+      devices: { read: (signal) => this.#readDevices(signal) },
     }
   }
 
@@ -171,6 +173,13 @@ export class LlamaEngine implements Engine {
     const { chatTemplate: own } = await this.#supervisor.ensureReady(signal)
     refuseMissingOwn(choice, own)
     await this.#exchanges.inTurn(() => this.#switchTemplate(choice), signal)
+  }
+
+  async #readDevices(signal: AbortSignal): Promise<readonly Device[]> {
+    if (this.#supervisor.state.type !== 'ready') return []
+    const reply = await this.#exchanges.compute({ type: 'devices' }, signal)
+    if (reply.type !== 'devices') throw unexpected(reply)
+    return reply.devices
   }
 
   async unload({ drainMs }: { readonly drainMs: number }): Promise<void> {

@@ -28,6 +28,8 @@ function ofRequest(request: WorkerRequest, late: string): AppError {
     case 'embed':
     case 'rank':
       return new AppError('engine-failed', `computing what the texts mean ${late}`)
+    case 'devices':
+      return new AppError('engine-failed', `reading the memory of the GPUs ${late}`)
   }
 }
 

@@ -80,6 +80,7 @@ export const server = named(
     can_load: flag,
     keeps_bodies: flag,
     memory: object({ budget_bytes: number, used_bytes: number }).optional(),
+    devices: list(object({ name: text, description: text, total_bytes: number, free_bytes: number })).optional(),
     models: list(model),
     loads: list(load),
   }),

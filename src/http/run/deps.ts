@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Dialect } from '../../contract/dialect.ts'
-import type { EngineState, ModelKind, ServerReport, TemplateChoice } from '../../contract/engine.ts'
+import type { Device, EngineState, ModelKind, ServerReport, TemplateChoice } from '../../contract/engine.ts'
 import type { FileStore } from '../../contract/file-store.ts'
 import type { ModelViewer } from '../../contract/principal.ts'
 import type { BudgetState, KeyQuota } from '../../contract/quota.ts'
@@ -123,6 +123,8 @@ export type ServerDeps = AnswerDeps &
     readBudgets?(quota: KeyQuota): Promise<readonly BudgetState[]>
     /** What the models hold of this machine's memory. */
     memory?(): ReturnType<Residency['memory']>
+    /** The GPUs that models use. */
+    devices?(): Promise<readonly Device[]>
     /** The requests that `capture` has kept; absent: it keeps none. */
     readonly captures?: { find(requestId: string): Promise<Pick<CapturedRequest, 'path' | 'body'> | undefined> }
     /** Seals reasoning that clients keep and send back. */

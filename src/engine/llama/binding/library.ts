@@ -18,6 +18,7 @@ export type Context = Handle<'llama_context'>
 export type Memory = Handle<'llama_memory_t'>
 export type Sampler = Handle<'llama_sampler'>
 export type Adapter = Handle<'llama_adapter_lora'>
+export type Device = Handle<'ggml_backend_dev_t'>
 
 /** Memory of JavaScript that llama.cpp reads or writes during a call. */
 type Bytes = NodeJS.ArrayBufferView | null
@@ -42,11 +43,12 @@ export function openLibrary(): Library {
   return opened
 }
 
-type Libraries = { readonly llama: LibraryHandle; readonly base: LibraryHandle }
+type Libraries = Readonly<Record<keyof typeof fileNames, LibraryHandle>>
 
 /** The names of the files, on every platform: `libllama.v0.5.0.so`, `libllama.dylib`, `llama.dll`. */
 const fileNames = {
   llama: /^(lib)?llama(\.v[\d.]+)?\.(so|dylib|dll)(\.[\d.]+)?$/,
+  ggml: /^(lib)?ggml(\.v[\d.]+)?\.(so|dylib|dll)(\.[\d.]+)?$/,
   base: /^(lib)?ggml-base(\.v[\d.]+)?\.(so|dylib|dll)(\.[\d.]+)?$/,
 }
 
@@ -60,10 +62,10 @@ function findLibraries(): Libraries {
     if (path === undefined) throw new Error(`llama.cpp's library ${name.source} is not loaded`)
     return koffi.load(path)
   }
-  return { llama: find(fileNames.llama), base: find(fileNames.base) }
+  return { llama: find(fileNames.llama), ggml: find(fileNames.ggml), base: find(fileNames.base) }
 }
 
-function declare({ llama, base }: Libraries) {
+function declare({ llama, ggml, base }: Libraries) {
   const pointer = 'void *'
   const textsType = koffi.pointer('str')
   const [modelParams, contextParams, batch, chainParams] = [
@@ -208,6 +210,16 @@ function declare({ llama, base }: Libraries) {
      * Reads a flag in a struct: false of zeros, true of ones. llama.cpp asks this of its own threads, which JavaScript cannot answer.
      */
     readsFlag: base.symbol('ggml_get_no_alloc') as Pointer,
+    deviceCount: ggml.func('ggml_backend_dev_count', 'size_t', []) as () => number,
+    device: ggml.func('ggml_backend_dev_get', pointer, ['size_t']) as (index: number) => Device,
+    deviceName: base.func('ggml_backend_dev_name', 'str', [pointer]) as (device: Device) => string,
+    deviceDescription: base.func('ggml_backend_dev_description', 'str', [pointer]) as (device: Device) => string,
+    deviceKind: base.func('ggml_backend_dev_type', 'int', [pointer]) as (device: Device) => number,
+    deviceMemory: base.func('ggml_backend_dev_memory', 'void', [pointer, pointer, pointer]) as (
+      device: Device,
+      free: Bytes,
+      total: Bytes,
+    ) => void,
     textsType,
     progressType: koffi.pointer(koffi.proto('bool', ['float', pointer])),
   }

@@ -9,6 +9,8 @@ const vectorSchema = z.custom<Float32Array>((value) => value instanceof Float32A
 const reasoningSchema = z.custom<ReasoningOptions>(isObject)
 const toolChoiceSchema = z.custom<ToolChoice>(isObject)
 
+const deviceSchema = z.object({ name: z.string(), description: z.string(), freeBytes: z.number(), totalBytes: z.number() })
+
 /** Work for the worker other than generating. */
 export const workerRequestSchema = z.discriminatedUnion('type', [
   z.object({
@@ -31,6 +33,8 @@ export const workerRequestSchema = z.discriminatedUnion('type', [
   /** `rank` and `embed` take a slot of the engine's queue; `cancel` ends them between two steps. */
   z.object({ type: z.literal('rank'), query: z.string().exactOptional(), texts: z.array(z.string()) }),
   z.object({ type: z.literal('embed'), inputs: z.custom<readonly EmbedInput[]>(Array.isArray) }),
+  /** The memory of the GPUs. */
+  z.object({ type: z.literal('devices') }),
 ])
 export type WorkerRequest = z.infer<typeof workerRequestSchema>
 
@@ -45,6 +49,7 @@ export const workerReplySchema = z.discriminatedUnion('type', [
     areProbabilities: z.boolean(),
     inputTokens: z.int(),
   }),
+  z.object({ type: z.literal('devices'), devices: z.array(deviceSchema) }),
   z.object({ type: z.literal('cancelled') }),
 ])
 export type WorkerReply = z.infer<typeof workerReplySchema>

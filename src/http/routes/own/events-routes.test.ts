@@ -232,7 +232,14 @@ test('GET /api/server has the models with what they do', async () => {
     keeps_bodies: false,
     models: [{ id: 'org/fake', aliases: ['default'], slots: 4, running: 0, waiting: 0, context_length: 100 }],
   })
+  expect(body).not.toHaveProperty('devices')
   expect((await get('meter', '/api/server')).status).toBe(403)
+})
+
+test('GET /api/server has the memory of GPUs where there are some', async () => {
+  const { get } = await start({ devices: async () => [{ name: 'CUDA0', description: 'A GPU', freeBytes: 3, totalBytes: 4 }] })
+  const { body } = await get('alice', '/api/server')
+  expect(body.devices).toEqual([{ name: 'CUDA0', description: 'A GPU', total_bytes: 4, free_bytes: 3 }])
 })
 
 async function untilSome<T>(read: () => Promise<readonly T[]>): Promise<readonly T[]> {

@@ -39,6 +39,7 @@ export async function describeServer(deps: ServerDeps, viewer: ModelViewer): Pro
     models: await Promise.all(summaries.map(describe)),
     loads: viewer.models === undefined ? loads : loads.filter(({ model }) => names.has(model)),
     memory: deps.memory?.(),
+    devices: (await deps.devices?.()) ?? [],
     can: { load: deps.lifecycle !== undefined, replay: deps.captures !== undefined },
   })
 }

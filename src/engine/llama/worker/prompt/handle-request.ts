@@ -1,6 +1,7 @@
 import type { EmbedInput } from '../../../../contract/engine.ts'
 import { AppError } from '../../../../contract/errors.ts'
 import { type CanonicalPath, field } from '../../../../contract/field.ts'
+import { gpusOf } from '../../binding/devices.ts'
 import type { Token } from '../../binding/tokenizer.ts'
 import { maxTokenBytes } from '../../channel/token-bytes.ts'
 import type { WorkerReply, WorkerRequest } from '../../channel/worker-requests.ts'
@@ -26,6 +27,8 @@ export async function handleRequest(loaded: WorkerModel, request: WorkerRequest,
       return embed(loaded, request, cancelled)
     case 'rank':
       return rank(loaded, request, cancelled)
+    case 'devices':
+      return { type: 'devices', devices: gpusOf(loaded.model.library) }
   }
 }
 
