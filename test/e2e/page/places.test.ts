@@ -1,4 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
@@ -124,6 +126,66 @@ describe.skipIf(chromium === undefined)(`the places of the page, in a browser${h
       .getByRole('button', { name: 'Stop' })
       .click()
     await (await waiting).text()
+    await close()
+  })
+
+  test('all that is shown and runs is stopped after a word about what ends', async () => {
+    const { page, close } = await open('activity?filter=org/slow+running')
+    await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
+    const running = [1, 2].map(() => chat(endless, { model: 'org/slow', stream: true }))
+    await page.getByRole('button', { name: 'Stop all' }).click()
+    await page.getByRole('dialog').getByText('This ends 2 running requests of 1 caller.').waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByText('No request matches').waitFor()
+    for (const reply of await Promise.all(running)) await reply.text()
+    await close()
+  })
+
+  test('on a telephone nothing is out of reach: Stop is in view, and what has no column is in the open row', async () => {
+    const width = 360
+    const { page, close } = await open('activity?filter=org/slow', { width, height: 740 })
+    const running = chat(endless, { model: 'org/slow', stream: true })
+    const stop = page
+      .getByRole('row')
+      .filter({ hasText: / tokens/ })
+      .getByRole('button', { name: 'Stop' })
+    const { x = -1, width: wide = width } = (await stop.boundingBox()) ?? {}
+    expect(x >= 0 && x + wide <= width).toBe(true)
+    expect(await page.getByRole('columnheader', { name: 'Caller' }).count()).toBe(0)
+    await page
+      .getByRole('row')
+      .filter({ hasText: / tokens/ })
+      .click()
+    const detail = page.locator('.detail')
+    expect((await detail.locator('dt').allTextContents()).slice(0, 2)).toEqual(['Caller', 'Protocol'])
+    const box = await detail.boundingBox()
+    expect((box?.x ?? -1) >= 0 && (box?.x ?? 0) + (box?.width ?? width) <= width).toBe(true)
+    await detail.getByRole('button', { name: 'Copy Model' }).click()
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe('org/slow')
+    await stop.click()
+    await (await running).text()
+    await page.goto(`${app.url}/#/keys`)
+    await page.getByRole('row').filter({ hasText: 'alice' }).click()
+    await page.locator('.detail').getByText('inference').waitFor()
+    await close()
+  })
+
+  test('a place that waits shows the frame of its table, and what it waits for', async () => {
+    const { page, close } = await open('chat')
+    let answer: () => void = () => undefined
+    const mayAnswer = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    await page.route('**/api/events*', async (route) => {
+      await mayAnswer
+      await route.continue()
+    })
+    await page.getByRole('link', { name: 'Models' }).click()
+    await page.getByRole('columnheader', { name: 'Memory' }).waitFor()
+    await page.getByRole('status').filter({ hasText: 'Asking the server for its models' }).waitFor()
+    answer()
+    await page.getByRole('row').filter({ hasText: 'org/slow' }).waitFor()
+    expect(await page.getByText('Asking the server for its models').count()).toBe(0)
     await close()
   })
 
@@ -259,6 +321,27 @@ describe.skipIf(chromium === undefined)(`the places of the page, in a browser${h
     await close()
   })
 
+  test('the overview and the models have the memory of GPUs, where the server has some', async () => {
+    const devices = [{ name: 'CUDA0', description: 'A GPU', total_bytes: 80_000_000_000, free_bytes: 60_000_000_000 }]
+    const proxy = await proxyTo(app.url, (text) => text.replace('"models":[', `"devices":${JSON.stringify(devices)},"models":[`))
+    const opened = await openServerPage(browser, `${proxy.url}/#/models`, { key: root })
+    const { page, close } = opened
+    const used = page.getByRole('progressbar', { name: 'A GPU: 20 GB of 80 GB in use' })
+    await used.waitFor()
+    expect(await used.getAttribute('aria-valuenow')).toBe('25')
+    await page.getByRole('link', { name: 'Overview' }).click()
+    await page.getByRole('region', { name: 'Memory' }).getByText('A GPU: 20 GB of 80 GB in use').waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    noProblems(opened)
+    await close()
+    proxy.close()
+
+    const without = await open('models')
+    await without.page.getByText(/^Models use/).waitFor()
+    expect(await without.page.getByText('in use').count()).toBe(0)
+    await without.close()
+  })
+
   test('of ten thousand requests, the rows near the reader are rendered, each once on its way', async () => {
     const { page, close } = await open('chat')
     await openManyRequests(page)
@@ -307,6 +390,29 @@ describe.skipIf(chromium === undefined)(`the places of the page, in a browser${h
     await close()
   })
 })
+
+/** Changes the text of an event stream on its way. */
+async function proxyTo(target: string, change: (text: string) => string) {
+  const { host, port } = new URL(target)
+  const server = createServer((incoming, outgoing) => {
+    const { method, headers, url = '' } = incoming
+    const passed = request({ port, method, path: url, headers: { ...headers, host } }, (reply) => {
+      outgoing.writeHead(reply.statusCode ?? 502, reply.headers)
+      if (!url.startsWith('/api/events')) return reply.pipe(outgoing)
+      return reply.setEncoding('utf8').on('data', (text: string) => outgoing.write(change(text)))
+    })
+    outgoing.on('close', () => passed.destroy())
+    incoming.pipe(passed.on('error', () => outgoing.destroy()))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () => {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
 
 async function placeLinks(page: Page): Promise<string[]> {
   return (await page.getByRole('navigation').getByRole('link').allInnerTexts()).map((text) => text.trim())

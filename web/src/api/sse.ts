@@ -1,5 +1,5 @@
 /** An event of a stream. */
-export type ServerEvent = { readonly event: string; readonly data: string; readonly id: string | undefined }
+type ServerEvent = { readonly event: string; readonly data: string; readonly id: string | undefined }
 
 /** Takes pieces of a stream, split anywhere, and gives its complete events. */
 export class EventParser {

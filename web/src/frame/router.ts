@@ -1,13 +1,13 @@
 import { computed, signal } from '@preact/signals'
 
 /** Where the reader is: `#/place/part/…?name=value`. Addresses are fragments: they work below every prefix, and no route is in their way. */
-export type Address = {
+type Address = {
   readonly place: string
   readonly parts: readonly string[]
   readonly query: Readonly<Record<string, string>>
 }
 
-export function parseAddress(hash: string): Address {
+function parseAddress(hash: string): Address {
   const [path = '', search = ''] = hash.replace(/^#?\/?/, '').split('?', 2)
   const [place = '', ...parts] = path.split('/').map(decode)
   return { place, parts: parts.filter((part) => part !== ''), query: Object.fromEntries(new URLSearchParams(search)) }

@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
 
 /** Keys and what they do; a function that returns false leaves the key to others. */
-export type Shortcuts = Readonly<Record<string, (event: KeyboardEvent) => unknown>>
+type Shortcuts = Readonly<Record<string, (event: KeyboardEvent) => unknown>>
 
 const layers: { readonly current: Shortcuts }[] = []
 

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 
 const name = 'dragoman.theme'
-export type Theme = 'system' | 'light' | 'dark'
+type Theme = 'system' | 'light' | 'dark'
 
 function stored(): Theme {
   const value = localStorage.getItem(name)

@@ -2,7 +2,7 @@
 
 export type RequestState = 'preparing' | 'waiting' | 'loading' | 'reading_prompt' | 'generating' | 'done' | 'failed' | 'cancelled'
 
-export type Timings = Readonly<
+type Timings = Readonly<
   Partial<Record<'queue_ms' | 'load_ms' | 'template_ms' | 'prompt_ms' | 'first_token_ms' | 'decode_ms' | 'total_ms', number>>
 >
 
@@ -84,11 +84,19 @@ export type Load = {
   readonly fraction: number
 }
 
+export type Device = {
+  readonly name: string
+  readonly description: string
+  readonly total_bytes: number
+  readonly free_bytes: number
+}
+
 export type ServerState = {
   readonly version: string
   readonly can_load: boolean
   readonly keeps_bodies: boolean
   readonly memory?: { readonly budget_bytes: number; readonly used_bytes: number }
+  readonly devices?: readonly Device[]
   readonly models: readonly Model[]
   readonly loads: readonly Load[]
 }

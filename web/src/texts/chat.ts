@@ -25,7 +25,6 @@ export const chatTexts = {
   goneWhy: 'It was deleted, or it was begun in another browser. Conversations can be exported there and imported here.',
   model: 'Model',
   modelState: (state: string) => (state === 'ready' ? '' : ` (${state === 'stopped' ? 'loads when asked' : state})`),
-  askingModels: 'Asking the server for its models',
   noModels: 'The server has no model that chats',
   noModelsWhy: 'Load one by name, then try again:',
   settings: 'Settings',

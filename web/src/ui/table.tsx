@@ -1,12 +1,17 @@
 import { Component, type ComponentChildren } from 'preact'
-import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useShortcuts } from '../frame/shortcuts.ts'
+import { Fact } from './facts.tsx'
+import { Waiting } from './states.tsx'
+import { isLarge, isSmall } from './width.ts'
 
 export type Column<Row> = {
   readonly name: string
+  /** The smallest screen that has room for it; on a smaller one, it is in the row's detail. */
+  readonly room: 'small' | 'medium' | 'large'
   readonly isNumber?: boolean
-  /** Its name is for screen readers: what is in it speaks for itself. */
-  readonly isQuiet?: boolean
+  /** It has buttons: its name is for screen readers, and it stays in sight where the table is wider than the screen. */
+  readonly isAction?: boolean
   /** It takes the width that the others leave. */
   readonly fills?: boolean
   /** The exact value, for who hovers. */
@@ -18,7 +23,10 @@ type TableProps<Row> = {
   /** What the table lists, for screen readers. */
   readonly label: string
   readonly columns: readonly Column<Row>[]
-  readonly rows: readonly Row[]
+  /** Undefined: it waits for them, and shows its frame. */
+  readonly rows: readonly Row[] | undefined
+  /** What it waits for then. */
+  readonly waits: string
   readonly idOf: (row: Row) => string
   /** The row that is open, and what it shows below itself. */
   readonly open?: string | undefined
@@ -31,7 +39,9 @@ const rowPx = 32
 const besidePx = 320
 
 /** A table that renders only the rows near the reader: ten thousand scroll like ten. `j` and `k` move, Enter opens. */
-export function Table<Row>({ label, columns, rows, idOf, open, onOpen, detail }: TableProps<Row>) {
+export function Table<Row>({ label, columns: all, rows: given, waits, idOf, open, onOpen, detail }: TableProps<Row>) {
+  const rows = given ?? []
+  const [columns, others] = useMemo(() => split(all), [all, isSmall.value, isLarge.value])
   const room = useRef<HTMLDivElement>(null)
   const [view, setView] = useState({ top: 0, height: 1200 })
   const [at, setAt] = useState<string | undefined>(undefined)
@@ -94,9 +104,9 @@ export function Table<Row>({ label, columns, rows, idOf, open, onOpen, detail }:
       <table class="table" aria-rowcount={rows.length + 1}>
         <thead>
           <tr>
-            {columns.map(({ name, isNumber, isQuiet }) => (
-              <th key={name} scope="col" class={isNumber === true ? 'number' : undefined}>
-                {isQuiet === true ? <span class="unseen">{name}</span> : name}
+            {columns.map((column) => (
+              <th key={column.name} scope="col" class={classOf(column)}>
+                {column.isAction === true ? <span class="unseen">{column.name}</span> : column.name}
               </th>
             ))}
           </tr>
@@ -119,7 +129,12 @@ export function Table<Row>({ label, columns, rows, idOf, open, onOpen, detail }:
               </tr>,
               id === open && detail !== undefined && (
                 <tr key={`${id} open`} class="table-detail">
-                  <td colSpan={columns.length}>{detail(row)}</td>
+                  <td colSpan={columns.length}>
+                    <div class="detail stack">
+                      <Others row={row} columns={others} />
+                      {detail(row)}
+                    </div>
+                  </td>
                 </tr>
               ),
             ]
@@ -127,15 +142,45 @@ export function Table<Row>({ label, columns, rows, idOf, open, onOpen, detail }:
           {filler(rows.length - end)}
         </tbody>
       </table>
+      {given === undefined && <Waiting what={waits} />}
     </section>
+  )
+}
+
+type Columns<Row> = readonly Column<Row>[]
+
+/** Those that the screen has room for, and the others. */
+function split<Row>(all: Columns<Row>): readonly [Columns<Row>, Columns<Row>] {
+  const has = ({ room }: Column<Row>) => room === 'small' || (!isSmall.value && (room === 'medium' || isLarge.value))
+  return [all.filter(has), all.filter((column) => !has(column))]
+}
+
+function classOf<Row>({ isNumber, isAction, fills }: Omit<Column<Row>, 'name' | 'cell' | 'title'>): string | undefined {
+  return isNumber === true ? 'number' : isAction === true ? 'act' : fills === true ? 'fills' : undefined
+}
+
+/** The columns that had no room, as facts. */
+function Others<Row>({ row, columns }: CellsProps<Row>) {
+  const facts = columns
+    .map((column) => ({ ...column, content: column.cell(row) }))
+    .filter(({ content }) => content !== '' && content !== null && content !== false && content !== undefined)
+  if (facts.length === 0) return null
+  return (
+    <dl class="fact-list close">
+      {facts.map(({ name, title, content }) => (
+        <Fact key={name} name={name} title={title?.(row)}>
+          {content}
+        </Fact>
+      ))}
+    </dl>
   )
 }
 
 type CellsProps<Row> = { readonly row: Row; readonly columns: readonly Column<Row>[] }
 
 function Cells<Row>({ row, columns }: CellsProps<Row>) {
-  return columns.map(({ name, isNumber, fills, title, cell }) => (
-    <td key={name} class={isNumber === true ? 'number' : fills === true ? 'fills' : undefined} title={title?.(row)}>
+  return columns.map(({ name, title, cell, ...column }) => (
+    <td key={name} class={classOf(column)} title={title?.(row)}>
       {cell(row)}
     </td>
   ))

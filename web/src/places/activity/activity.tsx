@@ -8,13 +8,13 @@ import { beginAgain, missed, now, refusal, requests, server, useServer } from '.
 import type { WatchedRequest } from '../../live/wire.ts'
 import { placeTexts } from '../../texts/places.ts'
 import { Command } from '../../ui/copy.tsx'
-import { formatCount, formatMs, formatRate, formatTime, fullTime } from '../../ui/numbers.ts'
+import { Confirm } from '../../ui/dialog.tsx'
+import { formatCount, formatMs, formatRate, formatTime, fullTime, plural } from '../../ui/numbers.ts'
 import { PlaceHead } from '../../ui/place-head.tsx'
 import { say } from '../../ui/said.tsx'
 import { StateWord } from '../../ui/state-word.tsx'
-import { Empty, Failure, Progress, Waiting } from '../../ui/states.tsx'
+import { Empty, Failure, Progress } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
-import { isLarge, isSmall } from '../../ui/width.ts'
 import { RequestDetail } from './request-detail.tsx'
 import { durationOf, matches, protocolOf, speedOf, stateText, wordsOf } from './request-texts.ts'
 
@@ -24,12 +24,14 @@ const texts = placeTexts.activity
 export function Activity() {
   useServer()
   const [problem, setProblem] = useState<string>()
+  const [ending, setEnding] = useState<readonly WatchedRequest[]>()
   const { query, parts } = address.value
   const [open] = parts
   const all = requests.value
   const words = wordsOf(query.filter)
-  const shown = all === undefined ? [] : words.length === 0 ? all : all.filter((request) => matches(request, words))
+  const shown = words.length === 0 ? all : all?.filter((request) => matches(request, words))
   const running = all?.filter(isRunning).length ?? 0
+  const stoppable = shown?.filter(isRunning) ?? []
   const stop = async ({ id }: WatchedRequest) => {
     try {
       await call('api/inference/cancel', { body: { completion_id: id } })
@@ -39,11 +41,22 @@ export function Activity() {
     }
   }
   // The same ones, so that rows that have not changed are not rendered again.
-  const columns = useMemo(() => columnsFor(stop), [isSmall.value, isLarge.value, allows('admin')])
+  const columns = useMemo(() => columnsFor(stop), [allows('admin')])
   return (
     <>
       <PlaceHead title={texts.title} filter={texts.filter} {...(running > 0 && { matters: placeTexts.running(running) })}>
-        <button type="button" class="button" title={texts.saveTitle} disabled={shown.length === 0} onClick={() => save(shown)}>
+        {(stoppable.length > 1 || ending !== undefined) && (
+          <button type="button" class="button" onClick={() => setEnding(stoppable)}>
+            {texts.stopAll}
+          </button>
+        )}
+        <button
+          type="button"
+          class="button"
+          title={texts.saveTitle}
+          disabled={shown === undefined || shown.length === 0}
+          onClick={() => save(shown ?? [])}
+        >
           {texts.save}
         </button>
       </PlaceHead>
@@ -53,11 +66,9 @@ export function Activity() {
         <div class="place-body">
           <Failure error={refusal.value} onRetry={beginAgain} />
         </div>
-      ) : all === undefined ? (
-        <Waiting what={placeTexts.asking.requests} />
-      ) : all.length === 0 ? (
+      ) : all?.length === 0 ? (
         <NoActivity />
-      ) : shown.length === 0 ? (
+      ) : shown?.length === 0 ? (
         <Empty title={texts.noMatch(query.filter ?? '')}>
           <p>
             <button type="button" class="button" onClick={() => setQuery({ filter: undefined })}>
@@ -71,6 +82,7 @@ export function Activity() {
             label={texts.label}
             columns={columns}
             rows={shown}
+            waits={placeTexts.asking.requests}
             idOf={({ id }) => id}
             open={open}
             onOpen={(id) => go(linkTo('activity', id === undefined ? [] : [id], query))}
@@ -78,8 +90,23 @@ export function Activity() {
           />
         </div>
       )}
+      {ending !== undefined && (
+        <Confirm
+          title={texts.stopAllTitle}
+          action={texts.stopAll}
+          onClose={() => setEnding(undefined)}
+          onConfirm={() => void Promise.all(ending.map(stop))}
+        >
+          <p>{whatEnds(ending)}</p>
+        </Confirm>
+      )}
     </>
   )
+}
+
+function whatEnds(requests: readonly WatchedRequest[]): string {
+  const callers = new Set(requests.map(({ key }) => key)).size
+  return placeTexts.models.ends(plural(requests.length, 'running request'), plural(callers, 'caller'))
 }
 
 /** A request that leads here, for who has made none yet. */
@@ -113,7 +140,7 @@ function save(shown: readonly WatchedRequest[]): void {
 
 const tones = { done: 'good', failed: 'bad', cancelled: 'off' } as const
 
-export function RequestState({ request }: { readonly request: WatchedRequest }) {
+function RequestState({ request }: { readonly request: WatchedRequest }) {
   const tone = request.state in tones ? tones[request.state as keyof typeof tones] : 'run'
   return <StateWord tone={tone} text={stateText(request)} />
 }
@@ -125,12 +152,10 @@ function timeText(atMs: number): string {
   return formatTime(atMs, now.peek() - atMs < hourMs ? now.value : now.peek())
 }
 
-type Shown = Column<WatchedRequest> & { readonly room: 'small' | 'medium' | 'large' }
-
 function columnsFor(stop: (request: WatchedRequest) => unknown): readonly Column<WatchedRequest>[] {
   const { columns } = texts
   const count = (value: number | undefined) => (value === undefined ? '' : formatCount(value))
-  const all: readonly Shown[] = [
+  const all: readonly Column<WatchedRequest>[] = [
     {
       name: columns.time,
       room: 'small',
@@ -191,7 +216,7 @@ function columnsFor(stop: (request: WatchedRequest) => unknown): readonly Column
     {
       name: columns.act,
       room: 'small',
-      isQuiet: true,
+      isAction: true,
       cell: (request) =>
         isRunning(request) && (
           <button type="button" class="button in-row" onClick={() => stop(request)}>
@@ -200,7 +225,6 @@ function columnsFor(stop: (request: WatchedRequest) => unknown): readonly Column
         ),
     },
   ]
-  const rooms = isSmall.value ? ['small'] : isLarge.value ? ['small', 'medium', 'large'] : ['small', 'medium']
   // To a key without `admin` all requests are its own.
-  return all.filter(({ room, name }) => rooms.includes(room) && (name !== columns.caller || allows('admin')))
+  return all.filter(({ name }) => name !== columns.caller || allows('admin'))
 }

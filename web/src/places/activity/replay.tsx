@@ -68,7 +68,10 @@ export function Replay({ request }: { readonly request: WatchedRequest }) {
       {outcome !== undefined && (
         <section class="stack" aria-label={texts.replayed}>
           <h3 class="small muted">{texts.replayed}</h3>
-          <pre class="quoted">{outcome.text}</pre>
+          <div class="row top">
+            <pre class="quoted">{outcome.text}</pre>
+            <CopyButton text={outcome.text} what={texts.reply} />
+          </div>
           {outcome.id !== undefined && <a href={linkTo('activity', [outcome.id])}>{texts.openReplay}</a>}
         </section>
       )}

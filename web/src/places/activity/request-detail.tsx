@@ -1,9 +1,8 @@
-import type { ComponentChildren } from 'preact'
 import { isRunning } from '../../live/request-list.ts'
 import { server } from '../../live/watch.ts'
 import type { Attempt, WatchedRequest } from '../../live/wire.ts'
 import { placeTexts } from '../../texts/places.ts'
-import { CopyButton } from '../../ui/copy.tsx'
+import { Fact, Id } from '../../ui/facts.tsx'
 import { formatCount, formatMs } from '../../ui/numbers.ts'
 import { Replay } from './replay.tsx'
 import { placeText, protocolOf, type Segment, waterfallOf } from './request-texts.ts'
@@ -17,7 +16,7 @@ export function RequestDetail({ request, onStop }: DetailProps) {
   const { facts } = texts
   const { cancelled, error, diverged_at: diverged, attempts, reasoning_tokens: reasoning } = request
   return (
-    <div class="detail stack">
+    <>
       <Waterfall request={request} />
       {diverged !== undefined && <p class="note-text">{texts.diverged(placeText(diverged))}</p>}
       <dl class="fact-list">
@@ -30,6 +29,11 @@ export function RequestDetail({ request, onStop }: DetailProps) {
           <Fact name={facts.stopped}>
             {cancelled.limit ?? texts.reasons[cancelled.reason] ?? cancelled.reason}
             {cancelled.by !== undefined && ` ${texts.state.cancelledBy(cancelled.by)}`}
+          </Fact>
+        )}
+        {request.model !== undefined && (
+          <Fact name={texts.columns.model}>
+            <Id text={request.model} what={texts.columns.model} />
           </Fact>
         )}
         <Fact name={facts.id}>
@@ -75,25 +79,7 @@ export function RequestDetail({ request, onStop }: DetailProps) {
       ) : (
         <p class="muted small">{texts.notKept}</p>
       )}
-    </div>
-  )
-}
-
-export function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  )
-}
-
-function Id({ text, what }: { readonly text: string; readonly what: string }) {
-  return (
-    <span class="id">
-      <code>{text}</code>
-      <CopyButton text={text} what={what} />
-    </span>
+    </>
   )
 }
 

@@ -37,7 +37,7 @@ export type Facts = {
 }
 
 /** `broken`: the connection ended before the answer; `failed`: the server said why. */
-export type AnswerState = 'running' | 'done' | 'stopped' | 'broken' | 'failed'
+type AnswerState = 'running' | 'done' | 'stopped' | 'broken' | 'failed'
 
 export type Message = {
   readonly id: string

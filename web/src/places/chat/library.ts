@@ -57,7 +57,7 @@ function keep(conversation: Signal<Conversation>): void {
 }
 
 /** When the page is left: what has not been kept yet. */
-export function keepAll(): void {
+function keepAll(): void {
   for (const id of waiting.keys()) {
     const conversation = conversations.value?.get(id)
     if (conversation !== undefined) keep(conversation)

@@ -30,7 +30,7 @@ export function modelOf(chosen: string | undefined): Model | undefined {
   return all.find(({ id }) => id === chosen) ?? all.find(({ state }) => state === 'ready') ?? all[0]
 }
 
-export type Properties = {
+type Properties = {
   readonly default_generation_settings?: { readonly n_ctx?: number | null; readonly params?: Readonly<Record<string, number>> }
   readonly modalities?: { readonly vision?: boolean; readonly audio?: boolean }
 }

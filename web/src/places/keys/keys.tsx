@@ -2,18 +2,18 @@ import { useEffect, useState } from 'preact/hooks'
 import { call } from '../../api/client.ts'
 import { returns } from '../../api/connection.ts'
 import { asksForKey, caller, useKey } from '../../api/session.ts'
-import { address } from '../../frame/router.ts'
+import { address, go, linkTo } from '../../frame/router.ts'
 import { isRunning } from '../../live/request-list.ts'
 import { now, requests, useServer } from '../../live/watch.ts'
 import type { KeyList, KeyUsage, ListedKey } from '../../live/wire.ts'
 import { placeTexts } from '../../texts/places.ts'
 import { Command } from '../../ui/copy.tsx'
 import { Confirm, Dialog } from '../../ui/dialog.tsx'
+import { Id } from '../../ui/facts.tsx'
 import { formatCount, formatTime, fullTime, plural } from '../../ui/numbers.ts'
 import { PlaceHead } from '../../ui/place-head.tsx'
-import { Empty, Failure, Waiting } from '../../ui/states.tsx'
+import { Empty, Failure } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
-import { isLarge, isSmall } from '../../ui/width.ts'
 import { wordsOf } from '../activity/request-texts.ts'
 import { MakeKey } from './make-key.tsx'
 
@@ -49,8 +49,9 @@ export function Keys() {
       setProblem(error)
     }
   }
-  const words = wordsOf(address.value.query.filter)
-  const shown = list?.keys.filter((key) => matches(key, words)) ?? []
+  const { query, parts } = address.value
+  const words = wordsOf(query.filter)
+  const shown = list?.keys.filter((key) => matches(key, words))
   return (
     <>
       <PlaceHead
@@ -65,19 +66,26 @@ export function Keys() {
         )}
       </PlaceHead>
       {problem !== undefined && <Failure error={problem} onRetry={read} />}
-      {list === undefined ? (
-        problem === undefined && <Waiting what={placeTexts.asking.keys} />
-      ) : list.keys.length === 0 ? (
+      {list === undefined && problem !== undefined ? null : list?.keys.length === 0 ? (
         <Empty title={texts.none}>
           <p>{texts.noneWhy}</p>
           {list.why_none !== undefined && <p class="muted">{list.why_none}</p>}
           {list.why_none !== undefined && <Command text={adminExample} what="the command" />}
         </Empty>
-      ) : shown.length === 0 ? (
-        <Empty title={texts.noMatch(address.value.query.filter ?? '')}>{null}</Empty>
+      ) : shown?.length === 0 ? (
+        <Empty title={texts.noMatch(query.filter ?? '')}>{null}</Empty>
       ) : (
         <div class="place-body flush">
-          <Table label={texts.label} columns={columnsFor(setEnding, used)} rows={shown} idOf={({ id }) => id} />
+          <Table
+            label={texts.label}
+            columns={columnsFor(setEnding, used)}
+            rows={shown}
+            waits={placeTexts.asking.keys}
+            idOf={({ id }) => id}
+            open={parts[0]}
+            onOpen={(id) => go(linkTo('keys', id === undefined ? [] : [id], query))}
+            detail={({ id }) => <Id text={id} what={texts.theId} />}
+          />
         </div>
       )}
       {isMaking && (
@@ -165,10 +173,10 @@ function columnsFor(end: (key: ListedKey) => void, used: ReadonlyMap<string, num
   const { columns } = texts
   const time = (text: string | undefined) => (text === undefined ? '' : formatTime(Date.parse(text), now.value))
   const full = (text: string | undefined) => (text === undefined ? '' : fullTime(Date.parse(text)))
-  const all: readonly (Column<ListedKey> & { readonly room: 'small' | 'medium' | 'large' })[] = [
+  return [
     { name: columns.name, room: 'small', cell: ({ name }) => name ?? <span class="muted">{texts.unnamed}</span> },
     { name: columns.id, room: 'large', cell: ({ id }) => <code>{id}</code> },
-    { name: columns.scopes, room: 'medium', cell: scopesOf },
+    { name: columns.scopes, room: 'medium', title: scopesOf, cell: scopesOf },
     { name: columns.models, room: 'medium', cell: ({ models }) => models?.join(', ') ?? texts.allModels },
     { name: columns.limits, room: 'small', title: limitsOf, cell: limitsOf },
     {
@@ -195,7 +203,7 @@ function columnsFor(end: (key: ListedKey) => void, used: ReadonlyMap<string, num
     {
       name: columns.act,
       room: 'small',
-      isQuiet: true,
+      isAction: true,
       cell: (key) =>
         key.source === 'made' && (
           <button type="button" class="button in-row" onClick={() => end(key)}>
@@ -205,6 +213,4 @@ function columnsFor(end: (key: ListedKey) => void, used: ReadonlyMap<string, num
         ),
     },
   ]
-  const rooms = isSmall.value ? ['small'] : isLarge.value ? ['small', 'medium', 'large'] : ['small', 'medium']
-  return all.filter(({ room }) => rooms.includes(room))
 }

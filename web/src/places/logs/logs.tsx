@@ -9,7 +9,7 @@ import { Command, CopyButton } from '../../ui/copy.tsx'
 import { formatTime, fullTime } from '../../ui/numbers.ts'
 import { PlaceHead } from '../../ui/place-head.tsx'
 import { StateWord } from '../../ui/state-word.tsx'
-import { Empty, Failure, Waiting } from '../../ui/states.tsx'
+import { Empty, Failure } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { wordsOf } from '../activity/request-texts.ts'
 
@@ -44,7 +44,7 @@ export function Logs() {
     return () => leaving.abort()
   }, [level, apiKey.value, turn])
   const words = wordsOf(query.filter)
-  const shown = words.length === 0 ? (lines ?? []) : (lines ?? []).filter((line) => matches(line, words))
+  const shown = words.length === 0 ? lines : lines?.filter((line) => matches(line, words))
   return (
     <>
       <PlaceHead title={texts.title} filter={texts.filter}>
@@ -64,14 +64,12 @@ export function Logs() {
         <div class="place-body">
           <Failure error={problem} onRetry={() => setTurn(turn + 1)} />
         </div>
-      ) : lines === undefined ? (
-        <Waiting what={placeTexts.asking.logs} />
-      ) : lines.length === 0 ? (
+      ) : lines?.length === 0 ? (
         <Empty title={texts.none}>
           <p>{texts.noneWhy}</p>
           <Command text={'log:\n  level: debug'} what="the setting" />
         </Empty>
-      ) : shown.length === 0 ? (
+      ) : shown?.length === 0 ? (
         <Empty title={texts.noMatch(query.filter ?? '')}>{null}</Empty>
       ) : (
         <div class="place-body flush">
@@ -79,6 +77,7 @@ export function Logs() {
             label={texts.label}
             columns={columns}
             rows={shown}
+            waits={placeTexts.asking.logs}
             idOf={({ number }) => String(number)}
             open={open}
             onOpen={setOpen}
@@ -117,10 +116,16 @@ function matches(line: LogLine, words: readonly string[]): boolean {
 const tones = { trace: 'off', debug: 'off', info: 'off', warn: 'warn', error: 'bad', fatal: 'bad' } as const
 
 const columns: readonly Column<LogLine>[] = [
-  { name: texts.columns.time, title: ({ at_ms: at }) => fullTime(at), cell: ({ at_ms: at }) => formatTime(at, now.value) },
-  { name: texts.columns.level, cell: ({ level }) => <StateWord tone={tones[level]} text={level} /> },
+  {
+    name: texts.columns.time,
+    room: 'small',
+    title: ({ at_ms: at }) => fullTime(at),
+    cell: ({ at_ms: at }) => formatTime(at, now.value),
+  },
+  { name: texts.columns.level, room: 'small', cell: ({ level }) => <StateWord tone={tones[level]} text={level} /> },
   {
     name: texts.columns.message,
+    room: 'small',
     fills: true,
     title: ({ message }) => message,
     cell: (line) => (

@@ -5,10 +5,10 @@ import { requests } from '../../live/watch.ts'
 import type { Model, Replica, WatchedRequest } from '../../live/wire.ts'
 import { placeTexts } from '../../texts/places.ts'
 import { Confirm } from '../../ui/dialog.tsx'
+import { Fact, Id } from '../../ui/facts.tsx'
 import { formatBytes, formatCount, formatTime, fullTime, plural } from '../../ui/numbers.ts'
 import { StateWord } from '../../ui/state-word.tsx'
 import { Failure } from '../../ui/states.tsx'
-import { Fact } from '../activity/request-detail.tsx'
 
 const texts = placeTexts.models
 
@@ -17,8 +17,11 @@ export function ModelDetail({ model, nowMs }: { readonly model: Model; readonly 
   const { facts } = texts
   const { aliases, engine, quantization, file_bytes: file, native_context_length: native, unloads_at_ms: unloads, reason } = model
   return (
-    <div class="detail stack">
+    <>
       <dl class="fact-list">
+        <Fact name={facts.id}>
+          <Id text={model.id} what={facts.id} />
+        </Fact>
         {reason !== undefined && (
           <Fact name={facts.failure}>
             <span class="bad">{reason}</span>
@@ -35,10 +38,9 @@ export function ModelDetail({ model, nowMs }: { readonly model: Model; readonly 
             </span>
           </Fact>
         )}
-        {model.abilities.length > 0 && <Fact name={texts.columns.abilities}>{model.abilities.join(', ')}</Fact>}
       </dl>
       {model.servers !== undefined && <Servers model={model.id} servers={model.servers} />}
-    </div>
+    </>
   )
 }
 
@@ -74,7 +76,7 @@ function Servers({ model, servers }: { readonly model: string; readonly servers:
               </th>
               <th scope="col">{columns.kind}</th>
               {mayDrain && (
-                <th scope="col">
+                <th scope="col" class="act">
                   <span class="unseen">{columns.act}</span>
                 </th>
               )}
@@ -89,9 +91,9 @@ function Servers({ model, servers }: { readonly model: string; readonly servers:
                 </td>
                 <td class="number">{replica.running}</td>
                 <td class="number">{cacheText(replica.host, requests.value ?? [])}</td>
-                <td>{[replica.kind, replica.version].filter(Boolean).join(' ')}</td>
+                <td>{kindText(replica)}</td>
                 {mayDrain && (
-                  <td>
+                  <td class="act">
                     <button
                       type="button"
                       class="button in-row"
@@ -119,6 +121,11 @@ function Servers({ model, servers }: { readonly model: string; readonly servers:
       )}
     </>
   )
+}
+
+/** Some versions begin with the name of their server. */
+function kindText({ kind = '', version = '' }: Replica): string {
+  return version.startsWith(kind) ? version : `${kind} ${version}`.trim()
 }
 
 /** The part of the prompts that a server had in its cache, of the requests that this page knows. */

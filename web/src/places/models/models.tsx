@@ -10,11 +10,11 @@ import { Command } from '../../ui/copy.tsx'
 import { Confirm } from '../../ui/dialog.tsx'
 import { formatBytes, formatCount, plural } from '../../ui/numbers.ts'
 import { PlaceHead } from '../../ui/place-head.tsx'
-import { Empty, Failure, Progress, Waiting } from '../../ui/states.tsx'
+import { Empty, Failure, Progress } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
-import { isLarge, isSmall } from '../../ui/width.ts'
 import { wordsOf } from '../activity/request-texts.ts'
 import { AddModel, pulls } from './add-model.tsx'
+import { Memory, memoryOf, memoryOfDevice } from './memory.tsx'
 import { ModelDetail } from './model-detail.tsx'
 import { ModelState, stateOf } from './model-state.tsx'
 
@@ -29,7 +29,7 @@ export function Models() {
   const { query, parts } = address.value
   const state = server.value
   const words = wordsOf(query.filter)
-  const shown = state?.models.filter((model) => matches(model, words)) ?? []
+  const shown = state?.models.filter((model) => matches(model, words))
   const mayLoad = allows('admin') && state?.can_load === true
   const act = (path: string, body: object) => {
     setProblem(undefined)
@@ -56,19 +56,20 @@ export function Models() {
       </PlaceHead>
       {problem !== undefined && <Failure error={problem} />}
       <Pulls />
-      {state?.memory !== undefined && <Memory used={state.memory.used_bytes} budget={state.memory.budget_bytes} />}
+      {state?.memory !== undefined && <Memory {...memoryOf(state.memory)} />}
+      {state?.devices?.map((device) => (
+        <Memory key={device.name} {...memoryOfDevice(device)} />
+      ))}
       {refusal.value !== undefined && state === undefined ? (
         <div class="place-body">
           <Failure error={refusal.value} onRetry={beginAgain} />
         </div>
-      ) : state === undefined ? (
-        <Waiting what={placeTexts.asking.models} />
-      ) : state.models.length === 0 ? (
+      ) : state?.models.length === 0 ? (
         <Empty title={texts.none}>
           <p>{state.can_load ? texts.noneWhy : texts.fixed}</p>
           <Command text="dragoman load hf.co/unsloth/Qwen3-8B-GGUF:Q4_K_M" what="the command" />
         </Empty>
-      ) : shown.length === 0 ? (
+      ) : shown?.length === 0 ? (
         <Empty title={texts.noMatch(query.filter ?? '')}>{null}</Empty>
       ) : (
         <div class="place-body flush">
@@ -76,6 +77,7 @@ export function Models() {
             label={texts.label}
             columns={columnsFor(acts, mayLoad)}
             rows={shown}
+            waits={placeTexts.asking.models}
             idOf={({ id }) => id}
             open={parts[0]}
             onOpen={open}
@@ -114,16 +116,6 @@ function whatEnds({ id, running, waiting, added }: Model): string {
   return texts.ends(plural(count, 'running request'), plural(callers, 'caller'))
 }
 
-function Memory({ used, budget }: { readonly used: number; readonly budget: number }) {
-  const text = texts.memory(formatBytes(used), formatBytes(budget))
-  return (
-    <div class="memory">
-      <span class="small muted">{text}</span>
-      <Progress part={budget === 0 ? 0 : used / budget} name={text} />
-    </div>
-  )
-}
-
 /** What is being fetched by name, and is not a model of the list yet. */
 function Pulls() {
   return (
@@ -152,7 +144,7 @@ function Pulls() {
 
 function columnsFor({ load, unload }: Acts, mayLoad: boolean): readonly Column<Model>[] {
   const { columns } = texts
-  const all: readonly (Column<Model> & { readonly room: 'small' | 'medium' | 'large' })[] = [
+  const all: readonly Column<Model>[] = [
     {
       name: columns.model,
       room: 'small',
@@ -200,7 +192,7 @@ function columnsFor({ load, unload }: Acts, mayLoad: boolean): readonly Column<M
     {
       name: columns.act,
       room: 'small',
-      isQuiet: true,
+      isAction: true,
       cell: (model) => {
         if (!mayLoad || model.servers !== undefined) return null
         const state = stateOf(model)
@@ -217,6 +209,5 @@ function columnsFor({ load, unload }: Acts, mayLoad: boolean): readonly Column<M
       },
     },
   ]
-  const rooms = isSmall.value ? ['small'] : isLarge.value ? ['small', 'medium', 'large'] : ['small', 'medium']
-  return all.filter(({ room, name }) => rooms.includes(room) && (mayLoad || name !== columns.act))
+  return all.filter(({ name }) => mayLoad || name !== columns.act)
 }

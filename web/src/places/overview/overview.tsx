@@ -7,6 +7,7 @@ import { placeTexts } from '../../texts/places.ts'
 import { formatBytes, formatCount, formatMs, formatRate } from '../../ui/numbers.ts'
 import { PlaceHead } from '../../ui/place-head.tsx'
 import { Empty, Failure, Waiting } from '../../ui/states.tsx'
+import { Memory, memoryOfDevice } from '../models/memory.tsx'
 import { Chart } from './chart.tsx'
 
 const texts = placeTexts.overview
@@ -114,6 +115,9 @@ function MemoryPlot({ all, last, budget }: PlotProps & { readonly budget: number
       now={`${formatBytes(last.model_bytes)}${budget === undefined ? '' : ` ${texts.budget(formatBytes(budget))}`}`}
     >
       <Chart title={texts.memory} times={all.map(({ at_ms: at }) => at)} lines={lines} format={formatBytes} />
+      {server.value?.devices?.map((device) => (
+        <Memory key={device.name} {...memoryOfDevice(device)} />
+      ))}
       {models.length > 0 && (
         <a href={linkTo('models')}>
           {texts.seeModels}: {texts.ready(ready, models.length)}

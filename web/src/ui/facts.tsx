@@ -1,0 +1,29 @@
+import type { ComponentChildren } from 'preact'
+import { CopyButton } from './copy.tsx'
+
+type FactProps = {
+  readonly name: string
+  /** The exact value, for who hovers. */
+  readonly title?: string | undefined
+  readonly children: ComponentChildren
+}
+
+/** One of a list of facts. */
+export function Fact({ name, title, children }: FactProps) {
+  return (
+    <div title={title}>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}
+
+/** An id, to be copied. */
+export function Id({ text, what }: { readonly text: string; readonly what: string }) {
+  return (
+    <span class="id">
+      <code>{text}</code>
+      <CopyButton text={text} what={what} />
+    </span>
+  )
+}
