@@ -33,7 +33,7 @@ export async function connectStore({ storage, home }: StoreConfig): Promise<Stor
       ...(conversationTtlDays !== 'never' && { conversationTtlMs: conversationTtlDays * dayMs }),
     })
   } catch (error) {
-    const advice = 'change `storage.database`, or set it to `off`'
+    const advice = `${location.type === 'postgres' ? 'start that server, ' : ''}change \`storage.database\`, or set it to \`off\``
     const message = `the store ${describeLocation(location)} cannot be opened: ${reasonOf(error)}; ${advice}`
     throw new AppError('invalid-request', message, { cause: error })
   }
