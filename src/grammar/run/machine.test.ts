@@ -67,6 +67,13 @@ describe('GrammarMachine', () => {
     ]).toEqual([true, true, true, false, false])
   })
 
+  test('knows the only character that can follow', () => {
+    const machine = machineOf('root ::= "aé" ("x" | "xy") [0-9] "z"?')
+    const after = (text: string) => machine.onlyNext(read(machine, text, plenty()) as MachineState, plenty())
+    const texts = ['', 'a', 'aé', 'aéx', 'aéxy', 'aéx1', 'aéx1z']
+    expect(texts.map(after)).toEqual([0x61, 0xe9, 0x78, undefined, undefined, undefined, undefined])
+  })
+
   test('a fresh machine continues from an adopted state', () => {
     const gbnf = 'root ::= "[" (root ("," root)*)? "]" | [0-9]{1,4}'
     const [first, second] = [machineOf(gbnf), machineOf(gbnf)]

@@ -78,6 +78,22 @@ export class GrammarMachine {
     })
   }
 
+  /** The only character that can follow; undefined where there are several, and where the text may end. */
+  onlyNext({ ways, isComplete }: MachineState, meter: EffortMeter): number | undefined {
+    if (isComplete) return undefined
+    const { sets, ranges } = this.#program
+    let only: number | undefined
+    for (const way of ways) {
+      spend(meter, 1)
+      const set = this.#setOf(way)
+      const at = 2 * (sets[set] as number)
+      const code = ranges[at] as number
+      if (sets[set + 1] !== at / 2 + 1 || ranges[at + 1] !== code || code !== (only ?? code)) return undefined
+      only = code
+    }
+    return only
+  }
+
   /** The same state in this machine. */
   adopt(state: MachineState, meter: EffortMeter): MachineState {
     const ways = state.ways.map((way) => {

@@ -83,6 +83,25 @@ describe.each<{ name: string; more: Partial<LoadOptions> }>([
   })
 })
 
+describe('what a grammar makes certain', () => {
+  const engine = createEngine()
+  beforeAll(() => engine.ensureReady(never))
+  afterAll(() => engine.close())
+
+  const output = { type: 'regex', pattern: '(\\{"name of the thing": "[a-z]{1,8}", "number": [0-9]\\} ){12}' } as const
+  const tell = (request: Partial<GenerationRequest> = {}) =>
+    completeChoices(engine, chatRequest(story, { sampling, output, maxOutputTokens: 300, ...request }))
+
+  test('is drafted for a stream that runs alone, and changes nothing about its text', async () => {
+    // Tokens that may be taken back are not drafted.
+    const plain = await tell({ sampling: { ...sampling, bannedStrings: ['never there'] } })
+    const drafted = await tell()
+    expect(plain.usage).not.toHaveProperty('drafts')
+    expect(drafted.choices[0]?.text).toBe(plain.choices[0]?.text)
+    expect(drafted.usage?.drafts?.accepted).toBeGreaterThan(0)
+  })
+})
+
 describe('a draft model', () => {
   const engines: LlamaEngine[] = []
   const load = async (more: Partial<LoadOptions>) => {

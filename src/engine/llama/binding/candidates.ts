@@ -10,7 +10,16 @@ const at = { data: 0, size: 8, selected: 16, sorted: 24, end: 32 }
 /** What is added to logits, by token. */
 export type Biases = ReadonlyMap<number, number>
 
-/** All tokens of a vocabulary to choose from, in memory that samplers change (`llama_token_data_array`). */
+/** What may be chosen, and what is more or less likely. */
+export type Choosing = {
+  readonly biases?: Biases | undefined
+  /** Only these are chosen: one bit for each token. */
+  readonly allowed?: Uint32Array | undefined
+  /** These are not chosen. */
+  readonly forbidden?: ReadonlySet<number> | undefined
+}
+
+/** The tokens of a vocabulary to choose from, in memory that samplers change (`llama_token_data_array`). */
 export class Candidates {
   readonly #ids: Int32Array
   readonly #logits: Float32Array
@@ -24,23 +33,26 @@ export class Candidates {
     this.#size = size
   }
 
-  set(
-    logits: Float32Array,
-    { biases, forbidden }: { biases?: Biases | undefined; forbidden?: Iterable<number> | undefined },
-  ): void {
-    for (let token = 0; token < this.#size; token++) {
-      this.#ids[token * numbers] = token
-      this.#logits[token * numbers + 1] = logits[token] as number
+  /** Returns how many there are. */
+  set(logits: Float32Array, { biases, allowed, forbidden }: Choosing): number {
+    let count = 0
+    for (let first = 0; first < this.#size; first += 32) {
+      let bits = allowed === undefined ? -1 : (allowed[first >> 5] as number)
+      for (let token = first; bits !== 0 && token < this.#size; token++, bits >>>= 1) {
+        if ((bits & 1) === 0 || forbidden?.has(token) === true) continue
+        this.#ids[count * numbers] = token
+        this.#logits[count++ * numbers + 1] = logits[token] as number
+      }
     }
     for (const [token, bias] of biases ?? []) {
-      const place = token * numbers + 1
-      this.#logits[place] = (this.#logits[place] as number) + bias
+      const place = count === this.#size ? token : this.#find(token, count)
+      if (place !== -1) this.#logits[place * numbers + 1] = (this.#logits[place * numbers + 1] as number) + bias
     }
-    for (const token of forbidden ?? []) this.#logits[token * numbers + 1] = Number.NEGATIVE_INFINITY
     this.#array.setBigUint64(at.data, addressOf(this.#ids), true)
-    this.#array.setBigUint64(at.size, BigInt(this.#size), true)
+    this.#array.setBigUint64(at.size, BigInt(count), true)
     this.#array.setBigInt64(at.selected, -1n, true)
     this.#array.setUint8(at.sorted, 0)
+    return count
   }
 
   apply(library: Library, sampler: Sampler): void {
@@ -81,6 +93,19 @@ export class Candidates {
     if (selected < 0n || selected >= this.#array.getBigUint64(at.size, true)) return undefined
     const data = this.#array.getBigUint64(at.data, true)
     return intAt(data + selected * BigInt(numbers * Float32Array.BYTES_PER_ELEMENT)) as Token
+  }
+
+  /** The place of a token among so many, which rise; -1 where it is not there. */
+  #find(token: number, count: number): number {
+    let [from, to] = [0, count - 1]
+    while (from <= to) {
+      const middle = (from + to) >> 1
+      const found = this.#ids[middle * numbers] as number
+      if (found === token) return middle
+      if (found < token) from = middle + 1
+      else to = middle - 1
+    }
+    return -1
   }
 
   /** A sampler may have put the tokens elsewhere. */

@@ -1,4 +1,4 @@
-import { type Biases, Candidates } from './candidates.ts'
+import { type Biases, Candidates, type Choosing } from './candidates.ts'
 import type { Context, LogitIndex } from './context.ts'
 import type { Library, Sampler, SamplerArgument } from './library.ts'
 import type { Model } from './model.ts'
@@ -49,12 +49,6 @@ const mirostatTokens = 100
 /** What these choose depends on the tokens that they have accepted. */
 const remembering: ReadonlySet<SamplerStep['type']> = new Set(['penalties', 'fading', 'dry', 'adaptive-p'])
 
-type Choosing = {
-  readonly biases?: Biases | undefined
-  /** Tokens that are not chosen. */
-  readonly forbidden?: Iterable<number> | undefined
-}
-
 const candidatesOf = new WeakMap<Model, Candidates>()
 
 /** What a sampler of our own does with the candidates; `accept` hears of each token. */
@@ -101,7 +95,7 @@ export class SamplerChain {
   peek(logits: Float32Array, choosing: Choosing): Token {
     const candidates = candidatesOf.get(this.#model) ?? new Candidates(this.#model.size)
     candidatesOf.set(this.#model, candidates)
-    candidates.set(logits, choosing)
+    if (candidates.set(logits, choosing) === 0) throw new Error('no token is left to choose')
     for (const stage of this.#stages) {
       if (typeof stage === 'bigint') candidates.apply(this.#library, stage)
       else stage.apply(candidates)

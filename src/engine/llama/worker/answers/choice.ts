@@ -75,7 +75,7 @@ export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report:
   const constrained = plan.grammar === undefined ? undefined : openConstrainedOutput(loaded, plan.grammar)
   const allows = (token: Token) => constrained?.allows(token) ?? true
   const inserted = closeAtBudget(loaded.model, { watch, command, allows })
-  const speculation = openSpeculation(loaded, command)
+  const speculation = openSpeculation(loaded, command, constrained)
   const { bannedStrings = [], loopWindow = 0, guidance } = sampling
   const bans = bannedStrings.length === 0 ? undefined : new BannedStrings(bannedStrings, loaded.vocabulary)
   const loop = loopWindow > 1 ? new LoopWatch(loopWindow) : undefined
@@ -193,12 +193,16 @@ function unreadOf({ prompt, output }: { prompt: Uint32Array; output: readonly To
 
 /** Tokens that are inserted, taken back or guided depend on the text before them, which a draft would be ahead of. */
 function openSpeculation(
-  { openDrafter }: WorkerModel,
+  { openDrafter, certainDrafts }: WorkerModel,
   { tokens, reasoningBudget, sampling }: RunCommand,
+  constrained: ConstrainedOutput | undefined,
 ): Speculation | undefined {
   const { bannedStrings = [], guidance } = sampling
   const isAlone = reasoningBudget !== undefined || bannedStrings.length > 0 || (guidance?.scale ?? 1) !== 1
-  return openDrafter === undefined || isAlone ? undefined : new Speculation(openDrafter(tokens))
+  if (isAlone) return undefined
+  const guess = openDrafter?.(tokens)
+  const drafter = constrained === undefined ? guess : (certainDrafts?.open(constrained, guess) ?? guess)
+  return drafter && new Speculation(drafter)
 }
 
 type Guide = {

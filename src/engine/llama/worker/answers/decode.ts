@@ -83,8 +83,8 @@ export async function decode(loaded: WorkerModel, asked: Run, report: (report: R
     })
   }
   const decodeMs = decodeFromMs === undefined ? 0 : thousandths(performance.now() - decodeFromMs)
-  const speculating = loaded.openDrafter === undefined ? {} : { drafts }
-  return { type: 'done', id, cancelled: cancelled || run.control.cancelled(), ...counts, ...speculating, decodeMs }
+  const drafted = loaded.openDrafter === undefined && drafts.proposed === 0 ? {} : { drafts }
+  return { type: 'done', id, cancelled: cancelled || run.control.cancelled(), ...counts, ...drafted, decodeMs }
 }
 
 type PromptRun = Run & {

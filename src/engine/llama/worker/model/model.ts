@@ -8,6 +8,7 @@ import { Embedder } from '../embed/embedder.ts'
 import { isCausal } from '../embed/pooling.ts'
 import { defaultStopWithinMs, PrefillPacer } from '../rounds/prefill-pacer.ts'
 import { Rounds } from '../rounds/rounds.ts'
+import { CertainDrafts } from '../sampling/certain-drafter.ts'
 import { DraftModel } from '../sampling/draft-model.ts'
 import { Guides } from '../sampling/guidance.ts'
 import { NgramDrafter } from '../sampling/ngram-drafter.ts'
@@ -31,6 +32,8 @@ export type WorkerModel = TemplatePart & {
   readonly tokenTrie: TokenTrie
   /** Drafts the text of a choice that begins with this prompt; absent: nothing is drafted. */
   readonly openDrafter?: (prompt: Iterable<number>) => Drafter
+  /** Absent where tokens cannot be taken back. */
+  readonly certainDrafts: CertainDrafts | undefined
   readonly prefixStore: PrefixStore | undefined
   readonly guides: Guides
 }
@@ -92,6 +95,7 @@ export async function loadModel(options: LoadOptions, { onProgress, onLog, onWar
     embedder,
     tokenTrie,
     prefixStore,
+    certainDrafts: context.forgets ? undefined : new CertainDrafts(model),
     guides: new Guides(() => openContext(model, { ...contextOptions, contextSize: context.contextSize })),
   }
   const openDrafter = await findDrafter(options, (settings) =>

@@ -48,11 +48,11 @@ describe('a round', () => {
     const rounds = new Rounds()
     const events: string[] = []
     const ends: (() => void)[] = []
-    const join = (name: string, prepare?: () => Promise<void>) =>
+    const join = (name: string, prepare?: () => Promise<boolean>) =>
       rounds.join('tokens', async () => void events.push(`compute ${name}`), prepare && { prepare })
     const prepare = (name: string) => () => {
       events.push(`prepare ${name}`)
-      return new Promise<void>((resolve) => ends.push(resolve))
+      return new Promise<boolean>((resolve) => ends.push(() => resolve(true)))
     }
     const first = [join('a', prepare('a')), join('b'), join('c', prepare('c'))]
     await turn()
@@ -67,6 +67,30 @@ describe('a round', () => {
     ends[2]?.()
     await later
     expect(events.slice(5)).toEqual(['prepare d', 'compute d'])
+  })
+
+  test('that is longer by a draft says nothing about the others', async () => {
+    let now = 0
+    const rounds = new Rounds({ now: () => now })
+    const seen: number[] = []
+    const join = (tookMs: number, isLonger: boolean) => {
+      const compute = async ({ tokensMs }: Round) => {
+        seen.push(tokensMs)
+        now += tookMs
+      }
+      return rounds.join('tokens', compute, { prepare: async () => isLonger })
+    }
+    for (const [tookMs, isLonger] of [
+      [10, false],
+      [70, true],
+      [70, true],
+      [70, true],
+      [10, false],
+    ] as const) {
+      await join(tookMs, isLonger)
+      await turn()
+    }
+    expect(seen).toEqual([0, 10, 10, 10, 10])
   })
 
   test('waits for all that continues at once, after however many promises', async () => {

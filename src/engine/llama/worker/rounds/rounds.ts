@@ -11,8 +11,8 @@ export type Round = {
 }
 
 type Kind = 'tokens' | 'prompts'
-/** What a work does before its round computes, such as drafting tokens; never rejects. */
-type Prepare = (round: Round) => Promise<void>
+/** What a work does before its round computes, such as drafting tokens: whether the round takes longer for that. Never rejects. */
+type Prepare = (round: Round) => Promise<boolean>
 type Joining = {
   readonly prepare?: Prepare
   /** Whether nobody wants the result any more; absent: it is always wanted. The work sees from `isInterrupted` why its pass failed. */
@@ -47,6 +47,7 @@ export class Rounds {
   #round: Round = { tokens: 0, prompts: 0, tokensMs: 0 }
   #startedMs = 0
   #isInterrupted = false
+  #isLonger = false
 
   constructor({ interrupt, mayDivide = false, now = () => performance.now() }: Options = {}) {
     this.#interrupt = interrupt
@@ -85,7 +86,7 @@ export class Rounds {
     const { tokens, prompts } = this.#round
     if (this.#isInterrupted) this.#interrupt?.lower()
     this.#isInterrupted = false
-    if (prompts === 0) this.#times.learn(tokens, this.#now() - this.#startedMs)
+    if (prompts === 0 && !this.#isLonger) this.#times.learn(tokens, this.#now() - this.#startedMs)
     this.#openNext()
   }
 
@@ -110,8 +111,13 @@ export class Rounds {
       for (const { start } of starting) start(round)
     }
     const preparing = starting.flatMap(({ prepare }) => (prepare === undefined ? [] : [prepare(round)]))
+    this.#isLonger = false
     if (preparing.length === 0) compute()
-    else void Promise.all(preparing).then(compute)
+    else
+      void Promise.all(preparing).then((longer) => {
+        this.#isLonger = longer.includes(true) && this.#times.measured(tokens) !== undefined
+        compute()
+      })
   }
 
   /** What is computed next; the others stay in line. */

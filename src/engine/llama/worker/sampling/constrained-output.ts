@@ -75,18 +75,25 @@ export class ConstrainedOutput {
     for (const token of output) this.accept(token)
   }
 
-  /** Every token that cannot follow. Throws `engine-failed` when that is all of them. */
-  forbidden(): Uint32Array {
+  /** The beginning of what follows that is certain, of at most so many characters. */
+  certain(most: number): string {
+    return this.#metered(() => {
+      let [state, text]: [MachineState | undefined, string] = [this.#state, '']
+      while (state !== undefined && text.length < most && this.#partial === undefined) {
+        const code = this.#machine.onlyNext(state, this.#meter)
+        if (code === undefined) break
+        text += String.fromCodePoint(code)
+        state = this.#machine.step(state, code, this.#meter)
+      }
+      return text
+    })
+  }
+
+  /** Every token that can follow, one bit for each token. Throws `engine-failed` where there is none. */
+  allowed(): Uint32Array {
     const allowed = this.#metered(() => this.#allowed())
-    const tokens = new Uint32Array(this.#vocabulary.size)
-    let count = 0
-    for (let token = 0; token < tokens.length; token++) {
-      if (((allowed[token >> 5] as number) & (1 << (token & 31))) === 0) tokens[count++] = token
-    }
-    if (count === tokens.length) {
-      throw new AppError('engine-failed', "no token of the model's vocabulary can continue the output within its constraint")
-    }
-    return tokens.subarray(0, count)
+    if (allowed.some((bits) => bits !== 0)) return allowed
+    throw new AppError('engine-failed', "no token of the model's vocabulary can continue the output within its constraint")
   }
 
   get #mostCredit(): number {

@@ -74,11 +74,17 @@ export class Speculation {
     }
     const prepare = async (round: Round) => {
       draft = await this.#drafter.draft({ sequence, round, room, isOver })
+      return draft.length > 0
     }
     const evaluate = async () => {
-      if (!isOver()) await sequence.computeAll([last, ...draft], read)
+      if (isOver()) return
+      try {
+        await sequence.computeAll([last, ...draft], read)
+      } catch (error) {
+        if (!rounds.isInterrupted) throw error
+      }
     }
-    await rounds.join('tokens', evaluate, { prepare })
+    await rounds.join('tokens', evaluate, { prepare, isOver })
     if (chosen.length === 0) return 'over'
     if (sequence.nextTokenIndex > start + chosen.length) await sequence.truncate(start + chosen.length)
     this.#proposed += draft.length

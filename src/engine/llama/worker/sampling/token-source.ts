@@ -71,13 +71,11 @@ export function openTokenSource(
     // Most tokens that are sampled freely are allowed, and finding all allowed ones takes longer.
     const isPeeked = chain.remembers || !isPlain
     const free = isPeeked ? chain.peek(logits(), { biases, forbidden: taboo }) : chain.sample(context, index, biases)
-    const isAllowed = (token: Token) => taboo?.has(token) !== true && constrained?.allows(token) !== false
+    const isAllowed = (token: Token) =>
+      taboo?.has(token) !== true && biases.get(token) !== Number.NEGATIVE_INFINITY && constrained?.allows(token) !== false
     const token = isAllowed(free)
       ? free
-      : chooseAllowed(isAllowed, () => {
-          const outside = constrained?.forbidden() ?? []
-          return chain.peek(logits(), { biases, forbidden: taboo === undefined ? outside : [...outside, ...taboo] })
-        })
+      : chooseAllowed(isAllowed, () => chain.peek(logits(), { biases, allowed: constrained?.allowed(), forbidden: taboo }))
     if (isPeeked) chain.accept(token)
     return token
   }

@@ -1,0 +1,94 @@
+import { LruMap } from '../../../../base/lru-map.ts'
+import type { Model } from '../../binding/model.ts'
+import type { Token } from '../../binding/tokenizer.ts'
+import type { ConstrainedOutput } from './constrained-output.ts'
+import type { Drafter, DraftRequest } from './speculation.ts'
+
+const limits = {
+  tokens: 8,
+  /** More than so many tokens have. */
+  characters: 64,
+  /** Of a pass, if a token takes as long in it as alone. A request that arrives meanwhile waits for its first step. */
+  passMs: 1000,
+}
+/** Drafts of the same length whose times are remembered. */
+const remembered = 5
+/** Where drafts cost time, one of so many is tried all the same: what else the machine does changes that. */
+const untilTrial = 64
+/** A token has to take at most this share of a token's time alone. */
+const worthIt = 0.95
+const keptTexts = 256
+
+/** What drafts of one length have cost. */
+type Record = { readonly msPerToken: number[]; skipped: number }
+
+/**
+ * Drafts what a grammar makes certain, such as the names of an object's properties, for streams that run alone. Where a longer pass saves
+ * time, which differs by machine and model: it measures that.
+ */
+export class CertainDrafts {
+  readonly #model: Pick<Model, 'tokenize'>
+  readonly #now: () => number
+  readonly #tokens = new LruMap<string, readonly Token[]>({ max: keptTexts })
+  /** By the length of the draft. */
+  readonly #records: Record[] = []
+
+  constructor(model: Pick<Model, 'tokenize'>, now: () => number = () => performance.now()) {
+    this.#model = model
+    this.#now = now
+  }
+
+  /** Drafts one output; where the grammar says nothing, another one may. */
+  open(constrained: Pick<ConstrainedOutput, 'certain'>, other?: Drafter): Drafter {
+    let measured: { readonly length: number; readonly startedMs: number; tookMs: number; tokens: number } | undefined
+    return {
+      push: (token) => {
+        other?.push(token)
+        if (measured === undefined) return
+        if (measured.tokens === 0) measured.tookMs = this.#now() - measured.startedMs
+        measured.tokens += 1
+      },
+      draft: (request) => {
+        if (measured !== undefined) this.#learn(measured.length, measured.tookMs / Math.max(1, measured.tokens))
+        const draft = this.#draft(constrained, request)
+        measured =
+          draft.length === 0
+            ? undefined
+            : { length: draft.length, startedMs: this.#now(), tookMs: Number.POSITIVE_INFINITY, tokens: 0 }
+        return draft.length === 0 ? (other?.draft(request) ?? []) : draft
+      },
+    }
+  }
+
+  #draft(constrained: Pick<ConstrainedOutput, 'certain'>, { round, room }: DraftRequest): readonly Token[] {
+    // Beside other streams, llama.cpp computes it in a pass of its own. Without a time of theirs, there is nothing to compare with.
+    if (round.tokens !== 1 || round.prompts > 0 || round.tokensMs === 0) return []
+    const most = Math.min(limits.tokens, room, Math.floor(limits.passMs / round.tokensMs) - 1)
+    if (most <= 0) return []
+    const draft = this.#tokensOf(constrained.certain(limits.characters)).slice(0, most)
+    return draft.length > 0 && this.#isWorthIt(draft.length, round.tokensMs) ? draft : []
+  }
+
+  /** The last token may be a longer one that has what follows, too. */
+  #tokensOf(text: string): readonly Token[] {
+    if (text.length < 2) return []
+    return this.#tokens.find(text, () => this.#model.tokenize(text, false, 'trimLeadingSpace').slice(0, -1))
+  }
+
+  #isWorthIt(length: number, aloneMs: number): boolean {
+    const record = this.#records[length]
+    if (record === undefined || median(record.msPerToken) < worthIt * aloneMs) return true
+    record.skipped = (record.skipped + 1) % untilTrial
+    return record.skipped === 0
+  }
+
+  #learn(length: number, msPerToken: number): void {
+    const record = this.#records[length] ?? { msPerToken: [], skipped: 0 }
+    this.#records[length] = record
+    if (record.msPerToken.push(msPerToken) > remembered) record.msPerToken.shift()
+  }
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0
+}
