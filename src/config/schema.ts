@@ -3,6 +3,7 @@ import { findNameConflicts } from '../registry/names/aliases.ts'
 import { isDerived } from './derive-engines.ts'
 import { findLoops } from './fallbacks.ts'
 import { chatDefaults } from './sections/chat-schema.ts'
+import { formatFields } from './sections/format-schema.ts'
 import { apiKeys, keyGroups, keyLimits, keyText } from './sections/key-schema.ts'
 import { limits, modelLimits } from './sections/limits-schema.ts'
 import { listing } from './sections/listing-schema.ts'
@@ -28,7 +29,6 @@ import {
   samplingDefaults,
   sha256,
   sources,
-  toolFormat,
 } from './sections/model-fields.ts'
 import { remoteModel } from './sections/remote-schema.ts'
 import { sampling } from './sections/sampling-schema.ts'
@@ -93,7 +93,7 @@ const llamaModel = z
     unloadAfterMs: unloadAfterMs.exactOptional(),
     required: required.exactOptional(),
     chatTemplate: chatTemplate.exactOptional(),
-    toolFormat: toolFormat.exactOptional(),
+    ...formatFields,
     toolStrategy,
     maxQueued,
     limits: modelLimits.exactOptional(),
@@ -120,7 +120,7 @@ const fakeModel = z
       .min(1)
       .describe('`from-request` (the last user message is the script), or a YAML file that maps requests to replies.'),
     chatTemplate: chatTemplate.exactOptional(),
-    toolFormat: toolFormat.exactOptional(),
+    ...formatFields,
     contextLength: contextLength.exactOptional(),
     slots: count.default(64).describe('Requests that are answered at the same time.'),
     maxQueued,

@@ -39,6 +39,23 @@ describe('the metadata of a template', () => {
   })
 })
 
+describe('what an operator says of a format', () => {
+  const template = `${turns}<think>\n</think>\n\n`
+  const written = { open: '<think>\n', close: '\n</think>\n\n' }
+
+  test.each([
+    [undefined, {}, {}],
+    [undefined, { reasoningTags: { open: '[t]', close: '[/t]' } }, { reasoning: { open: '[t]', close: '[/t]' } }],
+    [template, { reasoningTags: { open: '[t]', close: '[/t]' } }, { reasoning: { open: '[t]', close: '[/t]' } }],
+    [template, { callsInReasoning: false }, { reasoning: written, callsInReasoning: false }],
+    // The white space that the template writes around the same tags stays.
+    [template, { reasoningTags: { open: '<think>', close: '</think>' } }, { reasoning: written }],
+  ])('wins over the template %j: %j', (source, settings, expected) => {
+    const { toolFormat: _, ...format } = recogniseFormat(source, settings)
+    expect(format).toEqual(expected)
+  })
+})
+
 describe('stop_strings', () => {
   const format = recogniseFormat(`{% set stop_strings = ['<|im_end|>', 'STOP'] %}${turns}<think></think>`)
 
@@ -104,7 +121,7 @@ describe('tool_start, tool_end and tool_call_format', () => {
   })
 
   test('a format of the configuration wins, and a template without metadata is recognised', () => {
-    expect(recogniseFormat(marks + turns, 'hermes').toolFormat).toBe('hermes')
+    expect(recogniseFormat(marks + turns, { toolFormat: 'hermes' }).toolFormat).toBe('hermes')
     expect(recogniseFormat(`${turns}<tool_call>`).toolFormat).toBe('hermes')
   })
 

@@ -1,4 +1,4 @@
-import type { OutputFormat } from '../contract/output-format.ts'
+import type { FormatSettings, OutputFormat } from '../contract/output-format.ts'
 import type { Prompt } from '../contract/request.ts'
 import type { ToolFormatName } from './formats/format-names.ts'
 import { recogniseReasoning } from './formats/recognise-reasoning.ts'
@@ -8,18 +8,35 @@ import type { RenderedPrompt } from './template/chat-template.ts'
 import { readTemplateMetadata, type TemplateMetadata } from './template/template-metadata.ts'
 
 /** How a model writes its calls and its reasoning, in all requests. */
-export type ModelFormat = Pick<OutputFormat, 'toolFormat' | 'reasoning' | 'turnEnds'>
+export type ModelFormat = Pick<OutputFormat, 'toolFormat' | 'reasoning' | 'turnEnds' | 'callsInReasoning'>
 
-/** Recognises a model's format by its chat template. `override` names the tool format if the template misleads. */
-export function recogniseFormat(template: string | undefined, override = 'auto'): ModelFormat {
-  if (template === undefined) return override === 'auto' ? {} : { toolFormat: override }
-  const reasoning = recogniseReasoning(template)
+/** Recognises a model's format by its chat template. The settings are for a template that misleads. */
+export function recogniseFormat(template: string | undefined, settings: FormatSettings = {}): ModelFormat {
+  const { toolFormat: override = 'auto', reasoningTags, callsInReasoning } = settings
+  const reasoning = tagsOf(template === undefined ? undefined : recogniseReasoning(template), reasoningTags)
+  const shared = {
+    ...(reasoning !== undefined && { reasoning }),
+    ...(callsInReasoning !== undefined && { callsInReasoning }),
+  }
+  if (template === undefined) return override === 'auto' ? shared : { toolFormat: override, ...shared }
   const metadata = readTemplateMetadata(template)
   return {
     toolFormat: override === 'auto' ? toolFormatOf(template, metadata) : override,
-    ...(reasoning !== undefined && { reasoning }),
+    ...shared,
     ...(metadata.stops.length > 0 && { turnEnds: metadata.stops }),
   }
+}
+
+type Tags = ModelFormat['reasoning']
+
+/** The tags of the settings; with the white space around them that the template writes, where it writes the same. */
+function tagsOf(written: Tags, given: Tags): Tags {
+  return given === undefined || hasTags(written, given) ? written : given
+}
+
+/** Whether these tags are the same, apart from white space. */
+export function hasTags(tags: Tags, { open, close }: NonNullable<Tags>): boolean {
+  return tags?.open.trim() === open.trim() && tags.close.trim() === close.trim()
 }
 
 /** What the template says of its calls counts; what it leaves open is recognised, or JSON between the tags that it names. */

@@ -1,5 +1,6 @@
 import type { RenderRequest } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
+import type { OutputFormat } from '../contract/output-format.ts'
 import { threadModule } from './thread-module.ts'
 import { ThreadPool } from './thread-pool.ts'
 import { resultOf, type ThreadReply } from './thread-reply.ts'
@@ -11,6 +12,8 @@ type PromptTemplate = {
   readonly eos?: string | undefined
   /** The name of the format of calls; absent: by the template. */
   readonly toolFormat?: string | undefined
+  /** The tags around reasoning; absent: by the template. */
+  readonly reasoning?: OutputFormat['reasoning'] | undefined
   /** Texts of special tokens, which only the template may write. */
   readonly specialTexts: readonly string[]
 }

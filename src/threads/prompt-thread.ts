@@ -13,9 +13,9 @@ serveRequests(({ template, prompt, ...options }: PromptRequest): WrittenPrompt =
   return { text: parts.join(''), startsInReasoning }
 })
 
-function templateOf({ source, bos, eos, toolFormat }: PromptRequest['template']): ChatTemplate {
-  const key = JSON.stringify([source, bos, eos, toolFormat])
-  if (compiled?.key !== key) compiled = { key, template: compileChatTemplate(source, { bos, eos }, { toolFormat }) }
+function templateOf({ source, bos, eos, toolFormat, reasoning }: PromptRequest['template']): ChatTemplate {
+  const key = JSON.stringify([source, bos, eos, toolFormat, reasoning])
+  if (compiled?.key !== key) compiled = { key, template: compileChatTemplate(source, { bos, eos }, { toolFormat, reasoning }) }
   return compiled.template
 }
 

@@ -80,6 +80,7 @@ function mainConfig(folder: string, upstream: string): object {
       { ...fake, id: 'short', contextLength: 20 },
       { ...fake, id: 'described', chatTemplate: join(folder, 'templates', 'described.jinja') },
       { ...fake, id: 'thinking', chatTemplate: join(folder, 'templates', 'thinking.jinja') },
+      { ...fake, id: 'tagged', toolFormat: 'hermes', reasoningTags: { open: '[[', close: ']]' }, callsInReasoning: true },
       ...toolFormatNames.map((name) => ({ ...fake, id: `writes-${name}`, toolFormat: name })),
       { engine: 'llama', id: 'ranker', source: join(folder, 'ranker.gguf'), slots: 1, load: 'demand' },
       ...kinds.map((server) => ({ ...remote, id: server, server })),

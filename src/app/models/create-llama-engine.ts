@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { fileReason } from '../../canonical/failure-reason.ts'
 import type { LlamaModelConfig } from '../../config/schema.ts'
+import { formatSettingsOf } from '../../config/sections/format-schema.ts'
 import type { Engine } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { LoadOptions } from '../../engine/llama/channel/ipc.ts'
@@ -53,7 +54,7 @@ async function planOf(
   { files, home }: { readonly files: ModelFiles; readonly home: string },
 ): Promise<LoadOptions> {
   const { id, slots, flashAttention, cacheTypeK, cacheTypeV, speculation, prefixCache, contextLength, threads } = config
-  const { batchSize, stopWithinMs, gpuLayers, chatTemplate, toolFormat } = config
+  const { batchSize, stopWithinMs, gpuLayers, chatTemplate } = config
   return {
     ...files,
     slots,
@@ -67,7 +68,7 @@ async function planOf(
     ...(gpuLayers !== undefined && { gpuLayers }),
     ...(cacheTypeK !== undefined && { cacheTypeK }),
     ...(cacheTypeV !== undefined && { cacheTypeV }),
-    ...(toolFormat !== undefined && { toolFormat }),
+    ...formatSettingsOf(config),
     ...(chatTemplate !== undefined && { chatTemplate: await readTemplate(chatTemplate) }),
   }
 }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { LlamaServerModelConfig } from '../../config/schema.ts'
+import { formatSettingsOf } from '../../config/sections/format-schema.ts'
 import type { Engine } from '../../contract/engine.ts'
 import type { MediaConverter } from '../../contract/media.ts'
 import { LlamaServerEngine } from '../../engine/llama-server/engine.ts'
@@ -34,7 +35,7 @@ export function createLlamaServer(
   config: LlamaServerModelConfig,
   { log, converter, locateFiles, sharing }: LlamaServerParts,
 ): Engine {
-  const { id, slots, toolFormat, defaults, adapters = [], args } = config
+  const { id, slots, defaults, adapters = [], args } = config
   let separatesMedia = false
   return new LlamaServerEngine({
     id,
@@ -64,7 +65,7 @@ export function createLlamaServer(
         log,
         converter,
         separatesMedia,
-        ...(toolFormat !== undefined && { toolFormat }),
+        ...formatSettingsOf(config),
         ...(defaults !== undefined && { sampling: defaults }),
       }),
   })

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { RemoteModelConfig } from '../../config/schema.ts'
+import { formatSettingsOf } from '../../config/sections/format-schema.ts'
 import type { FleetObserver } from '../../contract/attempts.ts'
 import type { Engine } from '../../contract/engine.ts'
 import type { MediaConverter } from '../../contract/media.ts'
@@ -46,7 +47,7 @@ function createEngine(
   endpoints: EndpointSource,
   { log, converter, hash, observer, drains, checks }: Surroundings,
 ): Engine {
-  const { id, server, protocol, upstreamModel, contextLength, toolFormat, slots, defaults, chatTemplate, addsBos } = config
+  const { id, server, protocol, upstreamModel, contextLength, slots, defaults, chatTemplate, addsBos } = config
   const checkNews = checks?.of(id)
   return createRemoteEngine({
     id,
@@ -72,7 +73,7 @@ function createEngine(
     ...(chatTemplate !== undefined && { readTemplate: () => readModelTemplate(chatTemplate) }),
     ...(addsBos !== undefined && { addsBos }),
     ...(contextLength !== undefined && { contextLength }),
-    ...(toolFormat !== undefined && toolFormat !== 'auto' && { toolFormat }),
+    ...formatSettingsOf(config),
     ...(defaults !== undefined && { sampling: defaults }),
   })
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { chatDefaults } from './chat-schema.ts'
+import { formatFields } from './format-schema.ts'
 import { modelLimits } from './limits-schema.ts'
 import { unloadAfterMs } from './memory-schema.ts'
 import {
@@ -22,7 +23,6 @@ import {
   samplingDefaults,
   sha256,
   sources,
-  toolFormat,
 } from './model-fields.ts'
 import { refuseArgument, refuseWithAdapters } from './reserved-arguments.ts'
 
@@ -66,7 +66,7 @@ export const llamaServerModel = z
     draft: draft.exactOptional(),
     adapters: adapters.exactOptional(),
     chatTemplate: chatTemplate.exactOptional(),
-    toolFormat: toolFormat.exactOptional(),
+    ...formatFields,
     aliases,
     load,
     unloadAfterMs: unloadAfterMs.exactOptional(),

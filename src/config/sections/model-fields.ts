@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
 import { cacheTypes } from '../../contract/server/lifecycle.ts'
-import { toolFormatNames } from '../../model-text/formats/format-names.ts'
 import { parseSource, type Source } from '../../registry/names/sources.ts'
 
 /** A positive integer. */
@@ -61,11 +60,6 @@ export const maxQueued = z
 
 /** The file that replaces a model's chat template. */
 export const chatTemplate = z.string().min(1).describe("A Jinja file that replaces the model's own chat template.")
-
-/** The format of a model's tool calls. */
-export const toolFormat = z
-  .enum(['auto', ...toolFormatNames])
-  .describe('The format of tool calls: `auto` (that of the chat template), `json`, `xml` or the name of a family of models.')
 
 /** The context length of one request. */
 export const contextLength = count.describe('Tokens that one request may use, prompt and output together.')

@@ -3,6 +3,7 @@ import { serviceKinds } from '../../contract/services.ts'
 import { affinity } from './affinity-schema.ts'
 import { chatDefaults } from './chat-schema.ts'
 import { endpoints } from './endpoints-schema.ts'
+import { formatFields } from './format-schema.ts'
 import { modelLimits } from './limits-schema.ts'
 import {
   aliases,
@@ -15,7 +16,6 @@ import {
   modelId,
   required,
   samplingDefaults,
-  toolFormat,
 } from './model-fields.ts'
 
 /** The kinds of servers that engine/remote supports, and `auto`. */
@@ -135,11 +135,13 @@ export const remoteModel = z
         'The name of the model on the replicas, also where they do not list it; absent: its id, or the only model that they list.',
       ),
     contextLength: contextLength.exactOptional().describe('Tokens that one request may use; absent: what the replicas report.'),
-    toolFormat: toolFormat
-      .exactOptional()
-      .describe(
-        'The format of tool calls that a replica leaves in its text; absent: that of its chat template, or any known one.',
-      ),
+    toolFormat: formatFields.toolFormat.describe(
+      'The format of tool calls that a replica leaves in its text; absent: that of its chat template, or any known one.',
+    ),
+    reasoningTags: formatFields.reasoningTags.describe(
+      'The tags around reasoning that a replica leaves in its text; absent: those of its chat template, or `<think>`.',
+    ),
+    callsInReasoning: formatFields.callsInReasoning,
     chatTemplate: z
       .string()
       .min(1)

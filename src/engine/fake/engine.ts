@@ -8,6 +8,7 @@ import type { Engine, RenderRequest, TemplateChoice, Tokenizer } from '../../con
 import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import { field } from '../../contract/field.ts'
+import type { FormatSettings } from '../../contract/output-format.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import { type ModelFormat, recogniseFormat, requestFormat } from '../../model-text/model-format.ts'
 import { type ChatTemplate, compileChatTemplate } from '../../model-text/template/chat-template.ts'
@@ -20,13 +21,11 @@ import { parseScriptFile, type Script, scriptFromRequest, textsOf } from './scri
 import { fakeEmbeddingLength, fakeEmbeddings, fakePromptTokens, fakeText, fakeTokens } from './text-work.ts'
 import { countWords } from './words.ts'
 
-type FakeEngineOptions = {
+type FakeEngineOptions = FormatSettings & {
   /** `from-request`, the path of a YAML file, or what chooses the reply. */
   readonly script: string | Script
   /** The path of a Jinja file. */
   readonly chatTemplate?: string
-  /** The format of calls in the replies; absent: the template's. */
-  readonly toolFormat?: string
   readonly contextLength?: number
 }
 
@@ -167,15 +166,10 @@ async function loadFiles({ script, chatTemplate }: FakeEngineOptions): Promise<F
   return { script: await readScript(script), ownTemplate }
 }
 
-function readTemplate(choice: TemplateChoice, own: string | undefined, { toolFormat }: FakeEngineOptions): TemplatePart {
+function readTemplate(choice: TemplateChoice, own: string | undefined, settings: FormatSettings): TemplatePart {
   const source = chosenTemplate(choice, own)
-  return {
-    template:
-      source === undefined
-        ? undefined
-        : compileChatTemplate(source, {}, { toolFormat: recogniseFormat(source, toolFormat).toolFormat }),
-    format: recogniseFormat(source, toolFormat),
-  }
+  const format = recogniseFormat(source, settings)
+  return { template: source === undefined ? undefined : compileChatTemplate(source, {}, format), format }
 }
 
 function renderText({ template }: Loaded, { prompt, ...options }: RenderRequest): string {

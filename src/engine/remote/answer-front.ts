@@ -1,7 +1,8 @@
 import { textOf } from '../../canonical/parts.ts'
 import { AppError } from '../../contract/errors.ts'
+import type { FormatSettings } from '../../contract/output-format.ts'
 import type { ContentPart, GenerationRequest, Message, Prompt } from '../../contract/request.ts'
-import { type ModelFormat, reasoningAtEnd, recogniseFormat } from '../../model-text/model-format.ts'
+import { hasTags, type ModelFormat, reasoningAtEnd, recogniseFormat } from '../../model-text/model-format.ts'
 import { endsInside } from '../../model-text/template/continue-message.ts'
 import { reasoningFront } from '../front/reasoning-front.ts'
 import type { AnswerFront } from '../front/reasoning-grammar.ts'
@@ -18,7 +19,7 @@ type FrontDeps = {
   /** The prompt, where it was rendered here. */
   readonly own: OwnPrompt | undefined
   readonly chatTemplate: string | undefined
-  readonly toolFormat: string | undefined
+  readonly settings: FormatSettings
   /** Asks one of the servers. */
   ask(call: (access: UpstreamAccess) => Promise<string>): Promise<string>
 }
@@ -30,16 +31,21 @@ export function needsFront(request: GenerationRequest, upstreams: readonly Upstr
   return upstreams.some(({ profile }) => callsByGrammar(request, profile) || (output.type !== 'text' && usesOurGrammar(profile)))
 }
 
+/** The operator's tags are not those of the template: a server that divides thoughts from answers does not know them. */
+export function hasForeignTags(chatTemplate: string | undefined, { reasoningTags }: FormatSettings): boolean {
+  return reasoningTags !== undefined && !hasTags(recogniseFormat(chatTemplate).reasoning, reasoningTags)
+}
+
 /**
  * What the model may write before a constrained answer, by the end of the prompt; undefined where the servers render it and do not
  * show it.
  */
 export async function findFront(
   { prompt, reasoning, toolChoice }: GenerationRequest,
-  { own, chatTemplate, toolFormat, ask }: FrontDeps,
+  { own, chatTemplate, settings, ask }: FrontDeps,
 ): Promise<AnswerFront | undefined> {
   if (prompt.type !== 'chat') return undefined
-  const format = own?.outputFormat ?? recogniseFormat(chatTemplate, toolFormat)
+  const format = own?.outputFormat ?? recogniseFormat(chatTemplate, settings)
   const rendering = { prompt: withoutMedia(prompt), reasoning, toolChoice }
   const text = own?.text ?? (await ask((access) => renderRemotely(rendering, access)).catch(unknown))
   if (text === undefined) return undefined

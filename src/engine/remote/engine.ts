@@ -21,7 +21,7 @@ import { refuseAdapterChoice, scalesFor } from '../shared/adapters.ts'
 import { ObservedState } from '../shared/observed-state.ts'
 import { TokensAfterCancel } from '../shared/tokens-after-cancel.ts'
 import { adaptMedia } from './adapt-media.ts'
-import { findFront, needsFront } from './answer-front.ts'
+import { findFront, hasForeignTags, needsFront } from './answer-front.ts'
 import { checkRequest, enforcementOf } from './check-request.ts'
 import { countInput, needsCount } from './count-tokens.ts'
 import { fixedSource } from './endpoints/source.ts'
@@ -48,6 +48,7 @@ import { createTextCapabilities } from './text-capabilities.ts'
 import { UpstreamClient } from './transport/client.ts'
 import { toAppError, UpstreamError } from './transport/upstream-error.ts'
 import { createReplyFormat } from './wire/reply/reply-format.ts'
+import { readingFields } from './wire/reply/thought-parser.ts'
 
 const retryLaterMs = 5000
 /** For those who give no key that several processes have. */
@@ -85,7 +86,7 @@ class RemoteEngine implements Engine {
   constructor(options: RemoteEngineOptions) {
     this.#options = options
     this.#drains = options.drains ?? new WatchedSet()
-    this.#formatOf = createReplyFormat(options.toolFormat)
+    this.#formatOf = createReplyFormat(options)
     const ask = <T>(signal: AbortSignal, call: Call<T>) => atEdge(() => this.#ask(signal, call))
     const compute = <T>(load: Omit<Load, 'isAuxiliary' | 'progress'>, signal: AbortSignal, call: Call<T>) =>
       atEdge(() => this.#callReplica({ ...load, isAuxiliary: false }, signal, call))
@@ -187,10 +188,13 @@ class RemoteEngine implements Engine {
     const own = writing === undefined ? undefined : await writing
     const sent = own === undefined ? asked : sentAsText(asked, own)
     const ask: Parameters<typeof findFront>[1]['ask'] = (call) => this.#ask(signal, call, asked.callerKeys)
-    const format = { chatTemplate: discovery.chatTemplate, toolFormat: this.#options.toolFormat }
-    const fronted = hasFront ? { ...sent, front: await findFront(asked, { own, ask, ...format }) } : sent
-    const outputFormat = own === undefined ? this.#formatOf(fronted, discovery) : own.outputFormat
-    const request = fronted.stop.length === 0 || outputFormat === undefined ? fronted : { outputFormat, ...fronted }
+    const { chatTemplate, protocol } = discovery
+    const isForeign = protocol === 'chat' && hasForeignTags(chatTemplate, this.#options)
+    const front = hasFront || isForeign ? await findFront(asked, { own, ask, chatTemplate, settings: this.#options }) : undefined
+    const fronted = hasFront ? { ...sent, front } : sent
+    const startsInside = isForeign && front?.format?.startsInReasoning === true
+    const outputFormat = own === undefined ? this.#formatOf(fronted, discovery, startsInside) : own.outputFormat
+    const request = { ...fronted, ...readingFields(fronted, protocol, outputFormat) }
     const inputTokens = needsCount(request, session.replicas.upstreams)
       ? await countInput(request, (call) => this.#ask(signal, call, request.callerKeys), signal)
       : undefined
@@ -305,7 +309,7 @@ class RemoteEngine implements Engine {
   }
 
   #open(): Session {
-    const { readTemplate, addsBos, toolFormat } = this.#options
+    const { readTemplate, addsBos, toolFormat, reasoningTags, callsInReasoning } = this.#options
     const { id, connections, profile, protocol, upstreamModel, contextLength, log, probesAbilities = false } = this.#options
     const { now = () => performance.now(), random = Math.random, followsTemplate = false, observer } = this.#options
     const { router = 'auto', objectives = {}, hash = hashInProcess, affinity = {} } = this.#options
@@ -342,7 +346,7 @@ class RemoteEngine implements Engine {
       }),
       grammars: new GrammarCompiler(),
       templates,
-      prompts: new OwnPrompts({ id, readTemplate, addsBos, toolFormat }),
+      prompts: new OwnPrompts({ id, readTemplate, addsBos, toolFormat, reasoningTags, callsInReasoning }),
       headersOf: ({ origin, prompt, forwarded }, { endpoint, upstream, trace }) =>
         origin === undefined
           ? {}

@@ -3,6 +3,7 @@ import type { WatchedSet } from '../../base/watched-set.ts'
 import type { FleetObserver } from '../../contract/attempts.ts'
 import type { Adapter } from '../../contract/engine.ts'
 import type { MediaConverter } from '../../contract/media.ts'
+import type { FormatSettings } from '../../contract/output-format.ts'
 import type { Sampling } from '../../contract/sampling.ts'
 import type { ServiceKind } from '../../contract/services.ts'
 import type { EndpointSource, FoundEndpoint } from './endpoints/source.ts'
@@ -15,7 +16,7 @@ import type { ProfileName, Protocol } from './servers/profile.ts'
 import type { RouterKind } from './servers/router-kinds.ts'
 
 /** The servers of a model, and how they are used. */
-export type RemoteEngineOptions = {
+export type RemoteEngineOptions = FormatSettings & {
   readonly id: string
   /** The servers, or where they come from; they may change then. */
   readonly endpoints: readonly FoundEndpoint[] | EndpointSource
@@ -30,8 +31,6 @@ export type RemoteEngineOptions = {
   /** The servers' name for the model; absent: our id, or the only model that a server has. */
   readonly upstreamModel?: string
   readonly contextLength?: number
-  /** The format of tool calls that a server left in its text; absent: by the model's template, where a server reports it. */
-  readonly toolFormat?: string
   /** For servers that take texts only: reads the model's chat template, which they need not report. */
   readonly readTemplate?: () => Promise<OwnTemplate>
   /** Whether those servers put the BOS token before a prompt; absent: as the model's tokenizer does. */

@@ -1,7 +1,7 @@
 import { callableTools } from '../../canonical/callable-tools.ts'
 import type { RenderRequest } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
-import type { OutputFormat } from '../../contract/output-format.ts'
+import type { FormatSettings, OutputFormat } from '../../contract/output-format.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import { turnEnds, turnHeaders } from '../../model-text/formats/turn-marks.ts'
 import { type ModelFormat, recogniseFormat, requestFormat } from '../../model-text/model-format.ts'
@@ -20,13 +20,12 @@ export type OwnTemplate = {
   readonly specialTexts?: readonly string[]
 }
 
-type Options = {
+type Options = FormatSettings & {
   readonly id: string
   /** Reads the model's template; absent: the one that the server reports. */
   readonly readTemplate: (() => Promise<OwnTemplate>) | undefined
   /** The servers put the BOS token before a prompt; absent: as the tokenizer does, or else they do. */
   readonly addsBos: boolean | undefined
-  readonly toolFormat: string | undefined
 }
 
 /** A conversation to render; `endsThought`: the output must not begin inside a thought. */
@@ -94,20 +93,27 @@ export class OwnPrompts {
 
   /** `reported`: the server's own template. Rejects with `template-failed`, also without any template, and for media. */
   async write(request: OwnRequest, reported: string | undefined, signal: AbortSignal): Promise<OwnPrompt> {
-    const { id, toolFormat, addsBos } = this.#options
+    const { id, addsBos } = this.#options
     const template = (await this.ensureRead()) ?? (reported === undefined ? undefined : { source: reported })
     if (template === undefined) throw noTemplate(id)
     refuseAsText(request, id)
     const { source, bos, eos } = template
     const { reasoning, toolChoice } = request
     const prompt = withCallableTools(request)
-    const format = recogniseFormat(source, toolFormat)
+    const format = recogniseFormat(source, this.#options)
     const written = await this.#renderer.render(
       {
         prompt,
         reasoning,
         ...(toolChoice !== undefined && { toolChoice }),
-        template: { source, bos, eos, toolFormat: format.toolFormat, specialTexts: specialTextsOf(template) },
+        template: {
+          source,
+          bos,
+          eos,
+          toolFormat: format.toolFormat,
+          reasoning: format.reasoning,
+          specialTexts: specialTextsOf(template),
+        },
       },
       signal,
     )

@@ -26,6 +26,8 @@ export type TaggedRules = SharedRules & {
   readonly reasoning: ReasoningTags | undefined
   /** Reasoning stays in the text, with its tags: it is only looked for because calls in it are not made. */
   readonly reasoningIsText: boolean
+  /** Calls in reasoning are made, and it goes on behind them; otherwise, they are where no closing tag follows. */
+  readonly makesThoughtCalls: boolean
 }
 
 /** The choice is a row of messages. */
@@ -102,6 +104,7 @@ function planRules(format: OutputFormat, request: RulesRequest): ChoiceRules {
     type: 'tagged',
     reasoning,
     reasoningIsText,
+    makesThoughtCalls: format.callsInReasoning === true,
     answerTags: createTagSet<AnswerTag>([
       ...triggers.map((trigger) => ({
         tag: trigger.tag,
@@ -116,7 +119,7 @@ function planRules(format: OutputFormat, request: RulesRequest): ChoiceRules {
       })),
     ]),
     reasoningTags: createTagSet<ReasoningTag>([
-      ...triggers
+      ...(format.callsInReasoning === false ? [] : triggers)
         .filter(({ endsReasoning }) => endsReasoning !== undefined)
         .map((trigger) => ({ tag: trigger.tag, value: { type: 'call' as const, trigger } })),
       ...(reasoning === undefined ? [] : [{ tag: reasoning.close, value: { type: 'close' as const } }]),
@@ -151,6 +154,7 @@ export const plainRules: TaggedRules = {
   type: 'tagged',
   reasoning: undefined,
   reasoningIsText: true,
+  makesThoughtCalls: false,
   answerTags: createTagSet<AnswerTag>(
     turnTags.map(({ tag, position, only }) => ({ tag, value: { type: 'dropped' as const, position, only } })),
   ),

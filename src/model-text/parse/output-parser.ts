@@ -12,7 +12,7 @@ import { TaggedParser } from './tagged-parser.ts'
 type RawText = Extract<EngineEvent, { type: 'raw-text' }>
 
 /** Turns a model's raw text into events. The joined events are the same for every split of the text into pieces. */
-interface OutputParser {
+export interface OutputParser {
   push(raw: RawText): readonly GenerationEvent[]
   /** Ends a choice: emits what was held back, and ends what is open. The arguments of a truncated call are not completed. */
   end(choice: number, isTruncated?: boolean): readonly GenerationEvent[]

@@ -9,6 +9,7 @@ import { CodeTracker } from './code-tracker.ts'
 import type { ReasoningTags } from './reasoning-tags.ts'
 import { matchTag } from './tags.ts'
 import { ThoughtCalls } from './thought-calls.ts'
+import { tryCall } from './try-call.ts'
 
 type ReaderParts = {
   readonly calls: CallWriter
@@ -66,7 +67,12 @@ export class ReasoningReader {
         continue
       }
       if (next !== 'no-tag' && next.value.type === 'call' && !code.inFence && code.openSpan === 0) {
-        const hasEnded = yield* this.#readCall(next.value.trigger, { thoughtCalls, write, end: () => split?.endUnclosed() })
+        const hasEnded = yield* this.#readCall(next.value.trigger, {
+          thoughtCalls,
+          write,
+          end: () => split?.endUnclosed(),
+          resume: () => split?.resume(),
+        })
         if (hasEnded) return
         continue
       }
@@ -78,10 +84,18 @@ export class ReasoningReader {
   /** Reads the tag of a call, which is next. Returns whether it ends the reasoning. */
   *#readCall(
     trigger: Trigger,
-    reasoning: { readonly thoughtCalls: ThoughtCalls; write(text: string): void; end(): void },
+    reasoning: { readonly thoughtCalls: ThoughtCalls; write(text: string): void; end(): void; resume(): void },
   ): Reading<boolean> {
     const feed = this.#feed
-    const { sink, answer } = this.#parts
+    const { calls, sink, answer, rules } = this.#parts
+    if (rules.makesThoughtCalls) {
+      const isCall = yield* tryCall(calls, trigger, false)
+      if (isCall) {
+        answer.callEnded()
+        reasoning.resume()
+      } else reasoning.write(feed.text.slice(feed.at, feed.at + trigger.tag.length))
+      return false
+    }
     const verdict = yield* reasoning.thoughtCalls.read(trigger)
     if (typeof verdict === 'object') {
       reasoning.write(feed.text.slice(feed.at, feed.at + verdict.reasoningChars))
@@ -143,6 +157,12 @@ class ReasoningWriter {
     this.#sink.reasoning(this.#hasText ? certain : certain.replace(/^[\r\n]+/, ''))
     this.#hasText = true
     this.#heldSpace = text.slice(end)
+  }
+
+  /** What follows is behind a call. */
+  resume(): void {
+    this.#hasText = false
+    this.#heldSpace = ''
   }
 
   /** Ends reasoning that has no closing tag: the white space at its end is part of it. */

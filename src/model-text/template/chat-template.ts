@@ -1,5 +1,6 @@
 import { listedTools } from '../../canonical/callable-tools.ts'
 import { AppError, messageOf } from '../../contract/errors.ts'
+import type { OutputFormat } from '../../contract/output-format.ts'
 import type { FunctionTool, JsonObject, Prompt, ReasoningOptions, ToolChoice } from '../../contract/request.ts'
 import { compileJinja, type JinjaTemplate } from '../../jinja/jinja-template.ts'
 import { asForeignData } from '../../jinja/texts/from-json.ts'
@@ -55,6 +56,8 @@ export type ChatTemplate = {
 type CompileOptions = {
   /** The name of the format of calls; by default it is recognised from the template. */
   readonly toolFormat?: string | undefined
+  /** The tags around reasoning; by default they are recognised from the template. */
+  readonly reasoning?: OutputFormat['reasoning'] | undefined
   /** The clock of `strftime_now`. */
   readonly now?: () => Date
 }
@@ -75,13 +78,16 @@ function toolLimits(tool: FunctionTool): Limits {
 export function compileChatTemplate(
   source: string,
   tokens: TemplateTokens,
-  { now = () => new Date(), toolFormat: formatName = recogniseToolFormat(source) }: CompileOptions = {},
+  {
+    now = () => new Date(),
+    toolFormat: formatName = recogniseToolFormat(source),
+    reasoning: tags = recogniseReasoning(source),
+  }: CompileOptions = {},
 ): ChatTemplate {
   // Templates of GGUF files are made for llama.cpp; some depend on operations that only it allows.
   const template = parse(source, { rules: 'llama.cpp', now })
   const renderInput = (input: ProbeInput, limits?: Limits) => template.render(variablesOf(input, { tokens, now }), limits)
   const traits = probeTraits((input) => plainText(renderInput(input, probeLimits)), template.names)
-  const tags = recogniseReasoning(source)
   const format = findToolFormat(formatName)
   // What the template does not show is written for it, in the model's own format.
   const isWritten = !traits.tools || traits.resultsAlone

@@ -14,6 +14,7 @@ import {
   tool,
   user,
   works,
+  writes,
 } from '../row.ts'
 
 const described = (messages: readonly object[], more: object, ...checks: readonly Check[]) =>
@@ -146,8 +147,22 @@ const chats: readonly Row[] = [
     ['`reasoning_budget_message`', 'thinking ends as the template ends it; a sentence in the name of the model is not put there'],
     refuses(chat({ reasoning_budget_message: 'x' }), 'reasoning_budget_message'),
   ),
-  missing(113, ['marks of thoughts as a setting', 'they are those of the template, which `chatTemplate` replaces']),
-  missing(114, ['`tool_calls_in_reasoning`', 'calls in thoughts are thoughts: models mention calls there that they do not make']),
+  works(
+    113,
+    '`reasoning_start_token`, `reasoning_end_token`: `reasoningTags` of a model',
+    writes('[[Hm.]]Yes', { model: 'tagged' }, has('choices.0.message.reasoning_content', 'Hm.'), text('Yes')),
+  ),
+  works(
+    114,
+    '`tool_calls_in_reasoning`: `callsInReasoning` of a model',
+    writes(
+      '[[Hm. <tool_call>{"name": "f"}</tool_call>]]Yes',
+      { model: 'tagged', tools: [tool()] },
+      has('choices.0.message.tool_calls.0.function.name', 'f'),
+      text('Yes'),
+    ),
+    shownBy('reasoning-tags.test.ts', 'are thoughts unless the operator wants them made'),
+  ),
 ]
 
 /** Templates and chats of tabbyAPI. */

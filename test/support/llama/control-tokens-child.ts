@@ -18,7 +18,7 @@ export type ControlTokensAnswer = {
 process.once('message', async ({ modelPath }: { modelPath: string }) => {
   const llama = await getLlama({ gpu: false, build: 'never', progressLogs: false, logLevel: LlamaLogLevel.error })
   const model = await llama.loadModel({ modelPath, vocabOnly: true })
-  const part = readTemplatePart(model, { own: model.fileInfo.metadata.tokenizer.chat_template, toolFormat: undefined })
+  const part = readTemplatePart(model, { own: model.fileInfo.metadata.tokenizer.chat_template, settings: {} })
   const isControl = (token: number) => model.getTokenAttributes(token as never).control
   const controlsOf = (request: ChatRequest) =>
     tokenizeSegmentsNow(model, renderSegments(part, request).segments).filter(isControl).join(' ')

@@ -55,6 +55,8 @@ const loadOptionsSchema = z.object({
   template: templateChoiceSchema.optional(),
   /** The format of calls in the model's text; absent: the template's. */
   toolFormat: z.string().optional(),
+  reasoningTags: z.object({ open: z.string(), close: z.string() }).optional(),
+  callsInReasoning: z.boolean().optional(),
 })
 export type LoadOptions = z.infer<typeof loadOptionsSchema>
 

@@ -41,7 +41,7 @@ export function writeAutoCalls(
   const inAnswer = calls.map(({ tag, rule }) => textTag(tag, `${rule} ${beginOf(answer)}`))
   // A call inside reasoning interrupts it but does not end it.
   const inThought = calls
-    .filter(({ tag }) => tag.endsReasoning)
+    .filter(({ tag }) => tag.endsReasoning && format?.callsInReasoning !== false)
     .map(({ tag, rule }) => textTag(tag, `${rule} ${middleOf(thought)}`))
   const opens: TextTag[] = []
   const closes: TextTag[] = []

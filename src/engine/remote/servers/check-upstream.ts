@@ -13,6 +13,8 @@ export type SentRequest = GenerationRequest & {
   readonly turnEnds?: readonly string[]
   /** How the reply is read, where stop sequences are looked for in it. */
   readonly outputFormat?: OutputFormat
+  /** Calls are looked for in the reasoning that a server has divided from the answer. */
+  readonly readsThoughts?: true
   /** llama-server's field: the scale of each adapter. */
   readonly lora?: readonly { readonly id: number; readonly scale: number }[]
   /** What the model may write before a constrained answer to a conversation; absent: unknown. */

@@ -1,4 +1,5 @@
 import type { TemplateChoice } from '../../../../contract/engine.ts'
+import type { FormatSettings } from '../../../../contract/output-format.ts'
 import { type Prompt, plainChat, type ReasoningOptions } from '../../../../contract/request.ts'
 import { type ModelFormat, recogniseFormat, visibleTexts } from '../../../../model-text/model-format.ts'
 import { type ChatTemplate, compileChatTemplate } from '../../../../model-text/template/chat-template.ts'
@@ -19,23 +20,23 @@ export type TemplatePart = {
   readonly thinksByDefault: () => boolean
 }
 
-/** The model's own template, and the format of calls in its configuration. */
-export type TemplateSource = { readonly own: string | undefined; readonly toolFormat: string | undefined }
+/** The model's own template, and what its configuration says of its format. */
+export type TemplateSource = { readonly own: string | undefined; readonly settings: FormatSettings }
 
 /** The part of a model that changes with its template; the weights stay loaded. */
 export function readTemplatePart(
   model: VocabularyModel,
-  { own, toolFormat }: TemplateSource,
+  { own, settings }: TemplateSource,
   choice: TemplateChoice = { type: 'own' },
 ): TemplatePart {
   const source = chosenTemplate(choice, own)
-  const format = recogniseFormat(source, toolFormat)
+  const format = recogniseFormat(source, settings)
   const { bosString, eosString } = model.tokens
   let compiled: ChatTemplate | undefined
   const template = () => {
     if (source === undefined) throw noTemplate(choice)
     const tokens = { bos: bosString ?? undefined, eos: eosString ?? undefined }
-    compiled ??= compileChatTemplate(source, tokens, { toolFormat: format.toolFormat })
+    compiled ??= compileChatTemplate(source, tokens, format)
     return compiled
   }
   let thinks: boolean | undefined

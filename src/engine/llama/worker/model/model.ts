@@ -77,7 +77,7 @@ export async function loadModel(options: LoadOptions, { onProgress, onLog, onWar
   const slots: Slot[] = sequences.map((sequence) => ({ sequence, busy: false, lastUsed: 0 }))
   refuseUntruncatable(options, context)
   const own = options.chatTemplate ?? model.fileInfo.metadata.tokenizer.chat_template
-  const templateSource = { own, toolFormat: options.toolFormat }
+  const templateSource = { own, settings: options }
   const templatePart = readTemplatePart(model, templateSource, options.template)
   const embedder = new Embedder(model, { contextLength: context.contextSize, threads, stopWithinMs })
   // An encoder generates nothing that could be constrained.

@@ -5,6 +5,7 @@ import { field } from '../../../../contract/field.ts'
 import { isTruncated } from '../../../../contract/is-truncated.ts'
 import type { FunctionTool } from '../../../../contract/request.ts'
 import { AnswerStops } from '../../../../model-text/parse/answer-stops.ts'
+import type { OutputParser } from '../../../../model-text/parse/output-parser.ts'
 import { TokenTally } from '../../../shared/token-tally.ts'
 import type { SentRequest } from '../../servers/check-upstream.ts'
 import { findsStops, type Profile } from '../../servers/profile.ts'
@@ -13,6 +14,7 @@ import type { WireChoice } from '../../transport/wire-chunk.ts'
 import { CallStream } from './call-stream.ts'
 import { type ChunkCount, OutputLimit } from './output-limit.ts'
 import { readLogprobs } from './read-logprobs.ts'
+import { thoughtParser } from './thought-parser.ts'
 
 /** The bounds of one choice. */
 const maxLength = 96 * 1024 * 1024
@@ -40,6 +42,8 @@ export class ChoiceReader {
   readonly #stops: AnswerStops | undefined
   readonly #tally: TokenTally<GeneratedToken> | undefined
   readonly #limit: OutputLimit | undefined
+  /** Reads reasoning for the calls in it; absent: it is passed on. */
+  readonly #thoughts: OutputParser | undefined
   #inReasoning = false
   #inRefusal = false
   /** The first half of a character whose second is in the next chunk: some servers cut between the two. */
@@ -62,6 +66,7 @@ export class ChoiceReader {
     const stopsHere = stop.length > 0 || turnEnds.length > 0 || (outputFormat?.turnEnds ?? []).length > 0
     this.#stops = stopsHere ? new AnswerStops(stop, outputFormat, turnEnds) : undefined
     this.#tally = stopsHere && logprobs !== undefined ? new TokenTally<GeneratedToken>() : undefined
+    this.#thoughts = thoughtParser(context.request)
     this.#limit = maxOutputTokens === undefined ? undefined : new OutputLimit(maxOutputTokens)
   }
 
@@ -115,7 +120,8 @@ export class ChoiceReader {
       if (held !== '' || tokens.length > 0) events.push(this.#rawText(held, tokens))
     }
     if (this.#calls !== undefined) events.push(...this.#calls.end(isTruncated(finish)))
-    return [...events, { type: 'finish', choice: this.#choice, ...matchCalls(finish, this.#calls?.calls ?? 0) }]
+    const calls = (this.#calls?.calls ?? 0) + (this.#thoughts?.calls(this.#choice) ?? 0)
+    return [...events, { type: 'finish', choice: this.#choice, ...matchCalls(finish, calls) }]
   }
 
   #readOutput(wire: WireChoice, profile: Profile): readonly EngineEvent[] {
@@ -135,10 +141,8 @@ export class ChoiceReader {
     this.#hasTokens ||= tokens.length > 0
     if (wire.reasoning !== '') {
       onPiece(undefined)
-      if (!this.#inReasoning) events.push(...this.#closeBlock(), { type: 'reasoning-start', choice })
-      this.#inReasoning = true
-      this.#stops?.reasoningCame()
-      events.push({ type: 'reasoning-delta', choice, delta: wire.reasoning, ...withTokens(take()) })
+      if (!this.#inReasoning) events.push(...this.#closeBlock())
+      events.push(...this.#readReasoning(wire.reasoning, take()))
     }
     if (wire.opaque !== undefined) events.push(...this.#endReasoning(wire.opaque))
     if (wire.text !== '' || (tokens.length > 0 && wire.refusal === '' && wire.calls.length === 0)) {
@@ -159,6 +163,16 @@ export class ChoiceReader {
       events.push(...this.#closeBlock(), ...this.#callStream().push(call, take()))
     }
     return events
+  }
+
+  #readReasoning(delta: string, tokens: readonly GeneratedToken[]): readonly EngineEvent[] {
+    const choice = this.#choice
+    const isFirst = !this.#inReasoning
+    this.#inReasoning = true
+    this.#stops?.reasoningCame()
+    if (this.#thoughts !== undefined) return this.#thoughts.push({ type: 'raw-text', choice, text: delta, ...withTokens(tokens) })
+    const event: EngineEvent = { type: 'reasoning-delta', choice, delta, ...withTokens(tokens) }
+    return isFirst ? [{ type: 'reasoning-start', choice }, event] : [event]
   }
 
   /** A server may sign a block without showing it. */
@@ -231,7 +245,7 @@ export class ChoiceReader {
     const choice = this.#choice
     if (this.#inReasoning) {
       this.#inReasoning = false
-      return [{ type: 'reasoning-end', choice }]
+      return this.#thoughts?.interrupt(choice) ?? [{ type: 'reasoning-end', choice }]
     }
     if (!this.#inRefusal) return []
     this.#inRefusal = false

@@ -1,4 +1,4 @@
-import type { OutputFormat } from '../../../../contract/output-format.ts'
+import type { FormatSettings, OutputFormat } from '../../../../contract/output-format.ts'
 import type { GenerationRequest } from '../../../../contract/request.ts'
 import { recogniseFormat } from '../../../../model-text/model-format.ts'
 import { type Discovery, profileOf } from '../../servers/upstream.ts'
@@ -8,36 +8,50 @@ import { callsByGrammar } from '../body/call-grammar.ts'
 type Formats = Readonly<Record<'withTools' | 'withoutTools' | 'withoutCalls' | 'byGrammar', OutputFormat>>
 
 /**
- * The format in which a model's texts are parsed. `toolFormat`: the format of tool calls that a server left in its text; absent:
- * by the model's template, where the server reports it. The same object for the same server, because parsers cache by it.
+ * The format in which a model's texts are parsed. The settings are of what a server left in its text; absent: by the model's template,
+ * where the server reports it. The same object for the same server, because parsers cache by it.
  */
-export function createReplyFormat(toolFormat: string | undefined) {
+export function createReplyFormat(settings: FormatSettings) {
+  const { toolFormat, reasoningTags } = settings
   const known = new WeakMap<Discovery, Formats>()
-  return (
+  const formatOf = (
     { prompt, toolChoice }: Pick<GenerationRequest, 'prompt' | 'toolChoice'>,
     discovery: Discovery,
   ): OutputFormat | undefined => {
     if (prompt.type !== 'chat') return undefined
-    if (discovery.protocol !== 'chat' && toolFormat === undefined && prompt.toolFormat === undefined) return undefined
-    const formats = known.get(discovery) ?? formatsOf(discovery, toolFormat)
+    const formats = known.get(discovery) ?? formatsOf(discovery, settings)
     known.set(discovery, formats)
+    // These protocols have blocks for reasoning and calls.
+    if (discovery.protocol !== 'chat' && toolFormat === undefined && prompt.toolFormat === undefined)
+      return reasoningTags === undefined ? undefined : formats.withoutCalls
     if (toolChoice.type === 'required' && callsByGrammar({ prompt, toolChoice }, profileOf(discovery))) return formats.byGrammar
     if (prompt.keepsCallTexts && discovery.protocol === 'chat') return formats.withoutCalls
     if (prompt.toolFormat !== undefined) return { ...formats.withTools, toolFormat: prompt.toolFormat }
     return prompt.tools.length > 0 ? formats.withTools : formats.withoutTools
   }
+  const opened = new WeakMap<OutputFormat, OutputFormat>()
+  return (request: Parameters<typeof formatOf>[0], discovery: Discovery, startsInReasoning = false): OutputFormat | undefined => {
+    const format = formatOf(request, discovery)
+    if (format === undefined || !startsInReasoning) return format
+    const inside = opened.get(format) ?? { ...format, startsInReasoning }
+    opened.set(format, inside)
+    return inside
+  }
 }
 
-function formatsOf({ chatTemplate }: Discovery, toolFormat: string | undefined): Formats {
+/** Of nearly all models. */
+export const usualTags = { open: '<think>', close: '</think>' }
+
+function formatsOf({ chatTemplate }: Discovery, settings: FormatSettings): Formats {
   // The server renders the prompt, and separates the reasoning that its template opens.
   const startsInReasoning = false
-  if (chatTemplate === undefined && toolFormat === undefined) {
+  if (chatTemplate === undefined && settings.toolFormat === undefined) {
     // The model is unknown: nearly all use these tags.
-    const withoutTools = { reasoning: { open: '<think>', close: '</think>' }, startsInReasoning }
+    const withoutTools = { reasoning: usualTags, ...recogniseFormat(undefined, settings), startsInReasoning }
     const withTools = { ...withoutTools, toolFormat: 'any' }
     return { withoutTools, withoutCalls: withoutTools, withTools, byGrammar: withTools }
   }
-  const format = { ...recogniseFormat(chatTemplate, toolFormat), startsInReasoning }
+  const format = { ...recogniseFormat(chatTemplate, settings), startsInReasoning }
   const { toolFormat: _, ...withoutCalls } = format
   return { withTools: format, withoutTools: format, withoutCalls, byGrammar: { ...format, toolFormat: 'any' } }
 }
