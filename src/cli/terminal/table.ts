@@ -1,15 +1,41 @@
 import { printable } from '../../app/log/printable.ts'
 
-/** Rows of cells in columns, under a heading; what a cell has is only shown. */
-export function formatTable(heading: readonly string[], rows: readonly (readonly string[])[]): string {
+type Row = readonly string[]
+
+/**
+ * Rows of cells in columns, under a heading; what a cell has is only shown. Where a terminal is too narrow for them, each row is its first
+ * cell, and below it the names and the values of the others.
+ */
+export function formatTable(heading: Row, rows: readonly Row[], width = process.stdout.columns): string {
   const table = [heading, ...rows].map((row) => row.map(printable))
   const widths = heading.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)))
-  return table
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
+  const lines = table.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
+  if (width === undefined || lines.every((line) => line.length <= width)) return lines.join('\n')
+  const [names = [], ...shown] = table
+  return shown.map((row) => formatRow(names, row, width)).join('\n')
+}
+
+function formatRow(names: Row, [first = '', ...cells]: Row, width: number): string {
+  const facts = cells
+    .map((cell, index) => `${names[index + 1]?.toLowerCase()} ${cell}`.trim())
+    .filter((_, index) => cells[index] !== '' && cells[index] !== '-')
+  return [first, ...wrapped(facts.join(', '), width - indent.length).map((line) => indent + line)].join('\n')
+}
+
+const indent = '  '
+
+/** Breaks between words; a word that is longer than a line has one of its own. */
+function wrapped(text: string, width: number): readonly string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ').filter((each) => each !== '')) {
+    const longer = `${lines.at(-1) ?? ''} ${word}`
+    if (lines.length > 0 && longer.length <= width) lines[lines.length - 1] = longer
+    else lines.push(word)
+  }
+  return lines
 }
