@@ -20,12 +20,17 @@ export async function serve(config: LoadedConfig, source: ConfigSource): Promise
   const onKey = (key: string) => progress.note(keyNotice(key))
   const app = await createApp(config, { log, observer: { ...observer, onFetch }, onKey })
   const reloader = openReloader(source, { log, apply: (next) => app.reconfigure(next) })
-  const stopped = stopSignal(reloader)
+  let isStopping = false
+  const stopped = stopSignal(reloader).finally(() => {
+    isStopping = true
+  })
   await reloader?.watch()
   const url = await app.listen()
   console.log(`listening on ${url}`)
   const settled = app.whenSettled().then(async () => {
     progress.end()
+    // What is being stopped has nothing to offer.
+    if (isStopping) return
     // A log has an entry for each of them.
     if (process.stderr.isTTY === true) progress.note(serverTable(url, app.models, keyFacts(config, app)))
     // A model that is loaded on demand is not ready yet.

@@ -6,6 +6,7 @@ import { until } from '../../support/http/app.ts'
 import { builtProgram } from '../../support/process/built-program.ts'
 import { useCommandLine } from '../../support/process/command-line.ts'
 import { hasTmux, openTmux } from '../../support/process/tmux.ts'
+import { listenOnLoopback } from '../../support/upstream/loopback.ts'
 
 if (!hasTmux) console.warn('the terminal is not tested: there is no tmux (Debian: apt-get install tmux)')
 
@@ -163,6 +164,28 @@ describe.skipIf(!hasTmux)('dragoman in a terminal', () => {
     terminal.enter('/save narrow.json')
     await terminal.shows('saved: ')
     expect(await savedMessages('narrow.json')).toEqual([typed, typed])
+  })
+
+  test('a narrow window has tables that read: what has no room beside a name is below it', async () => {
+    const terminal = await open({ columns: 28 })
+    terminal.enter('$D ps --all')
+    await terminal.shows(/^scripted\n {2}state ready, engine fake,\n {2}requests 0\/\d+$/m)
+    expect(await terminal.isBack()).toBe(0)
+  })
+
+  test('Ctrl-C while models are loaded ends the server, which offers nothing then', async () => {
+    // It never answers what it has.
+    const upstream = await listenOnLoopback(() => undefined)
+    const models = [{ id: 'waits', engine: 'remote', endpoints: [{ url: upstream.origin }] }]
+    await writeFile(join(cli.home, 'waits.json'), JSON.stringify({ models, builtinModel: false }))
+    const terminal = await open()
+    terminal.enter('$D serve -c waits.json --port 0')
+    await terminal.shows('listening on')
+    terminal.key('C-c')
+    expect(await terminal.isBack()).toBe(0)
+    expect(terminal.screen()).toContain('draining')
+    expect(terminal.screen()).not.toMatch(/address|MODEL|Try it/)
+    await upstream.close()
   })
 
   test('there are colours on a terminal, unless NO_COLOR is set, and none in a file', async () => {
