@@ -1,15 +1,14 @@
 import type { RenderRequest } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import type { OutputFormat } from '../contract/output-format.ts'
+import type { TemplateTokens } from '../model-text/template/chat-template.ts'
 import { threadModule } from './thread-module.ts'
 import { ThreadPool } from './thread-pool.ts'
 import { resultOf, type ThreadReply } from './thread-reply.ts'
 
 /** A chat template to render with. */
-type PromptTemplate = {
+type PromptTemplate = TemplateTokens & {
   readonly source: string
-  readonly bos?: string | undefined
-  readonly eos?: string | undefined
   /** The name of the format of calls; absent: by the template. */
   readonly toolFormat?: string | undefined
   /** The tags around reasoning; absent: by the template. */

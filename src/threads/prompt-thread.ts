@@ -13,9 +13,9 @@ serveRequests(({ template, prompt, ...options }: PromptRequest): WrittenPrompt =
   return { text: parts.join(''), startsInReasoning }
 })
 
-function templateOf({ source, bos, eos, toolFormat, reasoning }: PromptRequest['template']): ChatTemplate {
-  const key = JSON.stringify([source, bos, eos, toolFormat, reasoning])
-  if (compiled?.key !== key) compiled = { key, template: compileChatTemplate(source, { bos, eos }, { toolFormat, reasoning }) }
+function templateOf({ source, toolFormat, reasoning, specialTexts: _, ...tokens }: PromptRequest['template']): ChatTemplate {
+  const key = JSON.stringify([source, toolFormat, reasoning, tokens])
+  if (compiled?.key !== key) compiled = { key, template: compileChatTemplate(source, tokens, { toolFormat, reasoning }) }
   return compiled.template
 }
 

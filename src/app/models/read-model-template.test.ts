@@ -22,6 +22,7 @@ test('a file is the template', async () => {
 
 test.each([
   ['plain texts', { bos_token: '<s>', eos_token: '</s>', chat_template: 'hi' }, { bos: '<s>', eos: '</s>' }],
+  ['padding', { pad_token: '<pad>', unk_token: { content: '<unk>' }, chat_template: 'hi' }, { pad: '<pad>', unk: '<unk>' }],
   ['objects', { bos_token: { content: '<s>' }, eos_token: null, chat_template: 'hi' }, { bos: '<s>' }],
   [
     'several templates',

@@ -15,6 +15,8 @@ const token = z
 const tokenizerConfig = z.object({
   bos_token: token,
   eos_token: token,
+  pad_token: token,
+  unk_token: token,
   add_bos_token: z.boolean().nullish(),
   chat_template: z.union([z.string(), z.array(z.object({ name: z.string(), template: z.string() }))]).nullish(),
   added_tokens_decoder: z.record(z.string(), z.object({ content: z.string(), special: z.boolean().nullish() })).nullish(),
@@ -55,11 +57,20 @@ function templateIn(config: TokenizerConfig | undefined): string | undefined {
 
 function tokensIn(config: TokenizerConfig | undefined): Omit<OwnTemplate, 'source'> {
   if (config === undefined) return {}
-  const { bos_token: bos, eos_token: eos, add_bos_token: addsBos, added_tokens_decoder: added } = config
+  const {
+    bos_token: bos,
+    eos_token: eos,
+    pad_token: pad,
+    unk_token: unk,
+    add_bos_token: addsBos,
+    added_tokens_decoder: added,
+  } = config
   const special = Object.values(added ?? {}).filter((one) => one.special === true)
   return {
     ...(typeof bos === 'string' && { bos }),
     ...(typeof eos === 'string' && { eos }),
+    ...(typeof pad === 'string' && { pad }),
+    ...(typeof unk === 'string' && { unk }),
     ...(typeof addsBos === 'boolean' && { addsBos }),
     ...(special.length > 0 && { specialTexts: special.map(({ content }) => content) }),
   }

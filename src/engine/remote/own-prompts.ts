@@ -5,15 +5,14 @@ import type { FormatSettings, OutputFormat } from '../../contract/output-format.
 import type { GenerationRequest } from '../../contract/request.ts'
 import { turnEnds, turnHeaders } from '../../model-text/formats/turn-marks.ts'
 import { type ModelFormat, recogniseFormat, requestFormat } from '../../model-text/model-format.ts'
+import type { TemplateTokens } from '../../model-text/template/chat-template.ts'
 import { PromptRenderer, type WrittenPrompt } from '../../threads/prompt-renderer.ts'
 import { refuseMedia } from '../shared/refuse-media.ts'
 import type { SentRequest } from './servers/check-upstream.ts'
 
 /** A model's chat template, and what its tokenizer's configuration says. */
-export type OwnTemplate = {
+export type OwnTemplate = TemplateTokens & {
   readonly source: string
-  readonly bos?: string
-  readonly eos?: string
   /** The tokenizer puts the BOS token before a text. */
   readonly addsBos?: boolean
   /** Texts of special tokens. */
@@ -97,7 +96,7 @@ export class OwnPrompts {
     const template = (await this.ensureRead()) ?? (reported === undefined ? undefined : { source: reported })
     if (template === undefined) throw noTemplate(id)
     refuseAsText(request, id)
-    const { source, bos, eos } = template
+    const { source, bos, eos, pad, unk } = template
     const { reasoning, toolChoice } = request
     const prompt = withCallableTools(request)
     const format = recogniseFormat(source, this.#options)
@@ -110,6 +109,8 @@ export class OwnPrompts {
           source,
           bos,
           eos,
+          pad,
+          unk,
           toolFormat: format.toolFormat,
           reasoning: format.reasoning,
           specialTexts: specialTextsOf(template),

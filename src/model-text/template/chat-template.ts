@@ -24,7 +24,7 @@ import { type Turn, toTurns } from './turn.ts'
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
 /** The texts of the special tokens that templates may print. */
-type TemplateTokens = { readonly bos?: string | undefined; readonly eos?: string | undefined }
+export type TemplateTokens = Readonly<Partial<Record<'bos' | 'eos' | 'pad' | 'unk', string | undefined>>>
 
 type RenderOptions = {
   readonly reasoning?: ReasoningOptions
@@ -223,6 +223,8 @@ function variablesOf(input: ProbeInput, { tokens, now }: VariableOptions): JsonO
     add_generation_prompt: generationPrompt,
     bos_token: tokens.bos ?? '',
     eos_token: tokens.eos ?? '',
+    pad_token: tokens.pad,
+    unk_token: tokens.unk,
     // In `transformers` the caller sets these two.
     functions: functionsAsText ? asForeign(JSON.stringify(tools ?? [])) : tools?.length ? asForeignData(tools) : undefined,
     datetime: strftime(now(), '%b %d %Y'),

@@ -4,7 +4,6 @@ import {
   differs,
   elsewhere,
   type Group,
-  missing,
   post,
   type Row,
   refused,
@@ -76,10 +75,7 @@ const templates: readonly Row[] = [
     '`bos_token`, `eos_token`',
     post('/apply-template', { model: 'dragoman-tiny', messages: [user('x')] }, has('prompt', /<\|im_end\|>/)),
   ),
-  missing(100, [
-    '`pad_token`, `unk_token`',
-    'empty texts: a chat template writes turns, without padding and without unknown tokens',
-  ]),
+  works(100, '`pad_token`, `unk_token`', shownBy('e2e/engines/chat-defaults.test.ts', 'has the tokens of its file')),
   works(
     101,
     '`template_vars`, `chat_template_kwargs`',

@@ -2,7 +2,7 @@ import type { TemplateChoice } from '../../../../contract/engine.ts'
 import type { FormatSettings } from '../../../../contract/output-format.ts'
 import { type Prompt, plainChat, type ReasoningOptions } from '../../../../contract/request.ts'
 import { type ModelFormat, recogniseFormat, visibleTexts } from '../../../../model-text/model-format.ts'
-import { type ChatTemplate, compileChatTemplate } from '../../../../model-text/template/chat-template.ts'
+import { type ChatTemplate, compileChatTemplate, type TemplateTokens } from '../../../../model-text/template/chat-template.ts'
 import { chosenTemplate, noTemplate } from '../../../shared/template-choice.ts'
 import { readVocabulary, type Vocabulary, type VocabularyModel } from '../sampling/vocabulary.ts'
 
@@ -31,12 +31,10 @@ export function readTemplatePart(
 ): TemplatePart {
   const source = chosenTemplate(choice, own)
   const format = recogniseFormat(source, settings)
-  const { bosString, eosString } = model.tokens
   let compiled: ChatTemplate | undefined
   const template = () => {
     if (source === undefined) throw noTemplate(choice)
-    const tokens = { bos: bosString ?? undefined, eos: eosString ?? undefined }
-    compiled ??= compileChatTemplate(source, tokens, format)
+    compiled ??= compileChatTemplate(source, tokensOf(model), format)
     return compiled
   }
   let thinks: boolean | undefined
@@ -45,6 +43,12 @@ export function readTemplatePart(
     return thinks
   }
   return { template, format, vocabulary: readVocabulary(model, visibleTexts(format)), thinksByDefault }
+}
+
+function tokensOf({ tokens, fileInfo }: VocabularyModel): TemplateTokens {
+  const { tokens: texts = [], padding_token_id: pad, unknown_token_id: unk } = fileInfo.metadata.tokenizer.ggml
+  const textOf = (id: number | undefined) => (id === undefined ? undefined : texts[id])
+  return { bos: tokens.bosString ?? undefined, eos: tokens.eosString ?? undefined, pad: textOf(pad), unk: textOf(unk) }
 }
 
 const probe: Extract<Prompt, { type: 'chat' }> = {
