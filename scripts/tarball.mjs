@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { capture, fail, npm, root, say } from './commands.mjs'
 import { ensureNpm } from './installers/npm-programs.mjs'
-import { ensureNode, nodePackage, version as nodeVersion } from './node.mjs'
+import { ensureNode, nodePackage } from './node.mjs'
 import { sbom } from './sbom.mjs'
 import { pack, stage } from './stage.mjs'
 
@@ -62,7 +62,7 @@ writeFileSync(
     .join(''),
 )
 
-/** One tarball: bin/dragoman, node/ and app/, in a folder that says what it is. */
+/** One tarball: bin/dragoman, node/, app/ and, for Linux, systemd/, in a folder that says what it is. */
 function makeTarball(platform) {
   const name = `dragoman-${version}-${platform}`
   say(`making ${name}.tar.gz`)
@@ -70,6 +70,7 @@ function makeTarball(platform) {
   mkdirSync(join(folder, 'bin'), { recursive: true })
   cpSync(join(root, 'deploy', 'install', 'dragoman'), join(folder, 'bin', 'dragoman'))
   chmodSync(join(folder, 'bin', 'dragoman'), 0o755)
+  if (platform.startsWith('linux')) cpSync(join(root, 'deploy', 'systemd'), join(folder, 'systemd'), { recursive: true })
   const node = nodeFor(platform)
   mkdirSync(join(folder, 'node', 'bin'), { recursive: true })
   cpSync(join(node, 'bin', 'node'), join(folder, 'node', 'bin', 'node'))
@@ -95,18 +96,13 @@ function makeTarball(platform) {
 /** The folder of Node.js for a platform, from its package; in `.cache`, where `npm run other-nodes` and old machines have them too. */
 function nodeFor(platform) {
   const own = `${process.platform}-${process.arch}` === platform
-  const target = join(root, '.cache', own ? `node-${nodeVersion}` : `node-${nodeVersion}-${platform}`)
+  const { name, version } = nodePackage(platform)
+  const target = join(root, '.cache', own ? `node-${version}` : `node-${version}-${platform}`)
   if (existsSync(join(target, 'bin', 'node'))) return target
   const download = mkdtempSync(join(work, 'node-'))
   // npm would not install a package for another platform.
-  const { status, stdout, output } = npm([
-    'pack',
-    '--silent',
-    '--pack-destination',
-    download,
-    `${nodePackage(platform)}@${nodeVersion}`,
-  ])
-  if (status !== 0) fail(`Node.js for ${platform} cannot be fetched:\n${output}`)
+  const { status, stdout, output } = npm(['pack', '--loglevel=error', '--pack-destination', download, `${name}@${version}`])
+  if (status !== 0) fail(`Node.js ${version} for ${platform} cannot be fetched:\n${output}`)
   mkdirSync(join(download, 'package'))
   const args = ['-xzf', join(download, stdout.trim()), '-C', join(download, 'package'), '--strip-components=1']
   const unpacked = capture('tar', args)
