@@ -58,7 +58,10 @@ export default {
         docs('protocols', 'strictness', 'errors', 'clients', 'ollama', 'compatibility', 'tool-formats', 'templates'),
       ),
       group('Engines', all('docs/engines')),
-      group('Features', docs('tools', 'media', 'cancelling', 'fallback', 'lifecycle', 'residency', 'agents', 'page', 'library')),
+      group(
+        'Features',
+        docs('tools', 'media', 'cancelling', 'fallback', 'versions', 'lifecycle', 'residency', 'agents', 'page', 'library'),
+      ),
       group(
         'Operation',
         docs('operating', 'settings', 'configuration', 'keys', 'limits', 'cli', 'clusters', 'metrics', 'tracing', 'gpu'),
@@ -75,7 +78,7 @@ export default {
         'ARCHITECTURE',
         'CONTRIBUTING',
         'SECURITY',
-        ...docs('performance', 'claims', 'recorded-runs', 'versions'),
+        ...docs('how-a-request-travels', 'design/parser-decisions', 'performance', 'claims', 'recorded-runs', 'releasing'),
         'CHANGELOG',
       ]),
       group('Decisions', all('docs/decisions')),
