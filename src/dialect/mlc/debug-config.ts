@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
 import { stopSpellings } from '../openai/spelling.ts'
-import { type Field, refuseValue } from '../wire/field-table.ts'
+import { type Field, refused, refuseValue } from '../wire/field-table.ts'
 import { looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
 import { flag } from '../wire/wire-types.ts'
@@ -25,11 +25,7 @@ const shape = {
   disagg_config: z.unknown().optional(),
 }
 const schema = looseObject({ debug_config: looseObject(shape) })
-const disaggregation: Field = {
-  name: 'disagg_config',
-  treatment: 'refused',
-  note: 'a prompt is read where its answer is generated',
-}
+const disaggregation: Field = refused('disagg_config', 'a prompt is read where its answer is generated')
 
 /** Undefined for a body without the field. Throws `invalid-request` or `unsupported-field`, with `param`. */
 export function readDebugConfig(body: unknown): DebuggedRequest | undefined {

@@ -10,167 +10,129 @@ import {
 import { serverFields } from '../openai/server-fields.ts'
 import { runningFields } from '../openai/times/running-fields.ts'
 import { cancelFields } from '../wire/cancel-keys.ts'
-import { type Field, givesWay } from '../wire/field-table.ts'
+import { type Field, givesWay, informational, refused, used } from '../wire/field-table.ts'
 
 const passedOn = 'passed on to servers of kind `openai` and `dragoman`'
 
 /** OpenAI's own fields, in the order of their reference. */
 const openaiFields: readonly Field[] = [
-  {
-    name: 'messages',
-    treatment: 'used',
-    note: 'all roles, also the deprecated `function`; [media](media.md) in all but system messages; the billing line of Claude Code, which gateways pass on, is left out of system messages',
-  },
+  used(
+    'messages',
+    'all roles, also the deprecated `function`; [media](media.md) in all but system messages; the billing line of Claude Code, which gateways pass on, is left out of system messages',
+  ),
   sharedOpenaiFields.model,
-  { name: 'audio', treatment: 'refused', note: 'no speech output' },
+  refused('audio', 'no speech output'),
   sharedOpenaiFields.frequencyPenalty,
-  { name: 'function_call', treatment: 'used', note: 'deprecated; requires `functions`, except `none`' },
-  { name: 'functions', treatment: 'used', note: 'deprecated: at most one call, answered as `function_call`' },
+  used('function_call', 'deprecated; requires `functions`, except `none`'),
+  used('functions', 'deprecated: at most one call, answered as `function_call`'),
   sharedOpenaiFields.logitBias,
-  {
-    name: 'logprobs',
-    treatment: 'used',
-    note: 'true, or a number: as in tabbyAPI, above 1 it is also `top_logprobs`; known ids of tokens are `token_id`',
-  },
-  {
-    name: 'max_completion_tokens',
+  used('logprobs', 'true, or a number: as in tabbyAPI, above 1 it is also `top_logprobs`; known ids of tokens are `token_id`'),
+  used('max_completion_tokens', `at least 1; absent, or -1: until the model stops or the context is full; ${givesWay}`, {
     aliases: ['max_tokens', 'max_length', 'max_new_tokens', 'max_output_tokens', 'n_predict', 'num_predict'],
-    treatment: 'used',
-    note: `at least 1; absent, or -1: until the model stops or the context is full; ${givesWay}`,
-  },
-  { name: 'metadata', treatment: 'used', note: `kept with \`store\`; ${passedOn}` },
-  { name: 'modalities', treatment: 'refused', accepts: [['text']], note: 'output is text' },
-  { name: 'moderation', treatment: 'refused', note: 'no moderation model' },
+  }),
+  used('metadata', `kept with \`store\`; ${passedOn}`),
+  refused('modalities', 'output is text', { accepts: [['text']] }),
+  refused('moderation', 'no moderation model'),
   sharedOpenaiFields.n,
-  { name: 'parallel_tool_calls', treatment: 'used', note: 'false: at most one call in a reply' },
-  { name: 'prediction', treatment: 'refused', note: 'no predicted outputs' },
+  used('parallel_tool_calls', 'false: at most one call in a reply'),
+  refused('prediction', 'no predicted outputs'),
   sharedOpenaiFields.presencePenalty,
-  {
-    name: 'prompt_cache_key',
-    treatment: 'used',
-    note: `${passedOn}; prompts that begin differently go to one replica with the same key; equal prefixes are reused without it`,
-  },
-  { name: 'prompt_cache_options', treatment: 'informational', note: 'equal prefixes are reused without it' },
-  { name: 'prompt_cache_retention', treatment: 'used', note: `${passedOn}; here, equal prefixes are reused without it` },
-  {
-    name: 'reasoning_effort',
-    treatment: 'used',
-    note: 'any string; passed to the chat template; `none` switches thinking off, any other on; takes precedence over `reasoning` and `thinking`',
-  },
-  { name: 'safety_identifier', treatment: 'used', note: `identifies the client's end user; ${passedOn}` },
+  used(
+    'prompt_cache_key',
+    `${passedOn}; prompts that begin differently go to one replica with the same key; equal prefixes are reused without it`,
+  ),
+  informational('prompt_cache_options', 'equal prefixes are reused without it'),
+  used('prompt_cache_retention', `${passedOn}; here, equal prefixes are reused without it`),
+  used(
+    'reasoning_effort',
+    'any string; passed to the chat template; `none` switches thinking off, any other on; takes precedence over `reasoning` and `thinking`',
+  ),
+  used('safety_identifier', `identifies the client's end user; ${passedOn}`),
   sharedOpenaiFields.seed,
-  {
-    name: 'service_tier',
-    treatment: 'used',
-    note: `\`flex\` lets other requests go first; ${passedOn}, whose tier the reply does not report`,
-  },
+  used('service_tier', `\`flex\` lets other requests go first; ${passedOn}, whose tier the reply does not report`),
   sharedOpenaiFields.stop,
-  {
-    name: 'store',
-    treatment: 'used',
-    note: 'default false; true: the completion is kept, with its messages; needs `storage.database`',
-  },
+  used('store', 'default false; true: the completion is kept, with its messages; needs `storage.database`'),
   sharedOpenaiFields.stream,
   sharedOpenaiFields.streamOptions,
   sharedOpenaiFields.temperature,
-  {
-    name: 'tool_choice',
-    treatment: 'used',
-    note: '`none`, `auto`, `required`, a named function or custom tool, or `allowed_tools`; requires `tools`, except `none`',
-  },
-  {
-    name: 'tools',
-    treatment: 'used',
-    note: 'functions and `custom` tools; a call that breaks a `strict` schema or a grammar is an error; an empty list counts as absent',
-  },
-  { name: 'top_logprobs', treatment: 'used', note: '0 to 20; requires `logprobs`' },
+  used(
+    'tool_choice',
+    '`none`, `auto`, `required`, a named function or custom tool, or `allowed_tools`; requires `tools`, except `none`',
+  ),
+  used(
+    'tools',
+    'functions and `custom` tools; a call that breaks a `strict` schema or a grammar is an error; an empty list counts as absent',
+  ),
+  used('top_logprobs', '0 to 20; requires `logprobs`'),
   sharedOpenaiFields.topP,
   sharedOpenaiFields.user,
-  { name: 'verbosity', treatment: 'used', note: 'passed to the chat template, or to a server of kind `openai`' },
-  { name: 'web_search_options', treatment: 'refused', note: 'use `enable_tools` with `enabled_tools: ["web_search"]`' },
+  used('verbosity', 'passed to the chat template, or to a server of kind `openai`'),
+  refused('web_search_options', 'use `enable_tools` with `enabled_tools: ["web_search"]`'),
 ]
 
 /** Fields of other servers for chats only, which Dragoman supports. */
 const chatExtensions: readonly Field[] = [
-  { name: 'add_generation_prompt', treatment: 'used', note: 'false: the model continues the end of the template' },
-  {
-    name: 'continue_final_message',
-    treatment: 'used',
-    note: 'the last message is the start of the answer, as with `prefix` or `partial` in that message',
-  },
-  { name: 'enable_thinking', treatment: 'used', note: 'takes precedence over `reasoning` and `thinking`' },
-  { name: 'include_reasoning', treatment: 'used', note: 'false: the reply does not show the reasoning' },
-  { name: 'preserve_thinking', treatment: 'used', note: 'whether the model sees the reasoning of earlier turns' },
-  { name: 'reasoning', treatment: 'used', note: '`effort`, `enabled`, `max_tokens`; `exclude: true` leaves it out of the reply' },
-  {
-    name: 'reasoning_budget_tokens',
-    aliases: ['reasoning_budget', 'thinking_budget', 'thinking_token_budget'],
-    treatment: 'used',
-    note: 'thinking ends after this many tokens; 0: at once; negative: `reasoning` and `thinking` apply',
-  },
-  { name: 'response_prefix', treatment: 'used', note: 'the answer starts with it; it is not part of the reply' },
-  {
-    name: 'template_vars',
+  used('add_generation_prompt', 'false: the model continues the end of the template'),
+  used('continue_final_message', 'the last message is the start of the answer, as with `prefix` or `partial` in that message'),
+  used('enable_thinking', 'takes precedence over `reasoning` and `thinking`'),
+  used('include_reasoning', 'false: the reply does not show the reasoning'),
+  used('preserve_thinking', 'whether the model sees the reasoning of earlier turns'),
+  used('reasoning', '`effort`, `enabled`, `max_tokens`; `exclude: true` leaves it out of the reply'),
+  used(
+    'reasoning_budget_tokens',
+    'thinking ends after this many tokens; 0: at once; negative: `reasoning` and `thinking` apply',
+    { aliases: ['reasoning_budget', 'thinking_budget', 'thinking_token_budget'] },
+  ),
+  used('response_prefix', 'the answer starts with it; it is not part of the reply'),
+  used('template_vars', 'variables for the chat template; they take precedence over every other field', {
     aliases: ['chat_template_kwargs'],
-    treatment: 'used',
-    note: 'variables for the chat template; they take precedence over every other field',
-  },
-  {
-    name: 'thinking',
-    treatment: 'used',
-    note: 'true, false, or an object with `type` (`enabled`, `disabled`, `adaptive`, `auto`) and `budget_tokens`',
-  },
+  }),
+  used('thinking', 'true, false, or an object with `type` (`enabled`, `disabled`, `adaptive`, `auto`) and `budget_tokens`'),
 ]
 
 /** Fields of other servers for chats only, which would change the output. */
 const refusedChatExtensions: readonly Field[] = [
-  { name: 'add_bos_token', treatment: 'refused', note: 'the chat template decides' },
-  { name: 'chat_template', treatment: 'refused', note: "the model's own template is used" },
-  { name: 'documents', treatment: 'refused', accepts: [[]], note: 'send `template_vars` with `documents`' },
-  { name: 'echo', treatment: 'refused', accepts: [false], note: 'a chat reply contains generated text only' },
-  { name: 'prompt_template', treatment: 'refused', note: "the model's own template is used" },
-  { name: 'reasoning_budget_message', treatment: 'refused', accepts: [''], note: 'thinking ends without a message' },
-  { name: 'suffix', treatment: 'refused', accepts: [''], note: 'not available for chats' },
+  refused('add_bos_token', 'the chat template decides'),
+  refused('chat_template', "the model's own template is used"),
+  refused('documents', 'send `template_vars` with `documents`', { accepts: [[]] }),
+  refused('echo', 'a chat reply contains generated text only', { accepts: [false] }),
+  refused('prompt_template', "the model's own template is used"),
+  refused('reasoning_budget_message', 'thinking ends without a message', { accepts: [''] }),
+  refused('suffix', 'not available for chats', { accepts: [''] }),
 ]
 
 /** Unsloth's fields for tools that the server runs. Without `enable_tools`, the others have no effect. */
 const toolUseFields: readonly Field[] = [
-  {
-    name: 'enable_tools',
-    treatment: 'used',
-    note: 'true: the server runs [its tools](tools.md) itself, and the reply is what the model says in the end; not together with `tools`',
-  },
-  {
-    name: 'enabled_tools',
-    treatment: 'used',
-    note: 'names of tools of the server, or of its MCP servers; absent: all that the key may use',
+  used(
+    'enable_tools',
+    'true: the server runs [its tools](tools.md) itself, and the reply is what the model says in the end; not together with `tools`',
+  ),
+  used('enabled_tools', 'names of tools of the server, or of its MCP servers; absent: all that the key may use', {
     ignores: isUnused,
-  },
-  {
-    name: 'auto_heal_tool_calls',
-    treatment: 'used',
-    note:
-      "false: arguments that are not what the schema of a tool of the server says reach it as they are, and calls of the client's tools that " +
+  }),
+  used(
+    'auto_heal_tool_calls',
+    "false: arguments that are not what the schema of a tool of the server says reach it as they are, and calls of the client's tools that " +
       'another server leaves in its text stay text',
-    ignores: (value, body) => value === false && isUnused(value, body) && ((Reflect.get(body, 'tools') ?? []) as []).length === 0,
-  },
-  {
-    name: 'max_tool_calls_per_message',
-    treatment: 'used',
-    note: 'turns of the model that may call tools of the server; default 25, and from 9999 on without a limit',
-  },
-  {
-    name: 'tool_call_timeout',
-    treatment: 'used',
-    note: 'seconds for each call of a tool of the server; default 300, and from 9999 on only the limit of the tool',
-  },
-  {
-    name: 'permission_mode',
-    treatment: 'used',
-    note: '`ask`: each call waits for `POST /api/inference/tool-confirm`; `auto` and `off`: only those for which the operator wants it',
-    ignores: isUnused,
-  },
-  { name: 'confirm_tool_calls', treatment: 'used', note: 'true is `permission_mode: ask`', ignores: isUnused },
+    {
+      ignores: (value, body) =>
+        value === false && isUnused(value, body) && ((Reflect.get(body, 'tools') ?? []) as []).length === 0,
+    },
+  ),
+  used(
+    'max_tool_calls_per_message',
+    'turns of the model that may call tools of the server; default 25, and from 9999 on without a limit',
+  ),
+  used(
+    'tool_call_timeout',
+    'seconds for each call of a tool of the server; default 300, and from 9999 on only the limit of the tool',
+  ),
+  used(
+    'permission_mode',
+    '`ask`: each call waits for `POST /api/inference/tool-confirm`; `auto` and `off`: only those for which the operator wants it',
+    { ignores: isUnused },
+  ),
+  used('confirm_tool_calls', 'true is `permission_mode: ask`', { ignores: isUnused }),
 ]
 
 function isUnused(_value: unknown, body: object): boolean {
@@ -179,8 +141,8 @@ function isUnused(_value: unknown, body: object): boolean {
 
 /** Unsloth's fields for one image and one sound. */
 const mediaFields: readonly Field[] = [
-  { name: 'audio_base64', treatment: 'used', note: 'a sound, at the end of the last user message' },
-  { name: 'image_base64', treatment: 'used', note: 'an image, at the end of the last user message' },
+  used('audio_base64', 'a sound, at the end of the last user message'),
+  used('image_base64', 'an image, at the end of the last user message'),
 ]
 
 /** Every top-level request field of `POST /v1/chat/completions` that Dragoman knows, and what it does with it. */

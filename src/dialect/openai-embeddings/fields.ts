@@ -1,23 +1,13 @@
-import type { Field } from '../wire/field-table.ts'
+import { type Field, informational, refused, used } from '../wire/field-table.ts'
 
 /** Every request field of `POST /v1/embeddings` that Dragoman knows, and what it does with it. */
 export const embeddingFields: readonly Field[] = [
-  { name: 'model', treatment: 'used', note: 'an id or an alias; absent: the default model' },
-  { name: 'input', treatment: 'used', note: 'a string, token ids, or an array of at most 2048 of either; none may be empty' },
-  {
-    name: 'dimensions',
-    treatment: 'used',
-    note: "at most the model's: the first numbers of each vector, normalized to length 1",
-  },
-  { name: 'encoding_format', treatment: 'used', note: '`float`, or `base64` of little-endian 32-bit floats' },
-  { name: 'user', treatment: 'informational', note: "identifies the client's end user" },
-  {
-    name: 'input_type',
-    aliases: ['task', 'prompt_name', 'instruction'],
-    treatment: 'refused',
-    accepts: [''],
-    note: 'put it in front of the input',
-  },
-  { name: 'normalize', treatment: 'refused', accepts: [true], note: 'vectors have length 1' },
-  { name: 'truncate_prompt_tokens', treatment: 'refused', note: 'an input is never truncated' },
+  used('model', 'an id or an alias; absent: the default model'),
+  used('input', 'a string, token ids, or an array of at most 2048 of either; none may be empty'),
+  used('dimensions', "at most the model's: the first numbers of each vector, normalized to length 1"),
+  used('encoding_format', '`float`, or `base64` of little-endian 32-bit floats'),
+  informational('user', "identifies the client's end user"),
+  refused('input_type', 'put it in front of the input', { aliases: ['task', 'prompt_name', 'instruction'], accepts: [''] }),
+  refused('normalize', 'vectors have length 1', { accepts: [true] }),
+  refused('truncate_prompt_tokens', 'an input is never truncated'),
 ]

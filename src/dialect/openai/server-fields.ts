@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { JsonObject } from '../../contract/request.ts'
-import type { Field } from '../wire/field-table.ts'
+import { type Field, used } from '../wire/field-table.ts'
 import { jsonObject, list } from '../wire/first-fault.ts'
 import { flag, integerFrom, text } from '../wire/wire-types.ts'
 import { refuseLargeJson } from './large-json.ts'
@@ -43,11 +43,9 @@ export const serverShape = Object.fromEntries(names.map((name) => [name, known[n
 }
 
 /** Their rows. */
-export const serverFields: readonly Field[] = names.map((name) => ({
-  name,
-  treatment: 'used',
-  note: `passed on to servers ${known[name].servers} and \`dragoman\`; refused elsewhere`,
-}))
+export const serverFields: readonly Field[] = names.map((name) =>
+  used(name, `passed on to servers ${known[name].servers} and \`dragoman\`; refused elsewhere`),
+)
 
 /** The caller's names, by their canonical paths. */
 export const serverFieldNames = Object.fromEntries(names.map((name) => [`serverFields.${name}`, [name] as const]))

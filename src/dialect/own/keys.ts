@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
 import type { KeyLimits } from '../../contract/quota.ts'
 import type { ChosenKey, ListedKey } from '../../contract/server/keys.ts'
-import { checkFields, type Field, indexFields } from '../wire/field-table.ts'
+import { checkFields, type Field, indexFields, used } from '../wire/field-table.ts'
 import { list, looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
 import { integerFrom, nonEmptyText } from '../wire/wire-types.ts'
@@ -28,25 +28,20 @@ export const newKeySchema = looseObject({
 })
 
 export const newKeyFields: readonly Field[] = [
-  { name: 'name', treatment: 'used', note: 'required: what the log and the lists of requests call its callers' },
-  {
-    name: 'scopes',
-    treatment: 'used',
-    note: 'some of `inference` (uses models), `tools` (has the server run tools), `metrics` (reads /metrics), `admin` (does everything); default `inference`',
-  },
-  { name: 'models', treatment: 'used', note: 'the ids or aliases of the models that it may use; absent: all' },
-  {
-    name: 'tools',
-    treatment: 'used',
-    note: 'with the scope `tools`: the names of the tools and MCP servers that it may use; absent: all',
-  },
-  { name: 'requests_per_minute', treatment: 'used', note: 'absent: as `server.keyLimits` says' },
-  { name: 'tokens_per_minute', treatment: 'used', note: 'prompts and outputs together; absent: as `server.keyLimits` says' },
-  { name: 'tool_calls_per_minute', treatment: 'used', note: 'calls of tools of the server; absent: as `server.keyLimits` says' },
-  { name: 'tokens_per_day', treatment: 'used', note: 'a budget for each day of UTC; absent: as `server.keyLimits` says' },
-  { name: 'tokens_per_month', treatment: 'used', note: 'a budget for each month of UTC; absent: as `server.keyLimits` says' },
-  { name: 'group', treatment: 'used', note: 'one of `server.keyGroups`, whose limits its keys share; absent: none' },
-  { name: 'expires_at', treatment: 'used', note: 'a date or a time, from which on it does not work; absent: never' },
+  used('name', 'required: what the log and the lists of requests call its callers'),
+  used(
+    'scopes',
+    'some of `inference` (uses models), `tools` (has the server run tools), `metrics` (reads /metrics), `admin` (does everything); default `inference`',
+  ),
+  used('models', 'the ids or aliases of the models that it may use; absent: all'),
+  used('tools', 'with the scope `tools`: the names of the tools and MCP servers that it may use; absent: all'),
+  used('requests_per_minute', 'absent: as `server.keyLimits` says'),
+  used('tokens_per_minute', 'prompts and outputs together; absent: as `server.keyLimits` says'),
+  used('tool_calls_per_minute', 'calls of tools of the server; absent: as `server.keyLimits` says'),
+  used('tokens_per_day', 'a budget for each day of UTC; absent: as `server.keyLimits` says'),
+  used('tokens_per_month', 'a budget for each month of UTC; absent: as `server.keyLimits` says'),
+  used('group', 'one of `server.keyGroups`, whose limits its keys share; absent: none'),
+  used('expires_at', 'a date or a time, from which on it does not work; absent: never'),
 ]
 const index = indexFields(newKeyFields)
 

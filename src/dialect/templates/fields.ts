@@ -1,20 +1,11 @@
-import type { Field } from '../wire/field-table.ts'
+import { type Field, used } from '../wire/field-table.ts'
 
-const model: Field = {
-  name: 'model',
-  treatment: 'used',
-  note: 'an id or an alias; absent: the model that was loaded last, else the default one',
-}
+const model: Field = used('model', 'an id or an alias; absent: the model that was loaded last, else the default one')
 
 /** The request fields of `POST /v1/template/switch`, as tabbyAPI has them. */
 export const templateSwitchFields: readonly Field[] = [
   model,
-  {
-    name: 'prompt_template_name',
-    aliases: ['name'],
-    treatment: 'used',
-    note: "a name from `GET /v1/templates`; `model` is the model's own template",
-  },
+  used('prompt_template_name', "a name from `GET /v1/templates`; `model` is the model's own template", { aliases: ['name'] }),
 ]
 
 /** The request fields of `POST /v1/template/unload`, whose body is optional. */

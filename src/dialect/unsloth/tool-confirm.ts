@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
-import { checkFields, type Field, indexFields } from '../wire/field-table.ts'
+import { checkFields, type Field, indexFields, used } from '../wire/field-table.ts'
 import { looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
 import { text } from '../wire/wire-types.ts'
@@ -15,9 +15,9 @@ export const toolConfirmSchema = looseObject({
 
 /** The request fields of `POST /api/inference/tool-confirm`. */
 export const toolConfirmFields: readonly Field[] = [
-  { name: 'tool_call_id', treatment: 'used', note: 'of a frame `tool_confirm`; of the same key' },
-  { name: 'approved', treatment: 'used', note: 'false: the call is not made, and the model learns that' },
-  { name: 'reason', treatment: 'used', note: 'for the model, where the call is not approved' },
+  used('tool_call_id', 'of a frame `tool_confirm`; of the same key'),
+  used('approved', 'false: the call is not made, and the model learns that'),
+  used('reason', 'for the model, where the call is not approved'),
 ]
 
 const index = indexFields(toolConfirmFields)

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { CancelKeys, CancelTarget } from '../../contract/context.ts'
 import type { CallInput } from '../../contract/dialect.ts'
 import { AppError } from '../../contract/errors.ts'
-import type { Field } from './field-table.ts'
+import { type Field, used } from './field-table.ts'
 
 /** They are kept while their runs last, and some a while longer. */
 const maxKeyChars = 256
@@ -12,16 +12,11 @@ const key = z.string({ error: tooLong }).max(maxKeyChars, { error: tooLong }).nu
 /** The fields of generating requests by which they can be cancelled, in every protocol. */
 export const cancelShape = { cancel_id: key, session_id: key }
 export const cancelFields: readonly Field[] = [
-  {
-    name: 'cancel_id',
-    treatment: 'used',
-    note: 'extension: the name of this run, up to 256 characters, for `POST /api/inference/cancel`; also as header `x-dragoman-cancel-id`',
-  },
-  {
-    name: 'session_id',
-    treatment: 'used',
-    note: 'extension: the same for all runs of a session; also as header `x-dragoman-session-id`',
-  },
+  used(
+    'cancel_id',
+    'extension: the name of this run, up to 256 characters, for `POST /api/inference/cancel`; also as header `x-dragoman-cancel-id`',
+  ),
+  used('session_id', 'extension: the same for all runs of a session; also as header `x-dragoman-session-id`'),
 ]
 
 const cancelIdHeader = 'x-dragoman-cancel-id'

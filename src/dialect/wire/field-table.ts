@@ -20,6 +20,28 @@ export type Field = {
   | { readonly treatment: 'refused'; readonly accepts?: readonly unknown[]; readonly acceptsAlso?: Condition }
 )
 
+type Row<T extends Field['treatment'], Name extends string> = Extract<Field, { readonly treatment: T }> & { readonly name: Name }
+type Rest<T extends Field['treatment']> = Partial<Omit<Row<T, string>, 'name' | 'note' | 'treatment'>>
+
+/** A row of a table: a field that changes the reply, or how it can be cancelled. */
+export function used<const Name extends string>(name: Name, note: string, rest: Rest<'used'> = {}): Row<'used', Name> {
+  return { name, note, treatment: 'used', ...rest }
+}
+
+/** A field that is accepted, and on which no generated token depends. */
+export function informational<const Name extends string>(
+  name: Name,
+  note: string,
+  rest: Rest<'informational'> = {},
+): Row<'informational', Name> {
+  return { name, note, treatment: 'informational', ...rest }
+}
+
+/** A field that is refused by its name, but for values that mean the same as leaving it out. */
+export function refused<const Name extends string>(name: Name, note: string, rest: Rest<'refused'> = {}): Row<'refused', Name> {
+  return { name, note, treatment: 'refused', ...rest }
+}
+
 /** Values that change nothing, in words and as a test; `body` is the object that the value stands in. */
 type Condition = { readonly what: string; test(value: unknown, body: object): boolean }
 

@@ -6,7 +6,7 @@ import { embeddingRequestSchema } from '../../dialect/openai-embeddings/embeddin
 import { embeddingFields } from '../../dialect/openai-embeddings/fields.ts'
 import { detokenizeSchema, tokenizeSchema } from '../../dialect/tokens/decode.ts'
 import { detokenizeFields, tokenizeFields } from '../../dialect/tokens/fields.ts'
-import type { Field } from '../../dialect/wire/field-table.ts'
+import { type Field, used } from '../../dialect/wire/field-table.ts'
 import { chatBody, messages } from './chapter-openai.ts'
 import { type Body, type Chapter, sse } from './operation.ts'
 import { inputTokens, promptProgress, timings } from './replies-openai.ts'
@@ -53,7 +53,7 @@ const { input } = embeddingRequestSchema.shape
 const embeddingBody: Body = {
   name: 'LlamaEmbeddingRequest',
   schema: object({ ...others, input: input.optional(), content: input.optional() }),
-  fields: [...embeddingFields, { name: 'content', treatment: 'used', note: 'another name of `input`' }],
+  fields: [...embeddingFields, used('content', 'another name of `input`')],
   filledIn,
 }
 const modelName: Body = { name: 'ModelName', schema: modelNameSchema, fields: modelNameFields }

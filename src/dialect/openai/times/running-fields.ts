@@ -1,15 +1,14 @@
 import type { GenerationEvent } from '../../../contract/event.ts'
-import type { Field } from '../../wire/field-table.ts'
+import { type Field, used } from '../../wire/field-table.ts'
 import { flag } from '../../wire/wire-types.ts'
 
 /** llama-server's fields for what streams say while they run. */
 export const runningFields: readonly Field[] = [
-  { name: 'timings_per_token', treatment: 'used', note: "true: each chunk of a stream has llama-server's `timings` so far" },
-  {
-    name: 'return_progress',
-    treatment: 'used',
-    note: 'true: chunks of a stream have `prompt_progress` while the prompt is read, on the engines `llama`, `llama-server` and `fake`, and on other servers of these kinds',
-  },
+  used('timings_per_token', "true: each chunk of a stream has llama-server's `timings` so far"),
+  used(
+    'return_progress',
+    'true: chunks of a stream have `prompt_progress` while the prompt is read, on the engines `llama`, `llama-server` and `fake`, and on other servers of these kinds',
+  ),
 ]
 
 export const runningShape = { timings_per_token: flag, return_progress: flag }
