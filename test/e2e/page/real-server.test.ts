@@ -28,6 +28,10 @@ describe.skipIf(chromium === undefined)(`the page of a server in a process of it
     const { page, strangers, problems, close } = await openServerPage(browser, server.url)
     // Where the keys go is where the page has put the cursor.
     await expect.poll(() => page.evaluate('document.activeElement.getAttribute("aria-label")')).toBe('Write a message')
+    const asked: unknown[] = []
+    page.on('request', (request) => {
+      if (request.method() === 'POST') asked.push(request.postDataJSON())
+    })
     await page.evaluate(`{
       window.acts = 0
       for (const type of ['click', 'focusin']) addEventListener(type, () => { window.acts += 1 }, true)
@@ -41,6 +45,8 @@ describe.skipIf(chromium === undefined)(`the page of a server in a process of it
     await page.keyboard.press('Enter')
     await answers(page).getByText('Paris').waitFor()
     expect(await page.evaluate('window.acts')).toBe(0)
+    // One request, to the model that was chosen.
+    expect(asked).toEqual([expect.objectContaining({ model: 'tiny', stream: true })])
     expect(await page.evaluate('window.seen.length')).toBeGreaterThan(1)
     expect([...strangers, ...problems]).toEqual([])
     await close()
