@@ -28,6 +28,8 @@ type Options = {
   readonly contextLength: number
   /** The whole model is on the GPU, otherwise on the CPU with one thread. */
   readonly gpu?: boolean
+  /** Further arguments. */
+  readonly more?: readonly string[]
 }
 
 /** Rejects when it does not run here. */
@@ -37,6 +39,7 @@ export async function startLlamaServer({
   slots,
   contextLength,
   gpu = false,
+  more = [],
 }: Options): Promise<BenchProcess> {
   const port = await freePort()
   const context = ['-np', slots, '-c', slots * contextLength]
@@ -52,6 +55,7 @@ export async function startLlamaServer({
     '--port',
     port,
     '--no-webui',
+    ...more,
   ]
   try {
     return await startProgram(program, args.map(String), { port, path: '/health' })

@@ -54,7 +54,7 @@ async function planOf(
   { files, home }: { readonly files: ModelFiles; readonly home: string },
 ): Promise<LoadOptions> {
   const { id, slots, flashAttention, cacheTypeK, cacheTypeV, speculation, prefixCache, contextLength, threads } = config
-  const { batchSize, stopWithinMs, gpuLayers, chatTemplate } = config
+  const { batchSize, stopWithinMs, gpuLayers, chatTemplate, rope } = config
   return {
     ...files,
     slots,
@@ -66,6 +66,7 @@ async function planOf(
     ...(threads !== undefined && { threads }),
     ...(batchSize !== undefined && { batchSize }),
     ...(gpuLayers !== undefined && { gpuLayers }),
+    ...(rope !== undefined && { rope }),
     ...(cacheTypeK !== undefined && { cacheTypeK }),
     ...(cacheTypeV !== undefined && { cacheTypeV }),
     ...formatSettingsOf(config),

@@ -224,6 +224,18 @@ const cacheType = z.enum(cacheTypes)
 /** Formats that need no flash attention. */
 const unquantized = new Set(['f32', 'f16', 'bf16'])
 
+/** How a model reads positions; what is absent is as its file says. */
+export const rope = z
+  .strictObject({
+    scaling: z.enum(['none', 'linear', 'yarn']).exactOptional().describe('How positions are scaled.'),
+    factor: z.number().positive().exactOptional().describe('How many times as long the context becomes, such as 4.'),
+    originalContext: count
+      .exactOptional()
+      .describe('With `yarn`: the tokens that the model was trained for before it was extended.'),
+    base: z.number().positive().exactOptional().describe('The base of the frequencies (`rope_theta`).'),
+  })
+  .describe('Extends the context beyond what the model was trained for, as its card says; set `contextLength` to use it.')
+
 /** The formats of a model's cache. */
 export const cacheFields = {
   cacheTypeK: cacheType.exactOptional().describe('The number format of the cached keys; absent: f16.'),

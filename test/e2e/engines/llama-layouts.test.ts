@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import koffi from 'koffi'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { cacheTypes, poolingTypes } from '../../../src/engine/llama/binding/context.ts'
+import { cacheTypes, poolingTypes, ropeScalings } from '../../../src/engine/llama/binding/context.ts'
 import { type StructName, structs, structType } from '../../../src/engine/llama/binding/layouts.ts'
 
 /** The sources of the release whose libraries are installed, with their headers. */
@@ -22,6 +22,7 @@ const fieldsOf = (name: StructName): string[] => Object.keys(structs[name])
 const enums = [
   ...Object.entries(cacheTypes).map(([name, value]) => [`GGML_TYPE_${name.toUpperCase()}`, value] as const),
   ...Object.entries(poolingTypes).map(([name, value]) => [`LLAMA_POOLING_TYPE_${name.toUpperCase()}`, value] as const),
+  ...Object.entries(ropeScalings).map(([name, value]) => [`LLAMA_ROPE_SCALING_TYPE_${name.toUpperCase()}`, value] as const),
 ]
 
 describe.skipIf(missing.length > 0)(`what C code sees in llama.cpp's headers is what the binding assumes${hint}`, () => {

@@ -10,6 +10,8 @@ export const cacheTypes = { f32: 0, f16: 1, q4_0: 2, q4_1: 3, q5_0: 6, q5_1: 7, 
 export const poolingTypes = { none: 0, mean: 1, cls: 2, last: 3, rank: 4 } as const
 /** `enum llama_flash_attn_type` */
 const flashAttentionTypes = { auto: -1, off: 0, on: 1 }
+/** `enum llama_rope_scaling_type` */
+export const ropeScalings = { none: 0, linear: 1, yarn: 2 }
 /** What llama.cpp rounds the cells of a context up to. */
 const cellPadding = 256
 const usualBatchSize = 512
@@ -26,9 +28,20 @@ export type ContextOptions = {
   readonly flashAttention?: boolean | undefined
   readonly cacheTypeK?: keyof typeof cacheTypes | undefined
   readonly cacheTypeV?: keyof typeof cacheTypes | undefined
+  /** How positions are read; absent parts are as the file says. */
+  readonly rope?: Rope | undefined
   /** It makes vectors, pooled as the file says, or like this. */
   readonly vectors?: { readonly pooling?: keyof typeof poolingTypes | undefined } | undefined
   readonly adapters?: readonly { readonly path: string; readonly scale: number }[] | undefined
+}
+
+type Rope = {
+  readonly scaling?: keyof typeof ropeScalings
+  /** How many times as long the context becomes. */
+  readonly factor?: number
+  /** The tokens that the model was trained for before it was extended; only with `yarn`. */
+  readonly originalContext?: number
+  readonly base?: number
 }
 
 /** The place of a token in the pass that was just computed, whose logits can be read until the next pass. */
@@ -261,10 +274,20 @@ async function contextParams(model: Model, options: ContextOptions) {
     type_v: cacheTypes[cacheTypeV],
     swa_full: false,
     no_perf: true,
+    ...ropeParams(options.rope),
     ...(vectors !== undefined && { embeddings: true }),
     ...(vectors?.pooling !== undefined && { pooling_type: poolingTypes[vectors.pooling] }),
   }
   return { params, contextSize, batchSize }
+}
+
+function ropeParams({ scaling, factor, originalContext, base }: Rope = {}) {
+  return {
+    ...(scaling !== undefined && { rope_scaling_type: ropeScalings[scaling] }),
+    ...(factor !== undefined && { rope_freq_scale: 1 / factor }),
+    ...(originalContext !== undefined && { yarn_orig_ctx: originalContext }),
+    ...(base !== undefined && { rope_freq_base: base }),
+  }
 }
 
 function padCells(cells: number): number {

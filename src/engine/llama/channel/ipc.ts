@@ -29,6 +29,15 @@ const loadOptionsSchema = z.object({
   stopWithinMs: z.int().positive().optional(),
   gpuLayers: gpuLayersSchema.optional(),
   flashAttention: z.boolean(),
+  /** Absent parts are as the file says. */
+  rope: z
+    .object({
+      scaling: z.enum(['none', 'linear', 'yarn']).exactOptional(),
+      factor: z.number().positive().exactOptional(),
+      originalContext: z.int().positive().exactOptional(),
+      base: z.number().positive().exactOptional(),
+    })
+    .exactOptional(),
   speculation: z.object({ type: z.literal('ngram'), maxTokens: z.int().positive() }).exactOptional(),
   /** A model that drafts tokens for this one. */
   draft: z

@@ -6,7 +6,7 @@ import { appliedAdapters } from './applied-adapters.ts'
 
 export type ContextOptions = Pick<
   LoadOptions,
-  'slots' | 'flashAttention' | 'cacheTypeK' | 'cacheTypeV' | 'batchSize' | 'adapters'
+  'slots' | 'flashAttention' | 'cacheTypeK' | 'cacheTypeV' | 'batchSize' | 'adapters' | 'rope'
 > &
   Pick<Options, 'contextSize' | 'threads'>
 

@@ -1,5 +1,5 @@
 import { AppError } from '../../../../contract/errors.ts'
-import { Context } from '../../binding/context.ts'
+import { Context, type ContextOptions } from '../../binding/context.ts'
 import type { Model } from '../../binding/model.ts'
 import { Sequence } from '../../binding/sequence.ts'
 import type { Token } from '../../binding/tokenizer.ts'
@@ -16,6 +16,7 @@ const largestStep = 128
 type EmbedderOptions = {
   readonly contextLength: number
   readonly threads: number
+  readonly rope: ContextOptions['rope']
   /** The longest that a step may take. */
   readonly stopWithinMs: number
 }
@@ -29,6 +30,7 @@ type Open = { readonly sequence: Sequence; readonly size: number; readonly round
 export class Embedder {
   readonly #model: Model
   readonly #threads: number
+  readonly #rope: ContextOptions['rope']
   readonly #pacer: PrefillPacer
   readonly #isCausal: boolean
   readonly pooling: Pooling
@@ -37,9 +39,10 @@ export class Embedder {
   #open: Open | undefined
   #turn: Promise<unknown> = Promise.resolve()
 
-  constructor(model: Model, { contextLength, threads, stopWithinMs }: EmbedderOptions) {
+  constructor(model: Model, { contextLength, threads, rope, stopWithinMs }: EmbedderOptions) {
     this.#model = model
     this.#threads = threads
+    this.#rope = rope
     this.#pacer = new PrefillPacer({ largestStep, stopWithinMs })
     this.#isCausal = isCausal(model)
     this.pooling = poolingOf(model)
@@ -90,6 +93,7 @@ export class Embedder {
       sequences: 1,
       batchSize: this.#isCausal ? Math.min(largestStep, size) : size,
       threads: this.#threads,
+      rope: this.#rope,
       vectors: { pooling: this.pooling },
     })
     this.#open = { sequence: new Sequence(context, 0), size, rounds: new Rounds({ interrupt: context.interrupt }) }

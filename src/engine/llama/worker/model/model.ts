@@ -79,7 +79,7 @@ export async function loadModel(options: LoadOptions, { onProgress, onLog, onWar
   const own = options.chatTemplate ?? model.fileInfo.metadata.tokenizer.chat_template
   const templateSource = { own, settings: options }
   const templatePart = readTemplatePart(model, templateSource, options.template)
-  const embedder = new Embedder(model, { contextLength: context.contextSize, threads, stopWithinMs })
+  const embedder = new Embedder(model, { contextLength: context.contextSize, threads, rope: options.rope, stopWithinMs })
   // An encoder generates nothing that could be constrained.
   const tokenTrie = isCausal(model) ? readTokenTrie(model) : createTokenTrie([], 0)
   const prefixStore = await openPrefixStore(options, context, onWarning)

@@ -96,13 +96,13 @@ export class PrefixStore {
 
 /** What the contents of a slot depend on besides its tokens: the model file, its adapters, llama.cpp, and the settings of the context. */
 export async function identityOf(options: LoadOptions, context: Context): Promise<string> {
-  const { modelPath, adapters = [], cacheTypeK = 'f16', cacheTypeV = 'f16', flashAttention } = options
+  const { modelPath, adapters = [], cacheTypeK = 'f16', cacheTypeV = 'f16', flashAttention, rope } = options
   const { llamaCppRelease, gpu } = context.model.llama
   return JSON.stringify([
     await identifyFile(modelPath),
     await Promise.all(appliedAdapters(adapters).map(async ({ path, scale }) => [...(await identifyFile(path)), scale])),
     [llamaCppRelease, gpu],
-    [context.contextSize, cacheTypeK, cacheTypeV, flashAttention],
+    [context.contextSize, cacheTypeK, cacheTypeV, flashAttention, rope],
   ])
 }
 
