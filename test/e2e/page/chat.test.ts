@@ -202,6 +202,7 @@ describe.skipIf(chromium === undefined)(`the chat of the page, in a browser${hin
   test('the settings are sent: system prompt, sampling, schema, tools; a schema is checked', async () => {
     const { page, close } = await open()
     await page.getByRole('button', { name: 'Settings' }).click()
+    await page.getByPlaceholder('random').and(page.getByLabel('Seed')).waitFor()
     await page.getByLabel('System prompt').fill('Be brief.')
     await page.getByLabel('Temperature').fill('0.5')
     await page.getByLabel('JSON schema of the answer').fill('{"type":')
@@ -309,7 +310,9 @@ describe.skipIf(chromium === undefined)(`the chat of the page, in a browser${hin
     await page.getByRole('button', { name: 'Tokens and their probabilities' }).click()
     await page.locator('.token').first().focus()
     await page.keyboard.press('ArrowRight')
-    expect(await page.getByRole('table', { name: 'Alternatives at this place' }).getByRole('row').count()).toBeGreaterThan(1)
+    const alternatives = page.getByRole('table', { name: 'Alternatives at this place' })
+    expect(await alternatives.getByRole('row').count()).toBeGreaterThan(1)
+    await alternatives.getByText('< 0.01 %').first().waitFor()
     expect(await findBarriers(page)).toEqual([])
     await close()
   })

@@ -116,6 +116,7 @@ export const chatTexts = {
     systemHint: 'How the model should behave',
     sampling: 'Sampling',
     inForce: (value: number | undefined) => (value === undefined ? "the model's" : String(value)),
+    unset: { seed: 'random', max_tokens: 'no limit here' } as Readonly<Record<string, string>>,
     names: {
       temperature: 'Temperature',
       top_p: 'Top p',

@@ -36,6 +36,7 @@ export const icons = {
   plus: line('M9 3.5v11M3.5 9h11'),
   menu: line('M3 5h12M3 9h12M3 13h12'),
   settings: line('M3 5.5h6M13 5.5h2M11 3.7v3.6M3 12.5h2M9 12.5h6M7 10.7v3.6'),
+  branch: line('M5 3v12M5 11.5c0-4 8-2 8-7M10.5 6.5 13 4l2.5 2.5'),
   columns: line('M3 3.5h12v11H3zM9 3.5v11'),
   send: line('M9 15V3.5M4.5 8 9 3.5 13.5 8'),
   stop: line('M5 5h8v8H5z'),

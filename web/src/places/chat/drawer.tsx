@@ -52,7 +52,7 @@ export function Drawer({ conversation, model, onClose }: DrawerProps) {
       </label>
       <h3>{texts.sampling}</h3>
       <div class="sampling">
-        {samplingFields.map(({ field, inForce: name, step }) => (
+        {samplingFields.map(({ field, step, ...known }) => (
           <label key={field} class="labelled">
             <span>{texts.names[field]}</span>
             <input
@@ -60,7 +60,7 @@ export function Drawer({ conversation, model, onClose }: DrawerProps) {
               type="number"
               step={step}
               inputMode="decimal"
-              placeholder={texts.inForce(inForce?.[name])}
+              placeholder={'inForce' in known ? texts.inForce(inForce?.[known.inForce]) : texts.unset[field]}
               value={settings.sampling[field] ?? ''}
               onInput={(event) => setSampling(field, event.currentTarget.value)}
             />

@@ -75,7 +75,7 @@ function UserMessage({ conversation, message, model, onBranch }: MessageProps) {
         </time>
         <CopyButton text={text} what={chatTexts.copyMessage} />
         <Action name={chatTexts.edit} icon="edit" onClick={() => setEditing(true)} />
-        <Action name={chatTexts.branch} icon="columns" onClick={() => onBranch(message)} />
+        <Action name={chatTexts.branch} icon="branch" onClick={() => onBranch(message)} />
       </div>
     </article>
   )
@@ -165,7 +165,7 @@ function Answer({ conversation, message: kept, model, onBranch }: MessageProps) 
           <Branches conversation={conversation} message={kept} />
           <CopyButton text={text} what={chatTexts.copyMessage} />
           <Action name={chatTexts.regenerate} icon="again" onClick={again} />
-          <Action name={chatTexts.branch} icon="columns" onClick={() => onBranch(kept)} />
+          <Action name={chatTexts.branch} icon="branch" onClick={() => onBranch(kept)} />
           <Action name={`${chatTexts.code}: curl`} icon="code" onClick={() => void copyText(curl(), 'the curl line')} />
           {tokens !== undefined && (
             <Action name={chatTexts.tokens} icon="tokens" isPressed={showsTokens} onClick={() => setShowsTokens(!showsTokens)} />

@@ -12,8 +12,8 @@ export const samplingFields = [
   { field: 'repetition_penalty', inForce: 'repeat_penalty', step: 0.05 },
   { field: 'presence_penalty', inForce: 'presence_penalty', step: 0.1 },
   { field: 'frequency_penalty', inForce: 'frequency_penalty', step: 0.1 },
-  { field: 'seed', inForce: 'seed', step: 1 },
-  { field: 'max_tokens', inForce: 'max_tokens', step: 1 },
+  { field: 'seed', step: 1 },
+  { field: 'max_tokens', step: 1 },
 ] as const
 
 /** The body of a chat completion that answers these messages; with `continues`, the last one is the start of the answer. */

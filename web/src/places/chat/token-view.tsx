@@ -77,6 +77,7 @@ function withOwn({ text, logprob, top }: Token): readonly { readonly text: strin
 
 function percent(logprob: number): string {
   const value = 100 * Math.exp(logprob)
+  if (value < 0.01) return '< 0.01'
   return value >= 10 ? value.toFixed(0) : value.toFixed(value >= 1 ? 1 : 2)
 }
 
