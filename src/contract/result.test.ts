@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { cutAt } from '../../test/support/parse-output.ts'
 import { call, reasoning, refusal, text } from '../../test/support/parts.ts'
+import { roundsOf } from '../../test/support/process/soak-length.ts'
 import { AppError } from './errors.ts'
 import type { GeneratedToken, GenerationEvent } from './event.ts'
 import type { Annotation, OutputPart } from './request.ts'
@@ -136,7 +137,7 @@ describe('a folded generation has its parts in the order of generation', () => {
           expect(folded.map(({ parts }) => parts)).toEqual(choices.map((parts) => parts.map(([part]) => part)))
         },
       ),
-      { numRuns: 500 },
+      { numRuns: roundsOf(100, 500) },
     )
   })
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { roundsOf } from '../../test/support/process/soak-length.ts'
 import type { KeyQuota } from '../contract/quota.ts'
 import { planTokens, Quotas, type Reservation } from './quotas.ts'
 
@@ -155,7 +156,7 @@ describe('tokens', () => {
         }
         for (const { used, over } of minutes.values()) expect(used).toBeLessThanOrEqual(100 + over)
       }),
-      { numRuns: 500 },
+      { numRuns: roundsOf(100, 500) },
     )
   })
 })

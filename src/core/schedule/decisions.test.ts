@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { roundsOf } from '../../../test/support/process/soak-length.ts'
 import type { Lane, RequestCost } from '../../contract/scheduler.ts'
 import { Decisions, type Effect } from './decisions.ts'
 import { Entry } from './entry.ts'
@@ -145,7 +146,7 @@ test('the place of a request is where it is granted, if nothing else comes', () 
       const order = drainEntries()
       expect(places).toEqual(entries.map((entry) => order.indexOf(entry)))
     }),
-    { numRuns: 500 },
+    { numRuns: roundsOf(100, 500) },
   )
 })
 
@@ -192,6 +193,6 @@ test('every request that enters is granted in the end, whatever comes between, a
       expect(present.filter(({ state }) => state === 'waiting')).toEqual([])
       expect(decisions.load).toMatchObject({ busy: 0, queued: 0 })
     }),
-    { numRuns: 300 },
+    { numRuns: roundsOf(100, 300) },
   )
 })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { roundsOf } from '../../../test/support/process/soak-length.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { CanonicalPath } from '../../contract/field.ts'
 import { plainRequest } from '../../contract/request.ts'
@@ -142,7 +143,7 @@ describe('decodeCompletion', () => {
           expect(error).toBeInstanceOf(AppError)
         }
       }),
-      { numRuns: 200 },
+      { numRuns: roundsOf(50, 200) },
     )
   })
 })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { roundsOf } from '../../../test/support/process/soak-length.ts'
 import { findJsonError } from './json-position.ts'
 
 describe('the position of a JSON error', () => {
@@ -41,7 +42,7 @@ describe('the position of a JSON error', () => {
       fc.property(fc.oneof(fc.json(), damaged), (text) => {
         expect(findJsonError(text) === undefined).toBe(isJson(text))
       }),
-      { numRuns: 2000 },
+      { numRuns: roundsOf(400, 2000) },
     )
   })
 })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { roundsOf } from '../../../../test/support/process/soak-length.ts'
 import { Breaker, type BreakerPass, type BreakerResult } from './breaker.ts'
 
 /** The longest waits: 1, 2, 4 … 30 s. */
@@ -208,7 +209,7 @@ test('in any sequence there is at most one trial, and an open breaker admits not
         expect(breaker.admitsAtMs(nowMs)).toBeLessThanOrEqual(nowMs + 30_000)
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: roundsOf(200, 1000) },
   )
 })
 

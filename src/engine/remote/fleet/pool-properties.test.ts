@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { roundsOf } from '../../../../test/support/process/soak-length.ts'
 import { createPool, endpoint, failed, keys, ok, refused } from '../../../../test/support/upstream/pool.ts'
 import type { Lease, PoolEndpoint, RequestOutcome } from './pool.ts'
 
@@ -59,7 +60,7 @@ test('in any sequence no open replica is chosen, there is at most one trial, and
         [0, 0],
       ])
     }),
-    { numRuns: 1000 },
+    { numRuns: roundsOf(200, 1000) },
   )
 })
 
@@ -100,6 +101,6 @@ test('after any change of the set, the least loaded that may be used is chosen, 
       for (const lease of leases) lease.release(ok, nowMs)
       expect(pool.describe(nowMs).every((report) => report.activeRequests === 0 && report.outstandingTokens === 0)).toBe(true)
     }),
-    { numRuns: 500 },
+    { numRuns: roundsOf(100, 500) },
   )
 })

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { cpuMsOf } from '../../../../test/support/process/cpu-time.ts'
+import { roundsOf } from '../../../../test/support/process/soak-length.ts'
 import { SseDecoder, type SseEvent } from './sse-decoder.ts'
 
 type Vector = {
@@ -129,7 +130,7 @@ test('splitting a stream differently gives the same events', () => {
       const chunks = [...marks, bytes.length].map((mark, index) => bytes.subarray(marks[index - 1] ?? 0, mark))
       expect(decode(chunks)).toEqual(decode([bytes]))
     }),
-    { numRuns: 500 },
+    { numRuns: roundsOf(100, 500) },
   )
 })
 

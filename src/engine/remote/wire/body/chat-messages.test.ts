@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { assistant, audio, bytes, call, image, reasoning, refusal, text } from '../../../../../test/support/parts.ts'
+import { roundsOf } from '../../../../../test/support/process/soak-length.ts'
 import type { ContentPart, MediaPart, Message, OutputPart, ToolCallPart } from '../../../../contract/request.ts'
 import { decodeChat } from '../../../../dialect/openai-chat/decode.ts'
 import { callInput } from '../../../../dialect/wire/call-input.ts'
@@ -131,7 +132,7 @@ describe('a conversation survives the chat protocol', () => {
       fc.property(fc.array(canonicalMessage, { minLength: 1, maxLength: 6 }), (messages) => {
         expect(read(send(messages))).toEqual(messages)
       }),
-      { numRuns: 500 },
+      { numRuns: roundsOf(100, 500) },
     )
   })
 
@@ -140,7 +141,7 @@ describe('a conversation survives the chat protocol', () => {
       fc.property(fc.array(wireMessage, { minLength: 1, maxLength: 6 }), (messages) => {
         expect(send(read(messages))).toEqual(messages)
       }),
-      { numRuns: 500 },
+      { numRuns: roundsOf(100, 500) },
     )
   })
 })
