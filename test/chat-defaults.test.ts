@@ -19,8 +19,13 @@ beforeAll(async () => {
   upstream = await startUpstream(fine)
   const chat = { thinking: false, variables: { tone: 'dry' }, forcedVariables: { region: 'eu' } }
   const fake = { engine: 'fake', script: 'from-request' } as const
+  const presets = {
+    quiet: { enable_thinking: { override: false, force: true }, template_vars: { override: { tone: 'calm', date: 'today' } } },
+    loud: { reasoning_effort: { override: 'high' }, template_vars: { override: { region: 'us', date: 'now' }, force: true } },
+  }
   app = await startApp({
     builtinModel: false,
+    sampling: { presets },
     models: [
       { ...fake, id: 'set', chatTemplate, chat },
       { ...fake, id: 'unset', chatTemplate },
@@ -71,4 +76,20 @@ test('what the template has no use for is named in the log, and not to clients, 
   const warned = app.logLines().filter(({ msg = '' }) => msg.includes('`chat`'))
   const unused = ['variables.tone', 'forcedVariables.region', 'thinking']
   expect(warned).toEqual([expect.objectContaining({ model: 'plain', unused })])
+})
+
+test("a preset's defaults come before those of the model, and what either forces wins over a request", async () => {
+  const sent = async (preset: string | undefined, body: object = {}) => {
+    const path = preset === undefined ? 'unload' : 'switch'
+    const switched = await post(`/v1/sampling/override/${path}`, preset === undefined ? {} : { preset })
+    expect(switched.status).toBe(200)
+    const reply = await post('/v1/chat/completions', { model: 'vllm', ...body })
+    expect([reply.status, reply.headers.get('x-dragoman-ignored')]).toEqual([200, null])
+    return (upstream.seen.at(-1)?.body as { chat_template_kwargs?: object } | undefined)?.chat_template_kwargs
+  }
+  const asked = { enable_thinking: true, chat_template_kwargs: { date: 'mine' } }
+  expect(await sent('quiet', asked)).toMatchObject({ enable_thinking: false, tone: 'calm', date: 'mine', region: 'eu' })
+  const loud = { enable_thinking: true, reasoning_effort: 'high', tone: 'dry', date: 'now', region: 'eu' }
+  expect(await sent('loud', { chat_template_kwargs: { date: 'mine' } })).toMatchObject(loud)
+  expect(await sent(undefined, asked)).toMatchObject({ enable_thinking: true, tone: 'dry', date: 'mine', region: 'eu' })
 })

@@ -30,6 +30,8 @@ export type ChatDefaults = {
   readonly reasoning: Pick<ReasoningOptions, 'enabled' | 'effort' | 'preserve'>
   /** Template variables where a request has none of this name. */
   readonly variables: JsonObject
+  /** Reasoning options that win over a request's; absent: none do. */
+  readonly forcedReasoning?: ChatDefaults['reasoning']
   /** Template variables that win over a request's. */
   readonly forcedVariables: JsonObject
 }

@@ -32,6 +32,17 @@ test.each<[ChatDefaults['reasoning'], ReasoningOptions, ReasoningOptions]>([
   expect(withChatDefaults(chat(asked), defaultsOf({ reasoning })).reasoning).toEqual(expected)
 })
 
+test.each<[NonNullable<ChatDefaults['forcedReasoning']>, ReasoningOptions, ReasoningOptions]>([
+  [{ enabled: false }, { enabled: true, effort: 'high', budgetTokens: 9 }, { enabled: false }],
+  [{ enabled: false }, {}, { enabled: false }],
+  [{ enabled: true }, { effort: 'none', budgetTokens: 0 }, { enabled: true }],
+  [{ enabled: true }, { effort: 'high', budgetTokens: 9 }, { enabled: true, effort: 'high', budgetTokens: 9 }],
+  [{ effort: 'low' }, { enabled: false, effort: 'high', isWish: true }, { enabled: true, effort: 'low' }],
+  [{ preserve: false }, { preserve: true, effort: 'high' }, { preserve: false, effort: 'high' }],
+])('what is forced, %j, wins over what a request says, %j: %j', (forcedReasoning, asked, expected) => {
+  expect(withChatDefaults(chat(asked), defaultsOf({ forcedReasoning })).reasoning).toEqual(expected)
+})
+
 test('variables give way to those of a request, and forced ones do not', () => {
   const defaults = defaultsOf({ variables: { tone: 'dry', date: 'today' }, forcedVariables: { region: 'eu' } })
   const { prompt } = withChatDefaults(chat({}, { tone: 'warm', region: 'us' }), defaults)

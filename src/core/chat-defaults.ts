@@ -8,7 +8,24 @@ export function withChatDefaults<R extends Rendered>(request: R, defaults: ChatD
   const { prompt, reasoning } = request
   if (defaults === undefined || prompt.type !== 'chat') return request
   const templateVariables = { ...defaults.variables, ...prompt.templateVariables, ...defaults.forcedVariables }
-  return { ...request, prompt: { ...prompt, templateVariables }, reasoning: withReasoning(reasoning, defaults.reasoning) }
+  const known = withReasoning(reasoning, defaults.reasoning)
+  return { ...request, prompt: { ...prompt, templateVariables }, reasoning: forced(known, defaults.forcedReasoning) }
+}
+
+/** An effort and a budget say whether a model thinks, too: those that say the opposite give way. */
+function forced(asked: ReasoningOptions, by: ChatDefaults['forcedReasoning']): ReasoningOptions {
+  if (by === undefined) return asked
+  const { enabled = by.effort === undefined ? undefined : by.effort !== 'none' } = by
+  const { effort, budgetTokens, isWish: _, ...others } = asked
+  const keepsEffort = effort !== undefined && enabled !== false && (enabled === undefined || effort !== 'none')
+  const keepsBudget = budgetTokens !== undefined && enabled !== false && (enabled === undefined || budgetTokens !== 0)
+  return {
+    ...others,
+    ...(keepsEffort && { effort }),
+    ...(keepsBudget && { budgetTokens }),
+    ...by,
+    ...(enabled !== undefined && { enabled }),
+  }
 }
 
 function withReasoning(asked: ReasoningOptions, defaults: ChatDefaults['reasoning']): ReasoningOptions {

@@ -3,7 +3,7 @@ import type { PreparedGeneration } from '../contract/engine.ts'
 import { AppError, type ContextOverflow } from '../contract/errors.ts'
 import type { StartEvent } from '../contract/event.ts'
 import type { GenerationRequest } from '../contract/request.ts'
-import type { ServedModel } from '../contract/served-model.ts'
+import type { ChatDefaults, ServedModel } from '../contract/served-model.ts'
 import { withChatDefaults } from './chat-defaults.ts'
 
 /** When an output limit gives way to what the context has room for. */
@@ -25,12 +25,18 @@ type Preparing = {
   readonly model: Pick<ServedModel, 'chat' | 'engine'>
   readonly signal: AbortSignal
   readonly shortening: Shortening
+  /** Of the preset in use; absent: none. */
+  readonly chat?: ChatDefaults | undefined
 }
 
 /** Prepares a request; an output limit beyond the context gives way to what there is room for. A prompt that is too long is an error. */
-export async function prepareFitting(request: GenerationRequest, { model, signal, shortening }: Preparing): Promise<Fitting> {
+export async function prepareFitting(
+  request: GenerationRequest,
+  { model, signal, shortening, chat }: Preparing,
+): Promise<Fitting> {
   const { shortensOutput = true, leastRoom = 0 } = shortening
-  const prepare = (wanted: GenerationRequest) => model.engine.prepare(withChatDefaults(wanted, model.chat), signal)
+  const prepare = (wanted: GenerationRequest) =>
+    model.engine.prepare(withChatDefaults(withChatDefaults(wanted, chat), model.chat), signal)
   try {
     return { request, prepared: await prepare(request), shortened: undefined }
   } catch (error) {

@@ -6,6 +6,7 @@ import type { EngineEvent, GenerationEvent, StartEvent } from '../contract/event
 import type { CanonicalPath } from '../contract/field.ts'
 import type { GenerationRequest } from '../contract/request.ts'
 import type { Ticket } from '../contract/scheduler.ts'
+import type { PresetInUse } from '../contract/server/sampling-preset.ts'
 import type { Validator } from '../contract/validator.ts'
 import { runCheckedWhole } from './checked-whole.ts'
 import { createCallCheck, toolsToCheck } from './checks/check-calls.ts'
@@ -26,7 +27,7 @@ export type StepDeps = {
   /** Validates output that a grammar does not guarantee; without one, `structured` stays `partial`. */
   readonly validator?: Validator
   /** The operator's preset in use. */
-  readonly presets?: { readonly inUse: { readonly name: string | undefined } | undefined }
+  readonly presets?: { readonly inUse: (Pick<PresetInUse, 'name'> & Partial<PresetInUse>) | undefined }
   /** Finds where a conversation differs from its turn before. */
   readonly prefixes?: { note(turn: ConversationTurn): CanonicalPath | undefined }
 } & Shortening
@@ -48,7 +49,7 @@ export async function runStep(
 ): Promise<void> {
   const { now, validator, presets, prefixes } = deps
   const { model, signal, receivedAtMs: startedMs } = context
-  const preparing = { model, signal, shortening: deps }
+  const preparing = { model, signal, shortening: deps, chat: presets?.inUse?.preset?.chat }
   signal.throwIfAborted()
   const ready = loading.ready()
   if (ready !== undefined) await ready

@@ -1,15 +1,11 @@
 import { z } from 'zod'
+import { variablesOfReasoning, variablesOfRequests } from '../../canonical/own-variables.ts'
 import type { ChatDefaults } from '../../contract/served-model.ts'
 
-const ofRequests = ['messages', 'tools', 'add_generation_prompt']
-const preserving = ['preserve_thinking', 'clear_thinking', 'keep_past_thinking', 'truncate_history_thinking']
-
-/** What requests and `thinking` set under several names, so that a default here would win over a request. */
+const settings = { enabled: 'thinking', effort: 'effort', preserve: 'preserveThinking' } as const
 const reserved: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(ofRequests.map((name) => [name, 'each request has it'])),
-  ...Object.fromEntries(['enable_thinking', 'thinking', 'thinking_mode'].map((name) => [name, 'use `thinking`'])),
-  ...Object.fromEntries(['reasoning_effort', 'thinking_effort', 'reasoning_strength'].map((name) => [name, 'use `effort`'])),
-  ...Object.fromEntries(preserving.map((name) => [name, 'use `preserveThinking`'])),
+  ...Object.fromEntries(variablesOfRequests.map((name) => [name, 'each request has it'])),
+  ...Object.fromEntries([...variablesOfReasoning].map(([name, kind]) => [name, `use \`${settings[kind]}\``])),
 }
 const variables = (refused: readonly string[]) =>
   z
@@ -38,7 +34,9 @@ export const chatDefaults = z
     variables: variables(Object.keys(reserved))
       .default({})
       .describe('Variables of the chat template, by name, where a request sets none.'),
-    forcedVariables: variables(ofRequests).default({}).describe('Variables of the chat template that requests cannot change.'),
+    forcedVariables: variables(variablesOfRequests)
+      .default({})
+      .describe('Variables of the chat template that requests cannot change.'),
   })
   .describe('What conversations with this model are rendered with, on each engine and in each protocol.')
 

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../request.ts'
 import type { Sampling } from '../sampling.ts'
+import type { ChatDefaults } from '../served-model.ts'
 
 /** The options that a preset can set; 0, false and '' are values. */
 export type PresetValues = {
@@ -15,6 +16,8 @@ export type SamplingPreset = {
   readonly defaults: PresetValues
   /** Override the request. */
   readonly forced: PresetValues
+  /** What conversations are rendered with; absent: as without the preset. */
+  readonly chat?: ChatDefaults
   /** Prepended to the request's lists. */
   readonly added: { readonly stop: readonly string[]; readonly sequenceBreakers: readonly string[] }
 }

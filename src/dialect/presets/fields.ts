@@ -1,7 +1,15 @@
 import { refusedExtensions, samplingExtensions, sharedOpenaiFields } from '../openai/common-fields.ts'
 import { type Field, used } from '../wire/field-table.ts'
 
-/** The request fields that a preset may set: those of sampling, and those that end the output. */
+/** What conversations are rendered with. */
+const chatFields: readonly Field[] = [
+  { name: 'enable_thinking', treatment: 'used', note: 'whether the model thinks' },
+  { name: 'reasoning_effort', treatment: 'used', note: 'as the chat template knows it' },
+  { name: 'preserve_thinking', treatment: 'used', note: 'whether the model sees the reasoning of earlier turns' },
+  { name: 'template_vars', aliases: ['chat_template_kwargs'], treatment: 'used', note: 'each variable counts alone' },
+]
+
+/** The request fields that a preset may set: those of sampling, those that end the output, and how conversations are rendered. */
 export const presetFields: readonly Field[] = [
   sharedOpenaiFields.frequencyPenalty,
   sharedOpenaiFields.logitBias,
@@ -13,6 +21,7 @@ export const presetFields: readonly Field[] = [
   sharedOpenaiFields.stop,
   sharedOpenaiFields.temperature,
   sharedOpenaiFields.topP,
+  ...chatFields,
   ...samplingExtensions,
   ...refusedExtensions,
 ]

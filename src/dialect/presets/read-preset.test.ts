@@ -39,6 +39,25 @@ describe('readPreset', () => {
     })
   })
 
+  test('what conversations are rendered with is for requests that do not say, or for all', () => {
+    const { preset } = readPreset(
+      {
+        enable_thinking: { override: false },
+        preserve_thinking: { override: true, force: true },
+        template_vars: { override: { tone: 'dry' } },
+        chat_template_kwargs: { override: { region: 'eu', enable_thinking: true }, force: true },
+      },
+      'overrides',
+    )
+    expect(preset.chat).toEqual({
+      reasoning: { enabled: false },
+      variables: { tone: 'dry' },
+      forcedReasoning: { preserve: true },
+      forcedVariables: { region: 'eu', enable_thinking: true },
+    })
+    expect(readPreset({ top_k: { override: 3 } }, 'overrides').preset).not.toHaveProperty('chat')
+  })
+
   test('a null is no override, and is not shown', () => {
     expect(readPreset({ top_p: { override: null }, min_p: { override: 0 } }, 'o').overrides).toEqual({ min_p: { override: 0 } })
   })
@@ -59,6 +78,10 @@ describe('readPreset', () => {
     [{ temperature: { override: 1, additive: true } }, 'invalid-request', 'overrides.temperature'],
     [{ ignore_eos: { override: true } }, 'invalid-request', 'overrides.ignore_eos'],
     [{ stop: { override: ['a'] }, stop_sequence: { override: ['b'] } }, 'invalid-request', 'overrides.stop_sequence'],
+    [{ template_vars: { override: { messages: [] }, force: true } }, 'invalid-request', 'overrides.template_vars'],
+    [{ template_vars: { override: { thinking: true } } }, 'invalid-request', 'overrides.template_vars'],
+    [{ reasoning_effort: { override: '' } }, 'invalid-request', 'overrides.reasoning_effort'],
+    [{ enable_thinking: { override: 'yes' } }, 'invalid-request', 'overrides.enable_thinking'],
     [{ do_sample: { override: false }, temperature: { override: 1 } }, 'invalid-request', 'overrides.do_sample'],
   ])('%j is refused by name', (wire, code, param) => {
     const attempt = () => readPreset(wire, 'overrides')

@@ -9,6 +9,7 @@ import { looseObject } from '../wire/first-fault.ts'
 import { preview } from '../wire/preview.ts'
 import { formatPath, validate } from '../wire/validate.ts'
 import { presetFields } from './fields.ts'
+import { chatShape, joinChat, readChat } from './read-chat.ts'
 
 /** A preset's entry for one field, in tabbyAPI's form: without `force` and `additive` it is a default. */
 type WireOverride = {
@@ -20,7 +21,10 @@ type Kind = 'default' | 'force' | 'additive'
 
 const fieldIndex = indexFields(presetFields)
 /** The same types and ranges as in a request. */
-const valuesSchema = looseObject(Object.fromEntries(Object.entries(commonShape).filter(([name]) => fieldIndex.has(name))))
+const valuesSchema = looseObject({
+  ...Object.fromEntries(Object.entries(commonShape).filter(([name]) => fieldIndex.has(name))),
+  ...chatShape,
+})
 const listFields = ['stop', 'stop_sequence', 'stopping_strings', 'dry_sequence_breakers', 'banned_tokens', 'custom_token_bans']
 
 /**
@@ -29,14 +33,18 @@ const listFields = ['stop', 'stop_sequence', 'stopping_strings', 'dry_sequence_b
  */
 export function readPreset(wire: Readonly<Record<string, WireOverride>>, at: string): ReadPreset {
   const entries = Object.entries(wire).filter(([, { override }]) => override !== undefined && override !== null)
-  const values = (kind: Kind) => readValues(entries.filter(([, entry]) => kindOf(entry) === kind).map(toValue), at)
+  const values = (kind: Kind) =>
+    readValues(entries.filter(([, entry]) => kindOf(entry) === kind).map(toValue), { at, isForced: kind === 'force' })
   for (const [name, entry] of entries) refuseInvalidKind(name, entry, at)
-  const { stop = [], sampling } = values('additive')
-  const forced = values('force')
+  const { stop = [], sampling } = values('additive').values
+  const { values: forced, chat: forcedChat } = values('force')
+  const { values: defaults, chat: defaultChat } = values('default')
+  const chat = joinChat(defaultChat, forcedChat)
   const preset: SamplingPreset = {
-    defaults: values('default'),
+    defaults,
     // Biases merge per token: a preset that bans some tokens keeps the request's biases of others.
     forced: { ...forced, sampling: mergeSampling(pickBias(sampling), forced.sampling) },
+    ...(chat !== undefined && { chat }),
     added: { stop, sequenceBreakers: sampling.dry?.sequenceBreakers ?? [] },
   }
   return { overrides: Object.fromEntries(entries), preset }
@@ -67,7 +75,12 @@ function refuseInvalidKind(name: string, entry: WireOverride, at: string): void 
   }
 }
 
-function readValues(entries: readonly (readonly [string, unknown])[], at: string): PresetValues {
+type ReadValues = { readonly values: PresetValues; readonly chat: ReturnType<typeof readChat> }
+
+function readValues(
+  entries: readonly (readonly [string, unknown])[],
+  { at, isForced }: { readonly at: string; readonly isForced: boolean },
+): ReadValues {
   const given: Readonly<Record<string, unknown>> = Object.fromEntries(entries)
   try {
     const wire = validate(valuesSchema, given, fieldIndex)
@@ -77,14 +90,16 @@ function readValues(entries: readonly (readonly [string, unknown])[], at: string
       const message = `${field} ${preview(given[unknown])} is not a request field that a preset can set; see docs/protocols.md`
       throw new AppError('invalid-request', message, { param: field })
     }
+    const chat = readChat(given, { isForced })
     const { sampling, maxOutputTokens, stop } = decodeCommon({ ...wire, model: '' } as CommonWire)
     const { ignore_eos: ignoreEos = given.ban_eos_token, stop: sentStop = given.stop_sequence ?? given.stopping_strings } = given
-    return {
+    const values = {
       sampling,
       ...(maxOutputTokens !== undefined && { maxOutputTokens }),
       ...(sentStop !== undefined && { stop }),
       ...(typeof ignoreEos === 'boolean' && { ignoreEos }),
     }
+    return { values, chat }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     throw new AppError(error.code, `${at}.${error.message}`, { param: `${at}.${error.param}`, cause: error })
