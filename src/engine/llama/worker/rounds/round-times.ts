@@ -28,6 +28,6 @@ export class RoundTimes {
 }
 
 /** One slow round, or an empty one of a cancelled request, does not count. */
-function median(values: readonly number[]): number {
+export function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0
 }

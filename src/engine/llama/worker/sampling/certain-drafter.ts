@@ -1,6 +1,7 @@
 import { LruMap } from '../../../../base/lru-map.ts'
 import type { Model } from '../../binding/model.ts'
 import type { Token } from '../../binding/tokenizer.ts'
+import { median } from '../rounds/round-times.ts'
 import type { ConstrainedOutput } from './constrained-output.ts'
 import type { Drafter, DraftRequest } from './speculation.ts'
 
@@ -87,8 +88,4 @@ export class CertainDrafts {
     this.#records[length] = record
     if (record.msPerToken.push(msPerToken) > remembered) record.msPerToken.shift()
   }
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0
 }
