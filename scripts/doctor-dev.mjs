@@ -25,7 +25,7 @@ const checks = [
     `Node.js ${engines.node}`,
     major > 22 || (major === 22 && minor >= 13) || namesIn(cache).includes(`node-${version}`),
     'everything',
-    'npm start fetches one',
+    'npm start and the other scripts fetch one',
   ],
   ['dependencies', existsSync(join(root, 'node_modules', 'vitest')), 'everything', 'npm ci --ignore-scripts'],
   ['git', has('git'), 'everything', debian('git')],
@@ -78,7 +78,8 @@ for (const [name, found, use, how] of checks) {
     continue
   }
   if (needed && !found) missing.push(name)
-  console.log(`${found ? '✓' : needed ? '✗' : '–'} ${name.padEnd(26)} ${found ? '' : `skipped: ${use}; ${how}`}`.trimEnd())
+  const lacks = `${needed ? 'needed by' : 'skipped:'} ${use}; ${how}`
+  console.log(`${found ? '✓' : needed ? '✗' : '–'} ${name.padEnd(26)} ${found ? '' : lacks}`.trimEnd())
 }
 console.log(missing.length === 0 ? '\nReady: npm run watch, or npm test for everything.' : `\nMissing: ${missing.join(', ')}.`)
 process.exitCode = missing.length === 0 ? 0 : 1

@@ -1,6 +1,8 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
 import { describeStoreContract } from '../../test/store-contract.ts'
 import { response } from '../../test/support/stored.ts'
@@ -8,6 +10,8 @@ import type { ListFilter } from '../contract/store.ts'
 import { openStore } from './open-store.ts'
 import { SqliteFile } from './sqlite-file.ts'
 
+/** Stores that servers of earlier versions wrote, with responses of the model `scripted`, one of them in a conversation. */
+const earlier = fileURLToPath(new URL('../../test/fixtures/stores', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'dragoman-store-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -24,7 +28,32 @@ describe('the database file', () => {
     await store.close()
   })
 
-  test('of an earlier version keeps its responses, which lists find by model and metadata', async () => {
+  test.each(readdirSync(earlier))('written by an earlier version (%s) keeps its responses and conversations', async (name) => {
+    const path = join(folder, `${name}.db`)
+    const file = new DatabaseSync(path)
+    file.exec(readFileSync(join(earlier, name), 'utf8'))
+    const all = (sql: string) => file.prepare(sql).all() as Record<string, string>[]
+    const saved = all('select id, owner, json from responses order by created_at, id')
+    const conversations = all('select id, owner, metadata from conversations')
+    const items = all('select item_id, json from conversation_items order by position')
+    file.close()
+
+    const store = await openStore({ database: { type: 'sqlite', path } })
+    expect(saved).toHaveLength(3)
+    for (const { id = '', owner = '', json = '' } of saved) {
+      expect(await store.responses.find(owner, id)).toMatchObject({ id, status: 'completed', json: JSON.parse(json) })
+      expect((await store.responses.history(owner, id))?.length).toBeGreaterThan(1)
+    }
+    const [{ id = '', owner = '', metadata = '' } = {}] = conversations
+    expect(await store.conversations.find(owner, id)).toMatchObject({ id, metadata: JSON.parse(metadata) })
+    const kept = items.map(({ item_id, json = '' }) => ({ id: item_id, json: JSON.parse(json) }))
+    expect(await store.conversations.history(owner, id)).toEqual(kept)
+    const { responses } = await store.responses.list(owner, { limit: 9, order: 'asc' }, { models: ['scripted'] })
+    expect(responses.map((one) => one.id)).toEqual(saved.map((one) => one.id))
+    await store.close()
+  })
+
+  test('of an earlier version fills what lists find by model and metadata', async () => {
     const path = join(folder, 'earlier.db')
     const open = () => openStore({ database: { type: 'sqlite', path } })
     const before = await open()
