@@ -58,7 +58,7 @@ function decodeOutput(format: CommonWire['response_format']): OutputConstraint {
 function decodeBnf(bnf: string | object): OutputConstraint {
   const param = 'response_format.bnf'
   if (typeof bnf === 'object') {
-    const message = `${param} ${preview(bnf)} is not supported as an object: send a grammar in GBNF or Lark, as a string`
+    const message = `${param} ${preview(bnf)} is not supported as an object: send a grammar in GBNF, Lark or KBNF, as a string`
     throw new AppError('unsupported-field', message, { param })
   }
   return decodeGrammar(bnf, param)

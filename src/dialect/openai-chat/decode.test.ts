@@ -162,8 +162,6 @@ describe('decodeChat', () => {
     [{ messages: [] }, 'messages'],
     [{ messages: undefined }, 'messages'],
     [{ do_sample: false, temperature: 1 }, 'do_sample'],
-    [{ stream_options: { include_usage: true } }, 'stream_options'],
-    [{ stream: false, stream_options: {} }, 'stream_options'],
   ])('%j is refused with its param', (fields, param) => {
     expect(failureOf({ ...base, ...fields })).toMatchObject({ code: 'invalid-request', param })
   })

@@ -115,7 +115,6 @@ describe('decodeCompletion', () => {
     [{ min_tokens: 17 }, 'min_tokens'],
     [{ min_length: 5, max_tokens: 4 }, 'min_length'],
     [{ n: 0 }, 'n'],
-    [{ stream_options: { include_usage: true } }, 'stream_options'],
   ])('%j is refused with its param', (fields, param) => {
     expect(() => decode(fields)).toThrow(expect.objectContaining({ code: 'invalid-request', param }))
   })

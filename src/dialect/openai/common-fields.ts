@@ -22,7 +22,7 @@ export const sharedOpenaiFields = {
     { aliases: ['stop_sequence', 'stopping_strings'] },
   ),
   stream: used('stream', 'server-sent events'),
-  streamOptions: used('stream_options', '`include_usage`; only with `stream`; `include_obfuscation: true` is refused'),
+  streamOptions: used('stream_options', '`include_usage`, which complete replies have in any case; `include_obfuscation: true` is refused'),
   temperature: used('temperature', '0 to 10; 0 is greedy; servers of others may allow less', { aliases: ['temp'] }),
   topP: used('top_p', '0 to 1'),
   user: used('user', "identifies the client's end user; passed on to servers of kind `openai` and `dragoman`"),
@@ -36,7 +36,7 @@ export const constraintFields: readonly Field[] = [
   ),
   used('json_schema', 'an object, or its JSON as a string', { aliases: ['guided_json'] }),
   used('regex_pattern', 'the complete output matches it', { aliases: ['regex', 'guided_regex'] }),
-  used('grammar_string', 'GBNF, or Lark', { aliases: ['grammar', 'guided_grammar'] }),
+  used('grammar_string', 'GBNF, Lark, or KBNF', { aliases: ['grammar', 'guided_grammar'] }),
   used('guided_choice', 'the output is one of these strings'),
   used('structured_outputs', 'one of `json`, `json_object`, `regex`, `grammar`, `choice`; `structural_tag` is refused'),
 ]

@@ -57,14 +57,9 @@ function decodeMinimum(wire: CommonWire, maxOutputTokens: number | undefined): n
   throw new AppError('invalid-request', message, { param: name })
 }
 
-/** Whether the stream ends with its usage. Throws for `stream_options` without a stream and for options that are not supported. */
+/** Whether the stream ends with its usage; a complete reply has it in any case. Throws for options that are not supported. */
 export function decodeIncludeUsage({ stream, stream_options: options }: CommonWire): boolean {
   if (options === undefined || options === null) return false
-  if (stream !== true) {
-    throw new AppError('invalid-request', 'stream_options is only allowed when stream is true: leave it out', {
-      param: 'stream_options',
-    })
-  }
   if (options.include_obfuscation) {
     throw new AppError(
       'unsupported-field',
@@ -72,7 +67,7 @@ export function decodeIncludeUsage({ stream, stream_options: options }: CommonWi
       { param: 'stream_options.include_obfuscation' },
     )
   }
-  return options.include_usage ?? false
+  return stream === true && (options.include_usage ?? false)
 }
 
 /** The limit on the output; below 0 it is none. */

@@ -158,7 +158,11 @@ const fields: readonly Row[] = [
     tiny({ stop_token_ids: [5] }, status(200)),
     over(fine, { stop_token_ids: [5] }, upstreamGot('stop_token_ids', [5])),
   ),
-  works(37, '`stream_options` only with `stream`', refuses(chat({ stream_options: { include_usage: true } }), 'stream_options')),
+  better(
+    37,
+    ['`stream_options` without `stream` is an error', 'accepted: a complete reply has its usage'],
+    chat({ stream_options: { include_usage: true } }, has('usage.total_tokens')),
+  ),
   better(38, ['`stream_options: {}`', 'accepted'], chat({ stream: true, stream_options: {} }, text('hello'))),
   better(39, ['bad temperatures and `top_p`', '400, in place of 500'], refuses(chat({ temperature: -1 }), 'temperature')),
   works(

@@ -89,6 +89,7 @@ const fields: readonly Row[] = [
   works(74, '`json_schema`', tiny(oneOf({ json_schema: { const: 7 } }), text('7'))),
   works(75, '`regex_pattern`', tiny(oneOf({ regex_pattern: 'b{3}-2[0-9]' }), text(/^bbb-2\d$/))),
   works(76, '`grammar_string` in GBNF', tiny(oneOf({ grammar_string: 'root ::= "ab"' }), text('ab'))),
+  works('76a', '`grammar_string` in KBNF', tiny(oneOf({ grammar_string: 'start ::= "yes" | "no";' }), text(/^(yes|no)$/))),
   works(77, '`grammar_string` in Lark', tiny(oneOf({ grammar_string: 'start: "yes" | "no"' }), text(/^(yes|no)$/))),
   better(
     78,
