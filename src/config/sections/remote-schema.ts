@@ -22,10 +22,12 @@ import {
 const serverKinds = [
   'auto',
   'vllm',
+  'aphrodite',
   'sglang',
   'llama-server',
   'ollama',
   'tgi',
+  'tabbyapi',
   'dragoman',
   'anthropic',
   'together',

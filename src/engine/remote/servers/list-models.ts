@@ -65,7 +65,9 @@ export function isNamed(entry: Loose | undefined): entry is Loose {
 export function contextLengthOf(entry: Loose | undefined): number | undefined {
   const lengths = [entry?.max_model_len, entry?.context_length, entry?.context_window, entry?.max_input_tokens]
   const ofMeta = asObject(entry?.meta)?.n_ctx
-  return [...lengths, entry?.max_context_length, asObject(entry?.top_provider)?.context_length, ofMeta].find(isLength)
+  const ofParameters = asObject(entry?.parameters)?.max_seq_len
+  const nested = [asObject(entry?.top_provider)?.context_length, ofMeta, ofParameters]
+  return [...lengths, entry?.max_context_length, ...nested].find(isLength)
 }
 
 export function isLength(value: unknown): value is number {

@@ -81,6 +81,8 @@ describe('a server is recognised by its replies', () => {
   })
 
   test.each<[string, Record<string, unknown>, number]>([
+    ['tabbyapi', { owned_by: 'tabbyAPI', parameters: { max_seq_len: 8192 } }, 8192],
+    ['aphrodite', { owned_by: 'pygmalionai', max_model_len: 4096 }, 4096],
     ['groq', { owned_by: 'Meta', active: true, context_window: 8192 }, 8192],
     ['fireworks', { owned_by: 'fireworks', context_length: 4096 }, 4096],
     ['fireworks', { owned_by: 'an account', supports_chat: true, context_length: 4096 }, 4096],

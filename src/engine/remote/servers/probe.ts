@@ -143,6 +143,8 @@ const owners: Readonly<Record<string, ProfileName>> = {
   sglang: 'sglang',
   llamacpp: 'llama-server',
   library: 'ollama',
+  tabbyAPI: 'tabbyapi',
+  pygmalionai: 'aphrodite',
   dragoman: 'dragoman',
   fireworks: 'fireworks',
 }
@@ -189,6 +191,7 @@ async function findVersion(
     case 'dragoman':
       return asText(props?.build_info)
     case 'vllm':
+    case 'aphrodite':
       return asText(asObject(await ask('/version'))?.version)
     case 'sglang':
       return asText(asObject(await ask('/get_server_info'))?.version)
@@ -198,6 +201,7 @@ async function findVersion(
     case 'together':
     case 'fireworks':
     case 'groq':
+    case 'tabbyapi':
       return undefined
     case 'tgi':
       return asText(props?.version)

@@ -5,10 +5,12 @@ import type { RequestHead } from '../transport/client.ts'
 /** The kinds of servers. `openai` is anything that speaks just OpenAI's protocol. */
 export const profileNames = [
   'vllm',
+  'aphrodite',
   'sglang',
   'llama-server',
   'ollama',
   'tgi',
+  'tabbyapi',
   'dragoman',
   'anthropic',
   'together',
@@ -51,6 +53,8 @@ export type Profile = {
     readonly others?: true
     /** Samplers and what else Dragoman's embedded engine has: top-a, smoothing, banned strings, guidance and others. */
     readonly own?: true
+    /** Those of `others` and `own` that a kind has without the rest, by their names in llama.cpp's and Dragoman's API, with its own names. */
+    readonly some?: Readonly<Record<string, string>>
     readonly allowedTokens?: string
     readonly stopTokens?: string
   }
@@ -87,7 +91,7 @@ export type Profile = {
   /** Refuses a request with a tool whose schema it does not understand. */
   readonly refusesUnknownSchemas?: true
   /** How constraints are written. */
-  readonly outputStyle: 'openai' | 'json-object' | 'tgi' | 'responses' | 'messages'
+  readonly outputStyle: 'openai' | 'json-object' | 'json-schema' | 'tgi' | 'responses' | 'messages'
   readonly jsonObject: boolean
   readonly jsonSchema: boolean
   /** Whether `required` and a named function are enforced; without names, the one tool is declared alone. */

@@ -20,6 +20,10 @@ export const outputStyles: Readonly<Record<Profile['outputStyle'], OutputStyle>>
     json: { response_format: { type: 'json_object' } },
     schema: ({ schema }) => ({ response_format: { type: 'json_object', schema: asObject(schema) } }),
   },
+  'json-schema': {
+    json: { json_schema: { type: 'object' } },
+    schema: ({ schema }) => ({ json_schema: asObject(schema) }),
+  },
   tgi: {
     json: { response_format: { type: 'json_object', value: { type: 'object' } } },
     schema: ({ schema }) => ({ response_format: { type: 'json_object', value: asObject(schema) } }),

@@ -113,6 +113,49 @@ describe('the request to a server', () => {
     expect(() => bodyOf('llama-server', { sampling })).toThrow(expect.objectContaining({ at: ['sampling', ...at] }))
   })
 
+  test('Aphrodite and tabbyAPI get the samplers that they have, by their own names', () => {
+    const shared = { topA: 0.2, tailFree: 0.9, smoothing: { factor: 0.3 }, skew: -1, typicalP: 0.5, temperature: 0.7, temperatureLast: true }
+    const fields = { top_a: 0.2, tfs: 0.9, smoothing_factor: 0.3, skew: -1, temperature_last: true }
+    const dry = { multiplier: 0.8, range: 64 }
+    expect(bodyOf('aphrodite', { sampling: { ...shared, topNSigma: 1, dry, stopTokens: [3] } })).toMatchObject({
+      ...fields,
+      typical_p: 0.5,
+      nsigma: 1,
+      dry_multiplier: 0.8,
+      dry_penalty_last_n: 64,
+      stop_token_ids: [3],
+    })
+    const more = { repetitionDecay: 9, bannedStrings: ['a b'], healsTokens: true, repetitionRange: 32, allowedTokens: [1] }
+    expect(bodyOf('tabbyapi', { sampling: { ...shared, ...more, guidance: { scale: 2, negativePrompt: 'a' } } })).toMatchObject({
+      ...fields,
+      typical: 0.5,
+      repetition_decay: 9,
+      banned_strings: ['a b'],
+      token_healing: true,
+      penalty_range: 32,
+      allowed_tokens: [1],
+      cfg_scale: 2,
+      negative_prompt: 'a',
+    })
+  })
+
+  test.each<[ProfileName, Sampling, string[]]>([
+    ['aphrodite', { bannedStrings: ['a'] }, ['bannedStrings']],
+    ['aphrodite', { samplerOrder: ['top-p', 'top-k'] }, ['samplerOrder']],
+    ['tabbyapi', { smoothing: { factor: 0.3, curve: 2 } }, ['smoothing', 'factor']],
+    ['tabbyapi', { topNSigma: 1 }, ['topNSigma']],
+    ['tabbyapi', { seed: 1 }, ['seed']],
+  ])('%s does not have %j, which is refused', (kind, sampling, at) => {
+    expect(() => bodyOf(kind, { sampling })).toThrow(expect.objectContaining({ at: ['sampling', ...at] }))
+  })
+
+  test('constraints for Aphrodite and tabbyAPI have their names there', () => {
+    expect(bodyOf('aphrodite', { output: { type: 'regex', pattern: 'a+' } })).toMatchObject({ guided_regex: 'a+' })
+    expect(bodyOf('tabbyapi', { output: { type: 'regex', pattern: 'a+' } })).toMatchObject({ regex_pattern: 'a+' })
+    const output = { type: 'json-schema', schema: { type: 'array' }, strict: true } as const
+    expect(bodyOf('tabbyapi', { output })).toMatchObject({ json_schema: { type: 'array' } })
+  })
+
   test('allowed tokens and stop tokens have a name of each kind', () => {
     const sampling = { allowedTokens: [1, 2], stopTokens: [3] }
     expect(bodyOf('vllm', { sampling })).toMatchObject({ allowed_token_ids: [1, 2], stop_token_ids: [3] })

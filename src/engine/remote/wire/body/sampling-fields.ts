@@ -39,7 +39,7 @@ export function sharedFields(request: SentRequest, profile: Profile): Record<str
 }
 
 type Extension = {
-  readonly name: Exclude<keyof Profile['fields'], 'xtc' | 'dry' | 'others' | 'own' | 'allowedTokens' | 'stopTokens'>
+  readonly name: Exclude<keyof Profile['fields'], 'xtc' | 'dry' | 'others' | 'own' | 'some' | 'allowedTokens' | 'stopTokens'>
   readonly at: CanonicalPath
   read(request: SentRequest): number | boolean | undefined
   readonly off: number | boolean | undefined
@@ -150,10 +150,20 @@ function otherFields(sampling: Sampling, profile: Profile): Record<string, unkno
   for (const name of ['allowedTokens', 'stopTokens'] as const) {
     if (sampling[name] !== undefined) wanted.push([name, ['sampling', name], { [profile.fields[name] ?? name]: sampling[name] }])
   }
-  const refused = wanted.find(([kind]) => profile.fields[kind] === undefined)
-  if (refused !== undefined) throw unsupported(profile, refused[1])
-  const loops = profile.fields.own === true ? given('loop_detect_window', sampling.loopWindow) : {}
-  return Object.assign(loops, ...wanted.map(([, , fields]) => fields))
+  const { some = {}, own } = profile.fields
+  const sent = own === true ? given('loop_detect_window', sampling.loopWindow) : {}
+  for (const [kind, at, fields] of wanted) {
+    const known = profile.fields[kind] === undefined ? renamed(fields, some) : fields
+    if (known === undefined) throw unsupported(profile, at)
+    Object.assign(sent, known)
+  }
+  return sent
+}
+
+/** The fields by other names; undefined where one has none. */
+function renamed(fields: Record<string, unknown>, names: Readonly<Record<string, string>>): Record<string, unknown> | undefined {
+  const entries = Object.entries(fields).map(([name, value]) => [names[name], value] as const)
+  return entries.every(([name]) => name !== undefined) ? Object.fromEntries(entries) : undefined
 }
 
 function llamaSamplers(sampling: Sampling): Wanted[] {
