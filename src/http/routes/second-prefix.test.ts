@@ -19,11 +19,14 @@ test.each([
   ['/reranking', '/v1/rerank'],
   ['/v1/reranking', '/v1/rerank'],
   ['/api/v0/chat/completions', '/v1/chat/completions'],
-])('%s, of llama-server or LM Studio, means %s', (url, route) => {
+  ['/v1/v1/messages', '/v1/messages'],
+  ['/v1/v1/messages/count_tokens?beta=true', '/v1/messages/count_tokens?beta=true'],
+  ['/v1/v1/chat/completions', '/v1/chat/completions'],
+])('%s, of another server or a base URL, means %s', (url, route) => {
   expect(withoutSecondPrefix(url)).toBe(route)
 })
 
-test.each(['/models/load', '/completions', '/embeddings', '/api/v0/models'])('%s is a route of its own', (url) => {
+test.each(['/models/load', '/completions', '/embeddings', '/api/v0/models', '/v1/v1/x'])('%s is a route of its own', (url) => {
   expect(withoutSecondPrefix(url)).toBe(url)
 })
 

@@ -28,7 +28,8 @@ const mountedRoutes = [
   'responses',
 ]
 const mount = '/api/inference'
-const mounted = new RegExp(`^${mount}(/(?:${mountedRoutes.join('|')})(?:[/?].*)?)$`)
+/** Also `/v1` twice: a client of Messages adds its own to a base URL that ends in one. */
+const mounted = new RegExp(`^(?:${mount}|/v1/v1)(/(?:${mountedRoutes.join('|')})(?:[/?].*)?)$`)
 
 /** Unsloth's own routes, which it also has below `/v1`. Not its cancel: there it would stop what other clients of OpenAI's routes run. */
 const own = /^\/v1(\/(?:generate\/stream|load|load-progress|status|tool-confirm|unload|validate)\/?(?:\?.*)?)$/

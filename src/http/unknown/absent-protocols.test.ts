@@ -33,11 +33,11 @@ describe('a protocol that is not there says so in its own envelope', () => {
 
 describe('a path with another prefix is told the right one', () => {
   test.each([
-    ['POST', '/v1/v1/chat/completions', '/v1/chat/completions'],
+    ['POST', '/openai/v1/chat/completions', '/v1/chat/completions'],
     ['POST', '/openai/v1/embeddings', '/v1/embeddings'],
     ['GET', '/api/v1/models/', '/v1/models'],
     ['POST', '/v1/detokenize', '/detokenize'],
-    ['POST', '/v1/v1/messages', '/v1/messages'],
+    ['POST', '/api/v1/messages', '/v1/messages'],
   ] as const)('%s %s', async (method, url, route) => {
     const reply = await openTestServer().app.inject({ method, url })
     expect([reply.statusCode, reply.json().error.code]).toEqual([404, 'unknown_url'])

@@ -66,6 +66,11 @@ const completions: readonly Row[] = [
     tinyComplete({ suffix: 'x' }, status(400, /suffix/)),
   ),
   works(82, '`logprobs` 0 to 5', tinyComplete({ logprobs: 5 }, has('choices.0.logprobs.text_offset.0'))),
+  differs(
+    '82a',
+    ['`usage: null` in each chunk of completions', "with `stream_options.include_usage`, as in OpenAI's API"],
+    complete({ stream: true, stream_options: { include_usage: true } }, event('usage.total_tokens')),
+  ),
   works(
     83,
     'streams with usage, ids `cmpl-`',

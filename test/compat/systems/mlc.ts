@@ -46,6 +46,11 @@ const debugged = (debug: object, more: object = {}) =>
 
 const routes: readonly Row[] = [
   better(1, ['GET /v1/models', 'with the state of each'], get('/v1/models', has('data.0.state'))),
+  differs(
+    '1a',
+    ['`owned_by: MLC-LLM`', '`dragoman`, or the owner that a server behind it lists'],
+    get('/v1/models', has('data.0.owned_by')),
+  ),
   works(2, 'POST /v1/chat/completions', chat({}, text('hello'))),
   works(3, 'POST /v1/completions', complete({}, has('choices.0.text', 'hello'))),
   works(4, 'POST /v1/embeddings', embed({}, has('data.0.embedding.63'))),
@@ -54,6 +59,11 @@ const routes: readonly Row[] = [
     ['GET /metrics', 'for keys with the scope `metrics`'],
     get('/metrics', body(/^# HELP/m)),
     asUser(get('/metrics', status(403))),
+  ),
+  differs(
+    '5a',
+    ['metrics such as `engine_prefill_time_sum`', 'the same is measured under names of its own'],
+    get('/metrics', body(/^dragoman_time_to_first_token_seconds/m)),
   ),
   refused(6, ['POST /microserving/prep_recv', noPeers], post('/microserving/prep_recv', {}, status(404))),
   refused(7, ['POST /microserving/remote_send', noPeers], post('/microserving/remote_send', {}, status(404))),
@@ -200,6 +210,11 @@ const fields: readonly Row[] = [
       },
       text(/^\{\s*\}$/),
     ),
+  ),
+  refused(
+    '44a',
+    ['`response_format: structural_tag`', 'tools are constrained by the grammar of their format; a 400'],
+    chat({ response_format: { type: 'structural_tag', tags: [], triggers: [] } }, status(400, /response_format/)),
   ),
   better(
     45,

@@ -26,8 +26,9 @@ const oneOf = (schema: object) => ({ max_tokens: 20, ...schema })
 const fields: readonly Row[] = [
   works(
     45,
-    '`stream_options.include_usage`',
+    '`stream_options.include_usage`, also of complete replies',
     chat({ stream: true, stream_options: { include_usage: true } }, event('usage.total_tokens')),
+    chat({ stream_options: { include_usage: true } }, has('usage.total_tokens')),
   ),
   better(
     46,

@@ -10,9 +10,11 @@ import {
   imagePart,
   post,
   type Row,
+  refused,
   type System,
   sent,
   shownBy,
+  tiny,
   user,
   withoutKey,
   works,
@@ -25,6 +27,15 @@ const load = (fields: object, ...checks: readonly Check[]) =>
 const finished = event('status', 'finished')
 
 const routes: readonly Row[] = [
+  refused(
+    '0a',
+    [
+      'POST /v1/decisions',
+      '404; `structured_outputs.choice` with `logprobs` chooses among options, and gives their probabilities',
+    ],
+    post('/v1/decisions', { model: 'scripted', input: 'x', questions: [] }, status(404)),
+    tiny({ structured_outputs: { choice: ['yes', 'no'] }, logprobs: true, top_logprobs: 5 }, text(/^(yes|no)$/)),
+  ),
   works(1, 'POST /v1/chat/completions', chat({}, text('hello'))),
   better(
     2,

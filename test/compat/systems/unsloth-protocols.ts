@@ -177,6 +177,11 @@ const g = { name: 'f', description: 'd', input_schema: { type: 'object', propert
 const says = has('content.0.text', /./)
 
 const messages: readonly Row[] = [
+  works(
+    '204a',
+    "a base URL that ends in `/v1`, for Anthropic's SDK",
+    post('/v1/v1/messages', { model: 'scripted', max_tokens: 9, messages: [user('a')] }, has('type', 'message')),
+  ),
   works(205, '`model` may be absent', post('/v1/messages', { max_tokens: 9, messages: [user('a')] }, has('type', 'message'))),
   works(
     206,

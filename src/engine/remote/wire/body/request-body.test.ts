@@ -114,7 +114,15 @@ describe('the request to a server', () => {
   })
 
   test('Aphrodite and tabbyAPI get the samplers that they have, by their own names', () => {
-    const shared = { topA: 0.2, tailFree: 0.9, smoothing: { factor: 0.3 }, skew: -1, typicalP: 0.5, temperature: 0.7, temperatureLast: true }
+    const shared = {
+      topA: 0.2,
+      tailFree: 0.9,
+      smoothing: { factor: 0.3 },
+      skew: -1,
+      typicalP: 0.5,
+      temperature: 0.7,
+      temperatureLast: true,
+    }
     const fields = { top_a: 0.2, tfs: 0.9, smoothing_factor: 0.3, skew: -1, temperature_last: true }
     const dry = { multiplier: 0.8, range: 64 }
     expect(bodyOf('aphrodite', { sampling: { ...shared, topNSigma: 1, dry, stopTokens: [3] } })).toMatchObject({
