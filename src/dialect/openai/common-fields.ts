@@ -22,7 +22,10 @@ export const sharedOpenaiFields = {
     { aliases: ['stop_sequence', 'stopping_strings'] },
   ),
   stream: used('stream', 'server-sent events'),
-  streamOptions: used('stream_options', '`include_usage`, which complete replies have in any case; `include_obfuscation: true` is refused'),
+  streamOptions: used(
+    'stream_options',
+    '`include_usage`, which complete replies have in any case; `include_obfuscation: true` is refused',
+  ),
   temperature: used('temperature', '0 to 10; 0 is greedy; servers of others may allow less', { aliases: ['temp'] }),
   topP: used('top_p', '0 to 1'),
   user: used('user', "identifies the client's end user; passed on to servers of kind `openai` and `dragoman`"),
