@@ -32,7 +32,7 @@ test('an entry of the list has the fields of old clients and of new ones', () =>
       object: 'model',
       created: 1_700_000_000,
       owned_by: 'dragoman',
-      custom_metadata: { context_length: 100 },
+      custom_metadata: { model_type: 'llm', provider_id: 'org/m', provider_resource_id: 'org/m', context_length: 100 },
     },
   ])
 })

@@ -36,13 +36,14 @@ export function encodeStackModels(models: readonly StackModelEntry[]) {
   return {
     data: models.map((entry) => {
       const model = encodeStackModel(entry)
+      const { model_type, provider_id, provider_resource_id, metadata } = model
       return {
         ...model,
         id: entry.id,
         object: 'model' as const,
         created: Math.floor(entry.createdAtMs / 1000),
         owned_by: 'dragoman',
-        custom_metadata: model.metadata,
+        custom_metadata: { model_type, provider_id, provider_resource_id, ...metadata },
       }
     }),
   }

@@ -14,11 +14,12 @@ export function digits(error: string) {
     .transform(Number)
 }
 
-const limitError = 'an integer from 1 to 100'
+// OpenAI's lists have at most 100; llama-stack's clients ask for 1,000.
+const limitError = 'an integer from 1 to 1000'
 const pageShape = {
   after: z.string().nullish(),
   limit: digits(limitError)
-    .pipe(z.number().min(1, { error: limitError }).max(100, { error: limitError }))
+    .pipe(z.number().min(1, { error: limitError }).max(1000, { error: limitError }))
     .optional(),
   order: z.enum(['asc', 'desc']).optional(),
 }

@@ -151,7 +151,7 @@ describe('the list of chat completions', () => {
   test('refuses what it cannot read, by name', async () => {
     const { call } = await open()
     const refused = async (query: string) => (await call('GET', `/v1/chat/completions?${query}`)).body
-    expect(await refused('limit=101')).toMatchObject({ error: { param: 'limit' } })
+    expect(await refused('limit=1001')).toMatchObject({ error: { param: 'limit' } })
     expect(await refused('order=up')).toMatchObject({ error: { param: 'order' } })
     expect(await refused('metadata[a]=1&metadata[a]=2')).toMatchObject({ error: { param: 'metadata.a' } })
     expect(await refused('after=chatcmpl-none')).toMatchObject({ error: { code: 'not_found' } })
