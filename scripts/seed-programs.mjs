@@ -113,7 +113,7 @@ async function runProgram(seed, { path, pytest = false, env = {}, shared = [] },
   const lines = stdout.matchAll(/^(PASSED|FAILED|ERROR|SKIPPED) (?:\[\d+\] )?(.+?)(?: - (.*))?$/gm)
   const outcomes = [...lines].map(([, outcome, name, message]) => [
     name,
-    outcome === 'PASSED' ? 'passed' : `${outcome}: ${message}`,
+    outcome === 'PASSED' || outcome === 'SKIPPED' ? outcome.toLowerCase() : `${outcome}: ${message}`,
   ])
   return new Map(outcomes.length > 0 ? outcomes : [[basename(path), `${stdout}${stderr}`.slice(-2000)]])
 }
@@ -129,9 +129,12 @@ function python(args, options) {
 function report(seed, program, outcomes) {
   const all = [...outcomes]
   const passed = all.filter(([, outcome]) => outcome === 'passed').length
-  process.stdout.write(`${seed.folder} ${program.path}: ${passed} of ${all.length} pass\n`)
+  const skipped = all.filter(([, outcome]) => outcome === 'skipped').length
+  process.stdout.write(
+    `${seed.folder} ${program.path}: ${passed} of ${all.length - skipped} pass, ${skipped} skipped by themselves\n`,
+  )
   for (const [name, outcome] of all) {
-    if (outcome === 'passed') continue
+    if (outcome === 'passed' || outcome === 'skipped') continue
     const reason = seed.reasons.find(([test]) => test.test(name))?.[1]
     if (reason === undefined) unexplained++
     process.stdout.write(`  ${name}: ${reason ?? `NO KNOWN REASON\n${outcome}`}\n`)
