@@ -13,6 +13,8 @@ describe('the keys of a request', () => {
     [{ 'x-claude-code-session-id': 'claude' }, {}, { sessionId: 'claude' }],
     [{ 'session-id': 'codex' }, {}, { sessionId: 'codex' }],
     [{ session_id: 'codex' }, {}, { sessionId: 'codex' }],
+    [{}, { thread_id: 't' }, { sessionId: 't' }],
+    [{}, { thread_id: 't', session_id: 's' }, { sessionId: 's' }],
     [{ 'x-claude-code-session-id': 'claude' }, { session_id: 's' }, { sessionId: 's' }],
     [{ 'x-claude-code-session-id': tooLong }, {}, {}],
     [{}, 'text', {}],
@@ -35,7 +37,7 @@ test.each([
   [[{ cancel_id: 'c' }], { replyIds: [] }],
   [{ cancel_id: 5, session_id: '', completion_id: null, message_id: tooLong }, { replyIds: [] }],
   [
-    { cancel_id: 'c', session_id: 's', completion_id: 'x' },
+    { cancel_id: 'c', thread_id: 's', completion_id: 'x' },
     { cancelId: 'c', sessionId: 's', replyIds: ['x'] },
   ],
   [{ completion_id: 'x', message_id: 'y', response_id: 'z' }, { replyIds: ['x', 'y', 'z'] }],

@@ -10,13 +10,15 @@ const tooLong = `a string of at most ${maxKeyChars} characters`
 const key = z.string({ error: tooLong }).max(maxKeyChars, { error: tooLong }).nullish()
 
 /** The fields of generating requests by which they can be cancelled, in every protocol. */
-export const cancelShape = { cancel_id: key, session_id: key }
+export const cancelShape = { cancel_id: key, session_id: key, thread_id: key }
 export const cancelFields: readonly Field[] = [
   used(
     'cancel_id',
     'extension: the name of this run, up to 256 characters, for `POST /api/inference/cancel`; also as header `x-dragoman-cancel-id`',
   ),
-  used('session_id', 'extension: the same for all runs of a session; also as header `x-dragoman-session-id`'),
+  used('session_id', 'extension: the same for all runs of a session; also as header `x-dragoman-session-id`', {
+    aliases: ['thread_id'],
+  }),
 ]
 
 const cancelIdHeader = 'x-dragoman-cancel-id'
@@ -31,8 +33,7 @@ const agentSessionHeaders = ['x-claude-code-session-id', 'session-id', 'session_
 export function readCancelKeys({ headers, body }: Pick<CallInput, 'headers' | 'body'>): CancelKeys {
   const agentSession = agentSessionHeaders.map((name) => usableKey(headers[name])).find((id) => id !== undefined)
   const cancelId = pickKey(usableKey(fieldOf(body, 'cancel_id')), headers, { field: 'cancel_id', header: cancelIdHeader })
-  const sessionId =
-    pickKey(usableKey(fieldOf(body, 'session_id')), headers, { field: 'session_id', header: sessionIdHeader }) ?? agentSession
+  const sessionId = pickKey(sessionIn(body), headers, { field: 'session_id', header: sessionIdHeader }) ?? agentSession
   return { ...(cancelId !== undefined && { cancelId }), ...(sessionId !== undefined && { sessionId }) }
 }
 
@@ -40,12 +41,17 @@ export function readCancelKeys({ headers, body }: Pick<CallInput, 'headers' | 'b
 export function readCancelTarget(body: unknown): CancelTarget {
   const read = (name: string) => usableKey(fieldOf(body, name))
   const cancelId = read('cancel_id')
-  const sessionId = read('session_id')
+  const sessionId = sessionIn(body)
   return {
     replyIds: ['completion_id', 'message_id', 'response_id'].map(read).filter((id) => id !== undefined),
     ...(cancelId !== undefined && { cancelId }),
     ...(sessionId !== undefined && { sessionId }),
   }
+}
+
+/** Unsloth's clients name a session by its thread, too. */
+function sessionIn(body: unknown): string | undefined {
+  return usableKey(fieldOf(body, 'session_id')) ?? usableKey(fieldOf(body, 'thread_id'))
 }
 
 type Names = { readonly field: string; readonly header: string }
