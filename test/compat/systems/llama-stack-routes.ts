@@ -123,7 +123,10 @@ const routes: readonly Row[] = [
   works(
     '116a',
     'the provider of a model, in `custom_metadata`',
-    get('/v1/models', has('data.0.custom_metadata.provider_id'), has('data.0.custom_metadata.model_type', 'llm')),
+    sent(
+      { headers: { 'x-llamastack-client-version': '0.3.0' } },
+      get('/v1/models', has('data.0.custom_metadata.provider_id'), has('data.0.custom_metadata.model_type', 'llm')),
+    ),
   ),
   works(117, 'GET /v1/providers, and their health', get('/v1/providers', has('data.0.provider_id'), has('data.0.health'))),
   works(
