@@ -130,7 +130,7 @@ test.each([1, 3, 64])('the prompts of one call are one request, and each is char
   const principal = { ...anyone, quota: wide }
   const context = contextOf(engine, { model: { id: 'm', engine, scheduler }, principal })
   await generate({ now: () => 0 }, [prompt, ...Array(15).fill(prompt)], context).run(() => undefined)
-  await vi.waitFor(() => expect(quotas.states(wide).map(({ remaining }) => remaining)).toEqual([1, 1000 - 16 * 2]))
+  await expect.poll(() => quotas.states(wide).map(({ remaining }) => remaining)).toEqual([1, 1000 - 16 * 2])
 })
 
 test('a caller without limits is not counted', async () => {

@@ -72,7 +72,7 @@ describe('a change of the models', () => {
     await new Promise((resolve) => setTimeout(resolve, 250))
     expect(old.counts.closes).toBe(0)
     ticket.leave()
-    await vi.waitFor(() => expect(old.counts.closes).toBe(1))
+    await expect.poll(() => old.counts.closes).toBe(1)
   })
 
   test('frees a removed model again that a late request has loaded', async () => {
@@ -80,11 +80,11 @@ describe('a change of the models', () => {
     const set = setOf(old.model)
     const resolved = set.resolve('a', {})
     void set.change(() => [])
-    await vi.waitFor(() => expect(old.counts.closes).toBe(1))
+    await expect.poll(() => old.counts.closes).toBe(1)
     const ticket = enter(resolved)
     await ticket.ready(signal)
     ticket.leave()
-    await vi.waitFor(() => expect(old.counts.closes).toBe(2))
+    await expect.poll(() => old.counts.closes).toBe(2)
   })
 
   test('loads a new model that loads at start, but only once the others may load', async () => {
@@ -95,7 +95,7 @@ describe('a change of the models', () => {
     await set.whenReady()
     expect(a.counts.loads).toBe(1)
     void set.change((models) => [...models, b.model])
-    await vi.waitFor(() => expect(b.counts.loads).toBe(1))
+    await expect.poll(() => b.counts.loads).toBe(1)
     expect(set.summary('b', {}).isAwaited).toBe(false)
   })
 

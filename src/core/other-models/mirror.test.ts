@@ -74,7 +74,7 @@ describe('a copy of a request', () => {
     const { run, events, seen, outcomes, other } = open(original.engine, playingEngine(said('copy')))
     const entered = vi.spyOn(other.scheduler, 'enter')
     const running = run({ callerKeys: new Map() as never })
-    await vi.waitFor(() => expect(outcomes()).toEqual(['mirror other ok']))
+    await expect.poll(() => outcomes()).toEqual(['mirror other ok'])
     original.open()
     await running
     expect(events.flatMap((event) => (event.type === 'text-delta' ? [event.delta] : []))).toEqual(['original'])
@@ -88,7 +88,7 @@ describe('a copy of a request', () => {
     const copy = gated('copy')
     const { run, outcomes, other } = open(playingEngine(said('original')), copy.engine)
     await run()
-    await vi.waitFor(() => expect(outcomes()).toEqual(['anyone m ok', 'mirror other cancelled']))
+    await expect.poll(() => outcomes()).toEqual(['anyone m ok', 'mirror other cancelled'])
     expect(other.scheduler.load).toMatchObject({ busy: 0, queued: 0 })
   })
 
@@ -98,7 +98,7 @@ describe('a copy of a request', () => {
     const running = run({}, { signal: controller.signal })
     controller.abort(new AppError('cancelled', 'gone'))
     await expect(running).rejects.toThrow('gone')
-    await vi.waitFor(() => expect(outcomes()).toEqual(['anyone m cancelled', 'mirror other cancelled']))
+    await expect.poll(() => outcomes()).toEqual(['anyone m cancelled', 'mirror other cancelled'])
   })
 
   test('that fails changes nothing for the original', async () => {
@@ -106,7 +106,7 @@ describe('a copy of a request', () => {
     const original = gated('original')
     const { run, outcomes } = open(original.engine, failing)
     const running = run()
-    await vi.waitFor(() => expect(outcomes()).toEqual(['mirror other upstream-failed']))
+    await expect.poll(() => outcomes()).toEqual(['mirror other upstream-failed'])
     original.open()
     await running
     expect(outcomes()).toEqual(['anyone m ok', 'mirror other upstream-failed'])
@@ -118,10 +118,10 @@ describe('a copy of a request', () => {
     const original = gated('original')
     const { run, outcomes } = open(original.engine, playingEngine(said('copy')), { quotas })
     const running = run({}, { principal: { id: 'k', scopes: new Set(), quota } })
-    await vi.waitFor(() => expect(outcomes()).toEqual(['mirror other ok']))
+    await expect.poll(() => outcomes()).toEqual(['mirror other ok'])
     original.open()
     await running
-    await vi.waitFor(() => expect(quotas.states(quota).map(({ remaining }) => remaining)).toEqual([9, 100_000 - 2]))
+    await expect.poll(() => quotas.states(quota).map(({ remaining }) => remaining)).toEqual([9, 100_000 - 2])
   })
 })
 

@@ -92,7 +92,7 @@ describe('approvals', () => {
       const approvals = new ToolApprovals()
       const { run, records } = start({ turns: [search({}), says('.')], tools: asking, approvals })
       const running = run()
-      await vi.waitFor(() => expect(approvals.size).toBe(1))
+      await expect.poll(() => approvals.size).toBe(1)
       await vi.advanceTimersByTimeAsync(600_000)
       await running
       expect(records).toMatchObject([{ outcome: 'refused' }])

@@ -292,7 +292,7 @@ describe('LlamaEngine', () => {
     const constrained = settled(engine.prepare({ ...request('json'), output: { type: 'json-object' } }, never))
     await turn()
     await answer('json')
-    await vi.waitFor(async () => expect(await constrained).toBe('answered'))
+    await expect.poll(() => constrained).toBe('answered')
     workers.last.exit({})
     await turn()
     expect(engine.state).toMatchObject({ type: 'failed', reason: 'killed by SIGKILL' })

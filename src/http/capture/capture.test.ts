@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { openTestServer } from '../../../test/support/http/test-server.ts'
 import type { CapturedRequest } from './capture.ts'
 
@@ -15,7 +15,7 @@ test('a request is kept as it came, without secrets, and with its status', async
   const headers = { 'user-agent': 'OpenAI/Python 1.2', authorization: 'Bearer sk-1', 'x-request-id': 'my/id' }
   const payload = { ...chat, stream: true, api_key: 'sk-2' }
   await app.inject({ method: 'POST', url: '/v1/chat/completions?key=sk-3', headers, payload })
-  await vi.waitFor(() => expect(kept).toHaveLength(1))
+  await expect.poll(() => kept).toHaveLength(1)
   expect(kept[0]?.name).toMatch(/^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z-my_id$/)
   expect(kept[0]?.request).toMatchObject({
     client: 'OpenAI',
@@ -37,12 +37,12 @@ test.each([
 ])('so is one that is refused: %s %s', async (url, payload, status, body) => {
   const { app, kept } = open()
   await app.inject({ method: 'POST', url, payload, headers: { 'content-type': 'application/json' } })
-  await vi.waitFor(() => expect(kept).toHaveLength(1))
+  await expect.poll(() => kept).toHaveLength(1)
   expect(kept[0]?.request).toMatchObject({ path: url, how: expect.stringContaining(`answered ${status}`), body })
 })
 
 test('health checks and metrics are not kept', async () => {
   const { app, kept } = open()
   for (const url of ['/health', '/ready', '/metrics', '/', '/v1/models']) await app.inject(url)
-  await vi.waitFor(() => expect(kept.map(({ request }) => request.path)).toEqual(['/v1/models']))
+  await expect.poll(() => kept.map(({ request }) => request.path)).toEqual(['/v1/models'])
 })

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   chatBody,
   largeText,
@@ -106,6 +106,6 @@ describe('a complete reply that is not read', () => {
     const { listen, deps } = openTestServer({ engine: oneText(largeText) })
     const response = await receive(sendChat(await listen(), chatBody('x'), { headers: { connection } }))
     await readAll(response)
-    await vi.waitFor(async () => expect(await deps.metrics.render()).toContain('{route="/v1/chat/completions",status="200"} 1'))
+    await expect.poll(() => deps.metrics.render()).toContain('{route="/v1/chat/completions",status="200"} 1')
   })
 })

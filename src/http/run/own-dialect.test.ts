@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   openTestServer,
   readAll,
@@ -228,9 +228,9 @@ describe('a dialect with asynchronous decoding', () => {
     await begun.passed
     expect(deps.cancellations.size).toBe(1)
     request.destroy()
-    await vi.waitFor(async () => expect(await deps.metrics.render()).toContain('{route="/own/say",status="499"} 1'))
+    await expect.poll(() => deps.metrics.render()).toContain('{route="/own/say",status="499"} 1')
     decode.open()
-    await vi.waitFor(() => expect(deps.cancellations.size).toBe(0))
+    await expect.poll(() => deps.cancellations.size).toBe(0)
     expect(prepared).toBe(0)
   })
 })
@@ -308,15 +308,15 @@ describe('a client that disconnects', () => {
   ) {
     const request = sendChat(await listen(), JSON.stringify({ say: 'a', stream }), { path: '/own/say' })
     if (stream) await readUntil(await receive(request), 'text-delta')
-    else await vi.waitFor(() => expect(held.signal).toBeDefined())
+    else await expect.poll(() => held.signal).toBeDefined()
     request.destroy()
-    await vi.waitFor(async () => expect(await deps.metrics.render()).toContain('{route="/own/say",status="499"} 1'))
+    await expect.poll(() => deps.metrics.render()).toContain('{route="/own/say",status="499"} 1')
   }
 
   test.each([true, false])('cancels its generation if the policy says so (stream: %j)', async (stream) => {
     const server = openHeld('cancel')
     await hangUp(server, stream, server.held)
-    await vi.waitFor(() => expect(server.records).toMatchObject([{ outcome: 'cancelled', model: 'org/fake' }]))
+    await expect.poll(() => server.records).toMatchObject([{ outcome: 'cancelled', model: 'org/fake' }])
     expect(server.held.ended).toBe(false)
     expect(await server.deps.metrics.render()).toContain('dragoman_cancellations_total{reason="client-gone"} 1')
   })
@@ -329,9 +329,9 @@ describe('a client that disconnects', () => {
     expect(scheduler.load.busy).toBe(1)
     expect(deps.cancellations.list()).toEqual([{ id: 'own-1', owner: 'anyone', model: 'org/fake' }])
     gate.open()
-    await vi.waitFor(() => expect(records).toMatchObject([{ id: 'own-1', outcome: 'ok', usage: { outputTokens: 2 } }]))
+    await expect.poll(() => records).toMatchObject([{ id: 'own-1', outcome: 'ok', usage: { outputTokens: 2 } }])
     expect(held.ended).toBe(true)
-    await vi.waitFor(() => expect(deps.cancellations.size).toBe(0))
+    await expect.poll(() => deps.cancellations.size).toBe(0)
     expect(scheduler.load).toMatchObject({ busy: 0, queued: 0 })
     expect(await deps.metrics.render()).not.toContain('reason="client-gone"')
     expect(logLines.filter((line) => JSON.parse(line).level >= 40)).toEqual([])
@@ -341,7 +341,7 @@ describe('a client that disconnects', () => {
     const server = openHeld('go-on')
     await hangUp(server, true, server.held)
     expect(server.deps.cancellations.cancelWhere({ model: 'org/fake', owner: 'anyone' }, 'requested')).toBe(1)
-    await vi.waitFor(() => expect(server.records).toMatchObject([{ outcome: 'cancelled' }]))
+    await expect.poll(() => server.records).toMatchObject([{ outcome: 'cancelled' }])
     expect(server.scheduler.load.busy).toBe(0)
   })
 })
@@ -364,9 +364,9 @@ describe('requests that follow each other on a connection', () => {
     socket.write(request)
     await once(socket, 'data')
     socket.write(request)
-    await vi.waitFor(() => expect(signals).toHaveLength(2))
+    await expect.poll(() => signals).toHaveLength(2)
     socket.destroy()
-    await vi.waitFor(() => expect(signals[1]?.aborted).toBe(true))
+    await expect.poll(() => signals[1]?.aborted).toBe(true)
     expect([signals[0]?.aborted, heard]).toEqual([false, []])
   })
 })

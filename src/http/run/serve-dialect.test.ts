@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events'
 import { connect } from 'node:net'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { decodeNow } from '../../../test/support/decode-now.ts'
 import {
   chatBody,
@@ -235,7 +235,7 @@ describe('a silent stream', () => {
     await readUntil(await receive(waiting), openaiChat.heartbeat)
     expect(scheduler.load.queued).toBe(1)
     waiting.destroy()
-    await vi.waitFor(() => expect(scheduler.load.queued).toBe(0))
+    await expect.poll(() => scheduler.load.queued).toBe(0)
     running.destroy()
     expect(await watched.ended()).toEqual({ aborted: true })
   })

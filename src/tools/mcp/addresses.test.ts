@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type McpHttpServer, type McpRequest, serveMcp } from '../../../test/support/mcp/http-server.ts'
 import { privateUrls } from '../../../test/support/upstream/private-addresses.ts'
 import { AppError } from '../../contract/errors.ts'
@@ -190,14 +190,14 @@ describe('a server of the configuration', () => {
     cancel.abort()
     expect(await running).toEqual({ text: 'The call was cancelled.', isError: true })
     await closed
-    await vi.waitFor(() =>
-      expect(server.messages).toContainEqual(
+    await expect
+      .poll(() => server.messages)
+      .toContainEqual(
         expect.objectContaining({
           method: 'notifications/cancelled',
           params: expect.objectContaining({ requestId: message.id }),
         }),
-      ),
-    )
+      )
   })
 })
 
@@ -257,14 +257,14 @@ describe('a server of a request', () => {
     expect(await run(listing.tools[0], { text: 'x' })).toMatchObject({ isError: false })
     for (const { headers } of server.requests) expect(headers.authorization).toBe('Bearer theirs')
     await listing.end?.()
-    await vi.waitFor(() => expect(server.sockets.size).toBe(0))
+    await expect.poll(() => server.sockets.size).toBe(0)
   })
 
   test('ends with a request that is cancelled', async () => {
     await ask(forRequests(), [own()])
     expect(server.sockets.size).toBeGreaterThan(0)
     request.abort()
-    await vi.waitFor(() => expect(server.sockets.size).toBe(0))
+    await expect.poll(() => server.sockets.size).toBe(0)
   })
 
   test.each<[string, Partial<McpServerUse>, readonly string[], RegExp]>([

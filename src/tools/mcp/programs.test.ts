@@ -158,7 +158,7 @@ describe('a program that', () => {
     start('exit', {}, { limits: { failedMs: 400, soonMs: 5000 } })
     const first = (await list()).absent[0]?.why
     expect((await list()).absent[0]?.why).toBe(first)
-    await vi.waitFor(async () => expect((await list()).absent[0]?.why).toContain('exit code 3'))
+    await expect.poll(async () => (await list()).absent[0]?.why).toContain('exit code 3')
   })
 })
 
@@ -201,7 +201,7 @@ describe('a cancel', () => {
     await call('echo', { text: 'it runs' })
     cancel.abort()
     expect(await waiting).toEqual({ text: 'The call was cancelled.', isError: true })
-    await vi.waitFor(async () => expect(JSON.parse((await call('cancelled')).text)).toHaveLength(1))
+    await expect.poll(async () => JSON.parse((await call('cancelled')).text)).toHaveLength(1)
   })
 
   test('while the server starts ends the waiting, not the start', async () => {
@@ -221,14 +221,14 @@ describe('processes', () => {
     await list()
     expect(pids().map(isRunning)).toEqual([true, true])
     await source?.close()
-    await vi.waitFor(() => expect(pids().map(isRunning)).toEqual([false, false]))
+    await expect.poll(() => pids().map(isRunning)).toEqual([false, false])
   })
 
   test('end when no call needed them for a while; the next call starts them again', async () => {
     start('family', {}, { limits: { idleMs: 50 } })
     await list()
     const before = pids()
-    await vi.waitFor(() => expect(before.map(isRunning)).toEqual([false, false]), 10_000)
+    await expect.poll(() => before.map(isRunning)).toEqual([false, false])
     // The list is still known.
     expect(await names()).toContain('test__echo')
     expect(await call('echo', { text: 'again' })).toMatchObject({ text: 'again' })

