@@ -29,7 +29,7 @@ const rest: readonly Row[] = [
     135,
     [
       'load parameters',
-      '`max_seq_len`, `cache_mode`, `chunk_size`, `max_batch_size`, `prompt_template`, the draft model; several GPUs are `args` of llama-server, and RoPE is in the file',
+      '`max_seq_len`, `cache_mode`, `chunk_size`, `max_batch_size`, `prompt_template`, the draft model; several GPUs are `args` of llama-server, and RoPE is the setting `rope`',
     ],
     load({ max_seq_len: 400, max_batch_size: 4 }, finished),
     load({ rope_alpha: 2 }, status(400, /rope_alpha/)),
