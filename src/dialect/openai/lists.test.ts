@@ -33,7 +33,7 @@ describe('a page', () => {
 
   test.each([
     ['limit', '0'],
-    ['limit', '101'],
+    ['limit', '1001'],
     ['limit', 'x'],
     ['order', 'up'],
   ])('with %s %s is refused by name', (param, value) => {
