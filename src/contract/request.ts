@@ -204,6 +204,11 @@ export type OutputConstraint =
   | { readonly type: 'regex'; readonly pattern: string }
   /** In GBNF, or in Lark's language. */
   | { readonly type: 'gbnf'; readonly grammar: string }
+  /** Free text in which each of the triggers begins one of the structures. */
+  | { readonly type: 'tagged'; readonly structures: readonly TaggedStructure[]; readonly triggers: readonly string[] }
+
+/** The JSON of a schema between two texts. */
+export type TaggedStructure = { readonly begin: string; readonly schema: JsonObject | boolean; readonly end: string }
 
 /**
  * The model's input: a conversation (rendered with its chat template), verbatim text, tokens, or a prefix and a suffix to fill in

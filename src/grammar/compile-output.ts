@@ -1,12 +1,14 @@
 import { givenGrammar } from './given-grammar.ts'
 import { type CompiledGrammar, createGrammarBuilder, type GrammarBuilder } from './grammar-builder.ts'
 import type { Schema } from './schema/schema-document.ts'
+import { addTagged, type TaggedOutput } from './tagged-output.ts'
 
 /** The structure of an output. `strict`: refuse what the grammar cannot enforce. */
 export type OutputStructure =
   | { readonly type: 'json-object' }
   | { readonly type: 'json-schema'; readonly schema: Schema; readonly strict: boolean; readonly name?: string }
   | { readonly type: 'regex'; readonly pattern: string }
+  | TaggedOutput
 
 /** An output or a caller's own grammar, and the caller's name for it, which errors carry. */
 export type GrammarRequest = {
@@ -34,5 +36,7 @@ export function addOutput(builder: GrammarBuilder, output: OutputStructure, para
       const { schema, strict, name = 'output' } = output
       return builder.addSchema(schema, { strict, param, name })
     }
+    case 'tagged':
+      return addTagged(builder, output, param)
   }
 }

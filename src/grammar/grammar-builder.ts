@@ -40,6 +40,9 @@ export type SchemaOptions = {
   readonly rawUntil?: string
 }
 
+/** A rule of a grammar: its name, and its body in GBNF. */
+export type GbnfRule = { readonly name: string; readonly body: string }
+
 /** One grammar of several schemas, patterns and literals, such as the calls of all tools of a request. */
 export type GrammarBuilder = {
   /**
@@ -53,6 +56,8 @@ export type GrammarBuilder = {
   addAnyObject(): string
   /** The name of a rule with a body in GBNF: rule names, `literal` texts and operators. */
   addRule(name: string, body: string): string
+  /** Adds rules under their own names, which begin with `dragoman-`: no other rule's does. */
+  addNamed(rules: readonly GbnfRule[]): void
   /** A text as a GBNF literal. */
   literal(text: string): string
   /** The whole grammar. `root` is GBNF, as in `addRule`. */
@@ -125,6 +130,9 @@ export function createGrammarBuilder(limits: Partial<GrammarLimits> = {}): Gramm
       const name = book.reserve(hint)
       givenRules.push(`${name} ::= ${body}\n`)
       return name
+    },
+    addNamed(rules) {
+      for (const { name, body } of rules) givenRules.push(`${name} ::= ${body}\n`)
     },
     literal: renderLiteral,
     build(root) {

@@ -56,7 +56,6 @@ export const seeds = [
       [/invalid_logprobs/, "invalid requests are 400 with OpenAI's error, not 422"],
       [/cancellation/, 'dragoman-tiny ends its reply within the second that the test waits'],
       [/(?:max_tokens|openai_package)\[False\]/, 'dragoman-tiny ends its reply before the limit'],
-      [/structural_tag/, 'structural tags are refused: tools are constrained by their format'],
       [/chat_.*True\]/, "each delta of MLC-LLM has `role`; the first one has it here, as in OpenAI's API"],
       [
         /completions.*\[True\]/,

@@ -14,14 +14,15 @@ export type OutputCheck = {
   validate(choice: number, truncated: boolean): Promise<void>
 }
 
-type Constraint = Exclude<OutputConstraint, { type: 'text' }>
+/** The structures within a text are not looked for. */
+type Constraint = Exclude<OutputConstraint, { type: 'text' | 'tagged' }>
 
 /** Whether the output may break its constraint. */
 export function needsOutputCheck(
   output: OutputConstraint,
   { structured, constraintIsSent }: PreparedGeneration,
 ): output is Constraint {
-  return output.type !== 'text' && (structured === 'partial' || constraintIsSent === true)
+  return output.type !== 'text' && output.type !== 'tagged' && (structured === 'partial' || constraintIsSent === true)
 }
 
 /** Undefined where nothing can be checked. Rejects with the signal's reason. */

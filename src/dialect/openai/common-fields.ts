@@ -35,13 +35,16 @@ export const sharedOpenaiFields = {
 export const constraintFields: readonly Field[] = [
   used(
     'response_format',
-    '`text`, `json_object`, `json_schema` (schema or its JSON as a string); also `json`, `regex` (`pattern`), `grammar` (GBNF)',
+    '`text`, `json_object`, `json_schema` (schema or its JSON as a string); also `json`, `regex` (`pattern`), `grammar` (GBNF), `structural_tag` (`structures` or `tags`, and `triggers`)',
   ),
   used('json_schema', 'an object, or its JSON as a string', { aliases: ['guided_json'] }),
   used('regex_pattern', 'the complete output matches it', { aliases: ['regex', 'guided_regex'] }),
   used('grammar_string', 'GBNF, Lark, or KBNF', { aliases: ['grammar', 'guided_grammar'] }),
   used('guided_choice', 'the output is one of these strings'),
-  used('structured_outputs', 'one of `json`, `json_object`, `regex`, `grammar`, `choice`; `structural_tag` is refused'),
+  used(
+    'structured_outputs',
+    'one of `json`, `json_object`, `regex`, `grammar`, `choice`; `structural_tag`: use `response_format`',
+  ),
 ]
 
 /** Fields inside the objects of both protocols that need a note, by their paths. */
@@ -51,7 +54,7 @@ export const nestedConstraintFields: readonly Field[] = [
     'passed on to an upstream that takes JSON Schema; not used where a grammar constrains the output',
   ),
   refused('messages[].images', 'send a part of type `image_url`', { accepts: [[]] }),
-  refused('structured_outputs.structural_tag', 'use `tools`'),
+  refused('structured_outputs.structural_tag', 'use `response_format` of this type'),
 ]
 
 /** Sampling fields of other servers that Dragoman supports. */

@@ -80,6 +80,14 @@ const jsonSchemaFormat = looseObject(
   { reports: ({ schema }) => (schema ?? undefined) !== undefined },
 )
 
+/** Each letter of a trigger is a rule of the grammar. */
+const tagText = z.string().max(256, { error: 'at most 256 characters' })
+const structures = list(looseObject({ begin: tagText.min(1), schema: schemaOrText, end: tagText }), {
+  error: 'an array of structures',
+  max: { count: 256, error: 'at most 256 structures' },
+})
+const triggers = list(tagText.min(1), { error: 'an array of strings', max: { count: 64, error: 'at most 64 triggers' } })
+
 /** OpenAI's three types, and the names and additions of other servers. */
 const responseFormats = {
   text: looseObject({ type: z.literal('text') }),
@@ -88,9 +96,15 @@ const responseFormats = {
   json_schema: looseObject({ type: z.literal('json_schema'), json_schema: jsonSchemaFormat }),
   regex: looseObject({ type: z.literal('regex'), pattern: nonEmptyConstraint }),
   grammar: looseObject({ type: z.literal('grammar'), grammar: nonEmptyConstraint }),
+  structural_tag: looseObject({
+    type: z.literal('structural_tag'),
+    structures: structures.nullish(),
+    tags: structures.nullish(),
+    triggers,
+  }),
 }
-const { text: textFormat, json_object, json, json_schema, regex, grammar } = responseFormats
-const responseFormat = z.discriminatedUnion('type', [textFormat, json_object, json, json_schema, regex, grammar])
+const { text: textFormat, json_object, json, json_schema, regex, grammar, structural_tag } = responseFormats
+const responseFormat = z.discriminatedUnion('type', [textFormat, json_object, json, json_schema, regex, grammar, structural_tag])
 
 /** vLLM's object of constraints. */
 const structuredOutputsObject = looseObject({

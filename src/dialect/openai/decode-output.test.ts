@@ -6,6 +6,8 @@ const tools = [{ type: 'function', function: { name: 'f' } }]
 const schema = { type: 'object', properties: { a: { type: 'integer' } } }
 const asked = (format: object) => ({ response_format: format })
 const jsonSchema = { type: 'json-schema', schema, strict: false } as const
+const structure = { begin: '<f>', schema, end: '</f>' }
+const tagged: OutputConstraint = { type: 'tagged', structures: [structure], triggers: ['<f'] }
 
 function outputOf(fields: object): OutputConstraint {
   return decodeChat({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...fields }, 'x').request.output
@@ -35,6 +37,8 @@ describe('decodeOutput', () => {
     [asked({ type: 'regex', pattern: '[ab]+' }), { type: 'regex', pattern: '[ab]+' }],
     [asked({ type: 'grammar', grammar: 'root ::= "a"' }), { type: 'gbnf', grammar: 'root ::= "a"' }],
     [asked({ type: 'grammar', grammar: 'start: "a"' }), { type: 'gbnf', grammar: 'start: "a"' }],
+    [asked({ type: 'structural_tag', structures: [structure], triggers: ['<f'] }), tagged],
+    [asked({ type: 'structural_tag', tags: [{ ...structure, schema: JSON.stringify(schema) }], triggers: ['<f'] }), tagged],
     [{ json_schema: schema }, jsonSchema],
     [{ guided_json: JSON.stringify(schema) }, jsonSchema],
     [{ regex_pattern: 'a' }, { type: 'regex', pattern: 'a' }],
@@ -70,6 +74,12 @@ describe('decodeOutput', () => {
     [asked({ type: 'json_object', schema: 'null' }), 'response_format.schema'],
     [asked({ type: 'regex' }), 'response_format.pattern'],
     [asked({ type: 'grammar', grammar: 'yes or no' }), 'response_format.grammar'],
+    [asked({ type: 'structural_tag', triggers: ['<f'] }), 'response_format.structures'],
+    [asked({ type: 'structural_tag', structures: [structure], triggers: ['<g', '<f'] }), 'response_format.triggers[0]'],
+    [asked({ type: 'structural_tag', structures: [structure], triggers: [] }), 'response_format.structures[0].begin'],
+    [asked({ type: 'structural_tag', tags: [{ ...structure, schema: '{' }], triggers: ['<'] }), 'response_format.tags[0].schema'],
+    [asked({ type: 'structural_tag', tags: [{ begin: '<f>', end: '' }], triggers: ['<'] }), 'response_format.tags[0].schema'],
+    [asked({ type: 'structural_tag', format: { type: 'any_text' } }), 'response_format.triggers'],
     [{ grammar_string: 'yes or no' }, 'grammar_string'],
     [{ guided_choice: [] }, 'guided_choice'],
     [{ regex: 'a', regex_pattern: 'b' }, 'regex'],

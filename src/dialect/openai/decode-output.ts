@@ -92,6 +92,36 @@ function decodeFormat(format: ResponseFormat): DecodedOutput {
       return { constraint: { type: 'regex', pattern: format.pattern }, param: `${path}.pattern` }
     case 'grammar':
       return { constraint: decodeGrammar(format.grammar, `${path}.grammar`), param: `${path}.grammar` }
+    case 'structural_tag':
+      return { constraint: taggedOf(format), param: path }
+  }
+}
+
+/** MLC-LLM calls the structures tags. Newer servers of this type also take a `format`, which says more. */
+function taggedOf({ structures, tags, triggers }: Extract<ResponseFormat, { type: 'structural_tag' }>): OutputConstraint {
+  const [given, name] = isGiven(structures) ? [structures, 'structures'] : [tags ?? [], 'tags']
+  const path = `response_format.${name}`
+  const refuse = (param: string, what: string): never => {
+    throw new AppError('invalid-request', `${param} ${what}`, { param })
+  }
+  if (given.length === 0)
+    refuse('response_format.structures', 'is missing: send at least one structure with begin, schema and end')
+  for (const [index, { begin }] of given.entries()) {
+    if (!triggers.some((trigger) => begin.startsWith(trigger)))
+      refuse(`${path}[${index}].begin`, `'${preview(begin)}' begins with none of response_format.triggers`)
+  }
+  for (const [index, trigger] of triggers.entries()) {
+    if (!given.some(({ begin }) => begin.startsWith(trigger)))
+      refuse(`response_format.triggers[${index}]`, `'${preview(trigger)}' is the beginning of no structure`)
+  }
+  return {
+    type: 'tagged',
+    structures: given.map(({ begin, schema, end }, index) => ({
+      begin,
+      schema: schemaOf(schema, `${path}[${index}].schema`).schema,
+      end,
+    })),
+    triggers,
   }
 }
 

@@ -211,10 +211,17 @@ const fields: readonly Row[] = [
       text(/^\{\s*\}$/),
     ),
   ),
-  refused(
+  works(
     '44a',
-    ['`response_format: structural_tag`', 'tools are constrained by the grammar of their format; a 400'],
-    chat({ response_format: { type: 'structural_tag', tags: [], triggers: [] } }, status(400, /response_format/)),
+    '`response_format: structural_tag`',
+    tiny(
+      {
+        max_tokens: 20,
+        response_format: { type: 'structural_tag', tags: [{ begin: ' ', schema: '{"const":7}', end: ';' }], triggers: [' '] },
+      },
+      text(/^\S+( 7;\S*)+( 7?)?$/),
+      header('x-dragoman-structured', /full/),
+    ),
   ),
   better(
     45,

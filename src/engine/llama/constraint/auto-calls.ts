@@ -1,16 +1,15 @@
 import type { OutputFormat } from '../../../contract/output-format.ts'
 import type { FunctionTool } from '../../../contract/request.ts'
 import { createGrammarBuilder } from '../../../grammar/grammar-builder.ts'
+import { beginOf, middleOf, type TextTag, taggedText } from '../../../grammar/tagged-text.ts'
 import { type CallTag, callTags } from '../../../model-text/formats/call-tags.ts'
 import { findToolFormat } from '../../../model-text/formats/tool-formats.ts'
 import { readReasoningTags } from '../../../model-text/parse/reasoning-tags.ts'
 import { addCalls, afterEnd } from './calls-grammar.ts'
-import { beginOf, middleOf, type TextTag, taggedText } from './tagged-text.ts'
 
 /** What a constraint depends on in addition to the request. */
 export type ConstraintContext = { readonly format: OutputFormat | undefined; readonly endTexts: readonly string[] }
 
-/** No rule of our other grammars begins with these. */
 const answer = 'dragoman-answer'
 const thought = 'dragoman-thought'
 
@@ -50,13 +49,10 @@ export function writeAutoCalls(
     opens.push({ text: open, position: position, next: middleOf(thought) })
     closes.push({ text: close, position: 'anywhere', next: beginOf(answer) })
   }
-  const rules = [
-    ...taggedText([...inAnswer, ...opens], answer),
-    ...(reasoning === undefined ? [] : taggedText([...inThought, ...closes], thought)),
-  ]
+  builder.addNamed(taggedText([...inAnswer, ...opens], answer))
+  if (reasoning !== undefined) builder.addNamed(taggedText([...inThought, ...closes], thought))
   const startsInThought = reasoning !== undefined && format?.startsInReasoning === true
-  const { grammar } = builder.build(startsInThought ? middleOf(thought) : beginOf(answer))
-  return `${grammar.trimEnd()}\n${rules.map(({ name, body }) => `${name} ::= ${body}`).join('\n')}\n`
+  return builder.build(startsInThought ? middleOf(thought) : beginOf(answer)).grammar
 
   function callsOf({ rest }: CallTag): string {
     return addCalls(builder, { description: rest, tools: declared, endTexts, isLenient: true })

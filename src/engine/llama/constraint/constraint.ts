@@ -58,7 +58,8 @@ function compile(wanted: Wanted, context: ConstraintContext): Constraint | undef
       }
     case 'json-object':
     case 'json-schema':
-    case 'regex': {
+    case 'regex':
+    case 'tagged': {
       const { grammar, enforcement } = cache.find(cacheKey(wanted, context), () => compileOutputOrCalls(output, wanted, context))
       return { gbnf: grammar, structured: enforcement }
     }

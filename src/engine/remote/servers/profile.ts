@@ -86,6 +86,8 @@ export type Profile = {
   readonly suffix: boolean
   readonly regex?: ConstraintField
   readonly gbnf?: ConstraintField
+  /** Takes `response_format` of the type `structural_tag`. */
+  readonly structuralTags?: true
   /** Gets constraints as our grammars: its own compiler may crash on a client's schema. */
   readonly takesOurGrammars?: true
   /** Refuses a request with a tool whose schema it does not understand. */

@@ -1,5 +1,5 @@
 import { AppError } from '../../../../contract/errors.ts'
-import type { GenerationRequest } from '../../../../contract/request.ts'
+import type { GenerationRequest, OutputConstraint } from '../../../../contract/request.ts'
 import type { GrammarRequest } from '../../../../grammar/compile-output.ts'
 import type { CompiledGrammar } from '../../../../grammar/grammar-builder.ts'
 import { outputParam } from '../../../../threads/grammar-failure.ts'
@@ -21,6 +21,7 @@ export function grammarRequest({ output }: Wanted, profile: Profile): GrammarReq
       return undefined
     case 'gbnf':
     case 'json-schema':
+    case 'tagged':
       return { output, param: outputParam(output) }
     case 'json-object':
       return usesOurGrammar(profile) && profile.jsonObject ? { output, param: outputParam(output) } : undefined
@@ -53,6 +54,11 @@ export function outputFields({ output }: Wanted, profile: Profile, compiled?: Co
       // Its dialect of regular expressions may differ from ours.
       return { fields: constraintField(regex, output.pattern), structured: 'partial' }
     }
+    case 'tagged':
+      if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, compiled)
+      // How far it enforces the schemas is not reported.
+      if (profile.structuralTags === true) return { fields: structuralTags(output), structured: 'partial' }
+      return gbnf === undefined ? refuse('structural tags') : ourGrammar(gbnf, compiled)
     case 'json-object':
       if (!jsonObject) return refuse('JSON mode')
       if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, compiled)
@@ -64,6 +70,11 @@ export function outputFields({ output }: Wanted, profile: Profile, compiled?: Co
       // Servers enforce a part of JSON Schema, and do not report which.
       return { fields: outputStyles[outputStyle].schema(output), structured: 'partial' }
   }
+}
+
+/** As vLLM and SGLang take them. */
+function structuralTags({ structures, triggers }: Extract<OutputConstraint, { type: 'tagged' }>) {
+  return { response_format: { type: 'structural_tag', structures, triggers } }
 }
 
 function ourGrammar(field: NonNullable<Profile['gbnf']>, compiled: CompiledGrammar | undefined): OutputFields {

@@ -16,6 +16,7 @@ function bodyFor(kind: ProfileName, more: Partial<GenerationRequest> = {}, upstr
 }
 
 const schema = { type: 'object' }
+const tagged = { type: 'tagged', structures: [{ begin: '<f>', schema, end: '</f>' }], triggers: ['<f>'] } as const
 
 describe('constraints on the output', () => {
   test.each<[ProfileName, OutputConstraint, unknown]>([
@@ -33,6 +34,8 @@ describe('constraints on the output', () => {
       { type: 'json-schema', schema, strict: true },
       { type: 'json_schema', json_schema: { name: 'output', schema, strict: true } },
     ],
+    ['vllm', tagged, { type: 'structural_tag', structures: tagged.structures, triggers: ['<f>'] }],
+    ['sglang', tagged, { type: 'structural_tag', structures: tagged.structures, triggers: ['<f>'] }],
   ])('%s takes %j', (kind, output, format) => {
     expect(bodyFor(kind, { output }).response_format).toEqual(format)
   })
@@ -42,6 +45,7 @@ describe('constraints on the output', () => {
     ['fireworks', { type: 'regex', pattern: 'a' }],
     ['tgi', { type: 'gbnf', grammar: 'root ::= "a"' }],
     ['groq', { type: 'regex', pattern: 'a' }],
+    ['openai', tagged],
   ])('%s is not sent %j, which it would ignore', (kind, output) => {
     expect(() => bodyFor(kind, { output })).toThrow(expect.objectContaining({ code: 'unsupported-field', at: ['output'] }))
   })

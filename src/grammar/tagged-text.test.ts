@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createMatcher } from '../../../../test/support/llama/gbnf-matcher.ts'
-import { createRandom } from '../../../../test/support/random.ts'
+import { createMatcher } from '../../test/support/llama/gbnf-matcher.ts'
+import { createRandom } from '../../test/support/random.ts'
 import { beginOf, type TextTag, taggedText } from './tagged-text.ts'
 
 function matcherOf(tags: readonly Omit<TextTag, 'next'>[]) {

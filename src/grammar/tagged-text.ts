@@ -1,4 +1,4 @@
-import type { GbnfRule } from '../../front/text-until.ts'
+import type { GbnfRule } from './grammar-builder.ts'
 
 /** A tag that must be followed by something. */
 export type TextTag = {
