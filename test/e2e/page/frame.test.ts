@@ -1,10 +1,9 @@
-import { createServer, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { findBarriers } from '../../support/page/find-barriers.ts'
 import { chromium, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
+import { proxyTo } from '../../support/page/proxy.ts'
 
 const key = 'sk-reader-0123456789abcdef'
 const watcher = 'sk-watcher-0123456789abcdef'
@@ -89,26 +88,11 @@ describe.skipIf(chromium === undefined)(`the frame of the page, in a browser${hi
   })
 
   test('works below a prefix that a proxy removes', async () => {
-    const { port: target } = new URL(app.url)
-    const proxy = createServer((incoming, outgoing) => {
-      const { method, headers, url = '' } = incoming
-      if (!url.startsWith('/llm/')) return outgoing.writeHead(404).end()
-      const passed = request(
-        { port: target, method, path: url.slice(4), headers: { ...headers, host: `127.0.0.1:${target}` } },
-        (reply) => {
-          outgoing.writeHead(reply.statusCode ?? 502, reply.headers)
-          reply.pipe(outgoing)
-        },
-      )
-      return incoming.pipe(passed)
-    })
-    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
-    const { port } = proxy.address() as AddressInfo
-    const { page, problems, close } = await openServerPage(browser, `http://127.0.0.1:${port}/llm/`)
+    const proxy = await proxyTo(app.url, { prefix: '/llm' })
+    const { page, problems, close } = await openServerPage(browser, `${proxy.url}/llm/`)
     await page.getByRole('heading', { name: 'Chat', level: 1 }).waitFor()
     expect(problems).toEqual([])
     await close()
-    proxy.closeAllConnections()
     proxy.close()
   })
 

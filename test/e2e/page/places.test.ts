@@ -1,6 +1,4 @@
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
@@ -9,6 +7,7 @@ import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { findBarriers } from '../../support/page/find-barriers.ts'
 import { openManyRequests, scrollTable } from '../../support/page/many-requests.ts'
 import { chromium, hint, type OpenedPage, openBrowser, openServerPage } from '../../support/page/open-page.ts'
+import { proxyTo } from '../../support/page/proxy.ts'
 import { hasNginx, nginxHint, startNginx } from '../../support/process/nginx.ts'
 
 const root = 'sk-root-0123456789abcdef'
@@ -323,7 +322,9 @@ describe.skipIf(chromium === undefined)(`the places of the page, in a browser${h
 
   test('the overview and the models have the memory of GPUs, where the server has some', async () => {
     const devices = [{ name: 'CUDA0', description: 'A GPU', total_bytes: 80_000_000_000, free_bytes: 60_000_000_000 }]
-    const proxy = await proxyTo(app.url, (text) => text.replace('"models":[', `"devices":${JSON.stringify(devices)},"models":[`))
+    const proxy = await proxyTo(app.url, {
+      events: (text) => text.replace('"models":[', `"devices":${JSON.stringify(devices)},"models":[`),
+    })
     const opened = await openServerPage(browser, `${proxy.url}/#/models`, { key: root })
     const { page, close } = opened
     const used = page.getByRole('progressbar', { name: 'A GPU: 20 GB of 80 GB in use' })
@@ -390,29 +391,6 @@ describe.skipIf(chromium === undefined)(`the places of the page, in a browser${h
     await close()
   })
 })
-
-/** Changes the text of an event stream on its way. */
-async function proxyTo(target: string, change: (text: string) => string) {
-  const { host, port } = new URL(target)
-  const server = createServer((incoming, outgoing) => {
-    const { method, headers, url = '' } = incoming
-    const passed = request({ port, method, path: url, headers: { ...headers, host } }, (reply) => {
-      outgoing.writeHead(reply.statusCode ?? 502, reply.headers)
-      if (!url.startsWith('/api/events')) return reply.pipe(outgoing)
-      return reply.setEncoding('utf8').on('data', (text: string) => outgoing.write(change(text)))
-    })
-    outgoing.on('close', () => passed.destroy())
-    incoming.pipe(passed.on('error', () => outgoing.destroy()))
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () => {
-      server.closeAllConnections()
-      server.close()
-    },
-  }
-}
 
 async function placeLinks(page: Page): Promise<string[]> {
   return (await page.getByRole('navigation').getByRole('link').allInnerTexts()).map((text) => text.trim())
