@@ -24,6 +24,29 @@ describe.skipIf(chromium === undefined)(`the chat of the page, for every reader 
     return opened
   }
 
+  test('the view stays with the end while the reader is there; Newest leads back, and what is selected stays selected', async () => {
+    const { page, close } = await open()
+    await write(page, script({ raw: 'begin. '.concat('some words of it.\n\n'.repeat(3000)), delayMs: 15 }))
+    const room = page.locator('.pane-room')
+    const toEnd = () => room.evaluate((element) => Math.round(element.scrollHeight - element.scrollTop - element.clientHeight))
+    await expect.poll(() => room.evaluate((element) => element.scrollHeight - element.clientHeight)).toBeGreaterThan(300)
+    await expect.poll(toEnd).toBeLessThan(48)
+    await page.evaluate('getSelection().selectAllChildren(document.querySelector("article.answer .md p"))')
+    await room.hover()
+    await page.mouse.wheel(0, -250)
+    await page.getByRole('button', { name: 'Newest' }).waitFor()
+    const top = await room.evaluate((element) => element.scrollTop)
+    const height = await room.evaluate((element) => element.scrollHeight)
+    await expect.poll(() => room.evaluate((element) => element.scrollHeight)).toBeGreaterThan(height + 100)
+    expect(await room.evaluate((element) => element.scrollTop)).toBe(top)
+    expect(await page.evaluate('String(getSelection())')).toBe('begin. some words of it.')
+    await page.getByRole('button', { name: 'Newest' }).click()
+    await expect.poll(toEnd).toBeLessThan(48)
+    await page.keyboard.press('Escape')
+    await page.getByRole('status').getByText('Stopped').waitFor()
+    await close()
+  })
+
   test.each([
     [390, false],
     [390, true],
