@@ -2,6 +2,8 @@ import {
   adapterField,
   constraintFields,
   minimumField,
+  passedOn,
+  promptCacheFields,
   refusedExtensions,
   refusedProbs,
   samplingExtensions,
@@ -10,9 +12,7 @@ import {
 import { serverFields } from '../openai/server-fields.ts'
 import { runningFields } from '../openai/times/running-fields.ts'
 import { cancelFields } from '../wire/cancel-keys.ts'
-import { type Field, givesWay, informational, refused, used } from '../wire/field-table.ts'
-
-const passedOn = 'passed on to servers of kind `openai` and `dragoman`'
+import { type Field, givesWay, refused, used } from '../wire/field-table.ts'
 
 /** OpenAI's own fields, in the order of their reference. */
 const openaiFields: readonly Field[] = [
@@ -37,12 +37,7 @@ const openaiFields: readonly Field[] = [
   used('parallel_tool_calls', 'false: at most one call in a reply'),
   refused('prediction', 'no predicted outputs'),
   sharedOpenaiFields.presencePenalty,
-  used(
-    'prompt_cache_key',
-    `${passedOn}; prompts that begin differently go to one replica with the same key; equal prefixes are reused without it`,
-  ),
-  informational('prompt_cache_options', 'equal prefixes are reused without it'),
-  used('prompt_cache_retention', `${passedOn}; here, equal prefixes are reused without it`),
+  ...promptCacheFields,
   used(
     'reasoning_effort',
     'any string; passed to the chat template; `none` switches thinking off, any other on; takes precedence over `reasoning` and `thinking`',

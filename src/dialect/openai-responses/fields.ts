@@ -3,6 +3,8 @@ import {
   constraintFields,
   minimumField,
   nestedConstraintFields,
+  passedOn,
+  promptCacheFields,
   refusedExtensions,
   refusedMedia,
   refusedProbs,
@@ -12,8 +14,6 @@ import {
 import { serverFields } from '../openai/server-fields.ts'
 import { cancelFields } from '../wire/cancel-keys.ts'
 import { type Field, givesWay, informational, refused, used } from '../wire/field-table.ts'
-
-const passedOn = 'passed on to servers of kind `openai` and `dragoman`'
 
 /** OpenAI's own fields, in the order of their reference. */
 const openaiFields: readonly Field[] = [
@@ -39,12 +39,7 @@ const openaiFields: readonly Field[] = [
   used('parallel_tool_calls', 'false: at most one call in a response'),
   used('previous_response_id', 'the response that this one continues; not with `conversation`'),
   refused('prompt', 'no stored prompts: send `instructions` and `input`'),
-  used(
-    'prompt_cache_key',
-    `${passedOn}; prompts that begin differently go to one replica with the same key; equal prefixes are reused without it`,
-  ),
-  informational('prompt_cache_options', 'equal prefixes are reused without it'),
-  used('prompt_cache_retention', `${passedOn}; here, equal prefixes are reused without it`),
+  ...promptCacheFields,
   used(
     'reasoning',
     '`effort`: any string, passed to the chat template, `none` switches thinking off, any other on; `summary`, `generate_summary`: the thoughts are shown as a summary; `context`: whether the model sees those of earlier turns',

@@ -5,6 +5,18 @@ const scaleSpellings = ['cfg_scale', 'guidance_scale'] as const
 type Guided = { readonly [Name in (typeof scaleSpellings)[number]]?: number | null }
 const onlyEmbedded = 'only the embedded engine'
 
+/** Where the values of some fields go. */
+export const passedOn = 'passed on to servers of kind `openai` and `dragoman`'
+
+export const promptCacheFields: readonly Field[] = [
+  used(
+    'prompt_cache_key',
+    `${passedOn}; prompts that begin differently go to one replica with the same key; equal prefixes are reused without it`,
+  ),
+  informational('prompt_cache_options', 'equal prefixes are reused without it'),
+  used('prompt_cache_retention', `${passedOn}; here, equal prefixes are reused without it`),
+]
+
 /** Rows of OpenAI's reference that its generating protocols share. */
 export const sharedOpenaiFields = {
   model: used(
