@@ -36,9 +36,6 @@ test.each([
   expect(() => givenGrammar(text)).toThrow(message)
 })
 
-test.each(['start: other', 'root ::= other', 'start ::= other;'])(
-  'a mistake in %j is told with the name of its field',
-  (text) => {
-    expect(() => givenGrammar(text, { param: 'grammar_string' })).toThrow(expect.objectContaining({ param: 'grammar_string' }))
-  },
-)
+test.each(['start: other', 'root ::= other', 'start ::= other;'])('a mistake in %j names its field', (text) => {
+  expect(() => givenGrammar(text, { param: 'grammar_string' })).toThrow(expect.objectContaining({ param: 'grammar_string' }))
+})

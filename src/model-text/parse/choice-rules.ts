@@ -26,7 +26,7 @@ export type TaggedRules = SharedRules & {
   readonly reasoning: ReasoningTags | undefined
   /** Reasoning stays in the text, with its tags: it is only looked for because calls in it are not made. */
   readonly reasoningIsText: boolean
-  /** Calls in reasoning are made, and it goes on behind them; otherwise, they are where no closing tag follows. */
+  /** Calls in reasoning are made, and the reasoning continues; otherwise, only those that no closing tag follows. */
   readonly makesThoughtCalls: boolean
 }
 

@@ -19,7 +19,7 @@ describe('calls in reasoning', () => {
     expect(read(unclosed)).toEqual({ reasoning: 'I call', text: '', calls: [1] })
   })
 
-  test('are all made where the operator wants it, and the reasoning goes on behind them', () => {
+  test('are all made where the operator wants it, and the reasoning continues', () => {
     expect(read(closed, true)).toEqual({ reasoning: 'I calland then', text: 'Done.', calls: [1, 2] })
     expect(read(unclosed, true)).toEqual({ reasoning: 'I call', text: '', calls: [1] })
     expect(read(`${unclosed}\nWell.`, true)).toEqual({ reasoning: 'I callWell.', text: '', calls: [1] })
