@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -80,12 +82,39 @@ describe('a store that cannot be opened says why, and what to do', () => {
     await expect(open(path)).rejects.toThrow(/written by a later version of Dragoman.*'9999-later'.*update Dragoman/)
   })
 
-  test('a server that does not answer, without its password', async () => {
-    const opening = openConfiguredStore(settings('postgres://ann:secret@127.0.0.1:1/kept'), log)
-    const failure: unknown = await opening.catch((error: unknown) => error)
+  /** What a start with this store logs and throws; `waitMs`: how long it waits for the server. */
+  async function failToOpen(url: string, waitMs: number) {
+    const lines: string[] = []
+    const noted = createLog({ level: 'warn', destination: { write: (line) => void lines.push(JSON.parse(line).msg) } })
+    const failure = await openConfiguredStore(settings(url), noted, waitMs).catch((error: unknown) => error)
+    return { lines, failure }
+  }
+
+  test('a server that is not there in time, without its password', async () => {
+    const { lines, failure } = await failToOpen('postgres://ann:secret@127.0.0.1:1/kept', 1200)
     const message = expect.stringMatching(/ECONNREFUSED.*; start that server, change `storage\.database`, or set it to `off`$/)
     expect(failure).toMatchObject({ code: 'invalid-request', message })
-    expect(String(failure)).not.toContain('secret')
+    expect(lines).toEqual([expect.stringMatching(/^waiting up to 1.2 s for PostgreSQL: .*ECONNREFUSED/)])
+    expect(String(failure) + lines).not.toContain('secret')
+  })
+
+  test.each([
+    ['57P03', 'the database system is starting up', 1],
+    ['3D000', 'database "kept" does not exist', 0],
+  ])('a server that refuses with %s, which is waited for only while it starts', async (code, text, waits) => {
+    const server = createServer((socket) => {
+      const fields = Buffer.from(`SFATAL\0VFATAL\0C${code}\0M${text}\0\0`)
+      const length = Buffer.alloc(4)
+      length.writeInt32BE(fields.length + length.length)
+      socket.on('error', () => undefined)
+      socket.once('data', () => socket.end(Buffer.concat([Buffer.from('E'), length, fields])))
+    }).listen(0, '127.0.0.1')
+    onTestFinished(() => void server.close())
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const { lines, failure } = await failToOpen(`postgres://ann@127.0.0.1:${port}/kept`, 300)
+    expect(failure).toMatchObject({ code: 'invalid-request', message: expect.stringContaining(text) })
+    expect(lines).toHaveLength(waits)
   })
 })
 

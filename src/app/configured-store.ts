@@ -1,21 +1,42 @@
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { networkReason } from '../canonical/failure-reason.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { isPostgresUrl } from '../config/sections/storage-schema.ts'
 import { AppError, messageOf } from '../contract/errors.ts'
 import type { Store } from '../contract/store.ts'
+import { isServerStarting } from '../store/failure.ts'
 import type { DatabaseLocation } from '../store/open-store.ts'
 
 const dayMs = 86_400_000
 const pruneEveryMs = 600_000
+/** How long a server waits at its start for PostgreSQL, which is often started together with it, and how often it tries. */
+const longestWaitMs = 60_000
+const connectAgainMs = 500
 
 type StoreConfig = Pick<LoadedConfig, 'storage' | 'home'>
 
-/** The store of a configuration, which deletes what has expired from time to time. Otherwise as `connectStore`. */
-export async function openConfiguredStore(config: StoreConfig, log: Logger): Promise<Store | undefined> {
-  const store = await connectStore(config)
+/**
+ * The store of a configuration, which deletes what has expired from time to time. Waits for a PostgreSQL that is still starting. Otherwise
+ * as `connectStore`.
+ */
+export async function openConfiguredStore(config: StoreConfig, log: Logger, waitMs = longestWaitMs): Promise<Store | undefined> {
+  const store = await connectWhenStarted(config, log, waitMs)
   return store && withPruning(store, log)
+}
+
+async function connectWhenStarted(config: StoreConfig, log: Logger, waitMs: number): Promise<Store | undefined> {
+  const endMs = performance.now() + waitMs
+  for (let isWaiting = false; ; isWaiting = true) {
+    try {
+      return await connectStore(config)
+    } catch (error) {
+      if (locate(config)?.type !== 'postgres' || !isServerStarting(error) || performance.now() > endMs) throw error
+      if (!isWaiting) log.warn(`waiting up to ${waitMs / 1000} s for PostgreSQL: ${messageOf(error)}`)
+    }
+    await pause(connectAgainMs)
+  }
 }
 
 /** Undefined for `off`. Throws `invalid-request` when the store cannot be opened. */

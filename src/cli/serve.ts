@@ -5,7 +5,7 @@ import { type ConfigSource, openReloader } from './config-reloader.ts'
 import { thisMachine } from './models/this-machine.ts'
 import { fetchNotice, isToy, type KeyFacts, keyNotice, pageNotice, serverTable, toyNotice, tryItNotice } from './serve-notices.ts'
 import { createConsole } from './terminal/console.ts'
-import { stopSignal } from './terminal/stop-signal.ts'
+import { endAtSignal, stopSignal } from './terminal/stop-signal.ts'
 import { tuneV8 } from './v8-flags.ts'
 
 /**
@@ -18,9 +18,11 @@ export async function serve(config: LoadedConfig, source: ConfigSource): Promise
   const { log, progress, observer } = createConsole({ level: config.log.level })
   const onFetch = (model: string) => progress.note(fetchNotice(config, model))
   const onKey = (key: string) => progress.note(keyNotice(key))
+  const onStarted = endAtSignal()
   const app = await createApp(config, { log, observer: { ...observer, onFetch }, onKey })
   const reloader = openReloader(source, { log, apply: (next) => app.reconfigure(next) })
   let isStopping = false
+  onStarted()
   const stopped = stopSignal(reloader).finally(() => {
     isStopping = true
   })

@@ -55,7 +55,10 @@ async function serve({ config: checked, preset, drains, ...place }: Start): Prom
   const config = share(checked)
   const log = createLog({ level: config.log.level })
   try {
-    const app = await createApp(config, { log, siblings, drains, ...(preset !== undefined && { preset }) })
+    const made = createApp(config, { log, siblings, drains, ...(preset !== undefined && { preset }) })
+    // It may wait for a database.
+    const app = await Promise.race([made, draining])
+    if (app === undefined) return
     let changing = Promise.resolve()
     onChange = (next) => {
       changing = changing

@@ -1,7 +1,21 @@
 import { closeSync, openSync } from 'node:fs'
+import { constants } from 'node:os'
 
 /** One Ctrl-C can arrive several times: from the terminal's process group, from npm, from a service manager. */
 const sameSignalMs = 1000
+
+/**
+ * Until the returned function is called, a stop signal ends the process at once: there is nothing to finish yet. The first process of a
+ * container would ignore it otherwise.
+ */
+export function endAtSignal(): () => void {
+  const end = (signal: NodeJS.Signals) => process.exit(128 + constants.signals[signal])
+  const signals = ['SIGTERM', 'SIGINT'] as const
+  for (const signal of signals) process.on(signal, end)
+  return () => {
+    for (const signal of signals) process.off(signal, end)
+  }
+}
 
 /**
  * Resolves with the first stop signal. Another one after more than a second ends the process at once. SIGHUP reloads the configuration, and

@@ -241,15 +241,39 @@ describe('dragoman serve', () => {
   })
 
   test('a store that cannot be opened ends it with the reason, without a password', async () => {
+    const hangsUp = createServer((socket) => void socket.once('data', () => socket.destroy())).listen(0, '127.0.0.1')
+    await once(hangsUp, 'listening')
+    const { port } = hangsUp.address() as AddressInfo
     const result = await cli.run(['serve', '--config', cli.config], {
-      DRAGOMAN_STORAGE: 'postgres://ann:secret@127.0.0.1:1/kept',
+      DRAGOMAN_STORAGE: `postgres://ann:secret@127.0.0.1:${port}/kept`,
     })
+    hangsUp.close()
     expect(result.code).toBe(1)
     expect(JSON.parse(result.err)).toMatchObject({
       code: 'invalid-request',
-      msg: expect.stringMatching(/the store 'postgres:\/\/ann@127\.0\.0\.1:1\/kept' cannot be opened: .*ECONNREFUSED.*`off`/),
+      msg: expect.stringMatching(/the store 'postgres:\/\/ann@127\.0\.0\.1:\d+\/kept' cannot be opened: .*terminated.*`off`/),
     })
     expect(result.err).not.toContain('secret')
+  })
+
+  test.each([
+    ['one process', 1, 143],
+    ['two workers', 2, 0],
+  ])('SIGTERM ends it at once while it waits for its database: %s', async (_, workers, code) => {
+    const config = join(cli.home, `waiting-${workers}.yaml`)
+    const storage = 'postgres://ann@127.0.0.1:1/kept'
+    await writeFile(
+      config,
+      JSON.stringify({
+        server: { port: 0, workers },
+        storage,
+        models: [{ id: 'scripted', engine: 'fake', script: 'from-request' }],
+      }),
+    )
+    const server = cli.start(['serve', '--config', config])
+    await until(() => server.err().split('waiting up to 60 s for PostgreSQL').length > workers)
+    server.child.kill('SIGTERM')
+    expect(await server.ended).toBe(code)
   })
 
   test('a mistake in the configuration names the nearest key', async () => {

@@ -1,9 +1,13 @@
 import { inspect } from 'node:util'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openConfiguredStore } from '../../../src/app/configured-store.ts'
+import { createLog } from '../../../src/app/log/log.ts'
+import { configSchema } from '../../../src/config/schema.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import { describeStoreContract } from '../../store-contract.ts'
 import { describeStoreProcesses } from '../../store-processes.ts'
+import { until } from '../../support/http/app.ts'
 import { hasPostgres, postgresHint, postgresPassword, startPostgres, type TestPostgres } from '../../support/process/postgres.ts'
 import { items, response } from '../../support/stored.ts'
 
@@ -29,6 +33,23 @@ describe.skipIf(!hasPostgres)(`a store in PostgreSQL${postgresHint}`, () => {
     expect(failures).toMatchObject([{ code: 'store-unavailable', message: expect.stringMatching(/^the store failed: .+; try/) }])
     expect(await store.responses.find('ann', saved.id)).toEqual(saved)
     await store.close()
+  })
+
+  test('a server that starts before its database waits for it', async () => {
+    const lines: string[] = []
+    const log = createLog({ level: 'warn', destination: { write: (line) => void lines.push(JSON.parse(line).msg) } })
+    const storage = configSchema.parse({ storage: url }).storage
+    let opening: ReturnType<typeof openConfiguredStore> = Promise.resolve(undefined)
+    await postgres.restart(async () => {
+      opening = openConfiguredStore({ home: '', storage }, log)
+      await until(() => lines.length > 0)
+    })
+    const store = await opening
+    expect(lines).toEqual([expect.stringMatching(/^waiting up to 60 s for PostgreSQL: the store .* cannot be opened: /)])
+    const saved = response({ input: items(1) })
+    await store?.responses.save(saved)
+    expect(await store?.responses.find('ann', saved.id)).toEqual(saved)
+    await store?.close()
   })
 
   test('a refused password is not in the error', async () => {
