@@ -3,6 +3,8 @@ import type { LoadedConfig } from '../../config/load.ts'
 import { listStored } from '../../registry/fetch/stored-models.ts'
 import { catalogue } from '../../registry/names/catalogue.ts'
 import { formatBytes } from '../../registry/names/format-bytes.ts'
+import { recallChoice } from '../../registry/names/repository-choice.ts'
+import { formatSource, parseSource } from '../../registry/names/sources.ts'
 import { isServing, listModels, type ModelCard, type ServerAddress } from '../servers/client.ts'
 import { formatTable } from '../terminal/table.ts'
 
@@ -13,7 +15,7 @@ type ListOptions = {
   readonly loadConfig: () => Promise<LoadedConfig>
 }
 
-/** Prints the models of the running server, if there is one, and those that were fetched to this disk. */
+/** Prints the models of the running server, if there is one, and those that were fetched to this disk, by what other commands take. */
 export async function list({ server, isServerNamed, loadConfig }: ListOptions): Promise<void> {
   if (isServerNamed || (await isServing(server))) console.log(formatModels(await listModels(server)))
   else console.log(`no server runs at ${printable(server.url)}`)
@@ -21,13 +23,23 @@ export async function list({ server, isServerNamed, loadConfig }: ListOptions): 
   const { home } = await loadConfig()
   const stored = listStored(home)
   if (stored.length === 0) return
-  const rows = stored.map(({ source, sizeBytes }) => [shortNameOf(source), formatBytes(sizeBytes), source])
+  const shortNames = await shortNamesOf(home)
+  const rows = stored.map(({ source, sizeBytes }) => {
+    const shortName = shortNames.get(source)
+    return shortName === undefined ? [source, formatBytes(sizeBytes)] : [shortName, formatBytes(sizeBytes), source]
+  })
   console.log(`\n${formatTable(['ON DISK', 'SIZE', 'SOURCE'], rows)}`)
 }
 
-/** The short name of the repository that a file is of. */
-function shortNameOf(source: string): string {
-  return catalogue.find((model) => source.startsWith(`${model.source}/`))?.shortName ?? '-'
+/** The short names that mean a fetched file, by its source: of a repository, that is the one that was chosen for this machine. */
+async function shortNamesOf(home: string): Promise<ReadonlyMap<string, string>> {
+  const names = new Map<string, string>()
+  for (const { source, shortName } of catalogue) {
+    const repository = parseSource(source)
+    const chosen = repository.type === 'hf-repository' ? await recallChoice(repository, home) : undefined
+    if (chosen !== undefined) names.set(formatSource(chosen), shortName)
+  }
+  return names
 }
 
 function formatModels(models: readonly ModelCard[]): string {
