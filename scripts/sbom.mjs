@@ -1,5 +1,5 @@
 // npm run sbom: prints what an installed Dragoman consists of, as CycloneDX: npm's own list of dependencies, and what is bundled into the package.
-import { readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { fail, npm, root } from './commands.mjs'
@@ -23,6 +23,42 @@ export function sbom() {
     .filter(({ ref }) => refs.has(ref))
     .map((one) => ({ ...one, dependsOn: one.dependsOn.filter((ref) => refs.has(ref)) }))
   return { ...all, components, dependencies }
+}
+
+/** The same, with what tarballs bring besides the package: packages of Node.js and npm, by their folders. */
+export function withRuntime(bom, folders) {
+  const components = folders.map((folder) => componentOf(folder))
+  const own = bom.metadata.component['bom-ref']
+  const refs = components.map((component) => component['bom-ref'])
+  const dependencies = bom.dependencies.map((one) => (one.ref === own ? { ...one, dependsOn: [...one.dependsOn, ...refs] } : one))
+  return { ...bom, components: [...bom.components, ...components], dependencies }
+}
+
+/** An installed package, with those inside it. */
+function componentOf(folder, parent = '') {
+  const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  const ref = `${parent}${name}@${version}`
+  const inside = packagesIn(join(folder, 'node_modules')).map((one) => componentOf(one, `${ref}|`))
+  const isNode = parent === '' && name.startsWith('node-')
+  return {
+    'bom-ref': ref,
+    type: isNode ? 'platform' : 'library',
+    name,
+    version,
+    purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
+    // What vulnerabilities of Node.js are published for.
+    ...(isNode && { cpe: `cpe:2.3:a:nodejs:node.js:${version}:*:*:*:*:*:*:*` }),
+    ...(typeof license === 'string' && { licenses: [{ expression: license }] }),
+    ...(inside.length > 0 && { components: inside }),
+  }
+}
+
+function packagesIn(folder) {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder)
+    .flatMap((name) => (name.startsWith('@') ? readdirSync(join(folder, name)).map((one) => join(name, one)) : [name]))
+    .map((name) => join(folder, name))
+    .filter((path) => existsSync(join(path, 'package.json')))
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

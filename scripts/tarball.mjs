@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util'
 import { capture, fail, npm, root, say } from './commands.mjs'
 import { ensureNpm } from './installers/npm-programs.mjs'
 import { ensureNode, nodePackage } from './node.mjs'
-import { sbom } from './sbom.mjs'
+import { sbom, withRuntime } from './sbom.mjs'
 import { pack, stage } from './stage.mjs'
 
 const platforms = ['linux-x64', 'linux-arm64', 'darwin-arm64']
@@ -44,7 +44,8 @@ keep(packed)
 stage(work, join(out, packed))
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 for (const platform of positionals) keep(makeTarball(platform))
-writeFileSync(join(out, 'sbom.cdx.json'), `${JSON.stringify(sbom(), null, 2)}\n`)
+const runtime = [...positionals.map(nodeFor), join(npmFolder, 'node_modules', 'npm')]
+writeFileSync(join(out, 'sbom.cdx.json'), `${JSON.stringify(withRuntime(sbom(), runtime), null, 2)}\n`)
 keep('sbom.cdx.json')
 const base = `https://github.com/${values.repository}`
 for (const [source, name] of [

@@ -104,12 +104,24 @@ describe.skipIf(reason !== '')(`a release${reason}`, () => {
     )
   })
 
-  test('its SBOM names what is installed, and what is bundled', () => {
-    const { bomFormat, components } = JSON.parse(readFileSync(join(out, 'sbom.cdx.json'), 'utf8'))
+  test('its SBOM names what is installed, what is bundled, and the Node.js and the npm of tarballs', () => {
+    const { bomFormat, components, dependencies } = JSON.parse(readFileSync(join(out, 'sbom.cdx.json'), 'utf8'))
     const names = components.map(({ purl }: { purl: string }) => decodeURIComponent(purl).replace(/^pkg:npm\/|@[^@]*$/g, ''))
     expect(bomFormat).toBe('CycloneDX')
     expect(names).toEqual(expect.arrayContaining(['fastify', 'find-my-way', 'pg', '@modelcontextprotocol/client']))
     expect(names).not.toContain('vitest')
+    type Component = { readonly name: string; readonly cpe?: string; readonly components?: readonly Component[] }
+    const find = (wanted: string): Component | undefined => components.find((one: Component) => one.name === wanted)
+    expect(find(`node-${platform}`)?.cpe).toContain(':nodejs:node.js:24.')
+    expect(find('npm')?.components?.map((one) => one.name)).toEqual(expect.arrayContaining(['tar', '@npmcli/arborist']))
+    // Each has a reference of its own, also in other versions of one package, and what depends on it is named.
+    const refsOf = (one: Component & { 'bom-ref'?: string }): unknown[] => [
+      one['bom-ref'],
+      ...(one.components ?? []).flatMap(refsOf),
+    ]
+    const refs = components.flatMap(refsOf)
+    expect(new Set(refs).size).toBe(refs.length)
+    expect(refs).toEqual(expect.arrayContaining(dependencies.flatMap((one: { dependsOn: string[] }) => one.dependsOn)))
   })
 
   test('its formula names the package and its checksum', () => {
