@@ -1,10 +1,9 @@
 import type { OnTokensAfterCancel } from '../../base/emit.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
-import type { Command, Report } from './channel/ipc.ts'
+import type { Command, RequestReport } from './channel/ipc.ts'
 import { machineMs } from './channel/machine-clock.ts'
-import type { Inbox } from './inbox.ts'
-import type { Inboxes } from './inboxes.ts'
+import type { Inbox, Inboxes } from './inboxes.ts'
 import type { Supervisor } from './supervisor.ts'
 import { unexpected } from './worker-exchanges.ts'
 
@@ -31,7 +30,7 @@ export async function* runOnWorker(
     supervisor.steer({ type: 'cancel', id })
   }
   /** Tokens that were generated before the cancel are not late, however late they are read. */
-  const countLate = (report: Report) => {
+  const countLate = (report: RequestReport) => {
     if (report.type === 'text' && cancelledMs !== undefined && report.madeMs > cancelledMs) late(1)
   }
   signal.addEventListener('abort', cancel, { once: true })
@@ -85,16 +84,7 @@ export async function* runOnWorker(
           yield { type: 'usage', usage, timings: { templateMs, prefillMs, decodeMs } }
           break
         }
-        case 'log':
-        case 'pong':
-        case 'loading':
-        case 'ready':
-        case 'load-failed':
-        case 'prepared':
-        case 'template-used':
-        case 'prefixes-saved':
-        case 'answered':
-        case 'failed':
+        default:
           throw unexpected(report)
       }
     }
@@ -109,7 +99,7 @@ export async function* runOnWorker(
 }
 
 /** The reader left early: the slot is free only when the worker has stopped the work, or has ended. */
-async function workEnded(inbox: Inbox, onReport: (report: Report) => void): Promise<void> {
+async function workEnded(inbox: Inbox, onReport: (report: RequestReport) => void): Promise<void> {
   try {
     for (let report = await inbox.next(); report.type !== 'done'; report = await inbox.next()) onReport(report)
   } catch {

@@ -38,8 +38,8 @@ export type ProcessHandlers<Loaded> = {
   onReady(loaded: Loaded): void
   /** The process cannot load the model; the supervisor ends it. */
   onLoadFailed(message: string): void
-  /** The process is alive: any message of it. */
-  onHeard(): void
+  /** The process is alive: any message of it. False: it was abandoned, so that what it says is late. */
+  onHeard(): boolean
 }
 
 /** The steps of each start. */
@@ -199,7 +199,9 @@ export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> 
       this.#state = { type: 'loading', progress: 0 }
       const handlers: ProcessHandlers<Loaded> = {
         onHeard: () => {
-          if (process === this.#process) this.#unanswered = 0
+          if (process !== this.#process) return false
+          this.#unanswered = 0
+          return true
         },
         onLoading: (progress) => {
           if (process === this.#process && this.#state.type === 'loading') this.#state = { type: 'loading', progress }

@@ -279,5 +279,8 @@ const reportSchema = z.discriminatedUnion('type', [
 ])
 export type Report = z.infer<typeof reportSchema>
 
+/** A report about one request. */
+export type RequestReport = Extract<Report, { id: string }>
+
 /** A message of the worker: all that it has to report since the last one, in order. */
 export const reportsSchema = z.array(reportSchema)

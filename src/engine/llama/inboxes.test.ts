@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import type { Report } from './channel/ipc.ts'
-import { Inbox } from './inbox.ts'
+import type { RequestReport } from './channel/ipc.ts'
+import { Inbox } from './inboxes.ts'
 
-const text = (index: number): Report => ({ type: 'text', id: 'r', choice: 0, text: String(index), madeMs: 0 })
+const text = (index: number): RequestReport => ({ type: 'text', id: 'r', choice: 0, text: String(index), madeMs: 0 })
 
 function createInbox(): { inbox: Inbox; flow: string[] } {
   const flow: string[] = []
-  return { inbox: new Inbox({ onFull: () => flow.push('full'), onDrained: () => flow.push('drained') }), flow }
+  return { inbox: new Inbox((how) => flow.push(how)), flow }
 }
 
 describe('Inbox', () => {
@@ -29,8 +29,8 @@ describe('Inbox', () => {
   test('a slow reader pauses the worker once, and resumes it once', async () => {
     const { inbox, flow } = createInbox()
     for (let index = 0; index < 100; index++) inbox.push(text(index))
-    expect(flow).toEqual(['full'])
+    expect(flow).toEqual(['pause'])
     for (let index = 0; index < 100; index++) await inbox.next()
-    expect(flow).toEqual(['full', 'drained'])
+    expect(flow).toEqual(['pause', 'resume'])
   })
 })
