@@ -1,10 +1,7 @@
-import { fork } from 'node:child_process'
-import { extname } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { causeOf } from '../supervise/cause.ts'
 import { OutputTail } from '../supervise/output-tail.ts'
-import { importLlamaFrom } from './import-from.ts'
+import { forkScript } from './fork-script.ts'
 
 const answerSchema = z.union([
   z.object({ gpu: z.string(), devices: z.array(z.string()), gpuBytes: z.number(), mathCores: z.number() }),
@@ -22,14 +19,7 @@ type Options = { readonly modelPath: string; readonly enginePath?: string | unde
  * In a child process, so that a driver that aborts ends only that process. Never rejects.
  */
 export function findBackend({ modelPath, enginePath }: Options): Promise<Backend> {
-  const extension = extname(fileURLToPath(import.meta.url))
-  const child = fork(fileURLToPath(new URL(`./worker/probe${extension}`, import.meta.url)), [modelPath], {
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    execArgv: [
-      ...(extension === '.ts' ? ['--import', 'tsx'] : []),
-      ...(enginePath === undefined ? [] : importLlamaFrom(enginePath)),
-    ],
-  })
+  const child = forkScript('probe', { args: [modelPath], enginePath })
   const tail = new OutputTail(() => undefined)
   tail.read(child.stdout, child.stderr)
   return new Promise((resolve) => {

@@ -1,11 +1,8 @@
-import { type ChildProcess, fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
-import { extname } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { OutputTail } from '../supervise/output-tail.ts'
 import type { ProcessExit } from '../supervise/supervise.ts'
 import { type Command, type Report, reportsSchema } from './channel/ipc.ts'
-import { importLlamaFrom } from './import-from.ts'
+import { forkScript } from './fork-script.ts'
 
 /** How a worker ended. */
 export type WorkerExit = ProcessExit
@@ -49,15 +46,10 @@ export function workerEnvironment(environment: NodeJS.ProcessEnv, cores: number)
 
 /** Starts a worker process with a validated message channel. */
 export const spawnWorker: SpawnWorker = ({ onReport, onLine }, enginePath) => {
-  // From sources (tests, development) the worker is TypeScript; built, it is JavaScript.
-  const extension = extname(fileURLToPath(import.meta.url))
-  const child = fork(fileURLToPath(new URL(`./worker/worker${extension}`, import.meta.url)), [String(process.pid)], {
+  const child = forkScript('worker', {
+    args: [String(process.pid)],
+    enginePath,
     serialization: 'advanced',
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    execArgv: [
-      ...(extension === '.ts' ? ['--import', 'tsx'] : []),
-      ...(enginePath === undefined ? [] : importLlamaFrom(enginePath)),
-    ],
     env: workerEnvironment(process.env, availableParallelism()),
   })
   const tail = new OutputTail(onLine)
@@ -84,15 +76,13 @@ export const spawnWorker: SpawnWorker = ({ onReport, onLine }, enginePath) => {
   return {
     pid: child.pid ?? -1,
     exited,
-    send: (command) => send(child, command),
+    send(command) {
+      // A message to a process that is ending is lost; its requests fail when it exits.
+      if (child.connected) child.send(command, () => undefined)
+    },
     async kill() {
       child.kill('SIGKILL')
       await exited
     },
   }
-}
-
-function send(child: ChildProcess, command: Command): void {
-  // A message to a process that is ending is lost; its requests fail when it exits.
-  if (child.connected) child.send(command, () => undefined)
 }

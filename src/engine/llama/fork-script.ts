@@ -1,0 +1,38 @@
+import { type ChildProcess, type ForkOptions, fork } from 'node:child_process'
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const extension = extname(fileURLToPath(import.meta.url))
+const llamaPackages = ['koffi', 'node-llama-cpp']
+
+type Options = ForkOptions & {
+  readonly args: readonly string[]
+  /** The folder to import node-llama-cpp from; absent: where it is installed beside this program. */
+  readonly enginePath: string | undefined
+}
+
+/** Starts a program of `worker/` with a channel. From sources (tests, development) it is TypeScript; built, it is JavaScript. */
+export function forkScript(name: 'worker' | 'probe', { args, enginePath, ...options }: Options): ChildProcess {
+  return fork(fileURLToPath(new URL(`./worker/${name}${extension}`, import.meta.url)), args, {
+    ...options,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    execArgv: [
+      ...(extension === '.ts' ? ['--import', 'tsx'] : []),
+      ...(enginePath === undefined ? [] : importLlamaFrom(enginePath)),
+    ],
+  })
+}
+
+/** Node's arguments for a process that imports node-llama-cpp and koffi from this folder, whichever file asks for them. */
+function importLlamaFrom(folder: string): string[] {
+  const parent = new URL('package.json', `file://${encodeURI(folder.replaceAll('\\', '/'))}/`).href
+  const names = JSON.stringify(llamaPackages)
+  const hooks = `export const resolve = (specifier, context, next) =>
+    next(specifier, ${names}.includes(specifier) ? { ...context, parentURL: ${JSON.stringify(parent)} } : context)`
+  const program = `import { register } from 'node:module'\nregister(${JSON.stringify(toUrl(hooks))})`
+  return ['--import', toUrl(program)]
+}
+
+function toUrl(program: string): string {
+  return `data:text/javascript,${encodeURIComponent(program)}`
+}
