@@ -32,7 +32,7 @@ import { type RunCommand, runOnWorker } from './run-on-worker.ts'
 import { SavedPrefixes } from './saved-prefixes.ts'
 import { type LoadFacts, Supervisor } from './supervisor.ts'
 import { createTextCapabilities } from './text-capabilities.ts'
-import { unexpected, WorkerExchanges } from './worker-exchanges.ts'
+import { WorkerExchanges } from './worker-exchanges.ts'
 
 /** A request as the worker has prepared it. */
 type PreparedPrompt = Pick<Extract<Report, { type: 'prepared' }>, 'tokens' | 'templateMs' | 'format' | 'reasoningFront'> & {
@@ -177,9 +177,7 @@ export class LlamaEngine implements Engine {
 
   async #readDevices(signal: AbortSignal): Promise<readonly Device[]> {
     if (this.#supervisor.state.type !== 'ready') return []
-    const reply = await this.#exchanges.compute({ type: 'devices' }, signal)
-    if (reply.type !== 'devices') throw unexpected(reply)
-    return reply.devices
+    return (await this.#exchanges.compute({ type: 'devices' }, 'devices', signal)).devices
   }
 
   async unload({ drainMs }: { readonly drainMs: number }): Promise<void> {

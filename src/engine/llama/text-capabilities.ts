@@ -2,7 +2,7 @@ import type { Embedder, EngineCapabilities, Ranker, RenderRequest, TokenizeReque
 import type { WorkerRequest } from './channel/worker-requests.ts'
 import { refuseNonText, refuseUnknownIds } from './check-request.ts'
 import type { LoadFacts } from './supervisor.ts'
-import { unexpected, type WorkerExchanges } from './worker-exchanges.ts'
+import type { WorkerExchanges } from './worker-exchanges.ts'
 
 type Deps = {
   /** The model's id. */
@@ -20,9 +20,8 @@ export function createTextCapabilities({
   const read = async ({ prompt, addBos, parseSpecial, ...rest }: TokenizeRequest, pieces: boolean, signal: AbortSignal) => {
     refuseNonText({ prompt }, id)
     await ready(signal)
-    const reply = await exchanges.ask({ type: 'tokenize', prompt, ...renderOptions(rest), addBos, parseSpecial, pieces }, signal)
-    if (reply.type !== 'tokens') throw unexpected(reply)
-    return reply
+    const asked = { type: 'tokenize', prompt, ...renderOptions(rest), addBos, parseSpecial, pieces } as const
+    return exchanges.ask(asked, 'tokens', signal)
   }
   const tokenize: Tokenizer['tokenize'] = async (request, signal) => [...(await read(request, false, signal)).tokens]
   const tokenizer: Tokenizer = {
@@ -35,16 +34,13 @@ export function createTextCapabilities({
     async detokenize({ tokens, special }, signal) {
       const { vocabularySize } = await ready(signal)
       refuseUnknownIds(tokens, { vocabularySize, at: ['tokens'] })
-      const reply = await exchanges.ask({ type: 'detokenize', tokens: Uint32Array.from(tokens), special }, signal)
-      if (reply.type !== 'text') throw unexpected(reply)
-      return reply.text
+      const asked = { type: 'detokenize', tokens: Uint32Array.from(tokens), special } as const
+      return (await exchanges.ask(asked, 'text', signal)).text
     },
     async render({ prompt, ...rest }, signal) {
       refuseNonText({ prompt }, id)
       await ready(signal)
-      const reply = await exchanges.ask({ type: 'render', prompt, ...renderOptions(rest) }, signal)
-      if (reply.type !== 'text') throw unexpected(reply)
-      return reply.text
+      return (await exchanges.ask({ type: 'render', prompt, ...renderOptions(rest) }, 'text', signal)).text
     },
   }
   const embedder: Embedder = {
@@ -53,18 +49,14 @@ export function createTextCapabilities({
       for (const [index, input] of inputs.entries()) {
         if (input.type === 'tokens') refuseUnknownIds(input.tokens, { vocabularySize, at: ['inputs', index] })
       }
-      const reply = await exchanges.compute({ type: 'embed', inputs }, signal)
-      if (reply.type !== 'vectors') throw unexpected(reply)
-      return reply
+      return exchanges.compute({ type: 'embed', inputs }, 'vectors', signal)
     },
   }
   const ranker: Ranker = {
     async rank({ query, texts }, signal) {
       await ready(signal)
       const request: WorkerRequest = { type: 'rank', texts: [...texts], ...(query !== undefined && { query }) }
-      const reply = await exchanges.compute(request, signal)
-      if (reply.type !== 'scores') throw unexpected(reply)
-      return reply
+      return exchanges.compute(request, 'scores', signal)
     },
   }
   return { tokenizer, embedder, ranker }

@@ -1,7 +1,7 @@
 import { Queue } from '../../base/queue.ts'
 import { orAborted } from '../../base/time-limit.ts'
 import { AppError } from '../../contract/errors.ts'
-import type { ExchangeCommand, Report } from './channel/ipc.ts'
+import type { ExchangeCommand, RequestReport } from './channel/ipc.ts'
 import type { WorkerReply, WorkerRequest } from './channel/worker-requests.ts'
 import type { Inboxes } from './inboxes.ts'
 import type { Supervisor } from './supervisor.ts'
@@ -13,8 +13,6 @@ type WorkerExchangesOptions = {
   /** How long a reply may take, counted from the turn of its command, before the worker counts as hung. */
   readonly timeoutMs: number
 }
-
-type Expected = 'prepared' | 'answered' | 'template-used' | 'prefixes-saved'
 
 /**
  * Sends commands with one reply each to the worker, one at a time: only then does a late reply show that the worker hangs, and
@@ -79,61 +77,50 @@ export class WorkerExchanges {
   }
 
   /** Sends a short request, in its turn. */
-  ask(request: WorkerRequest, signal: AbortSignal): Promise<WorkerReply> {
-    const work = async () => (await this.exchange({ type: 'ask', id: this.nextId(), request }, 'answered')).reply
-    return this.inTurn(work, signal)
+  async ask<T extends WorkerReply['type']>(request: WorkerRequest, expected: T, signal: AbortSignal): Promise<ReplyOf<T>> {
+    const work = () => this.exchange({ type: 'ask', id: this.nextId(), request }, 'answered')
+    return checked((await this.inTurn(work, signal)).reply, expected)
   }
 
   /**
    * Sends a request that computes, concurrently with others; the caller has a slot and has awaited `ensureReady`. After an abort it
    * still waits for the reply: only then is the slot free.
    */
-  async compute(request: WorkerRequest, signal: AbortSignal): Promise<WorkerReply> {
+  async compute<T extends WorkerReply['type']>(request: WorkerRequest, expected: T, signal: AbortSignal): Promise<ReplyOf<T>> {
     signal.throwIfAborted()
     const id = this.nextId()
     const cancel = () => this.#options.supervisor.steer({ type: 'cancel', id })
     signal.addEventListener('abort', cancel, { once: true })
     try {
-      const send = () => this.#send({ type: 'ask', id, request }, 'answered')
+      const send = () => this.exchange({ type: 'ask', id, request }, 'answered', Number.POSITIVE_INFINITY)
       const { reply } = await this.orAgain(send, signal)
       if (reply.type === 'cancelled') throw AppError.from(signal.reason)
-      return reply
+      return checked<WorkerReply, T>(reply, expected)
     } finally {
       signal.removeEventListener('abort', cancel)
     }
   }
 
   /**
-   * Sends a command with one reply; only within a turn, or when no turn will come. A worker that does not reply in time is
-   * abandoned.
+   * Sends a command with one reply; only within a turn, or when no turn will come. Ends when the worker has replied or ended, even if the
+   * client has disconnected. A worker that does not reply in time is abandoned.
    */
-  exchange<T extends Expected>(
+  async exchange<T extends RequestReport['type']>(
     command: ExchangeCommand,
     expected: T,
-    timeoutMs = this.#options.timeoutMs,
-  ): Promise<Extract<Report, { type: T }>> {
-    return this.#send(command, expected, timeoutMs)
-  }
-
-  /** Ends when the worker has replied or ended, even if the client has disconnected. */
-  async #send<T extends Expected>(
-    command: ExchangeCommand,
-    expected: T,
-    timeoutMs?: number,
-  ): Promise<Extract<Report, { type: T }>> {
+    limitMs = this.#options.timeoutMs,
+  ): Promise<Extract<RequestReport, { type: T }>> {
     const { supervisor, inboxes } = this.#options
     const inbox = inboxes.open(command.id)
-    const onHung = (limitMs: number) => {
+    const onHung = () => {
       const error = tookTooLong(command, limitMs)
       inbox.fail(error)
       supervisor.abandon(error.message)
     }
-    const watchdog = timeoutMs === undefined ? undefined : setTimeout(onHung, timeoutMs, timeoutMs)
+    const watchdog = Number.isFinite(limitMs) ? setTimeout(onHung, limitMs) : undefined
     try {
       supervisor.send(command)
-      const report = await inbox.next()
-      if (report.type !== expected) throw unexpected(report)
-      return report as Extract<Report, { type: T }>
+      return checked(await inbox.next(), expected)
     } finally {
       clearTimeout(watchdog)
       inboxes.close(command.id)
@@ -141,7 +128,14 @@ export class WorkerExchanges {
   }
 }
 
+type ReplyOf<T extends WorkerReply['type']> = Extract<WorkerReply, { type: T }>
+
+function checked<M extends RequestReport | WorkerReply, T extends M['type']>(message: M, expected: T): Extract<M, { type: T }> {
+  if (message.type !== expected) throw unexpected(message)
+  return message as Extract<M, { type: T }>
+}
+
 /** The failure for a message of the wrong type. */
-export function unexpected({ type }: Report | WorkerReply): AppError {
+export function unexpected({ type }: RequestReport | WorkerReply): AppError {
   return new AppError('internal', `the worker answered with an unexpected '${type}' message`)
 }
