@@ -173,7 +173,7 @@ describe('streams on the embedded engine', () => {
   })
 
   test('are not hurt by one that fails or leaves', async () => {
-    const bias = Array.from({ length: loaded.vocabulary.size }, (_, id): [number, number] => [id, -100])
+    const bias = new Map(Array.from({ length: loaded.vocabulary.size }, (_, id) => [id, -100] as const))
     const failing = { sampling: { ...resolveSampling({ request: {} }), logitBias: bias } }
     let texts = 0
     const leaving = { ...undisturbed, cancelled: () => texts >= 5 }

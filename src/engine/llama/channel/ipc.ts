@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { samplerOrder } from '../../../canonical/sampler-order.ts'
 import type { TemplateChoice } from '../../../contract/engine.ts'
 import type { GeneratedToken, PromptToken } from '../../../contract/event.ts'
 import type { OutputFormat } from '../../../contract/output-format.ts'
@@ -7,6 +6,7 @@ import type { Prompt, ReasoningOptions } from '../../../contract/request.ts'
 import { cacheTypes } from '../../../contract/server/lifecycle.ts'
 import type { GrammarProgram } from '../../../grammar/run/program.ts'
 import type { FileSampling } from './file-sampling.ts'
+import type { ResolvedSampling } from './resolve-sampling.ts'
 import { workerReplySchema, workerRequestSchema } from './worker-requests.ts'
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
@@ -69,50 +69,6 @@ const loadOptionsSchema = z.object({
 })
 export type LoadOptions = z.infer<typeof loadOptionsSchema>
 
-/** Sampling with every default filled in: the worker adds none. */
-const samplingSchema = z.object({
-  temperature: z.number().nonnegative(),
-  topP: z.number(),
-  topK: z.int().nonnegative(),
-  minP: z.number(),
-  seed: z.int().nonnegative(),
-  repetitionPenalty: z.number().positive(),
-  /** -1 is the whole context. */
-  repetitionRange: z.int().min(-1),
-  presencePenalty: z.number(),
-  frequencyPenalty: z.number(),
-  logitBias: z.array(z.tuple([z.int().nonnegative(), z.number()])),
-  xtc: z.object({ probability: z.number(), threshold: z.number() }).optional(),
-  dry: z
-    .object({
-      multiplier: z.number(),
-      base: z.number(),
-      allowedLength: z.int(),
-      range: z.int(),
-      sequenceBreakers: z.array(z.string()),
-    })
-    .optional(),
-  temperatureLast: z.boolean().exactOptional(),
-  typicalP: z.number().exactOptional(),
-  topNSigma: z.number().exactOptional(),
-  dynamicTemperature: z.object({ range: z.number(), exponent: z.number() }).exactOptional(),
-  mirostat: z.object({ version: z.int(), tau: z.number(), eta: z.number() }).exactOptional(),
-  adaptiveP: z.object({ target: z.number(), decay: z.number() }).exactOptional(),
-  topA: z.number().exactOptional(),
-  tailFree: z.number().exactOptional(),
-  smoothing: z.object({ factor: z.number(), curve: z.number() }).exactOptional(),
-  skew: z.number().exactOptional(),
-  repetitionDecay: z.int().exactOptional(),
-  samplerOrder: z.array(z.enum(samplerOrder)).exactOptional(),
-  allowedTokens: z.array(z.int()).exactOptional(),
-  stopTokens: z.array(z.int()).exactOptional(),
-  bannedStrings: z.array(z.string()).exactOptional(),
-  loopWindow: z.int().exactOptional(),
-  healsTokens: z.boolean().exactOptional(),
-  guidance: z.object({ scale: z.number(), negativePrompt: z.string() }).exactOptional(),
-})
-export type ResolvedSampling = z.infer<typeof samplingSchema>
-
 const tokensSchema = z.custom<Uint32Array>((value) => value instanceof Uint32Array)
 const outputFormatSchema = z.custom<OutputFormat>(isObject)
 
@@ -154,7 +110,7 @@ export const commandSchema = z.discriminatedUnion('type', [
     minOutputTokens: z.int().nonnegative().exactOptional(),
     stop: z.array(z.string()),
     ignoreEos: z.boolean(),
-    sampling: samplingSchema,
+    sampling: z.custom<ResolvedSampling>(isObject),
     choices: z.int().positive(),
     /** The number of top log-probabilities for each token; absent: no log-probabilities. */
     topLogprobs: z.int().nonnegative().optional(),

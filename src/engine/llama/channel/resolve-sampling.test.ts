@@ -11,7 +11,7 @@ describe('resolveSampling', () => {
       repetitionPenalty: 1,
       presencePenalty: 0,
       frequencyPenalty: 0,
-      logitBias: [],
+      logitBias: new Map(),
     })
   })
 

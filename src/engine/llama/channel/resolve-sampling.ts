@@ -1,84 +1,68 @@
 import { randomInt } from 'node:crypto'
 import { mergeSampling } from '../../../canonical/merge-sampling.ts'
 import type { Sampling } from '../../../contract/sampling.ts'
-import type { ResolvedSampling } from './ipc.ts'
 
-/** llama.cpp's own defaults, for what neither the request, the configuration nor the model's file sets. */
-const defaultSampling = { temperature: 0.8, topP: 0.95, topK: 40, minP: 0.05 }
-const defaultXtc = { probability: 0, threshold: 0.1 }
-const defaultDry = { multiplier: 0, base: 1.75, allowedLength: 2, range: -1, sequenceBreakers: ['\n', ':', '"', '*'] }
-const defaultDynamic = { range: 0, exponent: 1 }
-const defaultMirostat = { version: 0, tau: 5, eta: 0.1 }
-const defaultAdaptive = { target: -1, decay: 0.9 }
-const defaultSmoothing = { factor: 0, curve: 1 }
-const defaultGuidance = { scale: 1, negativePrompt: '' }
+/** llama.cpp's own defaults, for what neither the request, the configuration nor the model's file sets; there is no penalty. */
+const defaults = {
+  temperature: 0.8,
+  topP: 0.95,
+  topK: 40,
+  minP: 0.05,
+  repetitionPenalty: 1,
+  repetitionRange: -1,
+  presencePenalty: 0,
+  frequencyPenalty: 0,
+}
+/** Those of samplers that are on only if one of their fields is set. */
+const groupDefaults = {
+  xtc: { probability: 0, threshold: 0.1 },
+  dry: { multiplier: 0, base: 1.75, allowedLength: 2, range: -1, sequenceBreakers: ['\n', ':', '"', '*'] },
+  dynamicTemperature: { range: 0, exponent: 1 },
+  mirostat: { version: 0, tau: 5, eta: 0.1 },
+  adaptiveP: { target: -1, decay: 0.9 },
+  smoothing: { factor: 0, curve: 1 },
+  guidance: { scale: 1, negativePrompt: '' },
+}
 /** llama.cpp replaces this seed by a random one (LLAMA_DEFAULT_SEED). */
 const anySeed = 2 ** 32 - 1
 /** The native side reads 32 bits: a larger number would wrap around. */
 const largestInt = 2 ** 31 - 1
+
+type Group = keyof typeof groupDefaults
+
+/** Sampling with every default filled in: the worker adds none. */
+export type ResolvedSampling = Omit<Sampling, Group> &
+  Required<Pick<Sampling, keyof typeof defaults | 'seed' | 'logitBias'>> & {
+    readonly [K in Group]?: Required<NonNullable<Sampling[K]>>
+  }
 
 /** The sources of sampling parameters; a later one wins: the model's file, its configuration, the request. */
 type SamplingLayers = { readonly file?: Sampling; readonly config?: Sampling; readonly request: Sampling }
 
 /** The sampling of a request without parameters of its own; its seed is random. */
 export function samplingDefaults(layers: Omit<SamplingLayers, 'request'>): Sampling {
-  const { seed: _, logitBias: __, xtc, dry, ...defaults } = resolveSampling({ ...layers, request: {} })
-  return { ...defaults, ...(xtc !== undefined && { xtc }), ...(dry !== undefined && { dry }) }
+  const { seed: _, logitBias: __, ...fixed } = resolveSampling({ ...layers, request: {} })
+  return fixed
 }
 
-/** Fills in every default, so that the worker has none. A missing seed is random, never the clock. */
+/** A missing seed is random, never the clock. */
 export function resolveSampling({ file = {}, config = {}, request }: SamplingLayers): ResolvedSampling {
-  const merged = { ...defaultSampling, ...mergeSampling(file, config, request) }
-  const { temperature, topP, topK, minP, repetitionPenalty, repetitionRange, presencePenalty, frequencyPenalty, xtc, dry } =
-    merged
+  const given = mergeSampling(file, config, request)
+  const groups = Object.fromEntries(Object.entries(groupDefaults).filter(([name]) => given[name as Group] !== undefined))
+  const complete = {
+    ...defaults,
+    logitBias: new Map(),
+    seed: randomInt(anySeed),
+    ...mergeSampling(groups, given),
+  } as ResolvedSampling
+  const { topK, repetitionRange, seed, dry } = complete
+  const within = (value: number) => Math.min(value, largestInt)
   return {
-    temperature,
-    topP,
-    topK: Math.min(topK, largestInt),
-    minP,
-    seed: Math.min(merged.seed ?? randomInt(anySeed), anySeed - 1),
-    repetitionPenalty: repetitionPenalty ?? 1,
-    repetitionRange: Math.min(repetitionRange ?? -1, largestInt),
-    presencePenalty: presencePenalty ?? 0,
-    frequencyPenalty: frequencyPenalty ?? 0,
-    logitBias: [...(merged.logitBias ?? [])],
-    xtc: xtc && { ...defaultXtc, ...xtc },
-    dry: dry && resolveDry({ ...defaultDry, ...dry }),
-    ...others(merged),
-  }
-}
-
-/** The samplers that few requests have. */
-function others({ dynamicTemperature, mirostat, adaptiveP, smoothing, guidance, ...rest }: Sampling) {
-  const given = Object.entries({
-    temperatureLast: rest.temperatureLast,
-    typicalP: rest.typicalP,
-    topNSigma: rest.topNSigma,
-    topA: rest.topA,
-    tailFree: rest.tailFree,
-    skew: rest.skew,
-    repetitionDecay: rest.repetitionDecay,
-    dynamicTemperature: dynamicTemperature && { ...defaultDynamic, ...dynamicTemperature },
-    mirostat: mirostat && { ...defaultMirostat, ...mirostat },
-    adaptiveP: adaptiveP && { ...defaultAdaptive, ...adaptiveP },
-    smoothing: smoothing && { ...defaultSmoothing, ...smoothing },
-    guidance: guidance && { ...defaultGuidance, ...guidance },
-    loopWindow: rest.loopWindow,
-    healsTokens: rest.healsTokens,
-    samplerOrder: rest.samplerOrder && [...rest.samplerOrder],
-    allowedTokens: rest.allowedTokens && [...rest.allowedTokens],
-    stopTokens: rest.stopTokens && [...rest.stopTokens],
-    bannedStrings: rest.bannedStrings && [...rest.bannedStrings],
-  } satisfies { [K in keyof ResolvedSampling]?: ResolvedSampling[K] | undefined }).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(given) as Partial<ResolvedSampling>
-}
-
-function resolveDry({ allowedLength, range, sequenceBreakers, ...rest }: Required<NonNullable<Sampling['dry']>>) {
-  return {
-    ...rest,
-    allowedLength: Math.min(allowedLength, largestInt),
-    range: Math.min(range, largestInt),
-    sequenceBreakers: [...sequenceBreakers],
+    ...complete,
+    topK: within(topK),
+    repetitionRange: within(repetitionRange),
+    seed: Math.min(seed, anySeed - 1),
+    ...(dry !== undefined && { dry: { ...dry, allowedLength: within(dry.allowedLength), range: within(dry.range) } }),
   }
 }
 

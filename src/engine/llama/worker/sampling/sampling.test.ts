@@ -79,10 +79,10 @@ describe('the samplers of a choice', () => {
 })
 
 describe('biases', () => {
-  const logitBias: [number, number][] = [
+  const logitBias = new Map([
     [5, 2],
     [6, -100],
-  ]
+  ])
   const held = (asLastResort: boolean) => ({ tokens: [9 as never], until: 2, asLastResort })
 
   test('are those of the request, where -100 is never', () => {
@@ -94,14 +94,14 @@ describe('biases', () => {
   })
 
   test('hold tokens back until the output is long enough', () => {
-    const biases = createBiases({ logitBias: [] }, { size: 10, banned: [], held: held(false) })
+    const biases = createBiases({ logitBias: new Map() }, { size: 10, banned: [], held: held(false) })
     expect([...biases(1)]).toEqual([[9, Number.NEGATIVE_INFINITY]])
     expect([...biases(2)]).toEqual([])
     expect(biases(0)).toBe(biases(1))
   })
 
   test('leave a token that is held back possible where it is the last resort', () => {
-    const bias = createBiases({ logitBias: [] }, { size: 10, banned: [], held: held(true) })(0).get(9)
+    const bias = createBiases({ logitBias: new Map() }, { size: 10, banned: [], held: held(true) })(0).get(9)
     expect(bias).toBeGreaterThan(Number.NEGATIVE_INFINITY)
     expect(bias).toBeLessThan(-1e6)
   })

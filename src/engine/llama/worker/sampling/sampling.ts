@@ -3,7 +3,7 @@ import type { SamplerName } from '../../../../contract/sampling.ts'
 import type { Biases } from '../../binding/candidates.ts'
 import type { SamplerStep } from '../../binding/sampler-chain.ts'
 import type { Token } from '../../binding/tokenizer.ts'
-import type { ResolvedSampling } from '../../channel/ipc.ts'
+import type { ResolvedSampling } from '../../channel/resolve-sampling.ts'
 
 type StepsSource = {
   readonly prompt: Uint32Array
