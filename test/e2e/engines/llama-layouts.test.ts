@@ -8,6 +8,7 @@ import koffi from 'koffi'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { cacheTypes, poolingTypes, ropeScalings } from '../../../src/engine/llama/binding/context.ts'
 import { type StructName, structs, structType } from '../../../src/engine/llama/binding/layouts.ts'
+import { loadSamplers } from '../../support/llama/draws.ts'
 
 /** The sources of the release whose libraries are installed, with their headers. */
 const bundle = fileURLToPath(new URL('../../../node_modules/node-llama-cpp/llama/gitRelease.bundle', import.meta.url))
@@ -52,6 +53,62 @@ describe.skipIf(missing.length > 0)(`what C code sees in llama.cpp's headers is 
   test.each(enums)('%s is %i', (name, value) => {
     expect(found.get(name)).toBe(value)
   })
+})
+
+/** What the functions `llama_*_default_params` of the release return, where zero would say little: a shifted field has another value. */
+const defaults = {
+  llama_model_params: {
+    devices: null,
+    n_gpu_layers: -1,
+    split_mode: 1,
+    load_mode: -1,
+    lazy_mode: 1,
+    main_gpu: 0,
+    tensor_split: null,
+    kv_overrides: null,
+    vocab_only: false,
+    use_extra_bufts: true,
+    no_host: false,
+    load_mtp: false,
+  },
+  llama_context_params: {
+    n_ctx: 512,
+    n_batch: 2048,
+    n_ubatch: 512,
+    n_seq_max: 1,
+    n_outputs_max: 0,
+    n_outputs_max_per_seq: 1,
+    n_threads: 4,
+    n_threads_batch: 4,
+    ctx_type: 0,
+    rope_scaling_type: -1,
+    pooling_type: -1,
+    attention_type: -1,
+    flash_attn_type: -1,
+    rope_freq_scale: 0,
+    yarn_ext_factor: -1,
+    yarn_beta_slow: -1,
+    yarn_orig_ctx: 0,
+    defrag_thold: -1,
+    cb_eval: null,
+    type_k: 1,
+    type_v: 1,
+    abort_callback: null,
+    embeddings: false,
+    offload_kqv: true,
+    op_offload: true,
+    swa_full: true,
+    kv_unified: false,
+    samplers: null,
+    n_samplers: 0,
+    ctx_other: null,
+  },
+} as const satisfies Partial<Record<StructName, Readonly<Record<string, unknown>>>>
+
+test("the library that is loaded has the release's default parameters", async () => {
+  const library = await loadSamplers()
+  expect(library.modelDefaults()).toMatchObject(defaults.llama_model_params)
+  expect(library.contextDefaults()).toMatchObject(defaults.llama_context_params)
 })
 
 function source(): string {

@@ -1,13 +1,12 @@
 import { basename } from 'node:path'
 import koffi, { type LibraryHandle, type TypeObject } from 'koffi'
-import { defaults, structType } from './layouts.ts'
+import type { Llama } from 'node-llama-cpp'
+import { structType } from './layouts.ts'
 
 /**
- * llama.cpp's C interface. node-llama-cpp chooses the build for this machine and loads it; its functions are called here, by the names
- * and types of include/llama.h.
+ * llama.cpp's C interface. node-llama-cpp chooses the build for this machine and loads it; its functions are called here, by their
+ * prototypes in include/llama.h.
  */
-
-type TypeSpec = TypeObject | string
 
 /** An address in the memory of this process. */
 export type Pointer = bigint
@@ -29,7 +28,7 @@ export type Params = Readonly<Record<string, unknown>>
 type Predicate = Pointer
 
 /** The release whose layouts and functions these are. */
-const release = '0.5.0'
+const release = 'v0.5.0'
 
 type Called<F extends (...args: never[]) => unknown> = F & { inThread(...args: Parameters<F>): Promise<ReturnType<F>> }
 
@@ -37,8 +36,12 @@ export type Library = ReturnType<typeof declare>
 
 let opened: Library | undefined
 
-/** The library that node-llama-cpp has loaded. Throws where it is another release than this binding's, or none. */
-export function openLibrary(): Library {
+/** The library that node-llama-cpp has loaded. Throws where it is another release than this binding's. */
+export function openLibrary({ llamaCppRelease }: Pick<Llama, 'llamaCppRelease'>): Library {
+  if (llamaCppRelease.release !== release) {
+    const found = llamaCppRelease.release
+    throw new Error(`this Dragoman calls llama.cpp ${release}, but ${found} is installed: install Dragoman's own again`)
+  }
   opened ??= declare(findLibraries())
   return opened
 }
@@ -67,142 +70,124 @@ function findLibraries(): Libraries {
 
 function declare({ llama, ggml, base }: Libraries) {
   const pointer = 'void *'
-  const textsType = koffi.pointer('str')
-  const [modelParams, contextParams, batch, chainParams] = [
-    structType('llama_model_params'),
-    structType('llama_context_params'),
-    structType('llama_batch'),
-    structType('llama_sampler_chain_params'),
-  ]
-  const get = <F extends (...args: never[]) => unknown>(name: string, result: TypeSpec, args: TypeSpec[] = []): Called<F> => {
-    const call = llama.func(name, result, args)
+  const [modelParams, contextParams] = [structType('llama_model_params'), structType('llama_context_params')]
+  const called = <F extends (...args: never[]) => unknown>(call: ReturnType<LibraryHandle['func']>): Called<F> => {
     const inThread = (...given: unknown[]) =>
       new Promise((resolve, reject) => {
         call.async(...given, (error: unknown, value: unknown) => (error === null ? resolve(value) : reject(error)))
       })
     return Object.assign(call, { inThread }) as unknown as Called<F>
   }
+  const get = <F extends (...args: never[]) => unknown>(prototype: string): Called<F> => called(llama.func(prototype))
+  /** For structs by value, whose types have no names. */
+  const getWith = <F extends (...args: never[]) => unknown>(
+    name: string,
+    result: TypeObject | string,
+    args: (TypeObject | string)[],
+  ): Called<F> => called(llama.func(name, result, args))
+  const load = getWith<(path: string, params: Params) => Model | null>('llama_model_load_from_file', pointer, [
+    'str',
+    modelParams,
+  ])
+  const onProgressType = koffi.pointer(koffi.proto('bool', ['float', pointer]))
   const samplers = new Map<string, (...values: never[]) => Sampler>()
-  const version = get<() => string>('llama_version', 'str')()
-  if (version.replace(/-dev$/, '') !== release) {
-    throw new Error(`this Dragoman calls llama.cpp ${release}, but version ${version} is installed: install Dragoman's own again`)
-  }
-  const functions = {
-    modelDefaults: get<() => Params>('llama_model_default_params', modelParams),
-    contextDefaults: get<() => Params>('llama_context_default_params', contextParams),
+  return {
+    modelDefaults: getWith<() => Params>('llama_model_default_params', modelParams, []),
+    contextDefaults: getWith<() => Params>('llama_context_default_params', contextParams, []),
 
-    loadModel: get<(path: string, params: Params) => Model | null>('llama_model_load_from_file', pointer, ['str', modelParams]),
-    freeModel: get<(model: Model) => void>('llama_model_free', 'void', [pointer]),
-    vocabularyOf: get<(model: Model) => Vocabulary>('llama_model_get_vocab', pointer, [pointer]),
-    describe: get<(model: Model, to: Bytes, size: number) => number>('llama_model_desc', 'int', [pointer, pointer, 'size_t']),
-    trainedContext: get<(model: Model) => number>('llama_model_n_ctx_train', 'int', [pointer]),
-    vectorLength: get<(model: Model) => number>('llama_model_n_embd_out', 'int', [pointer]),
-    classes: get<(model: Model) => number>('llama_model_n_cls_out', 'uint32_t', [pointer]),
-    loadAdapter: get<(model: Model, path: string) => Adapter | null>('llama_adapter_lora_init', pointer, [pointer, 'str']),
+    /** Calls `onProgress` from this thread, which must not wait for it. */
+    async loadModel(path: string, params: Params, onProgress: (done: number) => void): Promise<Model | null> {
+      const goesOn = (done: number) => {
+        onProgress(done)
+        return true
+      }
+      const callback = koffi.register(goesOn, onProgressType)
+      try {
+        return await load.inThread(path, { ...params, progress_callback: callback })
+      } finally {
+        koffi.unregister(callback)
+      }
+    },
+    freeModel: get<(model: Model) => void>('void llama_model_free(void *)'),
+    vocabularyOf: get<(model: Model) => Vocabulary>('void *llama_model_get_vocab(void *)'),
+    describe: get<(model: Model, to: Bytes, size: number) => number>('int llama_model_desc(void *, void *, size_t)'),
+    trainedContext: get<(model: Model) => number>('int llama_model_n_ctx_train(void *)'),
+    vectorLength: get<(model: Model) => number>('int llama_model_n_embd_out(void *)'),
+    classes: get<(model: Model) => number>('uint32_t llama_model_n_cls_out(void *)'),
+    loadAdapter: get<(model: Model, path: string) => Adapter | null>('void *llama_adapter_lora_init(void *, str)'),
 
-    vocabularyType: get<(of: Vocabulary) => number>('llama_vocab_type', 'int', [pointer]),
-    vocabularySize: get<(of: Vocabulary) => number>('llama_vocab_n_tokens', 'int', [pointer]),
-    tokenText: get<(of: Vocabulary, token: number) => string | null>('llama_vocab_get_text', 'str', [pointer, 'int']),
-    tokenAttributes: get<(of: Vocabulary, token: number) => number>('llama_vocab_get_attr', 'int', [pointer, 'int']),
-    endsTurn: get<(of: Vocabulary, token: number) => boolean>('llama_vocab_is_eog', 'bool', [pointer, 'int']),
-    addsBos: get<(of: Vocabulary) => boolean>('llama_vocab_get_add_bos', 'bool', [pointer]),
-    addsEos: get<(of: Vocabulary) => boolean>('llama_vocab_get_add_eos', 'bool', [pointer]),
-    specialToken: (of: Vocabulary, name: SpecialToken) =>
-      get<(of: Vocabulary) => number>(`llama_vocab_${name}`, 'int', [pointer])(of),
+    vocabularyType: get<(of: Vocabulary) => number>('int llama_vocab_type(void *)'),
+    vocabularySize: get<(of: Vocabulary) => number>('int llama_vocab_n_tokens(void *)'),
+    tokenText: get<(of: Vocabulary, token: number) => string | null>('str llama_vocab_get_text(void *, int)'),
+    tokenAttributes: get<(of: Vocabulary, token: number) => number>('int llama_vocab_get_attr(void *, int)'),
+    endsTurn: get<(of: Vocabulary, token: number) => boolean>('bool llama_vocab_is_eog(void *, int)'),
+    addsBos: get<(of: Vocabulary) => boolean>('bool llama_vocab_get_add_bos(void *)'),
+    addsEos: get<(of: Vocabulary) => boolean>('bool llama_vocab_get_add_eos(void *)'),
+    specialToken: (of: Vocabulary, name: SpecialToken) => get<(of: Vocabulary) => number>(`int llama_vocab_${name}(void *)`)(of),
     tokenize: get<
       (of: Vocabulary, text: Bytes, bytes: number, to: Bytes, size: number, addSpecial: boolean, parseSpecial: boolean) => number
-    >('llama_tokenize', 'int', [pointer, pointer, 'int', pointer, 'int', 'bool', 'bool']),
+    >('int llama_tokenize(void *, void *, int, void *, int, bool, bool)'),
     detokenize: get<
       (of: Vocabulary, tokens: Bytes, count: number, to: Bytes, size: number, removeSpecial: boolean, special: boolean) => number
-    >('llama_detokenize', 'int', [pointer, pointer, 'int', pointer, 'int', 'bool', 'bool']),
+    >('int llama_detokenize(void *, void *, int, void *, int, bool, bool)'),
 
-    createContext: get<(model: Model, params: Params) => Context | null>('llama_init_from_model', pointer, [
+    createContext: getWith<(model: Model, params: Params) => Context | null>('llama_init_from_model', pointer, [
       pointer,
       contextParams,
     ]),
-    freeContext: get<(context: Context) => void>('llama_free', 'void', [pointer]),
-    memoryOf: get<(context: Context) => Memory | null>('llama_get_memory', pointer, [pointer]),
-    decode: get<(context: Context, batch: Params) => number>('llama_decode', 'int', [pointer, batch]),
-    synchronize: get<(context: Context) => void>('llama_synchronize', 'void', [pointer]),
-    logits: get<(context: Context, index: number) => Pointer | null>('llama_get_logits_ith', pointer, [pointer, 'int']),
-    poolingOf: get<(context: Context) => number>('llama_pooling_type', 'int', [pointer]),
-    sequenceVector: get<(context: Context, sequence: number) => Pointer | null>('llama_get_embeddings_seq', pointer, [
-      pointer,
-      'int',
-    ]),
-    tokenVector: get<(context: Context, index: number) => Pointer | null>('llama_get_embeddings_ith', pointer, [pointer, 'int']),
-    setAbortCallback: get<(context: Context, predicate: Predicate, data: Bytes) => void>('llama_set_abort_callback', 'void', [
-      pointer,
-      pointer,
-      pointer,
-    ]),
+    freeContext: get<(context: Context) => void>('void llama_free(void *)'),
+    memoryOf: get<(context: Context) => Memory | null>('void *llama_get_memory(void *)'),
+    decode: getWith<(context: Context, batch: Params) => number>('llama_decode', 'int', [pointer, structType('llama_batch')]),
+    synchronize: get<(context: Context) => void>('void llama_synchronize(void *)'),
+    logits: get<(context: Context, index: number) => Pointer | null>('void *llama_get_logits_ith(void *, int)'),
+    poolingOf: get<(context: Context) => number>('int llama_pooling_type(void *)'),
+    sequenceVector: get<(context: Context, sequence: number) => Pointer | null>('void *llama_get_embeddings_seq(void *, int)'),
+    tokenVector: get<(context: Context, index: number) => Pointer | null>('void *llama_get_embeddings_ith(void *, int)'),
+    setAbortCallback: get<(context: Context, predicate: Predicate, data: Bytes) => void>(
+      'void llama_set_abort_callback(void *, void *, void *)',
+    ),
     setAdapters: get<(context: Context, adapters: Bytes, count: number, scales: Bytes) => number>(
-      'llama_set_adapters_lora',
-      'int',
-      [pointer, pointer, 'size_t', pointer],
+      'int llama_set_adapters_lora(void *, void *, size_t, void *)',
     ),
 
-    removeTokens: get<(memory: Memory, sequence: number, from: number, to: number) => boolean>('llama_memory_seq_rm', 'bool', [
-      pointer,
-      'int',
-      'int',
-      'int',
-    ]),
-    copyTokens: get<(memory: Memory, from: number, to: number, start: number, end: number) => void>(
-      'llama_memory_seq_cp',
-      'void',
-      [pointer, 'int', 'int', 'int', 'int'],
+    removeTokens: get<(memory: Memory, sequence: number, from: number, to: number) => boolean>(
+      'bool llama_memory_seq_rm(void *, int, int, int)',
     ),
-    firstPosition: get<(memory: Memory, sequence: number) => number>('llama_memory_seq_pos_min', 'int', [pointer, 'int']),
-    lastPosition: get<(memory: Memory, sequence: number) => number>('llama_memory_seq_pos_max', 'int', [pointer, 'int']),
+    copyTokens: get<(memory: Memory, from: number, to: number, start: number, end: number) => void>(
+      'void llama_memory_seq_cp(void *, int, int, int, int)',
+    ),
+    firstPosition: get<(memory: Memory, sequence: number) => number>('int llama_memory_seq_pos_min(void *, int)'),
+    lastPosition: get<(memory: Memory, sequence: number) => number>('int llama_memory_seq_pos_max(void *, int)'),
     saveSequence: get<(context: Context, path: string, sequence: number, tokens: Bytes, count: number) => number>(
-      'llama_state_seq_save_file',
-      'size_t',
-      [pointer, 'str', 'int', pointer, 'size_t'],
+      'size_t llama_state_seq_save_file(void *, str, int, void *, size_t)',
     ),
     loadSequence: get<(context: Context, path: string, sequence: number, tokens: Bytes, size: number, count: Bytes) => number>(
-      'llama_state_seq_load_file',
-      'size_t',
-      [pointer, 'str', 'int', pointer, 'size_t', pointer],
+      'size_t llama_state_seq_load_file(void *, str, int, void *, size_t, void *)',
     ),
-    stateSize: get<(context: Context, sequence: number, flags: number) => number>('llama_state_seq_get_size_ext', 'size_t', [
-      pointer,
-      'int',
-      'uint32_t',
-    ]),
+    stateSize: get<(context: Context, sequence: number, flags: number) => number>(
+      'size_t llama_state_seq_get_size_ext(void *, int, uint32_t)',
+    ),
     getState: get<(context: Context, to: Bytes, size: number, sequence: number, flags: number) => number>(
-      'llama_state_seq_get_data_ext',
-      'size_t',
-      [pointer, pointer, 'size_t', 'int', 'uint32_t'],
+      'size_t llama_state_seq_get_data_ext(void *, void *, size_t, int, uint32_t)',
     ),
     setState: get<(context: Context, from: Bytes, size: number, sequence: number, flags: number) => number>(
-      'llama_state_seq_set_data_ext',
-      'size_t',
-      [pointer, pointer, 'size_t', 'int', 'uint32_t'],
+      'size_t llama_state_seq_set_data_ext(void *, void *, size_t, int, uint32_t)',
     ),
 
-    createChain: get<(params: Params) => Sampler>('llama_sampler_chain_init', pointer, [chainParams]),
-    addToChain: get<(chain: Sampler, sampler: Sampler) => void>('llama_sampler_chain_add', 'void', [pointer, pointer]),
-    removeFromChain: get<(chain: Sampler, at: number) => Sampler>('llama_sampler_chain_remove', pointer, [pointer, 'int']),
-    freeSampler: get<(sampler: Sampler) => void>('llama_sampler_free', 'void', [pointer]),
-    resetSampler: get<(sampler: Sampler) => void>('llama_sampler_reset', 'void', [pointer]),
-    accept: get<(sampler: Sampler, token: number) => void>('llama_sampler_accept', 'void', [pointer, 'int']),
-    apply: get<(sampler: Sampler, candidates: Bytes) => void>('llama_sampler_apply', 'void', [pointer, pointer]),
-    sample: get<(sampler: Sampler, context: Context, index: number) => number>('llama_sampler_sample', 'int', [
-      pointer,
-      pointer,
-      'int',
+    createChain: getWith<(params: Params) => Sampler>('llama_sampler_chain_init', pointer, [
+      structType('llama_sampler_chain_params'),
     ]),
-    /** A sampler by the name of its function, with the values and the types of its arguments. */
-    createSampler: (name: string, ...args: readonly SamplerArgument[]): Sampler => {
-      const known = samplers.get(name)
-      const create =
-        known ??
-        get<(...values: never[]) => Sampler>(
-          `llama_sampler_init_${name}`,
-          pointer,
-          args.map(([type]) => type),
-        )
+    addToChain: get<(chain: Sampler, sampler: Sampler) => void>('void llama_sampler_chain_add(void *, void *)'),
+    removeFromChain: get<(chain: Sampler, at: number) => Sampler>('void *llama_sampler_chain_remove(void *, int)'),
+    freeSampler: get<(sampler: Sampler) => void>('void llama_sampler_free(void *)'),
+    resetSampler: get<(sampler: Sampler) => void>('void llama_sampler_reset(void *)'),
+    accept: get<(sampler: Sampler, token: number) => void>('void llama_sampler_accept(void *, int)'),
+    apply: get<(sampler: Sampler, candidates: Bytes) => void>('void llama_sampler_apply(void *, void *)'),
+    sample: get<(sampler: Sampler, context: Context, index: number) => number>('int llama_sampler_sample(void *, void *, int)'),
+    /** A sampler by the name of its function, with the types and the values of its arguments. */
+    createSampler(name: string, ...args: readonly SamplerArgument[]): Sampler {
+      const types = args.map(([type]) => type).join(', ')
+      const create = samplers.get(name) ?? get<(...values: never[]) => Sampler>(`void *llama_sampler_init_${name}(${types})`)
       samplers.set(name, create)
       return create(...(args.map(([, value]) => value) as never[]))
     },
@@ -210,37 +195,23 @@ function declare({ llama, ggml, base }: Libraries) {
      * Reads a flag in a struct: false of zeros, true of ones. llama.cpp asks this of its own threads, which JavaScript cannot answer.
      */
     readsFlag: base.symbol('ggml_get_no_alloc') as Pointer,
-    deviceCount: ggml.func('ggml_backend_dev_count', 'size_t', []) as () => number,
-    device: ggml.func('ggml_backend_dev_get', pointer, ['size_t']) as (index: number) => Device,
-    deviceName: base.func('ggml_backend_dev_name', 'str', [pointer]) as (device: Device) => string,
-    deviceDescription: base.func('ggml_backend_dev_description', 'str', [pointer]) as (device: Device) => string,
-    deviceKind: base.func('ggml_backend_dev_type', 'int', [pointer]) as (device: Device) => number,
-    deviceMemory: base.func('ggml_backend_dev_memory', 'void', [pointer, pointer, pointer]) as (
+    deviceCount: ggml.func('size_t ggml_backend_dev_count()') as () => number,
+    device: ggml.func('void *ggml_backend_dev_get(size_t)') as (index: number) => Device,
+    deviceName: base.func('str ggml_backend_dev_name(void *)') as (device: Device) => string,
+    deviceDescription: base.func('str ggml_backend_dev_description(void *)') as (device: Device) => string,
+    deviceKind: base.func('int ggml_backend_dev_type(void *)') as (device: Device) => number,
+    deviceMemory: base.func('void ggml_backend_dev_memory(void *, void *, void *)') as (
       device: Device,
       free: Bytes,
       total: Bytes,
     ) => void,
-    textsType,
-    progressType: koffi.pointer(koffi.proto('bool', ['float', pointer])),
   }
-  checkDefaults('llama_model_params', functions.modelDefaults())
-  checkDefaults('llama_context_params', functions.contextDefaults())
-  return functions
 }
 
-export type SamplerArgument = readonly [type: TypeSpec, value: unknown]
+/** Of a sampler: the type in C, and the value. */
+export type SamplerArgument = readonly [type: string, value: unknown]
 
 export type SpecialToken = 'bos' | 'eos' | 'eot' | 'sep' | 'nl' | 'fim_pre' | 'fim_suf' | 'fim_mid'
-
-/** A field that is shifted has another value. */
-function checkDefaults(name: keyof typeof defaults, found: Params): void {
-  const wrong = Object.entries(defaults[name]).find(([field, value]) => found[field] !== value)
-  if (wrong === undefined) return
-  const [field, value] = wrong
-  throw new Error(
-    `llama.cpp's ${name} has ${field} ${found[field]} instead of ${value}: it is another build of ${release} than this Dragoman calls; install Dragoman's own again`,
-  )
-}
 
 /** Numbers at an address, until what is there is freed. */
 export function floatsAt(address: Pointer, count: number): Float32Array {
@@ -253,17 +224,4 @@ export function intAt(address: Pointer): number {
 
 export function addressOf(memory: NodeJS.ArrayBufferView): Pointer {
   return koffi.address(memory)
-}
-
-/** A function that llama.cpp may call from another thread, for as long as this takes. */
-export async function withCallback<T>(
-  callback: (...args: never[]) => unknown,
-  { type, use }: { readonly type: TypeSpec; readonly use: (pointer: Pointer) => Promise<T> },
-): Promise<T> {
-  const pointer = koffi.register(callback, type)
-  try {
-    return await use(pointer)
-  } finally {
-    koffi.unregister(pointer)
-  }
 }

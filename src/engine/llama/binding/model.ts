@@ -1,6 +1,6 @@
 import { type GgufFileInfo, GgufInsights, type Llama, readGgufFileInfo } from 'node-llama-cpp'
 import { messageOf } from '../../../contract/errors.ts'
-import { type Adapter, type Library, type Model as Native, openLibrary, type Vocabulary, withCallback } from './library.ts'
+import { type Adapter, type Library, type Model as Native, openLibrary, type Vocabulary } from './library.ts'
 import { Tokenizer } from './tokenizer.ts'
 
 /** `enum llama_load_mode` and `enum llama_lazy_mode` */
@@ -57,7 +57,7 @@ export class Model extends Tokenizer {
 
   /** llama.cpp logs why a model cannot be loaded. */
   static async load(llama: Llama, { modelPath, gpuLayers, onLoadProgress }: ModelOptions): Promise<Model> {
-    const library = openLibrary()
+    const library = openLibrary(llama)
     const fileInfo = await readFile(modelPath)
     const fileInsights = await GgufInsights.from(fileInfo, llama)
     const placed = await fileInsights.configurationResolver.resolveModelGpuLayersV2(gpuLayers, {
@@ -69,14 +69,7 @@ export class Model extends Tokenizer {
       load_mode: placed.useMmap ? loadModes.mmap : loadModes.none,
       lazy_mode: lazyModes.off,
     }
-    const progress = (done: number) => {
-      onLoadProgress?.(done)
-      return true
-    }
-    const native = await withCallback(progress, {
-      type: library.progressType,
-      use: (callback) => library.loadModel.inThread(modelPath, { ...params, progress_callback: callback }),
-    })
+    const native = await library.loadModel(modelPath, params, (done) => onLoadProgress?.(done))
     if (native === null) throw new Error('Failed to load model')
     return new Model({ llama, library, native, fileInfo, fileInsights, gpuLayers: placed.gpuLayers })
   }

@@ -208,7 +208,7 @@ export class SamplerChain {
       case 'dry': {
         const { multiplier, base, allowedLength, range, sequenceBreakers } = step
         const breakers: SamplerArgument[] = [
-          [this.#library.textsType, sequenceBreakers],
+          ['str *', sequenceBreakers],
           ['size_t', sequenceBreakers.length],
         ]
         return this.#init(
