@@ -331,7 +331,12 @@ describe.skipIf(chromium === undefined)(`the places of the page, in a browser${h
     await used.waitFor()
     expect(await used.getAttribute('aria-valuenow')).toBe('25')
     await page.getByRole('link', { name: 'Overview' }).click()
-    await page.getByRole('region', { name: 'Memory' }).getByText('A GPU: 20 GB of 80 GB in use').waitFor()
+    const plot = page.getByRole('region', { name: 'Memory of GPUs' })
+    await plot.getByText('A GPU: 20 GB of 80 GB in use').waitFor()
+    // What the page has seen, at the server's samples.
+    await expect
+      .poll(() => plot.getByRole('slider').getAttribute('aria-valuetext'), { timeout: 30_000 })
+      .toMatch(/^\d.*: CUDA0 20 GB$/)
     expect(await findBarriers(page)).toEqual([])
     noProblems(opened)
     await close()

@@ -3,7 +3,9 @@ import { useEffect } from 'preact/hooks'
 import { follow } from '../api/live.ts'
 import { apiKey } from '../api/session.ts'
 import { RequestList } from './request-list.ts'
-import type { LoadSample, ServerState, WatchedRequest } from './wire.ts'
+import type { Device, LoadSample, ServerState, WatchedRequest } from './wire.ts'
+
+export type DeviceSample = { readonly at_ms: number; readonly devices: readonly Device[] }
 
 const list = new RequestList()
 
@@ -11,6 +13,8 @@ const list = new RequestList()
 export const requests = signal<readonly WatchedRequest[] | undefined>(undefined)
 export const server = signal<ServerState | undefined>(undefined)
 export const samples = signal<readonly LoadSample[]>([])
+/** The memory of GPUs at the samples that came while this page was open: the server keeps no history of it. */
+export const deviceSamples = signal<readonly DeviceSample[]>([])
 /** Requests that the server had forgotten before this page could read them. */
 export const missed = signal(0)
 /** Why there is no stream: the server's own words. */
@@ -45,6 +49,7 @@ function begin(key: string | undefined): void {
   requests.value = undefined
   server.value = undefined
   samples.value = []
+  deviceSamples.value = []
   missed.value = 0
   refusal.value = undefined
   const timer = setInterval(() => {
@@ -66,7 +71,11 @@ function take(event: string, data: unknown): void {
   else if (event === 'load') {
     const { samples: more } = data as { readonly samples: readonly LoadSample[] }
     const last = samples.value.at(-1)?.at_ms ?? 0
-    samples.value = [...samples.value, ...more.filter(({ at_ms }) => at_ms > last)].slice(-hour)
+    const added = more.filter(({ at_ms }) => at_ms > last)
+    samples.value = [...samples.value, ...added].slice(-hour)
+    const [newest, devices] = [added.at(-1), server.value?.devices]
+    if (newest !== undefined && devices !== undefined)
+      deviceSamples.value = [...deviceSamples.value, { at_ms: newest.at_ms, devices }].slice(-hour)
   } else if (event === 'requests') {
     const { requests: more, missed: lost } = data as { readonly requests: readonly WatchedRequest[]; readonly missed: number }
     pending.push(...more)

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import { allows } from '../../api/session.ts'
 import { linkTo } from '../../frame/router.ts'
-import { beginAgain, refusal, samples, server, useServer } from '../../live/watch.ts'
-import type { LoadSample } from '../../live/wire.ts'
+import { beginAgain, deviceSamples, refusal, samples, server, useServer } from '../../live/watch.ts'
+import type { Device, LoadSample } from '../../live/wire.ts'
 import { placeTexts } from '../../texts/places.ts'
 import { formatBytes, formatCount, formatMs, formatRate } from '../../ui/numbers.ts'
 import { PlaceHead } from '../../ui/place-head.tsx'
@@ -43,6 +43,7 @@ export function Overview() {
             <RequestPlot all={all} last={last} />
             <FirstTokenPlot all={all} />
             <MemoryPlot all={all} last={last} budget={state?.memory?.budget_bytes} />
+            {state?.devices !== undefined && state.devices.length > 0 && <DevicePlot devices={state.devices} />}
           </div>
         </div>
       )}
@@ -115,14 +116,32 @@ function MemoryPlot({ all, last, budget }: PlotProps & { readonly budget: number
       now={`${formatBytes(last.model_bytes)}${budget === undefined ? '' : ` ${texts.budget(formatBytes(budget))}`}`}
     >
       <Chart title={texts.memory} times={all.map(({ at_ms: at }) => at)} lines={lines} format={formatBytes} />
-      {server.value?.devices?.map((device) => (
-        <Memory key={device.name} {...memoryOfDevice(device)} />
-      ))}
       {models.length > 0 && (
         <a href={linkTo('models')}>
           {texts.seeModels}: {texts.ready(ready, models.length)}
         </a>
       )}
+    </Plot>
+  )
+}
+
+/** More lines cannot be told apart: then one has all. */
+const mostDeviceLines = 3
+
+function DevicePlot({ devices }: { readonly devices: readonly Device[] }) {
+  const all = deviceSamples.value
+  const usedOf = (some: readonly Device[]) => some.reduce((sum, device) => sum + device.total_bytes - device.free_bytes, 0)
+  const named = (name: string) => all.map((sample) => usedOf(sample.devices.filter((device) => device.name === name)))
+  const lines =
+    devices.length > mostDeviceLines
+      ? [{ name: texts.allDevices, values: all.map((sample) => usedOf(sample.devices)) }]
+      : devices.map(({ name }) => ({ name, values: named(name) }))
+  return (
+    <Plot title={texts.deviceMemory} now={`${formatBytes(usedOf(devices))} ${texts.sinceOpened}`}>
+      <Chart title={texts.deviceMemory} times={all.map(({ at_ms: at }) => at)} lines={lines} format={formatBytes} />
+      {devices.map((device) => (
+        <Memory key={device.name} {...memoryOfDevice(device)} />
+      ))}
     </Plot>
   )
 }
