@@ -310,6 +310,21 @@ describe.skipIf(chromium === undefined)(`the places of the page, in a browser${h
     await close()
   })
 
+  test('a line of the log has an address that opens it in view, also far down', async () => {
+    const { page, close } = await open('logs?filter=somebody-else')
+    await page.getByRole('heading', { name: 'Logs', level: 1 }).waitFor()
+    await (await chat('x', { model: 'somebody-else' })).text()
+    await page.getByRole('row').filter({ hasText: 'request ended' }).click()
+    await expect.poll(() => page.evaluate('location.hash')).toMatch(/^#\/logs\/\d+-\d+\?filter=somebody-else$/)
+    for (let count = 0; count < 60; count++) await (await chat('x', { model: `later-${count}` })).text()
+    await page.evaluate("location.hash = location.hash.replace(/\\?.*/, '')")
+    await page.reload()
+    const json = page.getByText('"requestedModel": "somebody-else"')
+    await expect.poll(() => json.evaluate((element) => element.getBoundingClientRect().bottom)).toBeLessThan(800)
+    expect(await page.locator('.table-room').evaluate((element) => element.scrollTop)).toBeGreaterThan(0)
+    await close()
+  })
+
   test('the overview has the load of the server', async () => {
     const { page, close } = await open('overview', { key: meter })
     const chart = page.getByRole('slider', { name: /^Tokens per second/ })

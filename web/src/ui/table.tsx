@@ -44,7 +44,7 @@ export function Table<Row>({ label, columns: all, rows: given, waits, idOf, open
   const [columns, others] = useMemo(() => split(all), [all, isSmall.value, isLarge.value])
   const room = useRef<HTMLDivElement>(null)
   const [view, setView] = useState({ top: 0, height: 1200 })
-  const [at, setAt] = useState<string | undefined>(undefined)
+  const [at, setAt] = useState(open)
   const measure = () => {
     const { scrollTop = 0, clientHeight = 1200 } = room.current ?? {}
     // In steps: most scroll events change nothing.
@@ -60,7 +60,20 @@ export function Table<Row>({ label, columns: all, rows: given, waits, idOf, open
   }, [])
   const first = Math.max(0, Math.floor((view.top - besidePx) / rowPx))
   const end = Math.min(rows.length, Math.ceil((view.top + view.height + besidePx + rowPx * 8) / rowPx))
+  // What the address opens is brought into view, also while rows come in above it, until the reader moves.
+  const sought = useRef(open)
+  const leave = () => {
+    sought.current = undefined
+  }
+  useLayoutEffect(() => {
+    const element = room.current
+    if (sought.current === undefined || element === null) return
+    const y = (rows.findIndex((row) => idOf(row) === sought.current) + 1) * rowPx
+    if (y > 0 && (y < element.scrollTop || y + rowPx * 2 > element.scrollTop + element.clientHeight))
+      element.scrollTop = y - rowPx * 2
+  }, [given])
   const move = (by: number) => {
+    leave()
     const index = Math.min(rows.length - 1, Math.max(0, rows.findIndex((row) => idOf(row) === at) + by))
     const row = rows[index]
     const element = room.current
@@ -99,8 +112,17 @@ export function Table<Row>({ label, columns: all, rows: given, waits, idOf, open
       </tr>
     )
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
-    <section class="table-room" ref={room} onScroll={measure} tabIndex={0} aria-label={label}>
+    <section
+      class="table-room"
+      ref={room}
+      onScroll={measure}
+      onWheel={leave}
+      onPointerDown={leave}
+      onKeyDown={leave}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+      tabIndex={0}
+      aria-label={label}
+    >
       <table class="table" aria-rowcount={rows.length + 1}>
         <thead>
           <tr>

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { follow } from '../../api/live.ts'
 import { apiKey } from '../../api/session.ts'
-import { address, setQuery } from '../../frame/router.ts'
+import { address, go, linkTo, setQuery } from '../../frame/router.ts'
 import { now, useServer } from '../../live/watch.ts'
 import type { LogLine } from '../../live/wire.ts'
 import { placeTexts } from '../../texts/places.ts'
@@ -21,12 +21,11 @@ const mostLines = 5000
 /** The log of the server, the newest line first, as it is written. */
 export function Logs() {
   useServer()
-  const { query } = address.value
+  const { query, parts } = address.value
   const level = levels.find((each) => each === query.level) ?? 'info'
   const [lines, setLines] = useState<readonly LogLine[]>()
   const [missed, setMissed] = useState(0)
   const [problem, setProblem] = useState<string>()
-  const [open, setOpen] = useState<string>()
   const [turn, setTurn] = useState(0)
   useEffect(() => {
     const leaving = new AbortController()
@@ -78,15 +77,20 @@ export function Logs() {
             columns={columns}
             rows={shown}
             waits={placeTexts.asking.logs}
-            idOf={({ number }) => String(number)}
-            open={open}
-            onOpen={setOpen}
+            idOf={idOf}
+            open={parts[0]}
+            onOpen={(id) => go(linkTo('logs', id === undefined ? [] : [id], query))}
             detail={(line) => <LineDetail line={line} />}
           />
         </div>
       )}
     </>
   )
+}
+
+/** A server that has started again counts anew: with the time, an address opens no other line. */
+function idOf({ number, at_ms: at }: LogLine): string {
+  return `${at}-${number}`
 }
 
 /** The newest first; a stream that begins anew sends lines again. */
