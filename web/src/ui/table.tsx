@@ -72,6 +72,15 @@ export function Table<Row>({ label, columns: all, rows: given, waits, idOf, open
     if (y > 0 && (y < element.scrollTop || y + rowPx * 2 > element.scrollTop + element.clientHeight))
       element.scrollTop = y - rowPx * 2
   }, [given])
+  useLayoutEffect(() => {
+    // Where the reader is, what is cut off takes the focus, and arrow keys move it.
+    const cells = room.current?.querySelectorAll<HTMLElement>('tr[aria-selected="true"] td') ?? []
+    const cut = [...cells].filter((cell) => cell.scrollWidth > cell.clientWidth)
+    for (const cell of cut) cell.tabIndex = 0
+    return () => {
+      for (const cell of cut) cell.removeAttribute('tabindex')
+    }
+  }, [at, first, columns])
   const move = (by: number) => {
     leave()
     const index = Math.min(rows.length - 1, Math.max(0, rows.findIndex((row) => idOf(row) === at) + by))
