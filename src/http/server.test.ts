@@ -89,6 +89,18 @@ describe('errors', () => {
     expect((await app.inject({ method: 'POST', url: '/v1/models' })).headers.allow).toBe('GET, HEAD')
   })
 
+  test.each([
+    ['PUT', '//v1/completions/?a=1', 'POST'],
+    ['PUT', '/v1/models/org/fake', 'GET, HEAD'],
+    ['PATCH', '/api/requests/1', 'GET, HEAD'],
+    ['GET', '/v1/responses/compact', 'POST'],
+    ['DELETE', '/v1/responses/compact', 'POST'],
+    ['HEAD', '/v1/chat/completions/input_tokens', 'POST'],
+  ] as const)('405 to %s %s, whose path is served with %s', async (method, url, allow) => {
+    const { statusCode, headers } = await openTestServer().app.inject({ method, url })
+    expect([statusCode, headers.allow]).toEqual([405, allow])
+  })
+
   test('an internal failure is a 500 without details, which are in the log', async () => {
     const engine: Engine = { ...fake(), prepare: () => Promise.reject(new TypeError('inner detail')) }
     const { app, logLines } = openTestServer({ engine })

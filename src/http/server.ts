@@ -205,7 +205,7 @@ export function createServer(deps: ServerDeps): Server {
     // Browsers open WebSockets without asking whether they may.
     crossOrigin.check(upgrades.has(request) ? 'CONNECT' : request.method, request.headers)
     if (request.is404 || scope === undefined) {
-      throw describeUnknown(request)
+      throw refuseMethod(request, reply) ?? describeUnknown(request)
     }
     if (scope === 'public') return done()
     const admit = (principal: Principal) => {
@@ -246,7 +246,7 @@ export function createServer(deps: ServerDeps): Server {
     done(otherType(request.headers['content-type']))
   })
 
-  const { refuseOtherMethods, routes } = watchRoutes(app)
+  const { refuseMethod, keepPathsApart, routes } = watchRoutes(app)
   deps.repeats?.addTo(app)
   addOpenaiRoutes(app, deps, openai)
   addCompletionRoutes(app, deps)
@@ -281,7 +281,7 @@ export function createServer(deps: ServerDeps): Server {
   addPageRoutes(app, deps)
   addOpenapiRoutes(app, { ...deps, servedRoutes: routes })
   addOpsRoutes(app, { ...deps, isDraining: () => phase !== 'serving' })
-  refuseOtherMethods()
+  keepPathsApart()
 
   async function drain(graceMs: number, delayMs = 0): Promise<void> {
     phase = 'leaving'
