@@ -57,9 +57,9 @@ describe('unknown fields inside a body', () => {
   })
 
   test('one that would change what is generated is refused', () => {
-    const param = 'structured_outputs.structural_tag'
-    expect(() => ignoredIn([user], { structured_outputs: { structural_tag: '{}' } })).toThrow(
-      expect.objectContaining({ code: 'unsupported-field', param }),
+    const images = { ...user, images: ['a'] }
+    expect(() => ignoredIn([images], {})).toThrow(
+      expect.objectContaining({ code: 'unsupported-field', param: 'messages[0].images' }),
     )
   })
 

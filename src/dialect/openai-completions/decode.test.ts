@@ -124,7 +124,6 @@ describe('decodeCompletion', () => {
     [{ suffix: 'end', echo: true, logprobs: 0 }, 'echo'],
     [{ suffix: 'end', echo: true, max_tokens: 0 }, 'echo'],
     [{ best_of: 2 }, 'best_of'],
-    [{ structured_outputs: { structural_tag: '' } }, 'structured_outputs.structural_tag'],
   ])('%j is not supported, and says so', (fields, param) => {
     expect(() => decode(fields)).toThrow(expect.objectContaining({ code: 'unsupported-field', param }))
   })

@@ -108,11 +108,6 @@ test('unknown fields are listed, at every depth once', () => {
   ])
 })
 
-test('a constraint that is not enforced is refused by name', () => {
-  const { code, param } = failureOf({ structured_outputs: { structural_tag: {} } })
-  expect({ code, param }).toEqual({ code: 'unsupported-field', param: 'structured_outputs.structural_tag' })
-})
-
 test('output items are input items without anything to list', () => {
   const input = [
     { type: 'reasoning', id: 'rs_1', status: 'completed', summary: [], content: [{ type: 'reasoning_text', text: 'a' }] },

@@ -106,6 +106,17 @@ const responseFormats = {
 const { text: textFormat, json_object, json, json_schema, regex, grammar, structural_tag } = responseFormats
 const responseFormat = z.discriminatedUnion('type', [textFormat, json_object, json, json_schema, regex, grammar, structural_tag])
 
+/** A text of JSON as its value. */
+function parsedText(value: unknown): unknown {
+  if (typeof value !== 'string' || value.length > maxConstraintChars) return value
+  try {
+    return JSON.parse(value)
+  } catch {
+    // The text is reported as it came.
+    return value
+  }
+}
+
 /** vLLM's object of constraints. */
 const structuredOutputsObject = looseObject({
   json: schemaOrText.nullish(),
@@ -113,6 +124,8 @@ const structuredOutputsObject = looseObject({
   regex: nonEmptyConstraint.nullish(),
   grammar: nonEmptyConstraint.nullish(),
   choice: choiceList.nullish(),
+  /** vLLM takes its JSON as text. */
+  structural_tag: z.preprocess(parsedText, structural_tag.nullish()),
 })
 
 const streamOptionsObject = looseObject({ include_usage: flag, include_obfuscation: flag })

@@ -7,6 +7,7 @@ const schema = { type: 'object', properties: { a: { type: 'integer' } } }
 const asked = (format: object) => ({ response_format: format })
 const jsonSchema = { type: 'json-schema', schema, strict: false } as const
 const structure = { begin: '<f>', schema, end: '</f>' }
+const tags = { type: 'structural_tag', structures: [structure], triggers: ['<f'] }
 const tagged: OutputConstraint = { type: 'tagged', structures: [structure], triggers: ['<f'] }
 
 function outputOf(fields: object): OutputConstraint {
@@ -37,7 +38,7 @@ describe('decodeOutput', () => {
     [asked({ type: 'regex', pattern: '[ab]+' }), { type: 'regex', pattern: '[ab]+' }],
     [asked({ type: 'grammar', grammar: 'root ::= "a"' }), { type: 'gbnf', grammar: 'root ::= "a"' }],
     [asked({ type: 'grammar', grammar: 'start: "a"' }), { type: 'gbnf', grammar: 'start: "a"' }],
-    [asked({ type: 'structural_tag', structures: [structure], triggers: ['<f'] }), tagged],
+    [asked(tags), tagged],
     [asked({ type: 'structural_tag', tags: [{ ...structure, schema: JSON.stringify(schema) }], triggers: ['<f'] }), tagged],
     [{ json_schema: schema }, jsonSchema],
     [{ guided_json: JSON.stringify(schema) }, jsonSchema],
@@ -52,6 +53,8 @@ describe('decodeOutput', () => {
     [{ structured_outputs: { json_object: true } }, { type: 'json-object' }],
     [{ structured_outputs: { regex: 'a' } }, { type: 'regex', pattern: 'a' }],
     [{ structured_outputs: { grammar: 'root ::= "a"' } }, { type: 'gbnf', grammar: 'root ::= "a"' }],
+    [{ structured_outputs: { structural_tag: tags } }, tagged],
+    [{ structured_outputs: { structural_tag: JSON.stringify(tags) } }, tagged],
     [{ structured_outputs: { choice: ['a'] } }, { type: 'gbnf', grammar: 'root ::= "a"' }],
   ])('%j gives %j', (fields, expected) => {
     expect(outputOf(fields)).toEqual(expected)
@@ -80,6 +83,13 @@ describe('decodeOutput', () => {
     [asked({ type: 'structural_tag', tags: [{ ...structure, schema: '{' }], triggers: ['<'] }), 'response_format.tags[0].schema'],
     [asked({ type: 'structural_tag', tags: [{ begin: '<f>', end: '' }], triggers: ['<'] }), 'response_format.tags[0].schema'],
     [asked({ type: 'structural_tag', format: { type: 'any_text' } }), 'response_format.triggers'],
+    [{ structured_outputs: { structural_tag: '{' } }, 'structured_outputs.structural_tag'],
+    [{ structured_outputs: { structural_tag: {} } }, 'structured_outputs.structural_tag.type'],
+    [
+      { structured_outputs: { structural_tag: { ...tags, triggers: ['<g'] } } },
+      'structured_outputs.structural_tag.structures[0].begin',
+    ],
+    [{ structured_outputs: { structural_tag: tags, regex: 'a' } }, 'structured_outputs.structural_tag'],
     [{ grammar_string: 'yes or no' }, 'grammar_string'],
     [{ guided_choice: [] }, 'guided_choice'],
     [{ regex: 'a', regex_pattern: 'b' }, 'regex'],

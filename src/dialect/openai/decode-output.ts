@@ -50,13 +50,14 @@ function decodeFormats({ response_format, structured_outputs }: OutputWire): Dec
     if (decoded.constraint.type !== 'text') found.push(decoded)
   }
   if (!structured_outputs) return found
-  const { json, json_object, regex, grammar, choice } = structured_outputs
+  const { json, json_object, regex, grammar, choice, structural_tag: tags } = structured_outputs
   const path = 'structured_outputs'
   if (isGiven(json)) found.push({ constraint: schemaOf(json, `${path}.json`), param: `${path}.json` })
   if (json_object === true) found.push({ constraint: { type: 'json-object' }, param: `${path}.json_object` })
   if (isGiven(regex)) found.push({ constraint: { type: 'regex', pattern: regex }, param: `${path}.regex` })
   if (isGiven(grammar)) found.push({ constraint: decodeGrammar(grammar, `${path}.grammar`), param: `${path}.grammar` })
   if (isGiven(choice)) found.push({ constraint: choiceOf(choice), param: `${path}.choice` })
+  if (isGiven(tags)) found.push({ constraint: taggedOf(tags, `${path}.structural_tag`), param: `${path}.structural_tag` })
   return found
 }
 
@@ -93,26 +94,27 @@ function decodeFormat(format: ResponseFormat): DecodedOutput {
     case 'grammar':
       return { constraint: decodeGrammar(format.grammar, `${path}.grammar`), param: `${path}.grammar` }
     case 'structural_tag':
-      return { constraint: taggedOf(format), param: path }
+      return { constraint: taggedOf(format, path), param: path }
   }
 }
 
+type Tagged = Extract<ResponseFormat, { type: 'structural_tag' }>
+
 /** MLC-LLM calls the structures tags. Newer servers of this type also take a `format`, which says more. */
-function taggedOf({ structures, tags, triggers }: Extract<ResponseFormat, { type: 'structural_tag' }>): OutputConstraint {
+function taggedOf({ structures, tags, triggers }: Tagged, at: string): OutputConstraint {
   const [given, name] = isGiven(structures) ? [structures, 'structures'] : [tags ?? [], 'tags']
-  const path = `response_format.${name}`
+  const path = `${at}.${name}`
   const refuse = (param: string, what: string): never => {
     throw new AppError('invalid-request', `${param} ${what}`, { param })
   }
-  if (given.length === 0)
-    refuse('response_format.structures', 'is missing: send at least one structure with begin, schema and end')
+  if (given.length === 0) refuse(`${at}.structures`, 'is missing: send at least one structure with begin, schema and end')
   for (const [index, { begin }] of given.entries()) {
     if (!triggers.some((trigger) => begin.startsWith(trigger)))
-      refuse(`${path}[${index}].begin`, `'${preview(begin)}' begins with none of response_format.triggers`)
+      refuse(`${path}[${index}].begin`, `'${preview(begin)}' begins with none of ${at}.triggers`)
   }
   for (const [index, trigger] of triggers.entries()) {
     if (!given.some(({ begin }) => begin.startsWith(trigger)))
-      refuse(`response_format.triggers[${index}]`, `'${preview(trigger)}' is the beginning of no structure`)
+      refuse(`${at}.triggers[${index}]`, `'${preview(trigger)}' is the beginning of no structure`)
   }
   return {
     type: 'tagged',
