@@ -183,6 +183,8 @@ export type ReasoningOptions = {
   readonly effort?: string
   /** Reasoning is closed after this many tokens; 0 closes it at once. */
   readonly budgetTokens?: number
+  /** Text that ends reasoning which has used its budget; it belongs to the reasoning. */
+  readonly budgetMessage?: string
   /** A server that has no such switch, budget or choice goes on without; a budget that is not enforced is reported as ignored. */
   readonly isWish?: true
   /** Whether the prompt includes the reasoning of earlier turns. */

@@ -29,6 +29,12 @@ describe('reasoning', () => {
     [{ thinking_budget: 2 }, { budgetTokens: 2 }],
     [{ thinking_token_budget: 3 }, { budgetTokens: 3 }],
     [{ reasoning_budget_tokens: -1 }, {}],
+    [
+      { thinking_budget: 2, reasoning_budget_message: 'Enough.' },
+      { budgetTokens: 2, budgetMessage: 'Enough.' },
+    ],
+    [{ thinking_budget: 2, reasoning_budget_message: '' }, { budgetTokens: 2 }],
+    [{ reasoning_budget_message: 'Enough.' }, {}],
   ])('%j gives %j', (fields, expected) => {
     expect(decode(fields).request.reasoning).toEqual(expected)
   })

@@ -1,4 +1,5 @@
 import type { ReasoningOptions } from '../../contract/request.ts'
+import { budgetSpellings } from '../openai/common-fields.ts'
 import { mentions, type NamesIn } from '../openai/mentions.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import type { ChatWire } from './schema.ts'
@@ -13,10 +14,8 @@ const reasoningRequestFields = new Set([
   'include_reasoning',
   'reasoning',
   'thinking',
-  'reasoning_budget_tokens',
-  'reasoning_budget',
-  'thinking_budget',
-  'thinking_token_budget',
+  ...budgetSpellings,
+  'reasoning_budget_message',
 ] as const)
 
 type ReasoningWire = Pick<ChatWire, NamesIn<typeof reasoningRequestFields>>
@@ -35,12 +34,14 @@ export function decodeReasoning(wire: ReasoningWire): DecodedReasoning {
   const effort = flat.effort ?? objects.effort
   const enabled = enabledBy(flat) ?? enabledBy(flat.effort === undefined ? objects : { ...objects, effort: undefined })
   const budgetTokens = decodeBudget(wire) ?? objects.budgetTokens
+  const budgetMessage = wire.reasoning_budget_message ?? ''
   const preserve = wire.preserve_thinking ?? undefined
   return {
     reasoning: {
       ...(enabled !== undefined && { enabled }),
       ...(effort !== undefined && { effort }),
       ...(budgetTokens !== undefined && { budgetTokens }),
+      ...(budgetTokens !== undefined && budgetMessage !== '' && { budgetMessage }),
       ...(preserve !== undefined && { preserve }),
     },
     isShown: (wire.include_reasoning ?? true) && wire.reasoning?.exclude !== true,
@@ -83,6 +84,6 @@ function budgetOf(thinking: ChatWire['thinking']): number | undefined {
 
 /** As in tabbyAPI, a negative budget counts as absent. */
 function decodeBudget(wire: ReasoningWire): number | undefined {
-  const budget = pickSpelling(wire, ['reasoning_budget_tokens', 'reasoning_budget', 'thinking_budget', 'thinking_token_budget'])
+  const budget = pickSpelling(wire, budgetSpellings)
   return budget === undefined || budget < 0 ? undefined : budget
 }

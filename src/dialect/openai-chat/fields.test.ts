@@ -70,6 +70,7 @@ const companions: Readonly<Record<string, object>> = {
   tool_call_timeout: { enable_tools: true },
   permission_mode: { enable_tools: true },
   confirm_tool_calls: { enable_tools: true },
+  reasoning_budget_message: { reasoning_budget_tokens: 9 },
 }
 
 const { definitions } = readWireSchema('OpenAIChatCompletionCreateParams')

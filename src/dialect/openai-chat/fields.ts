@@ -78,6 +78,7 @@ const chatExtensions: readonly Field[] = [
     'thinking ends after this many tokens; 0: at once; negative: `reasoning` and `thinking` apply',
     { aliases: ['reasoning_budget', 'thinking_budget', 'thinking_token_budget'] },
   ),
+  sharedOpenaiFields.reasoningBudgetMessage,
   used('response_prefix', 'the answer starts with it; it is not part of the reply'),
   used('template_vars', 'variables for the chat template; they take precedence over every other field', {
     aliases: ['chat_template_kwargs'],
@@ -92,7 +93,6 @@ const refusedChatExtensions: readonly Field[] = [
   refused('documents', 'send `template_vars` with `documents`', { accepts: [[]] }),
   refused('echo', 'a chat reply contains generated text only', { accepts: [false] }),
   refused('prompt_template', "the model's own template is used"),
-  refused('reasoning_budget_message', 'thinking ends without a message', { accepts: [''] }),
   refused('suffix', 'not available for chats', { accepts: [''] }),
 ]
 

@@ -1,4 +1,5 @@
 import type { CanonicalPath } from '../../contract/field.ts'
+import { budgetSpellings } from '../openai/common-fields.ts'
 import { commonNames, nameOutput } from '../openai/field-names.ts'
 import { type FieldNames, formatRest, nameField } from '../wire/field-names.ts'
 import { type MessagePaths, nameMessage } from '../wire/message-paths.ts'
@@ -19,14 +20,8 @@ const chatNames: FieldNames = {
   parallelToolCalls: ['parallel_tool_calls'],
   'reasoning.enabled': ['enable_thinking', 'thinking', 'reasoning'],
   'reasoning.effort': ['reasoning_effort', 'reasoning'],
-  'reasoning.budgetTokens': [
-    'reasoning_budget_tokens',
-    'reasoning_budget',
-    'thinking_budget',
-    'thinking_token_budget',
-    'thinking',
-    'reasoning',
-  ],
+  'reasoning.budgetTokens': [...budgetSpellings, 'thinking', 'reasoning'],
+  'reasoning.budgetMessage': ['reasoning_budget_message'],
   'reasoning.preserve': ['preserve_thinking'],
 }
 

@@ -68,6 +68,7 @@ export const chatRequestSchema = looseObject({
   reasoning_budget: budget,
   thinking_budget: budget,
   thinking_token_budget: budget,
+  reasoning_budget_message: text,
 
   template_vars: templateVariables,
   chat_template_kwargs: templateVariables,

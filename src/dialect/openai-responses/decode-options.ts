@@ -1,5 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import type { GenerationRequest, JsonObject, ReasoningOptions } from '../../contract/request.ts'
+import { budgetSpellings } from '../openai/common-fields.ts'
 import { decodeAdapter, decodeLimit, decodeStop, outputLimits, outputMinima } from '../openai/decode-common.ts'
 import { type DecodedOutput, decodeOutput } from '../openai/decode-output.ts'
 import { refuseLargeJson } from '../openai/large-json.ts'
@@ -9,20 +10,19 @@ import type { ResponseWire } from './schema.ts'
 /** The limit on the output, its spelling in this protocol first. */
 export const responseLimits = ['max_output_tokens', ...outputLimits] as const
 
-/** The limit on thinking, in other servers' spellings; a negative one counts as absent. */
-export const budgets = ['reasoning_budget_tokens', 'reasoning_budget', 'thinking_budget', 'thinking_token_budget'] as const
-
 /** The effort `none` switches thinking off. */
 export function decodeReasoning(wire: ResponseWire): ReasoningOptions {
   const { reasoning, enable_thinking } = wire
   const effort = reasoning?.effort ?? undefined
   const enabled = enable_thinking ?? (effort === 'none' ? false : undefined)
-  const budgetTokens = pickSpelling(wire, budgets) ?? -1
+  // A negative one counts as absent.
+  const budgetTokens = pickSpelling(wire, budgetSpellings) ?? -1
+  const budgetMessage = wire.reasoning_budget_message ?? ''
   const preserve = preserveOf(reasoning?.context ?? 'auto')
   return {
     ...(enabled !== undefined && { enabled }),
     ...(effort !== undefined && { effort }),
-    ...(budgetTokens >= 0 && { budgetTokens }),
+    ...(budgetTokens >= 0 && { budgetTokens, ...(budgetMessage !== '' && { budgetMessage }) }),
     ...(preserve !== undefined && { preserve }),
   }
 }

@@ -102,6 +102,10 @@ testFieldTable({
   properties,
   schemaKeys: Object.keys(responseSchema.shape),
   samples,
-  companions: { ...openaiCompanions, tool_choice: { tools: [{ type: 'function', name: 'f' }] } },
+  companions: {
+    ...openaiCompanions,
+    tool_choice: { tools: [{ type: 'function', name: 'f' }] },
+    reasoning_budget_message: { reasoning_budget_tokens: 9 },
+  },
   required: ['model'],
 })

@@ -78,6 +78,7 @@ const extensions: readonly Field[] = [
   used('reasoning_budget_tokens', 'thinking ends after this many tokens; 0: at once; negative: no limit', {
     aliases: ['reasoning_budget', 'thinking_budget', 'thinking_token_budget'],
   }),
+  sharedOpenaiFields.reasoningBudgetMessage,
   sharedOpenaiFields.seed,
   sharedOpenaiFields.stop,
   used('template_vars', 'variables for the chat template; they take precedence over every other field', {
@@ -99,7 +100,6 @@ const refusedHere: readonly Field[] = [
   refused('messages', 'use `input`'),
   refused('n', 'a response has one answer', { accepts: [1] }),
   refused('preserve_thinking', 'use `reasoning.context`'),
-  refused('reasoning_budget_message', 'thinking ends without a message', { accepts: [''] }),
   refused('reasoning_effort', 'use `reasoning.effort`'),
   refused('response_prefix', 'a response is a new turn', { accepts: [''] }),
   refused('suffix', 'not available for chats', { accepts: [''] }),

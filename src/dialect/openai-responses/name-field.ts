@@ -1,8 +1,9 @@
 import type { CanonicalPath } from '../../contract/field.ts'
+import { budgetSpellings } from '../openai/common-fields.ts'
 import { commonNames, nameOutput } from '../openai/field-names.ts'
 import { type FieldNames, formatRest, nameField } from '../wire/field-names.ts'
 import { type MessagePaths, nameMessage } from '../wire/message-paths.ts'
-import { budgets, responseLimits } from './decode-options.ts'
+import { responseLimits } from './decode-options.ts'
 import type { DecodedTools } from './decode-tools.ts'
 
 const names: FieldNames = {
@@ -17,7 +18,8 @@ const names: FieldNames = {
   reasoning: ['reasoning'],
   'reasoning.enabled': ['enable_thinking', 'reasoning.effort'],
   'reasoning.effort': ['reasoning.effort'],
-  'reasoning.budgetTokens': budgets,
+  'reasoning.budgetTokens': budgetSpellings,
+  'reasoning.budgetMessage': ['reasoning_budget_message'],
   'reasoning.preserve': ['reasoning.context'],
   maxOutputTokens: responseLimits,
   logprobs: ['top_logprobs', 'include'],

@@ -83,6 +83,7 @@ export const responseSchema = looseObject({
   reasoning_budget: budget,
   thinking_budget: budget,
   thinking_token_budget: budget,
+  reasoning_budget_message: text,
   template_vars: jsonObject.nullish(),
   chat_template_kwargs: jsonObject.nullish(),
 

@@ -3,6 +3,13 @@ import { pickSpelling } from './spelling.ts'
 
 const scaleSpellings = ['cfg_scale', 'guidance_scale'] as const
 type Guided = { readonly [Name in (typeof scaleSpellings)[number]]?: number | null }
+/** The names of the limit on reasoning. */
+export const budgetSpellings = [
+  'reasoning_budget_tokens',
+  'reasoning_budget',
+  'thinking_budget',
+  'thinking_token_budget',
+] as const
 const onlyEmbedded = 'only the embedded engine'
 
 /** Where the values of some fields go. */
@@ -38,6 +45,9 @@ export const sharedOpenaiFields = {
     'stream_options',
     '`include_usage`, which complete replies have in any case; `include_obfuscation: true` is refused',
   ),
+  reasoningBudgetMessage: used('reasoning_budget_message', 'text that thinking ends with when its budget ends it', {
+    ignores: (value, body) => value !== '' && !hasBudget(body),
+  }),
   temperature: used('temperature', '0 to 10; 0 is greedy; servers of others may allow less', { aliases: ['temp'] }),
   topP: used('top_p', '0 to 1'),
   user: used('user', "identifies the client's end user; passed on to servers of kind `openai` and `dragoman`"),
@@ -55,7 +65,7 @@ export const constraintFields: readonly Field[] = [
   used('guided_choice', 'the output is one of these strings'),
   used(
     'structured_outputs',
-    'one of `json`, `json_object`, `regex`, `grammar`, `choice`; `structural_tag`: use `response_format`',
+    'one of `json`, `json_object`, `regex`, `grammar`, `choice`, `structural_tag` (an object as in `response_format`, or its JSON)',
   ),
 ]
 
@@ -66,7 +76,6 @@ export const nestedConstraintFields: readonly Field[] = [
     'passed on to an upstream that takes JSON Schema; not used where a grammar constrains the output',
   ),
   refused('messages[].images', 'send a part of type `image_url`', { accepts: [[]] }),
-  refused('structured_outputs.structural_tag', 'use `response_format` of this type'),
 ]
 
 /** Sampling fields of other servers that Dragoman supports. */
@@ -241,6 +250,15 @@ export const refusedExtensions: readonly Field[] = [
 ]
 
 /** Whether all that an MLC-LLM `debug_config` says is so anyway; each token is checked against a grammar in both of its modes. */
+/** Whether a body limits its reasoning, in one of the places for that. */
+function hasBudget(body: object): boolean {
+  const { reasoning, thinking, ...flat } = body as Readonly<
+    Record<string, { max_tokens?: unknown; budget_tokens?: unknown } | null>
+  >
+  const limits = [...budgetSpellings.map((name) => flat[name]), reasoning?.max_tokens, thinking?.budget_tokens]
+  return limits.some((limit) => typeof limit === 'number' && limit >= 0)
+}
+
 function hasOnlyDefaults(config: unknown): boolean {
   if (typeof config !== 'object' || config === null) return false
   return Object.entries(config).every(([key, value]) => key === 'grammar_execution_mode' || value === null || value === false)

@@ -243,7 +243,7 @@ export class LlamaEngine implements Engine {
     if (request.prompt.type === 'chat' && templateEdition !== this.#templateEdition) throw templateSwitched()
     const { id, promptTokens, maxOutputTokens, minOutputTokens } = request
     const echoTop = promptTokens?.logprobs?.top
-    const { budgetTokens } = request.reasoning
+    const { budgetTokens, budgetMessage } = request.reasoning
     const command: RunCommand = {
       type: 'run',
       id,
@@ -260,7 +260,9 @@ export class LlamaEngine implements Engine {
       ...(maxOutputTokens !== undefined && { maxOutputTokens }),
       ...(minOutputTokens !== undefined && { minOutputTokens }),
       ...(promptTokens !== undefined && { echoPrompt: echoTop === undefined ? {} : { topLogprobs: echoTop } }),
-      ...(budgetTokens !== undefined && { reasoningBudget: budgetTokens }),
+      ...(budgetTokens !== undefined && {
+        reasoningBudget: { tokens: budgetTokens, ...(budgetMessage !== undefined && { message: budgetMessage }) },
+      }),
     }
     yield* runOnWorker(command, { supervisor: this.#supervisor, inboxes: this.#inboxes, templateMs, signal, late })
   }

@@ -25,10 +25,11 @@ function ignoredLoops({ sampling }: GenerationRequest, { upstreams }: Fleet): re
   return isOff ? [] : [['sampling', 'loopWindow']]
 }
 
-/** A budget of tokens for reasoning, which the server may ignore: only Messages have one. */
+/** A budget of tokens for reasoning, which the server may ignore: few others than Messages have one. */
 function ignoredBudget({ reasoning }: GenerationRequest, { upstreams }: Fleet): readonly CanonicalPath[] {
   if (reasoning.isWish !== true || (reasoning.budgetTokens ?? 0) === 0) return []
-  return upstreams.some(({ profile }) => profile.protocol === 'messages') ? [] : [['reasoning', 'budgetTokens']]
+  const isTaken = upstreams.some(({ profile }) => profile.protocol === 'messages' || profile.reasoningBudget === true)
+  return isTaken ? [] : [['reasoning', 'budgetTokens']]
 }
 
 /** Wishes about thinking that no server takes. */

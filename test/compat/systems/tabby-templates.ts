@@ -1,5 +1,6 @@
 import { type Check, calls, event, has, status, text } from '../checks.ts'
 import {
+  better,
   chat,
   differs,
   elsewhere,
@@ -138,10 +139,15 @@ const chats: readonly Row[] = [
     tiny({ enable_thinking: true, thinking_budget: 0 }),
     tiny({ enable_thinking: true, reasoning_budget: -1 }),
   ),
-  refused(
+  better(
     112,
-    ['`reasoning_budget_message`', 'thinking ends as the template ends it; a sentence in the name of the model is not put there'],
-    refuses(chat({ reasoning_budget_message: 'x' }), 'reasoning_budget_message'),
+    ['`reasoning_budget_message`', 'also before a constrained answer, and behind llama-server'],
+    tiny(
+      { thinking: true, thinking_budget: 2, reasoning_budget_message: 'Enough.', max_tokens: 60, regex: '[a-z]{3}' },
+      has('choices.0.message.reasoning_content', /Enough\.$/),
+      text(/^[a-z]{3}$/),
+    ),
+    shownBy('e2e/engines/engine-llama-server.test.ts', 'thinking ends with its budget, and with the message for that'),
   ),
   works(
     113,

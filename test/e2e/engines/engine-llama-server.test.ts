@@ -128,6 +128,25 @@ describe.skipIf(llamaServerBinary === undefined)(`a real llama-server${llamaServ
     },
   )
 
+  test('thinking ends with its budget, and with the message for that', async () => {
+    const engine = await createEngine({ modelPath: 'models/dragoman-tiny.gguf' })
+    onTestFinished(() => engine.close())
+    const think = async (budget: object, more: object = {}) => {
+      const asked = { reasoning: { enabled: true, ...budget }, sampling: { temperature: 0 }, maxOutputTokens: 80, ...more }
+      const parts = (await answer(engine, ask('hi', asked))).choices.flatMap((choice) => choice.parts)
+      const textsOf = (type: string) =>
+        parts.flatMap((part) => (part.type === type && 'text' in part ? [part.text] : [])).join('')
+      return { thought: textsOf('reasoning'), reply: textsOf('text') }
+    }
+    const free = await think({})
+    const short = await think({ budgetTokens: 3, budgetMessage: 'Enough.' })
+    expect(short.thought).toMatch(/^.+Enough\.$/s)
+    expect(short.thought.length).toBeLessThan(free.thought.length)
+    expect(short.reply).not.toBe('')
+    const json = await think({ budgetTokens: 3 }, { output: { type: 'regex', pattern: '[0-9]{3}' } })
+    expect(json).toMatchObject({ thought: expect.stringMatching(/./), reply: expect.stringMatching(/^[0-9]{3}$/) })
+  })
+
   test('tools are taken with schemas that it would refuse', async () => {
     const engine = await createEngine({ modelPath: 'models/dragoman-tiny.gguf' })
     onTestFinished(() => engine.close())

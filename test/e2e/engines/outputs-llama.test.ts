@@ -203,6 +203,30 @@ describe('engine llama: reasoning', () => {
     expect(usage).toMatchObject({ reasoningTokens: budgetTokens, outputTokens: 40 })
   })
 
+  test.each([
+    { text: 'the message of the budget ends the reasoning', budgetMessage: ' That is enough.\n', shown: ' That is enough.\n' },
+    { text: 'a message is text, which closes nothing', budgetMessage: 'one</think>two', shown: 'one' },
+  ])('$text', async ({ budgetMessage, shown }) => {
+    const plain = await completeChoices(opened, chatRequest('x', { maxOutputTokens: 60, logprobs: { top: 0 } }))
+    const request = chatRequest('x', { maxOutputTokens: 60, reasoning: { budgetTokens: 2, budgetMessage } })
+    const { choices, usage } = await completeChoices(opened, request)
+    const within = textOfTokens(plain.choices[0]?.tokens.slice(0, 2) ?? [])
+    expect(choices[0]?.text.startsWith(`${within}${shown}</think>`)).toBe(true)
+    expect(choices[0]?.text.split('</think>')).toHaveLength(2)
+    expect(usage?.reasoningTokens).toBeGreaterThan(2)
+  })
+
+  test('a message stands before a constrained answer', async () => {
+    const request = chatRequest('x', {
+      maxOutputTokens: 200,
+      output: { type: 'json-schema', schema: person, strict: true },
+      reasoning: { budgetTokens: 3, budgetMessage: 'Enough.' },
+    })
+    const [thought = '', reply = ''] = (await complete(opened, request)).text.split('</think>')
+    expect(thought).toMatch(/Enough\.$/)
+    expect(JSON.parse(reply)).toMatchObject({ name: expect.any(String) })
+  })
+
   test('a budget does not outlast the limit of tokens', async () => {
     const request = chatRequest('x', { maxOutputTokens: 3, reasoning: { budgetTokens: 3 } })
     expect(await complete(opened, request)).toMatchObject({ reason: 'length', usage: { outputTokens: 3, reasoningTokens: 3 } })

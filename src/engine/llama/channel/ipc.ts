@@ -121,8 +121,8 @@ export const commandSchema = z.discriminatedUnion('type', [
     pinsPrompt: z.literal(true).exactOptional(),
     /** The steps in which the prompt is read are reported. */
     tellsProgress: z.literal(true).exactOptional(),
-    /** Reasoning is closed after this many tokens. */
-    reasoningBudget: z.int().nonnegative().optional(),
+    /** Reasoning is closed after this many tokens, with this text as its end. */
+    reasoningBudget: z.object({ tokens: z.int().nonnegative(), message: z.string().exactOptional() }).exactOptional(),
   }),
   z.object({ type: z.literal('ask'), id: z.string(), request: workerRequestSchema }),
   /** Replaces the template for conversations; prepared requests are not affected. */

@@ -131,7 +131,12 @@ export class Discoveries {
   async #probeNow(endpoint: Endpoint): Promise<KnownReplica> {
     try {
       const like = this.#likeOf(endpoint)
-      const probe = { ...this.#options.probe, ...(like !== undefined && { like }) }
+      const known = this.#known.get(endpoint.id)?.discovery
+      const probe = {
+        ...this.#options.probe,
+        ...(like !== undefined && { like }),
+        ...(known !== undefined && { known }),
+      }
       const found = await probeServer(this.#options.client, endpoint, probe, this.#closed)
       this.#closed.throwIfAborted()
       if (found === like) {

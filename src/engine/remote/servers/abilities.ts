@@ -7,7 +7,9 @@ import type { Profile, ProfileName } from './profile.ts'
 import { profiles } from './profiles.ts'
 
 /** The observed abilities of a server of unknown kind. */
-export type Abilities = Partial<Pick<Profile, 'choices' | 'logprobs' | 'jsonSchema' | 'toolChoice' | 'maxTokens'>> & {
+export type Abilities = Partial<
+  Pick<Profile, 'choices' | 'logprobs' | 'jsonSchema' | 'toolChoice' | 'maxTokens' | 'reasoningBudget'>
+> & {
   /** A stream ends with its usage. */
   readonly usageInStreams?: boolean
 }

@@ -3,13 +3,20 @@ import { listenOnLoopback } from '../../../../test/support/upstream/loopback.ts'
 import { TemplateReader } from '../../../threads/template-reader.ts'
 import { UpstreamClient } from '../transport/client.ts'
 import { type ProbeOptions, probeServer } from './probe.ts'
+import type { Discovery } from './upstream.ts'
 
-/** Probes a server that has these routes; all others are 404. */
-async function probe(routes: Record<string, unknown>, options: Partial<ProbeOptions> = {}) {
-  const { origin, close } = await listenOnLoopback((request, response) => {
+type Answered = { readonly status: number; readonly body: object }
+
+/** Probes a server that has these routes; all others are 404. That of `POST` is a status and a body; it keeps what it is asked. */
+async function probe(routes: Record<string, unknown>, options: Partial<ProbeOptions> = {}, posted: unknown[] = []) {
+  const { origin, close } = await listenOnLoopback(async (request, response) => {
     const found = routes[request.url ?? '']
-    response.writeHead(found === undefined ? 404 : 200, { 'content-type': 'application/json' })
-    response.end(JSON.stringify(found ?? { error: 'not found' }))
+    const text = (await request.toArray()).join('')
+    if (text !== '') posted.push(JSON.parse(text))
+    const { status, body } =
+      text === '' || found === undefined ? { status: found === undefined ? 404 : 200, body: found } : (found as Answered)
+    response.writeHead(status, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(body ?? { error: 'not found' }))
   })
   const client = new UpstreamClient({ connections: 2 })
   const templates = new TemplateReader()
@@ -55,6 +62,24 @@ describe('a server is recognised by its replies', () => {
       chatTemplate: template,
       modalities: { image: true, audio: false },
     })
+  })
+
+  test('llama-server, which refuses a budget of thinking below all when it has budgets', async () => {
+    const asked: unknown[] = []
+    const found = async (reply: { status: number; body: object }, known?: Discovery) => {
+      asked.length = 0
+      const props = { build_info: 'b1', chat_template_caps: {} }
+      const routes = { ...models({ id: 'x.gguf', owned_by: 'llamacpp' }), '/props': props, '/completion': reply }
+      return await probe(routes, known && { known }, asked)
+    }
+    const refusal = { error: { code: 400, message: "Field 'reasoning_budget_tokens': Value must be between -1 <= value" } }
+    const capable = await found({ status: 400, body: refusal })
+    expect(capable.abilities).toEqual({ reasoningBudget: true })
+    expect(asked).toEqual([expect.objectContaining({ reasoning_budget_tokens: -2, n_predict: 0 })])
+    expect(await found({ status: 200, body: {} }, capable)).toMatchObject({ abilities: { reasoningBudget: true } })
+    expect(asked).toEqual([])
+    expect((await found({ status: 200, body: { content: '' } })).abilities).toEqual({ reasoningBudget: false })
+    expect((await found({ status: 400, body: { error: { message: 'busy' } } })).abilities).toEqual({ reasoningBudget: false })
   })
 
   test('Anthropic, whose list of models has a form of its own, with the limits of the model', async () => {

@@ -8,7 +8,8 @@ import { UpstreamError } from '../transport/upstream-error.ts'
 import { askForModels, contextLengthOf, isLength, isNamed } from './list-models.ts'
 import { type ProfileName, type Protocol, profileNames } from './profile.ts'
 import { profileIn, protocolOf } from './protocols.ts'
-import type { Discovery } from './upstream.ts'
+import { askOfBudgets } from './reasoning-budgets.ts'
+import { type Discovery, isSameServer } from './upstream.ts'
 
 export type ProbeOptions = {
   /** The kind of server, where configured. */
@@ -25,6 +26,8 @@ export type ProbeOptions = {
   readonly templates: Pick<TemplateReader, 'readThinking'>
   /** It thinks unless it is told not to, whatever its template does by default; that default is to apply. */
   readonly followsTemplate?: boolean
+  /** What the server was before: one that has not changed since is asked less. */
+  readonly known?: Discovery
   /** Another server of the model. One that lists the model in the same way is taken for its like, and asked no more. */
   readonly like?: Discovery
 }
@@ -55,18 +58,25 @@ export async function probeServer(
   if (like !== undefined && entry !== undefined && isLike(like, { profile, entry, options })) return like
   const props = describesItself(profile) ? asObject(await ask(propsPath(profile, entry))) : undefined
   const chatTemplate = asText(props?.chat_template)
+  const version = await findVersion(profile, props, (path) => ask(path).catch(() => signal.throwIfAborted()))
   const thinking = chatTemplate === undefined ? undefined : await options.templates.readThinking(chatTemplate)
+  const model = options.upstreamModel ?? asText(entry?.id) ?? options.id
+  const { known } = options
+  const protocol = options.protocol ?? protocolOf(profile)
+  const asksOfBudgets = profile === 'llama-server' && protocol === 'chat' && props?.chat_template_caps !== undefined
+  const isSame = known !== undefined && isSameServer(known, { ...known, profile, version, model })
+  const abilities = !asksOfBudgets ? {} : isSame ? known.abilities : await askOfBudgets({ client, endpoint, model, signal })
   return {
     profile,
-    protocol: options.protocol ?? protocolOf(profile),
-    version: await findVersion(profile, props, (path) => ask(path).catch(() => signal.throwIfAborted())),
-    model: options.upstreamModel ?? asText(entry?.id) ?? options.id,
+    protocol,
+    version,
+    model,
     contextLength: options.contextLength ?? findContextLength(entry, props),
     outputLength: outputLengthOf(entry),
     chatTemplate: chatTemplate === '' ? undefined : chatTemplate,
     thinkingSwitch: thinking?.thinkingSwitch,
     isThinkingOff: options.followsTemplate === true && thinking?.isOffByDefault === true,
-    abilities: {},
+    abilities,
     ...(entry === undefined &&
       entries.length > 0 && { unlisted: `${notListed(entries, options)}: it is asked for nevertheless` }),
     modalities: readModalities(props?.modalities) ?? readCapabilities(entry?.capabilities),

@@ -100,6 +100,8 @@ export type Profile = {
   readonly toolChoice: 'full' | 'no-names' | 'none'
   /** Takes `parallel_tool_calls`; llama-server's default is false. */
   readonly parallelToolCalls: boolean
+  /** Takes `reasoning_budget_tokens` and `reasoning_budget_message`. */
+  readonly reasoningBudget?: boolean
   /** Takes OpenAI's fields about the caller, its tier and its cache. */
   readonly forwards?: true
   /** Fields that callers may know of this kind, and that are sent as they are. */

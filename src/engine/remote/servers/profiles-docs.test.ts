@@ -31,6 +31,11 @@ const rows: readonly [string, (profile: Profile) => boolean | string][] = [
   ['required tool calls', ({ toolChoice, takesOurGrammars }) => (takesOurGrammars ? 'then by grammar' : toolChoice !== 'none')],
   ['`parallel_tool_calls`', ({ parallelToolCalls }) => parallelToolCalls],
   ['template variables, thinking', ({ templateVariables }) => (templateVariables ? true : 'effort only')],
+  [
+    'a limit on thinking',
+    ({ name, protocol, reasoningBudget }) =>
+      name === 'llama-server' ? 'where it has it' : reasoningBudget === true || protocol === 'messages',
+  ],
   ['fill in the middle (`suffix`)', ({ suffix }) => suffix],
   ['continues a partial reply', ({ continuation }) => continuation !== undefined],
   ['reports the stop sequence', ({ stopsHere, stopsAnswers }) => (stopsHere || stopsAnswers !== true ? 'found by us' : true)],

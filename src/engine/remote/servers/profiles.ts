@@ -236,6 +236,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     ...plain,
     name: 'dragoman',
     stopsAnswers: true,
+    reasoningBudget: true,
     // It passes them on, or refuses them.
     ownFields: [...vllmFields, ...sglangFields],
     // It converts by itself.

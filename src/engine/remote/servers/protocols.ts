@@ -79,6 +79,7 @@ const responsesOf: Partial<Record<ProfileName, Partial<Profile>>> = {
     ...(regex && { regex }),
     ...(gbnf && { gbnf }),
     ...(ownFields && { ownFields }),
+    reasoningBudget: true,
     logitBias: true,
     templateVariables: true,
     reads: { image: true, audio: false, video: false, file: false },
@@ -122,7 +123,7 @@ export function profileIn(kind: ProfileName, protocol: Protocol): Profile {
       return { ...overResponses, ...responsesOf[kind], ...identityOf(profile) }
     case 'completions':
       // The stop sequences of a request are the ends of turns: a caller's own are found here.
-      return { ...profile, protocol: 'completions', stopsHere: true }
+      return { ...profile, protocol: 'completions', stopsHere: true, reasoningBudget: false }
     case 'messages':
       return { ...overMessages, ...messagesOf[kind], ...identityOf(profile) }
   }

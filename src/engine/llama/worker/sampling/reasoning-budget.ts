@@ -4,8 +4,8 @@ import type { Token } from '../../binding/tokenizer.ts'
 import type { RunCommand } from './run-control.ts'
 
 /**
- * Returns the tokens to insert: those of the closing tag, one after another, when the reasoning has used its budget. `undefined` for a
- * run without a budget or without reasoning. While a grammar forbids the tag, such as inside a call, reasoning continues.
+ * Returns the tokens to insert: those of the message and of the closing tag, one after another, when the reasoning has used its budget.
+ * `undefined` for a run without a budget or without reasoning. While a grammar forbids them, such as inside a call, reasoning continues.
  */
 export function closeAtBudget(
   model: Pick<Model, 'tokenize'>,
@@ -14,11 +14,16 @@ export function closeAtBudget(
   const { reasoningBudget, plan } = command
   const close = plan.format?.reasoning?.close
   if (reasoningBudget === undefined || watch === undefined || close === undefined) return undefined
-  const closing = model.tokenize(close, true, 'trimLeadingSpace')
+  // A closing tag within the message would leave its rest in the answer.
+  const [message = ''] = reasoningBudget.message?.split(close.trim()) ?? []
+  const closing = [
+    ...(message === '' ? [] : model.tokenize(message, false, 'trimLeadingSpace')),
+    ...model.tokenize(close, true, 'trimLeadingSpace'),
+  ]
   let at: number | undefined
   return () => {
     const [first] = closing
-    if (at === undefined && watch.inside && watch.tokens >= reasoningBudget && first !== undefined && allows(first)) at = 0
+    if (at === undefined && watch.inside && watch.tokens >= reasoningBudget.tokens && first !== undefined && allows(first)) at = 0
     return at === undefined ? undefined : closing[at++]
   }
 }

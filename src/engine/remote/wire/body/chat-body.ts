@@ -8,6 +8,7 @@ import { callsByGrammar } from './call-grammar.ts'
 import { toWireMessages } from './chat-messages.ts'
 import { defaultLimit } from './default-limit.ts'
 import { constraintField, type OutputFields, outputFields } from './output-fields.ts'
+import { budgetFields } from './reasoning-budget.ts'
 import { prefixMessages } from './response-prefix.ts'
 import { sharedFields, streamOptions, topLogprobs, unsupported } from './sampling-fields.ts'
 import { shownPrompt } from './shown-prompt.ts'
@@ -125,7 +126,7 @@ function reasoningFields(
 ): Record<string, unknown> {
   const effort = reasoning.effort === undefined ? {} : { reasoning_effort: reasoning.effort }
   const { budgetTokens = 0, isWish } = reasoning
-  if (budgetTokens > 0 && isWish !== true) throw unsupported(profile, ['reasoning', 'budgetTokens'])
+  const budget = budgetFields(reasoning, profile)
   if (!profile.templateVariables) {
     const verbosity = verbosityField(templateVariables, profile)
     if (reasoning.preserve !== undefined && isWish !== true) throw unsupported(profile, ['reasoning', 'preserve'])
@@ -138,11 +139,11 @@ function reasoningFields(
   }
   // A budget of 0 switches thinking off.
   const wanted = reasoning.budgetTokens === 0 ? { ...reasoning, enabled: false, budgetTokens: undefined } : reasoning
-  const { budgetTokens: _, ...rest } = wanted
+  const { budgetTokens: _, budgetMessage: __, ...rest } = wanted
   const isOpen = rest.enabled === undefined && rest.effort === undefined && budgetTokens === 0
   const said = isThinkingOff === true && isOpen ? { ...rest, enabled: false } : rest
   const variables = { ...reasoningVariables(said, thinkingSwitch), ...templateVariables }
-  return { ...effort, ...(Object.keys(variables).length > 0 && { chat_template_kwargs: variables }) }
+  return { ...effort, ...budget, ...(Object.keys(variables).length > 0 && { chat_template_kwargs: variables }) }
 }
 
 /** The one template variable that is a field of OpenAI's. */

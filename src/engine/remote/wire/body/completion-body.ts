@@ -6,6 +6,7 @@ import type { Upstream } from '../../servers/upstream.ts'
 import type { UpstreamBody } from './chat-body.ts'
 import { defaultLimit, safeLimit } from './default-limit.ts'
 import { outputFields } from './output-fields.ts'
+import { budgetFields } from './reasoning-budget.ts'
 import { sharedFields, streamOptions, topLogprobs, unsupported } from './sampling-fields.ts'
 
 type PlainPrompt = Exclude<Prompt, { type: 'chat' }>
@@ -18,6 +19,8 @@ export function completionBody(
   grammar?: CompiledGrammar,
 ): UpstreamBody {
   const { profile, model } = upstream
+  // Thinking is not told from the answer where the conversation was rendered here.
+  budgetFields(request.reasoning, profile)
   const { fields, structured } = outputFields(request, profile, grammar)
   const { max_completion_tokens: limit, ...shared } = { ...defaultLimit(upstream), ...sharedFields(request, profile) }
   const rendered = request.turnEnds === undefined ? {} : turnFields(request.turnEnds, upstream)

@@ -117,6 +117,13 @@ describe('a request of Messages', () => {
 })
 
 describe('thinking', () => {
+  test('has a budget, but no message at its end', () => {
+    const reasoning = { budgetTokens: 2000, budgetMessage: 'Enough.' }
+    expect(() => bodyFor({ kind: 'anthropic', request: { reasoning } })).toThrow(
+      expect.objectContaining({ code: 'unsupported-field', at: ['reasoning', 'budgetMessage'] }),
+    )
+  })
+
   test.each<[ProfileName, GenerationRequest['reasoning'], unknown]>([
     ['anthropic', {}, undefined],
     ['anthropic', { enabled: true }, { type: 'adaptive' }],

@@ -97,8 +97,10 @@ function toWireTool({ name, description, parameters, strict }: FunctionTool): Re
   }
 }
 
-function thinkingFields({ reasoning }: GenerationRequest, { messages }: Profile): Record<string, unknown> {
-  const { enabled, budgetTokens } = reasoning
+function thinkingFields({ reasoning }: GenerationRequest, profile: Profile): Record<string, unknown> {
+  const { messages } = profile
+  const { enabled, budgetTokens, budgetMessage } = reasoning
+  if (budgetMessage !== undefined) throw unsupported(profile, ['reasoning', 'budgetMessage'])
   if (enabled === false || budgetTokens === 0) return { thinking: { type: 'disabled' } }
   if (budgetTokens !== undefined) return { thinking: { type: 'enabled', budget_tokens: budgetTokens } }
   const type = enabled === true ? messages?.freeThinking : messages?.openThinking

@@ -232,6 +232,14 @@ describe('the request to a server', () => {
     expect(() => bodyOf(kind, options, prompt)).toThrow(expect.objectContaining({ code: 'unsupported-field', at }))
   })
 
+  test('a budget of thinking, and its message, go to a server that has them', () => {
+    const reasoning = { budgetTokens: 100, budgetMessage: 'Enough.' }
+    const fields = { reasoning_budget_tokens: 100, reasoning_budget_message: 'Enough.' }
+    expect(bodyOf('dragoman', { reasoning })).toMatchObject(fields)
+    expect(bodyOf('dragoman', { reasoning: { ...reasoning, isWish: true } })).toMatchObject(fields)
+    expect(bodyOf('dragoman', { reasoning: { enabled: true } })).not.toHaveProperty('reasoning_budget_tokens')
+  })
+
   test.each<[ProfileName, Partial<GenerationRequest['reasoning']>, Record<string, unknown>]>([
     ['vllm', { enabled: true, budgetTokens: 100 }, { chat_template_kwargs: expect.objectContaining({ enable_thinking: true }) }],
     ['openai', { enabled: true, budgetTokens: 100 }, { reasoning_effort: undefined }],

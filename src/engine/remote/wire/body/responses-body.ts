@@ -6,6 +6,7 @@ import type { Profile } from '../../servers/profile.ts'
 import type { Upstream } from '../../servers/upstream.ts'
 import type { UpstreamBody } from './chat-body.ts'
 import { outputFields } from './output-fields.ts'
+import { budgetFields } from './reasoning-budget.ts'
 import { toItems } from './responses-items.ts'
 import { sharedFields, unsupported } from './sampling-fields.ts'
 import { shownPrompt } from './shown-prompt.ts'
@@ -53,8 +54,7 @@ export function countableResponse({ body }: UpstreamBody): Readonly<Record<strin
 function refuseUnknown({ reasoning }: GenerationRequest, prompt: ChatPrompt, profile: Profile): void {
   if (prompt.start !== 'new-turn') throw unsupported(profile, ['prompt', 'start'])
   if (prompt.responsePrefix !== '') throw unsupported(profile, ['prompt', 'responsePrefix'])
-  const { budgetTokens = 0, preserve, isWish } = reasoning
-  if (budgetTokens > 0 && isWish !== true) throw unsupported(profile, ['reasoning', 'budgetTokens'])
+  const { preserve, isWish } = reasoning
   const { verbosity: _, ...others } = prompt.templateVariables
   if (profile.templateVariables) return
   if (preserve !== undefined && isWish !== true) throw unsupported(profile, ['reasoning', 'preserve'])
@@ -126,11 +126,13 @@ function reasoningFields(
 ): Record<string, unknown> {
   const { effort, enabled, budgetTokens, isWish } = reasoning
   const isOff = enabled === false || budgetTokens === 0
+  const budget = budgetFields(reasoning, profile)
   if (profile.templateVariables) {
-    const { budgetTokens: _, ...rest } = isOff ? { ...reasoning, enabled: false } : reasoning
+    const { budgetTokens: _, budgetMessage: __, ...rest } = isOff ? { ...reasoning, enabled: false } : reasoning
     const variables = { ...reasoningVariables(rest, thinkingSwitch), ...templateVariables }
     return {
       ...(effort !== undefined && { reasoning: { effort } }),
+      ...budget,
       ...(Object.keys(variables).length > 0 && { chat_template_kwargs: variables }),
     }
   }

@@ -1,0 +1,26 @@
+import type { Endpoint, UpstreamClient } from '../transport/client.ts'
+import { UpstreamError } from '../transport/upstream-error.ts'
+import type { Abilities } from './abilities.ts'
+
+const field = 'reasoning_budget_tokens'
+
+type Server = {
+  readonly client: UpstreamClient
+  readonly endpoint: Endpoint
+  /** Its name for the model. */
+  readonly model: string
+  readonly signal: AbortSignal
+}
+
+/** Whether a llama-server limits reasoning: one that knows the field refuses a budget that is none, by its name. */
+export async function askOfBudgets({ client, endpoint, model, signal }: Server): Promise<Pick<Abilities, 'reasoningBudget'>> {
+  // Without the field, this is an empty completion.
+  const body = { model, prompt: '', n_predict: 0, cache_prompt: false, [field]: -2 }
+  try {
+    await client.ask(endpoint, { method: 'POST', path: '/completion', fromRoot: true, body }, signal)
+    return { reasoningBudget: false }
+  } catch (error) {
+    signal.throwIfAborted()
+    return { reasoningBudget: error instanceof UpstreamError && error.message.includes(field) }
+  }
+}
