@@ -1,3 +1,4 @@
+import type { StreamEncoder } from '../../contract/dialect.ts'
 import type { AppError } from '../../contract/errors.ts'
 import { toFrameJson } from '../wire/json/frame-json.ts'
 import { encodeUsage } from './encode-usage.ts'
@@ -40,5 +41,15 @@ export class ChunkTemplate {
   /** The end of a stream that failed. */
   error(error: AppError): string {
     return `data: ${toFrameJson(encodeOpenaiError(error).body)}\n\n${done}`
+  }
+}
+
+/** The same stream as llama-stack ends it: without `[DONE]`, which its clients before 0.3 take for JSON. */
+export function withoutDone({ encode }: StreamEncoder): StreamEncoder {
+  return {
+    encode: (event) => {
+      const frames = encode(event)
+      return frames.endsWith(done) ? frames.slice(0, -done.length) : frames
+    },
   }
 }

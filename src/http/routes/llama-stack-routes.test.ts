@@ -175,6 +175,26 @@ describe('the second prefix', () => {
     const fault = await open()('POST', `/v1/openai/v1/${path}`, { payload: { model: 5 } })
     expect([fault.status, fault.json()]).toMatchObject([400, { error: { type: 'invalid_request_error' } }])
   })
+
+  test.each([
+    ['chat/completions', { messages: body.messages }],
+    ['completions', { prompt: 'one two' }],
+  ])('a stream of %s ends without [DONE], and is else the same', async (path, fields) => {
+    const ask = open()
+    const payload = { model: 'default', stream: true, stream_options: { include_usage: true }, ...fields }
+    const [own, openai] = [await ask('POST', `/v1/openai/v1/${path}`, { payload }), await ask('POST', `/v1/${path}`, { payload })]
+    const framesOf = (text: string) =>
+      text.split('\n\n').map((frame) => frame.replace(/"id":"[^"]*"|"created":\d+|_ms":[\d.]+|_second":[\d.]+/g, ''))
+    expect(framesOf(openai.text).at(-2)).toBe('data: [DONE]')
+    expect(framesOf(own.text)).toEqual(framesOf(openai.text).toSpliced(-2, 1))
+  })
+
+  test('a stream that fails ends with the error', async () => {
+    const messages = [{ role: 'user', content: JSON.stringify({ chunks: ['a', 'b'], failAfter: 1 }) }]
+    const { text } = await open()('POST', '/v1/openai/v1/chat/completions', { payload: { messages, stream: true } })
+    expect(text).toMatch(/^data: \{"error":[^\n]*\n\n$/m)
+    expect(text).not.toContain('DONE')
+  })
 })
 
 describe('what the server is', () => {

@@ -6,6 +6,7 @@ import type { StartEvent } from '../../contract/event.ts'
 import { foldEvents } from '../../contract/result.ts'
 import type { Generation } from '../../core/generate.ts'
 import { answer } from '../../core/tool-loop/answer.ts'
+import { withoutDone } from '../../dialect/openai/chunk-template.ts'
 import { callerOf } from '../access/caller.ts'
 import { hasLargeBody, takeRequiredBody } from '../body/take-body.ts'
 import { shownTo } from '../reply/error-reply.ts'
@@ -107,7 +108,9 @@ export function createDialectHandler(
 
   /** Throws only before anything is sent; a later failure is the stream's last event. */
   async function stream({ generation, call, request, reply }: StreamArgs): Promise<void> {
-    const encoder = call.createStreamEncoder()
+    const encoder = request.originalUrl.startsWith('/v1/openai/')
+      ? withoutDone(call.createStreamEncoder())
+      : call.createStreamEncoder()
     let start: StartEvent | undefined
     const writer = openEventStream(deps, reply, {
       heartbeat: dialect.heartbeat,

@@ -1,5 +1,5 @@
 import { fine, pieces, whole } from '../answers.ts'
-import { type Check, has, status, text, upstreamGot } from '../checks.ts'
+import { body, type Check, has, status, text, upstreamGot } from '../checks.ts'
 import { better, chat, differs, type Group, get, over, post, type Row, refused, sent, shownBy, user, works } from '../row.ts'
 import { stack } from './stack-steps.ts'
 
@@ -98,6 +98,15 @@ const routes: readonly Row[] = [
     'the prefix /v1/openai/v1',
     post('/v1/openai/v1/chat/completions', { model: 'scripted', messages: [user('a')] }, text('a')),
     get('/v1/openai/v1/models', has('data.0.id')),
+  ),
+  works(
+    '111a',
+    'streams of /v1/openai/v1 end without `[DONE]`',
+    post(
+      '/v1/openai/v1/chat/completions',
+      { model: 'scripted', messages: [user('a')], stream: true },
+      body(/"finish_reason":"stop"[^\n]*\n\n$/),
+    ),
   ),
   works(112, 'stored chat completions', chat({ store: true }, text('hello')), get('/v1/chat/completions', has('data.0.id'))),
   refused(113, ['moderations', 'there is not a model that judges texts'], post('/v1/moderations', { input: 'a' }, status(400))),

@@ -195,6 +195,11 @@ describe.each(Object.entries(ownVersions))('llama-stack-client %s', (_, Client) 
     const messages = [{ role: 'user' as const, content: 'one two' }]
     const reply = await client.chat.completions.create({ model: 'org/scripted', messages })
     expect(reply).toMatchObject({ choices: [{ message: { content: 'one two' }, finish_reason: 'stop' }] })
+    let text = ''
+    for await (const chunk of await client.chat.completions.create({ model: 'org/scripted', messages, stream: true })) {
+      text += chunk.choices[0]?.delta.content ?? ''
+    }
+    expect(text).toBe('one two')
     expect(await client.completions.create({ model: 'org/scripted', prompt: 'one' })).toMatchObject({ object: 'text_completion' })
     expect((await client.embeddings.create({ model: 'org/scripted', input: 'one' })).data).toHaveLength(1)
   })
