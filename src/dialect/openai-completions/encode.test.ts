@@ -220,6 +220,7 @@ describe('a stream', () => {
       model: 'm',
       system_fingerprint: 'dragoman-1',
       choices: [{ index: 0, text: 'Hel', logprobs: null, finish_reason: null }],
+      usage: null,
     })
     expect(choicesOf(frames.slice(0, -1)).map((item) => [item.text, item.finish_reason])).toEqual([
       ['Hel', null],

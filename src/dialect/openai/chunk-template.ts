@@ -15,7 +15,10 @@ const done = 'data: [DONE]\n\n'
 export class ChunkTemplate {
   /** The text before a choice, once the stream has started. */
   opening = ''
-  /** The text after it. OpenAI: with `include_usage` every other chunk has a null usage; without it, none has the key. */
+  /**
+   * The text after it. OpenAI: with `include_usage` every other chunk has a null usage; without it, none has the key. Plain completions always
+   * have it, as vLLM's and MLC-LLM's do, whose clients read the key.
+   */
   readonly closing: string
   readonly #object: string
   readonly #includeUsage: boolean
@@ -23,7 +26,7 @@ export class ChunkTemplate {
   constructor(object: 'chat.completion.chunk' | 'text_completion', includeUsage: boolean) {
     this.#object = object
     this.#includeUsage = includeUsage
-    this.closing = includeUsage ? '],"usage":null}\n\n' : ']}\n\n'
+    this.closing = includeUsage || object === 'text_completion' ? '],"usage":null}\n\n' : ']}\n\n'
   }
 
   start({ id, createdSeconds: created, model, systemFingerprint: system_fingerprint }: ReplyHead): void {
