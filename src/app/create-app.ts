@@ -309,7 +309,7 @@ export async function createApp(
       patience: () => AbortSignal.timeout(500),
     }),
     sealerOf: await createSealer({ home, log }),
-    ...(store !== undefined && { store }),
+    ...(store !== undefined && { store, keepsCompletions: config.storage.chatCompletions === 'all' }),
     ...(files !== undefined && { files }),
     ...(pictures !== undefined && { pictures }),
     ...(siblings !== undefined && { siblings }),

@@ -25,6 +25,8 @@ export type DecodeContext = {
   readonly serverTools?: ReadonlySet<string>
   /** The client reads Unsloth's frames about tools of the server, which official clients of OpenAI fail on. */
   readonly readsToolFrames?: true
+  /** A chat completion is kept unless its request has `store: false`. */
+  readonly keepsCompletions?: true
 }
 
 /** A validated call, and how to encode its reply. */

@@ -5,7 +5,7 @@ import { applyOverrides, collectOverrides } from '../overrides.ts'
 const bases = { env: {}, cwd: '/work', userHome: '/home/me', needsModel: false }
 const storageOf = (storage: ConfigInput['storage']) =>
   configFromObject({ ...(storage !== undefined && { storage }) }, bases).storage
-const defaults = { ttlDays: 30, conversationTtlDays: 'never', maxBytes: 4_294_967_296 }
+const defaults = { ttlDays: 30, conversationTtlDays: 'never', chatCompletions: 'asked', maxBytes: 4_294_967_296 }
 
 describe('storage', () => {
   test('is on without a setting: responses for 30 days, conversations until they are deleted', () => {

@@ -30,6 +30,12 @@ const storageObject = z.strictObject({
   conversationTtlDays: ttlDays
     .default('never')
     .describe('How many days after its last change a conversation expires; or `never`.'),
+  chatCompletions: z
+    .enum(['asked', 'all'])
+    .default('asked')
+    .describe(
+      'Which chat completions are kept: `asked`, those with `store: true`; `all`, as llama-stack does, those without `store: false`.',
+    ),
   maxBytes: count
     .default(defaultMaxBytes)
     .describe('How much JSON is kept; beyond it, the responses and conversations that are oldest are deleted.'),

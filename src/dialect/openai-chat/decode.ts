@@ -43,7 +43,7 @@ type DecodedChat = {
 }
 
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that Dragoman cannot serve completely. */
-export function decodeChat(body: unknown, requestId: string): DecodedChat {
+export function decodeChat(body: unknown, requestId: string, keepsAll = false): DecodedChat {
   const wire = isPlainBody(body) ? body : validate(chatRequestSchema, body, fieldIndex)
   const ignored = checkFields(fieldIndex, wire)
   const ignoredInside = unknownInside(body)
@@ -73,7 +73,7 @@ export function decodeChat(body: unknown, requestId: string): DecodedChat {
     timingsPerToken: wire.timings_per_token === true,
     legacyCalls: tools.legacy,
     showsReasoning: isShown,
-    kept: keptRequest(wire),
+    kept: keptRequest(wire, keepsAll),
     ignored: [...ignored, ...ignoredInside, ...ignoredTexts],
     nameOf: (path) => nameChatField(wire, { path, outputField, paths }),
   }

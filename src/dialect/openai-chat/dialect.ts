@@ -24,8 +24,8 @@ type OpenaiChatOptions = {
 /** OpenAI's `POST /v1/chat/completions`. */
 export function createOpenaiChat({ reasoningFields, usageTimes, systemFingerprint }: OpenaiChatOptions): Dialect {
   return {
-    decode({ body }, { id, requestId = null, readsToolFrames = false }) {
-      const decoded = decodeChat(body, id)
+    decode({ body }, { id, requestId = null, readsToolFrames = false, keepsCompletions = false }) {
+      const decoded = decodeChat(body, id, keepsCompletions)
       const { stream, kept, ignored, nameOf } = decoded
       const showsTools = readsToolFrames && stream
       const request = withApprovals(decoded.request, showsTools)

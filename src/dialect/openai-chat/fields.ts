@@ -46,7 +46,10 @@ const openaiFields: readonly Field[] = [
   sharedOpenaiFields.seed,
   used('service_tier', `\`flex\` lets other requests go first; ${passedOn}, whose tier the reply does not report`),
   sharedOpenaiFields.stop,
-  used('store', 'default false; true: the completion is kept, with its messages; needs `storage.database`'),
+  used(
+    'store',
+    'true: the completion is kept, with its messages; needs `storage.database`; default false, or with `storage.chatCompletions: all` true',
+  ),
   sharedOpenaiFields.stream,
   sharedOpenaiFields.streamOptions,
   sharedOpenaiFields.temperature,

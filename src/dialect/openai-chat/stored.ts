@@ -6,9 +6,9 @@ import type { ChatWire } from './schema.ts'
 /** What a request leaves in the store beside its reply. */
 export type KeptRequest = { readonly messages: readonly JsonObject[]; readonly options: JsonObject }
 
-/** What to keep of a request; undefined where it does not ask for it. */
-export function keptRequest(wire: ChatWire): KeptRequest | undefined {
-  if (wire.store !== true) return undefined
+/** What to keep of a request; undefined where it does not ask for it, or, where all are kept, asks not to. */
+export function keptRequest(wire: ChatWire, keepsAll: boolean): KeptRequest | undefined {
+  if (!(wire.store ?? keepsAll)) return undefined
   const options = {
     tools: wire.tools ?? null,
     tool_choice: wire.tool_choice ?? null,

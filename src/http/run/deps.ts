@@ -131,6 +131,8 @@ export type ServerDeps = AnswerDeps &
     readonly sealerOf: SealerOf
     /** Keeps responses and conversations; absent: nothing is kept. */
     readonly store?: Store
+    /** Chat completions are kept unless a request has `store: false`. */
+    readonly keepsCompletions?: boolean
     /** Keeps what callers upload; absent: uploads are off. */
     readonly files?: FileStore
     /** What programs of the server's tools have made; absent: there are no such tools. */

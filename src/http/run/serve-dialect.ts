@@ -45,6 +45,7 @@ export function createDialectHandler(
         id,
         requestId: request.id,
         owner: caller.principal.id,
+        ...(deps.keepsCompletions === true && { keepsCompletions: true as const }),
         ...(serverTools !== undefined && { serverTools }),
         ...(serverTools !== undefined && request.originalUrl.startsWith('/api/inference/') && { readsToolFrames: true as const }),
       }

@@ -109,6 +109,11 @@ const routes: readonly Row[] = [
     ),
   ),
   works(112, 'stored chat completions', chat({ store: true }, text('hello')), get('/v1/chat/completions', has('data.0.id'))),
+  works(
+    '112a',
+    'all are stored, with `storage.chatCompletions`',
+    shownBy('../src/http/routes/openai/completions.test.ts', 'is there without store where all are kept'),
+  ),
   refused(113, ['moderations', 'there is not a model that judges texts'], post('/v1/moderations', { input: 'a' }, status(400))),
   works(
     114,

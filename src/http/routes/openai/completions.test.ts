@@ -113,6 +113,14 @@ describe('a chat completion with store', () => {
     await completions.create({ ...kept, messages: [{ role: 'user', content: failing }] }).catch(() => undefined)
     expect((await completions.list()).data).toEqual([])
   })
+
+  test('is there without store where all are kept, but not with false', async () => {
+    const { completions } = await open({ keepsCompletions: true })
+    const { id } = await completions.create({ model, messages: hi })
+    await completions.create({ model, messages: hi, store: false })
+    const { data } = await completions.list()
+    expect(data.map((completion) => completion.id)).toEqual([id])
+  })
 })
 
 describe('the list of chat completions', () => {
