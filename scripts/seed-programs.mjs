@@ -48,18 +48,18 @@ for (const seed of seeds) {
 pictures.close()
 process.exitCode = unexplained === 0 ? 0 : 1
 
-async function startServer({ model, server = {}, tools }) {
+async function startServer({ model, config: { server, ...besides } = {} }) {
   const models = {
     tiny: { id: 'tiny', engine: 'llama', source: join(root, 'models', 'dragoman-tiny.gguf') },
     scripted: { id: 'tiny', engine: 'fake', script: join(here, 'scripted.yaml'), toolFormat: 'hermes' },
   }
   const home = mkdtempSync(join(work, 'home-'))
   const config = {
+    ...besides,
     server: { port: 0, ...server },
     log: { level: 'fatal' },
     media: { allowedAddresses: ['127.0.0.1'] },
     builtinModel: false,
-    ...(tools !== undefined && { tools }),
     models: [{ ...models[model], aliases: ['*'] }],
   }
   writeFileSync(join(home, 'dragoman.yaml'), JSON.stringify(config))
@@ -76,7 +76,7 @@ async function startServer({ model, server = {}, tools }) {
 }
 
 /** The outcome of each test, or of the program: `passed`, or how it failed. */
-async function runProgram(seed, { path, pytest = false, env = {}, shared = [] }, url) {
+async function runProgram(seed, { path, pytest = false, env = {}, shared = [], only = '' }, url) {
   const copy = mkdtempSync(join(work, 'copy-'))
   const { port } = new URL(url)
   // What a program imports lies beside it or above it.
@@ -91,7 +91,7 @@ async function runProgram(seed, { path, pytest = false, env = {}, shared = [] },
   const cwd = dirname(join(copy, path))
   writeFileSync(join(cwd, 'api_tokens.yml'), apiTokens)
   const flags = ['-p', 'seed_fixtures', '--timeout=120', '-rA', '-q', '--tb=short', '-p', 'no:cacheprovider', '--noconftest']
-  const args = pytest ? ['-m', 'pytest', ...flags, `--rootdir=${copy}`, basename(path)] : [basename(path)]
+  const args = pytest ? ['-m', 'pytest', ...flags, `--rootdir=${copy}`, '-k', only, basename(path)] : [basename(path)]
   const { status, stdout, stderr } = await python(args, {
     cwd,
     env: {

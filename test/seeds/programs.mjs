@@ -1,14 +1,29 @@
 // The programs that other servers ship for their own APIs, by their paths in a checkout of each, and what a server of ours needs to meet them.
-// `model`: `tiny` computes, `scripted` answers from `scripted.yaml`. `env`: what the program reads; `PORT` is ours.
+// `model`: `tiny` computes, `scripted` answers from `scripted.yaml`. `config`: what the configuration has besides. `env`: what the program
+// reads; `PORT` is ours. `only`: which tests of a file, in pytest's words.
 // `reasons`: the names of tests that fail, and why that is not a defect of ours.
 const keys = { user: 'sk-unsloth-0123', admin: 'admin' }
 const keyed = { adminKey: keys.admin, apiKeys: [{ key: keys.user, scopes: ['inference', 'tools'] }] }
-const tabby = (file, model = 'tiny') => ({ path: `tests/${file}`, model, server: keyed })
-const mlcTest = (file, model = 'tiny') => ({
+const tabby = (file, model = 'tiny') => ({ path: `tests/${file}`, model, config: { server: keyed } })
+const mlcTest = (file, { model = 'tiny', config = {}, only } = {}) => ({
   path: `tests/python/serve/server/${file}`,
   model,
-  server: { debug: 'on' },
+  config: { server: { debug: 'on' }, ...config },
   pytest: true,
+  only,
+})
+const preset = (fields) => ({ sampling: { preset: 'seeds', presets: { seeds: fields } } })
+/** Tests of a model that goes on until a limit stops it. */
+const talkative = 'completions_openai_package and not chat or chat_completions_max_tokens or cancellation'
+const goesOn = preset({ ignore_eos: { override: true, force: true } })
+const llamaStackTest = (model, only) => ({
+  path: 'tests/integration/inference/test_openai_completion.py',
+  model,
+  // llama-stack keeps all.
+  config: { storage: { chatCompletions: 'all' } },
+  pytest: true,
+  only,
+  shared: ['tests/integration/test_cases', 'tests/integration/__init__.py'],
 })
 
 /** The file of keys that tabbyAPI's programs read. */
@@ -28,39 +43,32 @@ export const seeds = [
     programs: [
       tabby('req_completion.py'),
       tabby('req_logprob.py'),
-      tabby('req_json_schema.py'),
+      tabby('req_json_schema.py', 'scripted'),
       tabby('req_grammar.py'),
       tabby('req_tool_calls.py', 'scripted'),
       tabby('req_anthropic.py'),
-      { ...tabby('req_decisions.py'), server: {} },
+      { ...tabby('req_decisions.py'), config: {} },
     ],
-    reasons: [
-      [/json_schema/, 'dragoman-tiny rarely ends the texts in its JSON within the 200 tokens of the program'],
-      [/decisions/, '/v1/decisions is not served; structured_outputs.choice with logprobs is'],
-    ],
+    reasons: [[/decisions/, '/v1/decisions is not served; structured_outputs.choice with logprobs is']],
   },
   {
     folder: 'mlc-llm',
     programs: [
       { path: 'examples/rest/python/sample_client.py', model: 'tiny' },
-      mlcTest('test_server.py'),
-      mlcTest('test_server_function_call.py', 'scripted'),
+      mlcTest('test_server.py', { only: `not (${talkative})` }),
+      mlcTest('test_server.py', { only: talkative, config: goesOn }),
+      mlcTest('test_server_function_call.py', { model: 'scripted' }),
       mlcTest('test_server_structural_tag.py'),
     ],
     reasons: [
-      [/sample_client/, 'it reads a stream in pieces of 128 bytes and takes each for a whole event'],
-      [/v1_models/, 'owned_by is dragoman, not MLC-LLM'],
+      [/sample_client/, 'it takes each 128 bytes of a stream for an event, and events are longer, also those of MLC-LLM'],
+      [/v1_models|cancellation/, 'owned_by is dragoman, not MLC-LLM'],
       [/test_metrics/, 'metrics have other names'],
-      [/suffix/, 'a suffix is text to fill in before, which dragoman-tiny cannot; MLC-LLM appends it'],
-      [/overlong|wrong_pos|unsupported_args/, "MLC-LLM's errors are JSON in a string; some of what it refuses is served"],
+      [/suffix/, "a suffix is what follows the reply, as in OpenAI's API, and dragoman-tiny cannot fill in; MLC-LLM appends it"],
+      [/overlong/, "it reads a JSON text in the JSON of an error; OpenAI's is an object"],
+      [/wrong_pos|unsupported_args/, 'it wants an error; system prompts anywhere and best_of are served'],
       [/invalid_logprobs/, "invalid requests are 400 with OpenAI's error, not 422"],
-      [/cancellation/, 'dragoman-tiny ends its reply within the second that the test waits'],
-      [/(?:max_tokens|openai_package)\[False\]/, 'dragoman-tiny ends its reply before the limit'],
-      [/chat_.*True\]/, "each delta of MLC-LLM has `role`; the first one has it here, as in OpenAI's API"],
-      [
-        /completions.*\[True\]/,
-        "each chunk of MLC-LLM's completions has `usage: null`; here with include_usage, as in OpenAI's API",
-      ],
+      [/chat_.*True\]/, "it wants `role` in each delta; OpenAI's SDK for Python joins them: assistantassistant"],
     ],
   },
   {
@@ -69,8 +77,7 @@ export const seeds = [
       {
         path: 'studio/backend/tests/test_studio_api.py',
         model: 'tiny',
-        server: keyed,
-        tools: { python: true },
+        config: { server: keyed, tools: { python: true } },
         pytest: true,
         env: { SEED_KEY: keys.user },
       },
@@ -79,22 +86,7 @@ export const seeds = [
   },
   {
     folder: 'llama-stack',
-    programs: [
-      {
-        path: 'tests/integration/inference/test_openai_completion.py',
-        model: 'scripted',
-        pytest: true,
-        shared: ['tests/integration/test_cases', 'tests/integration/__init__.py'],
-      },
-    ],
-    reasons: [
-      [/inference_store.*(?:openai_client|False)/, "completions are kept with `store: true`, as in OpenAI's API"],
-      [/logprobs_streaming/, 'it reads `choices` of the stream instead of those of its chunks'],
-      [/logprobs/, 'the scripted model has one candidate for each token'],
-      [
-        /completion_streaming|llama_stack_client.*stream|llama_stack_client-True/,
-        'llama-stack-client 0.2.12 takes `[DONE]` for JSON; 0.7 knows it',
-      ],
-    ],
+    programs: [llamaStackTest('scripted', 'not logprobs'), llamaStackTest('tiny', 'logprobs')],
+    reasons: [[/logprobs_streaming/, 'it reads `choices` of the stream instead of those of its chunks']],
   },
 ]
