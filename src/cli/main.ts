@@ -5,5 +5,6 @@ try {
   await program.parseAsync()
 } catch (error) {
   reportFailure(error)
-  process.exitCode = 1
+  // A signal has a code of its own.
+  process.exitCode ??= 1
 }

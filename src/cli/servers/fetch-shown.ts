@@ -1,3 +1,4 @@
+import { constants } from 'node:os'
 import { AppError } from '../../contract/errors.ts'
 import { ensureModelFile } from '../../registry/fetch/fetch-model.ts'
 import type { Source } from '../../registry/names/sources.ts'
@@ -9,7 +10,10 @@ type WantedFile = { readonly id: string; readonly source: readonly Source[]; rea
 export async function fetchShown({ id, source, sha256 }: WantedFile, home: string): Promise<string> {
   const progress = createProgress(process.stderr)
   const controller = new AbortController()
-  const stop = () => controller.abort(new AppError('cancelled', 'stopped; run it again to resume'))
+  const stop = (signal: NodeJS.Signals) => {
+    process.exitCode = 128 + constants.signals[signal]
+    controller.abort(new AppError('cancelled', 'stopped; run it again to resume'))
+  }
   const signals = ['SIGINT', 'SIGTERM'] as const
   for (const signal of signals) process.once(signal, stop)
   try {

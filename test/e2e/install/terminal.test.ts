@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { builtinModel } from '../../../src/registry/names/builtin-model.ts'
 import { until } from '../../support/http/app.ts'
 import { builtProgram } from '../../support/process/built-program.ts'
 import { useCommandLine } from '../../support/process/command-line.ts'
@@ -187,6 +188,44 @@ describe.skipIf(!hasTmux)('dragoman in a terminal', () => {
     expect(terminal.screen()).not.toMatch(/address|MODEL|Try it/)
     await upstream.close()
   })
+
+  test.each(['pull', 'load'])(
+    'Ctrl-C ends %s while its file comes, with 130, and the next one goes on from there',
+    async (command) => {
+      const bytes = await readFile(builtinModel.path)
+      const half = Math.floor(bytes.length / 2)
+      let gone = 0
+      const ranges: string[] = []
+      // A file whose second half comes only to who asks for it.
+      const upstream = await listenOnLoopback(({ headers: { range } }, response) => {
+        response.on('close', () => {
+          gone += 1
+        })
+        const start = Number(/^bytes=(\d+)-$/.exec(range ?? '')?.[1] ?? 0)
+        const rest = bytes.subarray(start)
+        const part = range !== undefined && { 'content-range': `bytes ${start}-${bytes.length - 1}/${bytes.length}` }
+        response.writeHead(range === undefined ? 200 : 206, { etag: '"one"', 'content-length': rest.length, ...part })
+        if (range === undefined) return response.write(bytes.subarray(0, half))
+        ranges.push(range)
+        return response.end(rest)
+      })
+      const own = await cli.serve()
+      const terminal = await open({ env: { DRAGOMAN_SERVER: own.url } })
+      terminal.enter('stty -g > before.txt')
+      expect(await terminal.isBack()).toBe(0)
+      terminal.enter(`$D ${command} ${upstream.origin}/${command}.gguf`)
+      await terminal.shows(/^fetching .*\d+%/m)
+      terminal.key('C-c')
+      expect(await terminal.isBack()).toBe(130)
+      await until(() => gone === 1)
+      terminal.enter('stty -g | cmp - before.txt')
+      expect(await terminal.isBack()).toBe(0)
+      terminal.enter(`$D ${command} ${upstream.origin}/${command}.gguf`)
+      expect(await terminal.isBack()).toBe(0)
+      expect(ranges).toEqual([expect.stringMatching(/^bytes=[1-9]\d+-$/)])
+      await upstream.close()
+    },
+  )
 
   test('there are colours on a terminal, unless NO_COLOR is set, and none in a file', async () => {
     const dim = '\u001B[2m'
