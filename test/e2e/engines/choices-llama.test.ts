@@ -162,6 +162,7 @@ describe('choices on two slots', () => {
     computed = countPromptTokens(loaded.context)
     passes = watchPasses(loaded.context)
     pool = new SlotPool(loaded.slots)
+    loaded = { ...loaded, pacer, pool }
     prompt = Uint32Array.from(loaded.model.tokenize('The weather in Rome is as it is, and tea is tea. '.repeat(20)))
   })
   afterAll(() => loaded.model.dispose())
@@ -193,7 +194,7 @@ describe('choices on two slots', () => {
     await forget()
     const before = computed()
     const { reports, report, text } = collect()
-    const done = await decode(loaded, { command: command(), control: running, pacer, pool }, report)
+    const done = await decode(loaded, { command: command(), control: running }, report)
     expect(done).toMatchObject({ cancelled: false, outputTokens: 60 })
     // All of it but the last token, which gives the first of each answer.
     expect(computed() - before).toBe(prompt.length - 1)
@@ -206,14 +207,14 @@ describe('choices on two slots', () => {
       await forget()
       const alone = collect()
       const seeded = { ...command({ choices: 1 }), sampling: resolveSampling({ request: { ...sampling, seed: 11 + index } }) }
-      await decode(loaded, { command: seeded, control: running, pacer, pool }, alone.report)
+      await decode(loaded, { command: seeded, control: running }, alone.report)
       expect(alone.text(0)).toBe(texts[index])
     }
   })
 
   test('neither waits for the other to end', async () => {
     const before = passes.length
-    await decode(loaded, { command: command({ choices: 2 }), control: running, pacer, pool }, collect().report)
+    await decode(loaded, { command: command({ choices: 2 }), control: running }, collect().report)
     // Together, or where that is faster by turns of four passes (`PassSize`).
     const turns = passes.slice(before).map((sequences) => sequences.join())
     const longest = turns.reduce(
@@ -229,17 +230,13 @@ describe('choices on two slots', () => {
   test('a short prompt is read again where that costs less than copying', async () => {
     await forget()
     const before = computed()
-    await decode(
-      loaded,
-      { command: command({ tokens: prompt.slice(0, 6), choices: 2 }), control: running, pacer, pool },
-      collect().report,
-    )
+    await decode(loaded, { command: command({ tokens: prompt.slice(0, 6), choices: 2 }), control: running }, collect().report)
     expect(computed() - before).toBe(10)
   })
 
   test('a choice whose slot is recalled goes on where it was, when there is a slot again', async () => {
     const undisturbed = collect()
-    await decode(loaded, { command: command({ choices: 2 }), control: running, pacer, pool }, undisturbed.report)
+    await decode(loaded, { command: command({ choices: 2 }), control: running }, undisturbed.report)
     const before = computed()
     const { reports, report, text } = collect()
     let visitor: Promise<void> | undefined
@@ -248,7 +245,7 @@ describe('choices on two slots', () => {
       await lease.slot.sequence.clearHistory()
       lease.giveBack()
     }
-    await decode(loaded, { command: command({ choices: 2 }), control: running, pacer, pool }, (one) => {
+    await decode(loaded, { command: command({ choices: 2 }), control: running }, (one) => {
       report(one)
       if (reports.length === 8) visitor = visit()
     })
@@ -263,7 +260,7 @@ describe('choices on two slots', () => {
     let resume: () => void = () => undefined
     let paused: Promise<void> | undefined
     const control = { cancelled: () => false, paused: () => paused }
-    const ended = decode(loaded, { command: command({ choices: 2 }), control, pacer, pool }, (one) => {
+    const ended = decode(loaded, { command: command({ choices: 2 }), control }, (one) => {
       report(one)
       if (reports.length !== 6) return
       paused = new Promise((resolve) => {
@@ -282,7 +279,7 @@ describe('choices on two slots', () => {
 
   test('nothing but the prompt is read for answers of no tokens', async () => {
     const { reports, report } = collect()
-    const done = await decode(loaded, { command: command({ maxOutputTokens: 0 }), control: running, pacer, pool }, report)
+    const done = await decode(loaded, { command: command({ maxOutputTokens: 0 }), control: running }, report)
     expect(done).toMatchObject({ cancelled: false, outputTokens: 0 })
     expect(reports.map(({ type }) => type)).toEqual(['prompt-read', 'choice-done', 'choice-done', 'choice-done'])
     expect(loaded.slots.map(({ busy }) => busy)).toEqual([false, false])
@@ -292,7 +289,7 @@ describe('choices on two slots', () => {
     await forget()
     const { reports, report } = collect()
     const control = { cancelled: () => true, paused: () => undefined }
-    expect(await decode(loaded, { command: command(), control, pacer, pool }, report)).toMatchObject({ cancelled: true })
+    expect(await decode(loaded, { command: command(), control }, report)).toMatchObject({ cancelled: true })
     expect(reports).toEqual([])
     expect(loaded.slots.map(({ busy }) => busy)).toEqual([false, false])
   })

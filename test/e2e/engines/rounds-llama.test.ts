@@ -73,7 +73,8 @@ describe('streams on the embedded engine', () => {
       plan: {},
       ...command,
     }
-    return decode({ ...loaded, rounds }, { command: full, control, pacer: new PrefillPacer({ largestStep: 32 }), pool }, report)
+    const pacer = new PrefillPacer({ largestStep: 32 })
+    return decode({ ...loaded, rounds, pacer, pool }, { command: full, control }, report)
   }
   /** Stops reading at its fifth text, until `resume`. */
   const createSlowReader = () => {

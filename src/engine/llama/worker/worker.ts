@@ -15,21 +15,12 @@ import { handleRequest } from './prompt/handle-request.ts'
 import { canInfill } from './prompt/infill.ts'
 import { prepareGeneration } from './prompt/prepare.ts'
 import { warmUp } from './rounds/prefill.ts'
-import type { PrefillPacer } from './rounds/prefill-pacer.ts'
-import { SlotPool } from './slots/slot-pool.ts'
-import type { Slot } from './slots/slots.ts'
 
 /** The child process of one model: loads it, prepares prompts, generates, and ends with its parent. */
 
 type Running = { cancelled: boolean; resume: (() => void) | undefined; paused: Promise<void> | undefined }
 
-type Loaded = { readonly model: WorkerModel; readonly pacer: PrefillPacer; readonly pool: SlotPool<Slot> }
-
-const shortStepsHint =
-  'a step of 64 tokens of a prompt takes longer here than `stopWithinMs` allows; in shorter steps a token takes up to twice as long: a ' +
-  'larger `stopWithinMs` makes long prompts faster, but running streams wait, and a cancelled prompt may go on, for that long'
-
-let loaded: Loaded | undefined
+let loaded: WorkerModel | undefined
 const running = new ChurnMap<string, Running>()
 
 const outbox = new Outbox<Report>((reports) => process.send?.(reports))
@@ -46,13 +37,9 @@ async function load({ options }: Extract<Command, { type: 'load' }>): Promise<vo
       },
       onWarning: (message) => report({ type: 'log', level: 'warn', message }),
     })
-    // Each of the other slots may generate a token in the same batch.
-    const pacer = model.createPacer(Math.max(1, model.context.batchSize - options.slots), () =>
-      report({ type: 'log', level: 'warn', message: shortStepsHint }),
-    )
     const [slot] = model.slots
-    if (slot !== undefined) await warmUp((tokens) => computeAndForget(slot.sequence, tokens), pacer)
-    loaded = { model, pacer, pool: new SlotPool(model.slots) }
+    if (slot !== undefined) await warmUp((tokens) => computeAndForget(slot.sequence, tokens), model.pacer)
+    loaded = model
     report({
       type: 'ready',
       contextLength: model.context.contextSize,
@@ -74,66 +61,44 @@ async function load({ options }: Extract<Command, { type: 'load' }>): Promise<vo
   }
 }
 
-async function prepare(command: Extract<Command, { type: 'prepare' }>): Promise<void> {
+/** Does the work of a command, whose failure is that of its request alone. */
+async function attempt(id: string, work: (model: WorkerModel) => Promise<void> | void): Promise<void> {
   try {
-    const { model } = requireLoaded()
-    if (!isCausal(model.model)) {
-      const message = 'this model is an encoder and cannot generate text; use it for embeddings or ranking'
-      throw new AppError('invalid-request', message, { at: ['model'] })
-    }
-    report({ type: 'prepared', id: command.id, ...(await prepareGeneration(model, command)) })
+    if (loaded === undefined) throw new AppError('internal', 'the worker received work before its model was loaded')
+    await work(loaded)
   } catch (error) {
-    reportFailure(command.id, error)
+    reportFailure(id, error)
   }
 }
 
-async function ask({ id, request }: Extract<Command, { type: 'ask' }>): Promise<void> {
+/** As `attempt`, for work that can be steered meanwhile. */
+async function attemptSteered(id: string, work: (model: WorkerModel, state: Running) => Promise<void>): Promise<void> {
   const state: Running = { cancelled: false, resume: undefined, paused: undefined }
   running.set(id, state)
-  try {
-    report({ type: 'answered', id, reply: await handleRequest(requireLoaded().model, request, () => state.cancelled) })
-  } catch (error) {
-    reportFailure(id, error)
-  } finally {
-    running.delete(id)
-  }
+  await attempt(id, (model) => work(model, state))
+  running.delete(id)
+}
+
+function refuseEncoder({ model }: WorkerModel): void {
+  if (isCausal(model)) return
+  const message = 'this model is an encoder and cannot generate text; use it for embeddings or ranking'
+  throw new AppError('invalid-request', message, { at: ['model'] })
 }
 
 /** Synchronous, so that every other command sees the model before or after it. Running requests keep the earlier template. */
-function useTemplate({ id, choice }: Extract<Command, { type: 'use-template' }>): void {
-  try {
-    const now = requireLoaded()
-    const { model } = now
-    const part = readTemplatePart(model.model, model.templateSource, choice)
-    if (choice.type !== 'none') part.template()
-    loaded = { ...now, model: { ...model, ...part } }
-    report({ type: 'template-used', id })
-  } catch (error) {
-    reportFailure(id, error)
-  }
+function useTemplate(model: WorkerModel, { id, choice }: Extract<Command, { type: 'use-template' }>): void {
+  const part = readTemplatePart(model.model, model.templateSource, choice)
+  if (choice.type !== 'none') part.template()
+  loaded = { ...model, ...part }
+  report({ type: 'template-used', id })
 }
 
 /** Nothing runs any more on the slots that are free, and nothing will. */
 async function savePrefixes({ id }: Extract<Command, { type: 'save-prefixes' }>): Promise<void> {
-  const { slots = [], prefixStore } = loaded?.model ?? {}
+  const { slots = [], prefixStore } = loaded ?? {}
   const free = slots.filter(({ busy }) => !busy).sort((a, b) => a.lastUsed - b.lastUsed)
   for (const slot of free) await prefixStore?.save(slot, [])
   report({ type: 'prefixes-saved', id })
-}
-
-async function run(command: Extract<Command, { type: 'run' }>): Promise<void> {
-  const { id } = command
-  const state: Running = { cancelled: false, resume: undefined, paused: undefined }
-  running.set(id, state)
-  try {
-    const { model, pacer, pool } = requireLoaded()
-    const control = { cancelled: () => state.cancelled, paused: () => state.paused }
-    report(await decode(model, { command, control, pacer, pool }, report))
-  } catch (error) {
-    reportFailure(id, error)
-  } finally {
-    running.delete(id)
-  }
 }
 
 function steer(id: string, how: 'cancel' | 'pause' | 'resume'): void {
@@ -147,8 +112,8 @@ function steer(id: string, how: 'cancel' | 'pause' | 'resume'): void {
   }
   if (how === 'cancel') {
     state.cancelled = true
-    loaded?.model.rounds.interruptIfOver()
-    loaded?.model.embedder.interruptIfOver()
+    loaded?.rounds.interruptIfOver()
+    loaded?.embedder.interruptIfOver()
   }
   state.resume?.()
   state.resume = undefined
@@ -171,11 +136,6 @@ function refuse(message: unknown, reason: Error): void {
   reportFailure(id, new AppError('internal', 'the worker received an invalid command', { cause: reason }))
 }
 
-function requireLoaded(): Loaded {
-  if (loaded === undefined) throw new AppError('internal', 'the worker received work before its model was loaded')
-  return loaded
-}
-
 process.on('message', (message) => {
   const { data: command, error } = commandSchema.safeParse(message)
   if (command === undefined) return refuse(message, error)
@@ -184,16 +144,25 @@ process.on('message', (message) => {
       void load(command)
       break
     case 'prepare':
-      void prepare(command)
+      void attempt(command.id, async (model) => {
+        refuseEncoder(model)
+        report({ type: 'prepared', id: command.id, ...(await prepareGeneration(model, command)) })
+      })
       break
     case 'run':
-      void run(command)
+      void attemptSteered(command.id, async (model, state) => {
+        const control = { cancelled: () => state.cancelled, paused: () => state.paused }
+        report(await decode(model, { command, control }, report))
+      })
       break
     case 'ask':
-      void ask(command)
+      void attemptSteered(command.id, async (model, state) => {
+        const reply = await handleRequest(model, command.request, () => state.cancelled)
+        report({ type: 'answered', id: command.id, reply })
+      })
       break
     case 'use-template':
-      useTemplate(command)
+      void attempt(command.id, (model) => useTemplate(model, command))
       break
     case 'save-prefixes':
       void savePrefixes(command)

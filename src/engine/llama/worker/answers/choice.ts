@@ -10,7 +10,6 @@ import { machineMs } from '../../channel/machine-clock.ts'
 import { choiceSeed } from '../../channel/resolve-sampling.ts'
 import type { WorkerModel } from '../model/model.ts'
 import { tokenizeSegmentsNow } from '../prompt/prompt.ts'
-import type { PrefillPacer } from '../rounds/prefill-pacer.ts'
 import type { ConstrainedOutput } from '../sampling/constrained-output.ts'
 import { showToken, showTop } from '../sampling/describe-token.ts'
 import { readGuide } from '../sampling/guidance.ts'
@@ -51,7 +50,6 @@ type ChoiceRun = {
   /** The output begins with the end of the prompt. */
   readonly healing: Healing | undefined
   readonly control: RunControl
-  readonly pacer: PrefillPacer
   readonly begin: () => void
   /** Called after each step of the prompt. */
   readonly onRead: (readTokens: number) => void
@@ -212,10 +210,10 @@ type Guide = {
   release(): void
 }
 
-function openGuide(loaded: WorkerModel, { command, control, pacer }: ChoiceRun): Guide | undefined {
+function openGuide(loaded: WorkerModel, { command, control }: ChoiceRun): Guide | undefined {
   const { guidance } = command.sampling
   if (guidance === undefined || guidance.scale === 1) return undefined
-  const { model, rounds, guides } = loaded
+  const { model, pacer, rounds, guides } = loaded
   const text = tokenizeSegmentsNow(model, [{ text: guidance.negativePrompt, literal: false }])
   // Something must be read: of an empty prompt, as the library transformers does, the last token of the other one.
   const prompt = text.length === 0 ? [command.tokens.at(-1) as Token] : (text as Token[])
@@ -248,8 +246,8 @@ type SourceParts = {
 }
 
 function openSource(
-  { model, vocabulary, context, rounds }: WorkerModel,
-  { command, control, index, pacer, onRead }: ChoiceRun,
+  { model, vocabulary, context, pacer, rounds }: WorkerModel,
+  { command, control, index, onRead }: ChoiceRun,
   { constrained, inserted, speculation, forbidden }: SourceParts,
 ): TokenSource {
   const { sampling, tokens, topLogprobs, minOutputTokens } = command

@@ -4,23 +4,16 @@ import { checkContextFit } from '../../../shared/context-fit.ts'
 import type { Token } from '../../binding/tokenizer.ts'
 import type { Report } from '../../channel/ipc.ts'
 import type { WorkerModel } from '../model/model.ts'
-import type { PrefillPacer } from '../rounds/prefill-pacer.ts'
 import type { RunCommand, RunControl } from '../sampling/run-control.ts'
 import { fillSlot, type KeptPrefixes, keepPrefix } from '../slots/fill-slot.ts'
-import type { SlotLease, SlotPool } from '../slots/slot-pool.ts'
+import type { SlotLease } from '../slots/slot-pool.ts'
 import type { Slot } from '../slots/slots.ts'
 import { openChoice } from './choice.ts'
 import { sampleInParallel } from './parallel-sampling.ts'
 import { describePrompt, scorePrompt } from './score-prompt.ts'
 import { healPrompt } from './token-healing.ts'
 
-/** A running request: its command, its control, and its source of slots. */
-export type Run = {
-  readonly command: RunCommand
-  readonly control: RunControl
-  readonly pacer: PrefillPacer
-  readonly pool: SlotPool<Slot>
-}
+type Run = { readonly command: RunCommand; readonly control: RunControl }
 
 type Done = Extract<Report, { type: 'done' }>
 
@@ -39,7 +32,7 @@ export async function decode(loaded: WorkerModel, asked: Run, report: (report: R
   let decodeFromMs: number | undefined
   let cancelled = false
 
-  const first = await run.pool.take({}, tokens)
+  const first = await loaded.pool.take({}, tokens)
   const startedMs = performance.now()
   let keptTokens = 0
   const onRead = (readTokens: number) => {
@@ -65,13 +58,11 @@ export async function decode(loaded: WorkerModel, asked: Run, report: (report: R
     for (let choice = 0; choice < choices; choice++) report({ type: 'choice-done', id, choice, reason: 'length' })
     first.giveBack()
   } else {
-    await sampleInParallel({
+    await sampleInParallel(loaded, {
       ...run,
-      rounds: loaded.rounds,
       prefixes: prefixesOf(loaded, run.command),
       first,
-      open: (index, control) =>
-        openChoice(loaded, { command: run.command, healing, control, pacer: run.pacer, index, begin, onRead }, report),
+      open: (index, control) => openChoice(loaded, { command: run.command, healing, control, index, begin, onRead }, report),
       onEnd({ index, outputTokens, reasoningTokens, drafts: drafted }, { reason, stopSequence }) {
         counts.outputTokens += outputTokens
         counts.reasoningTokens += reasoningTokens
@@ -102,7 +93,7 @@ type PromptRun = Run & {
  */
 async function readPrompt(
   loaded: WorkerModel,
-  { command, echoed, control, pacer, first, onKept, onRead }: PromptRun,
+  { command, echoed, control, first, onKept, onRead }: PromptRun,
   report: (report: Report) => void,
 ): Promise<number | undefined> {
   const { slot } = first
@@ -129,7 +120,8 @@ async function readPrompt(
     if (pinsPrompt === true) slot.pinnedTokens = tokens.length - 1
     onKept(kept)
     if (choices === 1 && maxOutputTokens !== 0) return kept
-    const reading = { pacer, rounds: loaded.rounds, isOver: control.cancelled, onRead }
+    const { pacer, rounds } = loaded
+    const reading = { pacer, rounds, isOver: control.cancelled, onRead }
     return (await fillSlot(slot, { tokens, others: [], prefixes }, reading)) ? kept : undefined
   } catch (error) {
     // The failed step leaves unknown contents in the cache, as in `sampleInParallel`.

@@ -1,17 +1,13 @@
-import type { PrefillPacer } from '../rounds/prefill-pacer.ts'
-import type { Rounds } from '../rounds/rounds.ts'
+import type { WorkerModel } from '../model/model.ts'
 import type { RunCommand, RunControl } from '../sampling/run-control.ts'
 import { fillSlot, type KeptPrefixes, keepPrefix } from '../slots/fill-slot.ts'
-import type { SlotLease, SlotPool } from '../slots/slot-pool.ts'
+import type { SlotLease } from '../slots/slot-pool.ts'
 import type { Slot } from '../slots/slots.ts'
 import type { Choice, ChoiceEnd } from './choice.ts'
 
 type ParallelRun = {
   readonly command: RunCommand
   readonly control: RunControl
-  readonly pacer: PrefillPacer
-  readonly rounds: Rounds
-  readonly pool: SlotPool<Slot>
   readonly prefixes: KeptPrefixes | undefined
   /** The slot that contains the prompt. It is given back, like all borrowed slots. */
   readonly first: SlotLease<Slot>
@@ -24,17 +20,10 @@ type ParallelRun = {
  * Parallel sampling: generates the choices of a run, as many at a time as it can borrow slots. The choice of a recalled slot waits for
  * the next slot. When this returns or throws, all choices have ended and every slot is given back.
  */
-export async function sampleInParallel({
-  command,
-  control,
-  pacer,
-  rounds,
-  pool,
-  prefixes,
-  first,
-  open,
-  onEnd,
-}: ParallelRun): Promise<void> {
+export async function sampleInParallel(
+  { pacer, rounds, pool }: Pick<WorkerModel, 'pacer' | 'rounds' | 'pool'>,
+  { command, control, prefixes, first, open, onEnd }: ParallelRun,
+): Promise<void> {
   const { holder } = first
   const waiting = Array.from({ length: command.choices }, (_, index) => index)
   /** Choices that lost their slot continue from their last token. */

@@ -15,6 +15,7 @@ import { NgramDrafter } from '../sampling/ngram-drafter.ts'
 import type { Drafter } from '../sampling/speculation.ts'
 import { createTokenTrie, readTokenTrie, type TokenTrie } from '../sampling/token-trie.ts'
 import { identityOf, PrefixStore } from '../slots/prefix-store.ts'
+import { SlotPool } from '../slots/slot-pool.ts'
 import type { Slot } from '../slots/slots.ts'
 import { readTemplatePart, type TemplatePart, type TemplateSource } from './model-template.ts'
 
@@ -25,8 +26,10 @@ export type WorkerModel = TemplatePart & {
   readonly slots: readonly Slot[]
   /** Everything that this context computes goes through them. */
   readonly rounds: Rounds
+  readonly pool: SlotPool<Slot>
+  readonly pacer: PrefillPacer
   /** For prompts that are read in steps of at most so many tokens. */
-  createPacer(largestStep: number, onShortSteps?: () => void): PrefillPacer
+  createPacer(largestStep: number): PrefillPacer
   readonly templateSource: TemplateSource
   readonly embedder: Embedder
   readonly tokenTrie: TokenTrie
@@ -41,6 +44,10 @@ export type WorkerModel = TemplatePart & {
 /** Less than this is not chosen: on a machine without memory for it, the operator has to set a context. */
 const usualContext = 8192
 const progressStep = 0.01
+
+const shortStepsHint =
+  'a step of 64 tokens of a prompt takes longer here than `stopWithinMs` allows; in shorter steps a token takes up to twice as long: a ' +
+  'larger `stopWithinMs` makes long prompts faster, but running streams wait, and a cancelled prompt may go on, for that long'
 
 type Observer = {
   onProgress(progress: number): void
@@ -90,6 +97,9 @@ export async function loadModel(options: LoadOptions, { onProgress, onLog, onWar
     context,
     slots,
     rounds: new Rounds({ interrupt, mayDivide: true }),
+    pool: new SlotPool(slots),
+    // Each of the other slots may generate a token in the same batch.
+    pacer: createPacer(Math.max(1, context.batchSize - options.slots), () => onWarning(shortStepsHint)),
     createPacer,
     templateSource,
     embedder,
