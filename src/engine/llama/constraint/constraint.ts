@@ -4,8 +4,7 @@ import { field } from '../../../contract/field.ts'
 import type { FunctionTool, OutputConstraint, ToolChoice } from '../../../contract/request.ts'
 import { addOutput, type OutputStructure } from '../../../grammar/compile-output.ts'
 import { givenGrammar } from '../../../grammar/given-grammar.ts'
-import { type CompiledGrammar, createGrammarBuilder, type GrammarBuilder } from '../../../grammar/grammar-builder.ts'
-import { createGrammarCache } from '../../../grammar/grammar-cache.ts'
+import { createGrammarBuilder, type GrammarBuilder } from '../../../grammar/grammar-builder.ts'
 import { findToolFormat } from '../../../model-text/formats/tool-formats.ts'
 import { compileForRequest, outputParam } from '../../../threads/grammar-failure.ts'
 import { textHeader } from '../../front/text-header.ts'
@@ -33,8 +32,6 @@ export type Constraint = {
   readonly isWhole?: true
 }
 
-const cache = createGrammarCache()
-
 /**
  * The grammar of a request's output; `undefined` when it is not constrained. Throws `invalid-request` for an invalid constraint, and
  * `unsupported-field` for one that cannot be enforced.
@@ -60,47 +57,37 @@ function compile(wanted: Wanted, context: ConstraintContext): Constraint | undef
     case 'json-schema':
     case 'regex':
     case 'tagged': {
-      const { grammar, enforcement } = cache.find(cacheKey(wanted, context), () => compileOutputOrCalls(output, wanted, context))
+      const { grammar, enforcement } = compileOutputOrCalls(output, wanted, context)
       return { gbnf: grammar, structured: enforcement }
     }
   }
 }
 
 function requiredCalls(wanted: Wanted, context: ConstraintContext): string {
-  const { grammar } = cache.find(cacheKey(wanted, context), () => {
-    const builder = createGrammarBuilder()
-    const calls = addAllowedCalls(builder, wanted, context)
-    if (calls !== undefined) return builder.build(calls)
-    const message = `${field('toolChoice')} requires a call, but this model's format of calls is unknown: set \`toolFormat\` in the model's configuration`
-    throw new AppError('unsupported-field', message, { at: ['toolChoice'] })
-  })
-  return grammar
+  const builder = createGrammarBuilder()
+  const calls = addAllowedCalls(builder, wanted, context)
+  if (calls !== undefined) return builder.build(calls).grammar
+  const message = `${field('toolChoice')} requires a call, but this model's format of calls is unknown: set \`toolFormat\` in the model's configuration`
+  throw new AppError('unsupported-field', message, { at: ['toolChoice'] })
 }
 
 /** Calls with `tool_choice: auto`: constrained where a tool is strict, or where the configuration constrains them all. */
 function autoCalls(wanted: Wanted, context: ConstraintContext): Constraint | undefined {
   const tools = callableTools(wanted.tools, wanted.toolChoice)
   if (!tools.some(({ strict }) => strict === true || wanted.constrainsAllTools === true)) return undefined
-  const { grammar } = cache.find([cacheKey(wanted, context), context.format], () => {
-    const { tools: declared, parallelToolCalls: parallel } = wanted
-    return { grammar: writeAutoCalls({ tools, declared, parallel }, context) ?? '', enforcement: 'partial', unenforced: [] }
-  })
-  return grammar === '' ? undefined : { gbnf: grammar, isWhole: true }
-}
-
-/** Everything that the grammar depends on, and nothing else. */
-function cacheKey({ output, tools, toolChoice, parallelToolCalls }: Wanted, { format, endTexts }: ConstraintContext): unknown {
-  return [output, tools, toolChoice, parallelToolCalls, format?.toolFormat, endTexts]
+  const { tools: declared, parallelToolCalls: parallel } = wanted
+  const gbnf = writeAutoCalls({ tools, declared, parallel }, context)
+  return gbnf === undefined ? undefined : { gbnf, isWhole: true }
 }
 
 /** The output, or calls instead if the request has callable tools. */
-function compileOutputOrCalls(output: OutputStructure, wanted: Wanted, context: ConstraintContext): CompiledGrammar {
+function compileOutputOrCalls(output: OutputStructure, wanted: Wanted, context: ConstraintContext) {
   const builder = createGrammarBuilder()
   const root = `${builder.literal(textHeader(context.format))} ${addOutput(builder, output, outputParam(output))}`
   // Built without the calls first: gaps in the tools' schemas do not affect the enforcement of the output.
-  const { enforcement, unenforced } = builder.build(root)
+  const { enforcement } = builder.build(root)
   const calls = addAllowedCalls(builder, wanted, context)
-  return { grammar: builder.build(calls === undefined ? root : `${root} | ${calls}`).grammar, enforcement, unenforced }
+  return { grammar: builder.build(calls === undefined ? root : `${root} | ${calls}`).grammar, enforcement }
 }
 
 function addAllowedCalls(builder: GrammarBuilder, wanted: Wanted, { format, endTexts }: ConstraintContext): string | undefined {
