@@ -13,17 +13,18 @@ type InfillTokens = { readonly prefix: Token; readonly suffix: Token; readonly m
  * model that was not trained for it.
  */
 export function infillTokens(model: InfillModel, { prefix, suffix }: Extract<Prompt, { type: 'infill' }>): Token[] {
-  const special = requireInfillTokens(model)
+  const special = findInfillTokens(model)
+  if (special === undefined) {
+    const message =
+      `${field('prompt', 'suffix')} is not supported by this model: it has no tokens for filling in the middle; leave it out, or ` +
+      'choose a model that was trained for it, such as a code model'
+    throw new AppError('unsupported-field', message, { at: ['prompt', 'suffix'] })
+  }
   const { bos, shouldPrependBosToken } = model.tokens
   const begin = shouldPrependBosToken && bos !== null ? [bos] : []
   // Tokenizers that put a space in front of a text do so for the prefix alone: the text after the gap may continue a word.
   const after = model.tokenize(suffix, false, 'trimLeadingSpace')
   return [...begin, special.prefix, ...model.tokenize(prefix, false), special.suffix, ...after, special.middle]
-}
-
-/** Throws `unsupported-field` for a model that cannot fill in the middle. */
-export function refuseWithoutInfill(model: InfillModel): void {
-  requireInfillTokens(model)
 }
 
 export function canInfill(model: InfillModel): boolean {
@@ -36,13 +37,4 @@ function findInfillTokens(model: InfillModel): InfillTokens | undefined {
   // A tokenizer without byte tokens turns any text into one unknown token, also the text of these special tokens.
   const isKnown = (token: Token | null): token is Token => token !== null && !model.getTokenAttributes(token).unknown
   return isKnown(prefix) && isKnown(suffix) && isKnown(middle) ? { prefix, suffix, middle } : undefined
-}
-
-function requireInfillTokens(model: InfillModel): InfillTokens {
-  const tokens = findInfillTokens(model)
-  if (tokens !== undefined) return tokens
-  const message =
-    `${field('prompt', 'suffix')} is not supported by this model: it has no tokens for filling in the middle; leave it out, or ` +
-    'choose a model that was trained for it, such as a code model'
-  throw new AppError('unsupported-field', message, { at: ['prompt', 'suffix'] })
 }

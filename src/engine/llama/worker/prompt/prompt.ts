@@ -6,7 +6,7 @@ import { type PromptSegment, splitPrompt } from '../../../../model-text/template
 import { checkContextFit } from '../../../shared/context-fit.ts'
 import type { Model } from '../../binding/model.ts'
 import type { WorkerModel } from '../model/model.ts'
-import { infillTokens, refuseWithoutInfill } from './infill.ts'
+import { infillTokens } from './infill.ts'
 
 /** What turns texts into tokens. */
 export type TokenizingModel = Pick<Model, 'tokens' | 'tokenize' | 'getTokenAttributes'>
@@ -39,7 +39,6 @@ export async function preparePrompt(
   const { context } = loaded
   const { prompt } = request
   const { segments, reasoning } = renderSegments(loaded, request)
-  if (prompt.type === 'infill') refuseWithoutInfill(loaded.model)
   await refuseFarTooLong(loaded.model, segments, { contextLength: context.contextSize, outputTokens: maxOutputTokens })
   const tokens = Uint32Array.from(promptTokens(loaded.model, prompt, segments))
   if (tokens.length === 0) throw new AppError('invalid-request', 'the prompt is empty: it must have at least one token')
