@@ -1,21 +1,17 @@
 import { availableParallelism } from 'node:os'
 import { OutputTail } from '../supervise/output-tail.ts'
-import type { ProcessExit } from '../supervise/supervise.ts'
+import type { ProcessExit, SupervisedProcess } from '../supervise/supervise.ts'
 import { type Command, type Report, reportsSchema } from './channel/ipc.ts'
 import { forkScript } from './fork-script.ts'
 
 /** How a worker ended. */
 export type WorkerExit = ProcessExit
 
-/** A running worker. It dies with its parent: a closed channel ends it, and a thread of it when it is too busy to see that. */
-export type WorkerProcess = {
-  readonly pid: number
-  send(command: Command): void
-  /** Resolves when the process has ended, for any reason. Never rejects. */
-  readonly exited: Promise<WorkerExit>
-  /** Kills the process immediately, since a worker has nothing to save. Resolves when it has ended. */
-  kill(): Promise<void>
-}
+/**
+ * A running worker, which is killed immediately since it has nothing to save. It dies with its parent: a closed channel ends it, and a
+ * thread of it when it is too busy to see that.
+ */
+export type WorkerProcess = Omit<SupervisedProcess, 'ping'> & { send(command: Command): void }
 
 export type WorkerHandlers = {
   onReport(report: Report): void
