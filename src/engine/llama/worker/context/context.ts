@@ -2,7 +2,6 @@ import { Context, type ContextOptions as Options } from '../../binding/context.t
 import type { Model } from '../../binding/model.ts'
 import { Sequence } from '../../binding/sequence.ts'
 import type { LoadOptions } from '../../channel/ipc.ts'
-import { appliedAdapters } from './applied-adapters.ts'
 
 export type ContextOptions = Pick<
   LoadOptions,
@@ -13,8 +12,8 @@ export type ContextOptions = Pick<
 export type OpenContext = { readonly context: Context; readonly sequences: readonly Sequence[] }
 
 /** Makes a context with a sequence for each slot. */
-export async function openContext(model: Model, { slots, adapters = [], ...options }: ContextOptions): Promise<OpenContext> {
-  const context = await Context.create(model, { ...options, sequences: slots, adapters: appliedAdapters(adapters) })
+export async function openContext(model: Model, { slots, ...options }: ContextOptions): Promise<OpenContext> {
+  const context = await Context.create(model, { ...options, sequences: slots })
   return { context, sequences: Array.from({ length: slots }, (_, id) => new Sequence(context, id)) }
 }
 

@@ -57,7 +57,9 @@ type Observer = {
 }
 
 /** Loads the model file and makes one context with a sequence for each slot. Throws llama.cpp's own errors. */
-export async function loadModel(options: LoadOptions, { onProgress, onLog, onWarning }: Observer): Promise<WorkerModel> {
+export async function loadModel(given: LoadOptions, { onProgress, onLog, onWarning }: Observer): Promise<WorkerModel> {
+  // Those of scale 0 change nothing: they are for requests that name them, which this engine refuses.
+  const options = { ...given, adapters: given.adapters?.filter(({ scale }) => scale !== 0) }
   const llama = await startLlama(onLog)
   let reported = 0
   const model = await Model.load(llama, {

@@ -4,7 +4,6 @@ import { messageOf } from '../../../../contract/errors.ts'
 import type { Context } from '../../binding/context.ts'
 import type { LoadOptions } from '../../channel/ipc.ts'
 import { shortHash } from '../../channel/short-hash.ts'
-import { appliedAdapters } from '../context/applied-adapters.ts'
 import { addPrefix, checkPrefix, listPrefixes, type PrefixFile } from './prefix-files.ts'
 import { isWorthSaving, type OwnedTokens, pickEvicted, pickReplaced, pickRestored } from './prefix-rules.ts'
 import { type Slot, sharedPrefix } from './slots.ts'
@@ -100,7 +99,7 @@ export async function identityOf(options: LoadOptions, context: Context): Promis
   const { llamaCppRelease, gpu } = context.model.llama
   return JSON.stringify([
     await identifyFile(modelPath),
-    await Promise.all(appliedAdapters(adapters).map(async ({ path, scale }) => [...(await identifyFile(path)), scale])),
+    await Promise.all(adapters.map(async ({ path, scale }) => [...(await identifyFile(path)), scale])),
     [llamaCppRelease, gpu],
     [context.contextSize, cacheTypeK, cacheTypeV, flashAttention, rope],
   ])
