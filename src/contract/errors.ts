@@ -55,7 +55,7 @@ export type ContextOverflow = {
   readonly contextLength: number
 }
 
-type ErrorOptions = {
+export type ErrorOptions = {
   /** The path at fault in the canonical request; set by core and engines. */
   readonly at?: CanonicalPath
   /** The field at fault in the caller's spelling, such as `messages[0].role`; set by dialects. */

@@ -85,7 +85,7 @@ class ScriptedWorker {
         return undefined
       })
     } catch (error) {
-      const failure = { code: 'engine-failed', message: error instanceof Error ? error.message : String(error) }
+      const failure = { code: 'engine-failed' as const, message: error instanceof Error ? error.message : String(error) }
       this.#report(controller.signal.aborted ? { ...end, cancelled: true, outputTokens: 0 } : { type: 'failed', id, failure })
     }
   }

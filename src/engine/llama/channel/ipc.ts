@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { TemplateChoice } from '../../../contract/engine.ts'
+import type { ErrorCode, ErrorOptions } from '../../../contract/errors.ts'
 import type { GeneratedToken, PromptToken } from '../../../contract/event.ts'
 import type { OutputFormat } from '../../../contract/output-format.ts'
 import type { Prompt, ReasoningOptions } from '../../../contract/request.ts'
@@ -140,23 +141,8 @@ export type Command = z.infer<typeof commandSchema>
 /** Commands with exactly one reply. */
 export type ExchangeCommand = Extract<Command, { type: 'prepare' | 'ask' | 'use-template' | 'save-prefixes' }>
 
-const failureSchema = z.object({
-  code: z.string(),
-  message: z.string(),
-  at: z
-    .array(z.union([z.string(), z.number()]))
-    .readonly()
-    .exactOptional(),
-  overflow: z
-    .object({
-      inputTokens: z.number(),
-      estimated: z.boolean().exactOptional(),
-      outputTokens: z.number().exactOptional(),
-      contextLength: z.number(),
-    })
-    .optional(),
-})
-export type Failure = z.infer<typeof failureSchema>
+/** An `AppError`, as its request gets it. */
+export type Failure = { readonly code: ErrorCode; readonly message: string } & Pick<ErrorOptions, 'at' | 'overflow'>
 
 /**
  * Worker to parent. Every `prepare` is answered by `prepared` or `failed`, every `ask` by `answered` or `failed`, every
@@ -196,7 +182,7 @@ const reportSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('template-used'), id: z.string() }),
   z.object({ type: z.literal('prefixes-saved'), id: z.string() }),
   z.object({ type: z.literal('answered'), id: z.string(), reply: workerReplySchema }),
-  z.object({ type: z.literal('failed'), id: z.string(), failure: failureSchema }),
+  z.object({ type: z.literal('failed'), id: z.string(), failure: z.custom<Failure>(isObject) }),
   z.object({
     type: z.literal('prompt-progress'),
     id: z.string(),
