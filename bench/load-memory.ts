@@ -41,7 +41,7 @@ async function loadAndGenerate(): Promise<void> {
   for (const sequence of sequences) {
     const chain = new SamplerChain(
       model,
-      samplerSteps(sampling, { prompt: Uint32Array.from(prompt), contextLength: contextSize }),
+      samplerSteps(sampling, { model, prompt: Uint32Array.from(prompt), contextLength: contextSize }),
     )
     let unread: readonly Token[] = prompt
     for (let count = 0; count < 4; count++) {

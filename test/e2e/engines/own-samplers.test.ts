@@ -3,7 +3,7 @@ import type { Sampling } from '../../../src/contract/sampling.ts'
 import type { Context, LogitIndex } from '../../../src/engine/llama/binding/context.ts'
 import type { Library } from '../../../src/engine/llama/binding/library.ts'
 import type { Model } from '../../../src/engine/llama/binding/model.ts'
-import { SamplerChain, type SamplerStep } from '../../../src/engine/llama/binding/sampler-chain.ts'
+import { int, SamplerChain, type SamplerStep } from '../../../src/engine/llama/binding/sampler-chain.ts'
 import type { Token } from '../../../src/engine/llama/binding/tokenizer.ts'
 import { resolveSampling } from '../../../src/engine/llama/channel/resolve-sampling.ts'
 import { guided } from '../../../src/engine/llama/worker/sampling/guidance.ts'
@@ -17,6 +17,8 @@ const logits = shares.map((share) => Math.log(share) + 3)
 /** All samplers off that are on by default. */
 const plain: Sampling = { temperature: 1, topK: 0, topP: 1, minP: 0, seed: 11 }
 const prompt = Uint32Array.from([4, 1, 5, 2])
+const ofSize = { size: shares.length } as unknown as Model
+const dist: SamplerStep = { type: 'dist', args: [['uint32_t', 11]] }
 
 const normal = (weights: readonly number[]) => {
   const total = weights.reduce((sum, weight) => sum + weight, 0)
@@ -55,6 +57,7 @@ describe('samplers that llama.cpp lacks', () => {
   })
   const drawn = (sampling: Sampling) => {
     const steps: SamplerStep[] = samplerSteps(resolveSampling({ request: { ...plain, ...sampling } }), {
+      model: ofSize,
       prompt,
       contextLength: 100,
     })
@@ -103,9 +106,8 @@ describe('samplers that llama.cpp lacks', () => {
   test('guidance by a negative prompt', () => {
     const others = [0.1, 0.1, 0.2, 0.1, 0.1, 0.3, 0.05, 0.05]
     const negative = Float32Array.from(others, (share) => Math.log(share) - 2)
-    const steps: SamplerStep[] = [{ type: 'distribution', seed: 11 }]
     const counts = draw(library, {
-      steps,
+      steps: [dist],
       logits: [...guided(Float32Array.from(logits), { logits: negative, scale: 1.5 })],
       draws,
     })
@@ -121,7 +123,7 @@ describe('samplers that llama.cpp lacks', () => {
         name === 'sample' ? () => calls.push('sample') : name === 'apply' ? () => calls.push('apply') : Reflect.get(target, name),
     })
     const off: Sampling = { topA: 0, tailFree: 1, smoothing: { factor: 0 }, skew: 0, repetitionDecay: 0, repetitionPenalty: 1.1 }
-    const steps = samplerSteps(resolveSampling({ request: off }), { prompt, contextLength: 100 })
+    const steps = samplerSteps(resolveSampling({ request: off }), { model: ofSize, prompt, contextLength: 100 })
     const chain = new SamplerChain({ size: shares.length, library: counted } as unknown as Model, steps)
     const context = { native: 0n, logits: () => calls.push('logits') } as unknown as Context
     chain.sample(context, 0 as LogitIndex)
@@ -131,9 +133,9 @@ describe('samplers that llama.cpp lacks', () => {
 
   test('samplers that remember forget what is taken back', () => {
     const steps: SamplerStep[] = [
-      { type: 'penalties', range: 4, repetition: 5, history: [5] },
-      { type: 'fading', range: 4, repetition: 5, decay: 1, history: [5] },
-      { type: 'greedy' },
+      { type: 'penalties', args: [int(shares.length), int(4), ['float', 5], ['float', 0], ['float', 0]], history: [5] },
+      { type: 'fading', range: 4, penalty: 5, decay: 1, history: [5] },
+      { type: 'greedy', args: [] },
     ]
     const chain = new SamplerChain({ size: shares.length, library } as unknown as Model, steps)
     const choose = () => chain.peek(Float32Array.from(logits), {})

@@ -4,11 +4,12 @@ export type OwnStep =
   | { readonly type: 'tail-free'; readonly share: number }
   | { readonly type: 'smoothing'; readonly factor: number; readonly curve: number }
   | { readonly type: 'skew'; readonly skew: number }
+  | (Fading & { readonly type: 'fading'; readonly history: Iterable<number> })
 
 /** Changes the logits of the candidates, which are sorted; returns how many of the first ones stay. */
 export type Reshape = (logits: Float32Array) => number
 
-export function reshapeOf(step: OwnStep): Reshape {
+export function reshapeOf(step: Exclude<OwnStep, Fading>): Reshape {
   switch (step.type) {
     case 'top-a':
       return (logits) => cutTopA(logits, step.share)
@@ -88,6 +89,7 @@ function softmax(logits: Float32Array): Float64Array {
   return weights.map((weight) => weight / total)
 }
 
+/** A repetition penalty that fades over `decay` tokens before its range. */
 type Fading = { readonly penalty: number; readonly range: number; readonly decay: number }
 
 /**

@@ -5,49 +5,18 @@ import type { Model } from './model.ts'
 import { fadingPenalties, type OwnStep, reshapeOf } from './own-samplers.ts'
 import type { Token } from './tokenizer.ts'
 
-/** The tokens before the output that penalties count too. */
-type WithHistory = { readonly history?: Iterable<number> | undefined }
+/** A sampler of llama.cpp: the end of its function's name, and the arguments, which include/llama.h describes. */
+type NativeStep = {
+  readonly type: string
+  readonly args: readonly SamplerArgument[]
+  /** The tokens before the output that it has seen, too. */
+  readonly history?: Iterable<number>
+}
 
-/** llama.cpp's samplers, whose arguments include/llama.h describes, and those that it lacks. */
-export type SamplerStep =
-  | OwnStep
-  /** A repetition penalty that fades over `decay` tokens before its range. */
-  | (WithHistory & { readonly type: 'fading'; readonly range: number; readonly repetition: number; readonly decay: number })
-  | NativeStep
+export type SamplerStep = OwnStep | NativeStep
 
-type NativeStep =
-  | (WithHistory & {
-      readonly type: 'penalties'
-      /** How many of the last tokens. */
-      readonly range: number
-      readonly repetition?: number
-      readonly frequency?: number
-      readonly presence?: number
-    })
-  | (WithHistory & {
-      readonly type: 'dry'
-      readonly multiplier: number
-      readonly base: number
-      readonly allowedLength: number
-      readonly range: number
-      readonly sequenceBreakers: readonly string[]
-    })
-  | { readonly type: 'top-k' | 'top-n-sigma'; readonly count: number }
-  | { readonly type: 'typical' | 'top-p' | 'min-p'; readonly probability: number }
-  | { readonly type: 'xtc'; readonly probability: number; readonly threshold: number; readonly seed: number }
-  /** Up to `range` lower or higher, by the entropy to the power of `exponent`. */
-  | { readonly type: 'temperature'; readonly value: number; readonly range: number; readonly exponent: number }
-  | { readonly type: 'greedy' }
-  | { readonly type: 'mirostat'; readonly version: number; readonly tau: number; readonly eta: number; readonly seed: number }
-  | { readonly type: 'adaptive-p'; readonly target: number; readonly decay: number; readonly seed: number }
-  | { readonly type: 'distribution'; readonly seed: number }
-
-/** The samplers that remove tokens leave one in any case. */
-const leastKept = 0
-/** The tokens from which the first version of mirostat estimates; llama.cpp's server has the same. */
-const mirostatTokens = 100
 /** What these choose depends on the tokens that they have accepted. */
-const remembering: ReadonlySet<SamplerStep['type']> = new Set(['penalties', 'fading', 'dry', 'adaptive-p'])
+const remembering: ReadonlySet<string> = new Set(['penalties', 'fading', 'dry', 'adaptive_p'])
 
 const candidatesOf = new WeakMap<Model, Candidates>()
 
@@ -135,20 +104,19 @@ export class SamplerChain {
   #toStages(steps: readonly SamplerStep[]): (Sampler | Own)[] {
     const stages: (Sampler | Own)[] = []
     for (const step of steps) {
-      const own = this.#createOwn(step)
-      if (own !== undefined) {
-        stages.push(own)
+      if (!('args' in step)) {
+        stages.push(this.#createOwn(step))
         continue
       }
       const last = stages.at(-1)
       const chain = typeof last === 'bigint' ? last : this.#library.createChain({ no_perf: true })
       if (chain !== last) stages.push(chain)
-      this.#library.addToChain(chain, this.#create(step as NativeStep))
+      this.#library.addToChain(chain, this.#create(step))
     }
     return stages
   }
 
-  #createOwn(step: SamplerStep): Own | undefined {
+  #createOwn(step: OwnStep): Own {
     switch (step.type) {
       case 'top-a':
       case 'tail-free':
@@ -158,25 +126,22 @@ export class SamplerChain {
         return { apply: (candidates) => this.#sorted(candidates).reshape(reshape) }
       }
       case 'fading': {
-        const { range, repetition: penalty, decay } = step
-        const before = [...(step.history ?? [])]
+        const before = [...step.history]
         let seen: number[] = [...before]
         return {
-          apply: (candidates) => candidates.penalize(fadingPenalties(seen, { penalty, range, decay })),
+          apply: (candidates) => candidates.penalize(fadingPenalties(seen, step)),
           accept: (token) => void seen.push(token),
           rewind(output) {
             seen = [...before, ...output]
           },
         }
       }
-      default:
-        return undefined
     }
   }
 
   #sorted(candidates: Candidates): Candidates {
     if (candidates.isSorted) return candidates
-    this.#sort ??= this.#init('top_k', ['int', this.#model.size])
+    this.#sort ??= this.#library.createSampler('top_k', int(this.#model.size))
     candidates.apply(this.#library, this.#sort)
     return candidates
   }
@@ -185,80 +150,23 @@ export class SamplerChain {
     const known = this.#biased.get(biases)
     if (known !== undefined) return known
     const chain = this.#library.createChain({ no_perf: true })
-    this.#library.addToChain(chain, this.#init('logit_bias', ['int', this.#model.size], ...biasArguments(biases)))
+    const sampler = this.#library.createSampler('logit_bias', int(this.#model.size), ...biasArguments(biases))
+    this.#library.addToChain(chain, sampler)
     this.#library.addToChain(chain, samplers)
     this.#biased.set(biases, chain)
     return chain
   }
 
-  #create(step: NativeStep): Sampler {
-    const sampler = this.#createNew(step)
-    const history = 'history' in step ? (step.history ?? []) : []
+  #create({ type, args, history = [] }: NativeStep): Sampler {
+    const sampler = this.#library.createSampler(type, ...args)
     for (const token of history) this.#library.accept(sampler, token)
-    if (remembering.has(step.type)) this.#remembering.push({ sampler, history })
+    if (remembering.has(type)) this.#remembering.push({ sampler, history })
     return sampler
-  }
-
-  #createNew(step: NativeStep): Sampler {
-    switch (step.type) {
-      case 'penalties': {
-        const { range, repetition = 1, frequency = 0, presence = 0 } = step
-        return this.#init('penalties', ['int', this.#model.size], ['int', range], ...floats(repetition, frequency, presence))
-      }
-      case 'dry': {
-        const { multiplier, base, allowedLength, range, sequenceBreakers } = step
-        const breakers: SamplerArgument[] = [
-          ['str *', sequenceBreakers],
-          ['size_t', sequenceBreakers.length],
-        ]
-        return this.#init(
-          'dry',
-          ['void *', this.#model.vocabulary],
-          ...floats(multiplier, base),
-          ['int', allowedLength],
-          ['int', range],
-          ...breakers,
-        )
-      }
-      case 'top-k':
-        return this.#init('top_k', ['int', step.count])
-      case 'top-n-sigma':
-        return this.#init('top_n_sigma', ...floats(step.count))
-      case 'typical':
-        return this.#init('typical', ...floats(step.probability), ['size_t', leastKept])
-      case 'top-p':
-        return this.#init('top_p', ...floats(step.probability), ['size_t', leastKept])
-      case 'min-p':
-        return this.#init('min_p', ...floats(step.probability), ['size_t', leastKept])
-      case 'xtc':
-        return this.#init('xtc', ...floats(step.probability, step.threshold), ['size_t', 0], ['uint32_t', step.seed])
-      case 'temperature':
-        return this.#init('temp_ext', ...floats(step.value, step.range, step.exponent))
-      case 'mirostat':
-        return this.#mirostat(step)
-      case 'adaptive-p':
-        return this.#init('adaptive_p', ...floats(step.target, step.decay), ['uint32_t', step.seed])
-      case 'greedy':
-        return this.#init('greedy')
-      case 'distribution':
-        return this.#init('dist', ['uint32_t', step.seed])
-    }
-  }
-
-  #mirostat({ version, tau, eta, seed }: Extract<NativeStep, { type: 'mirostat' }>): Sampler {
-    const learning: SamplerArgument[] = [['uint32_t', seed], ...floats(tau, eta)]
-    return version === 1
-      ? this.#init('mirostat', ['int', this.#model.size], ...learning, ['int', mirostatTokens])
-      : this.#init('mirostat_v2', ...learning)
-  }
-
-  #init(name: string, ...args: readonly SamplerArgument[]): Sampler {
-    return this.#library.createSampler(name, ...args)
   }
 }
 
-function floats(...values: readonly number[]): SamplerArgument[] {
-  return values.map((value) => ['float', value])
+export function int(value: number): SamplerArgument {
+  return ['int', value]
 }
 
 /** As `llama_logit_bias[]`: llama.cpp copies them. */
@@ -270,8 +178,5 @@ function biasArguments(biases: Biases): SamplerArgument[] {
     memory.setFloat32(at + 4, bias, true)
     at += 8
   }
-  return [
-    ['int', biases.size],
-    ['void *', memory],
-  ]
+  return [int(biases.size), ['void *', memory]]
 }

@@ -261,7 +261,7 @@ function openSource(
   const asLastResort = constrained !== undefined && command.plan.grammar?.isOpen !== true
   const held = until > 0 ? { tokens: vocabulary.endTokens, until, asLastResort } : undefined
   const seeded = { ...sampling, seed: choiceSeed(sampling.seed, index) }
-  const steps = samplerSteps(seeded, { prompt: tokens, contextLength: context.contextSize })
+  const steps = samplerSteps(seeded, { model, prompt: tokens, contextLength: context.contextSize })
   const reading = { pacer, rounds, isOver: control.cancelled, onRead }
   return openTokenSource(
     { model, reading },

@@ -2,9 +2,17 @@ import { describe, expect, test } from 'vitest'
 import { resolveSampling } from '../../channel/resolve-sampling.ts'
 import { createBiases, samplerSteps } from './sampling.ts'
 
-const source = { prompt: Uint32Array.from([1, 2, 3, 4]), contextLength: 100 }
+const model = { size: 10, vocabulary: 1n as never }
+const source = { model, prompt: Uint32Array.from([1, 2, 3, 4]), contextLength: 100 }
 const stepsOf = (request: Parameters<typeof resolveSampling>[0]['request']) =>
   samplerSteps(resolveSampling({ request: { seed: 7, ...request } }), source)
+
+/** As `llama_sampler_init_penalties` has them. */
+const penalties = (range: number, ...values: readonly number[]) => [
+  ['int', model.size],
+  ['int', range],
+  ...values.map((value) => ['float', value]),
+]
 
 describe('the samplers of a choice', () => {
   test('are in the order of llama.cpp', () => {
@@ -19,38 +27,32 @@ describe('the samplers of a choice', () => {
       'penalties',
       'penalties',
       'dry',
-      'top-k',
-      'top-p',
-      'min-p',
+      'top_k',
+      'top_p',
+      'min_p',
       'xtc',
-      'temperature',
-      'distribution',
+      'temp_ext',
+      'dist',
     ])
   })
 
   test('that few requests have stand where llama.cpp has them', () => {
     const types = (request: Parameters<typeof stepsOf>[0]) => stepsOf(request).map(({ type }) => type)
     expect(types({ topNSigma: 1, typicalP: 0.5, xtc: { probability: 0.5 }, adaptiveP: { target: 0.3 } })).toEqual([
-      'top-n-sigma',
-      'top-k',
+      'top_n_sigma',
+      'top_k',
       'typical',
-      'top-p',
-      'min-p',
+      'top_p',
+      'min_p',
       'xtc',
-      'temperature',
-      'adaptive-p',
+      'temp_ext',
+      'adaptive_p',
     ])
-    expect(types({ dry: { multiplier: 1 }, mirostat: { version: 2 } })).toEqual(['dry', 'temperature', 'mirostat'])
+    expect(types({ dry: { multiplier: 1 }, mirostat: { version: 2 } })).toEqual(['dry', 'temp_ext', 'mirostat_v2'])
   })
 
   test('change the temperature first where the request says so', () => {
-    expect(stepsOf({ temperatureLast: false }).map(({ type }) => type)).toEqual([
-      'temperature',
-      'top-k',
-      'top-p',
-      'min-p',
-      'distribution',
-    ])
+    expect(stepsOf({ temperatureLast: false }).map(({ type }) => type)).toEqual(['temp_ext', 'top_k', 'top_p', 'min_p', 'dist'])
   })
 
   test('that are switched off are left out', () => {
@@ -59,22 +61,22 @@ describe('the samplers of a choice', () => {
   })
 
   test('that are greedy remove nothing by chance', () => {
-    expect(stepsOf({ temperature: 0 })).toEqual([{ type: 'greedy' }])
+    expect(stepsOf({ temperature: 0 })).toEqual([{ type: 'greedy', args: [] }])
   })
 
   test('penalize repetition in the last tokens of the prompt too, and what OpenAI penalizes in the output only', () => {
     const [repetition, output] = stepsOf({ repetitionPenalty: 1.1, repetitionRange: 3, frequencyPenalty: 0.5 })
-    expect(repetition).toEqual({ type: 'penalties', range: 3, repetition: 1.1, history: Uint32Array.from([2, 3, 4]) })
-    expect(output).toEqual({ type: 'penalties', range: 100, presence: 0, frequency: 0.5 })
+    expect(repetition).toEqual({ type: 'penalties', args: penalties(3, 1.1, 0, 0), history: Uint32Array.from([2, 3, 4]) })
+    expect(output).toEqual({ type: 'penalties', args: penalties(100, 1, 0.5, 0) })
   })
 
   test('look for repetitions in the whole context where no range is set', () => {
     const dry = stepsOf({ dry: { multiplier: 1 } }).find(({ type }) => type === 'dry')
-    expect(dry).toMatchObject({ range: 100, history: source.prompt })
+    expect(dry).toMatchObject({ args: expect.arrayContaining([['int', 100]]), history: source.prompt })
   })
 
   test('without a range of repetition are without its penalty', () => {
-    expect(stepsOf({ temperature: 0, repetitionPenalty: 2, repetitionRange: 0 })).toEqual([{ type: 'greedy' }])
+    expect(stepsOf({ temperature: 0, repetitionPenalty: 2, repetitionRange: 0 })).toEqual([{ type: 'greedy', args: [] }])
   })
 })
 
