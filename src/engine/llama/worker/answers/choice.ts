@@ -11,13 +11,13 @@ import { choiceSeed } from '../../channel/resolve-sampling.ts'
 import type { WorkerModel } from '../model/model.ts'
 import { tokenizeSegmentsNow } from '../prompt/prompt.ts'
 import type { ConstrainedOutput } from '../sampling/constrained-output.ts'
-import { showToken, showTop } from '../sampling/describe-token.ts'
-import { readGuide } from '../sampling/guidance.ts'
+import { Guide } from '../sampling/guidance.ts'
 import { closeAtBudget } from '../sampling/reasoning-budget.ts'
 import type { RunCommand, RunControl } from '../sampling/run-control.ts'
 import { createBiases, samplerSteps } from '../sampling/sampling.ts'
+import { showToken, showTop } from '../sampling/scores.ts'
 import { type DraftCounts, Speculation } from '../sampling/speculation.ts'
-import { openTokenSource, readLast, type SourcedToken, type TokenSource } from '../sampling/token-source.ts'
+import { openTokenSource, type SourcedToken, type Steering, type TokenSource } from '../sampling/token-source.ts'
 import type { Vocabulary } from '../sampling/vocabulary.ts'
 import type { SlotLease } from '../slots/slot-pool.ts'
 import type { Slot } from '../slots/slots.ts'
@@ -203,13 +203,6 @@ function openSpeculation(
   return drafter && new Speculation(drafter)
 }
 
-type Guide = {
-  /** What the model says after the negative prompt and the output so far. */
-  read(output: readonly Token[]): Promise<Float32Array | 'over'>
-  /** Until the next reading. */
-  release(): void
-}
-
 function openGuide(loaded: WorkerModel, { command, control }: ChoiceRun): Guide | undefined {
   const { guidance } = command.sampling
   if (guidance === undefined || guidance.scale === 1) return undefined
@@ -222,36 +215,19 @@ function openGuide(loaded: WorkerModel, { command, control }: ChoiceRun): Guide 
     outputTokens: command.maxOutputTokens,
     contextLength: loaded.context.contextSize,
   })
-  const reading = { pacer, rounds, isOver: control.cancelled }
-  let sequence: Sequence | undefined
-  return {
-    async read(output) {
-      sequence ??= await guides.take()
-      return readGuide(sequence, [...prompt, ...output], (own, tokens, read) =>
-        readLast(tokens, { sequence: own, ...reading }, read),
-      )
-    },
-    release() {
-      if (sequence !== undefined) void guides.giveBack(sequence)
-      sequence = undefined
-    },
-  }
+  return new Guide(guides, { prompt, reading: { pacer, rounds, isOver: control.cancelled } })
 }
 
-type SourceParts = {
-  readonly speculation: Speculation | undefined
-  readonly constrained: ConstrainedOutput | undefined
-  readonly inserted: (() => Token | undefined) | undefined
-  readonly forbidden: ((outputTokens: number) => ReadonlySet<Token> | undefined) | undefined
-}
+type SourceParts = Pick<Steering, 'speculation' | 'constrained' | 'inserted' | 'forbidden'>
 
 function openSource(
   { model, vocabulary, context, pacer, rounds }: WorkerModel,
   { command, control, index, onRead }: ChoiceRun,
-  { constrained, inserted, speculation, forbidden }: SourceParts,
+  parts: SourceParts,
 ): TokenSource {
   const { sampling, tokens, topLogprobs, minOutputTokens } = command
   const { bannedStrings = [] } = sampling
+  const { constrained } = parts
   const banned = [
     ...(constrained === undefined ? [] : vocabulary.hiddenTokens),
     ...(bannedStrings.length === 0 ? [] : tokensWith(bannedStrings, vocabulary)),
@@ -263,13 +239,8 @@ function openSource(
   const seeded = { ...sampling, seed: choiceSeed(sampling.seed, index) }
   const steps = samplerSteps(seeded, { model, prompt: tokens, contextLength: context.contextSize })
   const reading = { pacer, rounds, isOver: control.cancelled, onRead }
-  return openTokenSource(
-    { model, reading },
-    {
-      sampling: { steps, biases: createBiases(sampling, { size: model.size, banned, held }) },
-      steering: { topLogprobs, constrained, inserted, speculation, forbidden },
-    },
-  )
+  const biases = createBiases(sampling, { size: model.size, banned, held })
+  return openTokenSource({ model, reading }, { steps, biases, topLogprobs, ...parts })
 }
 
 function describe(vocabulary: Vocabulary, { token, score }: SourcedToken): GeneratedToken {

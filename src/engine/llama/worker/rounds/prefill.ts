@@ -1,3 +1,6 @@
+import type { LogitIndex } from '../../binding/context.ts'
+import type { Sequence } from '../../binding/sequence.ts'
+import type { Token } from '../../binding/tokenizer.ts'
 import type { PrefillPacer } from './prefill-pacer.ts'
 import type { Round, Rounds } from './rounds.ts'
 
@@ -65,6 +68,24 @@ export async function readAtOnce<T>(
     isRead = true
   })
   return isRead
+}
+
+/** Computes the tokens; several of them in steps, as a prompt. Calls `read` for the last one, in its step. */
+export async function readLast<T>(
+  unread: readonly Token[],
+  { sequence, ...reading }: Omit<Reading, 'depth'> & { readonly sequence: Sequence },
+  read: (index: LogitIndex) => T,
+): Promise<T | 'over'> {
+  if (unread.length === 1) {
+    // The request may have been cancelled while it waited for the round, as in `readInSteps`.
+    return reading.rounds.join('tokens', async () => (reading.isOver() ? 'over' : sequence.computeLast(unread, read)))
+  }
+  let last: T | undefined
+  const isRead = await readInSteps(unread, { ...reading, depth: sequence.nextTokenIndex }, async (step, isLast) => {
+    if (isLast) last = await sequence.computeLast(step, read)
+    else await sequence.compute(step)
+  })
+  return isRead ? (last as T) : 'over'
 }
 
 /** Computes in the next round. When it is over, nothing is computed, or what is computed may be interrupted. */

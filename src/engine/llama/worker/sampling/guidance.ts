@@ -1,8 +1,8 @@
 import { AppError, messageOf } from '../../../../contract/errors.ts'
-import type { LogitIndex } from '../../binding/context.ts'
 import type { Sequence } from '../../binding/sequence.ts'
 import type { Token } from '../../binding/tokenizer.ts'
 import type { OpenContext } from '../context/context.ts'
+import { type Reading, readLast } from '../rounds/prefill.ts'
 import { sharedPrefix } from '../slots/slots.ts'
 
 /** What the model says after the negative prompt, and how far the output goes away from it. */
@@ -21,13 +21,6 @@ function logSum(logits: Float32Array): number {
   const max = logits.reduce((most, logit) => Math.max(most, logit), Number.NEGATIVE_INFINITY)
   return max + Math.log(logits.reduce((sum, logit) => sum + Math.exp(logit - max), 0))
 }
-
-/** Computes tokens of a sequence, and reads the logits of the last one. */
-type Compute = (
-  sequence: Sequence,
-  tokens: readonly Token[],
-  read: (index: LogitIndex) => Float32Array,
-) => Promise<Float32Array | 'over'>
 
 /** The sequences of negative prompts: a context of their own, with as many as there are slots, which is made when the first is needed. */
 export class Guides {
@@ -58,9 +51,34 @@ export class Guides {
   }
 }
 
-/** The logits after a text; the sequence may have another one. */
-export async function readGuide(sequence: Sequence, text: readonly Token[], compute: Compute): Promise<Float32Array | 'over'> {
-  const kept = Math.min(sharedPrefix(sequence.contextTokens, text), text.length - 1)
-  if (sequence.nextTokenIndex > kept) await sequence.truncate(kept)
-  return compute(sequence, text.slice(sequence.nextTokenIndex), (index) => sequence.context.logits(index).slice())
+/** The negative prompt of one choice, on a sequence that it has while it runs. */
+export class Guide {
+  readonly #guides: Guides
+  readonly #prompt: readonly Token[]
+  readonly #reading: Omit<Reading, 'depth'>
+  #sequence: Sequence | undefined
+
+  constructor(guides: Guides, { prompt, reading }: { prompt: readonly Token[]; reading: Omit<Reading, 'depth'> }) {
+    this.#guides = guides
+    this.#prompt = prompt
+    this.#reading = reading
+  }
+
+  /** What the model says after the negative prompt and the output so far. */
+  async read(output: readonly Token[]): Promise<Float32Array | 'over'> {
+    this.#sequence ??= await this.#guides.take()
+    const sequence = this.#sequence
+    const text = [...this.#prompt, ...output]
+    // The sequence may have another text.
+    const kept = Math.min(sharedPrefix(sequence.contextTokens, text), text.length - 1)
+    if (sequence.nextTokenIndex > kept) await sequence.truncate(kept)
+    const unread = text.slice(sequence.nextTokenIndex)
+    return readLast(unread, { sequence, ...this.#reading }, (index) => sequence.context.logits(index).slice())
+  }
+
+  /** Until the next reading. */
+  release(): void {
+    if (this.#sequence !== undefined) void this.#guides.giveBack(this.#sequence)
+    this.#sequence = undefined
+  }
 }

@@ -1,4 +1,6 @@
+import type { GeneratedToken } from '../../../../contract/event.ts'
 import type { Token } from '../../binding/tokenizer.ts'
+import type { Vocabulary } from './vocabulary.ts'
 
 /** A token's log-probability, and the top log-probabilities at its position, the highest first. */
 export type TokenScore = { readonly logprob: number; readonly top: readonly (readonly [Token, number])[] }
@@ -43,4 +45,21 @@ function highest(logits: Float32Array, count: number): Token[] {
     least = logits[found[found.length - 1] as number] as number
   }
   return found
+}
+
+type Shown = Pick<GeneratedToken, 'id' | 'text' | 'bytes'>
+
+/** A token as it is reported, with the bytes that it adds to the text. */
+export function showToken(vocabulary: Vocabulary, id: Token): Shown {
+  return showBytes(id, vocabulary.bytesOf(id))
+}
+
+/** The bytes are exact; the text of half a character cannot be. */
+export function showBytes(id: Token, bytes: Uint8Array): Shown {
+  return { id, text: new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes), bytes: [...bytes] }
+}
+
+/** The top log-probabilities of a score. */
+export function showTop(vocabulary: Vocabulary, score: TokenScore | undefined): GeneratedToken['top'] {
+  return (score?.top ?? []).map(([id, logprob]) => ({ ...showToken(vocabulary, id), logprob }))
 }

@@ -5,7 +5,7 @@ import type { Model } from '../../binding/model.ts'
 import { SamplerChain, type SamplerStep } from '../../binding/sampler-chain.ts'
 import type { Sequence } from '../../binding/sequence.ts'
 import type { Token } from '../../binding/tokenizer.ts'
-import { type Reading, readInSteps } from '../rounds/prefill.ts'
+import { type Reading, readLast } from '../rounds/prefill.ts'
 import type { ConstrainedOutput } from './constrained-output.ts'
 import { type Guidance, guided } from './guidance.ts'
 import { scoreToken, type TokenScore } from './scores.ts'
@@ -32,14 +32,10 @@ export type TokenSource = {
   close(): void
 }
 
-/** How tokens are sampled. */
-type Sampling = {
+export type Steering = {
   readonly steps: readonly SamplerStep[]
   /** When the output has so many tokens. */
   readonly biases: (outputTokens: number) => Biases
-}
-
-type Steering = {
   /** The number of top log-probabilities; absent: no log-probabilities. */
   readonly topLogprobs?: number | undefined
   readonly constrained?: ConstrainedOutput | undefined
@@ -56,14 +52,13 @@ type Steering = {
  */
 export function openTokenSource(
   { model, reading }: { readonly model: Model; readonly reading: Omit<Reading, 'depth'> },
-  { sampling, steering }: { sampling: Sampling; steering: Steering },
+  { steps, biases: biasesAt, topLogprobs, constrained, inserted, speculation, forbidden }: Steering,
 ): TokenSource {
-  const { topLogprobs, constrained, inserted, speculation, forbidden } = steering
-  const chain = new SamplerChain(model, sampling.steps)
+  const chain = new SamplerChain(model, steps)
   /** The tokens of the output, with those of a draft. */
   let count = 0
   const choose = ({ context }: Sequence, index: LogitIndex, guidance: Guidance | undefined): Token => {
-    const biases = sampling.biases(count)
+    const biases = biasesAt(count)
     const taboo = forbidden?.(count)
     const logits = () => (guidance === undefined ? context.logits(index) : guided(context.logits(index), guidance))
     const isPlain = taboo === undefined && guidance === undefined
@@ -126,24 +121,6 @@ export function openTokenSource(
     },
     close: () => chain.free(),
   }
-}
-
-/** Computes the tokens; several of them in steps, as a prompt. Calls `read` for the last one, in its step. */
-export async function readLast<T>(
-  unread: readonly Token[],
-  { sequence, ...reading }: Omit<Reading, 'depth'> & { readonly sequence: Sequence },
-  read: (index: LogitIndex) => T,
-): Promise<T | 'over'> {
-  if (unread.length === 1) {
-    // The request may have been cancelled while it waited for the round, as in `readInSteps`.
-    return reading.rounds.join('tokens', async () => (reading.isOver() ? 'over' : sequence.computeLast(unread, read)))
-  }
-  let last: T | undefined
-  const isRead = await readInSteps(unread, { ...reading, depth: sequence.nextTokenIndex }, async (step, isLast) => {
-    if (isLast) last = await sequence.computeLast(step, read)
-    else await sequence.compute(step)
-  })
-  return isRead ? (last as T) : 'over'
 }
 
 function chooseAllowed(isAllowed: (token: Token) => boolean, sample: () => Token): Token {
