@@ -48,7 +48,7 @@ for (const seed of seeds) {
 pictures.close()
 process.exitCode = unexplained === 0 ? 0 : 1
 
-async function startServer({ model, config: { server, ...besides } = {} }) {
+async function startServer({ model, aliases = ['*'], config: { server, ...besides } = {} }) {
   const models = {
     tiny: { id: 'tiny', engine: 'llama', source: join(root, 'models', 'dragoman-tiny.gguf') },
     scripted: { id: 'tiny', engine: 'fake', script: join(here, 'scripted.yaml'), toolFormat: 'hermes' },
@@ -60,7 +60,7 @@ async function startServer({ model, config: { server, ...besides } = {} }) {
     log: { level: 'fatal' },
     media: { allowedAddresses: ['127.0.0.1'] },
     builtinModel: false,
-    models: [{ ...models[model], aliases: ['*'] }],
+    models: [{ ...models[model], aliases }],
   }
   writeFileSync(join(home, 'dragoman.yaml'), JSON.stringify(config))
   const args = [join(root, 'dist', 'cli', 'program.js'), 'serve', '--config', join(home, 'dragoman.yaml')]

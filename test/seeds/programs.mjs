@@ -1,5 +1,5 @@
 // The programs that other servers ship for their own APIs, by their paths in a checkout of each, and what a server of ours needs to meet them.
-// `model`: `tiny` computes, `scripted` answers from `scripted.yaml`. `config`: what the configuration has besides. `env`: what the program
+// `model`: `tiny` computes, `scripted` answers from `scripted.yaml`. `aliases`: other names of it, by default all. `config`: what the configuration has besides. `env`: what the program
 // reads; `PORT` is ours. `only`: which tests of a file, in pytest's words.
 // `reasons`: the names of tests that fail, and why that is not a defect of ours.
 const keys = { user: 'sk-unsloth-0123', admin: 'admin' }
@@ -16,9 +16,11 @@ const preset = (fields) => ({ sampling: { preset: 'seeds', presets: { seeds: fie
 /** Tests of a model that goes on until a limit stops it. */
 const talkative = 'completions_openai_package and not chat or chat_completions_max_tokens or cancellation'
 const goesOn = preset({ ignore_eos: { override: true, force: true } })
-const llamaStackTest = (model, only) => ({
-  path: 'tests/integration/inference/test_openai_completion.py',
+const llamaStackTest = (file, model, only) => ({
+  path: `tests/integration/inference/${file}`,
   model,
+  // A test asks for a model that is not there.
+  aliases: [],
   // llama-stack keeps all.
   config: { storage: { chatCompletions: 'all' } },
   pytest: true,
@@ -46,6 +48,7 @@ export const seeds = [
       tabby('req_json_schema.py', 'scripted'),
       tabby('req_grammar.py'),
       tabby('req_tool_calls.py', 'scripted'),
+      ...['req_harmony.py', 'req_hy3.py', 'req_long.py'].map((file) => tabby(file, 'scripted')),
       tabby('req_anthropic.py'),
       { ...tabby('req_decisions.py'), config: {} },
     ],
@@ -58,6 +61,7 @@ export const seeds = [
       mlcTest('test_server.py', { only: `not (${talkative})` }),
       mlcTest('test_server.py', { only: talkative, config: goesOn }),
       mlcTest('test_server_function_call.py', { model: 'scripted' }),
+      mlcTest('test_server_image.py', { model: 'scripted' }),
       mlcTest('test_server_structural_tag.py'),
     ],
     reasons: [
@@ -86,7 +90,20 @@ export const seeds = [
   },
   {
     folder: 'llama-stack',
-    programs: [llamaStackTest('scripted', 'not logprobs'), llamaStackTest('tiny', 'logprobs')],
+    programs: [
+      llamaStackTest('test_openai_completion.py', 'scripted', 'not logprobs'),
+      llamaStackTest('test_openai_completion.py', 'tiny', 'logprobs'),
+    ],
     reasons: [[/logprobs_streaming/, 'it reads `choices` of the stream instead of those of its chunks']],
+  },
+  {
+    // Of the time when it had inference routes of its own.
+    folder: 'llama-stack-0.2',
+    programs: [
+      llamaStackTest('test_text_inference.py', 'scripted', 'not log_probs'),
+      llamaStackTest('test_text_inference.py', 'tiny', 'log_probs'),
+      llamaStackTest('test_openai_embeddings.py', 'scripted'),
+    ],
+    reasons: [],
   },
 ]

@@ -35,6 +35,17 @@ def text_model_id():
 
 
 @pytest.fixture(scope="session")
+def embedding_model_id():
+    return MODEL
+
+
+@pytest.fixture(scope="session")
+def inference_provider_type():
+    # The one for which no test is left out.
+    return "remote::vllm"
+
+
+@pytest.fixture(scope="session")
 def llama_stack_client():
     from llama_stack_client import LlamaStackClient
 
