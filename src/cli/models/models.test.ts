@@ -134,6 +134,7 @@ describe('a search', () => {
     await search('Coder qwen3', { cores: 4, memoryBytes: 8e9 })
     expect(printed()).toMatch(/^qwen3-coder:30b/m)
     expect(printed()).not.toMatch(/^qwen3:8b/m)
+    expect(printed()).toMatch(/^This machine has 4 cores, 8\.0 GB of memory and no GPU\. dragoman run NAME fetches one/m)
     expect(printed()).toMatch(/^hf:o\/r +23k +7$/m)
   })
 

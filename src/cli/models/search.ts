@@ -15,11 +15,12 @@ export async function search(text: string, machine: Machine): Promise<void> {
   const known = catalogue.filter(({ shortName, name }) =>
     words.every((word) => `${shortName} ${name}`.toLowerCase().includes(word)),
   )
-  if (known.length > 0) console.log(formatCatalogue(known, machine))
-  if (text === '') {
-    console.log(`\n${describeMachine(machine)}; * is proposed for it. ${commandName} run NAME fetches one and chats with it.`)
-    return
+  if (known.length > 0) {
+    const table = formatCatalogue(known, machine)
+    const proposed = table.includes(' * ') ? '; * is proposed for it' : ''
+    console.log(`${table}\n\n${describeMachine(machine)}${proposed}. ${commandName} run NAME fetches one and chats with it.`)
   }
+  if (text === '') return
   const found = await searchHub(text, { env: process.env, limit: mostFound, responseTimeoutMs: answerTimeoutMs })
   if (found.length === 0) {
     console.log(`${known.length > 0 ? '\n' : ''}Hugging Face has no repository with GGUF files of that name`)
