@@ -16,6 +16,7 @@ import { builtinModel } from '../registry/names/builtin-model.ts'
 import { formatBytes } from '../registry/names/format-bytes.ts'
 import { budgetBytes } from '../registry/names/memory.ts'
 import { isServing, listModels, type ServerAddress } from './servers/client.ts'
+import { commandName } from './terminal/command-name.ts'
 
 /** The result of one check. A `warn` matters only for what its advice names. */
 type Finding = {
@@ -138,7 +139,7 @@ async function* checkSandbox(config: LoadedConfig): AsyncGenerator<Finding, void
 async function checkPip(): Promise<Finding> {
   try {
     const { stdout } = await promisify(execFile)('python3', ['-m', 'pip', '--version'], { timeout: answerTimeoutMs })
-    return { name: 'pip', result: 'ok', detail: stdout.split(' from ')[0] ?? stdout.trim() }
+    return { name: 'pip', result: 'ok', detail: `${stdout.split(' from ')[0]?.trim()}, for \`wheel:\` sources` }
   } catch {
     const advice = 'only `wheel:` sources need it: install Python 3 with pip to use them'
     return { name: 'pip', result: 'warn', detail: '`python3 -m pip` does not run', advice }
@@ -156,7 +157,8 @@ async function checkHuggingFace(endpoint: string): Promise<Finding> {
 }
 
 async function checkServer(server: ServerAddress): Promise<Finding> {
-  if (!(await isServing(server))) return { name: 'server', result: 'ok', detail: `none at ${server.url}` }
+  if (!(await isServing(server)))
+    return { name: 'server', result: 'ok', detail: `none runs at ${server.url}; \`${commandName} serve\` starts one` }
   try {
     const models = await listModels(server)
     return {

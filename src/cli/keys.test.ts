@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest'
-import { readExpiry } from './keys.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { listKeys, readExpiry } from './keys.ts'
 
 const nowMs = Date.parse('2030-01-01T00:00:00Z')
 
@@ -19,4 +19,14 @@ test.each(['', '30', '30 days', '-1d', '1.5h', '2030-13-01', 'tomorrow', '999999
 
 test.each(['0d', '2029-12-31'])('%s has passed', (text) => {
   expect(() => readExpiry(text, nowMs)).toThrow('has passed; give a later time')
+})
+
+test('an empty list says what makes a key', () => {
+  const notes: string[] = []
+  vi.spyOn(console, 'log').mockImplementation(() => undefined)
+  vi.spyOn(console, 'error').mockImplementation((line) => void notes.push(String(line)))
+  onTestFinished(() => void vi.restoreAllMocks())
+  const none = { list: () => [] } as unknown as Parameters<typeof listKeys>[0]
+  listKeys(none)
+  expect(notes).toEqual(['no key was made here yet: `dragoman keys new` makes one'])
 })

@@ -1,6 +1,7 @@
 import { checkGroup } from '../app/keys/key-directory.ts'
 import { keyId, keyScopes, type MadeKeys, type StoredKey } from '../app/keys/made-keys.ts'
 import { AppError } from '../contract/errors.ts'
+import { commandName } from './terminal/command-name.ts'
 import { formatTable } from './terminal/table.ts'
 
 /** The flags of `keys new`, as typed. */
@@ -86,6 +87,7 @@ export function listKeys(made: MadeKeys): void {
   console.log(
     formatTable(['ID', 'NAME', 'SCOPES', 'MODELS', 'TOOLS', 'LIMITS', 'GROUP', 'EXPIRES', 'CREATED', 'LAST USED'], rows),
   )
+  if (rows.length === 0) console.error(`no key was made here yet: \`${commandName} keys new\` makes one`)
 }
 
 /** The tools of the server that a key may use. */

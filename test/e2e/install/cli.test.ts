@@ -311,6 +311,7 @@ describe('the other commands', () => {
       expect(result.out).toMatch(new RegExp(`^[✓!] ${name}`, 'm'))
     }
     expect(result.out).toContain('dragoman-tiny: 4096 tokens, all that the model was trained for')
+    expect(result.out).toContain(`none runs at ${nowhere}; \`dragoman serve\` starts one`)
   })
 
   test('doctor fails on a configuration that is wrong', async () => {
