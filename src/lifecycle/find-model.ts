@@ -9,7 +9,7 @@ import { quantizationOf, variantsOf } from '../registry/fetch/choose-file.ts'
 import type { RepositoryFile } from '../registry/fetch/hugging-face.ts'
 import { readModelsFolder } from '../registry/fetch/models-folder.ts'
 import { beginsLikeGguf } from '../registry/gguf/require-gguf.ts'
-import { findCatalogued } from '../registry/names/catalogue.ts'
+import { findCatalogued, relatedShortNames } from '../registry/names/catalogue.ts'
 import { isSource, parseSource, type Source, sourceFileName } from '../registry/names/sources.ts'
 import { attachProjector } from './attach-projector.ts'
 
@@ -178,7 +178,8 @@ function noLocalModel(path: string): AppError {
 
 function unknownModel(text: string, named: readonly ConfiguredModel[]): AppError {
   const names = named.map(({ id }) => id).join(', ')
-  const message = `there is no model '${text.slice(0, 100)}'; send the name of a model (${names || 'there are none'}), OWNER/REPO, hf:…, https:… or the absolute path of a GGUF file`
+  const related = relatedShortNames(text).join(', ') || 'a short name such as qwen3:8b'
+  const message = `there is no model '${text.slice(0, 100)}'; send the name of a model (${names || 'there are none'}), OWNER/REPO, hf:…, https:…, ${related} or the absolute path of a GGUF file`
   return new AppError('model-not-found', message, { at: ['name'] })
 }
 

@@ -16,7 +16,14 @@ test('an unknown name in the form of a repository is told with the source that f
   expect(() => resolveName(models, 'you/toy')).toThrow('hf:you/toy')
 })
 
-test('another unknown name is told alone', () => {
-  expect(() => resolveName(models, 'nonesuch')).not.toThrow('hf:')
-  expect(() => resolveName(models, 'nonesuch')).toThrow("model 'nonesuch' not found")
+test.each([
+  ['qwen33:8b', 'models like that can be fetched as qwen3:0.6b, '],
+  ['smolm2', 'models like that can be fetched as smollm2:1.7b'],
+  ['nonesuch', '`dragoman search` lists models that can be fetched'],
+])('another unknown name, %s, is told with short names like it, or where they are', (name, what) => {
+  expect(() => resolveName(models, name)).toThrow(`model '${name}' not found; available: me/scripted; ${what}`)
+})
+
+test('a name that is near one of the configuration is told with that one only', () => {
+  expect(() => resolveName(models, 'me/scriptde')).toThrow(/did you mean 'me\/scripted'\?$/)
 })

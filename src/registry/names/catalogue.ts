@@ -1,3 +1,5 @@
+import { nearestName } from './near-name.ts'
+
 /**
  * A well-known repository with open weights, from which Dragoman takes the file that suits the machine, under a short name. Sizes are
  * about those of its Q4_K_M; nothing is looked up.
@@ -59,7 +61,18 @@ export function findCatalogued(text: string): CataloguedModel | undefined {
   return catalogue.find(({ shortName }) => shortName === wanted)
 }
 
-/** The short names of a family, such as `qwen3`. */
-export function shortNamesOf(family: string): readonly string[] {
-  return catalogue.map(({ shortName }) => shortName).filter((name) => name.startsWith(`${family.toLowerCase()}:`))
+/** The short names that an unknown name may have meant: those of its family, such as `qwen3`, of families that begin so, or of the nearest one. */
+export function relatedShortNames(name: string): readonly string[] {
+  const familyOf = (shortName: string) => shortName.replace(/:.*/, '').toLowerCase()
+  const names = catalogue.map(({ shortName }) => shortName)
+  const wanted = familyOf(name)
+  const nearest = nearestName(wanted, names.map(familyOf))
+  const rules = [
+    (family: string) => family === wanted,
+    (family: string) => wanted.length >= shortestBeginning && family.startsWith(wanted),
+    (family: string) => family === nearest,
+  ]
+  return rules.map((rule) => names.filter((one) => rule(familyOf(one)))).find((found) => found.length > 0) ?? []
 }
+
+const shortestBeginning = 3

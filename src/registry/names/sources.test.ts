@@ -29,7 +29,7 @@ describe('parseSource', () => {
 
   test.each([
     ['', 'write ./model.gguf, hf:'],
-    ['llama3', 'write ./model.gguf, hf:'],
+    ['nonesuch', 'write ./model.gguf, hf:'],
     ['ftp://h/x.gguf', "'ftp:' is not known"],
     ['builtin:../x.gguf', 'there are dragoman-tiny.gguf and dragoman-tiny-mmproj.gguf'],
     ['hf:o', 'hf:OWNER/REPO[/FILE.gguf]'],

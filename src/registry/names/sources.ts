@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { join, resolve } from 'node:path'
 import { AppError } from '../../contract/errors.ts'
 import { builtinFile, builtinFileNames } from './builtin-model.ts'
-import { findCatalogued, shortNamesOf } from './catalogue.ts'
+import { findCatalogued, relatedShortNames } from './catalogue.ts'
 
 /** Where a model file comes from. Made only by `parseSource`, which rejects anything unsafe; other code relies on that. */
 export type Source =
@@ -49,11 +49,8 @@ export function parseSource(text: string): Source {
       return parseUrl(text)
     case 'wheel':
       return parseWheel(text)
-    default: {
-      const related = shortNamesOf(scheme)
-      const why = `'${scheme}:' is not known; write ${sourceForms}, or a short name of \`dragoman search\``
-      throw invalid(text, related.length === 0 ? why : `of ${scheme} there are ${related.join(', ')}`)
-    }
+    default:
+      throw unknownForm(text, `'${scheme}:' is not known; `)
   }
 }
 
@@ -148,8 +145,14 @@ function isPath(text: string): boolean {
 }
 
 function parsePath(text: string): Source {
-  if (!isPath(text) || text.includes('\0')) throw invalid(text, `write ${sourceForms}`)
+  if (!isPath(text) || text.includes('\0')) throw unknownForm(text)
   return { type: 'path', path: text }
+}
+
+function unknownForm(text: string, why = ''): AppError {
+  const related = relatedShortNames(text)
+  if (related.length === 0) return invalid(text, `${why}write ${sourceForms}, or a short name of \`dragoman search\``)
+  return invalid(text, `short names like it are ${related.join(', ')}`)
 }
 
 /** A file that comes with Dragoman. */
