@@ -52,6 +52,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   'dialect/ollama': forDialects,
   'dialect/openai-chat': forDialects,
   'dialect/openai-completions': forDialects,
+  'dialect/openai-decisions': [...forDialects, 'dialect/openai-responses'],
   'dialect/openai-embeddings': forDialects,
   'dialect/openai-responses': forDialects,
   'dialect/anthropic': [...ground, 'dialect/wire'],

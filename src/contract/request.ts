@@ -280,8 +280,11 @@ export type GenerationRequest = {
   readonly parallelToolCalls: boolean
   readonly reasoning: ReasoningOptions
   readonly output: OutputConstraint
-  /** Report the log-probability of each generated token and of the `top` most likely ones. */
-  readonly logprobs?: { readonly top: number }
+  /**
+   * Report the log-probability of each generated token and of the `top` most likely ones; where the model runs here, of `topHere`: servers
+   * of others list few.
+   */
+  readonly logprobs?: { readonly top: number; readonly topHere?: number }
   /**
    * Report the prompt's tokens as `prompt-tokens`; with `logprobs`, each but the first with its log-probability and those of the
    * `top` most likely tokens. Refused unless the engine supports it (`PreparedGeneration.reportsPrompt`).

@@ -256,7 +256,7 @@ export class LlamaEngine implements Engine {
       plan,
       ...(request.pinsPrompt === true && { pinsPrompt: true as const }),
       ...(request.tellsProgress === true && { tellsProgress: true as const }),
-      ...(request.logprobs !== undefined && { topLogprobs: request.logprobs.top }),
+      ...(request.logprobs !== undefined && { topLogprobs: request.logprobs.topHere ?? request.logprobs.top }),
       ...(maxOutputTokens !== undefined && { maxOutputTokens }),
       ...(minOutputTokens !== undefined && { minOutputTokens }),
       ...(promptTokens !== undefined && { echoPrompt: echoTop === undefined ? {} : { topLogprobs: echoTop } }),

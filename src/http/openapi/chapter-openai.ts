@@ -5,6 +5,8 @@ import { chatFields } from '../../dialect/openai-chat/fields.ts'
 import { chatRequestSchema } from '../../dialect/openai-chat/schema.ts'
 import { completionFields } from '../../dialect/openai-completions/fields.ts'
 import { completionRequestSchema } from '../../dialect/openai-completions/schema.ts'
+import { decisionFields } from '../../dialect/openai-decisions/fields.ts'
+import { decisionSchema } from '../../dialect/openai-decisions/schema.ts'
 import { embeddingRequestSchema } from '../../dialect/openai-embeddings/embeddings.ts'
 import { embeddingFields } from '../../dialect/openai-embeddings/fields.ts'
 import { newConversationSchema } from '../../dialect/openai-responses/decode-conversations.ts'
@@ -14,12 +16,12 @@ import { retrieveSchema } from '../../dialect/openai-responses/queries.ts'
 import { responseSchema } from '../../dialect/openai-responses/schema.ts'
 import { rerankFields, scoreFields } from '../../dialect/scoring/fields.ts'
 import { rerankSchema, scoreSchema } from '../../dialect/scoring/scoring.ts'
-import { cancelShape } from '../../dialect/wire/cancel-keys.ts'
+import { cancelFields, cancelShape } from '../../dialect/wire/cancel-keys.ts'
 import { type Body, type Chapter, type Operations, sse } from './operation.ts'
 import * as anthropic from './replies-anthropic.ts'
 import * as stack from './replies-llama-stack.ts'
 import * as reply from './replies-openai.ts'
-import { named } from './shapes.ts'
+import { either, named } from './shapes.ts'
 
 const filledIn = ['model']
 export const messages = [{ role: 'user', content: 'Good morning.' }]
@@ -98,6 +100,15 @@ export const openai: Chapter = {
       reply: reply.completion,
       stream: sse(reply.completionChunk),
       example: { prompt: 'Once upon a time', max_tokens: 20 },
+    },
+    'POST /v1/decisions': {
+      title: 'OpenAI decisions',
+      body: { name: 'DecisionRequest', schema: decisionSchema, fields: [...decisionFields, ...cancelFields], filledIn },
+      reply: either([reply.decisions, reply.tabbyDecisions]),
+      example: {
+        input: 'I was charged twice.',
+        questions: [{ type: 'predicate', name: 'refund', instructions: 'Is this about money?' }],
+      },
     },
     'POST /v1/embeddings': {
       title: 'OpenAI embeddings',

@@ -179,6 +179,51 @@ export const embeddings = named(
     usage: promptUsage,
   }),
 )
+const answerName = text.nullable()
+const choiceValue = either([text, flag])
+export const decisions = named(
+  'Decisions',
+  object({
+    answers: list(
+      either([
+        object({ type: is('predicate'), name: answerName, probability: number }),
+        object({
+          type: is('choice'),
+          name: answerName,
+          choice: choiceValue,
+          confidence: number,
+          probabilities: list(object({ value: choiceValue, probability: number })),
+        }),
+        object({
+          type: is('score'),
+          name: answerName,
+          score: number,
+          confidence: number,
+          probabilities: list(object({ label: text, value: number, probability: number })),
+        }),
+        object({ type: is('refusal'), name: answerName }),
+      ]),
+    ),
+    model: text,
+    usage: object({
+      input_tokens: number,
+      input_tokens_details: object({ cached_tokens: number, cache_write_tokens: number }),
+      output_tokens: number,
+      output_tokens_details: object({ reasoning_tokens: number }),
+      total_tokens: number,
+    }),
+  }),
+)
+/** For questions in tabbyAPI's form. */
+export const tabbyDecisions = named(
+  'TabbyDecisions',
+  object({
+    object: is('decisions'),
+    model: text,
+    answers: anyObject,
+    usage: object({ prompt_tokens: number, completion_tokens: number }),
+  }),
+)
 export const ranking = named(
   'Ranking',
   object({

@@ -54,6 +54,26 @@ describe('the openai SDK', () => {
     expect(counted.slice(0, -1).every((chunk) => chunk.usage === null)).toBe(true)
   })
 
+  test('decisions have probabilities that add up to 1', async () => {
+    const { answers, model, usage } = await client.decisions.create({
+      model: 'random',
+      input: [{ role: 'user', content: [{ type: 'input_json', data: { paid: 2 } }] }],
+      questions: [
+        { type: 'predicate', name: 'money', instructions: 'Is it about money?' },
+        { type: 'choice', instructions: 'Which team?', choices: [{ value: 'billing' }, { value: true }, { value: 'other' }] },
+        { type: 'score', instructions: 'How angry?', levels: [{ label: 'calm' }, { label: 'angry' }] },
+      ],
+    })
+    expect(model).toBe('random')
+    expect(usage).toMatchObject({ output_tokens: 3, output_tokens_details: { reasoning_tokens: 0 } })
+    expect(answers).toMatchObject([{ type: 'predicate', name: 'money' }, { type: 'choice', name: null }, { type: 'score' }])
+    for (const answer of answers) {
+      if (!('probabilities' in answer)) continue
+      expect(answer.probabilities.reduce((sum, { probability }) => sum + probability, 0)).toBeCloseTo(1)
+      expect(answer.confidence).toBeGreaterThan(1 / answer.probabilities.length - 0.001)
+    }
+  })
+
   test('the stream helper', async () => {
     const runner = client.chat.completions.stream({ model: 'random', messages, max_tokens: 8 })
     let deltas = ''

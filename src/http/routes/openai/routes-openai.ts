@@ -5,6 +5,7 @@ import { score } from '../../../core/uses/score.ts'
 import { withProviderData } from '../../../dialect/llama-stack/provider-data.ts'
 import { createOpenaiChat } from '../../../dialect/openai-chat/dialect.ts'
 import { createOpenaiCompletions } from '../../../dialect/openai-completions/dialect.ts'
+import { openaiDecisions } from '../../../dialect/openai-decisions/dialect.ts'
 import { decodeEmbeddings, encodeEmbeddings } from '../../../dialect/openai-embeddings/embeddings.ts'
 import { decodeRerank, decodeScoreEvaluation } from '../../../dialect/scoring/scoring.ts'
 import { withDebugConfig } from '../../run/debug-config.ts'
@@ -30,6 +31,7 @@ export function addOpenaiRoutes(app: FastifyInstance, deps: ServerDeps, { chat, 
   const handlers = { chat: createDialectHandler(deps, chat), completions: createDialectHandler(deps, completions) }
   app.post('/v1/chat/completions', generating, withDebugConfig(deps, handlers.chat, 'chat.completion.chunk'))
   app.post('/v1/completions', generating, withDebugConfig(deps, handlers.completions, 'text_completion'))
+  app.post('/v1/decisions', generating, createDialectHandler(deps, openaiDecisions))
   app.post(
     '/v1/embeddings',
     { config },

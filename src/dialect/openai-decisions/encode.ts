@@ -1,0 +1,103 @@
+import { AppError } from '../../contract/errors.ts'
+import type { Choice, GenerationResult } from '../../contract/result.ts'
+import type { DecodedDecisions } from './decode.ts'
+import { type Distribution, distributionOf, type Question } from './questions.ts'
+
+type Answered = { readonly question: Question; readonly found: Distribution | undefined; readonly choice: Choice | undefined }
+
+/** The reply in OpenAI's form, or in tabbyAPI's. Throws where a model thinks before it answers. */
+export function encodeDecisions({ questions, isTabby, temperature }: DecodedDecisions, result: GenerationResult): unknown {
+  const answered = questions.map((question, index): Answered => {
+    const choice = result.choices[index]
+    return { question, choice, found: distributionOf(choice?.tokens[0], question, temperature) }
+  })
+  for (const { choice, found } of answered) if (found === undefined && isThought(choice)) throw thinksFirst(result.start.model)
+  return isTabby ? tabbyReply(answered, result) : openaiReply(answered, result)
+}
+
+function isThought(choice: Choice | undefined): boolean {
+  const [token] = choice?.tokens ?? []
+  return choice?.parts.some(({ type }) => type === 'reasoning') === true || token?.text.trim() === '<think>'
+}
+
+function openaiReply(answered: readonly Answered[], { start, usage }: GenerationResult): unknown {
+  const { inputTokens, cachedInputTokens, outputTokens, reasoningTokens } = usage
+  return {
+    answers: answered.map(openaiAnswer),
+    model: start.model,
+    usage: {
+      input_tokens: inputTokens,
+      input_tokens_details: { cached_tokens: cachedInputTokens, cache_write_tokens: 0 },
+      output_tokens: outputTokens,
+      output_tokens_details: { reasoning_tokens: reasoningTokens },
+      total_tokens: inputTokens + outputTokens,
+    },
+  }
+}
+
+function openaiAnswer({ question: { type, name, answers }, found }: Answered): unknown {
+  if (found === undefined) return { type: 'refusal', name }
+  const { probabilities } = found
+  const confidence = Math.max(...probabilities)
+  switch (type) {
+    case 'predicate':
+    case 'yes_no':
+      return { type: 'predicate', name, probability: probabilities[0] }
+    case 'choice':
+      return {
+        type,
+        name,
+        choice: answers[probabilities.indexOf(confidence)]?.value,
+        confidence,
+        probabilities: answers.map(({ value }, index) => ({ value, probability: probabilities[index] })),
+      }
+    case 'score':
+      return {
+        type,
+        name,
+        score: expected(probabilities),
+        confidence,
+        probabilities: answers.map(({ value: label }, value) => ({ label, value, probability: probabilities[value] })),
+      }
+  }
+}
+
+function tabbyReply(answered: readonly Answered[], { start, usage }: GenerationResult): unknown {
+  return {
+    object: 'decisions',
+    model: start.model,
+    answers: Object.fromEntries(answered.map((one) => [one.question.name, tabbyAnswer(one)])),
+    usage: { prompt_tokens: usage.inputTokens, completion_tokens: usage.outputTokens },
+  }
+}
+
+function tabbyAnswer({ question: { type, name, answers }, found, choice }: Answered): unknown {
+  if (found === undefined) {
+    const shown = choice?.tokens[0]?.text ?? ''
+    throw new AppError('invalid-output', `question '${name}' was answered with '${shown}', and none of its answers was near`)
+  }
+  const { probabilities, mass: label_mass } = found
+  // Its labels of yes and no are in small letters.
+  const isYesNo = type === 'yes_no' || type === 'predicate'
+  const labels = answers.map(({ label }) => (isYesNo ? label.toLowerCase() : label))
+  const common = { probabilities: Object.fromEntries(labels.map((label, index) => [label, probabilities[index]])), label_mass }
+  switch (type) {
+    case 'predicate':
+    case 'yes_no':
+      return { type: 'yes_no', ...common }
+    case 'choice':
+      return { type, ...common, choice: answers[probabilities.indexOf(Math.max(...probabilities))]?.value }
+    case 'score':
+      return { type, ...common, score: expected(probabilities) }
+  }
+}
+
+/** The mean of the levels, which are counted from 0. */
+function expected(probabilities: readonly number[]): number {
+  return probabilities.reduce((sum, probability, level) => sum + probability * level, 0)
+}
+
+function thinksFirst(model: string): AppError {
+  const message = `model '${model}' thinks before it answers, and a decision reads its first token: choose a model that can answer at once`
+  return new AppError('unsupported-field', message, { param: 'model' })
+}
