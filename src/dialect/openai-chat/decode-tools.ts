@@ -34,10 +34,15 @@ export function decodeTools(wire: ChatWire): DecodedTools {
   return { tools: declared, toolChoice: decodeFunctionChoice(function_call, declared), parallelToolCalls: false, legacy: true }
 }
 
+/** Tools of this server that do what those of OpenAI's types do. */
+const serversOwn: Readonly<Record<string, string | undefined>> = { code_interpreter: 'python', web_search: 'web_search' }
+
 function decodeTool({ type, function: declared, custom }: WireTool, path: string): Tool {
   if (type === 'custom') return decodeCustom(custom ?? missing(`${path}.custom`, `${path}.custom`))
   if (typeof type === 'string' && type !== 'function') {
-    const message = `${path}.type ${preview(type)} is not supported: declare it as a tool of type "function" or "custom"`
+    const own = serversOwn[type]
+    const instead = own === undefined ? '' : `, or send \`enable_tools\` with \`enabled_tools: ["${own}"]\`, which runs here`
+    const message = `${path}.type ${preview(type)} is not supported: declare it as a tool of type "function" or "custom"${instead}`
     throw new AppError('unsupported-field', message, { param: `${path}.type` })
   }
   return decodeFunction(declared ?? missing(`${path}.function`, `${path}.function`), `${path}.function`)

@@ -93,7 +93,10 @@ export function isFromStackClient(headers: FastifyRequest['headers']): boolean {
 
 function refuseChange(reply: FastifyReply): never {
   reply.header('allow', 'GET, HEAD')
-  throw new AppError('method-not-allowed', 'models cannot be registered or removed here: change `models` in the configuration')
+  throw new AppError(
+    'method-not-allowed',
+    'models cannot be registered or removed here: change `models` in the configuration, or load one with POST /api/inference/load',
+  )
 }
 
 function inForm(request: FastifyRequest, reply: FastifyReply, make: (form: ModelForm) => unknown): unknown {

@@ -1,4 +1,4 @@
-/** The base URL itself and routes of Unsloth Studio, which are not served. The first that matches decides. */
+/** The base URL itself and routes of other servers, which are not served. The first that matches decides. */
 const absent: readonly { readonly paths: RegExp; readonly why: string }[] = [
   {
     paths: /^\/v1$/,
@@ -7,6 +7,18 @@ const absent: readonly { readonly paths: RegExp; readonly why: string }[] = [
   {
     paths: /^\/(api\/inference|v1)\/monitor(\/|$)/,
     why: 'use GET /api/requests for what runs and what has ended, GET /api/events to hear of it, and GET /metrics for counts',
+  },
+  {
+    paths: /^\/microserving(\/|$)/,
+    why: 'prompts are not handed from one engine to another: send the whole request to /v1/chat/completions; vLLM and SGLang behind this server may divide it among theirs',
+  },
+  {
+    paths: /^\/debug\/cuda_profiler_(start|stop)$/,
+    why: 'profile the process instead: `nsys profile dragoman serve`',
+  },
+  {
+    paths: /^\/debug\/(reset_engine|dump_engine_metrics|dump_event_trace)$/,
+    why: 'set `server.debug: on` for it',
   },
   {
     paths: /^\/api\/shutdown$/,

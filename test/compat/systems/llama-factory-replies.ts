@@ -246,9 +246,9 @@ const rest: readonly Row[] = [
     98,
     [
       'a picture in a system message',
-      'system messages have text only; LLaMA-Factory reads the first text part and drops the picture',
+      'the error says to send it in a user message; LLaMA-Factory reads the first text part and drops the picture',
     ],
-    chat({ messages: [{ role: 'system', content: [imagePart(picture)] }, user('x')] }, status(400, /text/)),
+    chat({ messages: [{ role: 'system', content: [imagePart(picture)] }, user('x')] }, status(400, /send it in a user message/)),
   ),
   works(
     99,

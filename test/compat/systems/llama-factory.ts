@@ -148,9 +148,9 @@ const fields: readonly Row[] = [
     27,
     [
       'tools of type `code_interpreter`',
-      'chat completions have functions and custom tools; `enable_tools` runs Python on the server',
+      'the error says what to send: functions, custom tools, or `enable_tools`, which runs Python on the server',
     ],
-    chat({ tools: [{ type: 'code_interpreter' }] }, status(400, /tools\[0\]/)),
+    chat({ tools: [{ type: 'code_interpreter' }] }, status(400, /tools\[0\].*enable_tools/)),
   ),
   better(
     28,
@@ -173,7 +173,10 @@ const fields: readonly Row[] = [
   ),
   differs(
     34,
-    ['`max_tokens` 0 or null is the default', 'null and -1 are; 0 is a 400, since OpenAI counts it as a limit'],
+    [
+      '`max_tokens` 0 or null is the default',
+      'null and -1 are; 0 is a 400 that says so: it is a limit for OpenAI, and none elsewhere',
+    ],
     chat({ max_tokens: null }, text('hello')),
     chat({ max_tokens: -1 }, text('hello')),
     refuses(chat({ max_tokens: 0 }), 'max_tokens'),

@@ -35,11 +35,16 @@ const failures: readonly Row[] = [
   ),
   differs(
     100,
-    ['usage where the server counts nothing', 'is 0: an estimate would be charged as if it were counted'],
+    [
+      'usage where the server counts nothing',
+      'prompts count 0 where the server has no tokenizer: a guess would be charged like a count; outputs count their pieces',
+    ],
     over(
       pieces('data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}\n\n', 'data: [DONE]\n\n'),
       {},
       text('a'),
+      has('usage.prompt_tokens', 0),
+      has('usage.completion_tokens', 1),
     ),
   ),
   works(
@@ -87,8 +92,8 @@ const routes: readonly Row[] = [
   ),
   refused(
     108,
-    ['POST and DELETE /v1/models', 'models are those of the configuration, or are loaded by its routes'],
-    post('/v1/models', { model_id: 'x' }, status(405)),
+    ['POST and DELETE /v1/models', 'a 405 that names the setting, and the route that loads models'],
+    post('/v1/models', { model_id: 'x' }, status(405, /api\/inference\/load/)),
     sent({ call: 'DELETE /v1/models/x' }, get('/x', status(405))),
   ),
   works(109, 'GET /v1/health, /v1/version', get('/v1/health', has('status')), get('/v1/version', has('version'))),
@@ -114,7 +119,11 @@ const routes: readonly Row[] = [
     'all are stored, with `storage.chatCompletions`',
     shownBy('../src/http/routes/openai/completions.test.ts', 'is there without store where all are kept'),
   ),
-  refused(113, ['moderations', 'there is not a model that judges texts'], post('/v1/moderations', { input: 'a' }, status(400))),
+  refused(
+    113,
+    ['moderations', 'their categories are those of one model of OpenAI; `POST /v1/decisions` asks any model'],
+    post('/v1/moderations', { input: 'a' }, status(400)),
+  ),
   works(
     114,
     'responses: create, get, list, delete',

@@ -65,14 +65,18 @@ const routes: readonly Row[] = [
     ['metrics such as `engine_prefill_time_sum`', 'the same is measured under names of its own'],
     get('/metrics', body(/^dragoman_time_to_first_token_seconds/m)),
   ),
-  refused(6, ['POST /microserving/prep_recv', noPeers], post('/microserving/prep_recv', {}, status(404))),
-  refused(7, ['POST /microserving/remote_send', noPeers], post('/microserving/remote_send', {}, status(404))),
-  refused(8, ['POST /microserving/start_generate', noPeers], post('/microserving/start_generate', {}, status(404))),
+  refused(6, ['POST /microserving/prep_recv', noPeers], post('/microserving/prep_recv', {}, status(404, /whole request/))),
+  refused(7, ['POST /microserving/remote_send', noPeers], post('/microserving/remote_send', {}, status(404, /whole request/))),
+  refused(
+    8,
+    ['POST /microserving/start_generate', noPeers],
+    post('/microserving/start_generate', {}, status(404, /whole request/)),
+  ),
   works(9, 'POST /debug/dump_event_trace, with `server.debug`', debugs('dump_event_trace')),
   refused(
     10,
     ['POST /debug/cuda_profiler_start', 'nsys profiles the process without the help of a route'],
-    post('/debug/cuda_profiler_start', {}, status(404)),
+    post('/debug/cuda_profiler_start', {}, status(404, /nsys profile/)),
   ),
   works(11, 'POST /debug/dump_engine_metrics', debugs('dump_engine_metrics')),
   works(12, 'POST /debug/reset_engine', debugs('reset_engine')),
@@ -108,8 +112,11 @@ const server: readonly Row[] = [
   ),
   refused(
     18,
-    ['prefix reuse can be switched off', 'a reused prefix changes no text; a reload forgets it'],
-    post('/debug/reset_engine', { model: 'dragoman-tiny' }, status(404)),
+    [
+      'prefix reuse can be switched off',
+      'a reused prefix changes no text; a reload forgets it, and so does /debug/reset_engine with `server.debug: on`',
+    ],
+    post('/debug/reset_engine', { model: 'dragoman-tiny' }, status(404, /server\.debug/)),
   ),
   works(19, 'long prompts are read in steps', shownBy('e2e/engines/rounds-llama.test.ts', 'steps of prompts may take as long')),
   differs(

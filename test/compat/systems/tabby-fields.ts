@@ -45,7 +45,7 @@ const fields: readonly Row[] = [
   ),
   differs(
     49,
-    ['names of `max_tokens`; 0 is accepted', 'all its names; 0 is a 400'],
+    ['names of `max_tokens`; 0 is accepted', 'all its names; 0 is a 400 that says to send -1: it is a limit for OpenAI'],
     chat({ max_length: 5 }, text('hello')),
     refuses(chat({ max_tokens: 0 }), 'max_tokens'),
   ),

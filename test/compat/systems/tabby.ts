@@ -10,11 +10,9 @@ import {
   imagePart,
   post,
   type Row,
-  refused,
   type System,
   sent,
   shownBy,
-  tiny,
   user,
   withoutKey,
   works,
@@ -27,14 +25,19 @@ const load = (fields: object, ...checks: readonly Check[]) =>
 const finished = event('status', 'finished')
 
 const routes: readonly Row[] = [
-  refused(
+  better(
     '0a',
-    [
-      'POST /v1/decisions',
-      '404; `structured_outputs.choice` with `logprobs` chooses among options, and gives their probabilities',
-    ],
-    post('/v1/decisions', { model: 'scripted', input: 'x', questions: [] }, status(404)),
-    tiny({ structured_outputs: { choice: ['yes', 'no'] }, logprobs: true, top_logprobs: 5 }, text(/^(yes|no)$/)),
+    ['POST /v1/decisions', "also in OpenAI's form, with pictures and conversations, and for models of other servers"],
+    post(
+      '/v1/decisions',
+      { model: 'dragoman-tiny', input: 'hello', questions: [{ id: 'a', type: 'yes_no', question: 'Is it a greeting?' }] },
+      has('answers.a.probabilities.yes'),
+    ),
+    post(
+      '/v1/decisions',
+      { model: 'dragoman-tiny', input: 'hello', questions: [{ type: 'predicate', instructions: 'Is it a greeting?' }] },
+      has('answers.0.probability'),
+    ),
   ),
   works(1, 'POST /v1/chat/completions', chat({}, text('hello'))),
   better(

@@ -152,8 +152,8 @@ const loads: readonly Row[] = [
   better(30, ['`cache_type_kv`', 'an unknown one is a 400'], loadFields({ cache_type_kv: 'zzz' }, status(400, /cache_type_kv/))),
   refused(
     31,
-    ['`gpu_ids`', 'several GPUs are `args` of llama-server; `[]` is accepted'],
-    loadFields({ gpu_ids: [1] }, status(400, /gpu_ids/)),
+    ['`gpu_ids`', 'the devices of a process are chosen where it starts, as the error says; `[]` is accepted'],
+    loadFields({ gpu_ids: [1] }, status(400, /CUDA_VISIBLE_DEVICES/)),
     loadFields({ gpu_ids: [] }),
   ),
   works(
