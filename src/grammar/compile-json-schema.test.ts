@@ -11,7 +11,7 @@ import { checkGbnf } from './rules/check-gbnf.ts'
 import { GrammarError } from './rules/grammar-error.ts'
 
 function validator(schema: unknown): ValidateFunction {
-  const ajv = new Ajv2020({ strict: false, logger: false, ownProperties: true })
+  const ajv = new Ajv2020({ strict: false, logger: false, ownProperties: true, validateSchema: false })
   addFormats.default(ajv)
   return ajv.compile(schema as object | boolean)
 }

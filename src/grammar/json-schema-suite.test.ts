@@ -35,7 +35,7 @@ function isMisjudged(file: string, description: string): boolean {
 
 /** Undefined where Ajv refuses the schema, such as some `$id`s. */
 function validator(schema: unknown): ValidateFunction | undefined {
-  const ajv = new Ajv2020({ strict: false, logger: false, ownProperties: true })
+  const ajv = new Ajv2020({ strict: false, logger: false, ownProperties: true, validateSchema: false })
   addFormats.default(ajv)
   try {
     return ajv.compile(schema as object | boolean)

@@ -143,12 +143,8 @@ type CheckOptions = {
 
 /** A check that throws with every fault: what is wrong by the schema, and every key that neither it nor we document. */
 export function createWireCheck(name: string, { definition, isOpen }: CheckOptions = {}): (value: unknown) => void {
-  const schema = readWireSchema(name)
-  const validate = compile(
-    definition === undefined ? schema : { ...schema, $ref: `#/definitions/${definition}` },
-    isOpen ?? false,
-  )
   return (value) => {
+    const validate = validatorOf(name, { definition, isOpen: isOpen ?? false })
     if (validate(value)) return
     const faults = (validate.errors ?? []).map(
       (error) => `${error.instancePath} ${error.message} ${JSON.stringify(error.params)}`,
@@ -157,8 +153,24 @@ export function createWireCheck(name: string, { definition, isOpen }: CheckOptio
   }
 }
 
+const validators = new Map<string, ValidateFunction>()
+
+/** Compiled at its first use: that takes longer than most files that check with it. */
+function validatorOf(
+  name: string,
+  { definition, isOpen }: { definition: string | undefined; isOpen: boolean },
+): ValidateFunction {
+  const key = `${name} ${definition} ${isOpen}`
+  const known = validators.get(key)
+  if (known !== undefined) return known
+  const schema = readWireSchema(name)
+  const validate = compile(definition === undefined ? schema : { ...schema, $ref: `#/definitions/${definition}` }, isOpen)
+  validators.set(key, validate)
+  return validate
+}
+
 function compile(schema: JsonSchema & { readonly $ref?: string }, isOpen: boolean): ValidateFunction {
-  const ajv = new Ajv({ allErrors: true, allowUnionTypes: true })
+  const ajv = new Ajv({ allErrors: true, allowUnionTypes: true, code: { optimize: false } })
   formats.default(ajv)
   const definitions = Object.entries(schema.definitions ?? {}).map(([name, definition]) => [
     name,
