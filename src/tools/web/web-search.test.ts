@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { Readable } from 'node:stream'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { roundsOf } from '../../../test/support/process/soak-length.ts'
 import { privateUrls } from '../../../test/support/upstream/private-addresses.ts'
 import type { JsonObject, WebTerms } from '../../contract/request.ts'
 import type { ToolOutcome, ToolSource } from '../../contract/server-tool.ts'
@@ -16,8 +17,10 @@ const allowed = [parseBlock(pageHost)].filter((block) => block !== undefined)
 
 type Site = { url: string; server: Server; sockets: Set<Socket>; hits: string[]; answer: RequestListener }
 
+const sendNothing: RequestListener = (_, response) => response.end()
+
 async function serve(host: string): Promise<Site> {
-  const site: Site = { url: '', server: createServer(), sockets: new Set(), hits: [], answer: (_, response) => response.end() }
+  const site: Site = { url: '', server: createServer(), sockets: new Set(), hits: [], answer: sendNothing }
   site.server.on('connection', (socket) => {
     site.sockets.add(socket)
     socket.on('close', () => site.sockets.delete(socket))
@@ -34,20 +37,26 @@ async function serve(host: string): Promise<Site> {
 
 let service: Site
 let pages: Site
+/** One for all tests: threads, which read pages, take longer to start than a test. */
 let source: ToolSource
 
-beforeEach(async () => {
+beforeAll(async () => {
   service = await serve(serviceHost)
   pages = await serve(pageHost)
   source = create({})
 })
 
-afterEach(async () => {
+beforeEach(() => {
+  for (const site of [service, pages]) Object.assign(site, { hits: [], answer: sendNothing })
+})
+
+afterEach(() => {
+  for (const { server } of [service, pages]) server.closeAllConnections()
+})
+
+afterAll(async () => {
   await source.close()
-  for (const { server } of [service, pages]) {
-    server.close()
-    server.closeAllConnections()
-  }
+  for (const { server } of [service, pages]) server.close()
 })
 
 function create(options: Partial<WebSearchOptions>): ToolSource {
@@ -163,7 +172,7 @@ describe('a page', () => {
   test.each(['<div>', '<b>x', '<ul><li>', '<!--', '<table><tr><td>', '<a href="', '<', '<title>', '<a href=x></a>'])(
     'of %j, again and again, ends',
     async (piece) => {
-      const body = piece.repeat(Math.floor((512 * 1024) / piece.length))
+      const body = piece.repeat(Math.floor((roundsOf(128, 512) * 1024) / piece.length))
       pages.answer = (_, response) => response.setHeader('content-type', 'text/html').end(body)
       expect((await run({ url: pages.url })).text.length).toBeLessThan(17_000)
     },
@@ -254,8 +263,9 @@ describe('a cancel', () => {
 })
 
 test('a service whose key is missing is absent, and says why', async () => {
-  source = create({ missing: 'set BRAVE_KEY' })
-  expect(await source.list(wish)).toEqual({ tools: [], absent: [{ name: 'web_search', why: 'set BRAVE_KEY' }] })
+  const keyless = create({ missing: 'set BRAVE_KEY' })
+  expect(await keyless.list(wish)).toEqual({ tools: [], absent: [{ name: 'web_search', why: 'set BRAVE_KEY' }] })
+  await keyless.close()
 })
 
 /** Sends as long as it is taken. */
