@@ -1,7 +1,7 @@
 /** So many rounds with the same number of tokens are remembered. */
 const remembered = 5
 
-/** How long rounds without prompts take, by the number of sequences that generate a token in them. */
+/** How long rounds without prompts take, by the number of tokens that are computed in them. */
 export class RoundTimes {
   readonly #last: number[][] = []
 
@@ -28,6 +28,6 @@ export class RoundTimes {
 }
 
 /** One slow round, or an empty one of a cancelled request, does not count. */
-export function median(values: readonly number[]): number {
+function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0
 }

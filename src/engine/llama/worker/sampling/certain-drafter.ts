@@ -1,7 +1,7 @@
 import { LruMap } from '../../../../base/lru-map.ts'
 import type { Model } from '../../binding/model.ts'
 import type { Token } from '../../binding/tokenizer.ts'
-import { median } from '../rounds/round-times.ts'
+import { RoundTimes } from '../rounds/round-times.ts'
 import type { ConstrainedOutput } from './constrained-output.ts'
 import type { Drafter, DraftRequest } from './speculation.ts'
 
@@ -12,16 +12,11 @@ const limits = {
   /** Of a pass, if a token takes as long in it as alone. A request that arrives meanwhile waits for its first step. */
   passMs: 1000,
 }
-/** Drafts of the same length whose times are remembered. */
-const remembered = 5
 /** Where drafts cost time, one of so many is tried all the same: what else the machine does changes that. */
 const untilTrial = 64
 /** A token has to take at most this share of a token's time alone. */
 const worthIt = 0.95
 const keptTexts = 256
-
-/** What drafts of one length have cost. */
-type Record = { readonly msPerToken: number[]; skipped: number }
 
 /**
  * Drafts what a grammar makes certain, such as the names of an object's properties, for streams that run alone. Where a longer pass saves
@@ -31,8 +26,9 @@ export class CertainDrafts {
   readonly #model: Pick<Model, 'tokenize'>
   readonly #now: () => number
   readonly #tokens = new LruMap<string, readonly Token[]>({ max: keptTexts })
-  /** By the length of the draft. */
-  readonly #records: Record[] = []
+  /** Of a token, by the length of the draft; and how often a draft of this length was not worth it. */
+  readonly #times = new RoundTimes()
+  readonly #skipped: number[] = []
 
   constructor(model: Pick<Model, 'tokenize'>, now: () => number = () => performance.now()) {
     this.#model = model
@@ -50,7 +46,7 @@ export class CertainDrafts {
         measured.tokens += 1
       },
       draft: (request) => {
-        if (measured !== undefined) this.#learn(measured.length, measured.tookMs / Math.max(1, measured.tokens))
+        if (measured !== undefined) this.#times.learn(measured.length, measured.tookMs / Math.max(1, measured.tokens))
         const draft = this.#draft(constrained, request)
         measured =
           draft.length === 0
@@ -77,15 +73,10 @@ export class CertainDrafts {
   }
 
   #isWorthIt(length: number, aloneMs: number): boolean {
-    const record = this.#records[length]
-    if (record === undefined || median(record.msPerToken) < worthIt * aloneMs) return true
-    record.skipped = (record.skipped + 1) % untilTrial
-    return record.skipped === 0
-  }
-
-  #learn(length: number, msPerToken: number): void {
-    const record = this.#records[length] ?? { msPerToken: [], skipped: 0 }
-    this.#records[length] = record
-    if (record.msPerToken.push(msPerToken) > remembered) record.msPerToken.shift()
+    const tokenMs = this.#times.measured(length)
+    if (tokenMs === undefined || tokenMs < worthIt * aloneMs) return true
+    const skipped = ((this.#skipped[length] ?? 0) + 1) % untilTrial
+    this.#skipped[length] = skipped
+    return skipped === 0
   }
 }
