@@ -3,6 +3,7 @@ import { Context, type ContextOptions } from '../../binding/context.ts'
 import type { Model } from '../../binding/model.ts'
 import { Sequence } from '../../binding/sequence.ts'
 import type { Token } from '../../binding/tokenizer.ts'
+import { Turns } from '../../binding/turns.ts'
 import { readAtOnce, readInSteps } from '../rounds/prefill.ts'
 import { PrefillPacer } from '../rounds/prefill-pacer.ts'
 import { Rounds } from '../rounds/rounds.ts'
@@ -37,7 +38,7 @@ export class Embedder {
   /** Tokens that one text may have. */
   readonly maxTokens: number
   #open: Open | undefined
-  #turn: Promise<unknown> = Promise.resolve()
+  readonly #turns = new Turns()
 
   constructor(model: Model, { contextLength, threads, rope, stopWithinMs }: EmbedderOptions) {
     this.#model = model
@@ -56,9 +57,7 @@ export class Embedder {
 
   /** The text's vector; texts are computed in order. `cancelled` when `cancelled()` was true between two steps, or ended one. */
   embed(tokens: readonly Token[], cancelled: () => boolean): Promise<Float32Array | 'cancelled'> {
-    const result = this.#turn.then(() => (cancelled() ? 'cancelled' : this.#compute(tokens, cancelled)))
-    this.#turn = result.catch(() => undefined)
-    return result
+    return this.#turns.take(() => (cancelled() ? 'cancelled' : this.#compute(tokens, cancelled)))
   }
 
   async #compute(tokens: readonly Token[], cancelled: () => boolean): Promise<Float32Array | 'cancelled'> {

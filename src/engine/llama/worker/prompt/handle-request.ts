@@ -73,12 +73,11 @@ async function embed(
     const at = ['inputs', index]
     const input = inputs[index] as EmbedInput
     if (input.type === 'text') refuseTooLong(input.text, at, embedder.maxTokens)
-    const bare = inputTokens(model, input)
+    const bare = input.type === 'tokens' ? ([...input.tokens] as Token[]) : model.tokenize(input.text)
     if (bare.length > 0) return withEnds(model, bare)
     throw new AppError('invalid-request', `${field(...at)} has no tokens to embed`, { at })
   }
-  const computed = await compute(embedder, { paths: inputs.map((_, index) => ['inputs', index]), read }, cancelled)
-  return computed === 'cancelled' ? { type: 'cancelled' } : { type: 'vectors', ...computed }
+  return compute(embedder, { paths: inputs.map((_, index) => ['inputs', index]), read }, cancelled)
 }
 
 async function rank(
@@ -97,7 +96,7 @@ async function rank(
     return rankTokens(model, request, text)
   }
   const computed = await compute(embedder, { paths: request.texts.map((_, index) => ['texts', index]), read }, cancelled)
-  if (computed === 'cancelled') return { type: 'cancelled' }
+  if (computed.type === 'cancelled') return computed
   const { vectors, inputTokens } = computed
   // llama.cpp ends the graphs of these architectures with a softmax (llm_graph_context::build_pooling).
   const areProbabilities = /^qwen3(vl)?$/.test(model.fileInfo.metadata.general.architecture)
@@ -111,10 +110,10 @@ async function compute(
   embedder: WorkerModel['embedder'],
   { paths, read }: Work,
   cancelled: () => boolean,
-): Promise<{ vectors: Float32Array[]; inputTokens: number } | 'cancelled'> {
+): Promise<Extract<WorkerReply, { type: 'vectors' | 'cancelled' }>> {
   const texts: Token[][] = []
   for (const [index, at] of paths.entries()) {
-    if (cancelled()) return 'cancelled'
+    if (cancelled()) return { type: 'cancelled' }
     const tokens = read(index)
     if (tokens.length === 0) throw new AppError('invalid-request', `${field(...at)} has no tokens`, { at })
     if (tokens.length > embedder.maxTokens) throw tooManyTokens(tokens.length, embedder.maxTokens, at)
@@ -125,14 +124,10 @@ async function compute(
   const vectors: Float32Array[] = []
   for (const tokens of texts) {
     const vector = await embedder.embed(tokens, cancelled)
-    if (vector === 'cancelled') return 'cancelled'
+    if (vector === 'cancelled') return { type: vector }
     vectors.push(vector)
   }
-  return { vectors, inputTokens: texts.reduce((sum, tokens) => sum + tokens.length, 0) }
-}
-
-function inputTokens(model: WorkerModel['model'], input: EmbedInput): Token[] {
-  return input.type === 'tokens' ? ([...input.tokens] as Token[]) : [...model.tokenize(input.text)]
+  return { type: 'vectors', vectors, inputTokens: texts.reduce((sum, tokens) => sum + tokens.length, 0) }
 }
 
 function tooManyTokens(tokens: number, limit: number, at: CanonicalPath): AppError {
