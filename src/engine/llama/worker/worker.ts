@@ -13,7 +13,7 @@ import { Outbox } from './outbox.ts'
 import { endWithParent } from './parent-watch.ts'
 import { handleRequest } from './prompt/handle-request.ts'
 import { canInfill } from './prompt/infill.ts'
-import { prepareGeneration } from './prompt/prepare.ts'
+import { preparePrompt } from './prompt/prompt.ts'
 import { warmUp } from './rounds/prefill.ts'
 
 /** The child process of one model: loads it, prepares prompts, generates, and ends with its parent. */
@@ -146,7 +146,7 @@ process.on('message', (message) => {
     case 'prepare':
       void attempt(command.id, async (model) => {
         refuseEncoder(model)
-        report({ type: 'prepared', id: command.id, ...(await prepareGeneration(model, command)) })
+        report({ type: 'prepared', id: command.id, ...(await preparePrompt(model, command)) })
       })
       break
     case 'run':

@@ -1,26 +1,23 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AppError } from '../../../../contract/errors.ts'
 import type { GenerationRequest, Prompt } from '../../../../contract/request.ts'
-import { type ReasoningAtEnd, reasoningAtEnd } from '../../../../model-text/model-format.ts'
+import { type ReasoningAtEnd, reasoningAtEnd, requestFormat } from '../../../../model-text/model-format.ts'
 import { type PromptSegment, splitPrompt } from '../../../../model-text/template/literal-text.ts'
+import { reasoningFront } from '../../../front/reasoning-front.ts'
 import { checkContextFit } from '../../../shared/context-fit.ts'
 import type { Model } from '../../binding/model.ts'
+import type { Command, Report } from '../../channel/ipc.ts'
 import type { WorkerModel } from '../model/model.ts'
 import { infillTokens } from './infill.ts'
 
 /** What turns texts into tokens. */
 export type TokenizingModel = Pick<Model, 'tokens' | 'tokenize' | 'getTokenAttributes'>
 
-type PromptModel = Pick<WorkerModel, 'model' | 'context' | 'vocabulary' | 'template' | 'format'>
-
 /** The parts of a request that the prompt's text depends on. */
 type PromptRequest = Pick<GenerationRequest, 'prompt' | 'reasoning'> & Partial<Pick<GenerationRequest, 'toolChoice'>>
 
-type PreparedPrompt = {
-  readonly tokens: Uint32Array
-  readonly templateMs: number
-  readonly reasoning: ReasoningAtEnd
-}
+type PrepareCommand = Extract<Command, { type: 'prepare' }>
+type Prepared = Omit<Extract<Report, { type: 'prepared' }>, 'type' | 'id'>
 
 /** A text up to this length is tokenized in one call, which blocks the worker for some ten milliseconds. */
 const estimateFromChars = 64 * 1024
@@ -30,20 +27,22 @@ const estimateStepChars = 16 * 1024
  * Renders and tokenizes a prompt, and checks that it fits with the requested output. Control tokens come only from
  * the template; in the caller's text they are plain text. Throws `context-length-exceeded` with both numbers, or `template-failed`.
  */
-export async function preparePrompt(
-  loaded: PromptModel,
-  request: PromptRequest,
-  maxOutputTokens: number | undefined,
-): Promise<PreparedPrompt> {
+export async function preparePrompt(loaded: WorkerModel, command: PrepareCommand): Promise<Prepared> {
   const startedMs = performance.now()
-  const { context } = loaded
-  const { prompt } = request
-  const { segments, reasoning } = renderSegments(loaded, request)
-  await refuseFarTooLong(loaded.model, segments, { contextLength: context.contextSize, outputTokens: maxOutputTokens })
+  const { prompt, maxOutputTokens: outputTokens } = command
+  const limits = { contextLength: loaded.context.contextSize, outputTokens }
+  const { segments, reasoning } = renderSegments(loaded, command)
+  await refuseFarTooLong(loaded.model, segments, limits)
   const tokens = Uint32Array.from(promptTokens(loaded.model, prompt, segments))
   if (tokens.length === 0) throw new AppError('invalid-request', 'the prompt is empty: it must have at least one token')
-  checkContextFit({ inputTokens: tokens.length, outputTokens: maxOutputTokens, contextLength: context.contextSize })
-  return { tokens, templateMs: Math.round(performance.now() - startedMs), reasoning }
+  checkContextFit({ inputTokens: tokens.length, ...limits })
+  const templateMs = Math.round(performance.now() - startedMs)
+  return {
+    tokens,
+    templateMs,
+    format: requestFormat(loaded.format, prompt, reasoning === 'open'),
+    reasoningFront: reasoningFront(command.reasoning, reasoning, loaded.thinksByDefault),
+  }
 }
 
 function promptTokens(model: TokenizingModel, prompt: Prompt, segments: readonly PromptSegment[]): readonly number[] {
@@ -74,7 +73,7 @@ type Rendered = { readonly segments: readonly PromptSegment[]; readonly reasonin
 
 /** A prompt's text, split by whether control tokens are parsed. Throws `template-failed`. */
 export function renderSegments(
-  { vocabulary, template, format }: Pick<PromptModel, 'vocabulary' | 'template' | 'format'>,
+  { vocabulary, template, format }: Pick<WorkerModel, 'vocabulary' | 'template' | 'format'>,
   { prompt, reasoning, toolChoice }: PromptRequest,
 ): Rendered {
   switch (prompt.type) {
