@@ -1,13 +1,8 @@
 import { Context, type ContextOptions as Options } from '../../binding/context.ts'
 import type { Model } from '../../binding/model.ts'
 import { Sequence } from '../../binding/sequence.ts'
-import type { LoadOptions } from '../../channel/ipc.ts'
 
-export type ContextOptions = Pick<
-  LoadOptions,
-  'slots' | 'flashAttention' | 'cacheTypeK' | 'cacheTypeV' | 'batchSize' | 'adapters' | 'rope'
-> &
-  Pick<Options, 'contextSize' | 'threads'>
+export type ContextOptions = Omit<Options, 'sequences'> & { readonly slots: number }
 
 export type OpenContext = { readonly context: Context; readonly sequences: readonly Sequence[] }
 
