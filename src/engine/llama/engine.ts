@@ -202,8 +202,7 @@ export class LlamaEngine implements Engine {
   async #prepareOnWorker(request: GenerationRequest): Promise<PreparedPrompt> {
     const templateEdition = this.#templateEdition
     const { id, prompt, maxOutputTokens, reasoning } = request
-    const limit = maxOutputTokens === undefined ? {} : { maxOutputTokens }
-    const command = { type: 'prepare', id, prompt, reasoning, ...limit } as const
+    const command = { type: 'prepare', id, prompt, reasoning, maxOutputTokens } as const
     return { ...(await this.#exchanges.exchange(command, 'prepared')), templateEdition }
   }
 
@@ -241,28 +240,25 @@ export class LlamaEngine implements Engine {
     const { fileSampling } = await this.#readyToRun(signal)
     chosen.sampling ??= resolveSampling({ file: fileSampling.sampling, config: this.#sampling, request: request.sampling })
     if (request.prompt.type === 'chat' && templateEdition !== this.#templateEdition) throw templateSwitched()
-    const { id, promptTokens, maxOutputTokens, minOutputTokens } = request
-    const echoTop = promptTokens?.logprobs?.top
+    const { id, promptTokens, ignoreEos, choices, maxOutputTokens, minOutputTokens, pinsPrompt, tellsProgress } = request
     const { budgetTokens, budgetMessage } = request.reasoning
     const command: RunCommand = {
       type: 'run',
       id,
       tokens,
-      ...this.#prefixes.ownerOf(request),
+      owner: this.#prefixes.ownerOf(request),
+      maxOutputTokens,
+      minOutputTokens,
       stop: [...request.stop],
-      ignoreEos: request.ignoreEos,
+      ignoreEos,
       sampling: chosen.sampling,
-      choices: request.choices,
+      choices,
+      topLogprobs: request.logprobs?.topHere ?? request.logprobs?.top,
+      echoPrompt: promptTokens && { topLogprobs: promptTokens.logprobs?.top },
       plan,
-      ...(request.pinsPrompt === true && { pinsPrompt: true as const }),
-      ...(request.tellsProgress === true && { tellsProgress: true as const }),
-      ...(request.logprobs !== undefined && { topLogprobs: request.logprobs.topHere ?? request.logprobs.top }),
-      ...(maxOutputTokens !== undefined && { maxOutputTokens }),
-      ...(minOutputTokens !== undefined && { minOutputTokens }),
-      ...(promptTokens !== undefined && { echoPrompt: echoTop === undefined ? {} : { topLogprobs: echoTop } }),
-      ...(budgetTokens !== undefined && {
-        reasoningBudget: { tokens: budgetTokens, ...(budgetMessage !== undefined && { message: budgetMessage }) },
-      }),
+      pinsPrompt,
+      tellsProgress,
+      reasoningBudget: budgetTokens === undefined ? undefined : { tokens: budgetTokens, message: budgetMessage },
     }
     yield* runOnWorker(command, { supervisor: this.#supervisor, inboxes: this.#inboxes, templateMs, signal, late })
   }

@@ -20,8 +20,8 @@ export class SavedPrefixes {
     this.#isOn = prefixCache !== undefined
   }
 
-  ownerOf({ owner }: GenerationRequest): { readonly owner?: string } {
-    return this.#isOn && owner !== undefined ? { owner: shortHash(owner) } : {}
+  ownerOf({ owner }: GenerationRequest): string | undefined {
+    return this.#isOn && owner !== undefined ? shortHash(owner) : undefined
   }
 
   /** Lets the worker save what its slots hold; it gets no more work. Never rejects: without a worker there is nothing to save. */

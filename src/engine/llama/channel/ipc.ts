@@ -104,11 +104,11 @@ export const commandSchema = z.discriminatedUnion('type', [
     id: z.string(),
     tokens: tokensSchema,
     /** Who may get the prefixes that it leaves on disk; absent: it leaves none. */
-    owner: z.string().exactOptional(),
+    owner: z.string().optional(),
     /** For each choice. 0: only the prompt is read. Absent: the rest of the context. */
     maxOutputTokens: z.int().nonnegative().optional(),
     /** The turn cannot end before this many tokens. */
-    minOutputTokens: z.int().nonnegative().exactOptional(),
+    minOutputTokens: z.int().nonnegative().optional(),
     stop: z.array(z.string()),
     ignoreEos: z.boolean(),
     sampling: z.custom<ResolvedSampling>(isObject),
@@ -116,14 +116,14 @@ export const commandSchema = z.discriminatedUnion('type', [
     /** The number of top log-probabilities for each token; absent: no log-probabilities. */
     topLogprobs: z.int().nonnegative().optional(),
     /** The prompt's tokens are reported, with this many top log-probabilities; absent number: without log-probabilities. */
-    echoPrompt: z.object({ topLogprobs: z.int().nonnegative().exactOptional() }).exactOptional(),
+    echoPrompt: z.object({ topLogprobs: z.int().nonnegative().optional() }).optional(),
     plan: outputPlanSchema,
     /** The prompt stays in its slot while another one is free. */
-    pinsPrompt: z.literal(true).exactOptional(),
+    pinsPrompt: z.boolean().optional(),
     /** The steps in which the prompt is read are reported. */
-    tellsProgress: z.literal(true).exactOptional(),
+    tellsProgress: z.boolean().optional(),
     /** Reasoning is closed after this many tokens, with this text as its end. */
-    reasoningBudget: z.object({ tokens: z.int().nonnegative(), message: z.string().exactOptional() }).exactOptional(),
+    reasoningBudget: z.object({ tokens: z.int().nonnegative(), message: z.string().optional() }).optional(),
   }),
   z.object({ type: z.literal('ask'), id: z.string(), request: workerRequestSchema }),
   /** Replaces the template for conversations; prepared requests are not affected. */

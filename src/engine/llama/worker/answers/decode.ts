@@ -69,7 +69,7 @@ export async function decode(loaded: WorkerModel, asked: Run, report: (report: R
         drafts.proposed += drafted?.proposed ?? 0
         drafts.accepted += drafted?.accepted ?? 0
         if (reason === 'cancelled') cancelled = true
-        else report({ type: 'choice-done', id, choice: index, reason, ...(stopSequence !== undefined && { stopSequence }) })
+        else report({ type: 'choice-done', id, choice: index, reason, stopSequence })
       },
     })
   }
