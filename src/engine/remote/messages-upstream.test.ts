@@ -20,7 +20,7 @@ import {
   refusing,
   upstream,
 } from '../../../test/support/upstream/remote-engine.ts'
-import { type Answer, openStream, streamOf } from '../../../test/support/upstream/upstream.ts'
+import { type Answer, cutsOf, openStream, streamOf } from '../../../test/support/upstream/upstream.ts'
 import { type GenerationRequest, plainChat, type Tool } from '../../contract/request.ts'
 
 const tools: readonly Tool[] = ['f', 'g'].map((name) => ({ name, parameters: { type: 'object' } }))
@@ -246,7 +246,7 @@ describe('a failure of Messages', () => {
         () => false,
       )
     }
-    for (let length = 0; length <= whole.length; length++) {
+    for (const length of cutsOf(whole, finishEndsAt)) {
       expect({ length, isComplete: await readCut(length) }).toEqual({ length, isComplete: length >= finishEndsAt })
     }
   })

@@ -19,7 +19,7 @@ import {
   responseOf,
   responsesEvent,
 } from '../../../test/support/upstream/responses-stream.ts'
-import { type Answer, openStream, streamOf } from '../../../test/support/upstream/upstream.ts'
+import { type Answer, cutsOf, openStream, streamOf } from '../../../test/support/upstream/upstream.ts'
 import { outputOf } from '../../canonical/parts.ts'
 import type { GenerationRequest, Tool } from '../../contract/request.ts'
 
@@ -225,7 +225,7 @@ describe('a failure of Responses', () => {
   test('a stream that is cut at any byte is a clean stop only when its last event had come', async () => {
     const whole = Buffer.from(callItem(0, 'c1', 'f', '{"a": "ü"}') + responseEnd('completed'))
     const { server, engine } = await engineFor(responseOf())
-    for (let length = 0; length <= whole.length; length++) {
+    for (const length of cutsOf(whole, whole.length)) {
       server.answer = (_, response) => {
         openStream(response)
         response.end(whole.subarray(0, length))

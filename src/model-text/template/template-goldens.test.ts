@@ -42,6 +42,8 @@ function compileAll<T>(compile: (source: string) => T): (name: string) => T {
 }
 
 describe.skipIf(templates === undefined)('the template goldens', () => {
+  const withTokens = compileAll((source) => compileChatTemplate(source, { bos: '<s>', eos: '</s>' }))
+
   test("the prompts of llama.cpp's own chat tests are matched", () => {
     const template = compileAll((source): ChatTemplate => compileChatTemplate(source, {}))
     const cases = readLines<ChatCase>('tool-calls/chat-parse.jsonl')
@@ -60,7 +62,7 @@ describe.skipIf(templates === undefined)('the template goldens', () => {
     ]
     let shown = 0
     for (const [name, source] of templates ?? []) {
-      const template = compileChatTemplate(source, { bos: '<s>', eos: '</s>' })
+      const template = withTokens(name)
       const render = (start: 'bare' | 'last-message') => {
         const prompt = { type: 'chat', ...plainChat, messages, start } as const
         return template.render(prompt, { reasoning: { enabled: true } }).text

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { roundsOf } from '../process/soak-length.ts'
 import { listenOnLoopback } from './loopback.ts'
 
 /** A request as it arrived. */
@@ -117,4 +118,10 @@ export function streamOf(...pieces: readonly string[]): Answer {
     for (const piece of pieces) response.write(piece)
     response.end()
   }
+}
+
+/** The lengths at which a stream is cut: every few bytes, every one near a place and, where `SOAK_LENGTH` asks for it, every one. */
+export function cutsOf(whole: Buffer, place: number): readonly number[] {
+  const lengths = Array.from({ length: whole.length + 1 }, (_, length) => length)
+  return lengths.filter((length) => length % roundsOf(4, 1) === 0 || Math.abs(length - place) < 4 || length === whole.length)
 }

@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createJudge, type OpenapiDocument, operationsOf } from '../../../../test/support/http/openapi-judge.ts'
-import { openTestServer } from '../../../../test/support/http/test-server.ts'
+import { createTestServer, openTestServer } from '../../../../test/support/http/test-server.ts'
 import type { Dialect } from '../../../contract/dialect.ts'
 import type { Engine } from '../../../contract/engine.ts'
 import type { LoadRequest } from '../../../contract/server/lifecycle.ts'
@@ -13,19 +13,26 @@ import { chapters } from '../../openapi/chapters.ts'
 const openFullServer = () =>
   openTestServer({ lifecycle: {} as never, files: {} as never, keys: {} as never, usage: {} as never, debugs: true })
 
+/** The document of that server, which takes longer to make than all else here. */
+let full: Promise<OpenapiDocument> | undefined
+const readFullDocument = () => {
+  full ??= readDocument(openFullServer().app)
+  return full
+}
+
 async function readDocument(app: ReturnType<typeof openTestServer>['app']): Promise<OpenapiDocument> {
   return (await app.inject({ url: '/openapi.json' })).json()
 }
 
 describe('GET /openapi.json', () => {
   test('is an OpenAPI document', async () => {
-    const document = await readDocument(openFullServer().app)
+    const document = await readFullDocument()
     expect(await new Validator().validate(document as never)).toEqual({ valid: true })
   })
 
   test('describes every route that is served, and no other', async () => {
     const { app } = openFullServer()
-    const operations = operationsOf(await readDocument(app))
+    const operations = operationsOf(await readFullDocument())
     const served = (await app.inject({ url: '/v1/inspect/routes' })).json().data as { route: string; method: string }[]
     const names = served
       .filter(({ route, method }) => method !== 'HEAD' && !route.startsWith('/v1/openai/'))
@@ -43,7 +50,7 @@ describe('GET /openapi.json', () => {
   })
 
   test('gives each operation its own id', async () => {
-    const ids = operationsOf(await readDocument(openFullServer().app)).map(({ operation }) => operation.operationId)
+    const ids = operationsOf(await readFullDocument()).map(({ operation }) => operation.operationId)
     expect(new Set(ids).size).toBe(ids.length)
   })
 
@@ -86,7 +93,7 @@ describe('GET /openapi.json', () => {
   })
 
   test('says what a key needs', async () => {
-    const { paths } = await readDocument(openFullServer().app)
+    const { paths } = await readFullDocument()
     expect(paths['/health']?.get?.security).toEqual([])
     expect(paths['/v1/model/load']?.post?.security).toEqual([{ bearer: ['admin'] }, { key: ['admin'] }])
   })
@@ -94,7 +101,7 @@ describe('GET /openapi.json', () => {
 
 describe('the schema of a body', () => {
   const schemaOf = async (name: string) => {
-    const { components } = await readDocument(openFullServer().app)
+    const { components } = await readFullDocument()
     return components.schemas[name] as {
       readonly required: readonly string[]
       readonly properties: Readonly<Record<string, { readonly description: string; readonly enum?: readonly unknown[] }>>
@@ -124,7 +131,7 @@ describe('the schema of a body', () => {
 describe('what the document says of failures', () => {
   test('every route refuses a body that is not an object in the form that it names', async () => {
     const { app } = openFullServer()
-    const document = await readDocument(app)
+    const document = await readFullDocument()
     const judge = createJudge(document)
     const posts = operationsOf(document).filter(
       ({ operation }) => operation.requestBody?.content['application/json'] !== undefined,
@@ -158,6 +165,16 @@ describe('what the document says of replies that need more than a scripted model
     load: async ({ settings }: LoadRequest) => ({ model: { settings }, isNew: true }),
   }
 
+  let server: ReturnType<typeof createTestServer>
+  let document: OpenapiDocument
+  let judge: ReturnType<typeof createJudge>
+  beforeAll(async () => {
+    server = createTestServer({ engine, lifecycle: lifecycle as never })
+    document = await readDocument(server.app)
+    judge = createJudge(document)
+  })
+  afterAll(() => server.drain(0))
+
   test.each([
     ['/v1/rerank', { return_documents: true }],
     ['/v1/inference/rerank', {}],
@@ -166,14 +183,12 @@ describe('what the document says of replies that need more than a scripted model
     ['/v1/lora/load', {}],
     ['/v1/lora/unload', {}],
   ])('POST %s, with %j', async (url, more) => {
-    const { app } = openTestServer({ engine, lifecycle: lifecycle as never })
-    const document = await readDocument(app)
     const operation = document.paths[url]?.post
     if (operation === undefined) throw new Error('there is no such route')
     const payload = { ...operation.requestBody?.content['application/json']?.example, ...more }
-    const reply = await app.inject({ method: 'POST', url, payload })
+    const reply = await server.app.inject({ method: 'POST', url, payload })
     expect(reply.statusCode, reply.body).toBe(200)
-    createJudge(document).checkReply(operation, { status: 200, type: String(reply.headers['content-type']), text: reply.body })
+    judge.checkReply(operation, { status: 200, type: String(reply.headers['content-type']), text: reply.body })
   })
 })
 
