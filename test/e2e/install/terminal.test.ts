@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { builtinModel } from '../../../src/registry/names/builtin-model.ts'
 import { until } from '../../support/http/app.ts'
@@ -108,6 +109,9 @@ describe.skipIf(!hasTmux)('dragoman in a terminal', () => {
     terminal.enter('{"chunks":["be","gun"," end","ed"],"delayMs":300}')
     await terminal.shows(/^begun/m)
     terminal.enter('second')
+    await terminal.shows(/second\n/)
+    // Lines that come closer together than a person types are one message.
+    await pause(100)
     terminal.enter('third')
     await terminal.shows(/^> second\nsecond\n[\s\S]*^> third\nthird\n/m)
     terminal.key('C-d')
