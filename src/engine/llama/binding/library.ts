@@ -42,33 +42,35 @@ export function openLibrary({ llamaCppRelease }: Pick<Llama, 'llamaCppRelease'>)
     const found = llamaCppRelease.release
     throw new Error(`this Dragoman calls llama.cpp ${release}, but ${found} is installed: install Dragoman's own again`)
   }
-  opened ??= declare(findLibraries())
+  opened ??= declare(findLibraries(loadedFiles()))
   return opened
 }
 
-type Libraries = Readonly<Record<keyof typeof fileNames, LibraryHandle>>
+type Libraries = Readonly<Record<keyof typeof fileNames, string>>
 
-/** The names of the files, on every platform: `libllama.v0.5.0.so`, `libllama.dylib`, `llama.dll`. */
-const fileNames = {
-  llama: /^(lib)?llama(\.v[\d.]+)?\.(so|dylib|dll)(\.[\d.]+)?$/,
-  ggml: /^(lib)?ggml(\.v[\d.]+)?\.(so|dylib|dll)(\.[\d.]+)?$/,
-  base: /^(lib)?ggml-base(\.v[\d.]+)?\.(so|dylib|dll)(\.[\d.]+)?$/,
-}
+/** `libllama.v0.5.0.so`, `libllama.cuda.v0.5.0.so`, `libllama.dylib`, `llama.dll`: GPU builds have their name in that of the file. */
+const nameOf = (library: string) => new RegExp(`^(lib)?${library}(\\.[a-z]+)?(\\.v[\\d.]+)?\\.(so|dylib|dll)(\\.[\\d.]+)?$`)
+const fileNames = { llama: nameOf('llama'), ggml: nameOf('ggml'), base: nameOf('ggml-base') }
 
-function findLibraries(): Libraries {
-  const report = process.report as typeof process.report & { excludeNetwork: boolean }
-  // Otherwise it looks up the names of open connections.
-  report.excludeNetwork = true
-  const { sharedObjects } = report.getReport() as unknown as { readonly sharedObjects: readonly string[] }
+/** llama.cpp's among the files that are loaded into a process, by their paths. Throws where one is missing. */
+export function findLibraries(loaded: readonly string[]): Libraries {
   const find = (name: RegExp) => {
-    const path = sharedObjects.find((loaded) => name.test(basename(loaded.replaceAll('\\', '/'))))
+    const path = loaded.find((one) => name.test(basename(one.replaceAll('\\', '/'))))
     if (path === undefined) throw new Error(`llama.cpp's library ${name.source} is not loaded`)
-    return koffi.load(path)
+    return path
   }
   return { llama: find(fileNames.llama), ggml: find(fileNames.ggml), base: find(fileNames.base) }
 }
 
-function declare({ llama, ggml, base }: Libraries) {
+function loadedFiles(): readonly string[] {
+  const report = process.report as typeof process.report & { excludeNetwork: boolean }
+  // Otherwise it looks up the names of open connections.
+  report.excludeNetwork = true
+  return (report.getReport() as unknown as { readonly sharedObjects: readonly string[] }).sharedObjects
+}
+
+function declare(paths: Libraries) {
+  const [llama, ggml, base] = [koffi.load(paths.llama), koffi.load(paths.ggml), koffi.load(paths.base)]
   const pointer = 'void *'
   const [modelParams, contextParams] = [structType('llama_model_params'), structType('llama_context_params')]
   const called = <F extends (...args: never[]) => unknown>(call: ReturnType<LibraryHandle['func']>): Called<F> => {
