@@ -280,6 +280,8 @@ export type GenerationRequest = {
   readonly parallelToolCalls: boolean
   readonly reasoning: ReasoningOptions
   readonly output: OutputConstraint
+  /** The text has the special tokens that are not the end of the turn; never for a conversation, whose structure they are. */
+  readonly showsSpecialTokens?: true
   /**
    * Report the log-probability of each generated token and of the `top` most likely ones; where the model runs here, of `topHere`: servers
    * of others list few.

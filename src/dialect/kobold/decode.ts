@@ -37,6 +37,7 @@ export const koboldSchema = looseObject({
   use_world_info: flag,
   gui_settings: flag,
   quiet: flag,
+  render_special: flag,
 })
 const fieldIndex = indexFields(koboldFields)
 const readHere = new Set([...ownFields.flatMap(spellings), ...absentFields])
@@ -62,8 +63,13 @@ export function decodeKobold(body: unknown, id: string): Pick<DecodedCompletion,
       ...(outputLimits.every((name) => given[name] === undefined) && { max_length: defaultLength }),
       ...(wire.singleline === true && { stop_sequence: [given.stop_sequence ?? []].flat().concat('\n') }),
       ...(wire.use_default_badwordsids === true && { ignore_eos: true }),
+      ...(wire.render_special === true && { skip_special_tokens: false }),
     },
     id,
   )
-  return { requests, ignored: [...new Set([...unknown, ...ignored])], nameOf }
+  return {
+    requests,
+    ignored: [...new Set([...unknown, ...ignored])],
+    nameOf: (path) => (path[0] === 'showsSpecialTokens' && wire.render_special === true ? 'render_special' : nameOf(path)),
+  }
 }

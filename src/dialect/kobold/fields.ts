@@ -19,7 +19,7 @@ export const ownFields: readonly Field[] = [
   refused('rep_pen_slope', 'penalties have no slope', { accepts: [0, 1] }),
   refused('trim_stop', 'stop sequences are never in the output', { accepts: [true] }),
   refused('bypass_eos', 'use `use_default_badwordsids`', { accepts: [false] }),
-  refused('render_special', 'special tokens are never in the output', { accepts: [false] }),
+  used('render_special', 'true: the text has special tokens, as `skip_special_tokens: false`'),
   refused('logprobs', 'use `POST /v1/completions`', { aliases: ['n_probs'], accepts: [0, false] }),
   refused('grammar_retain_state', 'a grammar begins anew with each output', { accepts: [false] }),
   ...wordsOfGames.map((name): Field => informational(name, 'of games that KoboldAI keeps itself')),

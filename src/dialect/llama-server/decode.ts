@@ -77,6 +77,7 @@ function decodeShared(wire: CompletionWire | InfillWire, { id, prompts, names, .
     ...decodeForwarded({ user: wire.user }),
     ...decodeServerFields(wire),
     ...decodeProgress(wire),
+    ...(wire.skip_special_tokens === false && { showsSpecialTokens: true as const }),
     output: output.constraint,
     ...(top > 0 && { logprobs: { top } }),
   }

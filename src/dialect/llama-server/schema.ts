@@ -45,6 +45,7 @@ const sharedShape = {
     objectBias,
   ]),
   samplers: samplerNames.nullish(),
+  skip_special_tokens: flag,
   n_predict: limit,
   max_tokens: limit,
   max_completion_tokens: limit,

@@ -128,6 +128,11 @@ describe('decodeCompletion', () => {
     expect(() => decode(fields)).toThrow(expect.objectContaining({ code: 'unsupported-field', param }))
   })
 
+  test('special tokens are shown on request', () => {
+    expect(decode({ skip_special_tokens: false }).requests[0].showsSpecialTokens).toBe(true)
+    expect(decode({ skip_special_tokens: true }).requests[0].showsSpecialTokens).toBeUndefined()
+  })
+
   test('unknown keys are accepted and listed', () => {
     expect(decode({ messages: [], stream: true, stream_options: { x: 1 } }).ignored).toEqual(['messages', 'stream_options.x'])
   })

@@ -59,6 +59,7 @@ export function decodeCompletion(body: unknown, requestId: string): DecodedCompl
     ...decodeForwarded({ user: wire.user }),
     ...decodeServerFields(wire),
     ...decodeProgress(wire),
+    ...(wire.skip_special_tokens === false && { showsSpecialTokens: true as const }),
     ...(pickSpelling(wire, outputLimits) === undefined && { isMaxOutputAssumed: true as const }),
     output: output.constraint,
     ...(logprobs !== undefined && { logprobs: { top: logprobs } }),

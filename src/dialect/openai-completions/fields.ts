@@ -50,6 +50,11 @@ const openaiFields: readonly Field[] = [
   sharedOpenaiFields.user,
 ]
 
+const specialTokensField = used(
+  'skip_special_tokens',
+  'false: the text has special tokens, up to the end of the turn; the embedded engine, and servers of the kinds `vllm`, `aphrodite`, `sglang`',
+)
+
 const refusedHere: readonly Field[] = [
   refused('add_bos_token', "a prompt gets the model's own first token, if it has one; without it, send token ids", {
     accepts: [true],
@@ -62,12 +67,13 @@ export const completionFields: readonly Field[] = [
   ...openaiFields,
   ...constraintFields,
   ...samplingExtensions,
+  specialTokensField,
   adapterField,
   minimumField,
   ...runningFields,
   ...serverFields,
   ...cancelFields,
   ...refusedMedia,
-  ...refusedExtensions,
+  ...refusedExtensions.filter(({ name }) => name !== specialTokensField.name),
   ...refusedHere,
 ]

@@ -27,6 +27,7 @@ export const completionRequestSchema = looseObject({
   prompt,
   echo: flag,
   suffix: text,
+  skip_special_tokens: flag,
   max_tokens: maxTokens,
   max_completion_tokens: maxTokens,
   max_length: maxTokens,

@@ -53,6 +53,7 @@ export const commonNames = {
   choices: ['n'],
   maxOutputTokens: outputLimits,
   minOutputTokens: outputMinima,
+  showsSpecialTokens: ['skip_special_tokens'],
   stop: stopSpellings,
   ignoreEos: ['ignore_eos', 'ban_eos_token'],
   adapter: ['use_adapter'],

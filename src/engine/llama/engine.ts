@@ -258,6 +258,7 @@ export class LlamaEngine implements Engine {
       plan,
       pinsPrompt,
       tellsProgress,
+      showsSpecialTokens: request.showsSpecialTokens,
       reasoningBudget: budgetTokens === undefined ? undefined : { tokens: budgetTokens, message: budgetMessage },
     }
     yield* runOnWorker(command, { supervisor: this.#supervisor, inboxes: this.#inboxes, templateMs, signal, late })

@@ -294,9 +294,15 @@ const clients: readonly Row[] = [
   ),
   differs(
     162,
-    ['completions without `max_tokens` fill the context', "16 tokens, as in OpenAI's API; -1 fills it"],
+    [
+      'completions without `max_tokens` fill the context',
+      "16 tokens, as in OpenAI's API; -1 fills it, and so does a preset with a large `max_tokens`",
+    ],
     complete({ prompt: 'a '.repeat(30) }, has('choices.0.finish_reason', 'length')),
     complete({ prompt: 'a '.repeat(30), max_tokens: -1 }, has('choices.0.finish_reason', 'stop')),
+    post('/v1/sampling/override/switch', { overrides: { max_tokens: { override: 100_000 } } }),
+    complete({ prompt: 'b '.repeat(30) }, has('choices.0.finish_reason', 'stop')),
+    post('/v1/sampling/override/unload', {}),
   ),
   works(163, 'a body with the default of every field', tinyComplete(tabbyDefaults, has('choices.0.text'))),
   differs(

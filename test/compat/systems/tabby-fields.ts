@@ -10,7 +10,6 @@ import {
   over,
   post,
   type Row,
-  refused,
   refuses,
   shownBy,
   tiny,
@@ -118,10 +117,12 @@ const fields: readonly Row[] = [
     'speculation with n-grams or a draft model: `speculation`, `draft`',
     shownBy('e2e/engines/speculation-llama.test.ts', 'that is the model itself drafts what the model says'),
   ),
-  refused(
+  differs(
     86,
-    ['`skip_special_tokens: false`', 'special tokens are structure, and never text'],
-    refuses(tiny({ skip_special_tokens: false }), 'skip_special_tokens'),
+    ['`skip_special_tokens: false`', 'in completions; in a chat they are its structure, and a 400 says where to see them'],
+    tinyComplete({ skip_special_tokens: false, logit_bias: { 2558: 100 }, max_tokens: 2 }, text('<|im_start|><|im_start|>')),
+    tinyComplete({ logit_bias: { 2558: 100 }, max_tokens: 2 }, text('')),
+    chat({ skip_special_tokens: false }, status(400, /v1\/completions/)),
   ),
 ]
 

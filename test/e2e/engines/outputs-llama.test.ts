@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { GenerationEvent } from '../../../src/contract/event.ts'
 import { isTruncated } from '../../../src/contract/is-truncated.ts'
 import { type GenerationRequest, plainChat, type Tool } from '../../../src/contract/request.ts'
@@ -165,6 +165,15 @@ describe('engine llama: structured output', () => {
     }
     expect([...seen].sort()).toEqual(['1', '<tool_call>\n{"name": "get_time", "arguments": {}}\n</tool_call>'])
   })
+})
+
+test('special tokens are in the text of a raw prompt on request only', async () => {
+  const engine = createRandomEngine({ slots: 1 })
+  onTestFinished(() => engine.close())
+  const sampling = { temperature: 0, logitBias: new Map([[randomVocabulary().tokens.indexOf('<|im_start|>'), 100]]) }
+  const request = { ...chatRequest('x', { sampling, maxOutputTokens: 2 }), prompt: { type: 'tokens', tokens: [40] } } as const
+  expect((await complete(engine, { ...request, showsSpecialTokens: true })).text).toBe('<|im_start|><|im_start|>')
+  expect((await complete(engine, { ...request, id: 'hidden' })).text).toBe('')
 })
 
 describe('engine llama: reasoning', () => {

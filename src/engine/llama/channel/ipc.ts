@@ -113,6 +113,8 @@ export const commandSchema = z.discriminatedUnion('type', [
     ignoreEos: z.boolean(),
     sampling: z.custom<ResolvedSampling>(isObject),
     choices: z.int().positive(),
+    /** The text has special tokens. */
+    showsSpecialTokens: z.boolean().optional(),
     /** The number of top log-probabilities for each token; absent: no log-probabilities. */
     topLogprobs: z.int().nonnegative().optional(),
     /** The prompt's tokens are reported, with this many top log-probabilities; absent number: without log-probabilities. */

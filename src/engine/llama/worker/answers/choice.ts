@@ -89,7 +89,8 @@ export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report:
   /** Reports the text of the next token; returns the end if it is the last one. */
   const take = (next: SourcedToken): ChoiceEnd | undefined => {
     output.push(next.token)
-    const bytes = loaded.vocabulary.bytesOf(next.token)
+    const { vocabulary } = loaded
+    const bytes = command.showsSpecialTokens === true ? vocabulary.shownBytesOf(next.token) : vocabulary.bytesOf(next.token)
     const isHealed = healing !== undefined && output.length === 1
     const text = decoder.decode(isHealed ? bytes.subarray(healing.text.length) : bytes, { stream: true })
     watch?.push(text)

@@ -23,6 +23,8 @@ export type Vocabulary = {
   readonly visibleTokens: readonly TokenBytes[]
   /** The bytes that a token adds to the output, in UTF-8; none for hidden tokens. */
   bytesOf(token: Token): Uint8Array
+  /** The same, with the texts of special tokens. */
+  shownBytesOf(token: Token): Uint8Array
 }
 
 /**
@@ -47,6 +49,16 @@ export function readVocabulary(model: VocabularyModel, visible: ReadonlySet<stri
     else hiddenTokens.push(token)
   }
   const known = new Map<Token, Uint8Array>()
+  const hidden = new Set(hiddenTokens)
+  const bytesOf = (token: Token): Uint8Array => {
+    const found = known.get(token)
+    if (found !== undefined) return found
+    const bytes = visibleTokens.has(token)
+      ? Buffer.from(model.detokenize([token], true))
+      : tokenBytes(model, token, pieces[token])
+    known.set(token, bytes)
+    return bytes
+  }
   return {
     size: pieces.length,
     endTokens,
@@ -54,15 +66,8 @@ export function readVocabulary(model: VocabularyModel, visible: ReadonlySet<stri
     hiddenTokens,
     visibleTokens: Array.from(visibleTokens, (token) => ({ token, bytes: Buffer.from(model.detokenize([token], true)) })),
     controlTexts: controlTexts.filter((text) => text !== ''),
-    bytesOf(token) {
-      const found = known.get(token)
-      if (found !== undefined) return found
-      const bytes = visibleTokens.has(token)
-        ? Buffer.from(model.detokenize([token], true))
-        : tokenBytes(model, token, pieces[token])
-      known.set(token, bytes)
-      return bytes
-    },
+    bytesOf,
+    shownBytesOf: (token) => (hidden.has(token) ? Buffer.from(model.detokenize([token], true)) : bytesOf(token)),
   }
 }
 

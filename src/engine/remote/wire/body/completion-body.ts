@@ -23,6 +23,8 @@ export function completionBody(
   budgetFields(request.reasoning, profile)
   const { fields, structured } = outputFields(request, profile, grammar)
   const { max_completion_tokens: limit, ...shared } = { ...defaultLimit(upstream), ...sharedFields(request, profile) }
+  const { showsTokens } = profile
+  if (request.showsSpecialTokens === true && showsTokens === undefined) throw unsupported(profile, ['showsSpecialTokens'])
   const rendered = request.turnEnds === undefined ? {} : turnFields(request.turnEnds, upstream)
   return {
     path: '/completions',
@@ -32,6 +34,7 @@ export function completionBody(
       stream: true,
       stream_options: streamOptions(profile),
       ...rendered,
+      ...(request.showsSpecialTokens === true && showsTokens),
       ...shared,
       // Only the old name exists here; without it, OpenAI's limit is 16.
       ...(limit !== undefined && { max_tokens: limit }),
