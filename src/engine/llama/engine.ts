@@ -14,6 +14,7 @@ import type {
 } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
+import { field } from '../../contract/field.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import type { Sampling } from '../../contract/sampling.ts'
 import { refuseOtherAdapters } from '../shared/adapters.ts'
@@ -22,17 +23,19 @@ import { refuseMissingOwn, templateFacts } from '../shared/template-choice.ts'
 import { TokensAfterCancel } from '../shared/tokens-after-cancel.ts'
 import type { Report } from './channel/ipc.ts'
 import { resolveSampling, samplingDefaults } from './channel/resolve-sampling.ts'
+import { shortHash } from './channel/short-hash.ts'
 import { refuseImpossible, refuseNonText } from './check-request.ts'
 import { type CompiledPlan, PlanCompiler } from './constraint/plan-compiler.ts'
-import { healsInVain, templateSwitched } from './failure.ts'
 import { Inboxes } from './inboxes.ts'
 import type { LlamaEngineOptions } from './options.ts'
 import { spawnWorker } from './process.ts'
 import { type RunCommand, runOnWorker } from './run-on-worker.ts'
-import { SavedPrefixes } from './saved-prefixes.ts'
 import { type LoadFacts, Supervisor } from './supervisor.ts'
 import { createTextCapabilities } from './text-capabilities.ts'
 import { WorkerExchanges } from './worker-exchanges.ts'
+
+/** A state is written at the speed of the disk's cache; a worker that hangs does not hold up the end. */
+const saveTimeoutMs = 20_000
 
 /** A request as the worker has prepared it. */
 type PreparedPrompt = Pick<Extract<Report, { type: 'prepared' }>, 'tokens' | 'templateMs' | 'format' | 'reasoningFront'> & {
@@ -61,7 +64,8 @@ export class LlamaEngine implements Engine {
   #templateEdition = 0
   /** The template switch that the worker has not confirmed yet. It never rejects. */
   #switching: Promise<void> | undefined
-  readonly #prefixes = new SavedPrefixes(() => this.#exchanges)
+  /** The worker keeps prefixes on disk. */
+  #keepsPrefixes = false
   readonly #late = new TokensAfterCancel()
   readonly #active = new ActiveRuns()
   /** Of one life of the process: what an unload closes, the next load has anew. */
@@ -89,7 +93,7 @@ export class LlamaEngine implements Engine {
       model: id,
       locate: async (signal) => {
         const located = await locate(signal)
-        this.#prefixes.onStart(located)
+        this.#keepsPrefixes = located.prefixCache !== undefined
         return { ...located, template: this.#template }
       },
       ...(need !== undefined && { need }),
@@ -195,8 +199,14 @@ export class LlamaEngine implements Engine {
   async #shutDown(plans: PlanCompiler): Promise<void> {
     this.#exchanges.refuse(new AppError('shutting-down', `model '${this.#id}' is being unloaded`))
     this.#supervisor.drain()
-    await this.#prefixes.save()
+    if (this.#keepsPrefixes) await this.#savePrefixes()
     await Promise.all([this.#supervisor.stop(), plans.close()])
+  }
+
+  /** The worker gets no more work. Never rejects: without a worker there is nothing to save. */
+  async #savePrefixes(): Promise<void> {
+    const command = { type: 'save-prefixes', id: this.#exchanges.nextId() } as const
+    await this.#exchanges.exchange(command, 'prefixes-saved', saveTimeoutMs).catch(() => undefined)
   }
 
   async #prepareOnWorker(request: GenerationRequest): Promise<PreparedPrompt> {
@@ -240,13 +250,13 @@ export class LlamaEngine implements Engine {
     const { fileSampling } = await this.#readyToRun(signal)
     chosen.sampling ??= resolveSampling({ file: fileSampling.sampling, config: this.#sampling, request: request.sampling })
     if (request.prompt.type === 'chat' && templateEdition !== this.#templateEdition) throw templateSwitched()
-    const { id, promptTokens, ignoreEos, choices, maxOutputTokens, minOutputTokens, pinsPrompt, tellsProgress } = request
+    const { id, owner, promptTokens, ignoreEos, choices, maxOutputTokens, minOutputTokens, pinsPrompt, tellsProgress } = request
     const { budgetTokens, budgetMessage } = request.reasoning
     const command: RunCommand = {
       type: 'run',
       id,
       tokens,
-      owner: this.#prefixes.ownerOf(request),
+      owner: this.#keepsPrefixes && owner !== undefined ? shortHash(owner) : undefined,
       maxOutputTokens,
       minOutputTokens,
       stop: [...request.stop],
@@ -263,4 +273,14 @@ export class LlamaEngine implements Engine {
     }
     yield* runOnWorker(command, { supervisor: this.#supervisor, inboxes: this.#inboxes, templateMs, signal, late })
   }
+}
+
+function healsInVain(): AppError {
+  const message = `${field('sampling', 'healsTokens')} and a constraint of the output (or tools) both decide how it begins: send one of them`
+  return new AppError('invalid-request', message, { at: ['sampling', 'healsTokens'] })
+}
+
+/** The output would be parsed in the format of the earlier template. */
+function templateSwitched(): AppError {
+  return new AppError('request-conflict', "the model's chat template was switched while this request waited; send it again")
 }

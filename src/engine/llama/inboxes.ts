@@ -1,6 +1,6 @@
 import { ChurnMap } from '../../base/churn.ts'
+import { AppError } from '../../contract/errors.ts'
 import type { Command, RequestReport } from './channel/ipc.ts'
-import { decodeFailure } from './failure.ts'
 
 type Flow = 'pause' | 'resume'
 
@@ -75,8 +75,10 @@ export class Inboxes {
   /** A late report for a request that has already ended is dropped. */
   deliver(report: RequestReport): void {
     const inbox = this.#inboxes.get(report.id)
-    if (report.type === 'failed') inbox?.fail(decodeFailure(report.failure))
-    else inbox?.push(report)
+    if (report.type === 'failed') {
+      const { code, message, ...options } = report.failure
+      inbox?.fail(new AppError(code, message, options))
+    } else inbox?.push(report)
   }
 
   failAll(error: unknown): void {
