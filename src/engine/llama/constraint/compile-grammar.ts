@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
 import { compileProgram } from '../../../grammar/run/program.ts'
 import { compileForRequest } from '../../../threads/grammar-failure.ts'
 import { afterReasoning, type ReasoningFront } from '../../front/reasoning-grammar.ts'
 import type { OutputPlan } from '../channel/ipc.ts'
+import { shortHash } from '../channel/short-hash.ts'
 import type { ConstraintContext } from './auto-calls.ts'
 import { compileConstraint, type Wanted } from './constraint.ts'
 
@@ -16,7 +16,7 @@ export type GrammarRequest = {
 /** The grammar of an output, and how much of the wanted structure it enforces. */
 export type CompiledGrammar = {
   readonly grammar: NonNullable<OutputPlan['grammar']>
-  readonly structured?: 'full' | 'partial'
+  readonly structured: 'full' | 'partial' | undefined
 }
 
 /** Undefined for an output that is not constrained. Throws as `compileConstraint` does. */
@@ -26,9 +26,6 @@ export function compileGrammar({ wanted, context, front }: GrammarRequest): Comp
   const { isWhole, gbnf, structured } = constraint
   const { text, root } = isWhole === true ? { text: gbnf, root: 'root' } : afterReasoning(constraint, { ...context, front })
   const program = compileForRequest(() => compileProgram(text, root))
-  const key = createHash('sha256').update(`${root} ${text}`).digest('base64')
-  return {
-    grammar: { key, program, ...(isWhole === true && { isOpen: true as const }) },
-    ...(structured !== undefined && { structured }),
-  }
+  const key = shortHash(`${root} ${text}`)
+  return { grammar: { key, program, ...(isWhole === true && { isOpen: true as const }) }, structured }
 }

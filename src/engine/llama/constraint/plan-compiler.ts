@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { LruMap } from '../../../base/lru-map.ts'
 import { callableTools, enforcedTools, functionTools } from '../../../canonical/callable-tools.ts'
 import { AppError } from '../../../contract/errors.ts'
@@ -10,11 +9,12 @@ import { ThreadPool } from '../../../threads/thread-pool.ts'
 import { resultOf, type ThreadReply } from '../../../threads/thread-reply.ts'
 import type { ReasoningFront } from '../../front/reasoning-grammar.ts'
 import type { OutputPlan } from '../channel/ipc.ts'
+import { shortHash } from '../channel/short-hash.ts'
 import type { CompiledGrammar, GrammarRequest } from './compile-grammar.ts'
 import type { Wanted } from './constraint.ts'
 
 /** How to read and constrain an output; `structured`: how much of the wanted structure the grammar enforces. */
-export type CompiledPlan = { readonly plan: OutputPlan; readonly structured?: 'full' | 'partial' }
+export type CompiledPlan = { readonly plan: OutputPlan; readonly structured: CompiledGrammar['structured'] }
 
 /** What a grammar depends on besides the request. */
 type Context = {
@@ -50,16 +50,14 @@ export class PlanCompiler {
     const { prompt, output, toolChoice, parallelToolCalls } = request
     const tools = prompt.type === 'chat' ? enforcedTools(functionTools(prompt.tools)) : []
     const wanted = { output, tools, toolChoice, parallelToolCalls, constrainsAllTools: this.#constrainsAllTools }
-    const plan = { ...(format !== undefined && { format }) }
-    if (!isConstrained(wanted)) return { plan }
-    const compiled = await this.#find({ wanted, context: { format, endTexts }, front }, signal)
-    if (compiled === undefined) return { plan }
-    const { grammar, structured } = compiled
-    return { plan: { ...plan, grammar }, ...(structured !== undefined && { structured }) }
+    const compiled = isConstrained(wanted)
+      ? await this.#find({ wanted, context: { format, endTexts }, front }, signal)
+      : undefined
+    return { plan: { format, grammar: compiled?.grammar }, structured: compiled?.structured }
   }
 
   async #find(request: GrammarRequest, signal: AbortSignal): Promise<CompiledGrammar | undefined> {
-    const key = createHash('sha256').update(JSON.stringify(request)).digest('base64')
+    const key = shortHash(JSON.stringify(request))
     const known = this.#grammars.get(key)
     if (known !== undefined) return known
     const grammar = await this.#compile(request, signal)
