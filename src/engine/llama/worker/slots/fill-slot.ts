@@ -29,7 +29,7 @@ export async function keepPrefix(slot: Slot, { tokens, others, prefixes }: Filli
   const before = tokens.slice(0, -1)
   await prefixes?.store.save(slot, before)
   slot.owner = prefixes?.owner
-  await copyPrefix({ sequence }, before, others)
+  await copyPrefix(slot, before, others)
   await prefixes?.store.restore(slot, { owner: prefixes.owner, tokens: before })
   await sequence.truncate(sharedPrefix(sequence.contextTokens, before))
   const kept = sequence.nextTokenIndex
@@ -44,16 +44,12 @@ export async function fillSlot(slot: Slot, filling: Filling, reading: Omit<Readi
 }
 
 /** Copies from the slot with the longest shared prefix, if copying costs less than reading. */
-async function copyPrefix(to: Pick<Slot, 'sequence'>, tokens: readonly Token[], others: Iterable<Slot>): Promise<void> {
-  let best: { readonly slot: Pick<Slot, 'sequence'>; readonly shared: number } = {
-    slot: to,
-    shared: sharedPrefix(to.sequence.contextTokens, tokens),
-  }
-  const least = best.shared + to.sequence.contextSize / cellsPerToken
+async function copyPrefix(to: Slot, tokens: readonly Token[], others: Iterable<Slot>): Promise<void> {
+  const own = sharedPrefix(to.sequence.contextTokens, tokens)
+  let [best, most]: [Slot | undefined, number] = [undefined, own + to.sequence.context.contextSize / cellsPerToken]
   for (const slot of others) {
     const shared = sharedPrefix(slot.sequence.contextTokens, tokens)
-    if (shared > least && shared > best.shared) best = { slot, shared }
+    if (shared > most) [best, most] = [slot, shared]
   }
-  if (best.slot === to) return
-  await to.sequence.copyFrom(best.slot.sequence, best.shared)
+  if (best !== undefined) await to.sequence.copyFrom(best.sequence, most)
 }

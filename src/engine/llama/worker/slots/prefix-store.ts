@@ -19,33 +19,32 @@ export class PrefixStore {
   readonly #folder: string
   readonly #settings: Settings
   readonly #warn: Warn
-  readonly #files: Set<PrefixFile>
+  readonly #files = new Set<PrefixFile>()
   #hasWarned = false
 
-  private constructor(folder: string, { settings, warn, files }: { settings: Settings; warn: Warn; files: PrefixFile[] }) {
+  private constructor(folder: string, settings: Settings, warn: Warn) {
     this.#folder = folder
     this.#settings = settings
     this.#warn = warn
-    this.#files = new Set(files)
   }
 
   /** `identity`: what the contents of a slot depend on besides its tokens. Those of other identities are deleted. */
   static async open(settings: Settings, identity: string, warn: Warn): Promise<PrefixStore> {
     const name = shortHash(identity)
     const folder = join(settings.folder, name)
+    const store = new PrefixStore(folder, settings, warn)
     try {
       await mkdir(folder, { recursive: true, mode: 0o700 })
       for (const other of await readdir(settings.folder)) {
         if (other !== name) await rm(join(settings.folder, other), { recursive: true, force: true })
       }
-      const store = new PrefixStore(folder, { settings, warn, files: await listPrefixes(folder) })
+      for (const file of await listPrefixes(folder)) store.#files.add(file)
       // The limit may be lower than it was.
       await store.#evict()
-      return store
     } catch (error) {
       warn(`the prefix cache cannot be read: ${messageOf(error)}`)
-      return new PrefixStore(folder, { settings, warn, files: [] })
     }
+    return store
   }
 
   /** Saves what a free or leased slot holds, if that is worth it, before `next` replaces it. */

@@ -2,9 +2,6 @@ import { ChurnSet } from '../../../../base/churn.ts'
 import { AppError } from '../../../../contract/errors.ts'
 import { pickRecall, pickSlot, type SlotFacts } from './slots.ts'
 
-/** The pool's own data of a slot. */
-type PoolSlot = SlotFacts & { busy: boolean; lastUsed: number }
-
 /** A slot that is in use by a holder. */
 export type SlotLease<T> = {
   readonly slot: T
@@ -22,7 +19,7 @@ type Waiter<T> = { readonly holder: object; readonly grant: (lease: SlotLease<T>
  * Assigns slots to holders, at most as many holders as slots. Each holder is certain of one slot and may borrow free ones, which are
  * recalled when another holder arrives.
  */
-export class SlotPool<T extends PoolSlot> {
+export class SlotPool<T extends SlotFacts> {
   readonly #slots: readonly T[]
   readonly #held = new ChurnSet<Held<T>>()
   readonly #waiting: Waiter<T>[] = []

@@ -1,5 +1,4 @@
 import type { Sequence } from '../../binding/sequence.ts'
-import type { Token } from '../../binding/tokenizer.ts'
 
 /** One sequence of the context. It keeps the tokens of its last request, so that the next one can reuse their prefix. */
 export type Slot = {
@@ -13,12 +12,7 @@ export type Slot = {
 }
 
 /** The facts that the choice of a slot depends on. */
-export type SlotFacts = {
-  readonly busy: boolean
-  readonly lastUsed: number
-  readonly pinnedTokens?: number
-  readonly sequence: { readonly contextTokens: readonly Token[] }
-}
+export type SlotFacts = Pick<Slot, 'busy' | 'lastUsed' | 'pinnedTokens'> & { readonly sequence: Pick<Sequence, 'contextTokens'> }
 
 /**
  * llama.cpp computes sequences in one pass only while their numbers are consecutive, so a gap between busy slots costs a pass for each
