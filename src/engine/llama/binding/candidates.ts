@@ -1,5 +1,4 @@
 import { addressOf, floatsAt, intAt, type Library, type Sampler } from './library.ts'
-import type { Reshape } from './own-samplers.ts'
 import type { Token } from './tokenizer.ts'
 
 /** The numbers of a `llama_token_data`: an id, a logit, a probability. */
@@ -63,8 +62,8 @@ export class Candidates {
     return this.#array.getUint8(at.sorted) !== 0
   }
 
-  /** Changes the logits, which must be sorted. */
-  reshape(reshape: Reshape): void {
+  /** Changes the logits, which must be sorted; `reshape` returns how many of the first ones stay. */
+  reshape(reshape: (logits: Float32Array) => number): void {
     const { memory, size } = this.#memory()
     const logits = Float32Array.from({ length: size }, (_, index) => memory[index * numbers + 1] as number)
     const kept = reshape(logits)

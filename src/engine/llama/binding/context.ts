@@ -107,7 +107,6 @@ export class Context {
   readonly #batch: Batch
   readonly #turns = new Turns()
   readonly #queue: Work[] = []
-  /** Kept for llama.cpp, which reads it. */
   readonly #flag = Buffer.alloc(flagBytes)
   #isScheduled = false
   #isDisposed = false

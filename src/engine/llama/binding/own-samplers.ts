@@ -7,18 +7,16 @@ export type OwnStep =
   | (Fading & { readonly type: 'fading'; readonly history: Iterable<number> })
 
 /** Changes the logits of the candidates, which are sorted; returns how many of the first ones stay. */
-export type Reshape = (logits: Float32Array) => number
-
-export function reshapeOf(step: Exclude<OwnStep, Fading>): Reshape {
+export function reshape(logits: Float32Array, step: Exclude<OwnStep, Fading>): number {
   switch (step.type) {
     case 'top-a':
-      return (logits) => cutTopA(logits, step.share)
+      return cutTopA(logits, step.share)
     case 'tail-free':
-      return (logits) => cutTail(logits, step.share)
+      return cutTail(logits, step.share)
     case 'smoothing':
-      return (logits) => smooth(logits, step)
+      return smooth(logits, step)
     case 'skew':
-      return (logits) => skewDraw(logits, step.skew)
+      return skewDraw(logits, step.skew)
   }
 }
 

@@ -2,7 +2,7 @@ import { type Biases, Candidates, type Choosing } from './candidates.ts'
 import type { Context, LogitIndex } from './context.ts'
 import type { Library, Sampler, SamplerArgument } from './library.ts'
 import type { Model } from './model.ts'
-import { fadingPenalties, type OwnStep, reshapeOf } from './own-samplers.ts'
+import { fadingPenalties, type OwnStep, reshape } from './own-samplers.ts'
 import type { Token } from './tokenizer.ts'
 
 /** A sampler of llama.cpp: the end of its function's name, and the arguments, which include/llama.h describes. */
@@ -33,7 +33,6 @@ export class SamplerChain {
   #sort: Sampler | undefined
   /** llama.cpp's samplers of `remembering`, and the tokens before the output that they have seen. */
   readonly #remembering: { readonly sampler: Sampler; readonly history: Iterable<number> }[] = []
-  /** The chain behind biases. */
   readonly #biased = new Map<Biases, Sampler>()
   /** What it chooses depends on the tokens that it has accepted. */
   readonly remembers: boolean
@@ -117,25 +116,17 @@ export class SamplerChain {
   }
 
   #createOwn(step: OwnStep): Own {
-    switch (step.type) {
-      case 'top-a':
-      case 'tail-free':
-      case 'smoothing':
-      case 'skew': {
-        const reshape = reshapeOf(step)
-        return { apply: (candidates) => this.#sorted(candidates).reshape(reshape) }
-      }
-      case 'fading': {
-        const before = [...step.history]
-        let seen: number[] = [...before]
-        return {
-          apply: (candidates) => candidates.penalize(fadingPenalties(seen, step)),
-          accept: (token) => void seen.push(token),
-          rewind(output) {
-            seen = [...before, ...output]
-          },
-        }
-      }
+    if (step.type !== 'fading') {
+      return { apply: (candidates) => this.#sorted(candidates).reshape((logits) => reshape(logits, step)) }
+    }
+    const before = [...step.history]
+    let seen: number[] = [...before]
+    return {
+      apply: (candidates) => candidates.penalize(fadingPenalties(seen, step)),
+      accept: (token) => void seen.push(token),
+      rewind(output) {
+        seen = [...before, ...output]
+      },
     }
   }
 

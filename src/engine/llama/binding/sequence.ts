@@ -1,6 +1,5 @@
 import { Checkpoints } from './checkpoints.ts'
 import type { Context, LogitIndex, Read } from './context.ts'
-import type { Model } from './model.ts'
 import type { Token } from './tokenizer.ts'
 
 /** A text in a context: the tokens that llama.cpp has computed of it, from the first one on. Only one call may run at a time. */
@@ -16,15 +15,6 @@ export class Sequence {
     this.#checkpoints = context.forgets ? new Checkpoints(context, id) : undefined
   }
 
-  get model(): Model {
-    return this.context.model
-  }
-
-  /** The most tokens that it may have. */
-  get contextSize(): number {
-    return this.context.contextSize
-  }
-
   get contextTokens(): readonly Token[] {
     return this.#tokens
   }
@@ -33,7 +23,6 @@ export class Sequence {
     return this.#tokens.length
   }
 
-  /** Adds tokens without their logits. */
   async compute(tokens: readonly Token[]): Promise<void> {
     await this.context.compute(this, { tokens, wanted: 'none', read: () => undefined })
   }
@@ -89,7 +78,7 @@ export class Sequence {
   loadStateFromFile(path: string): Promise<void> {
     return this.context.betweenPasses(async () => {
       const { library, native } = this.context
-      const [tokens, count] = [new Int32Array(this.contextSize), new BigUint64Array(1)]
+      const [tokens, count] = [new Int32Array(this.context.contextSize), new BigUint64Array(1)]
       this.#tokens.length = 0
       const bytes = await library.loadSequence.inThread(native, path, this.id, tokens, tokens.length, count)
       if (Number(bytes) === 0) throw new Error('llama.cpp could not read it')

@@ -3,30 +3,19 @@ import type { Library, SpecialToken, Vocabulary } from './library.ts'
 /** The id of a token of a model. */
 export type Token = number & { readonly __token: never }
 
-/** What llama.cpp knows of a token (`enum llama_token_attr`). */
-export type TokenAttributes = {
-  readonly unknown: boolean
-  readonly control: boolean
-  readonly userDefined: boolean
-  readonly byte: boolean
-}
-
-export type SpecialTokens = {
-  readonly bos: Token | null
-  readonly eos: Token | null
-  readonly nl: Token | null
-  readonly sep: Token | null
+type SpecialTokens = Readonly<Record<'bos' | 'eos' | 'nl' | 'sep', Token | null>> & {
   readonly bosString: string | null
   readonly eosString: string | null
   readonly shouldPrependBosToken: boolean
   readonly shouldAppendEosToken: boolean
-  readonly infill: { readonly prefix: Token | null; readonly suffix: Token | null; readonly middle: Token | null }
+  readonly infill: Readonly<Record<'prefix' | 'suffix' | 'middle', Token | null>>
 }
 
 export type VocabularyType = (typeof vocabularyTypes)[number]
 
 /** `enum llama_vocab_type` */
 const vocabularyTypes = ['none', 'spm', 'bpe', 'wpm', 'ugm', 'rwkv', 'plamo2'] as const
+/** Of `enum llama_token_attr` */
 const attributes = { unknown: 1, control: 8, userDefined: 16, byte: 32 }
 
 /** The tokens of a model: texts to tokens, and back. */
@@ -73,7 +62,8 @@ export class Tokenizer {
     return token === this.tokens.eos || token === this.#eot || this.#library.endsTurn(this.#vocabulary, token)
   }
 
-  getTokenAttributes(token: Token): TokenAttributes {
+  /** What llama.cpp knows of a token. */
+  getTokenAttributes(token: Token): Readonly<Record<keyof typeof attributes, boolean>> {
     const found = this.#library.tokenAttributes(this.#vocabulary, token)
     const has = (bit: number) => (found & bit) === bit
     return {

@@ -14,7 +14,7 @@ export async function openContext(model: Model, { slots, ...options }: ContextOp
 
 /** Computes so many tokens in an empty sequence, and forgets them. */
 export async function computeAndForget(sequence: Sequence, tokens: number): Promise<void> {
-  const { bos, eos, nl } = sequence.model.tokens
+  const { bos, eos, nl } = sequence.context.model.tokens
   const token = bos ?? eos ?? nl
   if (token === null) return
   await sequence.compute(Array.from({ length: tokens }, () => token))

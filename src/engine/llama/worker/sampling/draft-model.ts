@@ -99,7 +99,7 @@ export class DraftModel {
       const next = await this.#rounds.join('tokens', () =>
         sequence.computeLast(unread, (index) => mostProbable(sequence.context.logits(index))),
       )
-      if (next.probability < minProbability || sequence.model.isEogToken(next.token)) break
+      if (next.probability < minProbability || sequence.context.model.isEogToken(next.token)) break
       drafted.push(next.token)
       unread = [next.token]
     }
@@ -111,7 +111,7 @@ export class DraftModel {
     const [pair] = this.#beside
     if (pair === undefined) return
     const [sequence, own] = pair
-    refuseOtherVocabulary(sequence.model, own.model)
+    refuseOtherVocabulary(sequence.context.model, own.context.model)
     if (own.context.forgets) throw new Error('it cannot take back tokens (recurrent layers or a sliding window)')
     await warmUp((tokens) => computeAndForget(own, tokens), this.#pacer)
   }

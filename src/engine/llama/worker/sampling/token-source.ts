@@ -101,7 +101,7 @@ export function openTokenSource(
       const one = await readLast(unread, { sequence, ...reading }, read)
       return one === 'over' ? 'over' : [one]
     }
-    const room = sequence.contextSize - sequence.nextTokenIndex - 1
+    const room = sequence.context.contextSize - sequence.nextTokenIndex - 1
     return speculation.compute({ sequence, last, room, ...reading }, read)
   }
   return {
