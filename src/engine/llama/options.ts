@@ -4,7 +4,6 @@ import type { Start, SupervisorLog } from '../supervise/supervise.ts'
 import type { LoadOptions } from './channel/ipc.ts'
 import type { SpawnWorker } from './process.ts'
 
-/** How a model runs on the embedded engine. */
 export type LlamaEngineOptions = Start<LoadOptions> & {
   readonly id: string
   /** Sampling defaults of the configuration; they win over those of the model's file. */

@@ -12,7 +12,6 @@ type SupervisorOptions = Start<LoadOptions> & {
   readonly onExit: (error: AppError, exit: WorkerExit) => void
 }
 
-/** The facts of a loaded model. */
 export type LoadFacts = Omit<Extract<Report, { type: 'ready' }>, 'type'>
 
 /** Supervises the worker of one model, and passes messages to and from it. */

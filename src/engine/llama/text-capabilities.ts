@@ -5,7 +5,6 @@ import type { LoadFacts } from './supervisor.ts'
 import type { WorkerExchanges } from './worker-exchanges.ts'
 
 type Deps = {
-  /** The model's id. */
   readonly id: string
   readonly exchanges: Pick<WorkerExchanges, 'ask' | 'compute'>
   ready(signal: AbortSignal): Promise<LoadFacts>

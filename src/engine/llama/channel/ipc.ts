@@ -73,7 +73,6 @@ export type LoadOptions = z.infer<typeof loadOptionsSchema>
 const tokensSchema = z.custom<Uint32Array>((value) => value instanceof Uint32Array)
 const outputFormatSchema = z.custom<OutputFormat>(isObject)
 
-/** The format and the grammar of one run. */
 const outputPlanSchema = z.object({
   format: outputFormatSchema.optional(),
   /** The complete output matches this, from its first token. */
@@ -223,7 +222,6 @@ const reportSchema = z.discriminatedUnion('type', [
 ])
 export type Report = z.infer<typeof reportSchema>
 
-/** A report about one request. */
 export type RequestReport = Extract<Report, { id: string }>
 
 /** A message of the worker: all that it has to report since the last one, in order. */

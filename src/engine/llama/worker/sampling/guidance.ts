@@ -4,6 +4,7 @@ import type { Token } from '../../binding/tokenizer.ts'
 import type { OpenContext } from '../context/context.ts'
 import { type Reading, readLast } from '../rounds/prefill.ts'
 import { sharedPrefix } from '../slots/slots.ts'
+import { logOfSum } from './scores.ts'
 
 /** What the model says after the negative prompt, and how far the output goes away from it. */
 export type Guidance = { readonly logits: Float32Array; readonly scale: number }
@@ -13,13 +14,8 @@ export type Guidance = { readonly logits: Float32Array; readonly scale: number }
  * https://arxiv.org/abs/2306.17806).
  */
 export function guided(logits: Float32Array, { logits: negative, scale }: Guidance): Float32Array {
-  const [total, negativeTotal] = [logSum(logits), logSum(negative)]
+  const [total, negativeTotal] = [logOfSum(logits), logOfSum(negative)]
   return logits.map((logit, token) => scale * (logit - total) + (1 - scale) * ((negative[token] as number) - negativeTotal))
-}
-
-function logSum(logits: Float32Array): number {
-  const max = logits.reduce((most, logit) => Math.max(most, logit), Number.NEGATIVE_INFINITY)
-  return max + Math.log(logits.reduce((sum, logit) => sum + Math.exp(logit - max), 0))
 }
 
 /** The sequences of negative prompts: a context of their own, with as many as there are slots, which is made when the first is needed. */

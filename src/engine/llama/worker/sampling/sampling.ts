@@ -116,7 +116,6 @@ function withinContext(range: number, contextLength: number): number {
  * token is possible.
  */
 type BiasSource = {
-  /** How many tokens there are. */
   readonly size: number
   readonly banned: readonly Token[]
   readonly held?: Held | undefined

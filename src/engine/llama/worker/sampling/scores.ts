@@ -15,15 +15,13 @@ export function scoreToken(logits: Float32Array, token: Token, top: number): Tok
   return { logprob: logprobOf(token), top: highest(logits, top).map((id) => [id, logprobOf(id)]) }
 }
 
-/** The most probable token, and its probability. */
 export function mostProbable(logits: Float32Array): { readonly token: Token; readonly probability: number } {
   const [token] = highest(logits, 1)
   if (token === undefined) throw new Error('the model has no tokens')
   return { token, probability: Math.exp((logits[token] as number) - logOfSum(logits)) }
 }
 
-/** The logarithm of the sum of all weights. */
-function logOfSum(logits: Float32Array): number {
+export function logOfSum(logits: Float32Array): number {
   let most = Number.NEGATIVE_INFINITY
   for (const logit of logits) if (logit > most) most = logit
   let sum = 0
@@ -59,7 +57,6 @@ export function showBytes(id: Token, bytes: Uint8Array): Shown {
   return { id, text: new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes), bytes: [...bytes] }
 }
 
-/** The top log-probabilities of a score. */
 export function showTop(vocabulary: Vocabulary, score: TokenScore | undefined): GeneratedToken['top'] {
   return (score?.top ?? []).map(([id, logprob]) => ({ ...showToken(vocabulary, id), logprob }))
 }

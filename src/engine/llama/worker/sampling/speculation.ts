@@ -28,7 +28,6 @@ export type Drafter = {
 
 type Computing = Omit<DraftRequest, 'round'> & {
   readonly rounds: Rounds
-  /** The last token of the text. */
   readonly last: Token
 }
 

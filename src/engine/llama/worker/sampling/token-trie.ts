@@ -3,7 +3,6 @@ import { type TokenBytes, tokenBytes, type VocabularyModel } from './vocabulary.
 
 /** The texts of a vocabulary as a tree of characters, whose nodes are in depth-first order. */
 export type TokenTrie = {
-  /** The code point of each node. */
   readonly codes: Int32Array
   readonly depths: Uint16Array
   /** The first node that is not below this one. */

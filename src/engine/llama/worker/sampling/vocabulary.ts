@@ -12,7 +12,6 @@ export type TokenBytes = { readonly token: Token; readonly bytes: Uint8Array }
 /** Facts about a model's tokens that the tokenizer does not provide. */
 export type Vocabulary = {
   readonly size: number
-  /** Tokens that end the model's turn. */
   readonly endTokens: readonly Token[]
   readonly endTexts: readonly string[]
   /** Texts that the tokenizer reads as control tokens when it parses special tokens. */
