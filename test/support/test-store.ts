@@ -7,7 +7,7 @@ import { openStore } from '../../src/store/open-store.ts'
 import { SqliteFile } from '../../src/store/sqlite-file.ts'
 import { until } from './http/app.ts'
 
-type Kept = { readonly store: Store; readonly path: string; isClosed: boolean }
+type Kept = { readonly store: Store; readonly file: SqliteFile; isClosed: boolean }
 
 /** Databases that no test uses now: their threads take longer to start than most tests to run. */
 const idle: Kept[] = []
@@ -16,7 +16,7 @@ const idle: Kept[] = []
 export async function openTestStore(): Promise<Store> {
   const kept = idle.pop() ?? (await openNew())
   // What the last test began may still be written, and this thread has a part in it.
-  await until(() => isEmptied(kept.path))
+  await until(() => isEmptied(kept.file))
   onTestFinished(() => {
     if (!kept.isClosed) idle.push(kept)
   })
@@ -30,25 +30,25 @@ async function openNew(): Promise<Kept> {
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const path = join(folder, 'store.db')
   const store = await openStore({ database: { type: 'sqlite', path } })
-  const kept: Kept = { store: { ...store, close }, path, isClosed: false }
+  const kept: Kept = { store: { ...store, close }, file: new SqliteFile(path), isClosed: false }
   async function close(): Promise<void> {
     kept.isClosed = true
+    kept.file.close()
     await store.close()
   }
   return kept
 }
 
 /** Through a connection of its own: a store has no way to delete everything. False while the store writes. */
-function isEmptied(path: string): boolean {
-  const file = new SqliteFile(path)
+function isEmptied(file: SqliteFile): boolean {
   try {
-    const tables = file.query("select name from sqlite_master where type = 'table' and name not like '%kysely%'", [])
-    for (const { name } of tables) file.query(`delete from "${name}"`, [])
-    return true
+    file.query('begin immediate', [])
   } catch (error) {
     if (String(error).includes('database is locked')) return false
     throw error
-  } finally {
-    file.close()
   }
+  const tables = file.query("select name from sqlite_master where type = 'table' and name not like '%kysely%'", [])
+  for (const { name } of tables) file.query(`delete from "${name}"`, [])
+  file.query('commit', [])
+  return true
 }
