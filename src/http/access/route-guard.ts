@@ -68,6 +68,7 @@ function asRouted(url: string): string {
 
 /** Whether a path is one of a pattern, whose parts may be `:name` or, at its end, `*`. */
 function fits(pattern: string, path: string): boolean {
+  if (!path.startsWith(pattern.slice(0, pattern.search(/[:*]|$/)))) return false
   const wanted = pattern.split('/')
   const parts = path.split('/')
   if (wanted.at(-1) === '*' ? parts.length < wanted.length : parts.length !== wanted.length) return false
