@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { codePoint } from '../../test/support/code-point.ts'
 import { cutAt } from '../../test/support/parse-output.ts'
 import { call, reasoning, refusal, text } from '../../test/support/parts.ts'
 import { roundsOf } from '../../test/support/process/soak-length.ts'
@@ -64,7 +65,7 @@ function eventsOf(part: OutputPart, choice: number, cuts: readonly number[]): Ge
   }
 }
 
-const words = fc.string({ unit: 'binary', minLength: 1, maxLength: 12 })
+const words = fc.string({ unit: codePoint, minLength: 1, maxLength: 12 })
 const annotation: fc.Arbitrary<Annotation> = fc.oneof(
   fc.record(
     {
@@ -95,7 +96,7 @@ const generatedPart: fc.Arbitrary<OutputPart> = fc.oneof(
       // Some upstreams give two calls the same id.
       id: fc.constantFrom('call_a', 'call_b'),
       name: fc.string(),
-      input: fc.string({ unit: 'binary' }),
+      input: fc.string({ unit: codePoint }),
       kind: fc.constant('custom'),
       state: fc.constantFrom('repaired', 'unparseable'),
       raw: fc.string(),

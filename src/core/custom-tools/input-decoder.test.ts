@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { codePoint } from '../../../test/support/code-point.ts'
 import { cutAt } from '../../../test/support/parse-output.ts'
 import { InputDecoder } from './input-decoder.ts'
 
@@ -31,7 +32,7 @@ describe('the input of a custom call', () => {
 
   test('is the same for all pieces that its JSON comes in, and is never taken back', () => {
     const json = fc
-      .tuple(fc.string({ unit: 'binary' }), fc.func(fc.boolean()))
+      .tuple(fc.string({ unit: codePoint }), fc.func(fc.boolean()))
       .map(([text, escapes]) => `{"input": ${escapeSome(text, escapes)}}`)
     fc.assert(
       fc.property(json, fc.array(fc.nat(200)), (whole, cuts) => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { codePoint } from '../../../test/support/code-point.ts'
 import { incompleteReasons } from '../../../test/support/finish-reasons.ts'
 import { createWireCheck } from '../../../test/support/wire-schema.ts'
 import { AppError } from '../../contract/errors.ts'
@@ -355,7 +356,7 @@ describe('createChunkEncoder', () => {
 
   test('any text is written as the JSON of the whole chunk would be', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (delta) => {
+      fc.property(fc.string({ unit: codePoint }), (delta) => {
         const encoder = startStream({ includeUsage: true })
         encoder.encode({ type: 'text-start', choice: 0 })
         expect(encoder.encode(text(delta))).toBe(writeSlowly({ ...chunkOf({ content: delta }), usage: null }))
@@ -365,7 +366,7 @@ describe('createChunkEncoder', () => {
 
   test('however a text is cut, the joined deltas are the text', () => {
     fc.assert(
-      fc.property(fc.array(fc.string({ unit: 'binary' })), (deltas) => {
+      fc.property(fc.array(fc.string({ unit: codePoint })), (deltas) => {
         const frames = framesOf(deltas.map((delta) => text(delta)))
         const joined = frames.map(
           (frame) => (frame as { choices: { delta: { content: string } }[] }).choices[0]?.delta.content ?? '',

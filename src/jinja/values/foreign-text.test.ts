@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { codePoint } from '../../../test/support/code-point.ts'
 import { compileJinja } from '../jinja-template.ts'
 import { ForeignJson } from '../texts/from-json.ts'
 import { asForeign, isForeign, plainText, runsOf } from './foreign-text.ts'
@@ -126,7 +127,7 @@ const attempt = (source: string, x: string): string => {
 describe('foreign text', () => {
   test('has partners that are told apart from valid text, and back', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (text) => {
+      fc.property(fc.string({ unit: codePoint }), (text) => {
         expect(isForeign(text)).toBe(false)
         expect(plainText(asForeign(text))).toBe(text)
         expect(runsOf(asForeign(text)).join('')).toBe(asForeign(text))

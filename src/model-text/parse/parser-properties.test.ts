@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { codePoint } from '../../../test/support/code-point.ts'
 import { cutAt, hermes, parseOutput, think, tools } from '../../../test/support/parse-output.ts'
 import { roundsOf } from '../../../test/support/process/soak-length.ts'
 import type { EngineEvent } from '../../contract/event.ts'
@@ -99,7 +100,7 @@ describe('any text', () => {
   test('text without tags is unchanged', () => {
     fc.assert(
       fc.property(
-        fc.string({ unit: 'binary', maxLength: 60 }),
+        fc.string({ unit: codePoint, maxLength: 60 }),
         anyFormat,
         fc.array(fc.nat(60), { maxLength: 8 }),
         (raw, format, cuts) => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { codePoint } from '../../../test/support/code-point.ts'
 import { modelNames } from './tool-names.ts'
 
 test('a tool is called by its server and its name', () => {
@@ -23,7 +24,7 @@ test('a name that is as it was keeps it, and those that become the same are told
 test('each tool has a name of its own that all model APIs accept', () => {
   const server = fc.stringMatching(/^[A-Za-z0-9-]{1,32}$/)
   fc.assert(
-    fc.property(server, fc.uniqueArray(fc.string({ maxLength: 100, unit: 'binary' }), { maxLength: 20 }), (label, tools) => {
+    fc.property(server, fc.uniqueArray(fc.string({ maxLength: 100, unit: codePoint }), { maxLength: 20 }), (label, tools) => {
       const names = [...modelNames(label, tools).values()]
       for (const name of names) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/)
       expect(new Set(names).size).toBe(tools.length)

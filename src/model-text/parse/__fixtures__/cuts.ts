@@ -21,7 +21,7 @@ export function differingCut(
  */
 function cuts(raw: string): readonly (readonly string[])[] {
   const random = createRandom(raw.length)
-  const step = raw.length <= roundsOf(40, 70) ? 1 : Math.ceil(raw.length / roundsOf(7, 12))
+  const step = raw.length <= roundsOf(24, 70) ? 1 : Math.ceil(raw.length / roundsOf(6, 12))
   const first = 1 + (raw.length % step)
   const places = Array.from({ length: Math.ceil((raw.length - first) / step) }, (_, index) => [first + index * step])
   const several = Array.from({ length: 2 }, () => Array.from({ length: 6 }, () => Math.floor(random() * raw.length)))

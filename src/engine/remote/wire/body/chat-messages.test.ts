@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { codePoint } from '../../../../../test/support/code-point.ts'
 import { assistant, audio, bytes, call, image, reasoning, refusal, text } from '../../../../../test/support/parts.ts'
 import { roundsOf } from '../../../../../test/support/process/soak-length.ts'
 import type { ContentPart, MediaPart, Message, OutputPart, ToolCallPart } from '../../../../contract/request.ts'
@@ -33,7 +34,7 @@ function believed(part: ContentPart): ContentPart {
   return { ...part, source: bytes(base64, mediaType) }
 }
 
-const words = fc.string({ unit: 'binary', maxLength: 20 })
+const words = fc.string({ unit: codePoint, maxLength: 20 })
 const base64 = fc.uint8Array({ maxLength: 12 }).map((bytes) => Buffer.from(bytes).toString('base64'))
 const imageType = fc.constantFrom('image/png', 'image/jpeg', 'image/webp', 'image/svg+xml')
 const detail = fc.constantFrom('auto', 'low', 'high')
