@@ -52,7 +52,7 @@ export const seeds = [
       tabby('req_anthropic.py'),
       { ...tabby('req_decisions.py'), config: {} },
     ],
-    reasons: [[/decisions/, '/v1/decisions is not served; structured_outputs.choice with logprobs is']],
+    reasons: [],
   },
   {
     folder: 'mlc-llm',

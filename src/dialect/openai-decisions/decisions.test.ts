@@ -145,8 +145,9 @@ describe('a decision is answered', () => {
 
   test("in tabbyAPI's form, by the ids of the questions", () => {
     const tokens = [token({ yes: 0.6, no: 0.2 }), token({ A: 0.4, B: 0.1 }), token({ 2: 0.5, 0: 0.5 })]
-    const { answers } = answersTo({ questions: tabby }, tokens)
-    expect(answers).toMatchObject({
+    const reply = answersTo({ questions: tabby }, tokens)
+    expect(reply).toMatchObject({ object: 'decisions', model: 'served', prompt_format_version: 1 })
+    expect(reply.answers).toMatchObject({
       a: {
         type: 'yes_no',
         probabilities: { yes: expect.closeTo(0.75), no: expect.closeTo(0.25) },

@@ -3,6 +3,9 @@ import type { Choice, GenerationResult } from '../../contract/result.ts'
 import type { DecodedDecisions } from './decode.ts'
 import { type Distribution, distributionOf, type Question } from './questions.ts'
 
+/** Of the words around a question: probabilities with other words are others. */
+const promptVersion = 1
+
 type Answered = { readonly question: Question; readonly found: Distribution | undefined; readonly choice: Choice | undefined }
 
 /** The reply in OpenAI's form, or in tabbyAPI's. Throws where a model thinks before it answers. */
@@ -66,6 +69,7 @@ function tabbyReply(answered: readonly Answered[], { start, usage }: GenerationR
   return {
     object: 'decisions',
     model: start.model,
+    prompt_format_version: promptVersion,
     answers: Object.fromEntries(answered.map((one) => [one.question.name, tabbyAnswer(one)])),
     usage: { prompt_tokens: usage.inputTokens, completion_tokens: usage.outputTokens },
   }

@@ -220,6 +220,7 @@ export const tabbyDecisions = named(
   object({
     object: is('decisions'),
     model: text,
+    prompt_format_version: number,
     answers: anyObject,
     usage: object({ prompt_tokens: number, completion_tokens: number }),
   }),
