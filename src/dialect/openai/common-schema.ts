@@ -106,16 +106,8 @@ const responseFormats = {
 const { text: textFormat, json_object, json, json_schema, regex, grammar, structural_tag } = responseFormats
 const responseFormat = z.discriminatedUnion('type', [textFormat, json_object, json, json_schema, regex, grammar, structural_tag])
 
-/** A text of JSON as its value. */
-function parsedText(value: unknown): unknown {
-  if (typeof value !== 'string' || value.length > maxConstraintChars) return value
-  try {
-    return JSON.parse(value)
-  } catch {
-    // The text is reported as it came.
-    return value
-  }
-}
+/** The tags of `structured_outputs` that came as a text of JSON, at their place. */
+export const taggedOutputs = looseObject({ structured_outputs: looseObject({ structural_tag }) })
 
 /** vLLM's object of constraints. */
 const structuredOutputsObject = looseObject({
@@ -125,7 +117,7 @@ const structuredOutputsObject = looseObject({
   grammar: nonEmptyConstraint.nullish(),
   choice: choiceList.nullish(),
   /** vLLM takes its JSON as text. */
-  structural_tag: z.preprocess(parsedText, structural_tag.nullish()),
+  structural_tag: z.union([constraintText, structural_tag]).nullish(),
 })
 
 const streamOptionsObject = looseObject({ include_usage: flag, include_obfuscation: flag })

@@ -84,6 +84,19 @@ describe('decodeOutput', () => {
     [asked({ type: 'structural_tag', tags: [{ begin: '<f>', end: '' }], triggers: ['<'] }), 'response_format.tags[0].schema'],
     [asked({ type: 'structural_tag', format: { type: 'any_text' } }), 'response_format.triggers'],
     [{ structured_outputs: { structural_tag: '{' } }, 'structured_outputs.structural_tag'],
+    [{ structured_outputs: { structural_tag: 'null' } }, 'structured_outputs.structural_tag'],
+    [
+      { structured_outputs: { structural_tag: JSON.stringify({ ...tags, structures: [{ begin: 5 }] }) } },
+      'structured_outputs.structural_tag.structures[0].begin',
+    ],
+    [
+      { structured_outputs: { structural_tag: { ...tags, structures: [{ begin: 5 }] } } },
+      'structured_outputs.structural_tag.structures[0].begin',
+    ],
+    [
+      { structured_outputs: { structural_tag: '{"type":"structural_tag","format":{}}' } },
+      'structured_outputs.structural_tag.triggers',
+    ],
     [{ structured_outputs: { structural_tag: {} } }, 'structured_outputs.structural_tag.type'],
     [
       { structured_outputs: { structural_tag: { ...tags, triggers: ['<g'] } } },

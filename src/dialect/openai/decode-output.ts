@@ -2,7 +2,8 @@ import { AppError } from '../../contract/errors.ts'
 import type { JsonObject, OutputConstraint } from '../../contract/request.ts'
 import { decodeGrammar } from '../wire/decode-grammar.ts'
 import { preview } from '../wire/preview.ts'
-import type { CommonWire } from './common-schema.ts'
+import { validate } from '../wire/validate.ts'
+import { type CommonWire, taggedOutputs } from './common-schema.ts'
 import { refuseLargeJson } from './large-json.ts'
 import { mentions, type NamesIn } from './mentions.ts'
 import { isSame, pickSpelled } from './spelling.ts'
@@ -57,7 +58,10 @@ function decodeFormats({ response_format, structured_outputs }: OutputWire): Dec
   if (isGiven(regex)) found.push({ constraint: { type: 'regex', pattern: regex }, param: `${path}.regex` })
   if (isGiven(grammar)) found.push({ constraint: decodeGrammar(grammar, `${path}.grammar`), param: `${path}.grammar` })
   if (isGiven(choice)) found.push({ constraint: choiceOf(choice), param: `${path}.choice` })
-  if (isGiven(tags)) found.push({ constraint: taggedOf(tags, `${path}.structural_tag`), param: `${path}.structural_tag` })
+  if (isGiven(tags)) {
+    const param = `${path}.structural_tag`
+    found.push({ constraint: taggedOf(typeof tags === 'string' ? parseTags(tags, param) : tags, param), param })
+  }
   return found
 }
 
@@ -95,6 +99,18 @@ function decodeFormat(format: ResponseFormat): DecodedOutput {
       return { constraint: decodeGrammar(format.grammar, `${path}.grammar`), param: `${path}.grammar` }
     case 'structural_tag':
       return { constraint: taggedOf(format, path), param: path }
+  }
+}
+
+function parseTags(text: string, param: string): Tagged {
+  try {
+    return validate(taggedOutputs, { structured_outputs: { structural_tag: JSON.parse(text) } }).structured_outputs.structural_tag
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause
+    throw new AppError('invalid-request', `${param}: expected an object, or its JSON as a string, got ${preview(text)}`, {
+      param,
+      cause,
+    })
   }
 }
 
