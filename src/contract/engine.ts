@@ -8,6 +8,7 @@ import type { OutputFormat } from './output-format.ts'
 import type { GenerationRequest, Prompt } from './request.ts'
 import type { Sampling } from './sampling.ts'
 import type { Services } from './services.ts'
+import type { TemplateChoice } from './template.ts'
 
 /** The state of an engine's model. Only the engine's own supervisor changes it. */
 export type EngineState =
@@ -88,12 +89,6 @@ export type EngineFacts = {
   /** Input media; absent when unknown. */
   readonly modalities?: { readonly image: boolean; readonly audio: boolean; readonly video?: boolean }
 }
-
-/** The chat template to use: the model's own, none, or one that an operator chose. */
-export type TemplateChoice =
-  | { readonly type: 'own' }
-  | { readonly type: 'none' }
-  | { readonly type: 'named'; readonly name: string; readonly source: string }
 
 /** What a rendered conversation depends on; the tool choice can decide which tools are shown. */
 export type RenderRequest = Pick<GenerationRequest, 'reasoning'> &

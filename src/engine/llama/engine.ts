@@ -10,13 +10,13 @@ import type {
   EngineFacts,
   EngineState,
   PreparedGeneration,
-  TemplateChoice,
 } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import { field } from '../../contract/field.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import type { Sampling } from '../../contract/sampling.ts'
+import type { TemplateChoice } from '../../contract/template.ts'
 import { refuseOtherAdapters } from '../shared/adapters.ts'
 import { Replay } from '../shared/replay.ts'
 import { refuseMissingOwn, templateFacts } from '../shared/template-choice.ts'

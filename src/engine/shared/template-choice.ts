@@ -1,5 +1,6 @@
-import type { EngineFacts, TemplateChoice } from '../../contract/engine.ts'
+import type { EngineFacts } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
+import type { TemplateChoice } from '../../contract/template.ts'
 
 /** The text of the chosen template; `own` is the model's own. */
 export function chosenTemplate(choice: TemplateChoice, own: string | undefined): string | undefined {

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Dialect } from '../../contract/dialect.ts'
-import type { Device, EngineState, ModelKind, ServerReport, TemplateChoice } from '../../contract/engine.ts'
+import type { Device, EngineState, ModelKind, ServerReport } from '../../contract/engine.ts'
 import type { FileStore } from '../../contract/file-store.ts'
 import type { ModelViewer } from '../../contract/principal.ts'
 import type { BudgetState, KeyQuota } from '../../contract/quota.ts'
@@ -14,6 +14,7 @@ import type { ModelFiles } from '../../contract/server/model-file.ts'
 import type { PresetChoice, Siblings } from '../../contract/server/siblings.ts'
 import type { SessionPictures } from '../../contract/server-tool.ts'
 import type { Store, UsageDays } from '../../contract/store.ts'
+import type { TemplateChoice, TemplateStore } from '../../contract/template.ts'
 import type { Tracing } from '../../contract/tracing.ts'
 import type { Cancellations } from '../../core/cancel/cancellations.ts'
 import type { PresetSwitch } from '../../core/presets/preset-switch.ts'
@@ -61,13 +62,6 @@ export interface ModelDirectory {
   refresh(): Promise<void> | undefined
   /** Servers list their models, and not one of these lists is known yet. */
   readonly isUnknown: boolean
-}
-
-/** The chat templates that models can be switched to. */
-interface TemplateStore {
-  list(): Promise<readonly string[]>
-  /** The source of a template; undefined for an unknown name. */
-  read(name: string): Promise<string | undefined>
 }
 
 /** A file of the page, in the encodings in which it is kept. */

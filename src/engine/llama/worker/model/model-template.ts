@@ -1,6 +1,6 @@
-import type { TemplateChoice } from '../../../../contract/engine.ts'
 import type { FormatSettings } from '../../../../contract/output-format.ts'
 import { type Prompt, plainChat, type ReasoningOptions } from '../../../../contract/request.ts'
+import type { TemplateChoice } from '../../../../contract/template.ts'
 import { type ModelFormat, recogniseFormat, visibleTexts } from '../../../../model-text/model-format.ts'
 import { type ChatTemplate, compileChatTemplate, type TemplateTokens } from '../../../../model-text/template/chat-template.ts'
 import { chosenTemplate, noTemplate } from '../../../shared/template-choice.ts'
