@@ -8,7 +8,7 @@ import { type EndpointSource, ReplaceableSource } from '../../engine/remote/endp
 import { createRemoteEngine } from '../../engine/remote/engine.ts'
 import { createEndpointSource } from './create-endpoint-source.ts'
 import type { Drains } from './drains.ts'
-import { readModelTemplate } from './read-model-template.ts'
+import { readModelTemplate } from './templates/read-model-template.ts'
 import type { SharedChecks } from './shared-checks.ts'
 
 type Surroundings = {

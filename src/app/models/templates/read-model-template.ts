@@ -1,9 +1,9 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { fileReason } from '../../canonical/failure-reason.ts'
-import { AppError } from '../../contract/errors.ts'
-import type { OwnTemplate } from '../../engine/remote/own-prompts.ts'
+import { fileReason } from '../../../canonical/failure-reason.ts'
+import { AppError } from '../../../contract/errors.ts'
+import type { OwnTemplate } from '../../../engine/remote/own-prompts.ts'
 
 /** A token is its text, or an object with it. */
 const token = z
