@@ -190,6 +190,7 @@ export async function createApp(
     now: () => performance.now(),
     validator,
     presets: live.presets,
+    templates: live.templates,
     media,
     tools,
     others: {
@@ -291,7 +292,6 @@ export async function createApp(
     resolveModel,
     findModel,
     ...(parts.dialects !== undefined && { dialects: parts.dialects }),
-    templates: live.templates,
     ...(choices !== undefined && { choices }),
     models: directory,
     modelFiles: createModelFiles({ models, home, sharing }),

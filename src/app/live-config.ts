@@ -28,10 +28,17 @@ export class LiveConfig {
     this.#current = config
     this.#keys = new ServerKeys(config.server, made, log)
     this.presets = createPresets(config)
-    const folder = () => (this.#current.templates === undefined ? undefined : new TemplateFolder(this.#current.templates))
+    const current = () => this.#current
+    const folder = () => {
+      const { templates } = current()
+      return templates === undefined ? undefined : new TemplateFolder(templates)
+    }
     this.templates = {
       list: async () => (await folder()?.list()) ?? [],
       read: async (name) => folder()?.read(name),
+      get areOpen() {
+        return current().requestTemplates === 'everyone'
+      },
     }
   }
 

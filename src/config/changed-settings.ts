@@ -19,6 +19,7 @@ const live = new Set([
   'memory',
   'sampling',
   'templates',
+  'requestTemplates',
 ])
 
 /** The settings that differ between two configurations, such as `server.port`, and need a restart. */

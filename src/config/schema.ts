@@ -342,6 +342,13 @@ const templates = z
   .min(1)
   .describe('A folder of Jinja files (`NAME.jinja`) that models can be switched to while the server runs.')
 
+const requestTemplates = z
+  .enum(['admin', 'everyone'])
+  .default('admin')
+  .describe(
+    'Whose requests may name a template of that folder, as `prompt_template`: those of keys with the scope `admin`, or all.',
+  )
+
 /** The configuration file. These descriptions are its reference, which `dragoman config --schema` prints. */
 export const configSchema = z.strictObject({
   server: server.prefault({}),
@@ -357,6 +364,7 @@ export const configSchema = z.strictObject({
   builtinModel,
   sampling: sampling.prefault({}),
   templates: templates.exactOptional(),
+  requestTemplates,
 })
 
 export type Config = z.output<typeof configSchema>

@@ -48,6 +48,8 @@ export type PreparedGeneration = {
   readonly takesServerFields?: true
   /** The run enforces `minOutputTokens`; without it, such a request is refused. */
   readonly keepsMinimum?: true
+  /** The conversation is rendered with the template that the prompt has; without it, such a request is refused. */
+  readonly usesTemplate?: true
   /** One of `callerKeys` is used at one of the model's servers at least; without it, they are reported as ignored. */
   readonly usesCallerKeys?: true
   /**

@@ -2,6 +2,7 @@ import type { CallOrigin } from './call-origin.ts'
 import type { CallerKeys } from './caller-keys.ts'
 import type { MediaBytes, MediaKind, MediaReference } from './media.ts'
 import type { Sampling } from './sampling.ts'
+import type { RequestTemplate } from './template.ts'
 
 /** A JSON object as a caller sent it: tool schemas, tool arguments, template variables. */
 export type JsonObject = { readonly [key: string]: unknown }
@@ -223,6 +224,11 @@ export type Prompt =
       readonly tools: readonly Tool[]
       /** Variables for the chat template; they override those of `reasoning`. */
       readonly templateVariables: JsonObject
+      /**
+       * The chat template of this request alone; absent: the model's. Dialects give the name of one of the server's, and engines get the
+       * template itself. Refused unless the engine supports it (`PreparedGeneration.usesTemplate`).
+       */
+      readonly template?: string | RequestTemplate
       /**
        * Where the output begins: in a new turn, at the end of the last message, an assistant's, or (`bare`) without the template's
        * generation prompt.

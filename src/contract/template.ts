@@ -4,9 +4,17 @@ export type TemplateChoice =
   | { readonly type: 'none' }
   | { readonly type: 'named'; readonly name: string; readonly source: string }
 
-/** The chat templates that models can be switched to. */
+/** The chat template of one request. */
+export type RequestTemplate = Exclude<TemplateChoice, { type: 'none' }>
+
+/** What callers call a model's own template, of its file or its configuration. It hides a file of that name. */
+export const ownTemplateName = 'model'
+
+/** The chat templates that models can be switched to, and that requests name. */
 export interface TemplateStore {
   list(): Promise<readonly string[]>
   /** The source of a template; undefined for an unknown name. */
   read(name: string): Promise<string | undefined>
+  /** Every key may name one in a request; absent: those with the scope `admin`. */
+  readonly areOpen?: boolean
 }

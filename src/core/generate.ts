@@ -21,23 +21,25 @@ import { finishOfCancelled, RunObserver } from './run-observer.ts'
 import { runStep, type StepDeps } from './run-step.ts'
 import { seal } from './seal.ts'
 import { Loading } from './take-slot.ts'
+import { type TemplateDeps, withTemplate } from './templates/with-template.ts'
 
 /** What `generate` gets from the layers around it. */
-export type GenerateDeps = StepDeps & {
-  /** The operator's preset for all requests, in any protocol. */
-  readonly presets?: {
-    readonly inUse: { readonly name: string | undefined } | undefined
-    apply(request: GenerationRequest): GenerationRequest
+export type GenerateDeps = StepDeps &
+  TemplateDeps & {
+    /** The operator's preset for all requests, in any protocol. */
+    readonly presets?: {
+      readonly inUse: { readonly name: string | undefined } | undefined
+      apply(request: GenerationRequest): GenerationRequest
+    }
+    /** Finds the models that serve in place of others; absent: none do. */
+    readonly others?: OtherModels
+    /** Reads the media that requests refer to; absent: requests with media are refused. */
+    readonly media?: MediaReader
+    /** Called once per generation, when it has ended. */
+    record?(record: GenerationRecord): void
+    /** Called with the index of the request, of several, whose failure ended all. */
+    onFailed?(index: number): void
   }
-  /** Finds the models that serve in place of others; absent: none do. */
-  readonly others?: OtherModels
-  /** Reads the media that requests refer to; absent: requests with media are refused. */
-  readonly media?: MediaReader
-  /** Called once per generation, when it has ended. */
-  record?(record: GenerationRecord): void
-  /** Called with the index of the request, of several, whose failure ended all. */
-  onFailed?(index: number): void
-}
 
 /** A generation that can be run once. */
 export type Generation = {
@@ -54,7 +56,7 @@ type Requests = readonly [GenerationRequest, ...GenerationRequest[]]
  * Requests in, sealed events out. Several requests have one ticket, consecutive choice numbers and summed usage, and run side by side on
  * slots that nobody else wants.
  */
-export function generate(deps: GenerateDeps, requests: Requests, context: RequestContext): Generation {
+export function generate(deps: GenerateDeps, asked: Requests, context: RequestContext): Generation {
   return {
     async run(emit) {
       context.trace?.generationBegan?.()
@@ -62,11 +64,13 @@ export function generate(deps: GenerateDeps, requests: Requests, context: Reques
       let { model } = context
       /** The one whose failure is that of the request. */
       let first = model
-      const copy = mirroredCopy(requests, context, deps.others)
-      if (copy !== undefined) runCopy(deps, copy)
+      let copy: MirroredCopy | undefined
       let outcome: Pick<GenerationRecord, 'outcome' | 'usage' | 'timings' | 'finishReasons'> = { outcome: 'engine-failed' }
       let failure: AppError | undefined
       try {
+        const requests = namesTemplate(asked) ? await withTemplates(deps, asked, context) : asked
+        copy = mirroredCopy(requests, context, deps.others)
+        if (copy !== undefined) runCopy(deps, copy)
         const chosen = chooseVersion(context, requests[0], deps.others)
         first = chosen.model
         const { end, finishReasons } = await runWithFallback(context, {
@@ -99,6 +103,16 @@ export function generate(deps: GenerateDeps, requests: Requests, context: Reques
       }
     },
   }
+}
+
+function namesTemplate(requests: Requests): boolean {
+  return requests.some(({ prompt }) => prompt.type === 'chat' && typeof prompt.template === 'string')
+}
+
+/** Before anything else: nothing waits for a template that there is not, and copies are rendered with that of the request. */
+async function withTemplates(deps: TemplateDeps, [first, ...rest]: Requests, { principal }: RequestContext): Promise<Requests> {
+  const find = async (request: GenerationRequest) => (await withTemplate(deps, request, principal)) ?? request
+  return [await find(first), ...(await Promise.all(rest.map(find)))]
 }
 
 /** Its outcome is in the records; nobody waits for it. */

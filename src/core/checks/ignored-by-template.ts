@@ -1,6 +1,8 @@
 import type { EngineFacts } from '../../contract/engine.ts'
 import type { CanonicalPath } from '../../contract/field.ts'
-import type { GenerationRequest } from '../../contract/request.ts'
+import type { GenerationRequest, Prompt } from '../../contract/request.ts'
+
+type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
 const effortNames = /\b(reasoning_effort|thinking_effort|reasoning_strength)\b/
 /** An effort switches thinking on. */
@@ -17,7 +19,7 @@ const notMessages = /tool|func|fn|call|param|arg|prop|schema|field|key|item/i
 /** The places of a request that the model's chat template does not show to the model; none where the template is not known. */
 export function ignoredByTemplate(
   { prompt, reasoning }: Pick<GenerationRequest, 'prompt' | 'reasoning'>,
-  engine: { readonly facts: Pick<EngineFacts, 'chatTemplate'> },
+  engine: { readonly facts: Pick<EngineFacts, 'chatTemplate' | 'chatTemplateName'> },
 ): readonly CanonicalPath[] {
   if (prompt.type !== 'chat') return []
   const { effort, preserve } = reasoning
@@ -27,7 +29,7 @@ export function ignoredByTemplate(
   const named = prompt.messages.findIndex(({ role, name }) => name !== undefined && role !== 'tool')
   const isAsked = named !== -1 || effort !== undefined || preserve !== undefined || isSwitched || variables.length > 0
   // Facts are gathered when they are read, and most requests have nothing of it.
-  const chatTemplate = isAsked ? engine.facts.chatTemplate?.replace(/\{#.*?#\}/gs, '') : undefined
+  const chatTemplate = isAsked ? sourceFor(prompt, engine)?.replace(/\{#.*?#\}/gs, '') : undefined
   if (chatTemplate === undefined) return []
   const reads = (...names: readonly RegExp[]) => names.some((one) => one.test(chatTemplate))
   const ignoresEffort = effort !== undefined && effort !== 'none' && !reads(effortNames, switchNames)
@@ -38,6 +40,16 @@ export function ignoredByTemplate(
     ...(preserve !== undefined && !reads(preserveNames) ? [['reasoning', 'preserve']] : []),
     ...variables.filter((name) => !chatTemplate.includes(name)).map((name) => ['prompt', 'templateVariables', name]),
   ]
+}
+
+/** Of the template that renders the prompt. */
+function sourceFor(
+  { template }: ChatPrompt,
+  { facts }: { readonly facts: Pick<EngineFacts, 'chatTemplate' | 'chatTemplateName'> },
+): string | undefined {
+  if (typeof template === 'object' && template.type === 'named') return template.source
+  const { chatTemplate, chatTemplateName } = facts
+  return template !== undefined && chatTemplateName !== undefined ? undefined : chatTemplate
 }
 
 /** Whether a caller turned thinking on or off, not by an effort. Off is also what a protocol means by saying nothing. */

@@ -5,7 +5,7 @@ import type { GenerationRequest } from '../../contract/request.ts'
 
 /** Refuses options that need the engine's support where it does not declare it. */
 export function refuseUnhonoured(request: GenerationRequest, prepared: PreparedGeneration): void {
-  const { reportsPrompt, keepsMinimum, takesServerFields } = prepared
+  const { reportsPrompt, keepsMinimum, takesServerFields, usesTemplate } = prepared
   const engine = `the engine of model '${request.model}'`
   if (request.promptTokens !== undefined && reportsPrompt !== true) {
     const message =
@@ -16,6 +16,11 @@ export function refuseUnhonoured(request: GenerationRequest, prepared: PreparedG
   if (request.minOutputTokens !== undefined && keepsMinimum !== true) {
     const message = `${engine} cannot enforce a minimum of output tokens; leave ${field('minOutputTokens')} out`
     throw new AppError('unsupported-field', message, { at: ['minOutputTokens'] })
+  }
+  if (request.prompt.type === 'chat' && request.prompt.template !== undefined && usesTemplate !== true) {
+    const at = ['prompt', 'template']
+    const message = `${engine} renders conversations with the model's own template only; leave ${field(...at)} out`
+    throw new AppError('unsupported-field', message, { at })
   }
   const [name] = takesServerFields === true ? [] : Object.keys(request.serverFields ?? {})
   if (name === undefined) return

@@ -4,6 +4,7 @@ import { AppError } from '../../contract/errors.ts'
 import type { ToolUse } from '../../contract/request.ts'
 import { estimatePrompt } from '../estimate-tokens.ts'
 import { withMedia } from '../media/with-media.ts'
+import { withTemplate } from '../templates/with-template.ts'
 import type { AnswerDeps } from '../tool-loop/deps.ts'
 import { type ChatPrompt, withServerTools } from '../tool-loop/first-prompt.ts'
 import { asEnginesGetIt, withTokenizerFor } from './use-tokenizer.ts'
@@ -22,10 +23,11 @@ export type CountRequest = Pick<TokenizeRequest, 'reasoning' | 'toolChoice'> & {
  * the conversation, and those of tools.
  */
 export async function countTokens(
-  deps: Pick<AnswerDeps, 'media' | 'tools' | 'wallClock'>,
-  asked: CountRequest,
+  deps: Pick<AnswerDeps, 'media' | 'templates' | 'tools' | 'wallClock'>,
+  wanted: CountRequest,
   context: RequestContext,
 ): Promise<TokenCount> {
+  const asked = (await withTemplate(deps, wanted, context.principal)) ?? wanted
   const { toolUse: _, ...request } = await withServerTools(deps, asked, context)
   // With the sizes of its media, as soon as they are known.
   let read: CountRequest = request

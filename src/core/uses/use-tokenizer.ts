@@ -8,12 +8,14 @@ import { withChatDefaults } from '../chat-defaults.ts'
 import { asFunctions } from '../custom-tools/function-prompt.ts'
 import { refuseUnread } from '../media/refuse-unread.ts'
 import { withMedia } from '../media/with-media.ts'
+import { type TemplateDeps, withTemplate } from '../templates/with-template.ts'
 import { type TicketedModel, withTicket } from './with-ticket.ts'
 
-type MediaDeps = { readonly media?: MediaReader }
+type TokenizerDeps = TemplateDeps & { readonly media?: MediaReader }
 
 /** The tokens of a text or a conversation. Rejects with `queue-full` and the engine's refusals. */
-export function tokenize(deps: MediaDeps, request: TokenizeRequest, context: RequestContext): Promise<readonly number[]> {
+export async function tokenize(deps: TokenizerDeps, asked: TokenizeRequest, context: RequestContext): Promise<readonly number[]> {
+  const request = (await withTemplate(deps, asked, context.principal)) ?? asked
   return withTokenizerFor(deps, { request, context }, (tokenizer) => {
     tokenizer.checkTokens?.(request)
     return withMedia(deps, { request, caller: context }, async (complete) =>
@@ -23,7 +25,7 @@ export function tokenize(deps: MediaDeps, request: TokenizeRequest, context: Req
 }
 
 /** The same with the bytes of each token. Rejects with `unsupported-field` at `pieces` where the engine does not know them. */
-export function pieces(deps: MediaDeps, request: TokenizeRequest, context: RequestContext): Promise<readonly TokenPiece[]> {
+export function pieces(deps: TokenizerDeps, request: TokenizeRequest, context: RequestContext): Promise<readonly TokenPiece[]> {
   return withTokenizerFor(deps, { request, context }, async (tokenizer) => {
     if (tokenizer.pieces !== undefined) return tokenizer.pieces(asEnginesGetIt(request, context), context.signal)
     const message = `${field('pieces')} true: the engine of this model does not tell the texts of tokens`
@@ -37,7 +39,8 @@ export function detokenize(request: DetokenizeRequest, context: RequestContext):
 }
 
 /** The prompt text of a conversation, rendered with the model's template. */
-export function render(deps: MediaDeps, request: RenderRequest, context: RequestContext): Promise<string> {
+export async function render(deps: TokenizerDeps, asked: RenderRequest, context: RequestContext): Promise<string> {
+  const request = (await withTemplate(deps, asked, context.principal)) ?? asked
   return withTokenizerFor(deps, { request, context }, (tokenizer) =>
     withMedia(deps, { request, caller: context }, async (complete) =>
       tokenizer.render(asEnginesGetIt(complete, context), context.signal),
@@ -61,7 +64,7 @@ type Tokenizing = { readonly request?: { readonly prompt: Prompt }; readonly con
 
 /** The same for a prompt; rejects with `unsupported-field` for media that the model cannot read. */
 export function withTokenizerFor<T>(
-  { media }: MediaDeps,
+  { media }: Pick<TokenizerDeps, 'media'>,
   { request, context }: Tokenizing,
   work: (tokenizer: Tokenizer) => Promise<T>,
 ): Promise<T> {

@@ -1,6 +1,7 @@
 import { AppError } from '../../contract/errors.ts'
 import type { JsonObject, Message, Prompt } from '../../contract/request.ts'
 import { refuseLargeJson } from '../openai/large-json.ts'
+import { decodeTemplate } from '../openai/prompt-template.ts'
 import { pickSpelled, pickSpelling } from '../openai/spelling.ts'
 import type { ChatWire } from './schema.ts'
 
@@ -22,6 +23,7 @@ export function decodePrompt(wire: ChatWire, messages: readonly Message[]): Omit
     templateVariables: decodeVariables(wire),
     start,
     responsePrefix,
+    ...decodeTemplate(wire),
     ...(wire.auto_heal_tool_calls === false && { keepsCallTexts: true }),
   }
 }

@@ -4,6 +4,7 @@ import {
   minimumField,
   passedOn,
   promptCacheFields,
+  promptTemplateField,
   refusedExtensions,
   refusedProbs,
   samplingExtensions,
@@ -75,6 +76,7 @@ const chatExtensions: readonly Field[] = [
   used('enable_thinking', 'takes precedence over `reasoning` and `thinking`'),
   used('include_reasoning', 'false: the reply does not show the reasoning'),
   used('preserve_thinking', 'whether the model sees the reasoning of earlier turns'),
+  promptTemplateField,
   used('reasoning', '`effort`, `enabled`, `max_tokens`; `exclude: true` leaves it out of the reply'),
   used(
     'reasoning_budget_tokens',
@@ -92,10 +94,9 @@ const chatExtensions: readonly Field[] = [
 /** Fields of other servers for chats only, which would change the output. */
 const refusedChatExtensions: readonly Field[] = [
   refused('add_bos_token', 'the chat template decides'),
-  refused('chat_template', "the model's own template is used"),
+  refused('chat_template', 'name a template of the server: `prompt_template`'),
   refused('documents', 'send `template_vars` with `documents`', { accepts: [[]] }),
   refused('echo', 'a chat reply contains generated text only', { accepts: [false] }),
-  refused('prompt_template', "the model's own template is used"),
   refused('suffix', 'not available for chats', { accepts: [''] }),
 ]
 

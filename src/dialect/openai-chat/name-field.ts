@@ -10,6 +10,7 @@ const chatNames: FieldNames = {
   prompt: ['messages'],
   'prompt.messages': ['messages'],
   'prompt.tools': ['tools', 'functions'],
+  'prompt.template': ['prompt_template'],
   'prompt.templateVariables': ['template_vars', 'chat_template_kwargs'],
   'prompt.templateVariables.verbosity': ['verbosity'],
   'prompt.start': ['continue_final_message', 'add_generation_prompt'],

@@ -70,6 +70,7 @@ export const chatRequestSchema = looseObject({
   thinking_token_budget: budget,
   reasoning_budget_message: text,
 
+  prompt_template: text,
   template_vars: templateVariables,
   chat_template_kwargs: templateVariables,
   verbosity: nonEmptyText.nullish(),

@@ -6,6 +6,7 @@ import type { Sealer } from '../../contract/sealer.ts'
 import type { StoredItem } from '../../contract/store.ts'
 import { decodeForwarded } from '../openai/decode-forwarded.ts'
 import { decodeSampling } from '../openai/decode-sampling.ts'
+import { decodeTemplate } from '../openai/prompt-template.ts'
 import { decodeServerFields } from '../openai/server-fields.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
@@ -155,6 +156,7 @@ function decodeRequest(wire: ResponseWire, { id, tools, conversation, container 
       messages: conversation.messages,
       tools: tools.tools,
       templateVariables: decodeVariables(wire),
+      ...decodeTemplate(wire),
     },
     sampling: decodeSampling(wire),
     toolChoice: tools.toolChoice,

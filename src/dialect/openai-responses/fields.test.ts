@@ -42,6 +42,7 @@ const samples: Readonly<Record<string, unknown>> = {
   chat_template: '{{ messages }}',
   continue_final_message: true,
   documents: [{ text: 'a' }],
+  prompt_template: 'a',
   echo: true,
   functions: [{ name: 'f' }],
   include_reasoning: false,

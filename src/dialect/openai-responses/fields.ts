@@ -5,6 +5,7 @@ import {
   nestedConstraintFields,
   passedOn,
   promptCacheFields,
+  promptTemplateField,
   refusedExtensions,
   refusedMedia,
   refusedProbs,
@@ -75,6 +76,7 @@ const extensions: readonly Field[] = [
   sharedOpenaiFields.frequencyPenalty,
   sharedOpenaiFields.logitBias,
   sharedOpenaiFields.presencePenalty,
+  promptTemplateField,
   used('reasoning_budget_tokens', 'thinking ends after this many tokens; 0: at once; negative: no limit', {
     aliases: ['reasoning_budget', 'thinking_budget', 'thinking_token_budget'],
   }),
@@ -89,7 +91,7 @@ const extensions: readonly Field[] = [
 const refusedHere: readonly Field[] = [
   refused('add_bos_token', 'the chat template decides'),
   refused('add_generation_prompt', 'a response is a new turn', { accepts: [true] }),
-  refused('chat_template', "the model's own template is used", { aliases: ['prompt_template'] }),
+  refused('chat_template', 'name a template of the server: `prompt_template`'),
   refused('continue_final_message', 'a response is a new turn', { accepts: [false] }),
   refused('documents', 'send `template_vars` with `documents`', { accepts: [[]] }),
   refused('echo', 'a response contains generated text only', { accepts: [false] }),
@@ -134,6 +136,7 @@ export const inputTokensFields: readonly Field[] = pick([
   'model',
   'parallel_tool_calls',
   'previous_response_id',
+  'prompt_template',
   'reasoning',
   'text',
   'tool_choice',

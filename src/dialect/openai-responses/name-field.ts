@@ -11,6 +11,7 @@ const names: FieldNames = {
   prompt: ['input'],
   'prompt.messages': ['input'],
   'prompt.tools': ['tools'],
+  'prompt.template': ['prompt_template'],
   'prompt.templateVariables': ['template_vars', 'chat_template_kwargs'],
   'prompt.templateVariables.verbosity': ['text.verbosity'],
   toolChoice: ['tool_choice'],

@@ -84,6 +84,7 @@ export const responseSchema = looseObject({
   thinking_budget: budget,
   thinking_token_budget: budget,
   reasoning_budget_message: text,
+  prompt_template: text,
   template_vars: jsonObject.nullish(),
   chat_template_kwargs: jsonObject.nullish(),
 

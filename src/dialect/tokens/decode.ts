@@ -8,7 +8,7 @@ import { type FieldNames, nameField } from '../wire/field-names.ts'
 import { checkFields, type Field, indexFields } from '../wire/field-table.ts'
 import { jsonObject, list, looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
-import { flag, nonEmptyText, tokenIdList } from '../wire/wire-types.ts'
+import { flag, nonEmptyText, text, tokenIdList } from '../wire/wire-types.ts'
 import { detokenizeFields, tokenDecodeFields, tokenEncodeFields, tokenizeFields } from './fields.ts'
 
 /** A request about tokens of a model (undefined: the default model). `nameOf` is the client's name for a path of it. */
@@ -34,6 +34,7 @@ const tabbyFlags = { add_bos_token: flag, encode_special_tokens: flag, decode_sp
 export const tokenEncodeSchema = looseObject({
   model,
   text: z.union([z.string(), list(z.unknown(), { error: 'an array of messages' })]),
+  prompt_template: text,
   template_vars: jsonObject.nullish(),
   chat_template_kwargs: jsonObject.nullish(),
   ...tabbyFlags,
@@ -127,10 +128,11 @@ function plainText(text: string, nameOf: NameOf): Source {
 
 /** Decodes messages as those of a chat, whose field has another name here. */
 function decodeConversation(
-  { text, template_vars, chat_template_kwargs }: z.output<typeof tokenEncodeSchema>,
+  { text, prompt_template, template_vars, chat_template_kwargs }: z.output<typeof tokenEncodeSchema>,
   readChat: ReadChat,
 ): Source {
-  const chat = { model: 'any', messages: text, template_vars, chat_template_kwargs, add_generation_prompt: false }
+  const template = { prompt_template, template_vars, chat_template_kwargs }
+  const chat = { model: 'any', messages: text, ...template, add_generation_prompt: false }
   try {
     const { request, ignored, nameOf } = readChat(chat)
     if (request.prompt.type !== 'chat') throw new Error('a chat was decoded to something else')

@@ -1,3 +1,4 @@
+import { promptTemplateField } from '../openai/common-fields.ts'
 import { type Field, informational, used } from '../wire/field-table.ts'
 
 const model: Field = used('model', 'an id or an alias; absent: the model that was loaded last, else the default one')
@@ -16,6 +17,7 @@ export const tokenEncodeFields: readonly Field[] = [
   addBos,
   encodeSpecial,
   appliesElsewhere(decodeSpecial, 'decode'),
+  promptTemplateField,
   used('template_vars', 'variables for the chat template', { aliases: ['chat_template_kwargs'] }),
 ]
 

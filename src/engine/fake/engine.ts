@@ -16,7 +16,7 @@ import { type ChatTemplate, compileChatTemplate } from '../../model-text/templat
 import { refuseOtherAdapters } from '../shared/adapters.ts'
 import { checkContextFit } from '../shared/context-fit.ts'
 import { ObservedState } from '../shared/observed-state.ts'
-import { chosenTemplate, noTemplate, templateFacts } from '../shared/template-choice.ts'
+import { chosenTemplate, noTemplate, templateFacts, templateOf } from '../shared/template-choice.ts'
 import { play } from './play.ts'
 import { parseScriptFile, type Script, scriptFromRequest, textsOf } from './script.ts'
 import { fakeEmbeddingLength, fakeEmbeddings, fakePromptTokens, fakeText, fakeTokens } from './text-work.ts'
@@ -67,9 +67,16 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
     return loaded
   }
 
+  const partFor = (loaded: Pick<Loaded, 'ownTemplate'> & TemplatePart, prompt: GenerationRequest['prompt']): TemplatePart => {
+    const wanted = templateOf(prompt)
+    return wanted === undefined ? loaded : readTemplate(wanted, loaded.ownTemplate, options)
+  }
   const tokenize: Tokenizer['tokenize'] = async ({ prompt, ...options }, signal) => {
     const loaded = await ensureLoaded(signal)
-    return fakeTokens(prompt.type === 'text' ? prompt.text : renderText(loaded, { prompt, ...options }), prompt.type)
+    return fakeTokens(
+      prompt.type === 'text' ? prompt.text : renderText(partFor(loaded, prompt), { prompt, ...options }),
+      prompt.type,
+    )
   }
   const close = async () => {
     await loading?.catch(() => undefined)
@@ -99,8 +106,9 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
     },
     prepare: async (request, signal) => {
       refuseOtherAdapters(request, { model: request.model, adapters: [] })
-      const { script, template, format } = await ensureLoaded(signal)
-      if (request.prompt.type === 'chat' && choice.type === 'none') throw noTemplate(choice)
+      const { script, ...loaded } = await ensureLoaded(signal)
+      const { template, format } = partFor(loaded, request.prompt)
+      if (request.prompt.type === 'chat' && choice.type === 'none' && template === undefined) throw noTemplate(choice)
       if (request.prompt.type === 'infill') throw cannotFillIn()
       if (template !== undefined) refuseLongRender(request.prompt)
       // The prompt is not used, but a conversation that the template refuses must be refused.
@@ -120,7 +128,8 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
         closing: closing.signal,
       }
       const run = (runSignal: AbortSignal, emit: Emit<EngineEvent>) => active.track(() => emitAll(play(plan, runSignal), emit))
-      return { inputTokens, ...(outputFormat !== undefined && { outputFormat }), reportsPrompt: true, keepsMinimum: true, run }
+      const can = { reportsPrompt: true, keepsMinimum: true, usesTemplate: true } as const
+      return { inputTokens, ...(outputFormat !== undefined && { outputFormat }), ...can, run }
     },
     capabilities: {
       templates: {
@@ -139,7 +148,7 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
           await ensureLoaded(signal)
           return fakeText(tokens)
         },
-        render: async (request, signal) => renderText(await ensureLoaded(signal), request),
+        render: async (request, signal) => renderText(partFor(await ensureLoaded(signal), request.prompt), request),
       },
       embedder: {
         embed: async (inputs, signal) => {
@@ -173,7 +182,7 @@ function readTemplate(choice: TemplateChoice, own: string | undefined, settings:
   return { template: source === undefined ? undefined : compileChatTemplate(source, {}, format), format }
 }
 
-function renderText({ template }: Loaded, { prompt, ...options }: RenderRequest): string {
+function renderText({ template }: TemplatePart, { prompt, ...options }: RenderRequest): string {
   if (template === undefined) {
     const message = 'this fake model has no chat template; set `chatTemplate` for it in the configuration, or switch to one'
     throw new AppError('template-failed', message)

@@ -19,7 +19,7 @@ import type { Sampling } from '../../contract/sampling.ts'
 import type { TemplateChoice } from '../../contract/template.ts'
 import { refuseOtherAdapters } from '../shared/adapters.ts'
 import { Replay } from '../shared/replay.ts'
-import { refuseMissingOwn, templateFacts } from '../shared/template-choice.ts'
+import { refuseMissingOwn, templateFacts, templateOf } from '../shared/template-choice.ts'
 import { TokensAfterCancel } from '../shared/tokens-after-cancel.ts'
 import type { Report } from './channel/ipc.ts'
 import { resolveSampling, samplingDefaults } from './channel/resolve-sampling.ts'
@@ -164,6 +164,7 @@ export class LlamaEngine implements Engine {
       callsAreCertain: request.toolChoice.type === 'required',
       reportsPrompt: true,
       keepsMinimum: true,
+      usesTemplate: true,
       run: (signal, emit, late) => {
         const replay = new Replay(emit)
         const options = { signal, late: this.#late.of(late), chosen: {} }
@@ -249,7 +250,9 @@ export class LlamaEngine implements Engine {
     // The worker may have crashed and restarted since the prompt was prepared; the tokens are still valid.
     const { fileSampling } = await this.#readyToRun(signal)
     chosen.sampling ??= resolveSampling({ file: fileSampling.sampling, config: this.#sampling, request: request.sampling })
-    if (request.prompt.type === 'chat' && templateEdition !== this.#templateEdition) throw templateSwitched()
+    const template = templateOf(request.prompt)
+    const isSwitched = templateEdition !== this.#templateEdition
+    if (isSwitched && request.prompt.type === 'chat' && template === undefined) throw templateSwitched()
     const { id, owner, promptTokens, ignoreEos, choices, maxOutputTokens, minOutputTokens, pinsPrompt, tellsProgress } = request
     const { budgetTokens, budgetMessage } = request.reasoning
     const command: RunCommand = {
@@ -266,6 +269,7 @@ export class LlamaEngine implements Engine {
       topLogprobs: request.logprobs?.topHere ?? request.logprobs?.top,
       echoPrompt: promptTokens && { topLogprobs: promptTokens.logprobs?.top },
       plan,
+      template,
       pinsPrompt,
       tellsProgress,
       showsSpecialTokens: request.showsSpecialTokens,

@@ -52,6 +52,19 @@ describe('a conversation with a server that takes texts only', () => {
     expect(server.seen[1]?.body).toMatchObject({ max_tokens: 7 })
   })
 
+  test('is rendered with the template of its request alone', async () => {
+    const { server, engine } = await engineFor(completion('one END two'))
+    const source = '{% set stop_strings = ["END"] %}{{ bos_token }}({{ messages[0].content }})'
+    const prompt = { type: 'chat', ...plainChat, messages: [{ role: 'user', content: [text('hi')] }] } as const
+    const other = { ...prompt, template: { type: 'named', name: 'other', source } } as const
+    expect(textsOf(await answer(engine, ask('hi', { prompt: other })))).toEqual(['one '])
+    expect(textsOf(await answer(engine, ask('hi')))).toEqual(['one END two'])
+    expect(server.seen.map(({ body }) => (body as { prompt: string }).prompt)).toEqual([
+      '(hi)',
+      '<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n',
+    ])
+  })
+
   const withoutBos: OwnTemplate = { ...template, source: template.source.replace('{{ bos_token }}', '') }
   test.each<[string, OwnTemplate, boolean | undefined, string]>([
     ['adds it', template, true, ''],

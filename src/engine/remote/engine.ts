@@ -41,7 +41,7 @@ import type { RemoteEngineOptions } from './options.ts'
 import { type OwnPrompt, OwnPrompts, type OwnRequest, refuseAsText, sentAsText } from './own-prompts.ts'
 import { callHeaders } from './servers/call-headers.ts'
 import { refuseUnreadable, type SentRequest } from './servers/check-upstream.ts'
-import type { Discovery, UpstreamAccess } from './servers/upstream.ts'
+import { type Discovery, type UpstreamAccess, underTemplate } from './servers/upstream.ts'
 import { createServices } from './services.ts'
 import { namesWith } from './session-names.ts'
 import { createTextCapabilities } from './text-capabilities.ts'
@@ -177,7 +177,8 @@ class RemoteEngine implements Engine {
     const opening = this.#ensureOpen(signal)
     const open = opening instanceof Promise ? await opening : opening
     const adapting = this.#adapt(open, given, signal)
-    const { session, discovery } = open
+    const { session } = open
+    const discovery = underTemplate(open.discovery, given.prompt)
     const { id, sampling } = this.#options
     const asIs = withAdapters(adapting instanceof Promise ? await adapting : adapting, this.#options)
     const asked = sampling === undefined ? asIs : { ...asIs, sampling: mergeSampling(sampling, asIs.sampling) }
@@ -209,6 +210,7 @@ class RemoteEngine implements Engine {
       keepsMinimum: true,
       ...enforcementOf(checked.body, this.#options),
       takesServerFields: true,
+      usesTemplate: true,
       ...(session.replicas.upstreams.some(({ profile }) => profile.takesOurGrammars) && { repeatsByGrammar: true }),
       ...(this.#usesKeys(session, request) && { usesCallerKeys: true }),
       run: (signal, emit, late) =>

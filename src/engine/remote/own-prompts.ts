@@ -8,6 +8,7 @@ import { type ModelFormat, recogniseFormat, requestFormat } from '../../model-te
 import type { TemplateTokens } from '../../model-text/template/chat-template.ts'
 import { PromptRenderer, type WrittenPrompt } from '../../threads/prompt-renderer.ts'
 import { refuseMedia } from '../shared/refuse-media.ts'
+import { templateOf } from '../shared/template-choice.ts'
 import type { SentRequest } from './servers/check-upstream.ts'
 
 /** A model's chat template, and what its tokenizer's configuration says. */
@@ -93,7 +94,9 @@ export class OwnPrompts {
   /** `reported`: the server's own template. Rejects with `template-failed`, also without any template, and for media. */
   async write(request: OwnRequest, reported: string | undefined, signal: AbortSignal): Promise<OwnPrompt> {
     const { id, addsBos } = this.#options
-    const template = (await this.ensureRead()) ?? (reported === undefined ? undefined : { source: reported })
+    const own = (await this.ensureRead()) ?? (reported === undefined ? undefined : { source: reported })
+    const named = templateOf(request.prompt)
+    const template = named?.type === 'named' ? { ...own, source: named.source } : own
     if (template === undefined) throw noTemplate(id)
     refuseAsText(request, id)
     const { source, bos, eos, pad, unk } = template

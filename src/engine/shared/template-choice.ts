@@ -1,6 +1,7 @@
 import type { EngineFacts } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
-import type { TemplateChoice } from '../../contract/template.ts'
+import type { Prompt } from '../../contract/request.ts'
+import type { RequestTemplate, TemplateChoice } from '../../contract/template.ts'
 
 /** The text of the chosen template; `own` is the model's own. */
 export function chosenTemplate(choice: TemplateChoice, own: string | undefined): string | undefined {
@@ -38,4 +39,12 @@ export function noTemplate(choice: TemplateChoice): AppError {
   const why = choice.type === 'none' ? "this model's chat template was unloaded" : 'this model has no chat template'
   const what = 'switch to one, set `chatTemplate` for it in the configuration, or send plain text'
   return new AppError('template-failed', `${why}; ${what}`)
+}
+
+/** The template of one request alone; undefined: it has the model's. */
+export function templateOf(prompt: Prompt): RequestTemplate | undefined {
+  if (prompt.type !== 'chat') return undefined
+  const { template } = prompt
+  if (typeof template !== 'string') return template
+  throw new AppError('internal', `an engine got the name of a template, '${template}', in the place of the template`)
 }

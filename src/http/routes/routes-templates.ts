@@ -2,7 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import type { Engine, EngineFacts } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import { loadModel } from '../../contract/served-model.ts'
-import type { TemplateChoice } from '../../contract/template.ts'
+import { ownTemplateName, type TemplateChoice } from '../../contract/template.ts'
+import { findTemplate } from '../../core/templates/find-template.ts'
 import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
 import { decodeTemplateSwitch, decodeTemplateUnload, encodeTemplates } from '../../dialect/templates/requests.ts'
 import { callerOf } from '../access/caller.ts'
@@ -11,9 +12,6 @@ import type { ServerDeps } from '../run/deps.ts'
 import { type ModelQuery, modelOfQuery } from '../run/model-query.ts'
 import type { CallerContext } from '../run/open-run.ts'
 import { createBodilessCallHandler, createCallHandler, withRun } from '../run/serve-call.ts'
-
-/** The name of the model's own template, from its file or its configuration. */
-const ownName = 'model'
 
 /** tabbyAPI's routes for chat templates: those in the configured folder, and each model's own. */
 export function addTemplateRoutes(app: FastifyInstance, deps: ServerDeps): void {
@@ -33,7 +31,10 @@ export function addTemplateRoutes(app: FastifyInstance, deps: ServerDeps): void 
     changing,
     createCallHandler(deps, (body) => {
       const { template, model, ignored } = decodeTemplateSwitch(body)
-      return { ignored, run: (caller) => use(model, caller, () => find(template)) }
+      return {
+        ignored,
+        run: (caller) => use(model, caller, () => findTemplate(deps.templates, template, { param: 'prompt_template_name' })),
+      }
     }),
   )
   app.post(
@@ -61,23 +62,14 @@ export function addTemplateRoutes(app: FastifyInstance, deps: ServerDeps): void 
     return list(engine)
   }
 
-  async function find(name: string): Promise<TemplateChoice> {
-    if (name === ownName) return { type: 'own' }
-    const source = await deps.templates?.read(name)
-    if (source !== undefined) return { type: 'named', name, source }
-    const names = [ownName, ...((await deps.templates?.list()) ?? [])]
-    const message = `there is no template '${name.slice(0, 100)}'; choose one of: ${names.join(', ')}`
-    throw new AppError('invalid-request', message, { param: 'prompt_template_name' })
-  }
-
   async function list({ facts }: Pick<Engine, 'facts'>) {
     // The own template hides a file of that name.
-    const others = ((await deps.templates?.list()) ?? []).filter((name) => name !== ownName)
-    return encodeTemplates([...(facts.hasOwnTemplate === true ? [ownName] : []), ...others], nameInUse(facts))
+    const others = ((await deps.templates?.list()) ?? []).filter((name) => name !== ownTemplateName)
+    return encodeTemplates([...(facts.hasOwnTemplate === true ? [ownTemplateName] : []), ...others], nameInUse(facts))
   }
 }
 
 /** The name of the template in use. */
 export function nameInUse({ chatTemplate, chatTemplateName }: EngineFacts): string | undefined {
-  return chatTemplate === undefined ? undefined : (chatTemplateName ?? ownName)
+  return chatTemplate === undefined ? undefined : (chatTemplateName ?? ownTemplateName)
 }

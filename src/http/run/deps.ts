@@ -14,7 +14,7 @@ import type { ModelFiles } from '../../contract/server/model-file.ts'
 import type { PresetChoice, Siblings } from '../../contract/server/siblings.ts'
 import type { SessionPictures } from '../../contract/server-tool.ts'
 import type { Store, UsageDays } from '../../contract/store.ts'
-import type { TemplateChoice, TemplateStore } from '../../contract/template.ts'
+import type { TemplateChoice } from '../../contract/template.ts'
 import type { Tracing } from '../../contract/tracing.ts'
 import type { Cancellations } from '../../core/cancel/cancellations.ts'
 import type { PresetSwitch } from '../../core/presets/preset-switch.ts'
@@ -99,7 +99,6 @@ export type ServerDeps = AnswerDeps &
     /** Additional protocols, each with its path. */
     readonly dialects?: readonly { readonly path: string; readonly dialect: Dialect }[]
     readonly presets: PresetSwitch
-    readonly templates?: TemplateStore
     /** Absent: what operators choose is for this server alone. */
     readonly choices?: OperatorChoices
     /** Loads and unloads models; absent: there are no routes for it. */

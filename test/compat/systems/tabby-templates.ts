@@ -1,5 +1,6 @@
 import { type Check, calls, event, has, status, text } from '../checks.ts'
 import {
+  asUser,
   better,
   chat,
   differs,
@@ -7,8 +8,6 @@ import {
   type Group,
   post,
   type Row,
-  refused,
-  refuses,
   shownBy,
   tiny,
   tool,
@@ -52,10 +51,16 @@ const templates: readonly Row[] = [
       event('choices.0.delta.tool_calls.0.function.name', 'f'),
     ),
   ),
-  refused(
+  better(
     96,
-    ['`prompt_template` of a request', 'tabbyAPI ignores it; here an operator switches templates'],
-    refuses(chat({ prompt_template: 'x' }), 'prompt_template'),
+    [
+      '`prompt_template` of a request',
+      'tabbyAPI ignores it; here one of the folder for this request, of keys with the scope `admin`',
+    ],
+    chat({ messages: [user('abc STOPME def')], prompt_template: 'described' }, text('abc ')),
+    chat({ messages: [user('abc STOPME def')] }, text('abc STOPME def')),
+    chat({ prompt_template: 'x' }, status(400, /choose one of: model, described/)),
+    asUser(chat({ prompt_template: 'described' }, status(403, /admin/))),
   ),
   works(
     97,

@@ -4,7 +4,7 @@ import type { GeneratedToken, PromptToken } from '../../../contract/event.ts'
 import type { OutputFormat } from '../../../contract/output-format.ts'
 import type { Prompt, ReasoningOptions } from '../../../contract/request.ts'
 import { cacheTypes } from '../../../contract/server/lifecycle.ts'
-import type { TemplateChoice } from '../../../contract/template.ts'
+import type { RequestTemplate, TemplateChoice } from '../../../contract/template.ts'
 import type { GrammarProgram } from '../../../grammar/run/program.ts'
 import type { FileSampling } from './file-sampling.ts'
 import type { ResolvedSampling } from './resolve-sampling.ts'
@@ -13,6 +13,7 @@ import { workerReplySchema, workerRequestSchema } from './worker-requests.ts'
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
 const isTagged = (value: unknown): boolean => isObject(value) && 'type' in (value as object)
 const templateChoiceSchema = z.custom<TemplateChoice>(isTagged)
+const requestTemplateSchema = z.custom<RequestTemplate>(isTagged)
 const gpuLayersSchema = z.union([z.int().nonnegative(), z.enum(['auto', 'max'])])
 
 /** How a worker loads its model. Absent numbers are decided by the worker, from the model and the machine. */
@@ -119,6 +120,8 @@ export const commandSchema = z.discriminatedUnion('type', [
     /** The prompt's tokens are reported, with this many top log-probabilities; absent number: without log-probabilities. */
     echoPrompt: z.object({ topLogprobs: z.int().nonnegative().optional() }).optional(),
     plan: outputPlanSchema,
+    /** That of the prompt; absent: the model's. */
+    template: requestTemplateSchema.optional(),
     /** The prompt stays in its slot while another one is free. */
     pinsPrompt: z.boolean().optional(),
     /** The steps in which the prompt is read are reported. */

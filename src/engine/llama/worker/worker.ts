@@ -8,7 +8,7 @@ import { computeAndForget } from './context/context.ts'
 import { isCausal } from './embed/pooling.ts'
 import { LoadErrors } from './load-errors.ts'
 import { loadModel, type WorkerModel } from './model/model.ts'
-import { readTemplatePart } from './model/model-template.ts'
+import { forPrompt, readTemplatePart, underTemplate } from './model/model-template.ts'
 import { Outbox } from './outbox.ts'
 import { endWithParent } from './parent-watch.ts'
 import { handleRequest } from './prompt/handle-request.ts'
@@ -146,13 +146,13 @@ process.on('message', (message) => {
     case 'prepare':
       void attempt(command.id, async (model) => {
         refuseEncoder(model)
-        report({ type: 'prepared', id: command.id, ...(await preparePrompt(model, command)) })
+        report({ type: 'prepared', id: command.id, ...(await preparePrompt(forPrompt(model, command.prompt), command)) })
       })
       break
     case 'run':
       void attemptSteered(command.id, async (model, state) => {
         const control = { cancelled: () => state.cancelled, paused: () => state.paused }
-        report(await decode(model, { command, control }, report))
+        report(await decode(underTemplate(model, command.template), { command, control }, report))
       })
       break
     case 'ask':

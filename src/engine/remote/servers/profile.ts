@@ -108,6 +108,8 @@ export type Profile = {
   readonly ownFields?: readonly string[]
   /** Takes `verbosity`. */
   readonly verbosity?: true
+  /** Takes the text of a chat template, as `chat_template`. */
+  readonly takesTemplates?: true
   /** `chat_template_kwargs` reach the template. */
   readonly templateVariables: boolean
   /** The media that its requests can hold. */

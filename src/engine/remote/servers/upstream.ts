@@ -1,4 +1,6 @@
+import type { Prompt } from '../../../contract/request.ts'
 import type { ThinkingSwitch } from '../../../model-text/template/reasoning-variables.ts'
+import { templateOf } from '../../shared/template-choice.ts'
 import type { Endpoint, UpstreamClient } from '../transport/client.ts'
 import type { Abilities } from './abilities.ts'
 import { type Passage, throughRouter } from './passage.ts'
@@ -75,6 +77,12 @@ export function profileOf({
   const { usageInStreams: _, ...observed } = abilities
   const known = { ...profileIn(profile, protocol), ...observed }
   return passes === undefined ? known : throughRouter(known, passes)
+}
+
+/** A discovery as it is for a request, which may name the template that its conversation is rendered with. */
+export function underTemplate(discovery: Discovery, prompt: Prompt): Discovery {
+  const template = templateOf(prompt)
+  return template?.type === 'named' ? { ...discovery, chatTemplate: template.source } : discovery
 }
 
 /** What a server can do, by what a probe found out about it. */

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../../contract/errors.ts'
 import type { Lifecycle, LoadRequest } from '../../../contract/server/lifecycle.ts'
-import type { TemplateChoice } from '../../../contract/template.ts'
+import type { RequestTemplate } from '../../../contract/template.ts'
+import { findTemplate } from '../../../core/templates/find-template.ts'
 import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
 import { encodeModel, encodeModelList } from '../../../dialect/openai/models.ts'
 import { decodeDownload, nameDownloadField } from '../../../dialect/tabby/download.ts'
@@ -62,8 +63,7 @@ export function addTabbyRoutes(app: FastifyInstance, deps: ServerDeps): void {
 }
 
 type Loaded = { model?: string; embedding?: string }
-type NamedTemplate = Extract<TemplateChoice, { type: 'named' }>
-type TabbyLoad = { readonly wanted: LoadRequest; readonly choice?: NamedTemplate | undefined }
+type TabbyLoad = { readonly wanted: LoadRequest; readonly choice?: RequestTemplate | undefined }
 type Loading = { readonly lifecycle: Lifecycle; readonly loaded: Loaded }
 
 function addLoading(app: FastifyInstance, deps: ServerDeps, { lifecycle, loaded }: Loading): void {
@@ -72,8 +72,8 @@ function addLoading(app: FastifyInstance, deps: ServerDeps, { lifecycle, loaded 
   app.post('/v1/model/load', changing, async (request, reply) => {
     const { request: wanted, template, ignored } = decodeModelLoad(takeRequiredBody(request).body)
     addIgnored(reply, ignored)
-    const choice = await readTemplate(template)
-    const settings = { ...wanted.settings, ...(choice !== undefined && { chatTemplate: choice.source }) }
+    const choice = template === undefined ? undefined : await findTemplate(deps.templates, template, { param: 'prompt_template' })
+    const settings = { ...wanted.settings, ...(choice?.type === 'named' && { chatTemplate: choice.source }) }
     await streamLoad({ wanted: { ...wanted, settings }, choice }, request, reply)
   })
   app.post('/v1/model/unload', changing, async (request) => {
@@ -131,9 +131,10 @@ function addLoading(app: FastifyInstance, deps: ServerDeps, { lifecycle, loaded 
         onProgress: (progress) => writer.write(frames.progress(progress)),
       })
       loaded.model = model.id
-      // The model has this text already; here it gets its name, which cards show.
-      const { templates } = deps.resolveModel(model.id, caller.principal).engine.capabilities
-      if (choice !== undefined) await templates?.use(choice, caller.signal)
+      const { capabilities, facts } = deps.resolveModel(model.id, caller.principal).engine
+      // The model has this text already; here it gets its name, which cards show. Its own may have given way to one with its name.
+      const isUsed = choice?.type === 'own' && facts.chatTemplateName === undefined
+      if (choice !== undefined && !isUsed) await capabilities.templates?.use(choice, caller.signal)
       writer.write(frames.end(isNew))
     } catch (thrown) {
       const error = AppError.from(thrown).inWordsOf(nameTabbyField)
@@ -145,15 +146,6 @@ function addLoading(app: FastifyInstance, deps: ServerDeps, { lifecycle, loaded 
       handle.close()
     }
     reply.hijack()
-  }
-
-  async function readTemplate(name: string | undefined): Promise<NamedTemplate | undefined> {
-    if (name === undefined || name === 'model') return undefined
-    const source = await deps.templates?.read(name)
-    if (source !== undefined) return { type: 'named', name, source }
-    const all = ['model', ...((await deps.templates?.list()) ?? [])].join(', ')
-    const message = `there is no template '${name.slice(0, 100)}'; choose one of: ${all}`
-    throw new AppError('invalid-request', message, { param: 'prompt_template' })
   }
 }
 

@@ -1,9 +1,10 @@
+import { LruMap } from '../../../../base/lru-map.ts'
 import type { FormatSettings } from '../../../../contract/output-format.ts'
 import { type Prompt, plainChat, type ReasoningOptions } from '../../../../contract/request.ts'
-import type { TemplateChoice } from '../../../../contract/template.ts'
+import type { RequestTemplate, TemplateChoice } from '../../../../contract/template.ts'
 import { type ModelFormat, recogniseFormat, visibleTexts } from '../../../../model-text/model-format.ts'
 import { type ChatTemplate, compileChatTemplate, type TemplateTokens } from '../../../../model-text/template/chat-template.ts'
-import { chosenTemplate, noTemplate } from '../../../shared/template-choice.ts'
+import { chosenTemplate, noTemplate, templateOf } from '../../../shared/template-choice.ts'
 import { readVocabulary, type Vocabulary, type VocabularyModel } from '../sampling/vocabulary.ts'
 
 /** The part of a loaded model that depends on its chat template. */
@@ -43,6 +44,31 @@ export function readTemplatePart(
     return thinks
   }
   return { template, format, vocabulary: readVocabulary(model, visibleTexts(format)), thinksByDefault }
+}
+
+/** Finds the part of a model under the template of a request. */
+export type TemplateParts = (template: RequestTemplate) => TemplatePart
+
+/** Each has a look at the whole vocabulary, which takes a tenth of a second. */
+const keptParts = 8
+
+/** Keeps what the last templates that requests named make of a model. */
+export function createTemplateParts(model: VocabularyModel, source: TemplateSource): TemplateParts {
+  const parts = new LruMap<string, TemplatePart>({ max: keptParts })
+  return (template) =>
+    parts.find(template.type === 'own' ? 'own' : `named ${template.source}`, () => readTemplatePart(model, source, template))
+}
+
+type Templated = TemplatePart & { readonly templateParts: TemplateParts }
+
+/** A model as a request with a template of its own sees it. */
+export function underTemplate<M extends Templated>(model: M, template: RequestTemplate | undefined): M {
+  return template === undefined ? model : { ...model, ...model.templateParts(template) }
+}
+
+/** A model as a prompt sees it. */
+export function forPrompt<M extends Templated>(model: M, prompt: Prompt): M {
+  return underTemplate(model, templateOf(prompt))
 }
 
 function tokensOf({ tokens, fileInfo }: VocabularyModel): TemplateTokens {

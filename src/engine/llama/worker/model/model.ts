@@ -17,7 +17,13 @@ import { createTokenTrie, readTokenTrie, type TokenTrie } from '../sampling/toke
 import { identityOf, PrefixStore } from '../slots/prefix-store.ts'
 import { SlotPool } from '../slots/slot-pool.ts'
 import type { Slot } from '../slots/slots.ts'
-import { readTemplatePart, type TemplatePart, type TemplateSource } from './model-template.ts'
+import {
+  createTemplateParts,
+  readTemplatePart,
+  type TemplatePart,
+  type TemplateParts,
+  type TemplateSource,
+} from './model-template.ts'
 
 /** A loaded model with its context, as the worker uses it. */
 export type WorkerModel = TemplatePart & {
@@ -31,6 +37,8 @@ export type WorkerModel = TemplatePart & {
   /** For prompts that are read in steps of at most so many tokens. */
   createPacer(largestStep: number): PrefillPacer
   readonly templateSource: TemplateSource
+  /** What requests that name a template have of it. */
+  readonly templateParts: TemplateParts
   readonly embedder: Embedder
   readonly tokenTrie: TokenTrie
   /** Drafts the text of a choice that begins with this prompt; absent: nothing is drafted. */
@@ -104,6 +112,7 @@ export async function loadModel(given: LoadOptions, { onProgress, onLog, onWarni
     pacer: createPacer(Math.max(1, context.batchSize - options.slots), () => onWarning(shortStepsHint)),
     createPacer,
     templateSource,
+    templateParts: createTemplateParts(model, templateSource),
     embedder,
     tokenTrie,
     prefixStore,

@@ -6,6 +6,7 @@ import type { Token } from '../../binding/tokenizer.ts'
 import { maxTokenBytes } from '../../channel/token-bytes.ts'
 import type { WorkerReply, WorkerRequest } from '../../channel/worker-requests.ts'
 import type { WorkerModel } from '../model/model.ts'
+import { forPrompt } from '../model/model-template.ts'
 import { bareTokens, renderSegments, tokenizeSegmentsNow } from './prompt.ts'
 import { rankTokens } from './rank-tokens.ts'
 
@@ -18,11 +19,11 @@ const maxTextChars = 1024 * 1024
 export async function handleRequest(loaded: WorkerModel, request: WorkerRequest, cancelled: () => boolean): Promise<WorkerReply> {
   switch (request.type) {
     case 'tokenize':
-      return tokensOf(loaded, tokenize(loaded, request), request)
+      return tokensOf(loaded, tokenize(forPrompt(loaded, request.prompt), request), request)
     case 'detokenize':
       return { type: 'text', text: loaded.model.detokenize([...request.tokens] as Token[], request.special) }
     case 'render':
-      return { type: 'text', text: joined(renderSegments(loaded, request).segments) }
+      return { type: 'text', text: joined(renderSegments(forPrompt(loaded, request.prompt), request).segments) }
     case 'embed':
       return embed(loaded, request, cancelled)
     case 'rank':

@@ -2,6 +2,7 @@ import { argumentsSchema, callableTools, functionTools } from '../../../../canon
 import type { FunctionTool, GenerationRequest, Message, Prompt } from '../../../../contract/request.ts'
 import type { CompiledGrammar } from '../../../../grammar/grammar-builder.ts'
 import { reasoningVariables } from '../../../../model-text/template/reasoning-variables.ts'
+import { templateOf } from '../../../shared/template-choice.ts'
 import type { Profile } from '../../servers/profile.ts'
 import type { Upstream } from '../../servers/upstream.ts'
 import { callsByGrammar } from './call-grammar.ts'
@@ -13,6 +14,7 @@ import { prefixMessages } from './response-prefix.ts'
 import { sharedFields, streamOptions, topLogprobs, unsupported } from './sampling-fields.ts'
 import { shownPrompt } from './shown-prompt.ts'
 import { refuseNames } from './speaker-names.ts'
+import { templateField } from './template-field.ts'
 import { wireSchema } from './wire-schema.ts'
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
@@ -48,6 +50,7 @@ export function chatBody(
       ...toolFields(request, functionTools(prompt.tools), profile),
       ...reasoningFields(request, prompt, upstream),
       ...startFields(prompt, profile),
+      ...templateField(prompt, profile),
       ...logprobFields(request, profile),
     },
     ...(structured !== undefined && { structured }),
@@ -121,9 +124,10 @@ function toWireTool({ name, description, parameters, strict }: FunctionTool, pro
 
 function reasoningFields(
   { reasoning }: GenerationRequest,
-  { templateVariables }: ChatPrompt,
+  prompt: ChatPrompt,
   { profile, thinkingSwitch, isThinkingOff }: Upstream,
 ): Record<string, unknown> {
+  const { templateVariables } = prompt
   const effort = reasoning.effort === undefined ? {} : { reasoning_effort: reasoning.effort }
   const { budgetTokens = 0, isWish } = reasoning
   const budget = budgetFields(reasoning, profile)
@@ -142,7 +146,10 @@ function reasoningFields(
   const { budgetTokens: _, budgetMessage: __, ...rest } = wanted
   const isOpen = rest.enabled === undefined && rest.effort === undefined && budgetTokens === 0
   const said = isThinkingOff === true && isOpen ? { ...rest, enabled: false } : rest
-  const variables = { ...reasoningVariables(said, thinkingSwitch), ...templateVariables }
+  const variables = {
+    ...reasoningVariables(said, templateOf(prompt) === undefined ? thinkingSwitch : undefined),
+    ...templateVariables,
+  }
   return { ...effort, ...budget, ...(Object.keys(variables).length > 0 && { chat_template_kwargs: variables }) }
 }
 

@@ -10,6 +10,7 @@ import { outputFields } from './output-fields.ts'
 import { prefixMessages } from './response-prefix.ts'
 import { sharedFields, unsupported } from './sampling-fields.ts'
 import { shownPrompt } from './shown-prompt.ts'
+import { templateField } from './template-field.ts'
 import { wireSchema } from './wire-schema.ts'
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
@@ -51,6 +52,7 @@ export function countableBody({ body }: UpstreamBody): Readonly<Record<string, u
 }
 
 function refuseUnknown({ reasoning, logprobs }: GenerationRequest, prompt: ChatPrompt, profile: Profile): void {
+  templateField(prompt, profile)
   if (logprobs !== undefined) throw unsupported(profile, ['logprobs'])
   if (reasoning.preserve !== undefined && reasoning.isWish !== true) throw unsupported(profile, ['reasoning', 'preserve'])
   if (prompt.start === 'bare') throw unsupported(profile, ['prompt', 'start'])

@@ -10,6 +10,7 @@ import { budgetFields } from './reasoning-budget.ts'
 import { toItems } from './responses-items.ts'
 import { sharedFields, unsupported } from './sampling-fields.ts'
 import { shownPrompt } from './shown-prompt.ts'
+import { templateField } from './template-field.ts'
 import { wireSchema } from './wire-schema.ts'
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
@@ -52,6 +53,7 @@ export function countableResponse({ body }: UpstreamBody): Readonly<Record<strin
 }
 
 function refuseUnknown({ reasoning }: GenerationRequest, prompt: ChatPrompt, profile: Profile): void {
+  templateField(prompt, profile)
   if (prompt.start !== 'new-turn') throw unsupported(profile, ['prompt', 'start'])
   if (prompt.responsePrefix !== '') throw unsupported(profile, ['prompt', 'responsePrefix'])
   const { preserve, isWish } = reasoning

@@ -1,0 +1,17 @@
+import { AppError } from '../../contract/errors.ts'
+import type { CanonicalPath } from '../../contract/field.ts'
+import { ownTemplateName, type RequestTemplate, type TemplateStore } from '../../contract/template.ts'
+
+/** The field that has the name: of the wire, or of a canonical request. */
+type Place = { readonly param: string } | { readonly at: CanonicalPath }
+
+/** The template with a name that callers use. Rejects with `invalid-request`, which lists the names, for one that there is not. */
+export async function findTemplate(store: TemplateStore | undefined, name: string, place: Place): Promise<RequestTemplate> {
+  if (name === ownTemplateName) return { type: 'own' }
+  const source = await store?.read(name)
+  if (source !== undefined) return { type: 'named', name, source }
+  const others = (await store?.list()) ?? []
+  const names = [ownTemplateName, ...others.filter((other) => other !== ownTemplateName)]
+  const message = `there is no template '${name.slice(0, 100)}'; choose one of: ${names.join(', ')}`
+  throw new AppError('invalid-request', message, place)
+}

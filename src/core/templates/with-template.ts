@@ -1,0 +1,34 @@
+import { AppError } from '../../contract/errors.ts'
+import { field } from '../../contract/field.ts'
+import type { Principal } from '../../contract/principal.ts'
+import type { Prompt } from '../../contract/request.ts'
+import type { TemplateStore } from '../../contract/template.ts'
+import { findTemplate } from './find-template.ts'
+
+export type TemplateDeps = {
+  /** Those that requests name; absent: there are none. */
+  readonly templates?: TemplateStore
+}
+
+const at = ['prompt', 'template']
+
+/**
+ * The request with the template that it names, for this request alone. Undefined: it names none. Rejects with `forbidden` for a key that
+ * may not choose one, `invalid-request` for a name that there is not.
+ */
+export function withTemplate<R extends { readonly prompt: Prompt }>(
+  { templates }: TemplateDeps,
+  request: R,
+  { scopes }: Principal,
+): Promise<R> | undefined {
+  const { prompt } = request
+  if (prompt.type !== 'chat' || typeof prompt.template !== 'string') return undefined
+  // A template decides what the model reads of the messages, also of those that an operator adds.
+  if (!scopes.has('admin') && templates?.areOpen !== true) {
+    const message =
+      `${field(...at)} needs a key with the scope 'admin', which this one lacks: leave it out, or have the operator set ` +
+      'requestTemplates to everyone'
+    throw new AppError('forbidden', message, { at })
+  }
+  return findTemplate(templates, prompt.template, { at }).then((template) => ({ ...request, prompt: { ...prompt, template } }))
+}

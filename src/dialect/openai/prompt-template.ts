@@ -1,0 +1,8 @@
+import type { Prompt } from '../../contract/request.ts'
+
+type Template = Pick<Extract<Prompt, { type: 'chat' }>, 'template'>
+
+/** The name of the template that a request wants; an empty one, which forms send, is none. */
+export function decodeTemplate({ prompt_template: name }: { readonly prompt_template?: string | null | undefined }): Template {
+  return typeof name === 'string' && name !== '' ? { template: name } : {}
+}
