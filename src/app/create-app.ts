@@ -160,6 +160,7 @@ export async function createApp(
     home,
     drains,
     checks,
+    templates: live.templates,
     log,
     observer: models.observer,
     createScheduler,

@@ -11,12 +11,13 @@ import { TemplateFolder } from '../registry/names/template-folder.ts'
 import { checkKeysRemain } from './keys/find-keys.ts'
 import type { MadeKeys } from './keys/made-keys.ts'
 import { ServerKeys } from './keys/server-keys.ts'
+import type { TemplateFiles } from './models/templates/template-by-name.ts'
 
 /** The configuration of a running server, and all that follows its changes, except its models. */
 export class LiveConfig {
   readonly presets: PresetSwitch
   /** Those of the folder that is configured now. */
-  readonly templates: NonNullable<ServerDeps['templates']>
+  readonly templates: NonNullable<ServerDeps['templates']> & TemplateFiles
   readonly #log: Logger
   readonly #started: LoadedConfig
   readonly #keys: ServerKeys
@@ -36,6 +37,7 @@ export class LiveConfig {
     this.templates = {
       list: async () => (await folder()?.list()) ?? [],
       read: async (name) => folder()?.read(name),
+      find: async (names) => folder()?.find(names),
       get areOpen() {
         return current().requestTemplates === 'everyone'
       },

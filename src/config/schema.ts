@@ -340,7 +340,10 @@ const modelsFolder = z
 const templates = z
   .string()
   .min(1)
-  .describe('A folder of Jinja files (`NAME.jinja`) that models can be switched to while the server runs.')
+  .describe(
+    'A folder of Jinja files (`NAME.jinja`): a model without `chatTemplate` has that with its name, and models can be switched to others while ' +
+      'the server runs.',
+  )
 
 const requestTemplates = z
   .enum(['admin', 'everyone'])

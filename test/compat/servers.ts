@@ -44,6 +44,7 @@ export async function startServers(): Promise<Servers> {
     writeRandomBert(join(folder, 'ranker.gguf'), 'rank'),
     writeFile(join(folder, 'templates', 'described.jinja'), describedTemplate),
     writeFile(join(folder, 'templates', 'thinking.jinja'), thinkingTemplate),
+    writeFile(join(folder, 'templates', 'found-by-name.jinja'), '[found] {{ messages[0].content }}'),
     writeFile(join(folder, 'media', 'red.png'), Buffer.from(redPixel, 'base64')),
   ])
   const children: ChildProcess[] = []
@@ -80,6 +81,7 @@ function mainConfig(folder: string, upstream: string): object {
       { ...fake, id: 'short', contextLength: 20 },
       { ...fake, id: 'described', chatTemplate: join(folder, 'templates', 'described.jinja') },
       { ...fake, id: 'thinking', chatTemplate: join(folder, 'templates', 'thinking.jinja') },
+      { ...fake, id: 'found-by-name' },
       { ...fake, id: 'tagged', toolFormat: 'hermes', reasoningTags: { open: '[[', close: ']]' }, callsInReasoning: true },
       ...toolFormatNames.map((name) => ({ ...fake, id: `writes-${name}`, toolFormat: name })),
       { engine: 'llama', id: 'ranker', source: join(folder, 'ranker.gguf'), slots: 1, load: 'demand' },

@@ -14,20 +14,28 @@ import { describeContext } from '../../registry/gguf/choose-context.ts'
 import { requireReadableGguf } from '../../registry/gguf/require-gguf.ts'
 import { ensureLlamaPackage } from './llama-package.ts'
 import { defaultContext, type MemorySharing, workerNeed } from './memory-sharing.ts'
+import type { findTemplateByName } from './templates/template-by-name.ts'
 
 /** Finds or fetches the files of a model; asked before each start of its process. */
 export type LocateFiles = (signal: AbortSignal) => Promise<ModelFiles>
+
+/** Finds the template that a model has by its name; asked before each start of its process. */
+export type FindTemplate = () => ReturnType<typeof findTemplateByName>
 
 type LlamaParts = {
   readonly home: string
   readonly log: Logger
   readonly observer: { onNote(model: string, note: string): void }
   readonly locateFiles: LocateFiles
+  readonly findTemplate: FindTemplate
   readonly sharing: Pick<MemorySharing, 'room'>
 }
 
 /** The embedded engine of a configured model. Nothing is started yet. */
-export function createLlama(config: LlamaModelConfig, { home, log, observer, locateFiles, sharing }: LlamaParts): Engine {
+export function createLlama(
+  config: LlamaModelConfig,
+  { home, log, observer, locateFiles, findTemplate, sharing }: LlamaParts,
+): Engine {
   const { id, adapters = [], toolStrategy, defaults } = config
   return new LlamaEngine({
     id,
@@ -36,7 +44,12 @@ export function createLlama(config: LlamaModelConfig, { home, log, observer, loc
       const files = await locateFiles(signal)
       for (const path of pathsOf(files)) await requireReadableGguf(path)
       const enginePath = await ensureLlamaPackage({ home, signal, onNote: (note) => observer.onNote(id, note) })
-      const plan = { ...(await planOf(config, { files, home })), ...(enginePath !== undefined && { enginePath }) }
+      const template = await findTemplate()
+      const plan = {
+        ...(await planOf(config, { files, home })),
+        ...(template !== undefined && { template }),
+        ...(enginePath !== undefined && { enginePath }),
+      }
       const context = plan.contextLength === undefined ? await defaultContext(plan, sharing.room()) : undefined
       if (context === undefined) return plan
       log.info({ model: id }, `context: ${describeContext(context)}`)

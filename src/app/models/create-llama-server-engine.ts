@@ -11,13 +11,14 @@ import type { ModelFiles } from '../../lifecycle/fetch-files.ts'
 import { describeContext, onGpu } from '../../registry/gguf/choose-context.ts'
 import { usualContext } from '../../registry/gguf/memory-need.ts'
 import { readProjectorType } from '../../registry/gguf/projector-type.ts'
-import type { LocateFiles } from './create-llama-engine.ts'
+import type { FindTemplate, LocateFiles } from './create-llama-engine.ts'
 import { defaultContext, type MemorySharing, serverNeed } from './memory-sharing.ts'
 
 type LlamaServerParts = {
   readonly log: Logger
   readonly converter: MediaConverter
   readonly locateFiles: LocateFiles
+  readonly findTemplate: FindTemplate
   readonly sharing: Pick<MemorySharing, 'room'>
 }
 
@@ -33,7 +34,7 @@ const reasoningArgument = /^(?:-rea|--reasoning|--chat[-_]template[-_]kwargs)(?:
 /** An engine that runs a configured llama-server as a child process. Nothing is started yet. */
 export function createLlamaServer(
   config: LlamaServerModelConfig,
-  { log, converter, locateFiles, sharing }: LlamaServerParts,
+  { log, converter, locateFiles, findTemplate, sharing }: LlamaServerParts,
 ): Engine {
   const { id, slots, defaults, adapters = [], args } = config
   let separatesMedia = false
@@ -44,7 +45,9 @@ export function createLlamaServer(
       const files = await locateFiles(signal)
       const { mmprojPath } = files
       separatesMedia = mmprojPath !== undefined && withoutSeparators.has(await readProjectorType(mmprojPath))
-      const plan = planOf(config, files)
+      const template = await findTemplate()
+      const named = template && { chatTemplatePath: template.path, chatTemplateName: template.name }
+      const plan = { ...planOf(config, files), ...named }
       if (config.contextLength !== undefined) return { ...plan, contextLength: config.contextLength }
       const freeBytes = config.gpuLayers === 0 ? 0 : await freeDeviceBytes(config.binary)
       const context = await defaultContext(plan, onGpu(sharing.room(), freeBytes))

@@ -10,6 +10,7 @@ import type { Engine } from '../../contract/engine.ts'
 import type { MediaConverter } from '../../contract/media.ts'
 import type { Scheduler } from '../../contract/scheduler.ts'
 import type { ServedModel } from '../../contract/served-model.ts'
+import type { TemplateStore } from '../../contract/template.ts'
 import type { FairSchedulerOptions } from '../../core/schedule/fair-scheduler.ts'
 import { createFakeEngine } from '../../engine/fake/engine.ts'
 import { fetchFiles, type ModelWithFiles } from '../../lifecycle/fetch-files.ts'
@@ -20,6 +21,7 @@ import { createRemote } from './create-remote-engine.ts'
 import type { Drains } from './drains.ts'
 import type { MemorySharing } from './memory-sharing.ts'
 import type { SharedChecks } from './shared-checks.ts'
+import { findTemplateByName, type TemplateFiles } from './templates/template-by-name.ts'
 import { warnOfUnusedDefaults } from './unused-chat-defaults.ts'
 
 /** A model of this server, with its names and how it is loaded. */
@@ -61,6 +63,7 @@ type ModelFactory = {
   readonly sharing: MemorySharing
   readonly drains: Drains
   readonly checks: SharedChecks
+  readonly templates: Pick<TemplateStore, 'read'> & TemplateFiles
   /** Names sessions to routers. */
   hash(text: string): string
   /** What the servers of a remote model report to. */
@@ -177,14 +180,15 @@ function createEngine(
   factory: ModelFactory,
   waits: { file: boolean },
 ): Pick<Registered, 'engine' | 'follow'> {
+  const findTemplate = () => findTemplateByName(config, factory)
   switch (config.engine) {
     case 'llama':
-      return { engine: createLlama(config, { ...factory, locateFiles: filesOf(config, factory, waits) }) }
+      return { engine: createLlama(config, { ...factory, findTemplate, locateFiles: filesOf(config, factory, waits) }) }
     case 'llama-server':
-      return { engine: createLlamaServer(config, { ...factory, locateFiles: filesOf(config, factory, waits) }) }
+      return { engine: createLlamaServer(config, { ...factory, findTemplate, locateFiles: filesOf(config, factory, waits) }) }
     case 'remote':
-      return createRemote(config, { ...factory, observer: factory.fleetObserver(config.id) })
+      return createRemote(config, { ...factory, findTemplate, observer: factory.fleetObserver(config.id) })
     case 'fake':
-      return { engine: createFakeEngine(config) }
+      return { engine: createFakeEngine({ ...config, findTemplate }) }
   }
 }

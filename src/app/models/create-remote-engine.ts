@@ -7,9 +7,10 @@ import type { MediaConverter } from '../../contract/media.ts'
 import { type EndpointSource, ReplaceableSource } from '../../engine/remote/endpoints/source.ts'
 import { createRemoteEngine } from '../../engine/remote/engine.ts'
 import { createEndpointSource } from './create-endpoint-source.ts'
+import type { FindTemplate } from './create-llama-engine.ts'
 import type { Drains } from './drains.ts'
-import { readModelTemplate } from './templates/read-model-template.ts'
 import type { SharedChecks } from './shared-checks.ts'
+import { readModelTemplate } from './templates/read-model-template.ts'
 
 type Surroundings = {
   readonly log: Logger
@@ -21,6 +22,8 @@ type Surroundings = {
   readonly observer?: FleetObserver
   readonly drains?: Drains
   readonly checks?: SharedChecks
+  /** Finds the template that it has by its name; absent: it has none. */
+  readonly findTemplate?: FindTemplate
 }
 
 type RemoteModel = {
@@ -45,7 +48,7 @@ export function createRemote(config: RemoteModelConfig, given: Surroundings): Re
 function createEngine(
   config: RemoteModelConfig,
   endpoints: EndpointSource,
-  { log, converter, hash, observer, drains, checks }: Surroundings,
+  { log, converter, hash, observer, drains, checks, findTemplate }: Surroundings,
 ): Engine {
   const { id, server, protocol, upstreamModel, contextLength, slots, defaults, chatTemplate, addsBos } = config
   const checkNews = checks?.of(id)
@@ -70,10 +73,16 @@ function createEngine(
     ...(server !== 'auto' && { profile: server }),
     ...(protocol !== 'auto' && { protocol }),
     ...(upstreamModel !== undefined && { upstreamModel }),
-    ...(chatTemplate !== undefined && { readTemplate: () => readModelTemplate(chatTemplate) }),
+    ...(protocol === 'completions' && { readTemplate: () => readTemplate(chatTemplate, findTemplate) }),
     ...(addsBos !== undefined && { addsBos }),
     ...(contextLength !== undefined && { contextLength }),
     ...formatSettingsOf(config),
     ...(defaults !== undefined && { sampling: defaults }),
   })
+}
+
+async function readTemplate(configured: string | undefined, findTemplate: FindTemplate | undefined) {
+  if (configured !== undefined) return readModelTemplate(configured)
+  const { source, name } = (await findTemplate?.()) ?? {}
+  return source === undefined || name === undefined ? undefined : { source, name }
 }

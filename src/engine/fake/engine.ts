@@ -28,6 +28,8 @@ type FakeEngineOptions = FormatSettings & {
   /** The path of a Jinja file. */
   readonly chatTemplate?: string
   readonly contextLength?: number
+  /** Finds the template that is used until an operator switches to another; absent, or undefined: its own. */
+  readonly findTemplate?: () => Promise<TemplateChoice | undefined>
 }
 
 /**
@@ -39,7 +41,8 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
   const state = new ObservedState()
   let loading: Promise<Loaded> | undefined
   let ownTemplate: string | undefined
-  let choice: TemplateChoice = { type: 'own' }
+  let chosen: TemplateChoice | undefined
+  let given: TemplateChoice = { type: 'own' }
   let closing = createClosing()
   const active = new ActiveRuns()
 
@@ -48,7 +51,8 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
     try {
       const files = await loadFiles(options)
       ownTemplate = files.ownTemplate
-      const loaded = { ...files, ...readTemplate(choice, files.ownTemplate, options) }
+      given = (await options.findTemplate?.()) ?? { type: 'own' }
+      const loaded = { ...files, ...readTemplate(chosen ?? given, files.ownTemplate, options) }
       state.current = { type: 'ready' }
       return loaded
     } catch (error) {
@@ -96,7 +100,7 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
         embeddingLength: fakeEmbeddingLength,
         modalities: { image: true, audio: true, video: true },
         ...(options.contextLength !== undefined && { contextLength: options.contextLength }),
-        ...templateFacts(choice, ownTemplate),
+        ...templateFacts(chosen ?? given, ownTemplate),
         // Its own way of reading a prompt, which needs no template: a switch can always be undone.
         hasOwnTemplate: true as const,
       }
@@ -108,7 +112,7 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
       refuseOtherAdapters(request, { model: request.model, adapters: [] })
       const { script, ...loaded } = await ensureLoaded(signal)
       const { template, format } = partFor(loaded, request.prompt)
-      if (request.prompt.type === 'chat' && choice.type === 'none' && template === undefined) throw noTemplate(choice)
+      if (request.prompt.type === 'chat' && chosen?.type === 'none' && template === undefined) throw noTemplate(chosen)
       if (request.prompt.type === 'infill') throw cannotFillIn()
       if (template !== undefined) refuseLongRender(request.prompt)
       // The prompt is not used, but a conversation that the template refuses must be refused.
@@ -136,7 +140,7 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
         use: async (wanted, signal) => {
           const loaded = await ensureLoaded(signal)
           loading = Promise.resolve({ ...loaded, ...readTemplate(wanted, loaded.ownTemplate, options) })
-          choice = wanted
+          chosen = wanted
         },
       },
       tokenizer: {

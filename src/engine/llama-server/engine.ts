@@ -65,6 +65,7 @@ export class LlamaServerEngine implements Engine {
   readonly #supervisor: ProcessSupervisor<ServerPlan, LoadedServer, SupervisedProcess>
   #running: Running | undefined
   #hasMmproj = false
+  #templateName: string | undefined
   readonly #active = new ActiveRuns()
   readonly capabilities: EngineCapabilities
 
@@ -78,6 +79,7 @@ export class LlamaServerEngine implements Engine {
       locate: async (signal) => {
         const plan = await locate(signal)
         this.#hasMmproj = plan.mmprojPath !== undefined
+        this.#templateName = plan.chatTemplateName
         return plan
       },
       ...(need !== undefined && { need }),
@@ -115,7 +117,14 @@ export class LlamaServerEngine implements Engine {
     const { readsImages: image, readsAudio: audio, readsVideo: video, version: _, ...facts } = loaded.facts
     const upstream = this.#running?.upstream.facts
     const sampling = mergeSampling(facts.sampling ?? {}, upstream?.sampling ?? {})
-    return { ...upstream, ...facts, sampling, modalities: { image, audio, video } }
+    const name = this.#templateName
+    return {
+      ...upstream,
+      ...facts,
+      ...(name !== undefined && { chatTemplateName: name }),
+      sampling,
+      modalities: { image, audio, video },
+    }
   }
 
   async ensureReady(signal: AbortSignal, admit?: Admit): Promise<void> {

@@ -24,6 +24,8 @@ export type ServerPlan = {
   }
   readonly adapters?: readonly { readonly path: string; readonly scale: number }[]
   readonly chatTemplatePath?: string
+  /** Absent: it is the model's own. */
+  readonly chatTemplateName?: string
   /** Further arguments, passed unchanged; the configuration refuses those that contradict the other fields. */
   readonly extraArguments: readonly string[]
 }

@@ -60,7 +60,10 @@ export class LlamaEngine implements Engine {
   readonly #supervisor: Supervisor
   readonly #inboxes = new Inboxes((command) => this.#supervisor.steer(command))
   readonly #exchanges: WorkerExchanges
-  #template: TemplateChoice = { type: 'own' }
+  /** What an operator has switched to. */
+  #chosen: TemplateChoice | undefined
+  /** What the model is loaded with. */
+  #given: TemplateChoice = { type: 'own' }
   #templateEdition = 0
   /** The template switch that the worker has not confirmed yet. It never rejects. */
   #switching: Promise<void> | undefined
@@ -94,7 +97,8 @@ export class LlamaEngine implements Engine {
       locate: async (signal) => {
         const located = await locate(signal)
         this.#keepsPrefixes = located.prefixCache !== undefined
-        return { ...located, template: this.#template }
+        this.#given = located.template ?? { type: 'own' }
+        return { ...located, template: this.#chosen ?? this.#given }
       },
       ...(need !== undefined && { need }),
       spawn,
@@ -136,7 +140,13 @@ export class LlamaEngine implements Engine {
     if (loaded === undefined) return { modalities }
     const { description: _, endTexts: __, fileSampling, chatTemplate, ...facts } = loaded
     const sampling = samplingDefaults({ file: fileSampling.sampling, config: this.#sampling })
-    return { ...facts, adapters: this.#adapters, modalities, sampling, ...templateFacts(this.#template, chatTemplate) }
+    return {
+      ...facts,
+      adapters: this.#adapters,
+      modalities,
+      sampling,
+      ...templateFacts(this.#chosen ?? this.#given, chatTemplate),
+    }
   }
 
   async ensureReady(signal: AbortSignal, admit?: Admit): Promise<void> {
@@ -222,7 +232,7 @@ export class LlamaEngine implements Engine {
     const used = this.#exchanges
       .exchange(command, 'template-used')
       .then(() => {
-        this.#template = choice
+        this.#chosen = choice
         this.#templateEdition += 1
       })
       .finally(() => {

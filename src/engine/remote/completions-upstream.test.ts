@@ -52,8 +52,8 @@ describe('a conversation with a server that takes texts only', () => {
     expect(server.seen[1]?.body).toMatchObject({ max_tokens: 7 })
   })
 
-  test('is rendered with the template of its request alone', async () => {
-    const { server, engine } = await engineFor(completion('one END two'))
+  test('is rendered with the template of its request alone, and says which one the model has', async () => {
+    const { server, engine } = await engineFor(completion('one END two'), {}, { ...template, name: 'chatml' })
     const source = '{% set stop_strings = ["END"] %}{{ bos_token }}({{ messages[0].content }})'
     const prompt = { type: 'chat', ...plainChat, messages: [{ role: 'user', content: [text('hi')] }] } as const
     const other = { ...prompt, template: { type: 'named', name: 'other', source } } as const
@@ -63,6 +63,7 @@ describe('a conversation with a server that takes texts only', () => {
       '(hi)',
       '<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n',
     ])
+    expect(engine.facts).toMatchObject({ chatTemplate: template.source, chatTemplateName: 'chatml' })
   })
 
   const withoutBos: OwnTemplate = { ...template, source: template.source.replace('{{ bos_token }}', '') }

@@ -120,6 +120,7 @@ class RemoteEngine implements Engine {
     const { contextLength, adapters, sampling } = this.#options
     return {
       ...factsOf(this.#session?.replicas, contextLength),
+      ...this.#session?.prompts.facts,
       ...(adapters !== undefined && { adapters }),
       ...(sampling !== undefined && { sampling }),
     }

@@ -31,8 +31,8 @@ export type RemoteEngineOptions = FormatSettings & {
   /** The servers' name for the model; absent: our id, or the only model that a server has. */
   readonly upstreamModel?: string
   readonly contextLength?: number
-  /** For servers that take texts only: reads the model's chat template, which they need not report. */
-  readonly readTemplate?: () => Promise<OwnTemplate>
+  /** For servers that take texts only: reads the model's chat template, which they need not report; undefined: they do. */
+  readonly readTemplate?: () => Promise<OwnTemplate | undefined>
   /** Whether those servers put the BOS token before a prompt; absent: as the model's tokenizer does. */
   readonly addsBos?: boolean
   /** Defaults for what a request leaves open. */

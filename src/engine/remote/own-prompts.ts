@@ -1,5 +1,5 @@
 import { callableTools } from '../../canonical/callable-tools.ts'
-import type { RenderRequest } from '../../contract/engine.ts'
+import type { EngineFacts, RenderRequest } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { FormatSettings, OutputFormat } from '../../contract/output-format.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
@@ -14,6 +14,8 @@ import type { SentRequest } from './servers/check-upstream.ts'
 /** A model's chat template, and what its tokenizer's configuration says. */
 export type OwnTemplate = TemplateTokens & {
   readonly source: string
+  /** What it is called; absent: it is the model's own. */
+  readonly name?: string
   /** The tokenizer puts the BOS token before a text. */
   readonly addsBos?: boolean
   /** Texts of special tokens. */
@@ -22,8 +24,8 @@ export type OwnTemplate = TemplateTokens & {
 
 type Options = FormatSettings & {
   readonly id: string
-  /** Reads the model's template; absent: the one that the server reports. */
-  readonly readTemplate: (() => Promise<OwnTemplate>) | undefined
+  /** Reads the model's template; absent, or undefined: the one that the server reports. */
+  readonly readTemplate: (() => Promise<OwnTemplate | undefined>) | undefined
   /** The servers put the BOS token before a prompt; absent: as the tokenizer does, or else they do. */
   readonly addsBos: boolean | undefined
 }
@@ -64,8 +66,9 @@ export class OwnPrompts {
   readonly #renderer = new PromptRenderer()
   /** Parsers cache by the format. */
   readonly #formats = new Map<string, OutputFormat | undefined>()
-  #template: Promise<OwnTemplate> | undefined
+  #template: Promise<OwnTemplate | undefined> | undefined
   #hasRead = false
+  #known: OwnTemplate | undefined
 
   constructor(options: Options) {
     this.#options = options
@@ -76,6 +79,13 @@ export class OwnPrompts {
     return this.#options.readTemplate === undefined || this.#hasRead
   }
 
+  /** The template that is used, once it was read; of one that a server reports, that knows. */
+  get facts(): Pick<EngineFacts, 'chatTemplate' | 'chatTemplateName'> {
+    if (this.#known === undefined) return {}
+    const { source, name } = this.#known
+    return { chatTemplate: source, ...(name !== undefined && { chatTemplateName: name }) }
+  }
+
   /** Rejects with `model-unavailable` when the model's template cannot be read; the next call reads it again. */
   async ensureRead(): Promise<OwnTemplate | undefined> {
     const { readTemplate } = this.#options
@@ -84,6 +94,7 @@ export class OwnPrompts {
     try {
       const template = await this.#template
       this.#hasRead = true
+      this.#known = template
       return template
     } catch (error) {
       this.#template = undefined

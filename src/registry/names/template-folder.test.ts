@@ -32,6 +32,14 @@ describe('TemplateFolder', () => {
     expect(await folder.read('a.b')).toBe('a.b')
   })
 
+  test('the first of several names that is listed is found', async () => {
+    expect(await folder.find(['../secret', 'link', 'chatml', 'a.b'])).toEqual({
+      name: 'chatml',
+      path: join(root, 'templates', 'chatml.jinja'),
+    })
+    expect(await folder.find(['folder', 'notes'])).toBeUndefined()
+  })
+
   test.each(['../secret', 'link', 'folder', 'notes.txt', 'chatml.jinja', '', '.', '..', './chatml', '/etc/passwd', 'chatml\0'])(
     '%j is not the name of a template',
     async (name) => {

@@ -26,15 +26,20 @@ export class TemplateFolder {
     }
   }
 
+  /** The first of these names that is listed, and its file. */
+  async find(names: readonly string[]): Promise<{ readonly name: string; readonly path: string } | undefined> {
+    const listed = new Set(await this.list())
+    const name = names.find((one) => listed.has(one))
+    return name === undefined ? undefined : { name, path: this.#pathOf(name) }
+  }
+
   /** The text of a listed template; undefined for a name that is not listed. */
   async read(name: string): Promise<string | undefined> {
     // The requested name is only compared; the path is made from the listed one.
     const listed = (await this.list()).find((stem) => stem === name)
     if (listed === undefined) return undefined
     // A listed file may have become a link since.
-    const file = await open(join(this.#path, `${listed}${extension}`), constants.O_RDONLY | constants.O_NOFOLLOW).catch(
-      () => undefined,
-    )
+    const file = await open(this.#pathOf(listed), constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => undefined)
     if (file === undefined) return undefined
     try {
       const { size } = await file.stat()
@@ -45,5 +50,9 @@ export class TemplateFolder {
     } finally {
       await file.close()
     }
+  }
+
+  #pathOf(name: string): string {
+    return join(this.#path, `${name}${extension}`)
   }
 }

@@ -6,6 +6,7 @@ import {
   differs,
   elsewhere,
   type Group,
+  get,
   post,
   type Row,
   shownBy,
@@ -22,8 +23,13 @@ const described = (messages: readonly object[], more: object, ...checks: readonl
 const templates: readonly Row[] = [
   differs(
     91,
-    ['where a template is looked for', "the model's file, `chatTemplate`, what was switched to, or `prompt_template` of a load"],
+    [
+      'where a template is looked for',
+      "what was switched to or loaded with, `chatTemplate`, the folder of templates by the model's whole name, the model's file: the card and the log say which",
+    ],
     post('/apply-template', { model: 'described', messages: [user('x')] }, has('prompt', /<user>x/)),
+    post('/apply-template', { model: 'found-by-name', messages: [user('x')] }, has('prompt', '[found] x')),
+    get('/v1/model?model=found-by-name', has('parameters.prompt_template', 'found-by-name')),
   ),
   works(
     92,

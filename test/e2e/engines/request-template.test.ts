@@ -1,8 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type RunningApp, startApp } from '../../support/http/app.ts'
+import { type RunningApp, startApp, until } from '../../support/http/app.ts'
+import { llamaServerBinary, llamaServerHint } from '../../support/llama/llama-server.ts'
 
 /** Whatever the messages are, the model is asked this. */
 const fixedQuestion = 'What is two plus two?'
@@ -25,7 +26,7 @@ let app: RunningApp
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'dragoman-request-template-'))
-  const templates = { fixed, thinking }
+  const templates = { fixed, thinking, 'found-by-name': `{# by name #}${turns('messages')}` }
   for (const [name, source] of Object.entries(templates)) await writeFile(join(folder, `${name}.jinja`), source)
   app = await startApp({
     builtinModel: false,
@@ -36,7 +37,31 @@ beforeAll(async () => {
         { key: 'k-user', scopes: ['inference'] },
       ],
     },
-    models: [{ ...tiny, engine: 'llama', id: 'tiny' }],
+    models: [
+      { ...tiny, engine: 'llama', id: 'tiny' },
+      { ...tiny, engine: 'llama', id: 'found-by-name', slots: 1, load: 'demand' },
+      {
+        ...tiny,
+        engine: 'llama',
+        id: 'configured',
+        aliases: ['found-by-name:2'],
+        slots: 1,
+        load: 'demand',
+        chatTemplate: join(folder, 'fixed.jinja'),
+      },
+      ...(llamaServerBinary === undefined
+        ? []
+        : [
+            {
+              ...tiny,
+              engine: 'llama-server',
+              binary: llamaServerBinary,
+              id: 'owner/found-by-name',
+              slots: 1,
+              load: 'demand',
+            } as const,
+          ]),
+    ],
   })
 })
 afterAll(async () => {
@@ -49,6 +74,7 @@ type Reply = {
   readonly length: number
   readonly selected: string
   readonly choices: readonly { readonly message: { readonly content: string; readonly reasoning_content?: string | null } }[]
+  readonly parameters: { readonly prompt_template: string; readonly prompt_template_content: string }
   readonly error: { readonly message: string; readonly param: string }
 }
 
@@ -118,5 +144,43 @@ describe('a template that a request names', () => {
     const unknown = await call('/v1/chat/completions', { ...named, prompt_template: '../fixed' })
     expect([unknown.status, unknown.json.error.param]).toEqual([400, 'prompt_template'])
     expect(unknown.json.error.message).toMatch(/choose one of: model, .*fixed/)
+  })
+})
+
+describe('a template with the name of a model', () => {
+  const shownBy = async (id: string) => {
+    await call('/apply-template', { model: id, messages: said('hi') })
+    return (await call(`/v1/model?model=${encodeURIComponent(id)}`)).json.parameters
+  }
+
+  test('is used where the configuration names none, which the card and the log say', async () => {
+    const own = await readFile(join(folder, 'found-by-name.jinja'), 'utf8')
+    expect(await shownBy('found-by-name')).toMatchObject({ prompt_template: 'found-by-name', prompt_template_content: own })
+    await until(() => app.logLines().some(({ msg }) => msg?.includes("chat template: 'found-by-name'") === true))
+    expect(await shownBy('configured')).toMatchObject({ prompt_template: 'model', prompt_template_content: fixed })
+    expect((await shownBy('tiny')).prompt_template).toBe('model')
+  })
+
+  test('gives way to the own one, and to a load that names that', async () => {
+    const prompt = async () => (await call('/v1/templates?model=found-by-name')).json.selected
+    await call('/v1/template/switch', { model: 'found-by-name', prompt_template_name: 'model' })
+    expect(await prompt()).toBe('model')
+    expect((await shownBy('found-by-name')).prompt_template_content).not.toContain('by name')
+  })
+
+  test.skipIf(llamaServerBinary === undefined)(`is given to a llama-server${llamaServerHint}`, async () => {
+    expect(await shownBy('owner/found-by-name')).toMatchObject({
+      prompt_template: 'found-by-name',
+      prompt_template_content: expect.stringContaining('by name'),
+    })
+    const { status, json } = await call('/v1/chat/completions', {
+      model: 'owner/found-by-name',
+      messages: said('hi'),
+      prompt_template: 'fixed',
+    })
+    expect([status, json.error.message]).toEqual([
+      400,
+      expect.stringContaining('renders conversations with its own chat template'),
+    ])
   })
 })

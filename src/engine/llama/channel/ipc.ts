@@ -62,7 +62,7 @@ const loadOptionsSchema = z.object({
   adapters: z.array(z.object({ path: z.string(), scale: z.number() })).optional(),
   /** Replaces the template in the model file. */
   chatTemplate: z.string().optional(),
-  /** The template that the operator switched to; absent: the model's own. */
+  /** The template that is used; absent: the model's own. */
   template: templateChoiceSchema.optional(),
   /** The format of calls in the model's text; absent: the template's. */
   toolFormat: z.string().optional(),
