@@ -3,7 +3,7 @@ import { messageOf } from '../../../contract/errors.ts'
 import { Context } from '../binding/context.ts'
 import { Model } from '../binding/model.ts'
 import { Sequence } from '../binding/sequence.ts'
-import { computeAndForget } from './context/context.ts'
+import { computeAndForget, llamaOptions } from './context/context.ts'
 import { endWithParent } from './parent-watch.ts'
 
 /** Enough tokens that llama.cpp computes them as it does a prompt, on the GPU also where layers are not. */
@@ -14,13 +14,7 @@ const promptTokens = 64
 endWithParent(process.ppid)
 const [, , modelPath = ''] = process.argv
 try {
-  const llama = await getLlama({
-    gpu: 'auto',
-    build: 'never',
-    skipDownload: true,
-    progressLogs: false,
-    logLevel: LlamaLogLevel.disabled,
-  })
+  const llama = await getLlama({ ...llamaOptions, logLevel: LlamaLogLevel.disabled })
   await computeWith(llama)
   const hasGpu = llama.gpu !== false
   const devices = hasGpu ? await llama.getGpuDeviceNames() : []

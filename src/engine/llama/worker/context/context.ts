@@ -2,6 +2,9 @@ import { Context, type ContextOptions as Options } from '../../binding/context.t
 import type { Model } from '../../binding/model.ts'
 import { Sequence } from '../../binding/sequence.ts'
 
+/** Only what is installed runs. */
+export const llamaOptions = { gpu: 'auto', build: 'never', skipDownload: true, progressLogs: false } as const
+
 export type ContextOptions = Omit<Options, 'sequences'> & { readonly slots: number }
 
 export type OpenContext = { readonly context: Context; readonly sequences: readonly Sequence[] }

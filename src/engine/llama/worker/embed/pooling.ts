@@ -1,13 +1,14 @@
+import { poolingTypes } from '../../binding/context.ts'
 import type { Model } from '../../binding/model.ts'
 
-/** How the vectors of a text's tokens become one: llama.cpp's `enum llama_pooling_type`, without its `none`. */
-export type Pooling = 'mean' | 'cls' | 'last' | 'rank'
-
-const poolingTypes: readonly (Pooling | undefined)[] = [undefined, 'mean', 'cls', 'last', 'rank']
+/** How the vectors of a text's tokens become one. */
+export type Pooling = Exclude<keyof typeof poolingTypes, 'none'>
 
 /** The pooling of the model's file; vectors of a complete text need one. */
 export function poolingOf({ fileInfo }: Pick<Model, 'fileInfo'>): Pooling {
-  return readPooling(fileInfo.architectureMetadata) ?? 'mean'
+  const { pooling_type: type } = fileInfo.architectureMetadata as { readonly pooling_type?: unknown }
+  const found = Object.entries(poolingTypes).find(([name, number]) => number === type && name !== 'none')
+  return found === undefined ? 'mean' : (found[0] as Pooling)
 }
 
 /**
@@ -22,9 +23,4 @@ export function isCausal({ fileInfo, fileInsights }: Pick<Model, 'fileInfo' | 'f
 /** Architectures that llama.cpp always treats as encoders. */
 function isEncoder(architecture: string): boolean {
   return /bert|^t5encoder$|^eurobert$|^gemma-embedding$/.test(architecture)
-}
-
-function readPooling(metadata: unknown): Pooling | undefined {
-  const { pooling_type: type } = metadata as { readonly pooling_type?: unknown }
-  return typeof type === 'number' ? poolingTypes[type] : undefined
 }

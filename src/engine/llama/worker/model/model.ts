@@ -3,7 +3,7 @@ import { getLlama, LlamaLogLevel } from 'node-llama-cpp'
 import { type Context, isOfInterrupt } from '../../binding/context.ts'
 import { Model } from '../../binding/model.ts'
 import type { LoadOptions } from '../../channel/ipc.ts'
-import { openContext } from '../context/context.ts'
+import { llamaOptions, openContext } from '../context/context.ts'
 import { Embedder } from '../embed/embedder.ts'
 import { isCausal } from '../embed/pooling.ts'
 import { defaultStopWithinMs, PrefillPacer } from '../rounds/prefill-pacer.ts'
@@ -184,10 +184,7 @@ function withAdapterHint(error: unknown, { adapters = [] }: LoadOptions): unknow
 
 function startLlama(onLog: Observer['onLog']): ReturnType<typeof getLlama> {
   return getLlama({
-    gpu: 'auto',
-    build: 'never',
-    skipDownload: true,
-    progressLogs: false,
+    ...llamaOptions,
     logLevel: LlamaLogLevel.info,
     logger: (level, message) => onLog(isOfInterrupt(message) ? LlamaLogLevel.debug : level, message),
     // No thread pool shared between contexts: a worker has one context, and another one when it embeds.
