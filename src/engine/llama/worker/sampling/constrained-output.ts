@@ -35,6 +35,7 @@ export const keptSets = 64
 export class ConstrainedOutput {
   readonly #shared: SharedMachine
   readonly #vocabulary: ConstrainedVocabulary
+  readonly #credit: { readonly most: number; readonly perToken: number }
   readonly #meter: EffortMeter
   #machine: GrammarMachine
   #state: MachineState
@@ -43,9 +44,11 @@ export class ConstrainedOutput {
   constructor(shared: SharedMachine, vocabulary: ConstrainedVocabulary) {
     this.#shared = shared
     this.#vocabulary = vocabulary
-    this.#meter = { left: this.#mostCredit }
+    const looks = vocabulary.trie.codes.length
+    this.#credit = { most: 1_000_000 + 8 * looks, perToken: 100_000 + 2 * looks }
+    this.#meter = { left: this.#credit.most }
     this.#machine = shared.current
-    this.#state = this.#metered(() => this.#machine.start(this.#meter))
+    this.#state = compileForRequest(() => this.#machine.start(this.#meter))
   }
 
   /** Whether the output may end here. */
@@ -55,13 +58,13 @@ export class ConstrainedOutput {
 
   allows(token: Token): boolean {
     if (this.#vocabulary.endTokens.includes(token)) return this.isComplete
-    return this.#metered(() => this.#read(this.#vocabulary.bytesOf(token)) !== undefined)
+    return compileForRequest(() => this.#read(this.#vocabulary.bytesOf(token)) !== undefined)
   }
 
   /** Continues after a token. */
   accept(token: Token): void {
-    this.#meter.left = Math.min(this.#mostCredit, this.#meter.left + this.#creditPerToken)
-    const next = this.#metered(() => this.#read(this.#vocabulary.bytesOf(token)))
+    this.#meter.left = Math.min(this.#credit.most, this.#meter.left + this.#credit.perToken)
+    const next = compileForRequest(() => this.#read(this.#vocabulary.bytesOf(token)))
     if (next === undefined) throw new Error('the constraint of the output does not allow this token')
     this.#state = next.state
     this.#partial = next.partial
@@ -70,14 +73,14 @@ export class ConstrainedOutput {
 
   /** The output has only these tokens: later ones were taken back. */
   rewind(output: readonly Token[]): void {
-    this.#state = this.#metered(() => this.#machine.start(this.#meter))
+    this.#state = compileForRequest(() => this.#machine.start(this.#meter))
     this.#partial = undefined
     for (const token of output) this.accept(token)
   }
 
   /** The beginning of what follows that is certain, of at most so many characters. */
   certain(most: number): string {
-    return this.#metered(() => {
+    return compileForRequest(() => {
       let [state, text]: [MachineState | undefined, string] = [this.#state, '']
       while (state !== undefined && text.length < most && this.#partial === undefined) {
         const code = this.#machine.onlyNext(state, this.#meter)
@@ -91,21 +94,9 @@ export class ConstrainedOutput {
 
   /** Every token that can follow, one bit for each token. Throws `engine-failed` where there is none. */
   allowed(): Uint32Array {
-    const allowed = this.#metered(() => this.#allowed())
+    const allowed = compileForRequest(() => this.#allowed())
     if (allowed.some((bits) => bits !== 0)) return allowed
     throw new AppError('engine-failed', "no token of the model's vocabulary can continue the output within its constraint")
-  }
-
-  get #mostCredit(): number {
-    return 1_000_000 + 8 * this.#vocabulary.trie.codes.length
-  }
-
-  get #creditPerToken(): number {
-    return 100_000 + 2 * this.#vocabulary.trie.codes.length
-  }
-
-  #metered<T>(work: () => T): T {
-    return compileForRequest(work)
   }
 
   #read(bytes: Uint8Array): { readonly state: MachineState; readonly partial: PartialChar | undefined } | undefined {
@@ -158,6 +149,6 @@ export class ConstrainedOutput {
     if (this.#shared.current.isFull) this.#shared.current = this.#shared.renew()
     if (this.#machine === this.#shared.current) return
     this.#machine = this.#shared.current
-    this.#state = this.#metered(() => this.#machine.adopt(this.#state, this.#meter))
+    this.#state = compileForRequest(() => this.#machine.adopt(this.#state, this.#meter))
   }
 }
