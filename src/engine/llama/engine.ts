@@ -21,18 +21,33 @@ import { refuseOtherAdapters } from '../shared/adapters.ts'
 import { Replay } from '../shared/replay.ts'
 import { refuseMissingOwn, templateFacts, templateOf } from '../shared/template-choice.ts'
 import { TokensAfterCancel } from '../shared/tokens-after-cancel.ts'
-import type { Report } from './channel/ipc.ts'
+import type { Start, SupervisorLog } from '../supervise/supervise.ts'
+import type { LoadOptions, Report, RunCommand } from './channel/ipc.ts'
 import { resolveSampling, samplingDefaults } from './channel/resolve-sampling.ts'
 import { shortHash } from './channel/short-hash.ts'
 import { refuseImpossible, refuseNonText } from './check-request.ts'
 import { type CompiledPlan, PlanCompiler } from './constraint/plan-compiler.ts'
 import { Inboxes } from './inboxes.ts'
-import type { LlamaEngineOptions } from './options.ts'
-import { spawnWorker } from './process.ts'
-import { type RunCommand, runOnWorker } from './run-on-worker.ts'
+import { type SpawnWorker, spawnWorker } from './process.ts'
+import { runOnWorker } from './run-on-worker.ts'
 import { type LoadFacts, Supervisor } from './supervisor.ts'
 import { createTextCapabilities } from './text-capabilities.ts'
 import { WorkerExchanges } from './worker-exchanges.ts'
+
+/** How a model runs on the embedded engine. */
+type LlamaEngineOptions = Start<LoadOptions> & {
+  readonly id: string
+  /** Sampling defaults of the configuration; they win over those of the model's file. */
+  readonly sampling?: Sampling
+  readonly log: SupervisorLog
+  readonly spawn?: SpawnWorker
+  /** How long rendering and tokenizing a prompt may take before the worker counts as hung. */
+  readonly prepareTimeoutMs?: number
+  /** The adapters of the model, which are loaded with it. */
+  readonly adapters?: readonly Adapter[]
+  /** Auto calls are constrained by the schemas of all tools, not only of the strict ones. */
+  readonly constrainsAllTools?: boolean
+}
 
 /** A state is written at the speed of the disk's cache; a worker that hangs does not hold up the end. */
 const saveTimeoutMs = 20_000

@@ -1,13 +1,11 @@
 import type { OnTokensAfterCancel } from '../../base/emit.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
-import type { Command, RequestReport } from './channel/ipc.ts'
+import type { RequestReport, RunCommand } from './channel/ipc.ts'
 import { machineMs } from './channel/machine-clock.ts'
 import type { Inbox, Inboxes } from './inboxes.ts'
 import type { Supervisor } from './supervisor.ts'
 import { unexpected } from './worker-exchanges.ts'
-
-export type RunCommand = Extract<Command, { type: 'run' }>
 
 type RunOptions = {
   readonly supervisor: Pick<Supervisor, 'send' | 'steer'>

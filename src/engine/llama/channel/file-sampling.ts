@@ -4,10 +4,11 @@ import type { Sampling } from '../../../contract/sampling.ts'
 /** The sampling defaults in a model's file, and notes on those that this engine does not support. */
 export type FileSampling = { readonly sampling: Sampling; readonly notes: readonly string[] }
 
-type Key = { readonly isValid: (value: number) => boolean; to(value: number): Sampling }
+type Key = { readonly isValid: (value: number) => boolean; readonly to: (value: number) => Sampling }
 /** A sampler of llama.cpp's chain: its names, and the parameters that disable it. */
 type Sampler = { readonly names: readonly string[]; readonly off: Sampling }
 
+const isRange = (value: number) => Number.isInteger(value) && value >= -1
 const isShare = (value: number) => value >= 0 && value <= 1
 
 /** llama.cpp's keys `general.sampling.*` (`llama_model_meta_key_str`), as it reads them (`common_init_sampler_from_model`). */
@@ -22,10 +23,7 @@ const keys: Readonly<Record<string, Key>> = {
   mirostat: { isValid: (value) => [0, 1, 2].includes(value), to: (version) => ({ mirostat: { version } }) },
   mirostat_tau: { isValid: (value) => value >= 0, to: (tau) => ({ mirostat: { tau } }) },
   mirostat_eta: { isValid: isShare, to: (eta) => ({ mirostat: { eta } }) },
-  penalty_last_n: {
-    isValid: (value) => Number.isInteger(value) && value >= -1,
-    to: (repetitionRange) => ({ repetitionRange }),
-  },
+  penalty_last_n: { isValid: isRange, to: (repetitionRange) => ({ repetitionRange }) },
 }
 
 /** In the order of the chain (`worker/sampling/sampling.ts`), which is fixed. */

@@ -141,6 +141,7 @@ export const commandSchema = z.discriminatedUnion('type', [
   z.object({ type: z.enum(['pause', 'resume']), id: z.string() }),
 ])
 export type Command = z.infer<typeof commandSchema>
+export type RunCommand = Extract<Command, { type: 'run' }>
 
 /** Commands with exactly one reply. */
 export type ExchangeCommand = Extract<Command, { type: 'prepare' | 'ask' | 'use-template' | 'save-prefixes' }>

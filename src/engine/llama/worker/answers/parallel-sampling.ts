@@ -1,5 +1,6 @@
+import type { RunCommand } from '../../channel/ipc.ts'
 import type { WorkerModel } from '../model/model.ts'
-import type { RunCommand, RunControl } from '../sampling/run-control.ts'
+import type { RunControl } from '../sampling/run-control.ts'
 import { fillSlot, type KeptPrefixes, keepPrefix } from '../slots/fill-slot.ts'
 import type { SlotLease } from '../slots/slot-pool.ts'
 import type { Slot } from '../slots/slots.ts'

@@ -1,5 +1,5 @@
 import type { Token } from '../../binding/tokenizer.ts'
-import type { RunCommand } from '../sampling/run-control.ts'
+import type { RunCommand } from '../../channel/ipc.ts'
 import type { Vocabulary } from '../sampling/vocabulary.ts'
 import { tokensWhere } from './banned-strings.ts'
 

@@ -1,7 +1,7 @@
 import type { ReasoningWatch } from '../../../shared/reasoning-watch.ts'
 import type { Model } from '../../binding/model.ts'
 import type { Token } from '../../binding/tokenizer.ts'
-import type { RunCommand } from './run-control.ts'
+import type { RunCommand } from '../../channel/ipc.ts'
 
 /**
  * Returns the tokens to insert: those of the message and of the closing tag, one after another, when the reasoning has used its budget.

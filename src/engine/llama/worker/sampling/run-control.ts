@@ -1,7 +1,3 @@
-import type { Command } from '../../channel/ipc.ts'
-
-export type RunCommand = Extract<Command, { type: 'run' }>
-
 /** The control of a run from outside. */
 export type RunControl = {
   readonly cancelled: () => boolean
