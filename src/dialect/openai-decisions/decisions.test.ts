@@ -174,6 +174,7 @@ describe('a decision is answered', () => {
   test('with an error where the model thinks first', () => {
     const thought = [{ type: 'reasoning', text: 'Hm' }] as const
     expect(() => answersTo({}, [token({ Hm: 1 })], thought)).toThrow(/thinks before it answers/)
+    expect(() => answersTo({}, [token({ Hm: 0.9, Yes: 0.1 })], thought)).toThrow(/thinks before it answers/)
     expect(() => answersTo({}, [token({ '<think>': 1 })])).toThrow(/thinks before it answers/)
   })
 })

@@ -14,7 +14,7 @@ export function encodeDecisions({ questions, isTabby, temperature }: DecodedDeci
     const choice = result.choices[index]
     return { question, choice, found: distributionOf(choice?.tokens[0], question, temperature) }
   })
-  for (const { choice, found } of answered) if (found === undefined && isThought(choice)) throw thinksFirst(result.start.model)
+  if (answered.some(({ choice }) => isThought(choice))) throw thinksFirst(result.start.model)
   return isTabby ? tabbyReply(answered, result) : openaiReply(answered, result)
 }
 
