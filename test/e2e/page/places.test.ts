@@ -329,9 +329,10 @@ describe.skipIf(chromium === undefined)(`the places of the page, in a browser${h
     const long = `long-${'x'.repeat(2000)}-end`
     await (await chat('x', { model: long })).text()
     const { page, close } = await open(`logs?filter=${long.slice(0, 99)}`)
-    await page.getByRole('row').filter({ hasText: 'request ended' }).waitFor()
+    await page.getByRole('row').filter({ hasText: 'request ended' }).first().waitFor()
     expect(await page.locator('td[tabindex]').count()).toBe(0)
     await page.keyboard.press('j')
+    await page.locator('tr:focus').waitFor()
     await page.keyboard.press('Tab')
     const cell = page.locator('td:focus')
     expect(await cell.textContent()).toContain('request ended')
