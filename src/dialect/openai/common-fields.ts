@@ -256,7 +256,6 @@ export const refusedExtensions: readonly Field[] = [
   refused('watermark', 'no watermark', { accepts: [false] }),
 ]
 
-/** Whether all that an MLC-LLM `debug_config` says is so anyway; each token is checked against a grammar in both of its modes. */
 /** Whether a body limits its reasoning, in one of the places for that. */
 function hasBudget(body: object): boolean {
   const { reasoning, thinking, ...flat } = body as Readonly<
@@ -266,6 +265,7 @@ function hasBudget(body: object): boolean {
   return limits.some((limit) => typeof limit === 'number' && limit >= 0)
 }
 
+/** Whether all that an MLC-LLM `debug_config` says is so anyway; each token is checked against a grammar in both of its modes. */
 function hasOnlyDefaults(config: unknown): boolean {
   if (typeof config !== 'object' || config === null) return false
   return Object.entries(config).every(([key, value]) => key === 'grammar_execution_mode' || value === null || value === false)
