@@ -6,7 +6,7 @@ import type { QuestionWire } from './schema.ts'
 export type Question = {
   readonly type: QuestionWire['type']
   readonly name: string | null
-  /** What the model is told, after the input. */
+  /** What the model reads after the input. */
   readonly text: string
   readonly answers: readonly Answer[]
 }

@@ -125,7 +125,7 @@ function MemoryPlot({ all, last, budget }: PlotProps & { readonly budget: number
   )
 }
 
-/** More lines cannot be told apart: then one has all. */
+/** More lines would look alike: then one has the sum. */
 const mostDeviceLines = 3
 
 function DevicePlot({ devices }: { readonly devices: readonly Device[] }) {

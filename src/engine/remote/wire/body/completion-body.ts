@@ -19,7 +19,7 @@ export function completionBody(
   grammar?: CompiledGrammar,
 ): UpstreamBody {
   const { profile, model } = upstream
-  // Thinking is not told from the answer where the conversation was rendered here.
+  // Where the conversation was rendered here, the server does not see which part of the output is thinking.
   budgetFields(request.reasoning, profile)
   const { fields, structured } = outputFields(request, profile, grammar)
   const { max_completion_tokens: limit, ...shared } = { ...defaultLimit(upstream), ...sharedFields(request, profile) }
