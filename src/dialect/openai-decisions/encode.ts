@@ -1,5 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import type { Choice, GenerationResult } from '../../contract/result.ts'
+import { encodeUsage } from '../openai-responses/response-end.ts'
 import type { DecodedDecisions } from './decode.ts'
 import { type Distribution, distributionOf, type Question } from './questions.ts'
 
@@ -24,18 +25,7 @@ function isThought(choice: Choice | undefined): boolean {
 }
 
 function openaiReply(answered: readonly Answered[], { start, usage }: GenerationResult): unknown {
-  const { inputTokens, cachedInputTokens, outputTokens, reasoningTokens } = usage
-  return {
-    answers: answered.map(openaiAnswer),
-    model: start.model,
-    usage: {
-      input_tokens: inputTokens,
-      input_tokens_details: { cached_tokens: cachedInputTokens, cache_write_tokens: 0 },
-      output_tokens: outputTokens,
-      output_tokens_details: { reasoning_tokens: reasoningTokens },
-      total_tokens: inputTokens + outputTokens,
-    },
-  }
+  return { answers: answered.map(openaiAnswer), model: start.model, usage: encodeUsage(usage) }
 }
 
 function openaiAnswer({ question: { type, name, answers }, found }: Answered): unknown {

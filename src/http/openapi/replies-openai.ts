@@ -179,6 +179,13 @@ export const embeddings = named(
     usage: promptUsage,
   }),
 )
+const responseUsage = object({
+  input_tokens: number,
+  input_tokens_details: object({ cached_tokens: number, cache_write_tokens: number }),
+  output_tokens: number,
+  output_tokens_details: object({ reasoning_tokens: number }),
+  total_tokens: number,
+})
 const answerName = text.nullable()
 const choiceValue = either([text, flag])
 export const decisions = named(
@@ -205,13 +212,7 @@ export const decisions = named(
       ]),
     ),
     model: text,
-    usage: object({
-      input_tokens: number,
-      input_tokens_details: object({ cached_tokens: number, cache_write_tokens: number }),
-      output_tokens: number,
-      output_tokens_details: object({ reasoning_tokens: number }),
-      total_tokens: number,
-    }),
+    usage: responseUsage,
   }),
 )
 /** For questions in tabbyAPI's form. */
@@ -300,13 +301,6 @@ export const fileList = named('FileList', object({ object: is('list'), data: lis
 export const deletedFile = object({ id: text, object: is('file'), deleted: is(true) })
 
 const item = named('ResponseItem', object({ type: text, id: text.optional() }).catchall(anything))
-const responseUsage = object({
-  input_tokens: number,
-  input_tokens_details: object({ cached_tokens: number, cache_write_tokens: number }),
-  output_tokens: number,
-  output_tokens_details: object({ reasoning_tokens: number }),
-  total_tokens: number,
-})
 export const response = named(
   'Response',
   object({
