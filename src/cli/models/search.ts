@@ -16,9 +16,11 @@ export async function search(text: string, machine: Machine): Promise<void> {
     words.every((word) => `${shortName} ${name}`.toLowerCase().includes(word)),
   )
   if (known.length > 0) {
-    const table = formatCatalogue(known, machine)
-    const proposed = table.includes(' * ') ? '; * is proposed for it' : ''
-    console.log(`${table}\n\n${describeMachine(machine)}${proposed}. ${commandName} run NAME fetches one and chats with it.`)
+    const best = suggestModels(machine)[0]?.shortName
+    const proposed = known.some(({ shortName }) => shortName === best) ? '; * is proposed for it' : ''
+    console.log(
+      `${formatCatalogue(known, best, machine)}\n\n${describeMachine(machine)}${proposed}. ${commandName} run NAME fetches one and chats with it.`,
+    )
   }
   if (text === '') return
   const found = await searchHub(text, { env: process.env, limit: mostFound, responseTimeoutMs: answerTimeoutMs })
@@ -30,12 +32,11 @@ export async function search(text: string, machine: Machine): Promise<void> {
   console.log(`${known.length > 0 ? '\n' : ''}${formatTable(['ON HUGGING FACE', 'DOWNLOADS', 'LIKES'], rows)}`)
 }
 
-/** `*`: the most able that runs here at reading speed. */
-function formatCatalogue(models: readonly CataloguedModel[], machine: Machine): string {
-  const [best] = suggestModels(machine)
+/** `*`: `best`, the most able that runs here at reading speed. */
+function formatCatalogue(models: readonly CataloguedModel[], best: string | undefined, { memoryBytes }: Machine): string {
   const rows = models.map(({ shortName, name, sizeBytes, trained }) => {
-    const fits = fitsMemory(sizeBytes, machine.memoryBytes) ? 'yes' : 'no'
-    return [`${shortName}${shortName === best?.shortName ? ' *' : ''}`, name, formatBytes(sizeBytes), String(trained), fits]
+    const fits = fitsMemory(sizeBytes, memoryBytes) ? 'yes' : 'no'
+    return [`${shortName}${shortName === best ? ' *' : ''}`, name, formatBytes(sizeBytes), String(trained), fits]
   })
   return formatTable(['NAME', 'MODEL', 'SIZE', 'TRAINED FOR', 'FITS'], rows)
 }
