@@ -8,14 +8,14 @@ const limits = [0, 10.83, 13.82, 16.27, 18.47, 20.52, 22.46, 24.32, 26.12]
 
 /** llama.cpp without a model: samplers need none. */
 export async function loadSamplers(): Promise<Library> {
-  const llama = await getLlama({
+  await getLlama({
     gpu: false,
     build: 'never',
     skipDownload: true,
     progressLogs: false,
     logLevel: LlamaLogLevel.error,
   })
-  return openLibrary(llama)
+  return openLibrary()
 }
 
 type Drawing = { readonly steps: readonly SamplerStep[]; readonly logits: readonly number[]; readonly draws: number }

@@ -12,7 +12,7 @@ test('llama.cpp says what it computes on, with its memory; the processor is not 
     progressLogs: false,
     logLevel: LlamaLogLevel.disabled,
   })
-  const library = openLibrary(llama)
+  const library = openLibrary()
   const [processor] = devicesOf(library).filter(({ kind }) => kind === 0)
   expect(processor).toMatchObject({ name: 'CPU', totalBytes: totalmem() })
   expect(processor?.freeBytes).toBeGreaterThan(0)

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { findLibraries, openLibrary } from './library.ts'
+import { checkRelease, findLibraries } from './library.ts'
 
 test('functions of another release are not called', () => {
-  const llamaCppRelease = { repo: 'ggml-org/llama.cpp', release: 'v9.9.9' }
-  expect(() => openLibrary({ llamaCppRelease })).toThrow(/calls llama.cpp v\S+, but v9.9.9 is installed/)
+  expect(() => checkRelease('9.9.9')).toThrow(/calls llama.cpp \S+, but 9.9.9 is installed/)
+  expect(() => checkRelease('0.5.0-dev')).not.toThrow()
 })
 
 describe('the files of llama.cpp', () => {

@@ -1,6 +1,5 @@
 import { basename } from 'node:path'
 import koffi, { type LibraryHandle, type TypeObject } from 'koffi'
-import type { Llama } from 'node-llama-cpp'
 import { structType } from './layouts.ts'
 
 /**
@@ -28,7 +27,7 @@ export type Params = Readonly<Record<string, unknown>>
 type Predicate = Pointer
 
 /** The release whose layouts and functions these are. */
-const release = 'v0.5.0'
+const release = '0.5.0'
 
 type Called<F extends (...args: never[]) => unknown> = F & { inThread(...args: Parameters<F>): Promise<ReturnType<F>> }
 
@@ -37,13 +36,15 @@ export type Library = ReturnType<typeof declare>
 let opened: Library | undefined
 
 /** The library that node-llama-cpp has loaded. Throws where it is another release than this binding's. */
-export function openLibrary({ llamaCppRelease }: Pick<Llama, 'llamaCppRelease'>): Library {
-  if (llamaCppRelease.release !== release) {
-    const found = llamaCppRelease.release
-    throw new Error(`this Dragoman calls llama.cpp ${release}, but ${found} is installed: install Dragoman's own again`)
-  }
+export function openLibrary(): Library {
   opened ??= declare(findLibraries(loadedFiles()))
   return opened
+}
+
+/** `version`: what the library says of itself. */
+export function checkRelease(version: string): void {
+  if (version.replace(/-dev$/, '') === release) return
+  throw new Error(`this Dragoman calls llama.cpp ${release}, but ${version} is installed: install Dragoman's own again`)
 }
 
 type Libraries = Readonly<Record<keyof typeof fileNames, string>>
@@ -81,6 +82,7 @@ function declare(paths: Libraries) {
     return Object.assign(call, { inThread }) as unknown as Called<F>
   }
   const get = <F extends (...args: never[]) => unknown>(prototype: string): Called<F> => called(llama.func(prototype))
+  checkRelease(get<() => string>('str llama_version()')())
   /** For structs by value, whose types have no names. */
   const getWith = <F extends (...args: never[]) => unknown>(
     name: string,

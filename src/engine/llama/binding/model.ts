@@ -57,7 +57,7 @@ export class Model extends Tokenizer {
 
   /** llama.cpp logs why a model cannot be loaded. */
   static async load(llama: Llama, { modelPath, gpuLayers, onLoadProgress }: ModelOptions): Promise<Model> {
-    const library = openLibrary(llama)
+    const library = openLibrary()
     const fileInfo = await readFile(modelPath)
     const fileInsights = await GgufInsights.from(fileInfo, llama)
     const placed = await fileInsights.configurationResolver.resolveModelGpuLayersV2(gpuLayers, {
