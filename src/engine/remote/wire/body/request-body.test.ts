@@ -14,7 +14,6 @@ import { compileOutput } from '../../../../grammar/compile-output.ts'
 import { type ProfileName, profileNames } from '../../servers/profile.ts'
 import { profiles } from '../../servers/profiles.ts'
 import { chatBody } from './chat-body.ts'
-import { completionBody } from './completion-body.ts'
 import { grammarRequest } from './output-fields.ts'
 import { continued, requestBody } from './request-body.ts'
 
@@ -231,21 +230,6 @@ describe('the request to a server', () => {
     [['output'], 'openai', { output: { type: 'regex', pattern: 'a+' } }, {}],
   ])('%j is refused by its place where %s does not know it', (at, kind, options, prompt) => {
     expect(() => bodyOf(kind, options, prompt)).toThrow(expect.objectContaining({ code: 'unsupported-field', at }))
-  })
-
-  test('special tokens of a raw prompt are asked of a server that can show them', () => {
-    const raw = (kind: ProfileName, more: Partial<GenerationRequest>) => {
-      const prompt = { type: 'tokens', tokens: [1] } as const
-      return completionBody({ ...plainRequest, id: 'x', model: 'm', prompt, ...more }, prompt, {
-        profile: profiles[kind],
-        model: 'up',
-      }).body
-    }
-    expect(raw('vllm', { showsSpecialTokens: true })).toMatchObject({ skip_special_tokens: false })
-    expect(raw('vllm', {})).not.toHaveProperty('skip_special_tokens')
-    expect(() => raw('llama-server', { showsSpecialTokens: true })).toThrow(
-      expect.objectContaining({ code: 'unsupported-field', at: ['showsSpecialTokens'] }),
-    )
   })
 
   test('a budget of thinking, and its message, go to a server that has them', () => {
