@@ -7,7 +7,6 @@ import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { findBarriers } from '../../support/page/find-barriers.ts'
 import { openManyRequests, scrollTable } from '../../support/page/many-requests.ts'
 import { chromium, hint, type OpenedPage, openBrowser, openServerPage } from '../../support/page/open-page.ts'
-import { proxyTo } from '../../support/page/proxy.ts'
 import { hasNginx, nginxHint, startNginx } from '../../support/process/nginx.ts'
 
 const root = 'sk-root-0123456789abcdef'
@@ -340,44 +339,6 @@ describe.skipIf(chromium === undefined)(`the places of the page, in a browser${h
     await expect.poll(() => cell.evaluate((element) => element.scrollLeft)).toBeGreaterThan(0)
     expect(await page.locator('td[tabindex]').count()).toBe(1)
     await close()
-  })
-
-  test('the overview has the load of the server', async () => {
-    const { page, close } = await open('overview', { key: meter })
-    const chart = page.getByRole('slider', { name: /^Tokens per second/ })
-    await chart.waitFor({ timeout: 30_000 })
-    await chart.focus()
-    await page.keyboard.press('ArrowLeft')
-    expect(await chart.getAttribute('aria-valuetext')).toMatch(/\d\d:\d\d:\d\d: Generated .* tok\/s, Read .* tok\/s/)
-    await close()
-  })
-
-  test('the overview and the models have the memory of GPUs, where the server has some', async () => {
-    const devices = [{ name: 'CUDA0', description: 'A GPU', total_bytes: 80_000_000_000, free_bytes: 60_000_000_000 }]
-    const proxy = await proxyTo(app.url, {
-      events: (text) => text.replace('"models":[', `"devices":${JSON.stringify(devices)},"models":[`),
-    })
-    const opened = await openServerPage(browser, `${proxy.url}/#/models`, { key: root })
-    const { page, close } = opened
-    const used = page.getByRole('progressbar', { name: 'A GPU: 20 GB of 80 GB in use' })
-    await used.waitFor()
-    expect(await used.getAttribute('aria-valuenow')).toBe('25')
-    await page.getByRole('link', { name: 'Overview' }).click()
-    const plot = page.getByRole('region', { name: 'Memory of GPUs' })
-    await plot.getByText('A GPU: 20 GB of 80 GB in use').waitFor()
-    // What the page has seen, at the server's samples.
-    await expect
-      .poll(() => plot.getByRole('slider').getAttribute('aria-valuetext'), { timeout: 30_000 })
-      .toMatch(/^\d.*: CUDA0 20 GB$/)
-    expect(await findBarriers(page)).toEqual([])
-    noProblems(opened)
-    await close()
-    proxy.close()
-
-    const without = await open('models')
-    await without.page.getByText(/^Models use/).waitFor()
-    expect(await without.page.getByText('in use').count()).toBe(0)
-    await without.close()
   })
 
   test('of ten thousand requests, the rows near the reader are rendered, each once on its way', async () => {
