@@ -175,7 +175,8 @@ describe('a decision is answered', () => {
     const thought = [{ type: 'reasoning', text: 'Hm' }] as const
     expect(() => answersTo({}, [token({ Hm: 1 })], thought)).toThrow(/thinks before it answers/)
     expect(() => answersTo({}, [token({ Hm: 0.9, Yes: 0.1 })], thought)).toThrow(/thinks before it answers/)
-    expect(() => answersTo({}, [token({ '<think>': 1 })])).toThrow(/thinks before it answers/)
+    for (const mark of ['<think>', '[THINK]', '<|thought|>', '<reasoning>'])
+      expect(() => answersTo({}, [token({ [mark]: 1 })])).toThrow(/thinks before it answers/)
   })
 })
 

@@ -21,7 +21,11 @@ export function encodeDecisions({ questions, isTabby, temperature }: DecodedDeci
 
 function isThought(choice: Choice | undefined): boolean {
   const [token] = choice?.tokens ?? []
-  return choice?.parts.some(({ type }) => type === 'reasoning') === true || token?.text.trim() === '<think>'
+  // A mark that the model's format does not know is a text.
+  return (
+    choice?.parts.some(({ type }) => type === 'reasoning') === true ||
+    /^[<[].*(think|thought|reason)/i.test(token?.text.trim() ?? '')
+  )
 }
 
 function openaiReply(answered: readonly Answered[], { start, usage }: GenerationResult): unknown {
