@@ -111,7 +111,7 @@ function namesTemplate(requests: Requests): boolean {
 
 /** Before anything else: nothing waits for a template that there is not, and copies are rendered with that of the request. */
 async function withTemplates(deps: TemplateDeps, [first, ...rest]: Requests, { principal }: RequestContext): Promise<Requests> {
-  const find = async (request: GenerationRequest) => (await withTemplate(deps, request, principal)) ?? request
+  const find = (request: GenerationRequest) => withTemplate(deps, request, principal)
   return [await find(first), ...(await Promise.all(rest.map(find)))]
 }
 

@@ -24,12 +24,14 @@ test('the own template needs no folder', async () => {
 })
 
 test.each<Prompt>([chat().prompt, { type: 'text', text: 'loud' }])('nothing is looked for in %j', (prompt) => {
-  expect(withTemplate({ templates }, { prompt }, user)).toBeUndefined()
+  const request = { prompt }
+  expect(withTemplate({ templates }, request, user)).toBe(request)
 })
 
 test('what is a template already stays, as a program that has this server in it gives one', () => {
   const prompt = { ...chat().prompt, template: { type: 'named', name: 'mine', source: 'm' } } as const
-  expect(withTemplate({ templates }, { prompt }, user)).toBeUndefined()
+  const request = { prompt }
+  expect(withTemplate({ templates }, request, user)).toBe(request)
 })
 
 test('an unknown name is refused with those that there are', async () => {

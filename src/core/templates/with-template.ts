@@ -13,16 +13,16 @@ export type TemplateDeps = {
 const at = ['prompt', 'template']
 
 /**
- * The request with the template that it names, for this request alone. Undefined: it names none. Rejects with `forbidden` for a key that
+ * The request with the template that it names, for this request alone; itself where it names none. Rejects with `forbidden` for a key that
  * may not choose one, `invalid-request` for a name that there is not.
  */
 export function withTemplate<R extends { readonly prompt: Prompt }>(
   { templates }: TemplateDeps,
   request: R,
   { scopes }: Principal,
-): Promise<R> | undefined {
+): R | Promise<R> {
   const { prompt } = request
-  if (prompt.type !== 'chat' || typeof prompt.template !== 'string') return undefined
+  if (prompt.type !== 'chat' || typeof prompt.template !== 'string') return request
   // A template decides what the model reads of the messages, also of those that an operator adds.
   if (!scopes.has('admin') && templates?.areOpen !== true) {
     const message =
