@@ -6,7 +6,7 @@ import { Model } from '../src/engine/llama/binding/model.ts'
 import { SamplerChain } from '../src/engine/llama/binding/sampler-chain.ts'
 import type { Token } from '../src/engine/llama/binding/tokenizer.ts'
 import { resolveSampling } from '../src/engine/llama/channel/resolve-sampling.ts'
-import { openContext } from '../src/engine/llama/worker/context/context.ts'
+import { llamaOptions, openContext } from '../src/engine/llama/worker/context/context.ts'
 import { samplerSteps } from '../src/engine/llama/worker/sampling/sampling.ts'
 import { builtinModel } from '../src/registry/names/builtin-model.ts'
 
@@ -16,13 +16,7 @@ const sampling = resolveSampling({
   request: { temperature: 1, seed: 1, topK: 5, repetitionPenalty: 1.1, dry: { multiplier: 1 } },
 })
 const biases = new Map([[3, 1]])
-const llama = await getLlama({
-  gpu: false,
-  build: 'never',
-  skipDownload: true,
-  progressLogs: false,
-  logLevel: LlamaLogLevel.error,
-})
+const llama = await getLlama({ ...llamaOptions, gpu: false, logLevel: LlamaLogLevel.error })
 
 for (let load = 0; load <= loads; load++) {
   await loadAndGenerate()

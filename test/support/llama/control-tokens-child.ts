@@ -1,4 +1,5 @@
 import { getLlama, LlamaLogLevel } from 'node-llama-cpp'
+import { llamaOptions } from '../../../src/engine/llama/worker/context/context.ts'
 import { readTemplatePart } from '../../../src/engine/llama/worker/model/model-template.ts'
 import { infillTokens } from '../../../src/engine/llama/worker/prompt/infill.ts'
 import { renderSegments, tokenizeSegmentsNow } from '../../../src/engine/llama/worker/prompt/prompt.ts'
@@ -16,7 +17,7 @@ export type ControlTokensAnswer = {
 
 /** Renders and tokenizes hostile requests with the vocabulary of a model. A process of its own: native code. */
 process.once('message', async ({ modelPath }: { modelPath: string }) => {
-  const llama = await getLlama({ gpu: false, build: 'never', progressLogs: false, logLevel: LlamaLogLevel.error })
+  const llama = await getLlama({ ...llamaOptions, gpu: false, logLevel: LlamaLogLevel.error })
   const model = await llama.loadModel({ modelPath, vocabOnly: true })
   const part = readTemplatePart(model, { own: model.fileInfo.metadata.tokenizer.chat_template, settings: {} })
   const isControl = (token: number) => model.getTokenAttributes(token as never).control

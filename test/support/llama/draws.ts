@@ -2,19 +2,14 @@ import { getLlama, LlamaLogLevel } from 'node-llama-cpp'
 import { type Library, openLibrary } from '../../../src/engine/llama/binding/library.ts'
 import type { Model } from '../../../src/engine/llama/binding/model.ts'
 import { SamplerChain, type SamplerStep } from '../../../src/engine/llama/binding/sampler-chain.ts'
+import { llamaOptions } from '../../../src/engine/llama/worker/context/context.ts'
 
 /** The values that chi-squared exceeds in one of a thousand cases, by degrees of freedom. */
 const limits = [0, 10.83, 13.82, 16.27, 18.47, 20.52, 22.46, 24.32, 26.12]
 
 /** llama.cpp without a model: samplers need none. */
 export async function loadSamplers(): Promise<Library> {
-  await getLlama({
-    gpu: false,
-    build: 'never',
-    skipDownload: true,
-    progressLogs: false,
-    logLevel: LlamaLogLevel.error,
-  })
+  await getLlama({ ...llamaOptions, gpu: false, logLevel: LlamaLogLevel.error })
   return openLibrary()
 }
 

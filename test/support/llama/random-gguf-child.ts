@@ -1,4 +1,5 @@
 import { getLlama, LlamaLogLevel, type Token } from 'node-llama-cpp'
+import { llamaOptions } from '../../../src/engine/llama/worker/context/context.ts'
 
 /** What llama.cpp makes of a model file; `generated` holds the tokens of two runs with equal settings. */
 export type ModelReport = {
@@ -12,7 +13,7 @@ export type ModelReport = {
 
 /** Forked with a model's path and texts: loads the model, tries it and sends one report to the parent. */
 async function report(modelPath: string, texts: readonly string[]): Promise<ModelReport> {
-  const llama = await getLlama({ gpu: false, build: 'never', logLevel: LlamaLogLevel.error })
+  const llama = await getLlama({ ...llamaOptions, gpu: false, logLevel: LlamaLogLevel.error })
   const model = await llama.loadModel({ modelPath })
   const context = await model.createContext({ contextSize: 256, threads: 1 })
   const sequence = context.getSequence()
