@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { PassTimes } from '../../binding/pass-times.ts'
 import { PassSize } from './pass-size.ts'
-import { RoundTimes } from './round-times.ts'
 
 type Machine = (sequences: number) => number
 /** Each pass reads the weights, whatever it computes. */
@@ -10,7 +10,7 @@ const quickAlone: Machine = (sequences) => (sequences === 1 ? 6 : 9 * sequences)
 
 /** Computes sequences that always wait, on a machine that may be changed meanwhile: what each pass takes of them. */
 function createRun(sequences: number) {
-  const times = new RoundTimes()
+  const times = new PassTimes()
   const size = new PassSize(times)
   return (machine: Machine, passes: number) =>
     Array.from({ length: passes }, () => {

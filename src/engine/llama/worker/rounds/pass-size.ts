@@ -1,4 +1,4 @@
-import type { RoundTimes } from './round-times.ts'
+import type { PassTimes } from '../../binding/pass-times.ts'
 
 /** Decisions between two trials of the other way, at least. */
 const decisionsBetween = { first: 4, later: 32 }
@@ -22,12 +22,12 @@ export type Taken = 'all' | 'first' | 'last'
  * 135 million parameters in Q4_1: 6.3 ms for one, 16.5 for two, 27.7 for four, 45.9 for eight). Now and then the other way is tried.
  */
 export class PassSize {
-  readonly #times: RoundTimes
+  readonly #times: PassTimes
   /** By the number of sequences. */
   readonly #ways: Way[] = []
   #leftInARow = 0
 
-  constructor(times: RoundTimes) {
+  constructor(times: PassTimes) {
     this.#times = times
   }
 

@@ -1,6 +1,6 @@
 import type { Interrupt } from '../../binding/context.ts'
+import { PassTimes } from '../../binding/pass-times.ts'
 import { PassSize } from './pass-size.ts'
-import { RoundTimes } from './round-times.ts'
 
 /** What a round computes: the sequences that generate a token, and those that read a step of a prompt. */
 export type Round = {
@@ -38,7 +38,7 @@ type Options = {
 export class Rounds {
   readonly #now: () => number
   readonly #interrupt: Interrupt | undefined
-  readonly #times = new RoundTimes()
+  readonly #times = new PassTimes()
   readonly #size: PassSize | undefined
   readonly #waiting: Waiting[] = []
   #started: readonly Waiting[] = []

@@ -1,7 +1,7 @@
 import { LruMap } from '../../../../base/lru-map.ts'
 import type { Model } from '../../binding/model.ts'
+import { PassTimes } from '../../binding/pass-times.ts'
 import type { Token } from '../../binding/tokenizer.ts'
-import { RoundTimes } from '../rounds/round-times.ts'
 import type { ConstrainedOutput } from './constrained-output.ts'
 import type { Drafter, DraftRequest } from './speculation.ts'
 
@@ -27,7 +27,7 @@ export class CertainDrafts {
   readonly #now: () => number
   readonly #tokens = new LruMap<string, readonly Token[]>({ max: keptTexts })
   /** Of a token, by the length of the draft; and how often a draft of this length was not worth it. */
-  readonly #times = new RoundTimes()
+  readonly #times = new PassTimes()
   readonly #skipped: number[] = []
 
   constructor(model: Pick<Model, 'tokenize'>, now: () => number = () => performance.now()) {
