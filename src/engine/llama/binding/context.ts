@@ -1,4 +1,5 @@
 import { Batch } from './batch.ts'
+import { Gaps, type SequenceTokens } from './gaps.ts'
 import { floatsAt, type Library, type Memory, type Context as Native } from './library.ts'
 import type { Model } from './model.ts'
 import type { Token } from './tokenizer.ts'
@@ -81,6 +82,9 @@ type Work = Decoding<unknown> & {
   readonly end: (error?: unknown) => void
 }
 
+/** One that nobody sees. */
+const anyToken = 0 as Token
+
 /** What llama.cpp logs as errors when a pass is interrupted (`GGML_STATUS_ABORTED` is 1, and 2 what `llama_decode` makes of it). */
 const expectedErrors = /compute_async failed with error 1\b|compute status: 1\b|failed to decode, ret = 2\b/
 
@@ -105,6 +109,7 @@ export class Context {
   /** Absent where passes cannot be interrupted, or where a sequence cannot take back what an interrupted pass has computed. */
   readonly interrupt: Interrupt | undefined
   readonly #batch: Batch
+  readonly #gaps = new Gaps()
   readonly #turns = new Turns()
   readonly #queue: Work[] = []
   readonly #flag = Buffer.alloc(flagBytes)
@@ -185,6 +190,7 @@ export class Context {
   async #computeQueued(): Promise<void> {
     this.#isScheduled = false
     while (this.#queue.length > 0) {
+      this.#queue.push(...this.#fillers(fillPass(this.#queue, this.batchSize)))
       const pass = fillPass(this.#queue, this.batchSize)
       if (this.model.llama.gpu === 'vulkan') await vulkanTurns.take(() => this.#computePass(pass))
       else await this.#computePass(pass)
@@ -194,7 +200,9 @@ export class Context {
   async #computePass(pass: readonly Part[]): Promise<void> {
     this.#batch.clear()
     const places = pass.map((part) => addToBatch(this.#batch, part))
+    const startedMs = performance.now()
     const failure = await this.#decode()
+    if (failure === undefined) this.#gaps.learn(pass.map(sequenceTokens), performance.now() - startedMs)
     for (const { work, count } of pass) {
       if (failure === undefined) work.sequence.append(work.tokens.slice(work.computed, work.computed + count))
       else work.sequence.dropUnknown()
@@ -206,6 +214,30 @@ export class Context {
       this.#queue.splice(this.#queue.indexOf(work), 1)
       work.end(error)
     }
+  }
+
+  /** Tokens that are forgotten after the pass, of sequences that would divide it. */
+  #fillers(pass: readonly Part[]): Work[] {
+    const { library, memory } = this
+    // What they have forgotten for such a token they would not get back.
+    if (memory === null || this.forgets) return []
+    const filler = (id: number): Work => {
+      const nextTokenIndex = library.lastPosition(memory, id) + 1
+      const forget = () => void library.removeTokens(memory, id, nextTokenIndex, -1)
+      const sequence = { id, nextTokenIndex, append: forget, dropUnknown: forget }
+      return {
+        sequence,
+        tokens: [anyToken],
+        wanted: 'none',
+        read: () => undefined,
+        results: [],
+        computed: 0,
+        end: () => undefined,
+      }
+    }
+    const most = this.batchSize - pass.reduce((sum, { count }) => sum + count, 0)
+    const hasRoom = (id: number) => library.lastPosition(memory, id) + 1 < this.contextSize
+    return this.#gaps.fill(pass.map(sequenceTokens), { most, hasRoom }).map(filler)
   }
 
   async #decode(): Promise<Error | undefined> {
@@ -311,6 +343,10 @@ export function fillPass<
     left -= count
   }
   return pass
+}
+
+function sequenceTokens({ work, count }: Part): SequenceTokens {
+  return { sequence: work.sequence.id, tokens: count }
 }
 
 type Place = { readonly index: LogitIndex; readonly tokenIndex: number }

@@ -15,8 +15,8 @@ export type Slot = {
 export type SlotFacts = Pick<Slot, 'busy' | 'lastUsed' | 'pinnedTokens'> & { readonly sequence: Pick<Sequence, 'contextTokens'> }
 
 /**
- * llama.cpp computes sequences in one pass only while their numbers are consecutive, so a gap between busy slots costs a pass for each
- * token. Prefixes that differ by less than this, such as the beginning of a chat template, weigh less than a gap.
+ * llama.cpp computes sequences in one pass only while their numbers are consecutive, so a gap between busy slots costs tokens
+ * that nobody sees (`binding/gaps.ts`), or a pass more. Prefixes that differ by less than this, such as the beginning of a chat template, weigh less than a gap.
  */
 const gapTokens = 32
 /** More than any prefix is worth. */

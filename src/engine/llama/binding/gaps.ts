@@ -1,0 +1,79 @@
+import { PassTimes } from './pass-times.ts'
+
+/** Two passes that were faster than one are joined again after so many decisions: the machine may have been busy with something else. */
+const decisionsUntilTrial = 256
+/** A longer gap is not filled: nobody knows what that takes before it is tried. */
+const longestGap = 8
+
+/** How many tokens of a sequence are in a pass. */
+export type SequenceTokens = { readonly sequence: number; readonly tokens: number }
+
+type Options = {
+  /** Whether a sequence can compute another token. */
+  readonly hasRoom: (sequence: number) => boolean
+  /** So many tokens more at most. */
+  readonly most: number
+}
+
+type Run = { readonly first: number; readonly last: number }
+
+/**
+ * llama.cpp computes a token of each of several sequences in one pass only while their numbers are consecutive
+ * (`llama_batch_allocr::split_equal`). A gap costs a pass more, which reads all weights again: with sixteen sequences of which each second
+ * one has ended, a token takes four times as long (1.07 billion parameters in Q8_0, a Xeon with AMX). A token for each sequence in the gap,
+ * which is forgotten after the pass, makes one pass of two. Whether that is faster depends on the machine, so passes are measured.
+ */
+export class Gaps {
+  readonly #times = new PassTimes()
+  /** How many sequences passes had. */
+  readonly #seen = new Set<number>()
+  #refused = 0
+
+  /** A pass, in rising order of sequences. Those with more than one token of a sequence, or with gaps, are several in llama.cpp. */
+  learn(pass: readonly SequenceTokens[], tookMs: number): void {
+    const sequences = pass.length
+    const [first, last] = [pass[0], pass.at(-1)]
+    if (first === undefined || last === undefined || last.sequence - first.sequence + 1 !== sequences) return
+    if (pass.some(({ tokens }) => tokens > 1)) return
+    // llama.cpp prepares the first one of its size.
+    if (this.#seen.has(sequences)) this.#times.learn(sequences, tookMs)
+    this.#seen.add(sequences)
+  }
+
+  /** The sequences to compute a token for that is forgotten, so that those with one token each are in fewer passes. */
+  fill(pass: readonly SequenceTokens[], { hasRoom, most }: Options): number[] {
+    const inPass = new Set(pass.map(({ sequence }) => sequence))
+    const missing = (run: Run, next: Run) => between(run, next).filter((sequence) => !inPass.has(sequence))
+    const joined = (run: Run, next: Run): Run => ({ first: run.first, last: next.last })
+    const filled: number[] = []
+    const runs: Run[] = []
+    for (const { sequence, tokens } of pass) {
+      if (tokens > 1) continue
+      const [run, next] = [runs.at(-1), { first: sequence, last: sequence }]
+      if (run !== undefined && missing(run, next).length === 0) runs.splice(-1, 1, joined(run, next))
+      else runs.push(next)
+    }
+    let [run] = runs as [Run]
+    for (const next of runs.slice(1)) {
+      const gap = missing(run, next)
+      const fits = gap.length <= Math.min(longestGap, most - filled.length) && gap.every(hasRoom)
+      if (fits && this.#isFaster(run, next)) {
+        filled.push(...gap)
+        run = joined(run, next)
+      } else run = next
+    }
+    return filled
+  }
+
+  /** Whether one pass is faster than two, as far as is known. */
+  #isFaster(run: Run, next: Run): boolean {
+    const ms = (from: Run, to: Run) => this.#times.atLeast(to.last - from.first + 1)
+    if (ms(run, next) <= ms(run, run) + ms(next, next)) return true
+    this.#refused += 1
+    return this.#refused % decisionsUntilTrial === 0
+  }
+}
+
+function between({ last }: Run, { first }: Run): number[] {
+  return Array.from({ length: first - last - 1 }, (_, index) => last + 1 + index)
+}
