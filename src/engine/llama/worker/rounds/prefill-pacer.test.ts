@@ -198,6 +198,51 @@ describe('the length of steps in reading prompts', () => {
     expect(steps.at(-1)?.each.slice(1)).toEqual(Array.from({ length: 7 }, () => 0))
   })
 
+  /** As a processor that computes fast and reads weights slowly: each pass takes long, whatever is in it. */
+  const passes: Machine = ({ tokens, streams }) => (streams > 0 ? 120 + 3.5 * streams : 0) + (tokens > 0 ? 120 + 3.9 * tokens : 0)
+  /** What each of so many waiting prompts of eight tokens gets in a round. */
+  const shortPrompts = (pacer: PrefillPacer, { streams, waiting }: { streams: number; waiting: number }) => {
+    const tokensMs = streams === 0 ? 0 : passes({ tokens: 0, depth: 0, streams, step: 0 })
+    const round = { tokens: streams, prompts: waiting, tokensMs }
+    return Array.from({ length: waiting }, () => {
+      const tokens = pacer.stepOf(round, { remaining: 8, depth: 0 })
+      if (tokens > 0) pacer.measure(round, { tokens, depth: 0 })
+      return tokens
+    }).filter((tokens) => tokens > 0)
+  }
+
+  test('where the shortest step takes too long, others are read with it that take little longer', () => {
+    const { pacer, read } = createReader()
+    read(passes, { steps: 4 })
+    read(passes, { steps: 4, streams: 1 })
+    expect(shortPrompts(pacer, { streams: 0, waiting: 16 }).length).toBeGreaterThan(2)
+    expect(shortPrompts(pacer, { streams: 8, waiting: 8 }).length).toBeGreaterThan(2)
+  })
+
+  test.each([0, 1, 4, 8])('a round that is filled beside %d streams takes at most half as long again', (streams) => {
+    const { read } = createReader()
+    read(passes, { steps: 4 })
+    const steps = read(passes, { steps: 60, streams, prompts: 2 }).slice(20)
+    const leastMs = passes({ tokens: streams === 0 ? 16 : 8, depth: 0, streams, step: 0 })
+    expect(Math.max(...steps.map(({ tookMs }) => tookMs))).toBeLessThan(1.51 * Math.max(leastMs, 250))
+    if (streams > 1) expect(Math.min(...sizesOf(steps))).toBeGreaterThanOrEqual(24)
+  })
+
+  test('rounds are not filled where a token costs as much in any step', () => {
+    const { read } = createReader()
+    const slow = machine(0, 30)
+    read(slow, { steps: 4 })
+    const sizes = sizesOf(read(slow, { steps: 40, streams: 2, prompts: 2 }).slice(4))
+    expect(new Set(sizes)).toEqual(new Set([8]))
+  })
+
+  test('a few tokens more than the shortest step are read in one', () => {
+    const { pacer, read } = createReader()
+    read(machine(100, 20), { steps: 10 })
+    const stepOf = (remaining: number) => pacer.stepOf({ tokens: 1, prompts: 1, tokensMs: 120 }, { remaining, depth: 0 })
+    expect([8, 12, 13, 100].map(stepOf)).toEqual([8, 12, 7, 8])
+  })
+
   test('short prompts are read together where they fit', () => {
     const { pacer, read } = createReader()
     read(machine(10, 1), { steps: 10 })

@@ -17,10 +17,17 @@ const trial = 1.09
 const leastShare = 0.5
 /** Where the shortest step takes longer than it may, it may take so many times as long, in a block. */
 const blockPatience = 2
+/**
+ * Where the shortest step takes longer than it may, because it reads all weights once more, a round may take so much longer to read more
+ * tokens with it, if each of them takes at most half of what a token takes in that step, and is expected to take at least an eighth.
+ */
+const filling = { share: 0.5, most: 1 / 2, least: 1 / 8 }
 /** After so many short steps in all, their cost is worth a word. */
 const notableSteps = 16
 /** A step has at least so many tokens: fewer cost almost the same where reading the weights takes the time. */
 const shortest = { alone: 16, besideStreams: 8 }
+/** The last step may be so many times as long, where two would be shorter than the shortest. */
+const lastStep = 1.5
 
 /** What a prompt is about to read: the tokens that it still has, after `depth` others of its sequence. */
 type Wanted = { readonly remaining: number; readonly depth: number }
@@ -71,9 +78,11 @@ export class PrefillPacer {
     const isBesideStreams = round.tokens > 0
     const taken = this.#step?.round === round ? this.#step.tokens : 0
     const least = Math.min(this.#largest, isBesideStreams ? shortest.besideStreams : shortest.alone)
-    const most = this.#mostTokens(round, depth) - taken
+    const most = this.#mostTokens(round, { tokens: least, depth }) - taken
     if (taken > 0 && most < Math.min(least, remaining)) return 0
     if (!isBesideStreams && taken === 0 && most < Math.min(block, remaining, this.#largest)) this.#countShort()
+    const endsInOne = Math.min(this.#largest, lastStep * least)
+    if (most < least && remaining <= endsInOne) return remaining
     return stepLength({ remaining, most: Math.max(least, most), isBesideStreams })
   }
 
@@ -90,7 +99,8 @@ export class PrefillPacer {
       this.#lastTokens = step.tokens
       const tookMs = this.#now() - step.startedMs
       // What is known of the streams may be wrong, but a step never takes no time.
-      this.#cost.learn(step, Math.max(tookMs / 4, tookMs - round.tokensMs))
+      const isExact = round.tokens === 0 || round.tokensMs > 0
+      this.#cost.learn(step, Math.max(tookMs / 4, tookMs - round.tokensMs), isExact)
     }
   }
 
@@ -100,7 +110,8 @@ export class PrefillPacer {
   }
 
   /** So many tokens of prompts fit in the round. */
-  #mostTokens({ tokens: streams, prompts, tokensMs }: Round, depth: number): number {
+  #mostTokens({ tokens: streams, prompts, tokensMs }: Round, shortestStep: Step): number {
+    const { depth } = shortestStep
     const longestMs = streams === 0 && prompts === 1 ? this.#longestAloneMs : this.#longestMs
     const leftMs = (limitMs: number) => Math.min(limitMs, Math.max(limitMs - tokensMs, leastShare * tokensMs))
     const shared = streams > 0 ? 1 : 0
@@ -114,7 +125,19 @@ export class PrefillPacer {
     if (oneMs === undefined) return 0
     const most = Math.min(block - 1, this.#largest, Math.floor(leftMs(longestMs) / oneMs))
     const isAlone = streams === 0 && !this.#holdsUpOthers
-    return isAlone && this.#largest >= block && most < shortest.alone && this.#blockIsWorthIt(oneMs, depth) ? block : most
+    if (isAlone && this.#largest >= block && most < shortest.alone && this.#blockIsWorthIt(oneMs, depth)) return block
+    return Math.max(most, this.#filled(shortestStep, { tokensMs, leftMs: leftMs(longestMs) }))
+  }
+
+  /** So many tokens take little longer than the shortest step, which takes too long itself; 0: it fits, or that is not known. */
+  #filled(shortestStep: Step, { tokensMs, leftMs }: { readonly tokensMs: number; readonly leftMs: number }): number {
+    const { tokens } = shortestStep
+    const times = this.#cost.timesOf(shortestStep)
+    if (times === undefined || times.stepMs <= leftMs) return 0
+    const tokenMs = times.stepMs / tokens
+    if (times.furtherMs > filling.most * tokenMs) return 0
+    const further = (filling.share * (tokensMs + times.stepMs)) / Math.max(times.furtherMs, filling.least * tokenMs)
+    return Math.min(block - 1, this.#largest, tokens + Math.floor(further))
   }
 
   /** Whether a block takes little longer than the shortest step, which takes too long itself; the first one is a trial. */

@@ -63,12 +63,12 @@ describe('reading a prompt in steps', () => {
     const order: string[] = []
     const start = (name: string) =>
       readInSteps(
-        prompt.slice(0, 24),
+        prompt.slice(0, 30),
         { pacer, rounds, isOver: () => false, depth: 0 },
         async (step) => void order.push(`${name}${step.length}`),
       )
     await Promise.all([start('a'), start('b')])
-    expect(order).toEqual(['a12', 'b24', 'a12'])
+    expect(order).toEqual(['a15', 'b30', 'a15'])
   })
 
   test('begins with longer steps after a warm-up, whose first step waited for the disk', async () => {

@@ -3,16 +3,23 @@ import { block } from './step-length.ts'
 /** The tokens of a step, and how many their sequence has before them. */
 export type Step = { readonly tokens: number; readonly depth: number }
 
+/** What a step takes, and each further token of it. */
+type StepTimes = { readonly stepMs: number; readonly furtherMs: number }
+
 /**
  * How long the tokens of prompts take. Attention makes a token slower the more stand before it, and llama.cpp computes it differently in
- * steps of at least a block: each of the two has a line over the depth.
+ * steps of at least a block: each of the two has a line over the depth. A step also takes some time whatever its length, for reading the
+ * weights: short steps have a line over their length.
  */
 export class PromptCost {
-  readonly #short = new CostLine()
-  readonly #blocks = new CostLine()
+  readonly #short = new CostLine(leastSpread.depths)
+  readonly #blocks = new CostLine(leastSpread.depths)
+  readonly #lengths = new CostLine(leastSpread.lengths)
 
-  learn({ tokens, depth }: Step, tookMs: number): void {
+  /** `isExact`: nothing else is in that time. */
+  learn({ tokens, depth }: Step, tookMs: number, isExact = true): void {
     const tokenMs = tookMs / tokens
+    if (isExact && tokens < block && depth < shallow) this.#lengths.learn(tokens, tookMs)
     if (tokens >= block) this.#blocks.learn(depth, tokenMs)
     // In a short step a token takes no less than in a block.
     if (tokens < block || tokenMs > (this.#short.at(depth) ?? 0)) this.#short.learn(depth, tokenMs)
@@ -21,6 +28,15 @@ export class PromptCost {
   /** Whether a block was measured. */
   get knowsBlocks(): boolean {
     return this.#blocks.at(0) !== undefined
+  }
+
+  /** A short step, and what each token adds to it; `undefined` before steps of different lengths. */
+  timesOf({ tokens, depth }: Step): StepTimes | undefined {
+    const stepMs = this.#lengths.at(tokens)
+    const furtherMs = this.#lengths.slope
+    if (stepMs === undefined || furtherMs === undefined) return undefined
+    const attentionMs = (this.#short.at(depth) ?? 0) - (this.#short.at(0) ?? 0)
+    return { stepMs: stepMs + tokens * attentionMs, furtherMs: furtherMs + attentionMs }
   }
 
   /** In ms; rather too long for steps that are longer than those before. `undefined` before the first step. */
@@ -38,47 +54,59 @@ export class PromptCost {
 
 /** Steps count less the longer ago they were: what a token takes, and how fast the machine is now. */
 const memory = { line: 0.9, pace: 0.65 }
-/** A line over depths that differ by less than this on average says nothing about others. */
-const leastSpread = 100
+/** A line over values that differ by less than this on average says nothing about others. */
+const leastSpread = { depths: 100, lengths: 2 }
+/** Up to this depth, attention adds next to nothing to a step. */
+const shallow = 256
 /** For the line, a measurement is at most so many times what was usual; a point of the line is within these times the mean. */
 const bounds = { chance: 3, least: 0.5, most: 3 }
 
-/** The ms of one token by depth: a line through the steps so far (least squares), times the present pace of the machine. */
+/** The ms of a token by depth, or of a step by length: a line through those so far (least squares), times the present pace of the machine. */
 class CostLine {
+  readonly #leastSpread: number
   #steps = 0
-  #depth = 0
-  #depthSquared = 0
+  #x = 0
+  #xSquared = 0
   #ms = 0
-  #depthMs = 0
-  #slope = 0
+  #xMs = 0
+  #slope: number | undefined
   #pace = 1
 
-  learn(depth: number, tokenMs: number): void {
-    const usual = this.usual(depth)
-    const ms = usual === undefined ? tokenMs : Math.min(tokenMs, usual * bounds.chance)
-    if (usual !== undefined && usual > 0) this.#pace += (tokenMs / usual - this.#pace) * (1 - memory.pace)
+  constructor(leastSpread: number) {
+    this.#leastSpread = leastSpread
+  }
+
+  learn(x: number, tookMs: number): void {
+    const usual = this.usual(x)
+    const ms = usual === undefined ? tookMs : Math.min(tookMs, usual * bounds.chance)
+    if (usual !== undefined && usual > 0) this.#pace += (tookMs / usual - this.#pace) * (1 - memory.pace)
     this.#steps = this.#steps * memory.line + 1
-    this.#depth = this.#depth * memory.line + depth
-    this.#depthSquared = this.#depthSquared * memory.line + depth * depth
+    this.#x = this.#x * memory.line + x
+    this.#xSquared = this.#xSquared * memory.line + x * x
     this.#ms = this.#ms * memory.line + ms
-    this.#depthMs = this.#depthMs * memory.line + depth * ms
-    const meanDepth = this.#depth / this.#steps
-    const variance = this.#depthSquared / this.#steps - meanDepth ** 2
-    if (variance < leastSpread ** 2) return
-    this.#slope = Math.max(0, (this.#depthMs / this.#steps - (meanDepth * this.#ms) / this.#steps) / variance)
+    this.#xMs = this.#xMs * memory.line + x * ms
+    const mean = this.#x / this.#steps
+    const variance = this.#xSquared / this.#steps - mean ** 2
+    if (variance < this.#leastSpread ** 2) return
+    this.#slope = Math.max(0, (this.#xMs / this.#steps - (mean * this.#ms) / this.#steps) / variance)
+  }
+
+  /** `undefined` before values that differ enough. */
+  get slope(): number | undefined {
+    return this.#slope === undefined ? undefined : this.#slope * this.#pace
   }
 
   /** `undefined` before the first step. */
-  at(depth: number): number | undefined {
-    const usual = this.usual(depth)
+  at(x: number): number | undefined {
+    const usual = this.usual(x)
     return usual === undefined ? undefined : usual * this.#pace
   }
 
   /** Without the present pace. */
-  usual(depth: number): number | undefined {
+  usual(x: number): number | undefined {
     if (this.#steps === 0) return undefined
     const mean = this.#ms / this.#steps
-    const onLine = mean + this.#slope * (depth - this.#depth / this.#steps)
+    const onLine = mean + (this.#slope ?? 0) * (x - this.#x / this.#steps)
     return Math.min(bounds.most * mean, Math.max(bounds.least * mean, onLine))
   }
 }
