@@ -20,7 +20,12 @@ const schema = {
 }
 
 type Running = RunningEngine & { readonly name: string }
-type Load = { readonly streams: number; readonly isConstrained: boolean }
+type Load = {
+  readonly streams: number
+  readonly isConstrained: boolean
+  /** Every second stream ends early, as requests do. */
+  readonly isUneven?: true
+}
 type Limits = { readonly rounds: number; readonly limitMs: number; readonly gpu: boolean }
 
 /** Each with its share of the time, by the length of a round. */
@@ -30,11 +35,12 @@ const loads: readonly (Load & { readonly share: number })[] = [
   { streams: 4, isConstrained: false, share: 3 },
   { streams: 8, isConstrained: false, share: 3 },
   { streams: 16, isConstrained: false, share: 5 },
+  { streams: 16, isConstrained: false, isUneven: true, share: 5 },
   { streams: 1, isConstrained: true, share: 2 },
   { streams: 4, isConstrained: true, share: 6 },
 ]
 
-/** Tokens per second with 1 to 16 streams, the few tokens of their prompts included; and with a JSON Schema against without. */
+/** Tokens per second with 1 to 16 streams, the few tokens of their prompts included; also of uneven lengths, and with a JSON Schema against without. */
 export async function compareDecoding({ modelPath, gpu, rounds, limitMs }: Options): Promise<Section[]> {
   const { running, missing } = await startAll(engines, ({ start }) => start({ modelPath, gpu, slots: 16, contextLength: 512 }))
   for (const engine of running) {
@@ -75,14 +81,15 @@ async function constrained(running: readonly Running[], load: Load, limits: Limi
 }
 
 /** Both prompts are about as long. */
-async function tokensPerSecond(engine: Running, { streams, isConstrained }: Load, { gpu }: Limits): Promise<number> {
+async function tokensPerSecond(engine: Running, { streams, isConstrained, isUneven }: Load, { gpu }: Limits): Promise<number> {
   const prompts = unseen(streams, isConstrained ? peopleText : seaText(4))
   // On a CPU, the rounds of many streams are longer.
   const wanted = gpu ? 256 : streams < 8 ? 64 : 32
-  const { tokens, ms } = await engine.run({ prompts, tokens: wanted, ...(isConstrained && { schema }) })
+  const uneven = isUneven && { tokens: 2 * wanted, everySecond: wanted / 4 }
+  const { tokens, ms } = await engine.run({ prompts, tokens: wanted, ...uneven, ...(isConstrained && { schema }) })
   return (tokens / ms) * 1000
 }
 
-function labelOf({ streams }: Load): string {
-  return `${streams} ${streams === 1 ? 'stream' : 'streams'}`
+function labelOf({ streams, isUneven }: Load): string {
+  return `${streams} ${streams === 1 ? 'stream' : isUneven ? 'uneven streams' : 'streams'}`
 }

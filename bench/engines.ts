@@ -17,11 +17,18 @@ export type Work = {
   readonly prompts: readonly string[]
   /** Of each continuation. Without a schema it is exactly as long. */
   readonly tokens: number
+  /** Of every second one. */
+  readonly everySecond?: number
   /** A JSON Schema that constrains them. */
   readonly schema?: object
 }
 /** The tokens of all prompts and continuations, and the time until the last one is complete. */
 export type Done = { readonly promptTokens: number; readonly tokens: number; readonly ms: number }
+
+/** The tokens of the continuation of this prompt. */
+export function lengthOf({ tokens, everySecond = tokens }: Work, prompt: number): number {
+  return prompt % 2 === 0 ? tokens : everySecond
+}
 
 export type RunningEngine = { run(work: Work): Promise<Done>; stop(): void }
 export type BenchEngine = { readonly name: string; start(options: EngineOptions): Promise<RunningEngine> }
@@ -52,9 +59,12 @@ export function unseen(count: number, text: string): string[] {
 export function overHttp({ url, stop }: { readonly url: string; stop(): void }): RunningEngine {
   return {
     stop,
-    async run({ prompts, tokens, schema }) {
+    async run(work) {
+      const { prompts, schema } = work
       const startedMs = performance.now()
-      const replies = await Promise.all(prompts.map((prompt) => complete(url, { prompt, tokens, schema })))
+      const replies = await Promise.all(
+        prompts.map((prompt, index) => complete(url, { prompt, tokens: lengthOf(work, index), schema })),
+      )
       const ms = performance.now() - startedMs
       const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0)
       return {

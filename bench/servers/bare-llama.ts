@@ -7,7 +7,7 @@ import {
   type LlamaModel,
   type Token,
 } from 'node-llama-cpp'
-import type { Done, EngineOptions, Work } from '../engines.ts'
+import { type Done, type EngineOptions, lengthOf, type Work } from '../engines.ts'
 
 /** The minimum cost of running a GGUF model from Node: node-llama-cpp's own loop in its own process. */
 type Load = EngineOptions & { readonly type: 'load' }
@@ -25,13 +25,16 @@ async function load({ modelPath, slots, contextLength, gpu }: Load): Promise<voi
   sequences = Array.from({ length: slots }, () => context.getSequence())
 }
 
-async function run({ prompts, tokens, schema }: Run): Promise<Done> {
+async function run(work: Run): Promise<Done> {
+  const { prompts, schema } = work
   await Promise.all(sequences.map((sequence) => sequence.clearHistory()))
   const startedMs = performance.now()
   const grammar = schema === undefined ? undefined : await grammarOf(schema)
   const prepared = prompts.map((prompt) => model.tokenize(prompt))
   const counts = await Promise.all(
-    prepared.map((prompt, index) => generate(sequences[index] as LlamaContextSequence, prompt, { tokens, grammar })),
+    prepared.map((prompt, index) =>
+      generate(sequences[index] as LlamaContextSequence, prompt, { tokens: lengthOf(work, index), grammar }),
+    ),
   )
   const sum = (all: readonly number[]) => all.reduce((total, count) => total + count, 0)
   const ms = performance.now() - startedMs
