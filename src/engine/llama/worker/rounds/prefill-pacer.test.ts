@@ -219,6 +219,22 @@ describe('the length of steps in reading prompts', () => {
     expect(shortPrompts(pacer, { streams: 8, waiting: 8 }).length).toBeGreaterThan(2)
   })
 
+  test('steps of a round are as long as its first one where each length takes a pass of its own, and the rest waits', () => {
+    const { pacer, read } = createReader()
+    read(passes, { steps: 4 })
+    read(passes, { steps: 4, streams: 1 })
+    const lengthsOf = (...remaining: number[]) => {
+      const round = { tokens: 1, prompts: remaining.length, tokensMs: 123.5 }
+      return remaining.map((one) => {
+        const tokens = pacer.stepOf(round, { remaining: one, depth: 0 })
+        if (tokens > 0) pacer.measure(round, { tokens, depth: 0 })
+        return tokens
+      })
+    }
+    expect(lengthsOf(9, 12, 8)).toEqual([9, 9, 0])
+    expect(lengthsOf(8, 12, 4)).toEqual([8, 8, 0])
+  })
+
   test.each([0, 1, 4, 8])('a round that is filled beside %d streams takes at most half as long again', (streams) => {
     const { read } = createReader()
     read(passes, { steps: 4 })

@@ -22,6 +22,11 @@ const blockPatience = 2
  * tokens with it, if each of them takes at most half of what a token takes in that step, and is expected to take at least an eighth.
  */
 const filling = { share: 0.5, most: 1 / 2, least: 1 / 8 }
+/**
+ * llama.cpp computes steps of different lengths in passes of their own (`llama_batch_allocr::split_equal`). Where a pass takes this share
+ * of a round whatever is in it, the steps of a round are all as long as its first one.
+ */
+const longPass = 0.2
 /** After so many short steps in all, their cost is worth a word. */
 const notableSteps = 16
 /** A step has at least so many tokens: fewer cost almost the same where reading the weights takes the time. */
@@ -61,7 +66,7 @@ export class PrefillPacer {
   #shortSteps = 0
   readonly #cost = new PromptCost()
   #lastTokens = 0
-  #step: { readonly round: Round; tokens: number; depth: number; readonly startedMs: number } | undefined
+  #step: { readonly round: Round; readonly first: number; tokens: number; depth: number; readonly startedMs: number } | undefined
 
   constructor(options: PacerOptions) {
     this.#now = options.now ?? (() => performance.now())
@@ -76,10 +81,11 @@ export class PrefillPacer {
   /** The tokens to compute in this round; 0: the round is full without this prompt. */
   stepOf(round: Round, { remaining, depth }: Wanted): number {
     const isBesideStreams = round.tokens > 0
-    const taken = this.#step?.round === round ? this.#step.tokens : 0
+    const { tokens: taken, first } = this.#step?.round === round ? this.#step : { tokens: 0, first: 0 }
     const least = Math.min(this.#largest, isBesideStreams ? shortest.besideStreams : shortest.alone)
     const most = this.#mostTokens(round, { tokens: least, depth }) - taken
     if (taken > 0 && most < Math.min(least, remaining)) return 0
+    if (taken > 0 && this.#passesTakeLong({ tokens: least, depth })) return Math.min(most, remaining) < first ? 0 : first
     if (!isBesideStreams && taken === 0 && most < Math.min(block, remaining, this.#largest)) this.#countShort()
     const endsInOne = Math.min(this.#largest, lastStep * least)
     if (most < least && remaining <= endsInOne) return remaining
@@ -91,7 +97,7 @@ export class PrefillPacer {
     if (this.#step?.round === round) {
       this.#step.depth = (this.#step.depth * this.#step.tokens + depth * tokens) / (this.#step.tokens + tokens)
       this.#step.tokens += tokens
-    } else this.#step = { round, tokens, depth, startedMs: this.#now() }
+    } else this.#step = { round, first: tokens, tokens, depth, startedMs: this.#now() }
     const step = this.#step
     return () => {
       if (this.#step !== step) return
@@ -127,6 +133,11 @@ export class PrefillPacer {
     const isAlone = streams === 0 && !this.#holdsUpOthers
     if (isAlone && this.#largest >= block && most < shortest.alone && this.#blockIsWorthIt(oneMs, depth)) return block
     return Math.max(most, this.#filled(shortestStep, { tokensMs, leftMs: leftMs(longestMs) }))
+  }
+
+  #passesTakeLong(shortestStep: Step): boolean {
+    const times = this.#cost.timesOf(shortestStep)
+    return times !== undefined && times.stepMs - shortestStep.tokens * times.furtherMs > longPass * this.#longestMs
   }
 
   /** So many tokens take little longer than the shortest step, which takes too long itself; 0: it fits, or that is not known. */
