@@ -97,9 +97,10 @@ describe('engine llama: tokens and vectors', () => {
     const inputs = [text('The cat sat on the mat.'), text('Something else'), { type: 'tokens', tokens } as const]
     const { vectors, inputTokens } = await capability(engine, 'embedder').embed(inputs, never)
     const alone = await capability(engine, 'embedder').embed([text('The cat sat on the mat.')], never)
-    expect(vectors[0]).toEqual(alone.vectors[0])
-    expect(vectors[2]).toEqual(vectors[0])
-    expect(vectors[1]).not.toEqual(vectors[0])
+    // What rounds where depends on how many tokens a pass has.
+    expect(cosine(vectors[0], alone.vectors[0])).toBeCloseTo(1, 3)
+    expect(cosine(vectors[2], vectors[0])).toBeCloseTo(1, 3)
+    expect(cosine(vectors[1], vectors[0])).toBeLessThan(0.99)
     expect(vectors[0]).toHaveLength(64)
     expect(inputTokens).toBe(
       2 * alone.inputTokens + (await capability(engine, 'embedder').embed([text('Something else')], never)).inputTokens,
@@ -229,10 +230,10 @@ describe('models that only read', () => {
 
   test.each(['mean', 'cls'])('an encoder pooled by %s embeds, with its own first and last token', async (model) => {
     const { json } = await post('/v1/embeddings', { model, input: ['hello', 'hello', 'bye'] })
-    const [first, second, third] = json.data.map(({ embedding }) => embedding)
+    const [first, second, third] = json.data.map(({ embedding }) => Float32Array.from(embedding))
     expect(first).toHaveLength(32)
-    expect(second).toEqual(first)
-    expect(third).not.toEqual(first)
+    expect(cosine(second, first)).toBeCloseTo(1, 5)
+    expect(cosine(third, first)).toBeLessThan(0.999)
     // One token for each letter, and two around each text.
     expect(json.usage.prompt_tokens).toBe(5 + 5 + 3 + 3 * 2)
   })

@@ -20,7 +20,7 @@ const usualBatchSize = 512
 const flagBytes = 1024
 
 export type ContextOptions = {
-  /** Of each sequence. Or the most that it may be, if there is memory for it now, and the least. */
+  /** Of each sequence; with `vectors`, of all together. Or the most that it may be, if there is memory for it now, and the least. */
   readonly contextSize: number | { readonly min: number; readonly max: number }
   readonly sequences: number
   readonly threads: number
@@ -101,6 +101,7 @@ export class Context {
   /** The tokens that each sequence has room for. */
   readonly contextSize: number
   readonly batchSize: number
+  readonly sequences: number
   readonly native: Native
   readonly memory: Memory | null
   /** What a sequence has cannot be taken back from the end on: recurrent layers and sliding windows forget. */
@@ -108,6 +109,8 @@ export class Context {
   readonly library: Library
   /** Absent where passes cannot be interrupted, or where a sequence cannot take back what an interrupted pass has computed. */
   readonly interrupt: Interrupt | undefined
+  /** Its sequences share one memory, and are computed together whatever their numbers and lengths. */
+  readonly #isShared: boolean
   readonly #batch: Batch
   readonly #gaps = new Gaps()
   readonly #turns = new Turns()
@@ -116,7 +119,7 @@ export class Context {
   #isScheduled = false
   #isDisposed = false
 
-  private constructor(model: Model, { native, contextSize, batchSize }: Made) {
+  private constructor(model: Model, { native, contextSize, batchSize, params }: Made) {
     const { library, fileInsights } = model
     this.model = model
     this.library = library
@@ -124,6 +127,8 @@ export class Context {
     this.memory = library.memoryOf(native)
     this.contextSize = contextSize
     this.batchSize = batchSize
+    this.sequences = params.n_seq_max
+    this.#isShared = params.kv_unified
     this.#batch = new Batch(batchSize)
     this.forgets = fileInsights.isHybrid || fileInsights.isRecurrent || fileInsights.swaSize !== undefined
     this.interrupt = this.#makeInterruptible()
@@ -168,13 +173,12 @@ export class Context {
     return floatsAt(address, this.model.size)
   }
 
-  /** The pooled vector of the step that was just computed; without pooling, the vector of its last token. */
-  vector(): Float32Array {
+  /** The pooled vector of a sequence's step in the pass that was just computed. */
+  vector(sequence: number): Float32Array {
     const { library, native, model } = this
     const pooling = library.poolingOf(native)
     const length = pooling === poolingTypes.rank ? library.classes(model.native) : model.embeddingVectorSize
-    const pooled = pooling === poolingTypes.none ? null : library.sequenceVector(native, 0)
-    const address = pooled ?? library.tokenVector(native, -1)
+    const address = library.sequenceVector(native, sequence)
     if (address === null) throw new Error('this model computes no vectors')
     return floatsAt(address, length).slice()
   }
@@ -220,7 +224,7 @@ export class Context {
   #fillers(pass: readonly Part[]): Work[] {
     const { library, memory } = this
     // What they have forgotten for such a token they would not get back.
-    if (memory === null || this.forgets) return []
+    if (memory === null || this.forgets || this.#isShared) return []
     const filler = (id: number): Work => {
       const nextTokenIndex = library.lastPosition(memory, id) + 1
       const forget = () => void library.removeTokens(memory, id, nextTokenIndex, -1)
@@ -266,13 +270,16 @@ export class Context {
 
 type Made = {
   readonly native: Native
+  readonly params: { readonly n_seq_max: number; readonly kv_unified: boolean }
   readonly contextSize: number
   readonly batchSize: number
 }
 
 async function contextParams(model: Model, options: ContextOptions) {
   const { library, llama, gpuLayers, trainContextSize, fileInsights } = model
-  const { sequences, threads, cacheTypeK = 'f16', cacheTypeV = 'f16', vectors } = options
+  const { threads, cacheTypeK = 'f16', cacheTypeV = 'f16', vectors } = options
+  /** That have a memory of their own. */
+  const sequences = vectors === undefined ? options.sequences : 1
   const flashAttention = options.flashAttention ?? (fileInsights.flashAttentionSupported ? 'auto' : false)
   const wished = await fileInsights.configurationResolver.resolveContextContextSize(options.contextSize, {
     ...(options.batchSize !== undefined && { batchSize: options.batchSize }),
@@ -289,7 +296,7 @@ async function contextParams(model: Model, options: ContextOptions) {
   const padded = padCells(Math.max(2, wished))
   // Cells that are there anyway.
   const contextSize = padded < trainContextSize ? padded : wished
-  const batchSize = Math.max(options.batchSize ?? Math.min(contextSize * sequences, usualBatchSize), sequences)
+  const batchSize = Math.max(options.batchSize ?? Math.min(contextSize * sequences, usualBatchSize), options.sequences)
   // A window that slides needs one more.
   const cells = batchSize + ((fileInsights.swaSize ?? 0) > 0 ? 1 : 0)
   const params = {
@@ -297,7 +304,8 @@ async function contextParams(model: Model, options: ContextOptions) {
     n_ctx: padCells(contextSize * sequences),
     n_batch: cells,
     n_ubatch: cells,
-    n_seq_max: sequences,
+    n_seq_max: options.sequences,
+    kv_unified: vectors !== undefined,
     n_threads: threads,
     n_threads_batch: threads,
     flash_attn_type: flashAttentionTypes[flashAttention === 'auto' ? 'auto' : flashAttention ? 'on' : 'off'],

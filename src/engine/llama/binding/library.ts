@@ -146,7 +146,6 @@ function declare(paths: Libraries) {
     logits: get<(context: Context, index: number) => Pointer | null>('void *llama_get_logits_ith(void *, int)'),
     poolingOf: get<(context: Context) => number>('int llama_pooling_type(void *)'),
     sequenceVector: get<(context: Context, sequence: number) => Pointer | null>('void *llama_get_embeddings_seq(void *, int)'),
-    tokenVector: get<(context: Context, index: number) => Pointer | null>('void *llama_get_embeddings_ith(void *, int)'),
     setAbortCallback: get<(context: Context, predicate: Predicate, data: Bytes) => void>(
       'void llama_set_abort_callback(void *, void *, void *)',
     ),

@@ -13,72 +13,113 @@ import { isCausal, type Pooling, poolingOf } from './pooling.ts'
 const smallestContext = 512
 /** llama.cpp also computes and keeps the logits of every token of a step: 100 KB each and more. */
 const largestStep = 128
+/** Of texts that are computed at the same time, unless one alone has more. */
+const mostTokens = 256
+const mostTexts = 32
+/** How long a pass may take that ends as soon as its texts are cancelled: nobody waits for its tokens. */
+const interruptibleMs = 1000
 
 type EmbedderOptions = {
   readonly contextLength: number
   readonly threads: number
   readonly rope: ContextOptions['rope']
-  /** The longest that a step may take. */
+  /** The longest that a step may take, unless it can be interrupted. */
   readonly stopWithinMs: number
 }
 
-type Open = { readonly sequence: Sequence; readonly size: number; readonly rounds: Rounds }
+type Open = { readonly size: number; readonly free: Sequence[]; readonly rounds: Rounds; readonly pacer: PrefillPacer }
+type Result = Float32Array | 'cancelled'
+type Text = {
+  readonly tokens: readonly Token[]
+  readonly cancelled: () => boolean
+  readonly end: (result: Promise<Result>) => void
+}
 
 /**
- * Turns texts into vectors, one at a time. It has its own context, created on first use and as large as the longest text so far
- * needs.
+ * Turns texts into vectors, in the order in which they come, short ones several in a pass. It has its own context, created on first use
+ * and as large as the longest text so far needs.
  */
 export class Embedder {
   readonly #model: Model
-  readonly #threads: number
-  readonly #rope: ContextOptions['rope']
-  readonly #pacer: PrefillPacer
+  readonly #options: EmbedderOptions
   readonly #isCausal: boolean
   readonly pooling: Pooling
   /** Tokens that one text may have. */
   readonly maxTokens: number
   #open: Open | undefined
+  readonly #waiting: Text[] = []
+  /** Of the texts that are computed now. */
+  #tokens = 0
   readonly #turns = new Turns()
 
-  constructor(model: Model, { contextLength, threads, rope, stopWithinMs }: EmbedderOptions) {
+  constructor(model: Model, options: EmbedderOptions) {
     this.#model = model
-    this.#threads = threads
-    this.#rope = rope
-    this.#pacer = new PrefillPacer({ largestStep, stopWithinMs })
+    this.#options = options
     this.#isCausal = isCausal(model)
     this.pooling = poolingOf(model)
+    const { contextLength } = options
     this.maxTokens = this.#isCausal ? contextLength : Math.min(contextLength, model.trainContextSize)
   }
 
-  /** Ends the pass that is computed, if its text is cancelled. */
+  /** Ends the pass that is computed, if all of its texts are cancelled. */
   interruptIfOver(): void {
     this.#open?.rounds.interruptIfOver()
   }
 
-  /** The text's vector; texts are computed in order. `cancelled` when `cancelled()` was true between two steps, or ended one. */
-  embed(tokens: readonly Token[], cancelled: () => boolean): Promise<Float32Array | 'cancelled'> {
-    return this.#turns.take(() => (cancelled() ? 'cancelled' : this.#compute(tokens, cancelled)))
+  /** The text's vector. `cancelled` when `cancelled()` was true between two steps, or ended one. */
+  embed(tokens: readonly Token[], cancelled: () => boolean): Promise<Result> {
+    return new Promise((end) => {
+      this.#waiting.push({ tokens, cancelled, end })
+      this.#startWaiting()
+    })
   }
 
-  async #compute(tokens: readonly Token[], cancelled: () => boolean): Promise<Float32Array | 'cancelled'> {
-    const { sequence, rounds } = await this.#openFor(tokens.length)
-    const { context } = sequence
-    const pooled = new PooledVector(this.pooling)
-    await sequence.clearHistory()
-    const compute = async (step: Token[]) => {
-      // A text's vector is pooled of all of its tokens.
-      await sequence.computeAll(step, () => undefined)
-      pooled.add(context.vector(), step.length)
+  /** Starts the next ones, as many as can be computed together. */
+  #startWaiting(): void {
+    void this.#turns.take(async () => {
+      for (let next = this.#waiting[0]; next !== undefined && this.#hasRoom(next); next = this.#waiting[0]) {
+        this.#waiting.shift()
+        this.#tokens += next.tokens.length
+        try {
+          next.end(this.#compute(next, await this.#openFor(next.tokens.length)))
+        } catch (error) {
+          this.#tokens -= next.tokens.length
+          next.end(Promise.reject(error))
+        }
+      }
+    })
+  }
+
+  #hasRoom({ tokens: { length } }: Text): boolean {
+    if (this.#tokens === 0) return true
+    if (this.#open === undefined || this.#open.free.length === 0) return false
+    return this.#tokens + length <= Math.min(mostTokens, this.#open.size)
+  }
+
+  async #compute({ tokens, cancelled }: Text, { free, rounds, pacer }: Open): Promise<Result> {
+    const sequence = free.pop() as Sequence
+    try {
+      if (cancelled()) return 'cancelled'
+      const pooled = new PooledVector(this.pooling)
+      const compute = async (step: Token[]) => {
+        // A text's vector is pooled of all of its tokens.
+        await sequence.computeAll(step, () => undefined)
+        pooled.add(sequence.context.vector(sequence.id), step.length)
+      }
+      const reading = { pacer, rounds, isOver: cancelled, depth: 0 }
+      const isRead = await (this.#isCausal ? readInSteps(tokens, reading, compute) : readAtOnce(tokens, reading, compute))
+      return isRead ? pooled.value : 'cancelled'
+    } finally {
+      await sequence.clearHistory()
+      free.push(sequence)
+      this.#tokens -= tokens.length
+      this.#startWaiting()
     }
-    const reading = { pacer: this.#pacer, rounds, isOver: cancelled, depth: 0 }
-    const isRead = await (this.#isCausal ? readInSteps(tokens, reading, compute) : readAtOnce(tokens, reading, compute))
-    if (!isRead) return 'cancelled'
-    return pooled.value
   }
 
   async #openFor(tokens: number): Promise<Open> {
     if (this.#open !== undefined && this.#open.size >= tokens) return this.#open
-    await this.#open?.sequence.context.dispose()
+    await this.#open?.free[0]?.context.dispose()
     this.#open = undefined
     const size = Math.min(this.maxTokens, Math.max(smallestContext, 2 ** Math.ceil(Math.log2(tokens))))
     const { fileInsights } = this.#model
@@ -87,15 +128,24 @@ export class Embedder {
         at: ['model'],
       })
     }
+    const { threads, rope, stopWithinMs } = this.#options
+    const batchSize = this.#isCausal ? Math.min(largestStep, size) : size
     const context = await Context.create(this.#model, {
       contextSize: size,
-      sequences: 1,
-      batchSize: this.#isCausal ? Math.min(largestStep, size) : size,
-      threads: this.#threads,
-      rope: this.#rope,
+      // Recurrent layers have a memory for each, whatever is in it.
+      sequences: fileInsights.isHybrid || fileInsights.isRecurrent ? 1 : Math.min(mostTexts, batchSize),
+      batchSize,
+      threads,
+      rope,
       vectors: { pooling: this.pooling },
     })
-    this.#open = { sequence: new Sequence(context, 0), size, rounds: new Rounds({ interrupt: context.interrupt }) }
+    const pacer = new PrefillPacer({
+      largestStep,
+      stopWithinMs: context.interrupt === undefined ? stopWithinMs : Math.max(stopWithinMs, interruptibleMs),
+      isDivided: false,
+    })
+    const free = Array.from({ length: context.sequences }, (_, id) => new Sequence(context, id))
+    this.#open = { size, free, rounds: new Rounds({ interrupt: context.interrupt }), pacer }
     return this.#open
   }
 }

@@ -12,6 +12,9 @@ import { rankTokens } from './rank-tokens.ts'
 
 type RequestOf<T extends WorkerRequest['type']> = Extract<WorkerRequest, { type: T }>
 
+/** Of one request. */
+const textsAtOnce = 16
+
 /** A text of this length blocks the worker for some hundred milliseconds. */
 const maxTextChars = 1024 * 1024
 
@@ -123,11 +126,16 @@ async function compute(
     await new Promise(setImmediate)
   }
   const vectors: Float32Array[] = []
-  for (const tokens of texts) {
-    const vector = await embedder.embed(tokens, cancelled)
-    if (vector === 'cancelled') return { type: vector }
-    vectors.push(vector)
+  const left = texts.entries()
+  const computeNext = async () => {
+    for (const [index, tokens] of left) {
+      const vector = await embedder.embed(tokens, cancelled)
+      if (vector !== 'cancelled') vectors[index] = vector
+    }
   }
+  // The texts of other requests are between those of one with many.
+  await Promise.all(Array.from({ length: textsAtOnce }, computeNext))
+  if (cancelled()) return { type: 'cancelled' }
   return { type: 'vectors', vectors, inputTokens: texts.reduce((sum, tokens) => sum + tokens.length, 0) }
 }
 

@@ -43,6 +43,8 @@ type PacerOptions = {
   readonly stopWithinMs?: number
   /** Streams wait for its rounds that are not in them. */
   readonly holdsUpOthers?: boolean
+  /** llama.cpp computes steps of different lengths in different passes. */
+  readonly isDivided?: boolean
   /** A step is interrupted as soon as its prompt is cancelled. */
   readonly isInterruptible?: boolean
   /** Called once, after some steps that were shorter than a block because a block takes longer than a round may. */
@@ -62,6 +64,7 @@ export class PrefillPacer {
   readonly #longestMs: number
   readonly #longestAloneMs: number
   readonly #holdsUpOthers: boolean
+  readonly #isDivided: boolean
   readonly #onShortSteps: PacerOptions['onShortSteps']
   #shortSteps = 0
   readonly #cost = new PromptCost()
@@ -75,6 +78,7 @@ export class PrefillPacer {
     this.#longestMs = expectedShare * stopWithinMs
     this.#longestAloneMs = expectedShare * Math.max(stopWithinMs, isInterruptible ? interruptibleMs : 0)
     this.#holdsUpOthers = options.holdsUpOthers === true
+    this.#isDivided = options.isDivided !== false
     this.#onShortSteps = options.onShortSteps
   }
 
@@ -136,6 +140,7 @@ export class PrefillPacer {
   }
 
   #passesTakeLong(shortestStep: Step): boolean {
+    if (!this.#isDivided) return false
     const times = this.#cost.timesOf(shortestStep)
     return times !== undefined && times.stepMs - shortestStep.tokens * times.furtherMs > longPass * this.#longestMs
   }
