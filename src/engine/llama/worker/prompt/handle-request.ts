@@ -126,11 +126,18 @@ async function compute(
     await new Promise(setImmediate)
   }
   const vectors: Float32Array[] = []
-  const left = texts.entries()
+  let next = 0
   const computeNext = async () => {
-    for (const [index, tokens] of left) {
-      const vector = await embedder.embed(tokens, cancelled)
-      if (vector !== 'cancelled') vectors[index] = vector
+    while (next < texts.length) {
+      const index = next++
+      try {
+        const vector = await embedder.embed(texts[index] as Token[], cancelled)
+        if (vector !== 'cancelled') vectors[index] = vector
+      } catch (error) {
+        // Nobody reads the others.
+        next = texts.length
+        throw error
+      }
     }
   }
   // The texts of other requests are between those of one with many.
