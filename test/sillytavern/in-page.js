@@ -38,8 +38,16 @@ globalThis.tavern = (() => {
   }
 
   return {
+    /** Chooses a character, once the page has all of its handlers: before, it asks a new user for a name. */
     open: async (character) => {
-      for (const button of document.querySelectorAll('dialog[open] .popup-button-ok')) button.click()
+      let isReady = false
+      context().eventSource.on('app_ready', () => {
+        isReady = true
+      })
+      await until(() => {
+        for (const button of document.querySelectorAll('dialog[open] .popup-button-ok')) button.click()
+        return isReady
+      })
       await context().executeSlashCommandsWithOptions(`/go ${character}`)
     },
     /** Chooses a connection, and waits until the page shows this status and this model in its list. */
