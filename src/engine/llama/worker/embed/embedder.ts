@@ -5,7 +5,7 @@ import { Sequence } from '../../binding/sequence.ts'
 import type { Token } from '../../binding/tokenizer.ts'
 import { Turns } from '../../binding/turns.ts'
 import { readAtOnce, readInSteps } from '../rounds/prefill.ts'
-import { PrefillPacer } from '../rounds/prefill-pacer.ts'
+import { interruptibleMs, PrefillPacer } from '../rounds/prefill-pacer.ts'
 import { Rounds } from '../rounds/rounds.ts'
 import { PooledVector } from './pooled-vector.ts'
 import { isCausal, type Pooling, poolingOf } from './pooling.ts'
@@ -16,8 +16,6 @@ const largestStep = 128
 /** Of texts that are computed at the same time, unless one alone has more. */
 const mostTokens = 256
 const mostTexts = 32
-/** How long a pass may take that ends as soon as its texts are cancelled: nobody waits for its tokens. */
-const interruptibleMs = 1000
 
 type EmbedderOptions = {
   readonly contextLength: number

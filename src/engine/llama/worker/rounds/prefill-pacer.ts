@@ -5,7 +5,7 @@ import { block, stepLength } from './step-length.ts'
 /** In which a cancelled request frees its slot, unless configured. */
 export const defaultStopWithinMs = 250
 /** For a prompt alone whose steps can be interrupted: requests that arrive meanwhile wait so long for their first step. */
-const interruptibleMs = 1000
+export const interruptibleMs = 1000
 /** The share of that time that a round is expected to take; the rest is for noise. */
 const expectedShare = 0.88
 /**
