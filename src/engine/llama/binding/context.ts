@@ -194,8 +194,12 @@ export class Context {
   async #computeQueued(): Promise<void> {
     this.#isScheduled = false
     while (this.#queue.length > 0) {
-      this.#queue.push(...this.#fillers(fillPass(this.#queue, this.batchSize)))
-      const pass = fillPass(this.#queue, this.batchSize)
+      let pass = fillPass(this.#queue, this.batchSize)
+      const fillers = this.#fillers(pass)
+      if (fillers.length > 0) {
+        this.#queue.push(...fillers)
+        pass = fillPass(this.#queue, this.batchSize)
+      }
       if (this.model.llama.gpu === 'vulkan') await vulkanTurns.take(() => this.#computePass(pass))
       else await this.#computePass(pass)
     }
