@@ -128,7 +128,7 @@ async function compute(
   const vectors: Float32Array[] = []
   let next = 0
   const computeNext = async () => {
-    while (next < texts.length) {
+    while (next < texts.length && !cancelled()) {
       const index = next++
       try {
         const vector = await embedder.embed(texts[index] as Token[], cancelled)
