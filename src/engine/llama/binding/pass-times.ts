@@ -33,6 +33,7 @@ export class PassTimes {
     if (tokens === 0) return 0
     const measured = this.measured(tokens)
     if (measured !== undefined) return measured
+    // `flatMap` leaves out numbers that have not been computed.
     const known = this.#last.flatMap((last, count) => [{ tokens: count, ms: median(last) }])
     const fewer = known.findLast((one) => one.tokens < tokens)
     const more = known.find((one) => one.tokens > tokens)

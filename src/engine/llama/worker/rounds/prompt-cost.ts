@@ -17,7 +17,7 @@ export class PromptCost {
   readonly #lengths = new CostLine(leastSpread.lengths)
 
   /** `isExact`: nothing else is in that time. */
-  learn({ tokens, depth }: Step, tookMs: number, isExact = true): void {
+  learn({ tokens, depth }: Step, tookMs: number, isExact: boolean): void {
     const tokenMs = tookMs / tokens
     if (isExact && tokens < block && depth < shallow) this.#lengths.learn(tokens, tookMs)
     if (tokens >= block) this.#blocks.learn(depth, tokenMs)
