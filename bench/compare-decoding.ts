@@ -40,7 +40,10 @@ const loads: readonly (Load & { readonly share: number })[] = [
   { streams: 4, isConstrained: true, share: 6 },
 ]
 
-/** Tokens per second with 1 to 16 streams, the few tokens of their prompts included; also of uneven lengths, and with a JSON Schema against without. */
+/**
+ * Tokens per second with 1 to 16 streams, the few tokens of their prompts included; also of uneven lengths, and with a JSON Schema against
+ * without.
+ */
 export async function compareDecoding({ modelPath, gpu, rounds, limitMs }: Options): Promise<Section[]> {
   const { running, missing } = await startAll(engines, ({ start }) => start({ modelPath, gpu, slots: 16, contextLength: 512 }))
   for (const engine of running) {
