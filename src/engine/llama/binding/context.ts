@@ -106,6 +106,8 @@ export class Context {
   readonly memory: Memory | null
   /** What a sequence has cannot be taken back from the end on: recurrent layers and sliding windows forget. */
   readonly forgets: boolean
+  /** The tokens that a layer with a sliding window sees; 0 where no layer has one. */
+  readonly window: number
   readonly library: Library
   /** Absent where passes cannot be interrupted, or where a sequence cannot take back what an interrupted pass has computed. */
   readonly interrupt: Interrupt | undefined
@@ -130,7 +132,8 @@ export class Context {
     this.sequences = params.n_seq_max
     this.#isShared = params.kv_unified
     this.#batch = new Batch(batchSize)
-    this.forgets = fileInsights.isHybrid || fileInsights.isRecurrent || fileInsights.swaSize !== undefined
+    this.window = library.slidingWindow(model.native)
+    this.forgets = fileInsights.isHybrid || fileInsights.isRecurrent || fileInsights.swaSize !== undefined || this.window > 0
     this.interrupt = this.#makeInterruptible()
   }
 

@@ -118,6 +118,7 @@ function declare(paths: Libraries) {
     trainedContext: get<(model: Model) => number>('int llama_model_n_ctx_train(void *)'),
     vectorLength: get<(model: Model) => number>('int llama_model_n_embd_out(void *)'),
     classes: get<(model: Model) => number>('uint32_t llama_model_n_cls_out(void *)'),
+    slidingWindow: get<(model: Model) => number>('int llama_model_n_swa(void *)'),
     loadAdapter: get<(model: Model, path: string) => Adapter | null>('void *llama_adapter_lora_init(void *, str)'),
 
     vocabularyType: get<(of: Vocabulary) => number>('int llama_vocab_type(void *)'),

@@ -1,5 +1,6 @@
 import { Checkpoints } from './checkpoints.ts'
 import type { Context, LogitIndex, Read } from './context.ts'
+import type { Memory } from './library.ts'
 import type { Token } from './tokenizer.ts'
 
 /** A text in a context: the tokens that llama.cpp has computed of it, from the first one on. Only one call may run at a time. */
@@ -103,15 +104,23 @@ export class Sequence {
     for (const token of tokens) this.#tokens.push(token)
   }
 
+  /**
+   * Whether memory has all that the next token sees once those from this one on are erased: a sliding window loses its oldest tokens as it
+   * moves on, and does not get them back when the newest are erased. llama-server has the same rule.
+   */
+  #isWholeBefore(start: number, memory: Memory): boolean {
+    const { library, window } = this.context
+    const first = Math.max(0, library.firstPosition(memory, this.id))
+    return first === 0 ? start > 0 : first <= start - Math.max(1, window)
+  }
+
   #truncate(start: number): void {
     const { library, memory } = this.context
     if (start >= this.#tokens.length) return
     this.#tokens.length = start
     if (memory === null) return
     this.#checkpoints?.forgetFrom(start)
-    const first = Math.max(0, library.firstPosition(memory, this.id))
-    const isErased = start > first && library.removeTokens(memory, this.id, start, -1)
-    if (isErased) return
+    if (this.#isWholeBefore(start, memory) && library.removeTokens(memory, this.id, start, -1)) return
     const restored = this.#checkpoints?.restore(start) ?? 0
     if (restored === 0) library.removeTokens(memory, this.id, -1, -1)
     this.#tokens.length = restored
