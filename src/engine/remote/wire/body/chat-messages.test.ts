@@ -5,7 +5,6 @@ import { assistant, audio, bytes, call, image, reasoning, refusal, text } from '
 import { roundsOf } from '../../../../../test/support/process/soak-length.ts'
 import type { ContentPart, MediaPart, Message, OutputPart, ToolCallPart } from '../../../../contract/request.ts'
 import { decodeChat } from '../../../../dialect/openai-chat/decode.ts'
-import { callInput } from '../../../../dialect/wire/call-input.ts'
 import { toWireMessages } from './chat-messages.ts'
 
 /** Messages as a server that knows all roles is sent them. */
@@ -52,12 +51,12 @@ const texts = fc.array(textPart, { minLength: 1, maxLength: 4 })
 const name = { name: words }
 /** An empty one would get another. */
 const callId = words.filter((id) => id !== '')
-/** No call is without arguments on the wire: servers refuse what is not JSON, so that none, and the text `null`, become `{}`. */
+/** Arguments are an object on the wire. */
 const callPart: fc.Arbitrary<ToolCallPart> = fc
   .tuple(
     callId,
     words,
-    fc.oneof(fc.json(), words).filter((input) => callInput(input) === input),
+    fc.dictionary(words, fc.jsonValue()).map((members) => JSON.stringify(members)),
   )
   .map(([id, called, input]) => call(id, called, input))
 
@@ -171,6 +170,11 @@ describe('what chat has no field for', () => {
     ],
     ['calls come last', [assistant(text('a'), f, text('b'))], [assistant(text('a'), text('b'), f)]],
     ['a call without arguments has an empty object', [assistant(call('a', 'f', ''))], [assistant(f)]],
+    [
+      'arguments that are not the JSON of an object are text in one: servers parse them',
+      [assistant(call('a', 'f', '{"to": "x'), call('b', 'f', '[1]'))],
+      [assistant(call('a', 'f', '{"input":"{\\"to\\": \\"x"}'), call('b', 'f', '{"input":"[1]"}'))],
+    ],
     [
       'how a call was read, and of which kind it is, is left out',
       [assistant({ ...f, kind: 'custom', state: 'repaired', raw: '{' })],

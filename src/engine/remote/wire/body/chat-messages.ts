@@ -1,3 +1,4 @@
+import { objectText } from '../../../../canonical/object-text.ts'
 import { bytesOf } from '../../../../contract/media.ts'
 import type { ContentPart, MediaPart, Message } from '../../../../contract/request.ts'
 import { type Turn, toTurns } from '../../../../model-text/template/turn.ts'
@@ -30,8 +31,8 @@ function toWireMessage(message: Turn, profile: Pick<Profile, 'developerRole'>): 
         // Both names: servers know one or the other.
         ...(reasoning !== undefined && { reasoning_content: reasoning, reasoning }),
         ...(toolCalls.length > 0 && {
-          tool_calls: toolCalls.map(({ id, name, input: text }) => {
-            return { id, type: 'function', function: { name, arguments: text === '' ? '{}' : text } }
+          tool_calls: toolCalls.map(({ id, name, input }) => {
+            return { id, type: 'function', function: { name, arguments: objectText(input) } }
           }),
         }),
         ...named,

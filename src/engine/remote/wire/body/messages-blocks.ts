@@ -1,4 +1,5 @@
 import { mayLoseDigits } from '../../../../base/long-numbers.ts'
+import { objectText } from '../../../../canonical/object-text.ts'
 import { bytesOf } from '../../../../contract/media.ts'
 import type { ContentPart, MediaPart, OutputPart, ToolCallPart } from '../../../../contract/request.ts'
 import { RawJson } from '../../transport/raw-json.ts'
@@ -68,15 +69,8 @@ function toolId(id: string): string {
   return id.replaceAll(/[^\w-]/g, '_')
 }
 
-/** An object, as the protocol wants it; arguments that are none are passed on as a text. */
+/** An object, as the protocol wants it, with the digits of its numbers. */
 function inputOf({ input }: ToolCallPart): unknown {
-  if (input === '') return {}
-  try {
-    const value: unknown = JSON.parse(input)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return mayLoseDigits(input) ? new RawJson(input) : value
-  } catch {
-    // What the model wrote is not JSON.
-  }
-  return { input }
+  const text = objectText(input)
+  return mayLoseDigits(text) ? new RawJson(text) : JSON.parse(text)
 }

@@ -1,3 +1,4 @@
+import { objectText } from '../../../../canonical/object-text.ts'
 import type { CanonicalPath } from '../../../../contract/field.ts'
 import { bytesOf } from '../../../../contract/media.ts'
 import type { Annotation, ContentPart, MediaPart, Message, OutputPart, ReasoningPart } from '../../../../contract/request.ts'
@@ -64,7 +65,7 @@ class TurnItems {
         this.#push(...reasoningItem(part, this.#profile))
         return
       case 'tool-call':
-        this.#push({ type: 'function_call', call_id: part.id, name: part.name, arguments: part.input === '' ? '{}' : part.input })
+        this.#push({ type: 'function_call', call_id: part.id, name: part.name, arguments: objectText(part.input) })
         return
       case 'tool-result':
         this.#push({ type: 'function_call_output', call_id: part.toolCallId, output: toContent(part.content) })
