@@ -20,6 +20,9 @@ type PromptTemplate = TemplateTokens & {
 /** A conversation to render. */
 export type PromptRequest = RenderRequest & { readonly template: PromptTemplate }
 
+/** What a thread does with a conversation. */
+export type PromptTask = PromptRequest & { readonly task: 'render' | 'heal' }
+
 /** The text of a prompt, and whether it ends inside of a block of reasoning. */
 export type WrittenPrompt = { readonly text: string; readonly startsInReasoning: boolean }
 
@@ -28,17 +31,26 @@ const defaultTimeoutMs = 10_000
 
 /** Renders conversations in threads: a template, or a caller's long conversation, may take long. */
 export class PromptRenderer {
-  readonly #threads: ThreadPool<PromptRequest, ThreadReply<WrittenPrompt>>
+  readonly #threads: ThreadPool<PromptTask, ThreadReply<WrittenPrompt | PromptRequest['prompt']>>
 
   constructor({ timeoutMs = defaultTimeoutMs }: { readonly timeoutMs?: number } = {}) {
     this.#threads = new ThreadPool({ module: threadModule('prompt-thread', import.meta.url), timeoutMs })
   }
 
   /** Rejects with `template-failed` for a conversation that the template refuses, or takes too long to render. */
-  async render(request: PromptRequest, signal: AbortSignal): Promise<WrittenPrompt> {
-    const reply = await this.#threads.request(request, signal)
+  render(request: PromptRequest, signal: AbortSignal): Promise<WrittenPrompt> {
+    return this.#do<WrittenPrompt>({ ...request, task: 'render' }, signal)
+  }
+
+  /** The conversation in the form that the template renders (`ChatTemplate.heal`). Rejects as `render` does. */
+  heal(request: PromptRequest, signal: AbortSignal): Promise<PromptRequest['prompt']> {
+    return this.#do<PromptRequest['prompt']>({ ...request, task: 'heal' }, signal)
+  }
+
+  async #do<T>(task: PromptTask, signal: AbortSignal): Promise<T> {
+    const reply = await this.#threads.request(task, signal)
     signal.throwIfAborted()
-    if (reply !== undefined) return resultOf(reply)
+    if (reply !== undefined) return resultOf(reply) as T
     throw new AppError('template-failed', "the model's chat template takes too long to render this conversation; shorten it", {
       at: ['prompt', 'messages'],
     })

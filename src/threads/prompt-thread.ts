@@ -1,12 +1,13 @@
 import { type ChatTemplate, compileChatTemplate } from '../model-text/template/chat-template.ts'
 import { splitPrompt } from '../model-text/template/literal-text.ts'
-import type { PromptRequest, WrittenPrompt } from './prompt-renderer.ts'
+import type { PromptRequest, PromptTask, WrittenPrompt } from './prompt-renderer.ts'
 import { serveRequests } from './thread-reply.ts'
 
 /** A thread mostly renders with one template, whose compilation includes trial runs. */
 let compiled: { readonly key: string; readonly template: ChatTemplate } | undefined
 
-serveRequests(({ template, prompt, ...options }: PromptRequest): WrittenPrompt => {
+serveRequests(({ task, template, prompt, ...options }: PromptTask): WrittenPrompt | PromptRequest['prompt'] => {
+  if (task === 'heal') return templateOf(template).heal(prompt, options)
   const { traced, startsInReasoning } = templateOf(template).render(prompt, options)
   // What a caller wrote must not become a special token: there, a character without width divides it.
   const parts = splitPrompt(traced, template.specialTexts).map(({ text, literal }) => (literal ? divided(text) : text))

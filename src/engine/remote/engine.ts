@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { ActiveRuns } from '../../base/active-runs.ts'
 import { WatchedSet } from '../../base/watched-set.ts'
 import { mergeSampling } from '../../canonical/merge-sampling.ts'
-import { hasMedia } from '../../canonical/parts.ts'
 import type { CallerKeys } from '../../contract/caller-keys.ts'
 import type {
   DrainedServer,
@@ -13,14 +12,14 @@ import type {
   PreparedGeneration,
 } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
-import type { GenerationRequest, Prompt } from '../../contract/request.ts'
+import type { GenerationRequest } from '../../contract/request.ts'
 import type { ServiceKind, Services } from '../../contract/services.ts'
 import { GrammarCompiler } from '../../threads/grammar-compiler.ts'
 import { TemplateReader } from '../../threads/template-reader.ts'
 import { refuseAdapterChoice, scalesFor } from '../shared/adapters.ts'
 import { ObservedState } from '../shared/observed-state.ts'
 import { TokensAfterCancel } from '../shared/tokens-after-cancel.ts'
-import { adaptMedia } from './adapt-media.ts'
+import { type AdaptedRequest, adaptRequest } from './adapt-request.ts'
 import { findFront, hasForeignTags, needsFront } from './answer-front.ts'
 import { checkRequest, enforcementOf } from './check-request.ts'
 import { countInput, needsCount } from './count-tokens.ts'
@@ -177,10 +176,10 @@ class RemoteEngine implements Engine {
   async #prepare(given: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
     const opening = this.#ensureOpen(signal)
     const open = opening instanceof Promise ? await opening : opening
-    const adapting = this.#adapt(open, given, signal)
     const { session } = open
     const discovery = underTemplate(open.discovery, given.prompt)
     const { id, sampling } = this.#options
+    const adapting = this.#adapt(open, given, signal)
     const asIs = withAdapters(adapting instanceof Promise ? await adapting : adapting, this.#options)
     const asked = sampling === undefined ? asIs : { ...asIs, sampling: mergeSampling(sampling, asIs.sampling) }
     const { prompt } = asked
@@ -237,15 +236,10 @@ class RemoteEngine implements Engine {
     }
   }
 
-  /** With media as the servers decode them; where conversations go as text, media are refused anyway. */
-  #adapt<R extends { readonly prompt: Prompt }>(
-    { session, discovery }: OpenSession,
-    request: R,
-    signal: AbortSignal,
-  ): R | Promise<R> {
-    const { converter, separatesMedia = false } = this.#options
-    if (converter === undefined || discovery.protocol === 'completions' || !hasMedia(request.prompt)) return request
-    return adaptMedia(request, { upstreams: session.replicas.upstreams, converter, separatesMedia }, signal)
+  #adapt<R extends AdaptedRequest>({ session, discovery }: OpenSession, request: R, signal: AbortSignal): R | Promise<R> {
+    const { replicas, prompts } = session
+    const { converter, separatesMedia } = this.#options
+    return adaptRequest(request, { discovery, upstreams: replicas.upstreams, prompts, converter, separatesMedia }, signal)
   }
 
   /** A conversation as text, where the servers take nothing else. */

@@ -2,7 +2,7 @@ import { callableTools } from '../../canonical/callable-tools.ts'
 import type { EngineFacts, RenderRequest } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { FormatSettings, OutputFormat } from '../../contract/output-format.ts'
-import type { GenerationRequest } from '../../contract/request.ts'
+import type { GenerationRequest, OutputPart } from '../../contract/request.ts'
 import { turnEnds, turnHeaders } from '../../model-text/formats/turn-marks.ts'
 import { type ModelFormat, recogniseFormat, requestFormat } from '../../model-text/model-format.ts'
 import type { TemplateTokens } from '../../model-text/template/chat-template.ts'
@@ -60,7 +60,7 @@ export function sentAsText(request: GenerationRequest, { text, turnEnds: ends }:
   return { ...request, prompt: { type: 'text', text }, turnEnds: ends }
 }
 
-/** Renders conversations for servers that take texts only. */
+/** Renders conversations for servers that take texts only, and heals those that other servers render. */
 export class OwnPrompts {
   readonly #options: Options
   readonly #renderer = new PromptRenderer()
@@ -105,33 +105,13 @@ export class OwnPrompts {
   /** `reported`: the server's own template. Rejects with `template-failed`, also without any template, and for media. */
   async write(request: OwnRequest, reported: string | undefined, signal: AbortSignal): Promise<OwnPrompt> {
     const { id, addsBos } = this.#options
-    const own = (await this.ensureRead()) ?? (reported === undefined ? undefined : { source: reported })
-    const named = templateOf(request.prompt)
-    const template = named?.type === 'named' ? { ...own, source: named.source } : own
+    const template = await this.#templateFor(request, reported)
     if (template === undefined) throw noTemplate(id)
     refuseAsText(request, id)
-    const { source, bos, eos, pad, unk } = template
-    const { reasoning, toolChoice } = request
+    const { bos } = template
     const prompt = withCallableTools(request)
-    const format = recogniseFormat(source, this.#options)
-    const written = await this.#renderer.render(
-      {
-        prompt,
-        reasoning,
-        ...(toolChoice !== undefined && { toolChoice }),
-        template: {
-          source,
-          bos,
-          eos,
-          pad,
-          unk,
-          toolFormat: format.toolFormat,
-          reasoning: format.reasoning,
-          specialTexts: specialTextsOf(template),
-        },
-      },
-      signal,
-    )
+    const format = recogniseFormat(template.source, this.#options)
+    const written = await this.#renderer.render(rendering({ ...request, prompt }, template, format), signal)
     const { text, startsInReasoning } = request.endsThought === true ? withoutThought(written, format) : written
     const key = JSON.stringify([format, startsInReasoning, prompt.toolFormat])
     if (!this.#formats.has(key)) this.#formats.set(key, requestFormat(format, prompt, startsInReasoning))
@@ -142,8 +122,63 @@ export class OwnPrompts {
     }
   }
 
+  /**
+   * The conversation in the form that the server's template renders; as it is where the template refuses every form. Undefined where
+   * there is nothing to heal, or the template is unknown.
+   */
+  heal(request: RenderRequest, reported: string | undefined, signal: AbortSignal): Promise<RenderRequest['prompt']> | undefined {
+    const isUnknown = reported === undefined && this.#options.readTemplate === undefined
+    return isUnknown || isPlain(request.prompt) ? undefined : this.#heal(request, reported, signal)
+  }
+
+  async #heal(request: RenderRequest, reported: string | undefined, signal: AbortSignal): Promise<RenderRequest['prompt']> {
+    const template = await this.#templateFor(request, reported)
+    if (template === undefined) return request.prompt
+    const format = recogniseFormat(template.source, this.#options)
+    try {
+      return await this.#renderer.heal(rendering(request, template, format), signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (error instanceof AppError && error.code === 'template-failed') return request.prompt
+      throw error
+    }
+  }
+
+  async #templateFor({ prompt }: Pick<RenderRequest, 'prompt'>, reported: string | undefined): Promise<OwnTemplate | undefined> {
+    const own = (await this.ensureRead()) ?? (reported === undefined ? undefined : { source: reported })
+    const named = templateOf(prompt)
+    return named?.type === 'named' ? { ...own, source: named.source } : own
+  }
+
   async close(): Promise<void> {
     await this.#renderer.close()
+  }
+}
+
+/** Every template renders it: the user and the assistant speak in turns, in texts. */
+function isPlain({ messages, tools, start }: RenderRequest['prompt']): boolean {
+  return (
+    start === 'new-turn' &&
+    tools.length === 0 &&
+    messages.length % 2 === 1 &&
+    messages.every((message, index) =>
+      index % 2 === 0 ? message.role === 'user' : message.role === 'assistant' && message.parts.every(isSaid),
+    )
+  )
+}
+
+function isSaid(part: OutputPart): boolean {
+  return part.type === 'text' && part.text !== ''
+}
+
+function rendering({ prompt, reasoning, toolChoice }: RenderRequest, template: OwnTemplate, format: ModelFormat) {
+  const { source, bos, eos, pad, unk } = template
+  const { toolFormat, reasoning: tags } = format
+  return {
+    prompt,
+    reasoning,
+    ...(toolChoice !== undefined && { toolChoice }),
+    template: { source, bos, eos, pad, unk, toolFormat, reasoning: tags, specialTexts: specialTextsOf(template) },
   }
 }
 

@@ -11,7 +11,7 @@ type Load = CalledFor & { readonly tokens: number }
 type Deps = {
   /** The text of a conversation where it is rendered here; undefined where the servers do that. */
   ownText(request: RenderRequest, signal: AbortSignal): Promise<string | undefined>
-  /** The same with media that the servers can decode. */
+  /** The same as it is sent: with media that the servers can decode, in the form that their template renders. */
   adapt<R extends { readonly prompt: Prompt }>(request: R, signal: AbortSignal): Promise<R>
   /** One call that costs no slot, by any replica. */
   ask<T>(signal: AbortSignal, call: (access: UpstreamAccess) => Promise<T>): Promise<T>
@@ -47,8 +47,10 @@ export function createTextCapabilities({
       return ask(signal, (access) => countRemotely(sent, access))
     },
     detokenize: (request, signal) => ask(signal, (access) => detokenizeRemotely(request, access)),
-    render: async (request, signal) =>
-      (await ownText(request, signal)) ?? ask(signal, (access) => renderRemotely(request, access)),
+    render: async (given, signal) => {
+      const request = await adapt(given, signal)
+      return (await ownText(request, signal)) ?? ask(signal, (access) => renderRemotely(request, access))
+    },
   }
   return {
     tokenizer,

@@ -1,3 +1,4 @@
+import { objectText } from '../../canonical/object-text.ts'
 import type { Turn } from './turn.ts'
 
 type Turns = readonly Turn[]
@@ -29,7 +30,7 @@ export function openWithUser(turns: Turns): Turns {
 }
 
 /** Without the empty turns that interrupted requests leave behind. */
-function withoutEmptyReplies(turns: Turns): Turns {
+export function withoutEmptyReplies(turns: Turns): Turns {
   const kept = turns.filter((turn) => turn.role !== 'assistant' || !isEmpty(turn))
   return kept.length === turns.length ? turns : kept
 }
@@ -40,25 +41,12 @@ function isEmpty({ content, toolCalls, reasoning = '' }: Assistant): boolean {
 
 /** Arguments of calls that are not an object as one with the text inside. */
 function withObjectArguments(turns: Turns): Turns {
-  const isOther = ({ input }: { readonly input: string }) => !isObjectText(input)
+  const isOther = ({ input }: { readonly input: string }) => objectText(input) !== input
   if (!turns.some((turn) => turn.role === 'assistant' && turn.toolCalls.some(isOther))) return turns
   return turns.map((turn) => {
     if (turn.role !== 'assistant') return turn
-    const toolCalls = turn.toolCalls.map((call) =>
-      isOther(call) ? { ...call, input: JSON.stringify({ input: call.input }) } : call,
-    )
-    return { ...turn, toolCalls }
+    return { ...turn, toolCalls: turn.toolCalls.map((call) => ({ ...call, input: objectText(call.input) })) }
   })
-}
-
-function isObjectText(text: string): boolean {
-  try {
-    const data: unknown = JSON.parse(text)
-    return typeof data === 'object' && data !== null && !Array.isArray(data)
-  } catch {
-    // Not JSON, so no object.
-    return false
-  }
 }
 
 /** Results of unknown calls get the name of the call at their position, or else of the last one. */

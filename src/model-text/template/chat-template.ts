@@ -1,4 +1,4 @@
-import { listedTools } from '../../canonical/callable-tools.ts'
+import { isFunctionTool, listedTools } from '../../canonical/callable-tools.ts'
 import { AppError, messageOf } from '../../contract/errors.ts'
 import type { OutputFormat } from '../../contract/output-format.ts'
 import type { FunctionTool, JsonObject, Prompt, ReasoningOptions, ToolChoice } from '../../contract/request.ts'
@@ -17,9 +17,9 @@ import { createToolDescriber } from './describe-tools.ts'
 import { normalizeMessages } from './normalize-messages.ts'
 import { reasoningVariables } from './reasoning-variables.ts'
 import { showTool } from './show-tools.ts'
-import { encodeMessages, encodeTools } from './template-messages.ts'
+import { encodeMessages, encodeTools, spellIds } from './template-messages.ts'
 import { type ProbeInput, probeTraits, type TemplateTraits } from './template-traits.ts'
-import { type Turn, toTurns } from './turn.ts'
+import { type Turn, toMessage, toTurns } from './turn.ts'
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
@@ -51,6 +51,11 @@ export type ChatTemplate = {
    * `invalid-request` for a last message that cannot be continued.
    */
   render(prompt: ChatPrompt, options?: RenderOptions): RenderedPrompt
+  /**
+   * The conversation, and the schemas of its tools, as `render` would pass them to the template: for a server that renders with the same
+   * template, and that describes tools by itself. Throws as `render` does.
+   */
+  heal(prompt: ChatPrompt, options?: RenderOptions): ChatPrompt
 }
 
 type CompileOptions = {
@@ -103,40 +108,57 @@ export function compileChatTemplate(
       return undefined
     }
   }
+  /** Renders turns of a conversation. `declares`: tools that the template does not show are described in a message. */
+  const rendererOf = (prompt: ChatPrompt, { reasoning = {}, toolChoice }: RenderOptions) => {
+    const isShown = prompt.toolFormat === undefined && toolChoice?.type !== 'none'
+    const declared = isShown ? listedTools(prompt.tools) : []
+    refuseReserved(prompt.templateVariables)
+    const variables = {
+      ...foreignEffort(reasoningVariables(reasoning, traits.thinkingSwitch), reasoning),
+      ...foreignMembers(prompt.templateVariables),
+    }
+    const shown = traits.anySchema || !traits.tools ? declared : declared.map((tool) => showTool(tool, declareAlone))
+    const tools = encodeTools(shown, traits)
+    const { functionsAsText } = traits
+    const renderTurns = (messages: readonly Turn[], { generationPrompt, declares }: TurnOptions) => {
+      const declare = (given: readonly Turn[]) =>
+        (declares && declared.length > 0 && !traits.tools && describer?.declare(given, declared)) || given
+      const input = { tools: tools.length > 0 ? tools : traits.noTools, variables, generationPrompt, functionsAsText }
+      const opened = needsOpening(traits, tools) ? openWithUser(messages) : messages
+      return renderAny(historyVariants(opened), (given) => {
+        const turns = normalizeMessages(declare(given), traits, describer)
+        return { turns, text: renderInput({ ...input, messages: encodeMessages(turns, traits) }) }
+      })
+    }
+    return { shown, renderTurns }
+  }
   return {
     source,
     traits,
-    render(prompt, { reasoning = {}, toolChoice } = {}) {
-      const isShown = prompt.toolFormat === undefined && toolChoice?.type !== 'none'
-      const declared = isShown ? listedTools(prompt.tools) : []
-      refuseReserved(prompt.templateVariables)
-      const variables = {
-        ...foreignEffort(reasoningVariables(reasoning, traits.thinkingSwitch), reasoning),
-        ...foreignMembers(prompt.templateVariables),
-      }
-      const shown = traits.anySchema || !traits.tools ? declared : declared.map((tool) => showTool(tool, declareAlone))
-      const tools = encodeTools(shown, traits)
-      const { functionsAsText } = traits
-      const renderMessages = (
-        messages: readonly Turn[],
-        { generationPrompt }: { readonly generationPrompt: boolean },
-      ): string => {
-        const declare = (given: readonly Turn[]) =>
-          (declared.length > 0 && !traits.tools && describer?.declare(given, declared)) || given
-        const encode = (given: readonly Turn[]) => encodeMessages(normalizeMessages(declare(given), traits, describer), traits)
-        const input = { tools: tools.length > 0 ? tools : traits.noTools, variables, generationPrompt, functionsAsText }
-        const opened = needsOpening(traits, tools) ? openWithUser(messages) : messages
-        return renderAny(historyVariants(opened), (given) => renderInput({ ...input, messages: encode(given) }))
-      }
+    render(prompt, options = {}) {
+      const { renderTurns } = rendererOf(prompt, options)
       const rendered = renderStart(prompt, {
-        render: renderMessages,
+        render: (messages, { generationPrompt }) => renderTurns(messages, { generationPrompt, declares: true }).text,
         tags,
         showsReasoning: traits.reasoningField !== undefined,
       })
       return withPrefix(rendered, prompt.responsePrefix, tags)
     },
+    heal(prompt, options = {}) {
+      const { shown, renderTurns } = rendererOf(prompt, options)
+      const { messages, tools, start } = prompt
+      const { turns } = renderTurns(toTurns(messages), { generationPrompt: start === 'new-turn', declares: false })
+      const schemas = new Map(shown.map((tool) => [tool.name, tool]))
+      return {
+        ...prompt,
+        messages: turns.map((turn) => toMessage(spellIds(turn, traits))),
+        tools: tools.map((tool) => (isFunctionTool(tool) ? { ...tool, ...schemas.get(tool.name) } : tool)),
+      }
+    },
   }
 }
+
+type TurnOptions = { readonly generationPrompt: boolean; readonly declares: boolean }
 
 type StartOptions = Parameters<typeof continueLastMessage>[1]
 
@@ -190,7 +212,7 @@ function needsOpening({ losesFirstReply }: TemplateTraits, tools: readonly unkno
 }
 
 /** The first of these conversations that the template does not refuse. Throws its refusal of the first. */
-function renderAny(conversations: Iterable<readonly Turn[]>, render: (messages: readonly Turn[]) => string): string {
+function renderAny<T>(conversations: Iterable<readonly Turn[]>, render: (messages: readonly Turn[]) => T): T {
   let refusal: unknown
   for (const conversation of conversations) {
     try {

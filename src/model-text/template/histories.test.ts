@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { readLlamaTemplates } from '../../../test/support/llama/llama-templates.ts'
 import { assistant, call, reasoning, text } from '../../../test/support/parts.ts'
@@ -52,6 +53,20 @@ describe.skipIf(templates.length === 0)('a template of llama.cpp', () => {
     const faults = histories.flatMap((history) => {
       const found = fault(render(compiled, history), history, forgets(name))
       return found === undefined ? [] : [`${history.name}: ${found}`]
+    })
+    expect(faults).toEqual([])
+  })
+
+  test.each(templates)('%s renders a healed conversation as the given one, and heals it no further', (name, source) => {
+    const compiled = compile(name, source)
+    const faults = histories.flatMap((history) => {
+      const { messages, tools = [], start = 'new-turn' } = history
+      const healed = compiled.heal({ type: 'chat', ...plainChat, messages, tools, start })
+      const isFixed = isDeepStrictEqual(compiled.heal(healed), healed)
+      // Tools that the template does not show are described in a message.
+      const isDescribed = tools.length > 0 && !compiled.traits.tools
+      const isSame = isDescribed || compiled.render(healed).text === render(compiled, history)
+      return isFixed && isSame ? [] : [history.name]
     })
     expect(faults).toEqual([])
   })

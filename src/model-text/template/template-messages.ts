@@ -34,9 +34,9 @@ export function encodeMessages(messages: readonly Turn[], spelling: Spelling): T
   return messages.map((message) => encodeMessage(message, spelling))
 }
 
-function encodeMessage(message: Turn, spelling: Spelling): TemplateMessage {
-  const { typedContent, nineCharacterIds, reasoningField = 'reasoning_content' } = spelling
-  const spellId = (id: string) => asForeign(nineCharacterIds ? nineCharacterId(id) : id)
+function encodeMessage(given: Turn, spelling: Spelling): TemplateMessage {
+  const { typedContent, reasoningField = 'reasoning_content' } = spelling
+  const message = spellIds(given, spelling)
   const { name } = message
   const text = joinText(message.content)
   const reasoning = message.role === 'assistant' ? message.reasoning : undefined
@@ -54,19 +54,27 @@ function encodeMessage(message: Turn, spelling: Spelling): TemplateMessage {
         ...(reasoning !== undefined && reasoningField !== 'content' && { [reasoningField]: reasoning }),
         ...(message.toolCalls.length > 0 && {
           tool_calls: message.toolCalls.map(({ id, name: called, input: json }) => ({
-            id: spellId(id),
+            id: asForeign(id),
             type: 'function',
             function: { name: asForeign(called), arguments: spellArguments(json, spelling) },
           })),
         }),
       }
     case 'tool':
-      return { ...base, tool_call_id: spellId(message.toolCallId) }
+      return { ...base, tool_call_id: asForeign(message.toolCallId) }
     case 'system':
     case 'developer':
     case 'user':
       return base
   }
+}
+
+/** The turn with ids of calls as the template takes them. */
+export function spellIds(turn: Turn, { nineCharacterIds }: Pick<Spelling, 'nineCharacterIds'>): Turn {
+  if (!nineCharacterIds) return turn
+  if (turn.role === 'tool') return { ...turn, toolCallId: nineCharacterId(turn.toolCallId) }
+  if (turn.role !== 'assistant') return turn
+  return { ...turn, toolCalls: turn.toolCalls.map((call) => ({ ...call, id: nineCharacterId(call.id) })) }
 }
 
 /** Tools as the list of function specifications that templates print. */

@@ -1,5 +1,6 @@
 import { callsOf, contentOf } from '../../canonical/parts.ts'
 import type { ContentPart, Message, OutputPart, ToolCallPart } from '../../contract/request.ts'
+import { plainText } from '../../jinja/values/foreign-text.ts'
 
 /** A turn as chat templates can express it: text, then calls, with all reasoning before both. */
 export type Turn =
@@ -23,6 +24,15 @@ export function toTurns(messages: readonly Message[]): Turn[] {
   const turns: Turn[] = []
   for (const message of messages) turns.push(...splitMessage(message))
   return turns
+}
+
+/** A turn as a message, with its text as it is written outside of templates. */
+export function toMessage(turn: Turn): Message {
+  const content = turn.content.map((part) => (part.type === 'text' ? { ...part, text: plainText(part.text) } : part))
+  if (turn.role !== 'assistant') return { ...turn, content }
+  const { reasoning, toolCalls, name } = turn
+  const thought = reasoning === undefined ? [] : [{ type: 'reasoning', text: reasoning } as const]
+  return { role: 'assistant', parts: [...thought, ...content, ...toolCalls], ...(name !== undefined && { name }) }
 }
 
 function splitMessage(message: Message): readonly Turn[] {

@@ -1,0 +1,37 @@
+import { hasMedia } from '../../canonical/parts.ts'
+import type { MediaConverter } from '../../contract/media.ts'
+import type { GenerationRequest, Prompt } from '../../contract/request.ts'
+import { adaptMedia } from './adapt-media.ts'
+import type { OwnPrompts } from './own-prompts.ts'
+import { type Discovery, type Upstream, underTemplate } from './servers/upstream.ts'
+
+/** A conversation that a server will read. */
+export type AdaptedRequest = { readonly prompt: Prompt } & Partial<Pick<GenerationRequest, 'reasoning' | 'toolChoice'>>
+
+type Servers = {
+  readonly discovery: Discovery
+  readonly upstreams: readonly Upstream[]
+  readonly prompts: Pick<OwnPrompts, 'heal'>
+  readonly converter: MediaConverter | undefined
+  readonly separatesMedia?: boolean | undefined
+}
+
+/**
+ * The request with media as the servers decode them, and with its conversation as their template renders it. Where conversations go as
+ * text, `OwnPrompts` heals them, and media are refused anyway. A promise where there is something to do.
+ */
+export function adaptRequest<R extends AdaptedRequest>(given: R, servers: Servers, signal: AbortSignal): R | Promise<R> {
+  const { discovery, upstreams, prompts, converter, separatesMedia = false } = servers
+  const { protocol, profile, chatTemplate } = underTemplate(discovery, given.prompt)
+  if (protocol === 'completions') return given
+  const withMedia = (request: R): R | Promise<R> =>
+    converter === undefined || !hasMedia(request.prompt)
+      ? request
+      : adaptMedia(request, { upstreams, converter, separatesMedia }, signal)
+  const { prompt, reasoning = {}, toolChoice } = given
+  // Another Dragoman heals by itself.
+  if (prompt.type !== 'chat' || protocol !== 'chat' || profile === 'dragoman') return withMedia(given)
+  const rendered = { prompt, reasoning, ...(toolChoice !== undefined && { toolChoice }) }
+  const healing = prompts.heal(rendered, chatTemplate, signal)
+  return healing === undefined ? withMedia(given) : healing.then((healed) => withMedia({ ...given, prompt: healed }))
+}
