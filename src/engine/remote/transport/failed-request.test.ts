@@ -35,6 +35,15 @@ describe('error replies', () => {
     [301, '', { code: 'model-unavailable' }],
     [429, '{"error":"slow down"}', { code: 'queue-full' }],
     [500, html, { code: 'upstream-failed', message: 'the server behind this model failed: 502 Bad Gateway' }],
+    [
+      500,
+      JSON.stringify({
+        error: {
+          message: '\n---\nWhile executing CallExpression at line 85, column 32 in source:\n…\nError: Jinja Exception: roles!',
+        },
+      }),
+      { code: 'template-failed', message: "the model's chat template cannot render this conversation: roles!" },
+    ],
     [500, 'echo sk-very-secret', { code: 'upstream-failed' }],
     [503, '{"error":{"message":"Loading model"}}', { code: 'model-unavailable' }],
   ])('status %i with %s is reported in our words', async (status, body, wanted) => {

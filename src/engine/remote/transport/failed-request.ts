@@ -1,6 +1,7 @@
 import { codeOf, networkReason } from '../../../canonical/failure-reason.ts'
 import { parseContextOverflow, readError, type SaidError, shortened } from './error-message.ts'
 import { withoutSecrets } from './secrets.ts'
+import { templateRefusal } from './template-refusal.ts'
 import { UpstreamError } from './upstream-error.ts'
 import { parseJson } from './whole-json.ts'
 
@@ -38,7 +39,8 @@ type FailedReply = {
 }
 
 /** A reply with an error status, in the upstream's own words where it has any. */
-export function statusFailed({ status, said: given, retryAfter, location, host, isEvent }: FailedReply): UpstreamError {
+export function statusFailed(reply: FailedReply): UpstreamError {
+  const { status, said: given, retryAfter, location, host, isEvent } = withTemplateRefusal(reply)
   const isRedirect = status >= 300 && status < 400
   const { message, isTooLong, param, code } = typeof given === 'string' ? errorIn(given) : given
   const said = isRedirect ? `it redirects to ${withoutQuery(location)}: set the model's url to that` : message
@@ -59,6 +61,15 @@ export function statusFailed({ status, said: given, retryAfter, location, host, 
   }
   const words = lacksRoute ? `the server at ${host} does not offer this: ${quoted}` : messageFor(status, quoted, host)
   return new UpstreamError({ type: 'status', status, ...details }, words)
+}
+
+/** A conversation that a template refuses is the caller's fault, whatever the server says: clients repeat what is the server's. */
+function withTemplateRefusal(reply: FailedReply): FailedReply {
+  const { message } = typeof reply.said === 'string' ? errorIn(reply.said) : reply.said
+  const refusal = templateRefusal(message)
+  return refusal === undefined
+    ? reply
+    : { ...reply, status: 400, said: { message: refusal, isTooLong: false, code: 'template_failed' } }
 }
 
 /** A 404 that speaks of a model is about the model: only it may be missing. */

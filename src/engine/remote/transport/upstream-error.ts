@@ -87,6 +87,7 @@ function codeOf(failure: UpstreamFailure): ErrorCode {
 function codeOfStatus({ status, code, overflow, isTooLong, lacksRoute }: FailedStatus): ErrorCode {
   if (overflow !== undefined || isTooLong === true) return 'context-length-exceeded'
   if (code === 'invalid_output') return 'invalid-output'
+  if (code === 'template_failed') return 'template-failed'
   if (lacksRoute === true) return 'unsupported-field'
   if (status === 408 || status === 504) return 'upstream-timeout'
   if (status === 400 || status === 422) return 'invalid-request'
