@@ -16,7 +16,7 @@ import type { Progress } from './fleet/retry/retry-rule.ts'
 import { type AttemptResult, type ReplicaTask, type RetryDeps, tryReplicas } from './fleet/try-replicas.ts'
 import { type ReplyFacts, replyFacts } from './fleet/watch-attempt.ts'
 import { clientOf } from './servers/call-headers.ts'
-import { type CountedRequest, checkUpstream } from './servers/check-upstream.ts'
+import { type CountedRequest, checkUpstream, type SentRequest } from './servers/check-upstream.ts'
 import type { Profile } from './servers/profile.ts'
 import type { Upstream } from './servers/upstream.ts'
 import type { UpstreamClient } from './transport/client.ts'
@@ -26,6 +26,7 @@ import { toAppError, UpstreamError } from './transport/upstream-error.ts'
 import type { UpstreamBody } from './wire/body/chat-body.ts'
 import { continued, requestBody } from './wire/body/request-body.ts'
 import { ReplyReader } from './wire/reply/reply-reader.ts'
+import { sendFolded } from './wire/send-folded.ts'
 
 export type GenerationDeps = RetryDeps & {
   readonly expected: ExpectedLoad
@@ -132,10 +133,12 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
     if (request.choices > 1 && !makesChoices(upstream.profile, request)) return { type: 'not-sent', value: 'one-choice-only' }
     if (replica.affinity !== undefined) request.origin?.onPlaced?.(replica.affinity)
     const reader = this.#readerFor(upstream.profile)
-    const writing = this.#bodyFor(upstream, reader)
-    const { path, body } = writing instanceof Promise ? await writing : writing
     this.#reply = undefined
-    const end = await this.#read(reader, replica, { path, body })
+    const end = await sendFolded(request, upstream, async (folded) => {
+      const writing = this.#bodyFor(folded, upstream, reader)
+      const { path, body } = writing instanceof Promise ? await writing : writing
+      return await this.#read(reader, replica, { path, body })
+    })
     this.signal.throwIfAborted()
     const { missing } = reader
     if (!reader.isFinished && missing.length === 0) throw unfinished(end)
@@ -178,14 +181,14 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
   }
 
   /** The request for this upstream: as prepared, made anew, or the rest of a reply that has begun. */
-  #bodyFor(upstream: Upstream, reader: ReplyReader): UpstreamBody | Promise<UpstreamBody> {
-    const plan = this.#plan
+  #bodyFor(given: SentRequest, upstream: Upstream, reader: ReplyReader): UpstreamBody | Promise<UpstreamBody> {
+    const plan = { ...this.#plan, request: given }
     const { checked, inputTokens } = plan
     // An upstream is replaced, never changed, when a probe finds something new: for the same object, the check still holds.
     const refusal = checked?.refusals.get(upstream)
     if (refusal !== undefined) throw refusal
     if (!reader.hasBegun) {
-      if (checked?.upstream === upstream) return checked.body
+      if (checked?.upstream === upstream && given === this.#plan.request) return checked.body
       checkUpstream(plan, upstream)
       return requestBody(plan.request, upstream, this.#deps.grammars)
     }

@@ -7,6 +7,24 @@ import type { TemplateTraits } from './template-traits.ts'
 import type { Turn } from './turn.ts'
 import { writeToolTurns, writeUnsupportedTurns } from './write-turns.ts'
 
+/** What decides how a conversation is written. */
+export type HistoryTraits = Pick<
+  TemplateTraits,
+  | 'system'
+  | 'systemAnywhere'
+  | 'toolHistory'
+  | 'resultsAlone'
+  | 'tools'
+  | 'userAfterTool'
+  | 'userAfterCall'
+  | 'strayResults'
+  | 'callsTogether'
+  | 'callsBesideText'
+  | 'textBeforeCalls'
+  | 'repeatedUser'
+  | 'repeatedAssistant'
+>
+
 /**
  * Rewrites a conversation into one that the template supports, without moving text: `developer` becomes `system`; calls and
  * results that the template does not support, or not at their position, become ordinary turns, written in the format of
@@ -14,7 +32,7 @@ import { writeToolTurns, writeUnsupportedTurns } from './write-turns.ts'
  * the adjacent user turn; turns that must alternate are merged. Moving text to the top instead would change the start of the
  * prompt on every turn and invalidate the prefix cache.
  */
-export function normalizeMessages(messages: readonly Turn[], traits: TemplateTraits, describer?: ToolDescriber): Turn[] {
+export function normalizeMessages(messages: readonly Turn[], traits: HistoryTraits, describer?: ToolDescriber): Turn[] {
   const renamed = messages.map((message): Turn => (message.role === 'developer' ? { ...message, role: 'system' } : message))
   const ordered = orderToolResults(renamed)
   const written = traits.toolHistory

@@ -1,0 +1,181 @@
+import { describe, expect, test } from 'vitest'
+import { readLlamaTemplates } from '../../../../test/support/llama/llama-templates.ts'
+import { text } from '../../../../test/support/parts.ts'
+import { messageOf, textBlock } from '../../../../test/support/upstream/messages-stream.ts'
+import {
+  answer,
+  ask,
+  engineOver,
+  failure,
+  fine,
+  knownEngine,
+  refusing,
+  upstream,
+} from '../../../../test/support/upstream/remote-engine.ts'
+import type { Answer } from '../../../../test/support/upstream/upstream.ts'
+import { type GenerationRequest, type Message, plainChat } from '../../../contract/request.ts'
+import { compileJinja, type JinjaTemplate } from '../../../jinja/jinja-template.ts'
+import { histories } from '../../../model-text/template/__fixtures__/histories.ts'
+import { oddSchemas } from '../../../model-text/template/__fixtures__/odd-schemas.ts'
+import type { ProfileName } from '../servers/profile.ts'
+
+type Sent = {
+  readonly role: string
+  readonly content?: unknown
+  readonly tool_calls?: readonly { function: { arguments: string } }[]
+}
+
+const refusal = (message: string) => refusing(400, JSON.stringify({ error: { message, type: 'BadRequestError', param: null } }))
+
+/** A server that renders with this template, as vLLM does: it parses arguments, and answers a refusal of the template with its words. */
+function rendering(template: JinjaTemplate): Answer {
+  return (request, response) => {
+    const { messages, tools } = request.body as { messages: readonly Sent[]; tools?: unknown }
+    try {
+      const parsed = messages.map((message) => ({
+        ...message,
+        ...(message.tool_calls && {
+          tool_calls: message.tool_calls.map((call) => ({
+            ...call,
+            function: { ...call.function, arguments: JSON.parse(call.function.arguments) },
+          })),
+        }),
+      }))
+      template.render({ messages: parsed, tools: tools ?? null, add_generation_prompt: true, bos_token: '', eos_token: '' })
+    } catch (error) {
+      return refusal(String(error))(request, response)
+    }
+    return fine(request, response)
+  }
+}
+
+/** Anthropic's rules: a user begins, every call has its result in the next turn and every result its call, and no system message is late. */
+const anthropic: Answer = (request, response) => {
+  const { messages } = request.body as {
+    messages: readonly { role: string; content: string | readonly Record<string, string>[] }[]
+  }
+  const ids = (index: number, type: string, key: string) => {
+    const content = messages[index]?.content
+    return typeof content === 'object' ? content.flatMap((block) => (block.type === type ? [block[key]] : [])).sort() : []
+  }
+  const isPaired = messages.every(
+    (_, index) => String(ids(index, 'tool_use', 'id')) === String(ids(index + 1, 'tool_result', 'tool_use_id')),
+  )
+  const isAllowed =
+    messages[0]?.role === 'user' &&
+    isPaired &&
+    ids(0, 'tool_result', 'tool_use_id').length === 0 &&
+    messages.every(({ role }) => role !== 'system')
+  if (!isAllowed) return refusal('messages: not like this')(request, response)
+  return messageOf(textBlock(0, 'ok'))(request, response)
+}
+
+/** Whether a plain question is rendered. */
+function takes(template: JinjaTemplate, tools: (typeof histories)[number]['tools'] = []): boolean {
+  try {
+    const shown = tools.length === 0 ? null : tools.map((tool) => ({ type: 'function', function: tool }))
+    template.render({
+      messages: [{ role: 'user', content: 'q' }],
+      tools: shown,
+      add_generation_prompt: true,
+      bos_token: '',
+      eos_token: '',
+    })
+    return true
+  } catch {
+    return false
+  }
+}
+
+const requestOf = ({ messages, tools = [], start = 'new-turn' }: (typeof histories)[number]): GenerationRequest => ({
+  ...ask(''),
+  prompt: { type: 'chat', ...plainChat, messages, tools, start },
+})
+
+const isWhole = process.env.EQUAL_ENGINES === 'all'
+/** Those that refuse most. */
+const strict =
+  /^(Qwen3.5-4B|mistralai-Mistral-Nemo|Mistral-Small-3.2|google-gemma-2|NousResearch-Hermes-3|openai-gpt-oss|CohereForAI-c4ai-command-r7b)/
+const templates = [...(readLlamaTemplates() ?? [])].filter(([name]) => isWhole || strict.test(name))
+const begun = histories.filter(({ start }) => start !== 'last-message')
+
+describe('what a server refuses is sent once more in a form that its template renders', () => {
+  test.each<ProfileName>(['vllm', 'sglang', 'openai', 'ollama'])('to %s, whatever the template', async (profile) => {
+    const faults: string[] = []
+    for (const [name, source] of templates) {
+      const template = compileJinja(source, { rules: 'transformers' })
+      const server = await upstream(rendering(template))
+      const engine = engineOver([server], { profile })
+      for (const history of begun) {
+        // Templates for tools alone are not used without them.
+        if (!takes(template, history.tools)) continue
+        const end = await answer(engine, requestOf(history)).catch((error: Error) => error)
+        if (end instanceof Error) faults.push(`${name}, ${history.name}: ${end.message}`)
+      }
+      for (const parameters of oddSchemas) {
+        const tool = { name: 'find_boat', description: 'Finds one.', ...(parameters !== undefined && { parameters }) }
+        const end = await answer(engine, ask('Usr1', {}, [tool])).catch((error: Error) => error)
+        if (end instanceof Error) faults.push(`${name}, ${JSON.stringify(parameters)}: ${end.message}`)
+      }
+    }
+    expect(faults).toEqual([])
+  })
+
+  test('to a server with the rules of Anthropic', async () => {
+    const engine = engineOver([await upstream(anthropic)], { profile: 'anthropic' })
+    const faults: string[] = []
+    for (const history of histories) {
+      const end = await answer(engine, requestOf(history)).catch((error: Error) => error)
+      if (end instanceof Error) faults.push(`${history.name}: ${end.message}`)
+    }
+    expect(faults).toEqual([])
+  })
+})
+
+describe('a form that a server has taken', () => {
+  const system = (words: string): Message => ({ role: 'system', content: [text(words)] })
+  const late = ask('', {
+    prompt: { type: 'chat', ...plainChat, messages: [system('a'), system('b'), { role: 'user', content: [text('c')] }] },
+  })
+  const onlyFirst: Answer = (request, response) => {
+    const messages = request.body.messages as readonly Sent[]
+    return (messages.some(({ role }, index) => index > 0 && role === 'system') ? refusal('system first') : fine)(
+      request,
+      response,
+    )
+  }
+  const rolesIn = (body: Record<string, unknown>) => (body.messages as readonly Sent[]).map(({ role }) => role).join()
+
+  test('is remembered for that server', async () => {
+    const server = await upstream(onlyFirst)
+    const engine = await knownEngine([server], { profile: 'vllm' })
+    await answer(engine, late)
+    await answer(engine, late)
+    expect(server.seen.map(({ body }) => rolesIn(body))).toEqual(['system,system,user', 'system,user', 'system,user'])
+  })
+
+  test('is not tried for a refusal that names a field, or a prompt that is too long', async () => {
+    for (const error of [
+      { message: 'no', param: 'temperature' },
+      { message: "This model's maximum context length is 10 tokens. However, your messages resulted in 20 tokens." },
+    ]) {
+      const server = await upstream(refusing(400, JSON.stringify({ error })))
+      await failure(engineOver([server], { profile: 'vllm' }), late)
+      expect(server.seen.length).toBe(1)
+    }
+  })
+
+  test('ends with the first refusal where none is taken', async () => {
+    let count = 0
+    const server = await upstream((request, response) => {
+      count += 1
+      return refusal(`refusal ${count}`)(request, response)
+    })
+    expect(await failure(engineOver([server], { profile: 'vllm' }), late)).toMatchObject({
+      code: 'invalid-request',
+      message: 'refusal 1',
+    })
+    // One system message at the start, and none: turns alternate already.
+    expect(server.seen.map(({ body }) => rolesIn(body))).toEqual(['system,system,user', 'system,user', 'user'])
+  })
+})

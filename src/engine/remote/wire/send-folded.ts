@@ -1,0 +1,48 @@
+import { isDeepStrictEqual } from 'node:util'
+import { foldings } from '../../../model-text/template/fold-prompt.ts'
+import type { SentRequest } from '../servers/check-upstream.ts'
+import type { Upstream } from '../servers/upstream.ts'
+import { UpstreamError } from '../transport/upstream-error.ts'
+
+/** How far a server's conversations are folded, by what it has refused. A server that is found to have changed is another upstream. */
+const learned = new WeakMap<Upstream, number>()
+
+/**
+ * Sends a request, and once more in each folded form that differs, until the server does not refuse it: few servers tell what their
+ * templates render. The form that was taken is remembered for the server. Rejects with the first refusal.
+ */
+export async function sendFolded<T>(
+  request: SentRequest,
+  upstream: Upstream,
+  send: (request: SentRequest) => Promise<T>,
+): Promise<T> {
+  const { prompt } = request
+  // Another Dragoman heals by itself.
+  if (prompt.type !== 'chat' || upstream.profile.name === 'dragoman') return send(request)
+  const known = learned.get(upstream) ?? 0
+  const foldedTo = (step: number) => (step === 0 ? prompt : (foldings[step - 1]?.(prompt) ?? prompt))
+  let sent = foldedTo(known)
+  let refusal: unknown
+  for (let step = known; step <= foldings.length; step++) {
+    const folded = step === known ? sent : foldedTo(step)
+    if (step > known && isDeepStrictEqual(folded, sent)) continue
+    sent = folded
+    try {
+      const result = await send(folded === prompt ? request : { ...request, prompt: folded })
+      if (step > known) learned.set(upstream, step)
+      return result
+    } catch (error) {
+      if (!mayBeTemplate(error)) throw error
+      refusal ??= error
+    }
+  }
+  throw refusal
+}
+
+/** Templates refuse in their own words, which name no field. */
+function mayBeTemplate(error: unknown): boolean {
+  if (!(error instanceof UpstreamError) || error.failure.type !== 'status') return false
+  const { status, overflow, isTooLong, param, isEvent } = error.failure
+  if (isEvent === true || overflow !== undefined || isTooLong === true || param !== undefined) return false
+  return status === 400 || status === 422
+}

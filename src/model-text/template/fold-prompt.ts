@@ -1,0 +1,70 @@
+import { isFunctionTool } from '../../canonical/callable-tools.ts'
+import type { FunctionTool, Prompt } from '../../contract/request.ts'
+import { openWithUser, withoutEmptyReplies } from './adapt-history.ts'
+import { type HistoryTraits, normalizeMessages } from './normalize-messages.ts'
+import { plainSchema } from './plain-schema.ts'
+import { spellIds } from './template-messages.ts'
+import { type Turn, toMessage, toTurns } from './turn.ts'
+
+type ChatPrompt = Extract<Prompt, { type: 'chat' }>
+
+/** A template that renders whatever there is. */
+const tolerant: HistoryTraits = {
+  system: true,
+  systemAnywhere: true,
+  toolHistory: true,
+  resultsAlone: false,
+  tools: true,
+  userAfterTool: true,
+  userAfterCall: true,
+  strayResults: true,
+  callsTogether: true,
+  callsBesideText: true,
+  textBeforeCalls: true,
+  repeatedUser: true,
+  repeatedAssistant: true,
+}
+const oneSystemMessage: HistoryTraits = { ...tolerant, systemAnywhere: false }
+/** As templates of Mistral and Gemma want turns. */
+const strictTurns: HistoryTraits = {
+  ...oneSystemMessage,
+  repeatedUser: false,
+  repeatedAssistant: false,
+  userAfterCall: false,
+  strayResults: false,
+}
+const noSystem: HistoryTraits = { ...strictTurns, system: false, userAfterTool: false }
+const onlyTexts: HistoryTraits = { ...noSystem, toolHistory: false, tools: false }
+
+/**
+ * Forms of a conversation for a template that nobody shows us, each with less to refuse than the one before: one system message at the
+ * start; turns of the user and the assistant that alternate, ids of nine characters and plain schemas of tools; no system message; calls
+ * and results as text.
+ */
+export const foldings: readonly ((prompt: ChatPrompt) => ChatPrompt)[] = [
+  (prompt) => folded(prompt, oneSystemMessage),
+  (prompt) => withPlainTools(folded(prompt, strictTurns)),
+  (prompt) => withPlainTools(folded(prompt, noSystem)),
+  (prompt) => withPlainTools(folded(prompt, onlyTexts)),
+]
+
+function folded(prompt: ChatPrompt, traits: HistoryTraits): ChatPrompt {
+  const given = toTurns(prompt.messages)
+  const isStrict = !traits.repeatedUser
+  const turns = normalizeMessages(isStrict ? openWithUser(withoutEmptyReplies(given)).map(withText) : given, traits)
+  return { ...prompt, messages: turns.map((turn) => toMessage(spellIds(turn, { nineCharacterIds: isStrict }))) }
+}
+
+/** Without a text, the content is null, in which some templates look for words. */
+function withText(turn: Turn): Turn {
+  return turn.content.length > 0 ? turn : { ...turn, content: [{ type: 'text', text: '' }] }
+}
+
+function withPlainTools(prompt: ChatPrompt): ChatPrompt {
+  return { ...prompt, tools: prompt.tools.map((tool) => (isFunctionTool(tool) ? plainTool(tool) : tool)) }
+}
+
+function plainTool(tool: FunctionTool): FunctionTool {
+  const plain = tool.parameters === undefined ? undefined : plainSchema(tool.parameters)
+  return plain === undefined ? tool : { ...tool, parameters: plain }
+}
