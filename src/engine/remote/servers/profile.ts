@@ -166,8 +166,8 @@ export type ResponsesTraits = {
 
 /** How servers with a Messages route differ. */
 export type MessagesTraits = {
-  /** Takes system messages between others. */
-  readonly lateSystem?: true
+  /** Takes system messages between others: between a user's turn and an answer or the end, or wherever they are; absent: never. */
+  readonly lateSystem?: 'before-answers' | 'anywhere'
   /** `thinking` of a request that leaves it open; absent: none is sent. */
   readonly openThinking?: 'adaptive'
   /** `thinking` of a request that wants some and sets no budget. */

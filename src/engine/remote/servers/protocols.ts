@@ -94,7 +94,7 @@ const responsesOf: Partial<Record<ProfileName, Partial<Profile>>> = {
 const messagesOf: Partial<Record<ProfileName, Partial<Profile> & { readonly messages: MessagesTraits }>> = {
   anthropic: {
     head: { keyHeader: 'x-api-key', headers: anthropicVersion },
-    messages: { lateSystem: true, freeThinking: 'adaptive' },
+    messages: { lateSystem: 'before-answers', freeThinking: 'adaptive' },
   },
   dragoman: {
     fields: {
@@ -104,7 +104,7 @@ const messagesOf: Partial<Record<ProfileName, Partial<Profile> & { readonly mess
       presencePenalty: 'presence_penalty',
     },
     // Without `thinking`, it does not think; `adaptive` leaves it to the template.
-    messages: { lateSystem: true, openThinking: 'adaptive', freeThinking: 'enabled' },
+    messages: { lateSystem: 'anywhere', openThinking: 'adaptive', freeThinking: 'enabled' },
   },
 }
 

@@ -184,16 +184,30 @@ describe('messages', () => {
     })
   })
 
-  test('later ones keep their place where the server takes them', () => {
-    const messages: readonly Message[] = [say('a'), { role: 'developer', content: [text('b')] }, say('c')]
-    expect(messagesOf(messages).messages).toEqual([
-      { role: 'user', content: 'a' },
-      { role: 'system', content: 'b' },
-      { role: 'user', content: 'c' },
+  test('later ones keep their place where the server takes them, and else are what the user says', () => {
+    const late: Message = { role: 'developer', content: [text('b')] }
+    const rolesIn = (messages: readonly Message[], profile?: 'openai' | 'dragoman') =>
+      (messagesOf(messages, profile).messages as readonly { role: string }[]).map(({ role }) => role).join()
+    const answered = [say('a'), late, assistant(text('c')), say('d')]
+    expect(messagesOf(answered).messages).toContainEqual({ role: 'system', content: 'b' })
+    expect(rolesIn(answered)).toBe('user,system,assistant,user')
+    expect(rolesIn([say('a'), late])).toBe('user,system')
+    expect(rolesIn(answered, 'openai')).toBe('user,assistant,user')
+    expect(rolesIn([say('a'), assistant(text('c')), late, say('d')])).toBe('user,assistant,user')
+    expect(rolesIn([say('a'), assistant(text('c')), late])).toBe('user,assistant,user')
+    expect(rolesIn([say('a'), late, say('d')], 'dragoman')).toBe('user,system,user')
+    expect(messagesOf([say('a'), late, say('d')]).messages).toEqual([
+      { role: 'user', content: ['a', 'b', 'd'].map((words) => ({ type: 'text', text: words })) },
     ])
-    expect(() => messagesOf(messages, 'openai')).toThrow(
-      expect.objectContaining({ code: 'unsupported-field', at: ['prompt', 'messages', 1] }),
-    )
+  })
+
+  test('an answer in front gets a question before it', () => {
+    const answer = assistant(text('a'))
+    expect(messagesOf([answer]).messages).toEqual([
+      { role: 'user', content: '…' },
+      { role: 'assistant', content: 'a' },
+    ])
+    expect(messagesOf([answer], 'dragoman').messages).toEqual([{ role: 'assistant', content: 'a' }])
   })
 
   test('turns of one role become one, with the results of tools first', () => {

@@ -1,5 +1,3 @@
-import { AppError } from '../../../../contract/errors.ts'
-import { field } from '../../../../contract/field.ts'
 import type { MediaPart, Message, OutputPart } from '../../../../contract/request.ts'
 import type { Profile } from '../../servers/profile.ts'
 import { generatedMedia } from './generated-media.ts'
@@ -17,8 +15,9 @@ type Conversation = {
 }
 
 /**
- * A conversation for Messages: turns of one role in a row become one, and in it the results of tools come first. Throws
- * `unsupported-field` for names of speakers, for media in an assistant's turn, and for a later system message where the server takes none.
+ * A conversation for Messages: turns of one role in a row become one, and in it the results of tools come first. A later system message
+ * is part of a user's turn where the server would refuse it. Throws `unsupported-field` for names of speakers, and for media in an
+ * assistant's turn.
  */
 export function toMessages(messages: readonly Message[], profile: Profile): Conversation {
   refuseNames(messages, profile)
@@ -30,13 +29,21 @@ export function toMessages(messages: readonly Message[], profile: Profile): Conv
     else if (blocks.length > 0) turns.push({ role, blocks: [...blocks] })
   }
   const system: Block[] = []
+  const late = profile.messages?.lateSystem
+  const isAnsweredNext = (index: number) => {
+    const next = messages.slice(index).find(({ role }) => role !== 'system' && role !== 'developer')
+    return turns.at(-1)?.role !== 'assistant' && (next === undefined || next.role === 'assistant')
+  }
   for (const [index, message] of messages.entries()) {
     switch (message.role) {
       case 'system':
       case 'developer':
         if (turns.length === 0) system.push(...contentBlocks(message.content))
-        else if (profile.messages?.lateSystem === true) add('system', contentBlocks(message.content))
-        else throw lateSystem(profile, index)
+        else
+          add(
+            late === 'anywhere' || (late !== undefined && isAnsweredNext(index)) ? 'system' : 'user',
+            contentBlocks(message.content),
+          )
         break
       case 'user':
         add('user', contentBlocks(message.content))
@@ -51,6 +58,8 @@ export function toMessages(messages: readonly Message[], profile: Profile): Conv
         }
     }
   }
+  // The protocol wants a question first, with words in it. Another Dragoman does without.
+  if (turns[0]?.role !== 'user' && late !== 'anywhere') turns.unshift({ role: 'user', blocks: [{ type: 'text', text: '…' }] })
   return { system, messages: turns.map(({ role, blocks }) => ({ role, content: blocksOrText(resultsFirst(blocks)) })) }
 }
 
@@ -63,10 +72,4 @@ function addPart(part: Exclude<OutputPart, MediaPart>, add: (role: Role, blocks:
 function resultsFirst(blocks: readonly Block[]): readonly Block[] {
   const isResult = ({ type }: Block) => type === 'tool_result'
   return [...blocks.filter(isResult), ...blocks.filter((block) => !isResult(block))]
-}
-
-function lateSystem({ name }: Profile, index: number): AppError {
-  const at = ['prompt', 'messages', index]
-  const message = `the server behind this model (${name}) takes system messages before all others only: move ${field(...at)} there`
-  return new AppError('unsupported-field', message, { at })
 }
