@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { formatBytes, formatMs, formatRate, formatTime, plural } from './numbers.ts'
+import { formatBytes, formatMs, formatRate, formatTime, fullTime, plural } from './numbers.ts'
 
 test.each([
   [formatBytes(512), '512 B'],
@@ -18,3 +18,11 @@ test.each([
 ])('%s', (text, expected) => {
   expect(text).toBe(expected)
 })
+
+test.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 1e300, -1e300])(
+  '%s is no time, and does not throw',
+  (at) => {
+    expect(fullTime(at)).toBe('')
+    expect(formatTime(at, 0)).toMatch(/^(now)?$/)
+  },
+)

@@ -41,12 +41,17 @@ export function formatTime(atMs: number, nowMs: number): string {
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`
   const at = new Date(atMs)
   const isToday = at.toDateString() === new Date(nowMs).toDateString()
-  return (isToday ? hours : stamps).format(at)
+  return stampOf(at, isToday ? hours : stamps)
 }
 
 /** The full stamp, for who hovers. */
 export function fullTime(atMs: number): string {
-  return fullStamps.format(atMs)
+  return stampOf(new Date(atMs), fullStamps)
+}
+
+/** Empty for a time that no date has: one wrong time must not end the view that shows it. */
+function stampOf(at: Date, format: Intl.DateTimeFormat): string {
+  return Number.isNaN(at.getTime()) ? '' : format.format(at)
 }
 
 /** Three digits that count. */

@@ -7,7 +7,6 @@ import {
   createConversation,
   type Message,
   pathOf,
-  restored,
   withMessage,
 } from './conversation.ts'
 import { fromFile, toFile } from './file.ts'
@@ -50,9 +49,9 @@ describe('a conversation', () => {
     expect([made.id, made.updatedAtMs, shown(made)]).toEqual(['d', 9, ['m1', 'm2']])
   })
 
-  test('has nothing that runs when it is found again', () => {
-    const left = talk(message('m1', undefined), message('m2', 'm1', { role: 'assistant', state: 'running' }))
-    expect(restored(left).messages.m2?.state).toBe('broken')
+  test('has an end also where its branches are a circle', () => {
+    const whole = talk(message('m1', undefined), message('m2', 'm1'))
+    expect(shown({ ...whole, chosen: { start: 'm1', m1: 'm2', m2: 'm1' } })).toEqual(['m1', 'm2'])
   })
 })
 
@@ -65,8 +64,8 @@ describe('a file of conversations', () => {
   test.each([
     ['not json', /is not JSON/],
     ['{"format":"other"}', /"format" must be "dragoman-conversations"/],
-    ['{"format":"dragoman-conversations","conversations":[{"id":"x"}]}', /Conversation 1 of this file is not complete/],
-    [toFile([{ ...talk(message('m1', undefined)), messages: { m1: { id: 'm1', role: 'root' } as never } }]), /Conversation 1/],
+    ['{"format":"dragoman-conversations","conversations":[{"id":"x"}]}', /Conversation 1 of this file has no id or no messages/],
+    [toFile([talk(message('m1', undefined)), null as never]), /Conversation 2 of this file .* nothing was imported/],
     ['null', /has no conversations/],
   ])('%s is refused', (text, words) => {
     expect(() => fromFile(text)).toThrow(words)

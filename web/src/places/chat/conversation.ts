@@ -113,16 +113,17 @@ const keyOf = (parent: string | undefined) => parent ?? 'start'
 
 /** The messages that are shown, from the first; up to and with `last` if it is among them. */
 export function pathOf({ messages, chosen }: Conversation, last?: string): readonly Message[] {
-  const path: Message[] = []
+  const path = new Set<Message>()
   let next = chosen.start
   while (next !== undefined) {
     const message = messages[next]
-    if (message === undefined) break
-    path.push(message)
+    // A message may be called `start`: it would follow itself.
+    if (message === undefined || path.has(message)) break
+    path.add(message)
     if (next === last) break
     next = chosen[next]
   }
-  return path
+  return [...path]
 }
 
 /** The messages with the same parent, oldest first. */
@@ -161,15 +162,6 @@ export function branched(
 ): Conversation {
   const begun = { ...createConversation(id, nowMs, conversation.settings), title: conversation.title }
   return pathOf(conversation, last).reduce((made, message) => ({ ...withMessage(made, message), updatedAtMs: nowMs }), begun)
-}
-
-/** As it is found in the browser's store: what ran then runs no more. */
-export function restored(conversation: Conversation): Conversation {
-  const messages = Object.entries(conversation.messages).map(([id, message]) => [
-    id,
-    message.state === 'running' ? { ...message, state: 'broken' as const } : message,
-  ])
-  return { ...conversation, messages: Object.fromEntries(messages) }
 }
 
 function titleOf({ text, attachments = [] }: Message): string {

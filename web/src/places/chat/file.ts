@@ -1,4 +1,5 @@
 import type { Conversation } from './conversation.ts'
+import { readConversation } from './read-conversation.ts'
 
 const format = 'dragoman-conversations'
 
@@ -18,20 +19,10 @@ export function fromFile(text: string): readonly Conversation[] {
   if (file?.format !== format || !Array.isArray(file.conversations)) {
     throw new Error(`This file has no conversations: its "format" must be "${format}".`)
   }
-  const wrong = file.conversations.findIndex((each) => !isConversation(each))
-  if (wrong >= 0) throw new Error(`Conversation ${wrong + 1} of this file is not complete; nothing was imported.`)
-  return file.conversations as Conversation[]
-}
-
-function isConversation(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  const { id, title, settings, messages, chosen } = value as Record<string, unknown>
-  const areObjects = [settings, messages, chosen].every((each) => typeof each === 'object' && each !== null)
-  return typeof id === 'string' && typeof title === 'string' && areObjects && Object.values(messages as object).every(isMessage)
-}
-
-function isMessage(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  const { id, role, text } = value as Record<string, unknown>
-  return typeof id === 'string' && (role === 'user' || role === 'assistant') && typeof text === 'string'
+  return file.conversations.map((each, index) => {
+    const read = readConversation(each)
+    if (read === undefined)
+      throw new Error(`Conversation ${index + 1} of this file has no id or no messages; nothing was imported.`)
+    return read
+  })
 }

@@ -1,9 +1,10 @@
 import { type Signal, signal } from '@preact/signals'
 import { describe } from '../../api/client.ts'
 import { say } from '../../ui/said.tsx'
-import { type Conversation, createConversation, restored } from './conversation.ts'
+import { type Conversation, createConversation } from './conversation.ts'
 import { newId } from './ids.ts'
-import { readAll, remove, save } from './store.ts'
+import { readConversation } from './read-conversation.ts'
+import { readAll, readIds, remove, save } from './store.ts'
 
 /** All conversations of this browser, by id; undefined until they are read. */
 export const conversations = signal<ReadonlyMap<string, Signal<Conversation>> | undefined>(undefined)
@@ -12,11 +13,17 @@ export const storeProblem = signal<string | undefined>(undefined)
 
 const lastModel = 'dragoman.model'
 
-export async function readLibrary(): Promise<void> {
-  if (conversations.value !== undefined) return
+let reading: Promise<void> | undefined
+
+export function readLibrary(): Promise<void> {
+  reading ??= read()
+  return reading
+}
+
+async function read(): Promise<void> {
   try {
-    const all = await readAll()
-    conversations.value = new Map(all.map((each) => [each.id, signal(restored(each))]))
+    const all = (await readAll()).map(readConversation).filter((each) => each !== undefined)
+    conversations.value = new Map(all.map((each) => [each.id, signal(each)]))
   } catch (error) {
     // Such as in a private window: they live as long as the tab.
     storeProblem.value = describe(error)
@@ -75,13 +82,20 @@ export async function discard(id: string): Promise<void> {
   }
 }
 
-/** Adds conversations of a file; one that is here already gets another id. */
-export function take(imported: readonly Conversation[]): void {
-  for (const each of imported) {
-    const id = conversations.value?.has(each.id) === true ? newId() : each.id
-    const made = signal(restored({ ...each, id }))
-    change(made, made.value)
-  }
+/** Adds conversations of a file. One whose id is taken gets another: here, or by a tab that has begun one since. */
+export async function take(imported: readonly Conversation[]): Promise<void> {
+  await readLibrary()
+  // Without a store, nothing else can be there.
+  const kept = await readIds().catch(() => [])
+  const before = conversations.value ?? new Map()
+  const taken = new Set<unknown>([...before.keys(), ...kept])
+  const made = imported.map((each) => {
+    const id = taken.has(each.id) ? newId() : each.id
+    taken.add(id)
+    return signal({ ...each, id })
+  })
+  conversations.value = new Map([...before, ...made.map((each) => [each.value.id, each] as const)])
+  for (const each of made) keep(each)
 }
 
 addEventListener('pagehide', keepAll)

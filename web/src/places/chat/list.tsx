@@ -23,7 +23,7 @@ export function ConversationList({ current, onPick }: { readonly current: readon
     if (chosen === undefined) return
     try {
       const imported = fromFile(await chosen.text())
-      take(imported)
+      await take(imported)
       say(chatTexts.imported(imported.length))
     } catch (error) {
       say(describe(error))

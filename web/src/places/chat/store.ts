@@ -18,8 +18,13 @@ async function inStore<T>(mode: IDBTransactionMode, act: (store: IDBObjectStore)
   })
 }
 
-export async function readAll(): Promise<Conversation[]> {
-  return (await inStore('readonly', (store) => store.getAll())) as Conversation[]
+/** As they were saved, by whichever version of the page. */
+export async function readAll(): Promise<readonly unknown[]> {
+  return await inStore('readonly', (store) => store.getAll())
+}
+
+export async function readIds(): Promise<readonly unknown[]> {
+  return await inStore('readonly', (store) => store.getAllKeys())
 }
 
 export async function save(conversation: Conversation): Promise<void> {

@@ -1,0 +1,137 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type RunningApp, startApp } from '../../support/http/app.ts'
+import { answers, facts, write } from '../../support/page/chat-words.ts'
+import { chromium, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+const messages = {
+  a: { id: 'a', role: 'user', text: 'A question', atMs: 1 },
+  b: { id: 'b', role: 'assistant', parent: 'a', state: 'done', text: 'An answer', atMs: 2 },
+}
+const settings = { system: '', sampling: {}, tools: '', schema: '' }
+const conversation = (id: string, more: Fields = {}) => ({
+  id,
+  title: id,
+  createdAtMs: 1,
+  updatedAtMs: 2,
+  settings,
+  messages,
+  chosen: { start: 'a', a: 'b' },
+  ...more,
+})
+const withAnswer = (more: Fields) => ({ messages: { ...messages, b: { ...messages.b, ...more } } })
+const withQuestion = (more: Fields) => ({ messages: { ...messages, a: { ...messages.a, ...more } } })
+
+/** Conversations that a page should survive; each has a question and an answer that can be shown. */
+const damaged = [
+  conversation('no-time', { updatedAtMs: undefined }),
+  conversation('late', { updatedAtMs: 1e300, createdAtMs: 'now' }),
+  conversation('no-settings', { settings: {} }),
+  conversation('circle', { chosen: { start: 'a', a: 'b', b: 'a' } }),
+  conversation('prototype', { chosen: { start: '__proto__' } }),
+  conversation('question-without-time', withQuestion({ atMs: undefined })),
+  conversation('question-at-no-time', withQuestion({ atMs: 1e300 })),
+  conversation('file-without-data', withQuestion({ attachments: [{ kind: 'image', name: 'cat.png', type: 'image/png' }] })),
+  conversation('no-calls', withAnswer({ calls: [null] })),
+  conversation('calls-no-list', withAnswer({ calls: { length: 1 } })),
+  conversation('no-facts', withAnswer({ facts: null })),
+]
+
+describe.skipIf(chromium === undefined)(`what the page finds in files and in the browser${hint}`, () => {
+  let app: RunningApp
+  let browser: Browser
+  beforeAll(async () => {
+    const models = [{ engine: 'fake', id: 'org/scripted', script: 'from-request', contextLength: 200_000 }] as const
+    ;[app, browser] = await Promise.all([startApp({ models: [...models] }), openBrowser()])
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await app?.close()
+  })
+
+  const open = async () => {
+    const opened = await openServerPage(browser, app.url)
+    await opened.page.getByRole('combobox', { name: 'Model' }).waitFor()
+    return opened
+  }
+
+  /** Gives the page a file, and waits until it says so. */
+  const importFile = async (page: Page, conversations: readonly unknown[]) => {
+    const file = { format: 'dragoman-conversations', version: 1, conversations }
+    await page
+      .locator('.conversations input[type=file]')
+      .setInputFiles({ name: 'file.json', mimeType: 'application/json', buffer: Buffer.from(JSON.stringify(file)) })
+    await page.getByText(`Imported ${conversations.length} conversation`).waitFor()
+  }
+
+  /** Puts conversations into the browser's store, as earlier pages did. */
+  const store = (page: Page, conversations: readonly unknown[]) =>
+    page.evaluate(`new Promise((resolve, reject) => {
+      const opening = indexedDB.open('dragoman', 1)
+      opening.onsuccess = () => {
+        const writing = opening.result.transaction('conversations', 'readwrite')
+        for (const each of ${JSON.stringify(conversations)}) writing.objectStore('conversations').put(each)
+        writing.oncomplete = resolve
+        writing.onerror = reject
+      }
+    })`)
+
+  const stored = (page: Page) =>
+    page.evaluate(`new Promise((resolve) => {
+      const opening = indexedDB.open('dragoman', 1)
+      opening.onsuccess = () => {
+        const reading = opening.result.transaction('conversations').objectStore('conversations').getAll()
+        reading.onsuccess = () => resolve(reading.result.map(({ title }) => title).sort())
+      }
+    })`)
+
+  const openEach = async (page: Page, titles: readonly string[]) => {
+    for (const title of titles) {
+      await page.getByRole('link', { name: new RegExp(`^${title}`) }).click()
+      await page.getByRole('heading', { name: title, exact: true }).waitFor()
+      await answers(page).getByText('An answer').waitFor()
+      expect(await page.locator('article.user').getByText('A question').count(), title).toBe(1)
+    }
+  }
+
+  test('damaged conversations of a file are shown as far as they go, and take no other with them', async () => {
+    const { page, problems, close } = await open()
+    await write(page, 'what was here')
+    await facts(page).waitFor()
+    await importFile(page, damaged)
+    await expect.poll(() => stored(page)).toHaveLength(damaged.length + 1)
+    await page.reload()
+    await page.getByRole('link', { name: 'what was here' }).waitFor()
+    expect(await page.locator('.conversations li').count()).toBe(damaged.length + 1)
+    await openEach(
+      page,
+      damaged.map(({ title }) => title),
+    )
+    expect(problems).toEqual([])
+    await close()
+  })
+
+  test('damaged conversations that the browser has are shown, and can be deleted', async () => {
+    const { page, problems, close } = await open()
+    await store(page, [...damaged, { id: 'no-messages' }, conversation('good')])
+    await page.reload()
+    await openEach(page, ['good', ...damaged.map(({ title }) => title)])
+    await page.getByRole('button', { name: 'Delete no-time' }).click({ force: true })
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await expect.poll(() => stored(page)).not.toContain('no-time')
+    expect(problems).toEqual([])
+    await close()
+  })
+
+  test('an import takes the place of nothing, also of what another tab has begun since', async () => {
+    const { page, close } = await open()
+    await importFile(page, [conversation('same'), conversation('same', { title: 'of the same file' })])
+    await store(page, [conversation('other', { title: 'of another tab' })])
+    await importFile(page, [conversation('same', { title: 'same again' }), conversation('other', { title: 'other again' })])
+    const all = ['of another tab', 'of the same file', 'other again', 'same', 'same again']
+    await expect.poll(() => stored(page)).toEqual(all)
+    await close()
+  })
+})
