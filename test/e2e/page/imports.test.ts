@@ -134,4 +134,22 @@ describe.skipIf(chromium === undefined)(`what the page finds in files and in the
     await expect.poll(() => stored(page)).toEqual(all)
     await close()
   })
+
+  test('a conversation whose view fails says so and can be exported; the list and the others stay', async () => {
+    const { page, close } = await open()
+    await importFile(page, [conversation('good'), conversation('odd')])
+    await page.evaluate(`{
+      const { toISOString } = Date.prototype
+      window.mend = () => { Date.prototype.toISOString = toISOString }
+      Date.prototype.toISOString = () => { throw new Error('a fault of the view') }
+    }`)
+    await page.getByRole('link', { name: 'odd' }).click()
+    const failure = page.getByRole('alert')
+    await failure.getByText(/cannot be shown \(a fault of the view\)/).waitFor()
+    const [exported] = await Promise.all([page.waitForEvent('download'), failure.getByRole('button', { name: 'Export' }).click()])
+    expect(exported.suggestedFilename()).toBe('conversation.json')
+    await page.evaluate('window.mend()')
+    await openEach(page, ['good', 'odd'])
+    await close()
+  })
 })

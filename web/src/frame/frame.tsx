@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import type { ComponentType } from 'preact'
+import { useErrorBoundary } from 'preact/hooks'
 import { lost, tryNow } from '../api/connection.ts'
 import { allows, asksForKey, caller } from '../api/session.ts'
 import { frameTexts } from '../texts/frame.ts'
@@ -52,6 +53,7 @@ function fetchRoom({ id, load }: Place): void {
 
 function PlaceRoom({ place }: { readonly place: Place }) {
   const Room = rooms.value[place.id]
+  const [thrown, forget] = useErrorBoundary()
   if (!allows(place.scope)) {
     const another = () => {
       asksForKey.value = ''
@@ -66,12 +68,16 @@ function PlaceRoom({ place }: { readonly place: Place }) {
     )
   }
   if (Room === undefined) fetchRoom(place)
-  if (Room instanceof Error) {
+  if (thrown !== undefined || Room instanceof Error) {
+    const again = () => {
+      forget()
+      if (Room instanceof Error) fetchRoom(place)
+    }
     return (
       <>
         <PlaceHead title={place.title} />
         <div class="place-body">
-          <Failure error={Room} onRetry={() => fetchRoom(place)} />
+          <Failure error={thrown ?? Room} onRetry={again} />
         </div>
       </>
     )

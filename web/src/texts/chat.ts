@@ -23,6 +23,7 @@ export const chatTexts = {
     `This browser does not keep conversations (${why}): they are lost with the tab. Export what you need.`,
   gone: 'This conversation is not in this browser.',
   goneWhy: 'It was deleted, or it was begun in another browser. Conversations can be exported there and imported here.',
+  notShown: (why: string) => `This conversation cannot be shown (${why}). Export it to keep it; the list can delete it.`,
   model: 'Model',
   modelState: (state: string) => (state === 'ready' ? '' : ` (${state === 'stopped' ? 'loads when asked' : state})`),
   noModels: 'The server has no model that chats',

@@ -3,9 +3,11 @@ import '../../styles/markdown.css'
 import '../../styles/messages.css'
 import type { Signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
+import { describe } from '../../api/client.ts'
 import { address, go, linkTo, setQuery } from '../../frame/router.ts'
 import { useShortcuts } from '../../frame/shortcuts.ts'
 import { chatTexts } from '../../texts/chat.ts'
+import { Boundary } from '../../ui/boundary.tsx'
 import { Command } from '../../ui/copy.tsx'
 import { type IconName, icons } from '../../ui/icons.tsx'
 import { PlaceHead } from '../../ui/place-head.tsx'
@@ -182,12 +184,13 @@ function Middle({ open, isMissing, isRunning, send, stop }: MiddleProps) {
     <>
       <div class="panes">
         {open.map((side, index) => (
-          <Pane
-            key={side.value.id}
-            conversation={side}
-            onExample={(text) => send(text, [])}
-            onClose={open.length > 1 ? () => go(linkTo('chat', otherThan(open, index))) : undefined}
-          />
+          <Boundary key={side.value.id} instead={(error) => <NotShown conversation={side.value} error={error} />}>
+            <Pane
+              conversation={side}
+              onExample={(text) => send(text, [])}
+              onClose={open.length > 1 ? () => go(linkTo('chat', otherThan(open, index))) : undefined}
+            />
+          </Boundary>
         ))}
       </div>
       <Composer
@@ -198,6 +201,19 @@ function Middle({ open, isMissing, isRunning, send, stop }: MiddleProps) {
         onStop={stop}
       />
     </>
+  )
+}
+
+/** In place of a conversation whose view has failed. */
+function NotShown({ conversation, error }: { readonly conversation: Conversation; readonly error: unknown }) {
+  return (
+    <section class="pane place-body" aria-label={conversation.title || chatTexts.untitled}>
+      <Failure
+        error={chatTexts.notShown(describe(error))}
+        onRetry={() => download('conversation', [conversation])}
+        action={chatTexts.exportOne}
+      />
+    </section>
   )
 }
 
