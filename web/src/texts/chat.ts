@@ -24,6 +24,7 @@ export const chatTexts = {
   gone: 'This conversation is not in this browser.',
   goneWhy: 'It was deleted, or it was begun in another browser. Conversations can be exported there and imported here.',
   notShown: (why: string) => `This conversation cannot be shown (${why}). Export it to keep it; the list can delete it.`,
+  earlier: (count: number) => `Show earlier messages (${formatCount(count)})`,
   model: 'Model',
   modelState: (state: string) => (state === 'ready' ? '' : ` (${state === 'stopped' ? 'loads when asked' : state})`),
   noModels: 'The server has no model that chats',

@@ -14,6 +14,8 @@ import { modelOf, models } from './models.ts'
 
 /** How near to its end a reader must be for the view to stay there. */
 const nearPx = 48
+/** Messages that are drawn at first, and more at each wish: a conversation may have thousands. */
+const drawnAtOnce = 100
 
 type PaneProps = {
   readonly conversation: Signal<Conversation>
@@ -28,7 +30,9 @@ export function Pane({ conversation, onExample, onClose }: PaneProps) {
   const before = useRef(0)
   const touchedMs = useRef(Number.NEGATIVE_INFINITY)
   const [isAway, setAway] = useState(false)
+  const [drawn, setDrawn] = useState(drawnAtOnce)
   const path = pathOf(conversation.value)
+  const earlier = path.length - drawn
   const { id, settings } = conversation.value
   const model = modelOf(settings.model)
   const run = [...running.value.values()].find((each) => each.conversation.peek().id === id)
@@ -108,7 +112,12 @@ export function Pane({ conversation, onExample, onClose }: PaneProps) {
       >
         <div class="messages">
           {path.length === 0 && <Welcome onExample={onExample} />}
-          {path.map((message) => (
+          {earlier > 0 && (
+            <button type="button" class="button earlier" onClick={() => setDrawn(drawn + drawnAtOnce)}>
+              {chatTexts.earlier(earlier)}
+            </button>
+          )}
+          {path.slice(-drawn).map((message) => (
             <MessageView
               key={message.id}
               conversation={conversation}
