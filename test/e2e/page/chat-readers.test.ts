@@ -120,8 +120,25 @@ describe.skipIf(chromium === undefined)(`the chat of the page, for every reader 
       page.evaluate(`Math.max(...[...document.querySelectorAll('.md ${selector}')].map((found) => found.${measure}))`)
     // A browser lays out, and paints, only those in sight.
     expect(await most('.md-piece', 'textContent.length')).toBeLessThanOrEqual(16_000)
-    expect(await most('table', 'rows.length')).toBeLessThanOrEqual(101)
+    expect(await most('table', 'textContent.length')).toBeLessThanOrEqual(4000)
     expect(await page.evaluate('getComputedStyle(document.querySelector(".md-long .md-group")).contentVisibility')).toBe('auto')
+    await close()
+  })
+
+  test('a block that takes long to read is shown as it was written, and a long list is read in parts', async () => {
+    const { page, close } = await open()
+    const slow = ['>'.repeat(39_000), '_*'.repeat(19_000), '~a'.repeat(19_000), '> - '.repeat(5000).trim()]
+    const items = Array.from({ length: 300 }, (_, index) => `${index + 1}. **Point ${index}** has ${'some words '.repeat(8)}`)
+    await importLargeAnswer(page, [...slow, items.join('\n'), 'the end'].join('\n\n'))
+    await openLargeAnswer(page)
+    expect((await answers(page).locator('.md-plain').allTextContents()).map((text) => text.trim())).toEqual(slow)
+    const lists = await answers(page)
+      .locator('.md ol')
+      .evaluateAll((found) => found.map((list) => [Number(list.getAttribute('start') ?? 1), list.children.length] as const))
+    expect(lists.length).toBeGreaterThan(5)
+    // Each goes on where the one before has ended.
+    expect(lists.reduce((next, [start, count]) => (start === next ? next + count : Number.NaN), 1)).toBe(301)
+    expect(await answers(page).locator('.md ol > li > strong').count()).toBe(300)
     await close()
   })
 })

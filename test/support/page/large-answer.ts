@@ -8,8 +8,8 @@ const code = `\`\`\`js\n${'let a = 1\n'.repeat(70_000)}\`\`\``
 /** A megabyte of Markdown: paragraphs, a table, a line without an end, and code. */
 export const largeAnswer = `${paragraphs}${table}${'x'.repeat(100_000)}\n\n${code}\n\nthe end`
 
-/** Gives the page a conversation with this answer, as a file. */
-export async function importLargeAnswer(page: Page): Promise<void> {
+/** Gives the page a conversation with this answer, or another one, as a file. */
+export async function importLargeAnswer(page: Page, text = largeAnswer): Promise<void> {
   const message = (id: string, more: object) => ({ id, atMs: 1, ...more })
   const conversation = {
     id: 'large',
@@ -19,7 +19,7 @@ export async function importLargeAnswer(page: Page): Promise<void> {
     settings: { system: '', sampling: {}, tools: '', schema: '' },
     messages: {
       a: message('a', { role: 'user', text: 'Write much.' }),
-      b: message('b', { role: 'assistant', parent: 'a', state: 'done', text: largeAnswer }),
+      b: message('b', { role: 'assistant', parent: 'a', state: 'done', text }),
     },
     chosen: { start: 'a', a: 'b' },
   }

@@ -20,15 +20,37 @@ test.each([
   expect(split(text)).toEqual({ closed, open })
 })
 
-test('a table of many rows becomes several with the same head', () => {
+test('a long table becomes several with the same head', () => {
   const head = '| a | b |\n|--|--:|\n'
-  const { closed, open } = split(`${head}${'| 1 | 2 |\n'.repeat(250)}\nafter`)
-  expect(closed).toEqual([head + '| 1 | 2 |\n'.repeat(100), head + '| 1 | 2 |\n'.repeat(100)])
-  expect(open).toBe(`${head}${'| 1 | 2 |\n'.repeat(50)}\nafter`)
-  expect(split(`${head}${'| 1 | 2 |\n'.repeat(100)}| 3`)).toEqual({
-    closed: [head + '| 1 | 2 |\n'.repeat(100)],
-    open: `${head}| 3`,
+  const row = `| ${'x'.repeat(90)} | 2 |\n`
+  const part = head + row.repeat(41)
+  const { closed, open } = split(`${head}${row.repeat(90)}\nafter`)
+  expect(closed).toEqual([part, part])
+  expect(open).toBe(`${head}${row.repeat(8)}\nafter`)
+  expect(split(`${head}${row.repeat(41)}| 3`)).toEqual({ closed: [part], open: `${head}| 3` })
+})
+
+test('a long head of a table is not repeated', () => {
+  const table = `|${'a|'.repeat(3000)}\n|${'-|'.repeat(3000)}\n${'|b|\n'.repeat(3000)}`
+  expect(split(table)).toEqual({ closed: [], open: table })
+})
+
+test('a long list becomes several, each of complete items', () => {
+  const item = `7. ${'x'.repeat(990)}\n\n   - more\n\n`
+  expect(split(item.repeat(9))).toEqual({ closed: [item.repeat(4), item.repeat(4)], open: item })
+  const tight = `- ${'x'.repeat(997)}\n`
+  expect(split(`These:\n${tight.repeat(9)}`)).toEqual({
+    closed: [`These:\n${tight.repeat(4)}`, tight.repeat(4)],
+    open: tight,
   })
+})
+
+test.each([
+  ['pipes, and dashes that are no delimiters', `${'|'.repeat(20_000)}\n${'-'.repeat(20_000)}x\n`.repeat(3)],
+  ['a long fence', `${'~'.repeat(500_000)}\n${'~x\n'.repeat(20_000)}`],
+  ['short lines of one block', 'x\n'.repeat(200_000)],
+])('%s are split without a search that grows with the square of their length', (_name, text) => {
+  expect(split(text)).toEqual({ closed: [], open: text })
 })
 
 test('pieces make the same blocks as the whole, which lose no character of a line', () => {

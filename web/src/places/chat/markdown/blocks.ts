@@ -1,6 +1,7 @@
 /**
  * Splits growing Markdown into blocks that cannot change any more and one that still may, so that a long answer is not read anew for each
- * token. A block ends at an empty line, unless the next one belongs to it: in a fence, in a list, or indented.
+ * token. A block ends at an empty line, unless the next one belongs to it: in a fence, in a list, or indented. Long lists and tables become
+ * several: the time that reading takes grows faster than they do.
  */
 export class BlockSplitter {
   /** Complete; they never change. */
@@ -8,14 +9,15 @@ export class BlockSplitter {
   #open = ''
   #line = ''
   #fence: string | undefined
+  #openLines = 0
   #isAfterBlank = false
-  /** The first lines of a table, and its rows since they were last written. */
-  #table: { readonly head: string; rows: number } | undefined
+  /** The first two lines of the table that the open block is. */
+  #tableHead: string | undefined
 
   /** What may still change. */
   get open(): string {
-    const isNextPart = this.#open === '' && this.#table !== undefined && this.#line !== ''
-    return (isNextPart ? this.#table?.head : this.#open) + this.#line
+    const isNextPart = this.#open === '' && this.#tableHead !== undefined && this.#line !== ''
+    return (isNextPart ? this.#tableHead : this.#open) + this.#line
   }
 
   append(text: string): void {
@@ -27,39 +29,40 @@ export class BlockSplitter {
   #take(line: string): void {
     if (this.#fence !== undefined) {
       this.#open += `${line}\n`
-      if (new RegExp(`^\\s*${this.#fence}+\\s*$`).test(line)) {
+      if (endsFence(line, this.#fence)) {
         this.#fence = undefined
         if (startsFence(this.#open)) this.#close()
       }
       return
     }
     if (line.trim() === '') {
-      this.#table = undefined
+      this.#tableHead = undefined
       this.#isAfterBlank = this.#open !== ''
       this.#open += this.#open === '' ? '' : '\n'
       return
     }
     const fence = /^\s*(`{3,}|~{3,})/.exec(line)?.[1]
     // A fence at the margin is a block of its own.
-    if ((this.#isAfterBlank && !this.#belongs(line)) || (fence !== undefined && !/^\s/.test(line))) this.#close()
+    const isFence = fence !== undefined && !/^\s/.test(line)
+    const isNextList = this.#open.length >= longPart && isListItem(line)
+    if (isFence || isNextList || (this.#isAfterBlank && !this.#belongs(line))) this.#close()
     this.#isAfterBlank = false
-    if (this.#table !== undefined && this.#open === '') this.#open = this.#table.head
+    if (this.#tableHead !== undefined && this.#open === '') this.#open = this.#tableHead
     this.#open += `${line}\n`
+    this.#openLines += 1
     if (fence !== undefined) this.#fence = fence
-    else this.#countRow()
+    else this.#splitTable()
   }
 
-  /** A long table becomes several with the same head: reading it takes long. */
-  #countRow(): void {
-    if (this.#table === undefined) {
-      if (/^[^\n]*\|[^\n]*\n[ :|-]*-[ :|-]*\n$/.test(this.#open)) this.#table = { head: this.#open, rows: 0 }
-      return
+  /** Each part has the same head; one that is long itself would be much text many times. */
+  #splitTable(): void {
+    if (this.#tableHead === undefined) {
+      const isTable = this.#openLines === 2 && this.#open.length < longPart && startsTable(this.#open)
+      if (isTable) this.#tableHead = this.#open
+    } else if (this.#open.length >= this.#tableHead.length + longPart) {
+      this.closed.push(this.#open)
+      this.#open = ''
     }
-    this.#table.rows += 1
-    if (this.#table.rows < longestTable) return
-    this.closed.push(this.#open)
-    this.#open = ''
-    this.#table.rows = 0
   }
 
   #belongs(line: string): boolean {
@@ -69,16 +72,28 @@ export class BlockSplitter {
   #close(): void {
     if (this.#open !== '') this.closed.push(this.#open)
     this.#open = ''
+    this.#openLines = 0
     this.#isAfterBlank = false
-    this.#table = undefined
+    this.#tableHead = undefined
   }
 }
 
-/** Rows of one part. */
-const longestTable = 100
+/** Characters of a list or a table after which the next line begins another one. */
+const longPart = 4000
 
 export function startsFence(block: string): boolean {
   return /^(`{3,}|~{3,})/.test(block)
+}
+
+/** Without a regular expression: a model may write a fence of any length, and anything after it. */
+export function endsFence(line: string, fence: string): boolean {
+  const text = line.trim()
+  return text.startsWith(fence) && text === text.charAt(0).repeat(text.length)
+}
+
+function startsTable(block: string): boolean {
+  const [head = '', delimiters = ''] = block.split('\n')
+  return head.includes('|') && delimiters.includes('-') && /^[ :|-]+$/.test(delimiters)
 }
 
 function isListItem(text: string): boolean {

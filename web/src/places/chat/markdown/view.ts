@@ -1,12 +1,11 @@
-import { BlockSplitter, startsFence } from './blocks.ts'
+import { BlockSplitter, endsFence, startsFence } from './blocks.ts'
 import { morph } from './morph.ts'
 import { codeFrame, renderMarkdown } from './rebuild.ts'
 
 /** What one frame may spend on blocks; the rest waits for the next. */
 const frameBudgetMs = 10
-/** A longer block is shown as it was written: to read it as Markdown takes too long. */
-const longestBlock = 40_000
-const longestOpenBlock = 8_000
+/** A longer block is shown as it was written: the time to read it as Markdown may grow with the square of its length. */
+const longestBlock = 8_000
 /** Text is laid out in pieces of about this size, of which those out of sight cost nothing. */
 const pieceChars = 8_000
 
@@ -16,7 +15,7 @@ export class MarkdownView {
   #text = ''
   #splitter = new BlockSplitter()
   #shown = 0
-  #open: OpenBlock | undefined
+  #open: Block | undefined
   #group: HTMLElement | undefined
   #groupChars = 0
   #frame = 0
@@ -55,8 +54,8 @@ export class MarkdownView {
     while (this.#shown < closed.length) {
       if (performance.now() > endMs) return void this.#later()
       const block = closed[this.#shown] ?? ''
-      if (this.#open === undefined) this.#room().append(closedBlock(block))
-      else this.#open.finish(block)
+      this.#open ??= new Block(this.#room())
+      this.#open.update(block)
       this.#open = undefined
       this.#shown += 1
       this.#groupChars += block.length
@@ -66,7 +65,7 @@ export class MarkdownView {
     // Reading it again may take a quarter of the time, not more.
     if (performance.now() - this.#lastParseMs < 3 * this.#parseMs) return void this.#later()
     const beganMs = performance.now()
-    this.#open ??= new OpenBlock(this.#room())
+    this.#open ??= new Block(this.#room())
     this.#open.update(open)
     this.#lastParseMs = performance.now()
     this.#parseMs = this.#lastParseMs - beganMs
@@ -87,8 +86,8 @@ export class MarkdownView {
   }
 }
 
-/** The last block while it grows. */
-class OpenBlock {
+/** A block, which may grow. */
+class Block {
   readonly #room = Object.assign(document.createElement('div'), { className: 'md-block' })
   #kind: 'markdown' | 'code' | 'plain' | undefined
   #pieces: Pieces | undefined
@@ -98,7 +97,7 @@ class OpenBlock {
   }
 
   update(block: string): void {
-    const kind = startsFence(block) ? 'code' : block.length > longestOpenBlock ? 'plain' : 'markdown'
+    const kind = startsFence(block) ? 'code' : block.length > longestBlock ? 'plain' : 'markdown'
     if (kind !== this.#kind) {
       this.#room.replaceChildren()
       this.#pieces = undefined
@@ -119,29 +118,14 @@ class OpenBlock {
         return void this.#pieces.update(block)
     }
   }
-
-  /** It will not change any more. */
-  finish(block: string): void {
-    if (startsFence(block) || block.length > longestBlock) this.update(block)
-    else morph(this.#room, renderMarkdown(block))
-  }
-}
-
-function closedBlock(block: string): HTMLElement {
-  const room = Object.assign(document.createElement('div'), { className: 'md-block' })
-  if (startsFence(block)) {
-    const { language, code } = readFence(block)
-    piecesOfCode(room, language).update(code)
-  } else if (block.length > longestBlock) new Pieces(plainRoom(room)).update(block)
-  else room.append(renderMarkdown(block))
-  return room
 }
 
 function readFence(block: string): { readonly language: string; readonly code: string } {
   const end = block.indexOf('\n')
   const [, fence = '```', language = ''] = /^(`{3,}|~{3,})\s*(\S*)/.exec(block) ?? []
-  const code = block.slice(end + 1).replace(new RegExp(`(^|\\n)\\s*${fence}+\\s*$`), '$1')
-  return { language, code: end < 0 ? '' : code }
+  const code = end < 0 ? '' : block.slice(end + 1)
+  const lastLine = code.trimEnd().lastIndexOf('\n') + 1
+  return { language, code: endsFence(code.slice(lastLine), fence) ? code.slice(0, lastLine) : code }
 }
 
 function piecesOfCode(room: HTMLElement, language: string): Pieces {
