@@ -1,4 +1,4 @@
-import type { Browser } from 'playwright-core'
+import type { Browser, Locator } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { answers, facts, script, write } from '../../support/page/chat-words.ts'
@@ -79,6 +79,29 @@ describe.skipIf(chromium === undefined)(`the chat of the page, for every reader 
     await expect.poll(() => page.locator('.pane [aria-live=polite]').textContent()).toContain('The answer is complete.')
     const heard = [...new Set((await page.evaluate('window.heard')) as string[])].filter((text) => text !== '')
     expect(heard.length).toBeLessThanOrEqual(3)
+    await close()
+  })
+
+  test('the Enter that ends a composition sends nothing, and its Escape closes nothing, in every browser', async () => {
+    const { page, close } = await open()
+    const composer = page.getByLabel('Write a message')
+    // Chromium and Firefox say that they compose; Safari has ended the composition, and only the code is left.
+    const ends = [{ isComposing: true, keyCode: 229 }, { keyCode: 229 }]
+    const press = (field: Locator, key: string, more: object) =>
+      field.dispatchEvent('keydown', { key, bubbles: true, cancelable: true, ...more })
+    for (const end of ends) {
+      await composer.fill('にほん')
+      await press(composer, 'Enter', end)
+      expect(await composer.inputValue()).toBe('にほん')
+    }
+    await press(composer, 'Enter', { keyCode: 13 })
+    await facts(page).waitFor()
+    await page.getByRole('button', { name: 'Edit' }).click()
+    const editor = page.getByRole('textbox', { name: 'Edit' })
+    for (const end of ends) for (const key of ['Enter', 'Escape']) await press(editor, key, end)
+    expect(await editor.inputValue()).toBe('にほん')
+    await press(editor, 'Enter', { keyCode: 13 })
+    await page.getByText('2/2').first().waitFor()
     await close()
   })
 

@@ -1,4 +1,5 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import { isComposing } from '../ui/composing.ts'
 
 /** Keys and what they do; a function that returns false leaves the key to others. */
 type Shortcuts = Readonly<Record<string, (event: KeyboardEvent) => unknown>>
@@ -22,7 +23,7 @@ function isTyping({ target }: Event): boolean {
 
 export function listenToKeys(): void {
   addEventListener('keydown', (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return
+    if (event.ctrlKey || event.metaKey || event.altKey || isComposing(event) || event.defaultPrevented) return
     if (event.key !== 'Escape' && isTyping(event)) return
     // A dialog keeps its keys.
     if (document.querySelector('dialog[open]') !== null) return

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { chatTexts } from '../../texts/chat.ts'
+import { isComposing } from '../../ui/composing.ts'
 import { icons } from '../../ui/icons.tsx'
 import { readFiles } from './attach.ts'
 import type { Attachment } from './conversation.ts'
@@ -107,7 +108,7 @@ export function Composer({ draft, isRunning, canSend, onSend, onStop }: Composer
         value={text}
         onInput={(event) => write(event.currentTarget.value)}
         onKeyDown={(event) => {
-          if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
+          if (event.key !== 'Enter' || event.shiftKey || isComposing(event)) return
           event.preventDefault()
           submit()
         }}

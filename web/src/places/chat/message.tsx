@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks'
 import { apiBase } from '../../api/base.ts'
 import { apiKey } from '../../api/session.ts'
 import { chatTexts } from '../../texts/chat.ts'
+import { isComposing } from '../../ui/composing.ts'
 import { CopyButton, copyText } from '../../ui/copy.tsx'
 import { type IconName, icons } from '../../ui/icons.tsx'
 import { formatTime, fullTime } from '../../ui/numbers.ts'
@@ -93,7 +94,7 @@ function Editor({ text, onSend, onCancel }: EditorProps) {
         onSend(edited)
       }}
       onKeyDown={(event) => {
-        if (event.key !== 'Escape') return
+        if (event.key !== 'Escape' || isComposing(event)) return
         event.stopPropagation()
         onCancel()
       }}
@@ -106,7 +107,7 @@ function Editor({ text, onSend, onCancel }: EditorProps) {
         value={edited}
         onInput={(event) => setEdited(event.currentTarget.value)}
         onKeyDown={(event) => {
-          if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
+          if (event.key !== 'Enter' || event.shiftKey || isComposing(event)) return
           event.preventDefault()
           onSend(edited)
         }}
