@@ -105,6 +105,21 @@ describe.skipIf(chromium === undefined)(`the chat of the page, for every reader 
     await close()
   })
 
+  test('a first conversation asks the model that the operator calls default, although another is loaded', async () => {
+    const own = await startApp({
+      models: [
+        { engine: 'fake', id: 'org/loaded', script: 'from-request' },
+        { engine: 'fake', id: 'org/default', aliases: ['default'], script: 'from-request', load: 'demand' },
+      ],
+    })
+    const { page, close } = await openServerPage(browser, own.url)
+    const model = page.getByRole('combobox', { name: 'Model' })
+    await model.getByRole('option', { name: 'org/default (loads when asked)' }).waitFor({ state: 'attached' })
+    expect(await model.inputValue()).toBe('org/default')
+    await close()
+    await own.close()
+  })
+
   test('a fast stream is painted at most once for each frame', async () => {
     const { page, close } = await open()
     await page.evaluate(`{

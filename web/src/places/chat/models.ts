@@ -5,6 +5,7 @@ import { returns } from '../../api/connection.ts'
 export type Model = {
   readonly id: string
   readonly state: string
+  readonly aliases?: readonly string[]
   readonly kind?: string
   readonly context_length?: number
   readonly max_context_length?: number
@@ -24,10 +25,11 @@ export async function readModels(): Promise<void> {
   }
 }
 
-/** The model of a conversation: the one that was chosen if it is there, else one that is loaded, else the first. */
+/** The model of a conversation: the one that was chosen if it is there, else the operator's default, one that is loaded, the first. */
 export function modelOf(chosen: string | undefined): Model | undefined {
   const all = models.value ?? []
-  return all.find(({ id }) => id === chosen) ?? all.find(({ state }) => state === 'ready') ?? all[0]
+  const isDefault = ({ id, aliases = [] }: Model) => id === 'default' || aliases.includes('default')
+  return all.find(({ id }) => id === chosen) ?? all.find(isDefault) ?? all.find(({ state }) => state === 'ready') ?? all[0]
 }
 
 type Properties = {
