@@ -37,6 +37,7 @@ const damaged = [
   conversation('no-calls', withAnswer({ calls: [null] })),
   conversation('calls-no-list', withAnswer({ calls: { length: 1 } })),
   conversation('no-facts', withAnswer({ facts: null })),
+  conversation('slow-pattern', withAnswer({ text: `"An answer${'a'.repeat(40)}!"`, schema: '{"pattern":"^An answer(a+)+$"}' })),
 ]
 
 describe.skipIf(chromium === undefined)(`what the page finds in files and in the browser${hint}`, () => {

@@ -106,6 +106,8 @@ export const chatTexts = {
   gaugeOf: (used: number, all: number) => `${formatCount(used)} of ${formatCount(all)} tokens of the context are used`,
   gaugeParts: { system: 'system and tools', conversation: 'conversation', room: 'room' },
   schemaValid: 'Matches the schema',
+  schemaValidButPatterns: 'Matches the schema, whose patterns are not checked here',
+  schemaUnchecked: 'The schema cannot be checked here',
   schemaInvalid: 'Does not match the schema',
   schemaNotJson: 'This is not complete JSON',
   codeTitle: 'This conversation as code',

@@ -1,5 +1,5 @@
 import type { Signal } from '@preact/signals'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { send } from '../../api/client.ts'
 import { chatTexts } from '../../texts/chat.ts'
 import { formatMs, formatRate } from '../../ui/numbers.ts'
@@ -176,14 +176,12 @@ function pretty(json: string): string {
 
 /** Whether the answer matches the schema that was asked for. */
 export function SchemaLine({ text, schema }: { readonly text: string; readonly schema: string }) {
-  let problems: readonly string[]
-  try {
-    problems = schemaProblems(JSON.parse(text), JSON.parse(schema))
-  } catch {
-    // What is not JSON, or ended early.
-    problems = [chatTexts.schemaNotJson]
+  const problems = useMemo(() => problemsOf(text, schema), [text, schema])
+  if (problems === undefined) return <p class="small muted">{chatTexts.schemaUnchecked}</p>
+  if (problems.length === 0) {
+    const hasPattern = schema.includes('"pattern')
+    return <p class="small good">✓ {hasPattern ? chatTexts.schemaValidButPatterns : chatTexts.schemaValid}</p>
   }
-  if (problems.length === 0) return <p class="small good">✓ {chatTexts.schemaValid}</p>
   return (
     <div class="small bad">
       ✗ {chatTexts.schemaInvalid}
@@ -194,6 +192,23 @@ export function SchemaLine({ text, schema }: { readonly text: string; readonly s
       </ul>
     </div>
   )
+}
+
+/** Undefined: the schema is too much work. */
+function problemsOf(text: string, schema: string): readonly string[] | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    // It ended early, or is something else.
+    return [chatTexts.schemaNotJson]
+  }
+  try {
+    return schemaProblems(value, JSON.parse(schema))
+  } catch {
+    // An imported one may not be JSON either.
+    return undefined
+  }
 }
 
 /** One muted line: tokens, speed, what was cached, and why it ended where it did not end by itself. */
