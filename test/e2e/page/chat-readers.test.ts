@@ -82,6 +82,29 @@ describe.skipIf(chromium === undefined)(`the chat of the page, for every reader 
     await close()
   })
 
+  test('what turns the direction of a text turns neither the links in it nor the words of the page', async () => {
+    const { page, close } = await open()
+    await write(page, script({ raw: 'turned \u202E [abcdef](https://ok.example/) words' }))
+    await facts(page).waitFor()
+    const places = await answers(page)
+      .locator('.md a')
+      .evaluate((link) => {
+        const range = link.ownerDocument.createRange()
+        return [0, 5].map((at) => {
+          range.setStart(link.childNodes[0] as never, at)
+          range.setEnd(link.childNodes[0] as never, at + 1)
+          return range.getBoundingClientRect().left
+        })
+      })
+    expect(places).toEqual([...places].sort((a, b) => a - b))
+    await page.getByRole('button', { name: 'New chat' }).click()
+    await write(page, 'a \u202Etitle')
+    await facts(page).waitFor()
+    expect(await page.title()).toBe('a title · Dragoman')
+    await page.getByRole('button', { name: 'Delete a title' }).waitFor({ state: 'attached' })
+    await close()
+  })
+
   test('the Enter that ends a composition sends nothing, and its Escape closes nothing, in every browser', async () => {
     const { page, close } = await open()
     const composer = page.getByLabel('Write a message')

@@ -1,3 +1,4 @@
+import { plainName } from '../ui/names.ts'
 import { formatCount, plural } from '../ui/numbers.ts'
 
 /** What the chat says. */
@@ -16,9 +17,10 @@ export const chatTexts = {
   import: 'Import',
   imported: (count: number) => `Imported ${plural(count, 'conversation')}`,
   delete: 'Delete',
+  deleteOf: (title: string) => `Delete ${plainName(title)}`,
   deleteTitle: 'Delete this conversation?',
   deleteWhat: (title: string, count: number) =>
-    `"${title}" has ${plural(count, 'message')}. They are in this browser only, and cannot be brought back.`,
+    `"${plainName(title)}" has ${plural(count, 'message')}. They are in this browser only, and cannot be brought back.`,
   noStore: (why: string) =>
     `This browser does not keep conversations (${why}): they are lost with the tab. Export what you need.`,
   gone: 'This conversation is not in this browser.',
@@ -44,11 +46,11 @@ export const chatTexts = {
   stop: 'Stop the answer',
   stopped: 'Stopped',
   attach: 'Attach images, sounds or text files',
-  attached: (name: string) => `Remove ${name}`,
+  attached: (name: string) => `Remove ${plainName(name)}`,
   drop: 'Drop files to attach them',
   notReadable: (name: string, type: string) =>
-    `${name} (${type || 'an unknown type'}) is neither a picture, a sound nor text, and was not attached.`,
-  tooLarge: (name: string) => `${name} is larger than 20 MB, and was not attached.`,
+    `${plainName(name)} (${type || 'an unknown type'}) is neither a picture, a sound nor text, and was not attached.`,
+  tooLarge: (name: string) => `${plainName(name)} is larger than 20 MB, and was not attached.`,
   you: 'You',
   assistant: 'Model',
   copyMessage: 'the message',
@@ -78,15 +80,17 @@ export const chatTexts = {
     return comment.includes('model-state') ? 'The model is loading' : ''
   },
   showAll: (chars: number) => `Show all ${formatCount(chars)} characters`,
-  tool: (name: string, isServer: boolean) => (isServer ? `The server ran ${name}` : `The model calls ${name}`),
-  toolRuns: (name: string) => `The server runs ${name}`,
-  toolWaits: (name: string) => `${name} waits for you`,
-  toolAsks: (name: string) => `The model wants the server to run ${name} with these arguments.`,
+  tool: (name: string, isServer: boolean) =>
+    isServer ? `The server ran ${plainName(name)}` : `The model calls ${plainName(name)}`,
+  toolRuns: (name: string) => `The server runs ${plainName(name)}`,
+  toolWaits: (name: string) => `${plainName(name)} waits for you`,
+  toolAsks: (name: string) => `The model wants the server to run ${plainName(name)} with these arguments.`,
   toolAllow: 'Allow',
   toolDeny: 'Deny',
-  toolPicture: (name: string) => `The picture ${name}`,
+  toolPicture: (name: string) => `The picture ${plainName(name)}`,
   toolInput: 'Arguments',
   toolResult: 'Result',
+  toolResultOf: (name: string) => `Result: ${plainName(name)}`,
   toolType: 'Type what the tool returns',
   toolSend: 'Send the results',
   cut: (limit: number | undefined) =>

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { address, setQuery } from '../frame/router.ts'
 import { frameTexts } from '../texts/frame.ts'
+import { plainName } from './names.ts'
 
 type PlaceHeadProps = {
   readonly title: string
@@ -16,7 +17,8 @@ type PlaceHeadProps = {
 }
 
 /** The first line of each place: its name, one filter, one action. */
-export function PlaceHead({ title, matters, filter, before, children }: PlaceHeadProps) {
+export function PlaceHead({ title: given, matters, filter, before, children }: PlaceHeadProps) {
+  const title = plainName(given)
   useEffect(() => {
     document.title = [matters, title, frameTexts.name].filter((part) => part !== undefined && part !== '').join(' · ')
   }, [title, matters])

@@ -2,6 +2,7 @@ import type { Signal } from '@preact/signals'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { send } from '../../api/client.ts'
 import { chatTexts } from '../../texts/chat.ts'
+import { plainName } from '../../ui/names.ts'
 import { formatMs, formatRate } from '../../ui/numbers.ts'
 import { Failure } from '../../ui/states.tsx'
 import { answer } from './answers.ts'
@@ -105,7 +106,7 @@ function Call({ call, session, isRunning, onResult }: CallProps) {
         <textarea
           class="field mono"
           rows={3}
-          aria-label={`${chatTexts.toolResult}: ${name}`}
+          aria-label={chatTexts.toolResultOf(name)}
           placeholder={chatTexts.toolType}
           value={result ?? ''}
           onInput={(event) => onResult(event.currentTarget.value)}
@@ -187,7 +188,7 @@ export function SchemaLine({ text, schema }: { readonly text: string; readonly s
       ✗ {chatTexts.schemaInvalid}
       <ul>
         {problems.slice(0, 10).map((problem) => (
-          <li key={problem}>{problem}</li>
+          <li key={problem}>{plainName(problem)}</li>
         ))}
       </ul>
     </div>
@@ -214,7 +215,7 @@ function problemsOf(text: string, schema: string): readonly string[] | undefined
 /** One muted line: tokens, speed, what was cached, and why it ended where it did not end by itself. */
 export function FactsLine({ message, onContinue }: { readonly message: Message; readonly onContinue: (() => void) | undefined }) {
   const { facts, finish, state, model, limit } = message
-  const parts = [model]
+  const parts = [model && plainName(model)]
   if (facts !== undefined) {
     const { promptTokens, cachedTokens, outputTokens, tokensPerSecond, firstTokenMs } = facts
     parts.push(chatTexts.promptTokens(promptTokens))

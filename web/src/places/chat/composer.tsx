@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { chatTexts } from '../../texts/chat.ts'
 import { isComposing } from '../../ui/composing.ts'
 import { icons } from '../../ui/icons.tsx'
+import { plainName } from '../../ui/names.ts'
 import { readFiles } from './attach.ts'
 import type { Attachment } from './conversation.ts'
 
@@ -157,5 +158,5 @@ export function Composer({ draft, isRunning, canSend, onSend, onStop }: Composer
 /** A picture, or the name of a file. */
 export function AttachmentView({ attachment: { kind, name, data } }: { readonly attachment: Attachment }) {
   if (kind === 'image') return <img src={data} alt={name} />
-  return <span class="attachment-name clip">{name}</span>
+  return <span class="attachment-name clip">{plainName(name)}</span>
 }

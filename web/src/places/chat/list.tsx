@@ -4,6 +4,7 @@ import { address, go, linkTo } from '../../frame/router.ts'
 import { chatTexts } from '../../texts/chat.ts'
 import { Confirm } from '../../ui/dialog.tsx'
 import { icons } from '../../ui/icons.tsx'
+import { plainName } from '../../ui/names.ts'
 import { formatTime, fullTime } from '../../ui/numbers.ts'
 import { say } from '../../ui/said.tsx'
 import { running } from './answers.ts'
@@ -40,7 +41,7 @@ export function ConversationList({ current, onPick }: { readonly current: readon
               aria-current={current.includes(each.id) ? 'true' : undefined}
               onClick={onPick}
             >
-              <span class="clip">{each.title || chatTexts.untitled}</span>
+              <span class="clip">{plainName(each.title) || chatTexts.untitled}</span>
               <span class="small muted" title={fullTime(each.updatedAtMs)}>
                 {runs.has(each.id) ? 'running' : formatTime(each.updatedAtMs, Date.now())}
               </span>
@@ -48,7 +49,7 @@ export function ConversationList({ current, onPick }: { readonly current: readon
             <button
               type="button"
               class="icon-button"
-              aria-label={`${chatTexts.delete} ${each.title}`}
+              aria-label={chatTexts.deleteOf(each.title)}
               title={chatTexts.delete}
               onClick={() => setLeaving(each)}
             >

@@ -1,0 +1,7 @@
+/**
+ * A name that a model, a file or another person has given, to stand in a sentence of ours: without the characters that set the direction of
+ * what follows them. One of them, U+202E, shows the rest of the sentence backwards.
+ */
+export function plainName(name: string): string {
+  return name.replace(/[\u202A-\u202E\u2066-\u2069]/g, '')
+}
