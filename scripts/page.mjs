@@ -16,6 +16,8 @@ export async function ensurePage() {
   const state = pageState()
   say('building the page')
   rmSync(folder, { recursive: true, force: true })
+  // As Vite sets it where it is unset: tests have `test`, and would get a page with the checks of libraries for developers.
+  process.env.NODE_ENV = 'production'
   const { build } = await import('vite')
   await build({ configFile: join(root, 'web', 'vite.config.ts') })
   for (const file of filesBelow(folder)) {
