@@ -97,7 +97,7 @@ describe.skipIf(chromium === undefined)(`the chat of the page, in a browser${hin
     const { page, context, close } = await open()
     await page.getByLabel('Write a message').fill('half a thou')
     await page.reload()
-    expect(await page.getByLabel('Write a message').inputValue()).toBe('half a thou')
+    await expect.poll(() => page.getByLabel('Write a message').inputValue()).toBe('half a thou')
     await write(page, 'Hello <b>there</b>')
     await facts(page).waitFor()
     await page.waitForTimeout(600)
