@@ -163,7 +163,7 @@ function decodeSampling(wire: MessageWire): Sampling {
   return {
     ...(typeof temperature === 'number' && { temperature }),
     ...(typeof top_p === 'number' && { topP: top_p }),
-    ...(typeof top_k === 'number' && { topK: top_k }),
+    ...(typeof top_k === 'number' && { topK: Math.max(0, top_k) }),
     ...(typeof min_p === 'number' && { minP: min_p }),
     ...(typeof repetition_penalty === 'number' && { repetitionPenalty: repetition_penalty }),
     ...(typeof presence_penalty === 'number' && { presencePenalty: presence_penalty }),

@@ -41,7 +41,7 @@ export const messageFields: readonly Field[] = [
   used('stream', 'server-sent events'),
   used('temperature', '0 to 2; above 1 is an extension'),
   used('top_p', '0 to 1'),
-  used('top_k', '0 keeps every token'),
+  used('top_k', '0 and -1 keep every token'),
   used('min_p', 'extension: 0 to 1'),
   used('repetition_penalty', 'extension: above 0; 1 is off'),
   used('presence_penalty', 'extension: -2 to 2'),

@@ -211,7 +211,7 @@ export const messageSchema = looseObject({
   stop_sequences: stopList(nonEmptyText, 'an array of non-empty strings').nullish(),
   stream: flag,
   temperature: between(0, 2),
-  top_k: integerFrom(0),
+  top_k: integerFrom(-1),
   top_p: between(0, 1),
   min_p: between(0, 1),
   repetition_penalty: above(0),

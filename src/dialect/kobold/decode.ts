@@ -31,6 +31,7 @@ export const koboldSchema = looseObject({
   use_default_badwordsids: flag,
   genkey: text,
   max_context_length: anyNumber,
+  rep_pen_slope: anyNumber,
   use_story: flag,
   use_memory: flag,
   use_authors_note: flag,

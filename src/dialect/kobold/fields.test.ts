@@ -50,6 +50,6 @@ testFieldTable({
     use_story: true,
     use_world_info: true,
   },
-  companions: openaiCompanions,
+  companions: { ...openaiCompanions, rep_pen_slope: { rep_pen: 1.1 } },
   required: ['model', 'prompt'],
 })

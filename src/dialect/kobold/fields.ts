@@ -1,7 +1,11 @@
+import { pickSpelling } from '../openai/spelling.ts'
 import { completionFields } from '../openai-completions/fields.ts'
 import { type Field, givesWay, informational, refused, used } from '../wire/field-table.ts'
 
 const wordsOfGames = ['use_story', 'use_memory', 'use_authors_note', 'use_world_info', 'gui_settings', 'quiet']
+
+const penaltySpellings = ['rep_pen', 'repetition_penalty', 'repeat_penalty'] as const
+type Penalized = { readonly [Name in (typeof penaltySpellings)[number]]?: number | null }
 
 /** Fields of `POST /api/v1/generate` that completions lack, or treat otherwise. */
 export const ownFields: readonly Field[] = [
@@ -16,7 +20,9 @@ export const ownFields: readonly Field[] = [
     'max_context_length',
     "the context length is the model's; a prompt that does not fit is refused, never shortened",
   ),
-  refused('rep_pen_slope', 'penalties have no slope', { accepts: [0, 1] }),
+  used('rep_pen_slope', 'penalties have no slope: beside a `rep_pen` that is on, others than 0 and 1 are named as ignored', {
+    ignores: (value, body) => value !== 0 && value !== 1 && (pickSpelling(body as Penalized, penaltySpellings) ?? 1) !== 1,
+  }),
   refused('trim_stop', 'stop sequences are never in the output', { accepts: [true] }),
   refused('bypass_eos', 'use `use_default_badwordsids`', { accepts: [false] }),
   used('render_special', 'true: the text has special tokens, as `skip_special_tokens: false`'),

@@ -68,7 +68,9 @@ function decodeFormats({ response_format, structured_outputs }: OutputWire): Dec
 function decodeExtensions(wire: OutputWire): DecodedOutput[] {
   const found: DecodedOutput[] = []
   const schema = pickSpelled(wire, ['json_schema', 'guided_json'])
-  if (schema !== undefined) found.push({ constraint: schemaOf(schema.value, schema.name), param: schema.name })
+  if (schema !== undefined && schema.value !== '') {
+    found.push({ constraint: schemaOf(schema.value, schema.name), param: schema.name })
+  }
   const pattern = pickSpelled(wire, ['regex_pattern', 'regex', 'guided_regex'])
   if (pattern !== undefined && pattern.value !== '') {
     found.push({ constraint: { type: 'regex', pattern: pattern.value }, param: pattern.name })
