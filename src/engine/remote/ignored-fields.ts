@@ -1,3 +1,4 @@
+import { changesNothing } from '../../canonical/neutral-sampling.ts'
 import { placedMediaIn } from '../../canonical/parts.ts'
 import type { PreparedGeneration } from '../../contract/engine.ts'
 import type { CanonicalPath } from '../../contract/field.ts'
@@ -21,7 +22,7 @@ export function ignoredFields(request: GenerationRequest, fleet: Fleet): Pick<Pr
 
 /** A guard, which clients of tabbyAPI always send. */
 function ignoredLoops({ sampling }: GenerationRequest, { upstreams }: Fleet): readonly CanonicalPath[] {
-  const isOff = (sampling.loopWindow ?? 0) <= 1 || upstreams.some(({ profile }) => profile.fields.own === true)
+  const isOff = changesNothing('loopWindow', sampling) || upstreams.some(({ profile }) => profile.fields.own === true)
   return isOff ? [] : [['sampling', 'loopWindow']]
 }
 

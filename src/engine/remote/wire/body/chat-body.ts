@@ -33,7 +33,7 @@ export function chatBody(
   grammar?: CompiledGrammar,
 ): UpstreamBody {
   const { profile, model } = upstream
-  const prompt = shownPrompt(asked)
+  const prompt = shownPrompt(asked, profile)
   if (profile.refusesNames === true) refuseNames(prompt.messages, profile)
   if (callsByGrammar(request, profile)) return callBody(request, prompt, upstream, grammar)
   const { fields, structured } = outputFields(request, profile, grammar)

@@ -18,7 +18,7 @@ type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 /** A conversation as a streamed request for `/messages`. Throws what the protocol or the server cannot do, by name. */
 export function messagesBody(request: GenerationRequest, asked: ChatPrompt, upstream: Upstream): UpstreamBody {
   const { profile, model } = upstream
-  const prompt = shownPrompt(asked)
+  const prompt = shownPrompt(asked, profile)
   refuseUnknown(request, prompt, profile)
   const { fields, structured } = outputFields(request, profile)
   const { system, messages } = toMessages([...prompt.messages, ...prefixMessages(prompt)] satisfies Message[], profile)
@@ -60,13 +60,9 @@ function refuseUnknown({ reasoning, logprobs }: GenerationRequest, prompt: ChatP
   if (variable !== undefined) throw unsupported(profile, ['prompt', 'templateVariables', variable])
 }
 
-/** What means off in other protocols is left out; a stop sequence of white space, which is refused, is found here. */
-function sendable({ sampling: { topK, ...sampling }, ...request }: GenerationRequest): GenerationRequest {
-  return {
-    ...request,
-    stop: request.stop.filter((sequence) => sequence.trim() !== ''),
-    sampling: { ...sampling, ...(topK !== undefined && topK > 0 && { topK }) },
-  }
+/** A stop sequence of white space, which is refused, is found here. */
+function sendable(request: GenerationRequest): GenerationRequest {
+  return { ...request, stop: request.stop.filter((sequence) => sequence.trim() !== '') }
 }
 
 function toolFields(

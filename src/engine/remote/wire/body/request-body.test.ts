@@ -104,7 +104,7 @@ describe('the request to a server', () => {
     [{ tailFree: 0.9 }, { tfs: 0.9 }, ['tailFree']],
     [{ smoothing: { factor: 0.3, curve: 2 } }, { smoothing_factor: 0.3, smoothing_curve: 2 }, ['smoothing', 'factor']],
     [{ skew: -1 }, { skew: -1 }, ['skew']],
-    [{ repetitionDecay: 9 }, { repetition_decay: 9 }, ['repetitionDecay']],
+    [{ repetitionDecay: 9, repetitionRange: 32, repetitionPenalty: 1.1 }, { repetition_decay: 9 }, ['repetitionDecay']],
     [{ bannedStrings: ['a b'] }, { banned_strings: ['a b'] }, ['bannedStrings']],
     [{ healsTokens: true }, { token_healing: true }, ['healsTokens']],
     [{ guidance: { scale: 2, negativePrompt: 'a' } }, { guidance_scale: 2, negative_prompt: 'a' }, ['guidance', 'scale']],
@@ -195,7 +195,34 @@ describe('the request to a server', () => {
       healsTokens: false,
       loopWindow: 800,
     }
-    expect(bodyOf('vllm', { sampling })).toEqual(bodyOf('vllm'))
+    for (const kind of ['vllm', 'ollama'] as const) expect(bodyOf(kind, { sampling })).toEqual(bodyOf(kind))
+  })
+
+  test('samplers that are off are sent to a server that may have them on by default', () => {
+    const sampling: Sampling = {
+      dry: { multiplier: 0, base: 1 },
+      xtc: { probability: 0, threshold: 0.1 },
+      typicalP: 1,
+      topNSigma: -1,
+      mirostat: { version: 0, tau: 5 },
+      dynamicTemperature: { range: 0, exponent: 1 },
+      adaptiveP: { target: -1 },
+      topA: 0,
+    }
+    const off = { dry_multiplier: 0, xtc_probability: 0, typical_p: 1, top_n_sigma: 0, mirostat: 0, dynatemp_range: 0 }
+    expect(bodyOf('llama-server', { sampling })).toEqual({ ...bodyOf('llama-server'), ...off, adaptive_target: -1 })
+    expect(bodyOf('aphrodite', { sampling: { tailFree: 0, smoothing: { factor: 0, curve: 2 } } })).toEqual({
+      ...bodyOf('aphrodite'),
+      tfs: 1,
+      smoothing_factor: 0,
+    })
+  })
+
+  test('a repetition penalty over no tokens is off where servers have no range', () => {
+    const sampling = { repetitionPenalty: 1.2, repetitionRange: 0 }
+    expect(bodyOf('vllm', { sampling })).toMatchObject({ repetition_penalty: 1 })
+    expect(bodyOf('openai', { sampling })).toEqual(bodyOf('openai'))
+    expect(bodyOf('llama-server', { sampling })).toMatchObject({ repeat_penalty: 1.2, repeat_last_n: 0 })
   })
 
   test('another Dragoman is told the place of the temperature', () => {
@@ -213,7 +240,7 @@ describe('the request to a server', () => {
     [['sampling', 'topK'], 'openai', { sampling: { topK: 5 } }, {}],
     [['sampling', 'minP'], 'openai', { sampling: { minP: 0.1 } }, {}],
     [['sampling', 'repetitionPenalty'], 'ollama', { sampling: { repetitionPenalty: 1.2 } }, {}],
-    [['sampling', 'repetitionRange'], 'vllm', { sampling: { repetitionRange: 64 } }, {}],
+    [['sampling', 'repetitionRange'], 'vllm', { sampling: { repetitionRange: 64, repetitionPenalty: 1.1 } }, {}],
     [['ignoreEos'], 'openai', { ignoreEos: true }, {}],
     [['minOutputTokens'], 'openai', { minOutputTokens: 3 }, {}],
     [['minOutputTokens'], 'llama-server', { minOutputTokens: 3 }, {}],

@@ -23,7 +23,7 @@ export function responsesBody(
   grammar?: CompiledGrammar,
 ): UpstreamBody {
   const { profile, model } = upstream
-  const prompt = shownPrompt(asked)
+  const prompt = shownPrompt(asked, profile)
   refuseUnknown(request, prompt, profile)
   const { fields, structured } = outputFields(request, profile, grammar)
   const include = included(request, prompt, profile)

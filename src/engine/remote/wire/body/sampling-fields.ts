@@ -1,3 +1,4 @@
+import { changesNothing } from '../../../../canonical/neutral-sampling.ts'
 import { samplerOrder } from '../../../../canonical/sampler-order.ts'
 import { AppError } from '../../../../contract/errors.ts'
 import { type CanonicalPath, field } from '../../../../contract/field.ts'
@@ -11,24 +12,27 @@ import { findsStops, type Profile } from '../../servers/profile.ts'
  * and the server does not know.
  */
 export function sharedFields(request: SentRequest, profile: Profile): Record<string, unknown> {
-  const { sampling, maxOutputTokens, stop, choices, lora } = request
+  const { maxOutputTokens, minOutputTokens, stop, choices, lora, ignoreEos } = request
+  const sampling = withoutEmptyRange(request.sampling, profile)
   const fields: Record<string, unknown> = {}
   const set = (name: string, value: unknown) => {
     if (value !== undefined) fields[name] = value
   }
   set('temperature', sampling.temperature)
   set('top_p', sampling.topP)
-  for (const { name, at, read, off } of extensions) {
-    const value = read(request)
-    if (value === undefined) continue
+  for (const name of plainOptions) {
+    const value = sampling[name]
     const field = profile.fields[name]
-    // A value that means off may be left out; any other must be supported.
-    if (field === undefined && value !== off) throw unsupported(profile, at)
-    // All tokens: -1 for vLLM, 0 for other servers and for us.
-    if (field !== undefined && value !== false) fields[field] = name === 'topK' && value === 0 ? -1 : value
+    if (field !== undefined) set(field, name === 'topK' && value === 0 ? allTokens[profile.protocol] : value)
+    else if (!changesNothing(name, sampling)) throw unsupported(profile, ['sampling', name])
   }
-  Object.assign(fields, orderField(sampling, profile), biasField(sampling.logitBias, profile))
-  Object.assign(fields, xtcFields(sampling.xtc, profile), dryFields(sampling.dry, profile), otherFields(sampling, profile))
+  if (ignoreEos) fields[known(profile, 'ignoreEos')] = true
+  if (minOutputTokens !== undefined && minOutputTokens > 0) fields[known(profile, 'minOutputTokens')] = minOutputTokens
+  Object.assign(fields, orderField(sampling, profile), biasField(sampling, profile))
+  for (const sampler of samplers) {
+    if (sampling[sampler.name] !== undefined) Object.assign(fields, samplerFields(sampler, sampling, profile))
+  }
+  if (profile.fields.own === true) set('loop_detect_window', sampling.loopWindow)
   set(profile.maxTokens, maxOutputTokens)
   if (request.tellsProgress === true && profile.name === 'dragoman') fields.return_progress = true
   if (stop.length > 0 && !findsStops(request, profile)) fields[profile.stop] = stop
@@ -38,30 +42,34 @@ export function sharedFields(request: SentRequest, profile: Profile): Record<str
   return Object.assign(fields, profile.forwards === true && forwardedFields(request), profile.extras)
 }
 
-type Extension = {
-  readonly name: Exclude<keyof Profile['fields'], 'xtc' | 'dry' | 'others' | 'own' | 'some' | 'allowedTokens' | 'stopTokens'>
-  readonly at: CanonicalPath
-  read(request: SentRequest): number | boolean | undefined
-  readonly off: number | boolean | undefined
+/** What `top_k` is for all tokens: -1 for vLLM, 0 for other servers and for us; Messages have no such value. */
+const allTokens = { chat: -1, completions: -1, responses: -1, messages: undefined } as const
+
+/** Options with a name for each kind of server. */
+const plainOptions = [
+  'seed',
+  'presencePenalty',
+  'frequencyPenalty',
+  'topK',
+  'minP',
+  'repetitionPenalty',
+  'repetitionRange',
+  'allowedTokens',
+  'stopTokens',
+] as const
+
+/** A range of no tokens is no penalty, also to a server that has no ranges. */
+function withoutEmptyRange(sampling: Sampling, { fields }: Profile): Sampling {
+  const { repetitionRange, repetitionPenalty } = sampling
+  if (repetitionRange !== 0 || repetitionPenalty === undefined || fields.repetitionRange !== undefined) return sampling
+  return { ...sampling, repetitionPenalty: 1 }
 }
 
-/** Fields that not every server knows. A table, because most requests have none of them. */
-const extensions: readonly Extension[] = [
-  { name: 'seed', at: ['sampling', 'seed'], read: ({ sampling }) => sampling.seed, off: undefined },
-  { name: 'presencePenalty', at: ['sampling', 'presencePenalty'], read: ({ sampling }) => sampling.presencePenalty, off: 0 },
-  { name: 'frequencyPenalty', at: ['sampling', 'frequencyPenalty'], read: ({ sampling }) => sampling.frequencyPenalty, off: 0 },
-  { name: 'topK', at: ['sampling', 'topK'], read: ({ sampling }) => sampling.topK, off: 0 },
-  { name: 'minP', at: ['sampling', 'minP'], read: ({ sampling }) => sampling.minP, off: 0 },
-  {
-    name: 'repetitionPenalty',
-    at: ['sampling', 'repetitionPenalty'],
-    read: ({ sampling }) => sampling.repetitionPenalty,
-    off: 1,
-  },
-  { name: 'repetitionRange', at: ['sampling', 'repetitionRange'], read: ({ sampling }) => sampling.repetitionRange, off: -1 },
-  { name: 'ignoreEos', at: ['ignoreEos'], read: ({ ignoreEos }) => ignoreEos, off: false },
-  { name: 'minOutputTokens', at: ['minOutputTokens'], read: ({ minOutputTokens }) => minOutputTokens, off: 0 },
-]
+function known(profile: Profile, name: 'ignoreEos' | 'minOutputTokens'): string {
+  const field = profile.fields[name]
+  if (field === undefined) throw unsupported(profile, [name])
+  return field
+}
 
 /** Fields of one kind of server, as the caller sent them. */
 function ownFields(fields: JsonObject, profile: Profile): JsonObject {
@@ -90,36 +98,18 @@ function given(name: string, value: unknown): Record<string, unknown> {
   return value === undefined ? {} : { [name]: value }
 }
 
-/** Without effect where the temperature changes nothing. */
-function orderField({ temperature, temperatureLast }: Sampling, profile: Profile): Record<string, unknown> {
+function orderField(sampling: Sampling, profile: Profile): Record<string, unknown> {
   const { temperatureLast: order } = profile
-  if (temperatureLast === undefined || order === temperatureLast || temperature === 0 || temperature === 1) return {}
-  if (typeof order === 'object') return { [order.field]: temperatureLast }
+  if (changesNothing('temperatureLast', sampling) || order === sampling.temperatureLast) return {}
+  if (typeof order === 'object') return { [order.field]: sampling.temperatureLast }
   throw unsupported(profile, ['sampling', 'temperatureLast'])
 }
 
-function biasField(bias: GenerationRequest['sampling']['logitBias'], profile: Profile): Record<string, unknown> {
-  if (bias === undefined || bias.size === 0) return {}
+function biasField(sampling: Sampling, profile: Profile): Record<string, unknown> {
+  const { logitBias: bias } = sampling
+  if (bias === undefined || changesNothing('logitBias', sampling)) return {}
   if (!profile.logitBias) throw unsupported(profile, ['sampling', 'logitBias'])
   return { logit_bias: Object.fromEntries(bias) }
-}
-
-function xtcFields(xtc: GenerationRequest['sampling']['xtc'], profile: Profile): Record<string, unknown> {
-  if (xtc?.probability === undefined || xtc.probability === 0) return {}
-  if (profile.fields.xtc === undefined) throw unsupported(profile, ['sampling', 'xtc', 'probability'])
-  return { xtc_probability: xtc.probability, ...given('xtc_threshold', xtc.threshold) }
-}
-
-function dryFields(dry: GenerationRequest['sampling']['dry'], profile: Profile): Record<string, unknown> {
-  if (dry?.multiplier === undefined || dry.multiplier === 0) return {}
-  if (profile.fields.dry === undefined) throw unsupported(profile, ['sampling', 'dry', 'multiplier'])
-  return {
-    dry_multiplier: dry.multiplier,
-    ...given('dry_base', dry.base),
-    ...given('dry_allowed_length', dry.allowedLength),
-    ...given('dry_penalty_last_n', dry.range),
-    ...given('dry_sequence_breakers', dry.sequenceBreakers),
-  }
 }
 
 /** The names of samplers in llama.cpp's lists; those that it lacks have the names of text-generation-webui. */
@@ -138,80 +128,102 @@ const listNames: Readonly<Record<SamplerName, string>> = {
   smoothing: 'quadratic_sampling',
 }
 
-/** Samplers that some kinds of servers have: `others` are llama.cpp's, `own` those of Dragoman. */
-type Wanted = readonly [
-  kind: 'others' | 'own' | 'allowedTokens' | 'stopTokens',
-  at: CanonicalPath,
-  fields: Record<string, unknown>,
+/** A sampler that some kinds of servers have, with its fields in llama.cpp's and Dragoman's names. */
+type Sampler = {
+  readonly name: keyof Sampling
+  /** `others` are llama.cpp's, `own` those of Dragoman. */
+  readonly of: 'xtc' | 'dry' | 'others' | 'own'
+  readonly at?: readonly string[]
+  /** The first one switches it on and off. Undefined ones are left out. */
+  fields(sampling: Sampling): Readonly<Record<string, unknown>>
+}
+
+const samplers: readonly Sampler[] = [
+  {
+    name: 'xtc',
+    of: 'xtc',
+    at: ['probability'],
+    fields: ({ xtc }) => ({ xtc_probability: xtc?.probability, xtc_threshold: xtc?.threshold }),
+  },
+  {
+    name: 'dry',
+    of: 'dry',
+    at: ['multiplier'],
+    fields: ({ dry }) => ({
+      dry_multiplier: dry?.multiplier,
+      dry_base: dry?.base,
+      dry_allowed_length: dry?.allowedLength,
+      dry_penalty_last_n: dry?.range,
+      dry_sequence_breakers: dry?.sequenceBreakers,
+    }),
+  },
+  { name: 'typicalP', of: 'others', fields: ({ typicalP }) => ({ typical_p: typicalP }) },
+  { name: 'topNSigma', of: 'others', fields: ({ topNSigma = 0 }) => ({ top_n_sigma: Math.max(0, topNSigma) }) },
+  {
+    name: 'dynamicTemperature',
+    of: 'others',
+    at: ['range'],
+    fields: ({ dynamicTemperature: { range, exponent } = {} }) => ({ dynatemp_range: range, dynatemp_exponent: exponent }),
+  },
+  {
+    name: 'mirostat',
+    of: 'others',
+    at: ['version'],
+    fields: ({ mirostat }) => ({ mirostat: mirostat?.version, mirostat_tau: mirostat?.tau, mirostat_eta: mirostat?.eta }),
+  },
+  { name: 'samplerOrder', of: 'others', fields: (sampling) => ({ samplers: listedOrder(sampling) }) },
+  {
+    name: 'adaptiveP',
+    of: 'others',
+    at: ['target'],
+    // llama.cpp runs this sampler only where the list has it, and skips names that it does not know.
+    fields: (sampling) => ({
+      adaptive_target: sampling.adaptiveP?.target,
+      adaptive_decay: sampling.adaptiveP?.decay,
+      samplers: [...listedOrder(sampling), 'adaptive_p'],
+    }),
+  },
+  { name: 'topA', of: 'own', fields: ({ topA }) => ({ top_a: topA }) },
+  { name: 'tailFree', of: 'own', fields: ({ tailFree }) => ({ tfs: tailFree === 0 ? 1 : tailFree }) },
+  {
+    name: 'smoothing',
+    of: 'own',
+    at: ['factor'],
+    // Not every server has curves, of which 1 is none.
+    fields: ({ smoothing: { factor, curve } = {} }) => ({
+      smoothing_factor: factor,
+      smoothing_curve: curve === 1 ? undefined : curve,
+    }),
+  },
+  {
+    name: 'guidance',
+    of: 'own',
+    at: ['scale'],
+    fields: ({ guidance }) => ({ guidance_scale: guidance?.scale, negative_prompt: guidance?.negativePrompt }),
+  },
+  { name: 'bannedStrings', of: 'own', fields: ({ bannedStrings }) => ({ banned_strings: bannedStrings }) },
+  { name: 'healsTokens', of: 'own', fields: ({ healsTokens }) => ({ token_healing: healsTokens }) },
+  { name: 'skew', of: 'own', fields: ({ skew }) => ({ skew }) },
+  { name: 'repetitionDecay', of: 'own', fields: ({ repetitionDecay }) => ({ repetition_decay: repetitionDecay }) },
 ]
 
-function otherFields(sampling: Sampling, profile: Profile): Record<string, unknown> {
-  const wanted = [...llamaSamplers(sampling), ...ownSamplers(sampling)]
-  for (const name of ['allowedTokens', 'stopTokens'] as const) {
-    if (sampling[name] !== undefined) wanted.push([name, ['sampling', name], { [profile.fields[name] ?? name]: sampling[name] }])
-  }
-  const { some = {}, own } = profile.fields
-  const sent = own === true ? given('loop_detect_window', sampling.loopWindow) : {}
-  for (const [kind, at, fields] of wanted) {
-    const known = profile.fields[kind] === undefined ? renamed(fields, some) : fields
-    if (known === undefined) throw unsupported(profile, at)
-    Object.assign(sent, known)
-  }
-  return sent
+/** What is off is off also where a server has it on by default. */
+function samplerFields(
+  { name, of, at = [], fields }: Sampler,
+  sampling: Sampling,
+  profile: Profile,
+): Readonly<Record<string, unknown>> {
+  const isOff = changesNothing(name, sampling)
+  const given = Object.entries(fields(sampling)).slice(0, isOff ? 1 : undefined)
+  const { [of]: hasAll, some } = profile.fields
+  const sent = given.flatMap(([field, value]) => (value === undefined ? [] : [[hasAll ? field : some?.[field], value] as const]))
+  if (sent.every(([field]) => field !== undefined)) return Object.fromEntries(sent)
+  if (isOff) return {}
+  throw unsupported(profile, ['sampling', name, ...at])
 }
 
-/** The fields by other names; undefined where one has none. */
-function renamed(fields: Record<string, unknown>, names: Readonly<Record<string, string>>): Record<string, unknown> | undefined {
-  const entries = Object.entries(fields).map(([name, value]) => [names[name], value] as const)
-  return entries.every(([name]) => name !== undefined) ? Object.fromEntries(entries) : undefined
-}
-
-function llamaSamplers(sampling: Sampling): Wanted[] {
-  const { typicalP = 1, topNSigma = 0, dynamicTemperature = {}, mirostat = {}, adaptiveP = {} } = sampling
-  const wanted: Wanted[] = []
-  if (typicalP < 1) wanted.push(['others', ['sampling', 'typicalP'], { typical_p: typicalP }])
-  if (topNSigma > 0) wanted.push(['others', ['sampling', 'topNSigma'], { top_n_sigma: topNSigma }])
-  const { range = 0, exponent } = dynamicTemperature
-  if (range > 0) {
-    const fields = { dynatemp_range: range, ...given('dynatemp_exponent', exponent) }
-    wanted.push(['others', ['sampling', 'dynamicTemperature', 'range'], fields])
-  }
-  const { version = 0, tau, eta } = mirostat
-  if (version > 0) {
-    const fields = { mirostat: version, ...given('mirostat_tau', tau), ...given('mirostat_eta', eta) }
-    wanted.push(['others', ['sampling', 'mirostat', 'version'], fields])
-  }
-  const samplers = (sampling.samplerOrder ?? samplerOrder).map((name) => listNames[name])
-  if (sampling.samplerOrder !== undefined) wanted.push(['others', ['sampling', 'samplerOrder'], { samplers }])
-  const { target = -1, decay } = adaptiveP
-  if (target >= 0) {
-    // llama.cpp runs this sampler only where the list has it, and skips names that it does not know.
-    const fields = { adaptive_target: target, ...given('adaptive_decay', decay), samplers: [...samplers, 'adaptive_p'] }
-    wanted.push(['others', ['sampling', 'adaptiveP', 'target'], fields])
-  }
-  return wanted
-}
-
-function ownSamplers(sampling: Sampling): Wanted[] {
-  const { topA = 0, tailFree = 1, smoothing = {}, skew = 0, repetitionDecay = 0 } = sampling
-  const { guidance = {}, bannedStrings = [], healsTokens = false } = sampling
-  const wanted: Wanted[] = []
-  if (topA > 0) wanted.push(['own', ['sampling', 'topA'], { top_a: topA }])
-  if (tailFree > 0 && tailFree < 1) wanted.push(['own', ['sampling', 'tailFree'], { tfs: tailFree }])
-  const { factor = 0, curve } = smoothing
-  if (factor > 0) {
-    wanted.push(['own', ['sampling', 'smoothing', 'factor'], { smoothing_factor: factor, ...given('smoothing_curve', curve) }])
-  }
-  const { scale = 1, negativePrompt } = guidance
-  if (scale !== 1) {
-    const fields = { guidance_scale: scale, ...given('negative_prompt', negativePrompt) }
-    wanted.push(['own', ['sampling', 'guidance', 'scale'], fields])
-  }
-  if (bannedStrings.length > 0) wanted.push(['own', ['sampling', 'bannedStrings'], { banned_strings: bannedStrings }])
-  if (healsTokens) wanted.push(['own', ['sampling', 'healsTokens'], { token_healing: true }])
-  if (skew !== 0) wanted.push(['own', ['sampling', 'skew'], { skew }])
-  if (repetitionDecay > 0) wanted.push(['own', ['sampling', 'repetitionDecay'], { repetition_decay: repetitionDecay }])
-  return wanted
+function listedOrder(sampling: Sampling): readonly string[] {
+  return (sampling.samplerOrder ?? samplerOrder).map((name) => listNames[name])
 }
 
 /** How many top log-probabilities to ask for; the reader leaves out what was not requested. Throws `unsupported-field` for too many. */
@@ -224,7 +236,7 @@ export function topLogprobs({ top }: NonNullable<GenerationRequest['logprobs']>,
 }
 
 /** The error for a field that the server does not know. */
-export function unsupported({ name }: Profile, at: CanonicalPath): AppError {
+export function unsupported({ name }: Pick<Profile, 'name'>, at: CanonicalPath): AppError {
   const message = `the server behind this model (${name}) does not know ${field(...at)}, which would change the output: leave it out`
   return new AppError('unsupported-field', message, { at })
 }

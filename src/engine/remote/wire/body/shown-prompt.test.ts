@@ -28,3 +28,15 @@ test.each([
     { role: 'user', content: '21' },
   ])
 })
+
+test.each([
+  ['openai', chatBody, { verbosity: 'medium' }],
+  ['vllm', chatBody, { chat_template_kwargs: { verbosity: 'medium' } }],
+  ['groq', chatBody, {}],
+  ['anthropic', messagesBody, {}],
+] as const)('%s is sent the usual verbosity where it has the field', (kind, bodyOf, fields) => {
+  const { toolFormat: _, ...usual } = { ...prompt, tools: [], templateVariables: { verbosity: 'medium' } }
+  const upstream = { profile: profiles[kind], model: 'up' }
+  const without = bodyOf(request, { ...usual, templateVariables: {} }, upstream)
+  expect(bodyOf(request, usual, upstream).body).toEqual({ ...without.body, ...fields })
+})

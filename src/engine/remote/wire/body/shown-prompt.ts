@@ -1,4 +1,5 @@
 import type { Prompt } from '../../../../contract/request.ts'
+import type { Profile } from '../../servers/profile.ts'
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
@@ -6,7 +7,8 @@ type ChatPrompt = Extract<Prompt, { type: 'chat' }>
  * The conversation that a server is sent. Where the messages show the tools themselves, it gets no tools, and results are what the user
  * says: servers refuse a result without a call.
  */
-export function shownPrompt(prompt: ChatPrompt): ChatPrompt {
+export function shownPrompt(asked: ChatPrompt, profile: Pick<Profile, 'templateVariables' | 'verbosity'>): ChatPrompt {
+  const prompt = withoutUsualVerbosity(asked, profile)
   const { toolFormat, messages } = prompt
   if (toolFormat === undefined) return prompt
   return {
@@ -14,4 +16,14 @@ export function shownPrompt(prompt: ChatPrompt): ChatPrompt {
     tools: [],
     messages: messages.map((message) => (message.role === 'tool' ? { role: 'user', content: message.content } : message)),
   }
+}
+
+/** The default of OpenAI's models changes nothing, and most servers have no such field. */
+function withoutUsualVerbosity(
+  prompt: ChatPrompt,
+  { templateVariables, verbosity }: Pick<Profile, 'templateVariables' | 'verbosity'>,
+): ChatPrompt {
+  if (templateVariables || verbosity === true || prompt.templateVariables.verbosity !== 'medium') return prompt
+  const { verbosity: _, ...others } = prompt.templateVariables
+  return { ...prompt, templateVariables: others }
 }
