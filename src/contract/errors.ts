@@ -62,6 +62,8 @@ export type ErrorOptions = {
   readonly param?: string
   readonly retryAfterMs?: number
   readonly overflow?: ContextOverflow
+  /** The longest output that would have been taken; set by engines. */
+  readonly mostOutputTokens?: number
   readonly exceeded?: ExceededLimit
   /** Of a cancellation: the output so far is the reply, and its choices end with this reason. */
   readonly keepsOutput?: 'cancelled' | 'length'
@@ -80,6 +82,7 @@ export class AppError extends Error {
   readonly param: string | undefined
   readonly retryAfterMs: number | undefined
   readonly overflow: ContextOverflow | undefined
+  readonly mostOutputTokens: number | undefined
   readonly exceeded: ExceededLimit | undefined
   readonly keepsOutput: ErrorOptions['keepsOutput']
   readonly stopsRun: boolean
@@ -94,6 +97,7 @@ export class AppError extends Error {
     this.param = options.param
     this.retryAfterMs = options.retryAfterMs
     this.overflow = options.overflow
+    this.mostOutputTokens = options.mostOutputTokens
     this.exceeded = options.exceeded
     this.keepsOutput = options.keepsOutput
     this.stopsRun = options.stopsRun ?? false

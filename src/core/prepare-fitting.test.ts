@@ -77,4 +77,83 @@ describe('a limit that the context has no room for', () => {
     await expect(run(engine, fields, deps)).rejects.toMatchObject({ code: 'context-length-exceeded' })
     expect(asked).toEqual([5000])
   })
+
+  describe('that only its server knows', () => {
+    type Refusal = ConstructorParameters<typeof AppError>[2]
+    /** Refuses more than ten tokens when it gets the request, as a server whose context is not known. */
+    const server = (refusal: Refusal = { overflow }) => {
+      const asked: (number | undefined)[] = []
+      const engine = stubEngine({
+        prepare: async ({ maxOutputTokens }) => ({
+          keepsMinimum: true,
+          run: async (_, emit) => {
+            asked.push(maxOutputTokens)
+            if ((maxOutputTokens ?? 8192) > 10) throw new AppError('invalid-request', 'too large', refusal)
+            await emit({ ...finish, reason: 'length' })
+            await emit(shortUsage)
+          },
+        }),
+      })
+      return { engine, asked }
+    }
+
+    test('gives way as well, and the context is what ends the output', async () => {
+      const { engine, asked } = server()
+      const { rest } = await run(engine, {})
+      expect(asked).toEqual([5000, 10])
+      expect(rest).toContainEqual({ type: 'finish', choice: 0, reason: 'context-full' })
+    })
+
+    test('gives way to the most that the server takes', async () => {
+      const { engine, asked } = server({ mostOutputTokens: 9, overflow: { ...overflow, contextLength: 200 } })
+      await run(engine, {})
+      expect(asked).toEqual([5000, 9])
+    })
+
+    test('that the server has for every output is an ordinary one', async () => {
+      const { rest } = await run(server({ mostOutputTokens: 9 }).engine, {})
+      expect(rest).toContainEqual({ type: 'finish', choice: 0, reason: 'length' })
+    })
+
+    test('gives way where the request has none, and the server got another', async () => {
+      const { engine, asked } = server({ mostOutputTokens: 9 })
+      const { maxOutputTokens: _, ...unlimited } = request
+      const generation = generate({ now: () => 0, shortensOutput: false }, [unlimited], contextOf(engine))
+      for await (const event of iterate(generation.run)) expect(event).not.toMatchObject({ type: 'error' })
+      expect(asked).toEqual([undefined, 9])
+    })
+
+    test('is asked for once more only', async () => {
+      const { engine, asked } = server({ mostOutputTokens: 4000 })
+      await expect(run(engine, {})).rejects.toMatchObject({ message: 'too large' })
+      expect(asked).toEqual([5000, 4000])
+    })
+
+    test.each<[string, Partial<GenerationRequest>, Partial<GenerateDeps>, Refusal]>([
+      ['the operator wants that', {}, { shortensOutput: false }, { overflow }],
+      ['the minimum is longer', { minOutputTokens: 20 }, {}, { overflow }],
+      ['the prompt is too long itself', {}, {}, { overflow: { ...overflow, inputTokens: 100 } }],
+      ['the server does not say what it takes', {}, {}, {}],
+    ])('is refused when %s', async (_, fields, deps, refusal) => {
+      const { engine, asked } = server(refusal)
+      await expect(run(engine, fields, deps)).rejects.toMatchObject({ message: 'too large' })
+      expect(asked).toEqual([5000])
+    })
+
+    test('stays where the output has begun', async () => {
+      const asked: unknown[] = []
+      const engine = stubEngine({
+        prepare: async ({ maxOutputTokens }) => ({
+          run: async (_, emit) => {
+            asked.push(maxOutputTokens)
+            await emit({ type: 'text-delta', choice: 0, delta: 'a' })
+            throw new AppError('context-length-exceeded', 'too long', { overflow })
+          },
+        }),
+      })
+      const { rest } = await run(engine, {})
+      expect(rest.at(-1)).toMatchObject({ type: 'error' })
+      expect(asked).toEqual([5000])
+    })
+  })
 })

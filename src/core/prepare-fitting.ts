@@ -1,6 +1,6 @@
 import { hasMedia } from '../canonical/parts.ts'
 import type { PreparedGeneration } from '../contract/engine.ts'
-import { AppError, type ContextOverflow } from '../contract/errors.ts'
+import { AppError } from '../contract/errors.ts'
 import type { StartEvent } from '../contract/event.ts'
 import type { GenerationRequest } from '../contract/request.ts'
 import type { ChatDefaults, ServedModel } from '../contract/served-model.ts'
@@ -14,7 +14,8 @@ export type Shortening = {
   readonly leastRoom?: number
 }
 
-type Fitting = {
+/** A request that is prepared to run. */
+export type Fitting = {
   /** As it was prepared. */
   readonly request: GenerationRequest
   readonly prepared: PreparedGeneration
@@ -30,30 +31,42 @@ type Preparing = {
 }
 
 /** Prepares a request; an output limit beyond the context gives way to what there is room for. A prompt that is too long is an error. */
-export async function prepareFitting(
-  request: GenerationRequest,
-  { model, signal, shortening, chat }: Preparing,
-): Promise<Fitting> {
-  const { shortensOutput = true, leastRoom = 0 } = shortening
-  const prepare = (wanted: GenerationRequest) =>
-    model.engine.prepare(withChatDefaults(withChatDefaults(wanted, chat), model.chat), signal)
+export async function prepareFitting(request: GenerationRequest, preparing: Preparing): Promise<Fitting> {
   try {
-    return { request, prepared: await prepare(request), shortened: undefined }
+    return { request, prepared: await prepare(request, preparing), shortened: undefined }
   } catch (error) {
-    const { isMaxOutputAssumed, maxOutputTokens: asked, minOutputTokens = 1 } = request
-    if (asked === undefined || !(error instanceof AppError) || !(shortensOutput || isMaxOutputAssumed === true)) throw error
-    const { room, least } = roomIn(error.overflow, leastRoom)
-    if (room < Math.max(least, minOutputTokens)) throw error
-    const { maxOutputTokens: _, ...unlimited } = request
-    // Media may have more tokens than were counted.
-    const fitting = hasMedia(request.prompt) ? unlimited : { ...request, maxOutputTokens: room }
-    const prepared = await prepare(fitting)
-    return { request: fitting, prepared, shortened: isMaxOutputAssumed === true ? undefined : { asked, room } }
+    if (request.maxOutputTokens === undefined) throw error
+    return await prepareShorter(request, error, preparing)
   }
 }
 
-function roomIn(overflow: ContextOverflow | undefined, leastRoom: number): { readonly room: number; readonly least: number } {
-  if (overflow === undefined || overflow.estimated === true) return { room: 0, least: 1 }
+/**
+ * Prepares a request that the engine has refused for its output limit, or for the one that it gets where it has none, with one that fits.
+ * Rejects with that error where none does, or where limits do not give way.
+ */
+export async function prepareShorter(request: GenerationRequest, error: unknown, preparing: Preparing): Promise<Fitting> {
+  const { shortensOutput = true, leastRoom = 0 } = preparing.shortening
+  const { maxOutputTokens: asked, minOutputTokens = 1 } = request
+  const isAssumed = asked === undefined || request.isMaxOutputAssumed === true
+  if (!(error instanceof AppError) || !(shortensOutput || isAssumed)) throw error
+  const { room, least } = roomIn(error, leastRoom)
+  if (room < Math.max(least, minOutputTokens) || room >= (asked ?? Number.POSITIVE_INFINITY)) throw error
+  const { maxOutputTokens: _, ...unlimited } = request
+  // Media may have more tokens than were counted, but not more than a server says.
+  const isEstimate = error.mostOutputTokens === undefined && hasMedia(request.prompt)
+  const fitting = isEstimate ? unlimited : { ...request, maxOutputTokens: room }
+  const isByContext = error.overflow !== undefined && !isAssumed
+  return { request: fitting, prepared: await prepare(fitting, preparing), shortened: isByContext ? { asked, room } : undefined }
+}
+
+function prepare(request: GenerationRequest, { model, signal, chat }: Preparing): Promise<PreparedGeneration> {
+  return model.engine.prepare(withChatDefaults(withChatDefaults(request, chat), model.chat), signal)
+}
+
+function roomIn({ overflow, mostOutputTokens }: AppError, leastRoom: number): { readonly room: number; readonly least: number } {
+  if (overflow === undefined) return { room: mostOutputTokens ?? 0, least: 1 }
+  if (overflow.estimated === true) return { room: 0, least: 1 }
   const { inputTokens, contextLength } = overflow
-  return { room: contextLength - inputTokens, least: Math.max(1, Math.floor(leastRoom * contextLength)) }
+  const least = Math.max(1, Math.floor(leastRoom * contextLength))
+  return { room: mostOutputTokens ?? contextLength - inputTokens, least }
 }

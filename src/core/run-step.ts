@@ -15,7 +15,7 @@ import { ignoredByTemplate } from './checks/ignored-by-template.ts'
 import { refuseUnhonoured } from './checks/refuse-unhonoured.ts'
 import { createOutputPipeline, elapsed } from './output-pipeline.ts'
 import type { ConversationTurn } from './prefix/prefix-memory.ts'
-import { prepareFitting, type Shortening } from './prepare-fitting.ts'
+import { type Fitting, prepareFitting, prepareShorter, type Shortening } from './prepare-fitting.ts'
 import { needsCallsHeld, runWithRequiredCalls } from './required-calls.ts'
 import { finishOfCancelled, RunObserver } from './run-observer.ts'
 import { costOf, type Loading, takeSlot } from './take-slot.ts'
@@ -40,6 +40,9 @@ type Step = {
   /** The requests that run after this one on its ticket. */
   readonly later: readonly GenerationRequest[]
 }
+
+/** `refusal`: why an engine has not begun. */
+type RunEnd = 'done' | { readonly refusal: unknown }
 
 /** Runs one request, which holds a slot only while the engine generates. */
 export async function runStep(
@@ -81,16 +84,17 @@ export async function runStep(
     context.watch?.observe(start)
     const starting = emit(start)
     if (starting !== undefined) await starting
-    const attempt = async (wanted: GenerationRequest, inner: Emit<GenerationEvent>, check?: OutputCheck) => {
-      const current = wanted === request ? fitting : await prepareFitting(wanted, preparing)
+    const runOnce = async (current: Fitting, inner: Emit<GenerationEvent>, check?: OutputCheck): Promise<RunEnd> => {
       const timings = { queueMs, loadMs }
       const onEvent = createOutputPipeline({ now, ...current, check, callCheck, startedMs, timings, emit: inner })
-      const run = new RunObserver(wanted.choices, current.prepared.inputTokens)
+      const run = new RunObserver(current.request.choices, current.prepared.inputTokens)
       const clock = new RunClock(context, now)
+      let hasBegun = false
       try {
         const take: Emit<EngineEvent> = (event) => {
           // Stops engines that ignore their signal.
           if (signal.aborted) throw AppError.from(signal.reason)
+          hasBegun = true
           run.observe(event)
           clock.observe(event)
           context.watch?.observe(event)
@@ -98,15 +102,25 @@ export async function runStep(
           return pending === undefined ? undefined : clock.pausedFor(pending)
         }
         await current.prepared.run(signal, take, context.onTokensAfterCancel)
+        return 'done'
       } catch (error) {
         const reason = finishOfCancelled(signal)
         // What the parser holds belongs to the output.
         if (reason !== undefined) await run.finishOpen(reason, onEvent)
-        throw error
+        if (hasBegun || signal.aborted) throw error
+        return { refusal: error }
       } finally {
         clock.close()
         ticket.charge(run.spent)
       }
+    }
+    const attempt = async (wanted: GenerationRequest, inner: Emit<GenerationEvent>, check?: OutputCheck) => {
+      const current = wanted === request ? fitting : await prepareFitting(wanted, preparing)
+      const first = await runOnce(current, inner, check)
+      if (first === 'done') return
+      // What a server has room for is not always known before it has the request.
+      const second = await runOnce(await prepareShorter(current.request, first.refusal, preparing), inner, check)
+      if (second !== 'done') throw second.refusal
     }
     if (needsCallsHeld(request, prepared))
       await runWithRequiredCalls(request, attempt, { repeatsByGrammar: prepared.repeatsByGrammar, emit })

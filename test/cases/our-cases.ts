@@ -1,5 +1,5 @@
 import { callCases } from './call-cases.ts'
-import { chat, content, delta, type OurCase, ok, user, wholeAndStreamed } from './case-parts.ts'
+import { chat, content, delta, type Json, type OurCase, ok, user, wholeAndStreamed } from './case-parts.ts'
 
 const stopped = (reasoning: string) => [
   { path: 'choices.0.message.reasoning_content', equals: reasoning },
@@ -151,6 +151,37 @@ const constraints: readonly OurCase[] = [
   },
 ]
 
+/** How servers refuse 32,000 tokens of output, for a prompt of 769 tokens where that matters. */
+const tooLarge: readonly (readonly [server: string, error: Json])[] = [
+  [
+    'vllm',
+    {
+      object: 'error',
+      message:
+        "'max_tokens' or 'max_completion_tokens' is too large: 32000. This model's maximum context length is 32768 tokens and your request has " +
+        '769 input tokens (32000 > 32768 - 769).',
+      code: 400,
+    },
+  ],
+  [
+    'sglang',
+    {
+      message:
+        "Requested token count exceeds the model's maximum context length of 32769 tokens. You requested a total of 32769 tokens: 769 tokens " +
+        'from the input messages and 32000 tokens for the completion.',
+    },
+  ],
+  [
+    'openai',
+    {
+      error: {
+        message: 'max_tokens is too large: 32000. This model supports at most 31999 completion tokens.',
+        param: 'max_tokens',
+      },
+    },
+  ],
+]
+
 const limitsAndLoads: readonly OurCase[] = [
   {
     name: 'no-limit',
@@ -167,6 +198,26 @@ const limitsAndLoads: readonly OurCase[] = [
     })),
     expect: [ok, { path: 'choices.0.text', includes: 'hi' }],
   },
+  ...tooLarge.map(([server, error]) => ({
+    name: `output-limit-too-large-${server}`,
+    about:
+      'a server that refuses an output limit gets the one that it says it has room for, in each protocol, whole and streamed',
+    model: { server },
+    upstream: [
+      ...['max_tokens', 'max_completion_tokens'].map((name) => ({ when: { [name]: 32_000 }, status: 400, json: error })),
+      ...['max_tokens', 'max_completion_tokens'].map((name) => ({
+        when: { [name]: 31_999 },
+        sse: [delta({ content: 'ok' }), delta({}, 'stop')],
+      })),
+    ],
+    steps: [
+      ...wholeAndStreamed({ max_tokens: 32_000, messages: user('hi') }),
+      { path: '/v1/messages', body: { model: 'MODEL', max_tokens: 32_000, messages: user('hi') } },
+      { path: '/v1/responses', body: { model: 'MODEL', max_output_tokens: 32_000, input: 'hi' } },
+      { path: '/api/chat', body: { model: 'MODEL', stream: false, messages: user('hi'), options: { num_predict: 32_000 } } },
+    ],
+    expect: [ok, { text: true as const, includes: 'ok' }],
+  })),
   {
     name: 'unknown-architecture',
     about: 'an architecture that llama.cpp does not know is named, in each protocol',

@@ -43,9 +43,10 @@ Where another model serves than the one that was asked for, the header \`x-drago
 
 A request for more output than the context has room for beside its prompt gets what there is: the answer ends as one that its limit has
 truncated (\`length\`; Messages: \`model_context_window_exceeded\`), and the header \`x-dragoman-shortened\` has the field and both numbers:
-\`max_tokens;asked=32000;room=3050\`. This holds where the model's context is known. A prompt that is too long itself is an error with both
-numbers; with \`server.shortenOutput: false\`, so is such a limit. A Responses request with \`truncation: auto\` first drops turns until
-there is room for what it asks for, or for a quarter of the context.
+\`max_tokens;asked=32000;room=3050\`. Where only a server behind the model knows its context, the request is sent again with what that
+says it has room for, without the header. A prompt that is too long itself is an error with both numbers; with \`server.shortenOutput: false\`,
+so is such a limit. A Responses request with \`truncation: auto\` first drops turns until there is room for what it asks for, or for a quarter
+of the context.
 
 What a reply has taken is beside its usage as llama-server's \`timings\`: \`prompt_n\` tokens of the prompt were read in \`prompt_ms\`, \`cache_n\` came
 from a cache, \`predicted_n\` were generated in \`predicted_ms\`, with the rates of both. Chat completions and completions have it in whole

@@ -251,12 +251,14 @@ describe('errors', () => {
 
   test.each([
     [{ inputTokens: 9000, contextLength: 8192 }, 'prompt is too long: 9000 tokens > 8192 maximum'],
+    // It would fit: what does not, the server behind the model has said.
+    [{ inputTokens: 769, contextLength: 8192 }, 'said by a server'],
     [
       { inputTokens: 8000, outputTokens: 500, contextLength: 8192 },
       'input length and `max_tokens` exceed context limit: 8000 + 500 > 8192',
     ],
   ])('an overflow in the words that clients read: %j', (overflow, message) => {
-    const error = new AppError('context-length-exceeded', 'too long', { overflow })
+    const error = new AppError('context-length-exceeded', 'said by a server', { overflow })
     expect(encodeAnthropicError(error).body.error.message).toContain(message)
   })
 })

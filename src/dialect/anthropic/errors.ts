@@ -64,7 +64,7 @@ export const requestIdHeader = 'request-id'
 /** Encodes an error in Anthropic's form. */
 export function encodeAnthropicError(error: AppError, requestId?: string): ErrorReply & { readonly body: AnthropicError } {
   const [status, type] = errorWords[error.code]
-  const message = describeExceeded(error) ?? (error.overflow === undefined ? withParam(error) : describeOverflow(error.overflow))
+  const message = describeExceeded(error) ?? describeOverflow(error.overflow) ?? withParam(error)
   const body = { type: 'error', error: { type, message }, request_id: requestId ?? null } as const
   return { status, ...(requestId !== undefined && { headers: { [requestIdHeader]: requestId } }), body }
 }
@@ -82,8 +82,11 @@ function withParam({ message, param }: AppError): string {
   return param === undefined || message.includes(param) ? message : `${param}: ${message}`
 }
 
-/** Anthropic's messages: clients read their numbers to compact the conversation. */
-function describeOverflow({ inputTokens, outputTokens, contextLength }: ContextOverflow): string {
+/** Anthropic's messages: clients read their numbers to compact the conversation. Undefined where the prompt would fit, and the output is unknown. */
+function describeOverflow(overflow: ContextOverflow | undefined): string | undefined {
+  if (overflow === undefined) return undefined
+  const { inputTokens, outputTokens, contextLength } = overflow
+  if (outputTokens === undefined && inputTokens < contextLength) return undefined
   if (inputTokens > contextLength || outputTokens === undefined) {
     return `prompt is too long: ${inputTokens} tokens > ${contextLength} maximum`
   }

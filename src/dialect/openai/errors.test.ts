@@ -59,6 +59,13 @@ describe('encodeOpenaiError', () => {
     expect(message).toContain('about 90000 tokens')
   })
 
+  test('a prompt that would fit is not called too long where the output is unknown', () => {
+    const overflow = { inputTokens: 769, contextLength: 8192 }
+    const { message } = encodeOpenaiError(new AppError('context-length-exceeded', 'max_tokens is too large', { overflow })).body
+      .error
+    expect(message).toBe('max_tokens is too large')
+  })
+
   test('an overflow by the token limit quotes every number', () => {
     const error = new AppError('context-length-exceeded', 'too long', {
       overflow: { inputTokens: 8000, outputTokens: 500, contextLength: 8192 },

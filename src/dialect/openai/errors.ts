@@ -62,7 +62,7 @@ const errorWords: Readonly<Record<ErrorCode, readonly [status: number, type: Err
 /** Encodes an error in OpenAI's form. */
 export function encodeOpenaiError(error: AppError): ErrorReply & { readonly body: OpenaiError } {
   const [status, type, code] = errorWords[error.code]
-  const message = describeExceeded(error) ?? (error.overflow === undefined ? error.message : describeOverflow(error.overflow))
+  const message = describeExceeded(error) ?? describeOverflow(error.overflow) ?? error.message
   return { status, body: { error: { message, type, param: error.param ?? null, code } } }
 }
 
@@ -77,8 +77,14 @@ function describeExceeded({ code, exceeded, retryAfterMs }: AppError): string | 
   return `Rate limit reached for ${whose} on ${which}: Limit ${limit}, Used ${used}, Requested ${requested}. Please try again in ${formatDuration(retryAfterMs)}.`
 }
 
-/** OpenAI's message: agents match its first half to detect that they must shorten the conversation. */
-function describeOverflow({ inputTokens, estimated, outputTokens, contextLength }: ContextOverflow): string {
+/**
+ * OpenAI's message: agents match its first half to detect that they must shorten the conversation. Undefined where the prompt would fit, and
+ * the output is unknown.
+ */
+function describeOverflow(overflow: ContextOverflow | undefined): string | undefined {
+  if (overflow === undefined) return undefined
+  const { inputTokens, estimated, outputTokens, contextLength } = overflow
+  if (outputTokens === undefined && inputTokens < contextLength) return undefined
   const limit = `This model's maximum context length is ${contextLength} tokens.`
   // An estimate is already far above the context length; a sum with it would only look exact.
   if (outputTokens === undefined || estimated) {

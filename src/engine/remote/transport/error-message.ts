@@ -64,23 +64,58 @@ function asJson(value: unknown): string {
   }
 }
 
-/** How vLLM, SGLang, llama-server, OpenAI and Anthropic report that a request is too long. */
+/**
+ * How servers and providers report that a request asks for too much: more than the context (`asked` tokens of the prompt, `output` of the
+ * output, and `limit`), or more than the `most` that an output may have. The first that matches is it.
+ */
 const patterns: readonly RegExp[] = [
-  // Of several numbers, the first that is not the output's.
+  // vLLM, Aphrodite, OpenAI, OpenRouter. A prompt and an output together are too long.
+  /is too large: (?<output>\d{1,9})\. This model's maximum context length is (?<limit>\d{1,9}) tokens and your request has (?<asked>\d{1,9}) input tokens/i,
+  /maximum context length is (?<limit>\d{1,9}) tokens\b.{0,100}?\brequested (?<output>\d{1,9}) output tokens.{0,60}?\b(?<asked>\d{1,9}) input tokens/is,
+  /maximum context length is (?<limit>\d{1,9}) tokens\b.{0,100}?\((?<asked>\d{1,9}) (?:in (?:the|your)|of text) \w+[;,] (?<output>\d{1,9}) /is,
+  // SGLang, whose requests must be shorter than the context.
+  /maximum context length of (?<below>\d{1,9}) tokens\b.{0,60}?\b(?<asked>\d{1,9}) tokens from the input messages and (?<output>\d{1,9}) tokens/is,
+  // Anthropic; TGI and Together.
+  /context limit: (?<asked>\d{1,9}) \+ (?<output>\d{1,9}) > (?<limit>\d{1,9})/i,
+  /must be <= (?<limit>\d{1,9})\. Given: (?<asked>\d{1,9}) `inputs` tokens and (?<output>\d{1,9})/i,
+  // The output alone, in the words of OpenAI and SGLang; Anthropic; TGI; Groq; DeepSeek.
+  /max_(?:completion_)?tokens is too large: \d{1,9}\. ?This model supports at most (?<most>\d{1,9}) completion tokens/i,
+  /max_tokens: \d{1,9} > (?<most>\d{1,9}), which is the maximum/i,
+  /`max_new_tokens` must be <= (?<most>\d{1,9})\./i,
+  /max_(?:completion_)?tokens\W{1,4}must be less than or equal to \W?(?<most>\d{1,9})/i,
+  /valid range of max_(?:completion_)?tokens is \[\d{1,9}, (?<most>\d{1,9})\]/i,
+  // The prompt alone. Of several numbers, the first that is not the output's.
   /maximum context length is (?<limit>\d{1,9}) tokens\b.{0,300}?\b(?<asked>\d{1,9})(?: input)? tokens/is,
   /request \((?<asked>\d{1,9}) tokens\) exceeds the available context size \((?<limit>\d{1,9}) tokens\)/i,
   /\b(?<asked>\d{1,9}) tokens\D* (?:is|are) longer than the model's context length \(?(?<limit>\d{1,9})/i,
   /prompt is too long: (?<asked>\d{1,9}) tokens > (?<limit>\d{1,9}) maximum/i,
-  /context limit: (?<asked>\d{1,9}) \+ \d{1,9} > (?<limit>\d{1,9})/i,
+  /prompt is too long: (?<asked>\d{1,9}), model maximum context length: (?<limit>\d{1,9})/i,
   /input \((?<asked>\d{1,9}) tokens\)\D*context length \((?<limit>\d{1,9})/i,
+  /input length \((?<asked>\d{1,9}) tokens\) exceeds the maximum allowed length \((?<limit>\d{1,9})/i,
+  /`inputs` must have less than (?<below>\d{1,9}) tokens\. Given: (?<asked>\d{1,9})/i,
+  /maximum prompt length is (?<limit>\d{1,9}) but the request contains (?<asked>\d{1,9}) tokens/i,
+  /input token count \((?<asked>\d{1,9})\) exceeds the maximum number of tokens allowed \((?<limit>\d{1,9})\)/i,
 ]
 
-/** The numbers in an upstream's message that a request is too long; undefined for any other message. */
-export function parseContextOverflow(message: string): ContextOverflow | undefined {
+/** What a request exceeds, as a server says it. */
+export type SaidLimits = {
+  readonly overflow?: ContextOverflow
+  /** The longest output that the server would take with this prompt. */
+  readonly mostOutputTokens?: number
+}
+
+/** The numbers in an upstream's message that a request asks for too much; none for any other message. */
+export function parseLimits(message: string): SaidLimits {
   const start = message.slice(0, maxLength)
   for (const pattern of patterns) {
-    const { limit, asked } = pattern.exec(start)?.groups ?? {}
-    if (limit !== undefined && asked !== undefined) return { inputTokens: Number(asked), contextLength: Number(limit) }
+    const { limit, below, asked, output, most } = pattern.exec(start)?.groups ?? {}
+    if (most !== undefined) return { mostOutputTokens: Number(most) }
+    const contextLength = limit ?? below
+    if (contextLength === undefined || asked === undefined) continue
+    const overflow = { inputTokens: Number(asked), contextLength: Number(contextLength) }
+    if (output === undefined) return { overflow }
+    const room = overflow.contextLength - overflow.inputTokens - (below === undefined ? 0 : 1)
+    return { overflow: { ...overflow, outputTokens: Number(output) }, ...(room > 0 && { mostOutputTokens: room }) }
   }
-  return undefined
+  return {}
 }

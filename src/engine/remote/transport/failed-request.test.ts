@@ -60,12 +60,17 @@ describe('error replies', () => {
     [
       "vLLM's, with the output's share",
       "This model's maximum context length is 1024 tokens. However, you requested 512 output tokens and your prompt contains 600 input tokens, for a total of 1112 tokens.",
-      { contextLength: 1024, inputTokens: 600 },
+      { contextLength: 1024, inputTokens: 600, outputTokens: 512 },
+    ],
+    [
+      "vLLM's, of an output",
+      "'max_tokens' or 'max_completion_tokens' is too large: 512. This model's maximum context length is 1024 tokens and your request has 600 input tokens (512 > 1024 - 600).",
+      { contextLength: 1024, inputTokens: 600, outputTokens: 512 },
     ],
     [
       "vLLM's, of a prompt that was not read to its end",
       "This model's maximum context length is 1024 tokens. However, you requested 1 output tokens and your prompt contains at least 1025 input tokens.",
-      { contextLength: 1024, inputTokens: 1025 },
+      { contextLength: 1024, inputTokens: 1025, outputTokens: 1 },
     ],
     [
       "vLLM's, with no output named",
@@ -75,7 +80,22 @@ describe('error replies', () => {
     [
       "OpenAI's",
       "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (4500 in the messages, 500 in the completion).",
-      { contextLength: 4096, inputTokens: 5000 },
+      { contextLength: 4096, inputTokens: 4500, outputTokens: 500 },
+    ],
+    [
+      "OpenAI's, of a completion",
+      "This model's maximum context length is 4097 tokens, however you requested 4222 tokens (1222 in your prompt; 3000 for the completion).",
+      { contextLength: 4097, inputTokens: 1222, outputTokens: 3000 },
+    ],
+    [
+      "OpenRouter's",
+      "This endpoint's maximum context length is 131072 tokens. However, you requested about 137812 tokens (5000 of text input, 132812 in the output).",
+      { contextLength: 131_072, inputTokens: 5000, outputTokens: 132_812 },
+    ],
+    [
+      "OpenAI's, of messages alone",
+      "This model's maximum context length is 4097 tokens. However, your messages resulted in 7575 tokens.",
+      { contextLength: 4097, inputTokens: 7575 },
     ],
     [
       "llama-server's",
@@ -87,9 +107,72 @@ describe('error replies', () => {
       "Input length (900 tokens) is too long. The input (900 tokens) is longer than the model's context length (512 tokens).",
       { contextLength: 512, inputTokens: 900 },
     ],
+    [
+      "SGLang's, of its scheduler",
+      'Input length (900 tokens) exceeds the maximum allowed length (512 tokens).',
+      { contextLength: 512, inputTokens: 900 },
+    ],
+    [
+      "SGLang's, of both",
+      "Requested token count exceeds the model's maximum context length of 1000 tokens. You requested a total of 1206 tokens: 6 tokens from the input messages and 1200 tokens for the completion.",
+      { contextLength: 1000, inputTokens: 6, outputTokens: 1200 },
+    ],
+    [
+      "Anthropic's",
+      'input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000, decrease input length or `max_tokens` and try again',
+      { contextLength: 200_000, inputTokens: 178_959, outputTokens: 64_000 },
+    ],
+    [
+      "TGI's",
+      'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 3923 `inputs` tokens and 200 `max_new_tokens`',
+      { contextLength: 4096, inputTokens: 3923, outputTokens: 200 },
+    ],
+    [
+      "TGI's, of a prompt",
+      'Input validation error: `inputs` must have less than 1024 tokens. Given: 1400',
+      { contextLength: 1024, inputTokens: 1400 },
+    ],
+    ["Fireworks'", 'The prompt is too long: 600, model maximum context length: 500', { contextLength: 500, inputTokens: 600 }],
+    [
+      "xAI's",
+      "This model's maximum prompt length is 500 but the request contains 600 tokens.",
+      { contextLength: 500, inputTokens: 600 },
+    ],
+    [
+      "Google's",
+      'The input token count (600) exceeds the maximum number of tokens allowed (500).',
+      { contextLength: 500, inputTokens: 600 },
+    ],
   ])('a context overflow is recognised in words like %s', async (_, message, overflow) => {
     const server = await upstream(refusing(400, JSON.stringify({ error: { message } })))
-    expect(await failure(engineOver([server]))).toMatchObject({ code: 'context-length-exceeded', overflow })
+    const error = await failure(engineOver([server]))
+    expect([error.code, error.overflow]).toEqual(['context-length-exceeded', overflow])
+  })
+
+  test.each([
+    [
+      'OpenAI',
+      'max_tokens is too large: 100000. This model supports at most 16384 completion tokens, whereas you provided 100000.',
+      16_384,
+    ],
+    ['SGLang', 'max_completion_tokens is too large: 100000.This model supports at most 4096 completion tokens.', 4096],
+    ['Anthropic', 'max_tokens: 128001 > 64000, which is the maximum allowed number of output tokens for claude-opus-4-5', 64_000],
+    ['TGI', 'Input validation error: `max_new_tokens` must be <= 512. Given: 600', 512],
+    [
+      'Groq',
+      '`max_tokens` must be less than or equal to `8192`, the maximum value for `max_tokens` is less than the `context_window`',
+      8192,
+    ],
+    ['DeepSeek', 'Invalid max_tokens value, the valid range of max_tokens is [1, 8192]', 8192],
+    // The context must stay above the sum.
+    [
+      'SGLang, of both',
+      'maximum context length of 1000 tokens. You requested a total of 1206 tokens: 6 tokens from the input messages and 1200 tokens for the completion.',
+      993,
+    ],
+  ])('what %s takes at most of an output is read from its words', (_, said, mostOutputTokens) => {
+    const { failure } = statusFailed({ status: 400, said, retryAfter: undefined, host: 'x' })
+    expect(failure).toMatchObject({ mostOutputTokens })
   })
 
   test.each([

@@ -1,5 +1,5 @@
 import { codeOf, networkReason } from '../../../canonical/failure-reason.ts'
-import { parseContextOverflow, readError, type SaidError, shortened } from './error-message.ts'
+import { parseLimits, readError, type SaidError, shortened } from './error-message.ts'
 import { withoutSecrets } from './secrets.ts'
 import { templateRefusal } from './template-refusal.ts'
 import { UpstreamError } from './upstream-error.ts'
@@ -48,11 +48,11 @@ export function statusFailed(reply: FailedReply): UpstreamError {
   const retryAfterMs = header === undefined ? undefined : parseRetryAfter(header, Date.now())
   const quoted = said === '' ? `status ${status}` : said
   const isRefusal = status === 400 || status === 413 || status === 422
-  const overflow = isRefusal ? parseContextOverflow(said) : undefined
+  const limits = isRefusal ? parseLimits(said) : {}
   const lacksRoute = isRouteMissing(status, said, code)
   const details = {
     ...(retryAfterMs !== undefined && { retryAfterMs }),
-    ...(overflow !== undefined && { overflow }),
+    ...limits,
     ...(isRefusal && isTooLong && { isTooLong }),
     ...(isRefusal && param !== undefined && { param }),
     ...(code !== undefined && { code }),

@@ -6,15 +6,16 @@ export type UpstreamFailure =
   /** Nothing was received. `isRefused`: nothing listens at the address, or the name does not resolve. */
   | { readonly type: 'connection'; readonly isRefused: boolean }
   /**
-   * `isTooLong`: the prompt is too long, by the upstream's code; `overflow`: with the numbers from its message. `param`: the field
-   * that it names; `code`: its own word for the failure. `isEvent`: it came in a reply that had begun. `lacksRoute`: the server
-   * does not offer what was asked for.
+   * `isTooLong`: the prompt is too long, by the upstream's code; `overflow`, `mostOutputTokens`: the numbers from its message. `param`: the
+   * field that it names; `code`: its own word for the failure. `isEvent`: it came in a reply that had begun. `lacksRoute`: the server does
+   * not offer what was asked for.
    */
   | {
       readonly type: 'status'
       readonly status: number
       readonly retryAfterMs?: number
       readonly overflow?: ContextOverflow
+      readonly mostOutputTokens?: number
       readonly isTooLong?: boolean
       readonly param?: string
       readonly code?: string
@@ -98,10 +99,11 @@ function codeOfStatus({ status, code, overflow, isTooLong, lacksRoute }: FailedS
   return status === 503 || status === 529 ? 'model-unavailable' : 'upstream-failed'
 }
 
-function detailsOf({ status, retryAfterMs, overflow, param, lacksRoute }: FailedStatus) {
+function detailsOf({ status, retryAfterMs, overflow, mostOutputTokens, param, lacksRoute }: FailedStatus) {
   const canWait = isBusy(status) || status === 503 || status === 529
   return {
     ...(overflow !== undefined && { overflow }),
+    ...(mostOutputTokens !== undefined && { mostOutputTokens, at: ['maxOutputTokens'] }),
     ...(lacksRoute === true && { at: ['model'] }),
     // The client may have used another of the names.
     ...(param !== undefined && (limitNames.has(param) ? { at: ['maxOutputTokens'] } : { param })),
