@@ -101,3 +101,28 @@ describe.each([
     expect(upstream.seen.at(-1)?.body).not.toHaveProperty('loop_detect_window')
   })
 })
+
+const hi = { messages: [{ role: 'user', content: 'hi' }] }
+const shown = { skip_special_tokens: false }
+const bare = { add_bos_token: false }
+
+test.each([
+  ['vllm', '/v1/chat/completions', { ...hi, ...shown }, shown],
+  ['sglang', '/v1/chat/completions', { ...hi, ...shown }, shown],
+  ['dragoman', '/v1/responses', { input: 'hi', ...shown }, shown],
+  ['vllm', '/v1/completions', { prompt: 'hi', ...bare }, { add_special_tokens: false }],
+  ['vllm', '/completion', { prompt: 'hi', ...bare }, { add_special_tokens: false }],
+  ['dragoman', '/api/v1/generate', { prompt: 'hi', ...bare }, bare],
+])('%s gets what is said of special tokens at %s: %j', async (model, path, body, fields) => {
+  expect(await ask(path, { model, ...body })).toMatchObject({ status: 200, ignored: null })
+  expect(upstream.seen.at(-1)?.body).toMatchObject(fields)
+})
+
+test.each([
+  ['openai', '/v1/chat/completions', { ...hi, ...shown }, 'skip_special_tokens'],
+  ['fake', '/v1/responses', { input: 'hi', ...shown }, 'skip_special_tokens'],
+  ['sglang', '/v1/completions', { prompt: 'hi', ...bare }, 'add_bos_token'],
+  ['fake', '/v1/completions', { prompt: 'hi', ...bare }, 'add_bos_token'],
+])('%s refuses it by name at %s: %j', async (model, path, body, param) => {
+  expect(await ask(path, { model, ...body })).toMatchObject({ status: 400, param })
+})

@@ -75,7 +75,7 @@ function decodeShared(wire: CompletionWire | InfillWire, { id, prompts, names, .
     ...plainRequest,
     ...decodeCommon(common),
     ...decodeForwarded({ user: wire.user }),
-    ...decodeServerFields(wire),
+    ...decodeServerFields(wire, 'text'),
     ...decodeProgress(wire),
     ...(wire.skip_special_tokens === false && { showsSpecialTokens: true as const }),
     output: output.constraint,

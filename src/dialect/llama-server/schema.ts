@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { commonShape } from '../openai/common-schema.ts'
+import { textServerShape } from '../openai/server-fields.ts'
 import { runningShape } from '../openai/times/running-fields.ts'
 import { list, looseObject } from '../wire/first-fault.ts'
 import { anyNumber, flag, integerBetween, text, tokenIdList, unlimitedOr } from '../wire/wire-types.ts'
@@ -39,6 +40,7 @@ const samplerNames = z.union([
 const { stream_options: _, logit_bias: objectBias, samplers: __, ...shared } = commonShape
 const sharedShape = {
   ...shared,
+  ...textServerShape,
   ...runningShape,
   logit_bias: z.union([
     list(bias, { error: 'an array of token ids with their bias', max: { count: maxBiases, error: `at most ${maxBiases}` } }),

@@ -65,7 +65,7 @@ export function decodeChat(body: unknown, requestId: string, keepsAll = false): 
       output: constraint,
       ...(logprobs !== undefined && { logprobs }),
       ...decodeForwarded(wire),
-      ...decodeServerFields(wire),
+      ...decodeServerFields(wire, 'chat'),
       ...decodeProgress(wire),
     },
     stream: wire.stream ?? false,

@@ -10,7 +10,7 @@ import {
   samplingExtensions,
   sharedOpenaiFields,
 } from '../openai/common-fields.ts'
-import { serverFields } from '../openai/server-fields.ts'
+import { chatServerFields, serverFields } from '../openai/server-fields.ts'
 import { runningFields } from '../openai/times/running-fields.ts'
 import { cancelFields } from '../wire/cancel-keys.ts'
 import { type Field, givesWay, refused, used } from '../wire/field-table.ts'
@@ -153,6 +153,7 @@ export const chatFields: readonly Field[] = [
   minimumField,
   ...runningFields,
   ...serverFields,
+  ...chatServerFields,
   ...cancelFields,
   ...chatExtensions,
   ...mediaFields,

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { commonShape } from '../openai/common-schema.ts'
+import { chatServerShape } from '../openai/server-fields.ts'
 import { runningShape } from '../openai/times/running-fields.ts'
 import { dictionary, jsonObject, list, looseObject, openObject } from '../wire/first-fault.ts'
 import { flag, integerBetween, integerFrom, nonEmptyText, text } from '../wire/wire-types.ts'
@@ -42,6 +43,7 @@ const toolUseShape = {
  */
 export const chatRequestSchema = looseObject({
   ...commonShape,
+  ...chatServerShape,
   ...runningShape,
   messages: list(wireMessage, { error: 'an array of messages' }).min(1, { error: 'at least one message' }),
   image_base64: text,

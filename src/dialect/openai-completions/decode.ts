@@ -57,7 +57,7 @@ export function decodeCompletion(body: unknown, requestId: string): DecodedCompl
     ...plainRequest,
     ...decodeCommon(wire, defaultMaxTokens),
     ...decodeForwarded({ user: wire.user }),
-    ...decodeServerFields(wire),
+    ...decodeServerFields(wire, 'text'),
     ...decodeProgress(wire),
     ...(wire.skip_special_tokens === false && { showsSpecialTokens: true as const }),
     ...(pickSpelling(wire, outputLimits) === undefined && { isMaxOutputAssumed: true as const }),

@@ -7,7 +7,7 @@ import {
   samplingExtensions,
   sharedOpenaiFields,
 } from '../openai/common-fields.ts'
-import { serverFields } from '../openai/server-fields.ts'
+import { serverFields, textServerFields } from '../openai/server-fields.ts'
 import { runningFields } from '../openai/times/running-fields.ts'
 import { cancelFields } from '../wire/cancel-keys.ts'
 import { type Field, givesWay, refused, used } from '../wire/field-table.ts'
@@ -55,12 +55,7 @@ const specialTokensField = used(
   'false: the text has special tokens, up to the end of the turn; the embedded engine, and servers of the kinds `vllm`, `aphrodite`, `sglang`',
 )
 
-const refusedHere: readonly Field[] = [
-  refused('add_bos_token', "a prompt gets the model's own first token, if it has one; without it, send token ids", {
-    accepts: [true],
-  }),
-  refused('response_prefix', 'put it at the end of the prompt', { accepts: [''] }),
-]
+const refusedHere: readonly Field[] = [refused('response_prefix', 'put it at the end of the prompt', { accepts: [''] })]
 
 /** Every top-level request field of `POST /v1/completions` that Dragoman knows, and what it does with it. */
 export const completionFields: readonly Field[] = [
@@ -72,8 +67,9 @@ export const completionFields: readonly Field[] = [
   minimumField,
   ...runningFields,
   ...serverFields,
+  ...textServerFields,
   ...cancelFields,
   ...refusedMedia,
-  ...refusedExtensions.filter(({ name }) => name !== specialTokensField.name),
+  ...refusedExtensions,
   ...refusedHere,
 ]

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { commonShape } from '../openai/common-schema.ts'
+import { textServerShape } from '../openai/server-fields.ts'
 import { runningShape } from '../openai/times/running-fields.ts'
 import { list, looseObject } from '../wire/first-fault.ts'
 import { flag, integerBetween, text, tokenIdList, unlimitedOr } from '../wire/wire-types.ts'
@@ -23,6 +24,7 @@ const prompt = z.union([
 /** The body of a text completion request. Refused fields are not in it. */
 export const completionRequestSchema = looseObject({
   ...commonShape,
+  ...textServerShape,
   ...runningShape,
   prompt,
   echo: flag,

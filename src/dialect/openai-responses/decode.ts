@@ -167,7 +167,7 @@ function decodeRequest(wire: ResponseWire, { id, tools, conversation, container 
     ...(logprobs !== undefined && { logprobs }),
     ...decodeLimits(wire),
     ...decodeForwarded(wire),
-    ...decodeServerFields(wire),
+    ...decodeServerFields(wire, 'chat'),
   }
   return { request, outputField }
 }

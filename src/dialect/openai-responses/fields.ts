@@ -12,7 +12,7 @@ import {
   samplingExtensions,
   sharedOpenaiFields,
 } from '../openai/common-fields.ts'
-import { serverFields } from '../openai/server-fields.ts'
+import { chatServerFields, serverFields } from '../openai/server-fields.ts'
 import { cancelFields } from '../wire/cancel-keys.ts'
 import { type Field, givesWay, informational, refused, used } from '../wire/field-table.ts'
 
@@ -117,6 +117,7 @@ export const responseFields: readonly Field[] = [
   adapterField,
   minimumField,
   ...serverFields,
+  ...chatServerFields,
   ...cancelFields,
   ...extensions,
   ...refusedMedia,

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { commonShape } from '../openai/common-schema.ts'
 import { metadata } from '../openai/lists.ts'
+import { chatServerShape } from '../openai/server-fields.ts'
 import { jsonObject, list, looseObject, openObject } from '../wire/first-fault.ts'
 import { flag, integerBetween, integerFrom, nonEmptyText, text, unlimitedOr } from '../wire/wire-types.ts'
 import { wireItem } from './item-schema.ts'
@@ -57,6 +58,7 @@ const shared = z.object(commonShape).omit({ n: true, stream_options: true }).sha
 /** The body of `POST /v1/responses`. Refused fields are not in it: the field table refuses them whatever their type. */
 export const responseSchema = looseObject({
   ...shared,
+  ...chatServerShape,
   input,
   instructions: text,
   previous_response_id: nonEmptyText.nullish(),

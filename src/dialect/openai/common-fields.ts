@@ -241,9 +241,6 @@ export const refusedExtensions: readonly Field[] = [
   refused('raw', 'use `POST /v1/completions` for a prompt without template', { accepts: [false] }),
   refused('return_tokens_as_token_ids', 'tokens have their texts', { accepts: [false] }),
   refused('separate_reasoning', 'reasoning is never a part of the text', { accepts: [true] }),
-  refused('skip_special_tokens', 'they are the structure of a conversation; `POST /v1/completions` shows them', {
-    accepts: [true],
-  }),
   refused('t_max_predict_ms', 'use `max_tokens`', { accepts: [0, -1] }),
   informational('stream_reasoning', 'reasoning is streamed as text is'),
   refused('system', 'send a message of the system', { accepts: [''] }),

@@ -16,6 +16,10 @@ const texts = list(z.string(), most(1000, 'strings'))
 const vllm = 'of kind `vllm`'
 const sglang = 'of kind `sglang`'
 
+type Known = Readonly<
+  Record<string, { readonly schema: z.ZodType; readonly servers: string; readonly off: unknown; readonly instead?: string }>
+>
+
 /** Fields that change the output, and that nothing but a server of one kind can honour: with the values that mean nothing. */
 const known = {
   add_special_tokens: { schema: flag, servers: vllm, off: undefined },
@@ -32,31 +36,69 @@ const known = {
   stop_regex: { schema: z.union([z.string(), texts]).nullish(), servers: sglang, off: off.list },
   use_audio_in_video: { schema: flag, servers: sglang, off: off.flag },
   vllm_xargs: { schema: object, servers: vllm, off: off.object },
-} as const
+} as const satisfies Known
 
-type Name = keyof typeof known
-const names = Object.keys(known) as Name[]
+/** The same of conversations, whose special tokens are their structure here. */
+const knownInChats = {
+  skip_special_tokens: {
+    schema: flag,
+    servers: 'of the kinds `vllm`, `aphrodite`, `sglang`',
+    off: true,
+    instead: '`POST /v1/completions` shows them',
+  },
+} as const satisfies Known
 
-/** Their schemas. */
-export const serverShape = Object.fromEntries(names.map((name) => [name, known[name].schema])) as {
-  readonly [N in Name]: (typeof known)[N]['schema']
+/** The same of texts. A conversation begins as its template does. */
+const knownInTexts = {
+  add_bos_token: {
+    schema: flag,
+    servers: 'of the kinds `vllm`, `aphrodite`, `tabbyapi`',
+    off: true,
+    instead: 'token ids get no first token',
+  },
+} as const satisfies Known
+
+const all = {
+  chat: Object.entries<Known[string]>({ ...known, ...knownInChats }),
+  text: Object.entries<Known[string]>({ ...known, ...knownInTexts }),
 }
 
+/** Their schemas. */
+export const serverShape = shapeOf(known)
+export const chatServerShape = shapeOf(knownInChats)
+export const textServerShape = shapeOf(knownInTexts)
+
 /** Their rows. */
-export const serverFields: readonly Field[] = names.map((name) =>
-  used(name, `passed on to servers ${known[name].servers} and \`dragoman\`; refused elsewhere`),
-)
+export const serverFields = rowsOf(known)
+export const chatServerFields = rowsOf(knownInChats)
+export const textServerFields = rowsOf(knownInTexts)
 
 /** The caller's names, by their canonical paths. */
-export const serverFieldNames = Object.fromEntries(names.map((name) => [`serverFields.${name}`, [name] as const]))
+export const serverFieldNames = Object.fromEntries(
+  Object.keys({ ...known, ...knownInChats, ...knownInTexts }).map((name) => [`serverFields.${name}`, [name] as const]),
+)
 
 /** What is sent to the server as it is; an empty object for most requests. */
-export function decodeServerFields(wire: object): { readonly serverFields?: JsonObject } {
-  const given = names.flatMap((name): (readonly [string, unknown])[] => {
+export function decodeServerFields(wire: object, prompt: 'chat' | 'text'): { readonly serverFields?: JsonObject } {
+  const given = all[prompt].flatMap(([name, { off }]): (readonly [string, unknown])[] => {
     const value: unknown = Reflect.get(wire, name)
-    if (value === undefined || value === null || value === '' || isSame(value, known[name].off)) return []
+    if (value === undefined || value === null || value === '' || isSame(value, off)) return []
     refuseLargeJson(value, name)
     return [[name, value]]
   })
   return given.length === 0 ? {} : { serverFields: Object.fromEntries(given) }
+}
+
+function shapeOf<Fields extends Known>(fields: Fields): { readonly [Name in keyof Fields]: Fields[Name]['schema'] } {
+  const schemas = Object.entries(fields).map(([name, { schema }]) => [name, schema])
+  return Object.fromEntries(schemas) as { readonly [Name in keyof Fields]: Fields[Name]['schema'] }
+}
+
+function rowsOf(fields: Known): readonly Field[] {
+  return Object.entries(fields).map(([name, { servers, instead }]) =>
+    used(
+      name,
+      `passed on to servers ${servers} and \`dragoman\`; refused elsewhere${instead === undefined ? '' : `: ${instead}`}`,
+    ),
+  )
 }

@@ -1,5 +1,5 @@
 import { refusedExtensions, samplingExtensions, sharedOpenaiFields } from '../openai/common-fields.ts'
-import { type Field, used } from '../wire/field-table.ts'
+import { type Field, refused, used } from '../wire/field-table.ts'
 
 /** What conversations are rendered with. */
 const chatFields: readonly Field[] = [
@@ -24,6 +24,7 @@ export const presetFields: readonly Field[] = [
   ...chatFields,
   ...samplingExtensions,
   ...refusedExtensions,
+  refused('skip_special_tokens', 'a request says so itself', { accepts: [true] }),
 ]
 
 /** The request fields of `POST /v1/sampling/override/switch`, as tabbyAPI has them. */

@@ -27,6 +27,7 @@ export const neutralValues: Readonly<Record<string, readonly NeutralValue[]>> = 
   continue_final_message: values(false),
   custom_logit_processor: values(''),
   custom_params: values({}),
+  debug_config: values({}),
   do_sample: values(true),
   dry_allowed_length: values(0, 2, 4),
   dry_base: values(0, 1, 1.75),
@@ -109,6 +110,7 @@ export const neutralValues: Readonly<Record<string, readonly NeutralValue[]>> = 
   temperature_last: beside({ temperature: 1, top_p: 0.9 }, true, false).concat(
     beside({ temperature: 0.7, top_p: 1, top_k: 0, min_p: 0 }, true, false),
   ),
+  t_max_predict_ms: values(0, -1),
   template_vars: values({}),
   text: values({ format: { type: 'text' } }, { verbosity: 'medium' }),
   tfs: values(0, 1),

@@ -106,6 +106,8 @@ export type Profile = {
   readonly forwards?: true
   /** Fields that callers may know of this kind, and that are sent as they are. */
   readonly ownFields?: readonly string[]
+  /** The names of those of them that it calls otherwise. */
+  readonly ownNames?: Readonly<Record<string, string>>
   /** Takes `verbosity`. */
   readonly verbosity?: true
   /** Takes the text of a chat template, as `chat_template`. */

@@ -11,8 +11,11 @@ const openFields = {
   ignoreEos: 'ignore_eos',
 } as const
 
+/** What servers with vLLM's sampling parameters have. */
+const tokenizerFields = ['add_bos_token', 'skip_special_tokens']
 /** Fields that change the output, and that other kinds do not have. */
 const vllmFields = [
+  ...tokenizerFields,
   'add_special_tokens',
   'bad_words',
   'media_io_kwargs',
@@ -21,12 +24,14 @@ const vllmFields = [
   'spaces_between_special_tokens',
   'vllm_xargs',
 ]
+const vllmNames = { add_bos_token: 'add_special_tokens' }
 const sglangFields = [
   'custom_logit_processor',
   'custom_params',
   'max_dynamic_patch',
   'min_dynamic_patch',
   'session_params',
+  'skip_special_tokens',
   'stop_regex',
   'use_audio_in_video',
 ]
@@ -71,6 +76,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     ...plain,
     name: 'vllm',
     ownFields: vllmFields,
+    ownNames: vllmNames,
     decodes: manyTypes,
     showsTokens: { skip_special_tokens: false },
     temperatureLast: false,
@@ -92,6 +98,8 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   aphrodite: {
     ...plain,
     name: 'aphrodite',
+    ownFields: tokenizerFields,
+    ownNames: vllmNames,
     decodes: manyTypes,
     showsTokens: { skip_special_tokens: false },
     temperatureLast: { field: 'temperature_last' },
@@ -196,6 +204,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   tabbyapi: {
     ...plain,
     name: 'tabbyapi',
+    ownFields: ['add_bos_token'],
     decodes: { image: commonImages },
     reads: { image: true, audio: false, video: false, file: false },
     temperatureLast: { field: 'temperature_last' },

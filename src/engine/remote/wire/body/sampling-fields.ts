@@ -71,11 +71,11 @@ function known(profile: Profile, name: 'ignoreEos' | 'minOutputTokens'): string 
   return field
 }
 
-/** Fields of one kind of server, as the caller sent them. */
+/** Fields of one kind of server, with the values that the caller sent. */
 function ownFields(fields: JsonObject, profile: Profile): JsonObject {
   const unknown = Object.keys(fields).find((name) => profile.ownFields?.includes(name) !== true)
   if (unknown !== undefined) throw unsupported(profile, ['serverFields', unknown])
-  return fields
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [profile.ownNames?.[name] ?? name, value]))
 }
 
 function forwardedFields({ forwarded = {} }: GenerationRequest): Record<string, unknown> {
