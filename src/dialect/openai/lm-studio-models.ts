@@ -1,21 +1,22 @@
 import type { ModelFileFacts } from '../../contract/server/model-file.ts'
 import type { ModelEntry } from './models.ts'
 
-type Abilities = {
-  readonly readsImages: boolean
+type Described = {
+  /** In Ollama's words. */
+  readonly abilities: readonly string[]
   readonly contextLength: number | undefined
   /** Absent: the model has no file here. */
   readonly file?: ModelFileFacts | undefined
 }
 
 /** LM Studio's object of `GET /api/v0/models`. What is not known of a model is empty. */
-export function encodeLmStudioModel({ id, ownedBy, kind, state }: ModelEntry, { readsImages, contextLength, file }: Abilities) {
+export function encodeLmStudioModel({ id, ownedBy, kind, state }: ModelEntry, { abilities, contextLength, file }: Described) {
   const isLoaded = state.type === 'ready'
-  const isForText = kind !== 'embeddings' && kind !== 'rerank'
+  const isForText = kind === 'other' || abilities.includes('completion')
   return {
     id,
     object: 'model' as const,
-    type: isForText ? (readsImages ? 'vlm' : 'llm') : 'embeddings',
+    type: isForText ? (abilities.includes('vision') ? 'vlm' : 'llm') : 'embeddings',
     publisher: ownedBy ?? '',
     arch: file?.architecture ?? '',
     ...(file !== undefined && { compatibility_type: 'gguf' }),
@@ -23,6 +24,6 @@ export function encodeLmStudioModel({ id, ownedBy, kind, state }: ModelEntry, { 
     state: isLoaded ? 'loaded' : 'not-loaded',
     ...(contextLength !== undefined && { max_context_length: contextLength }),
     ...(contextLength !== undefined && isLoaded && { loaded_context_length: contextLength }),
-    capabilities: isForText ? ['tool_use'] : [],
+    capabilities: abilities.includes('tools') ? ['tool_use'] : [],
   }
 }

@@ -22,7 +22,7 @@ describe('a chat template shows', () => {
     expect(readAbilities(template, id)).toMatchObject(abilities)
   })
 
-  test('nothing, when there is none', () => {
-    expect(readAbilities(undefined, 'm')).toMatchObject({ supports_reasoning: false, supports_tools: false })
+  test('tools, when there is none: the server that runs the model shows them', () => {
+    expect(readAbilities(undefined, 'm')).toMatchObject({ supports_reasoning: false, supports_tools: true })
   })
 })

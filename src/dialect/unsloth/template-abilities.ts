@@ -8,13 +8,19 @@ export type TemplateAbilities = {
   readonly supports_tools: boolean
 }
 
-/** Reads the abilities from the names that a template uses. */
+/**
+ * Reads the abilities from the names that a template uses. Without a template here, the server that runs the model shows it the tools, or this
+ * one does.
+ */
 export function readAbilities(template: string | undefined, id: string): TemplateAbilities {
   const source = template ?? ''
   return {
     ...readReasoning(source, id),
     supports_preserve_thinking: source.includes('preserve_thinking'),
-    supports_tools: /\{%-?\s*(?:if|elif)\b[^%]*\btools\b/.test(source) || /role['"\]]*\s*==\s*['"]tool['"]/.test(source),
+    supports_tools:
+      template === undefined ||
+      /\{%-?\s*(?:if|elif)\b[^%]*\btools\b/.test(source) ||
+      /role['"\]]*\s*==\s*['"]tool['"]/.test(source),
   }
 }
 

@@ -18,8 +18,7 @@ export async function describeModel(deps: ServerDeps, summary: ModelSummary, cal
     createdAtMs,
     ...(kind !== undefined && { kind }),
     facts,
-    // Without a template here, the server that runs the model shows it the tools, or this one does.
-    usesTools: template === undefined || abilities.supports_tools,
+    usesTools: abilities.supports_tools,
     thinks: abilities.supports_reasoning,
     isLoaded: state.type === 'ready',
     ...(contextLength !== undefined && { contextLength }),

@@ -1,10 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError } from '../../../contract/errors.ts'
+import { capabilitiesOf } from '../../../dialect/ollama/models.ts'
 import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
 import { encodeLmStudioModel } from '../../../dialect/openai/lm-studio-models.ts'
 import { callerOf } from '../../access/caller.ts'
 import { defaultModelName } from '../../run/default-model.ts'
 import type { ModelSummary, ServerDeps } from '../../run/deps.ts'
+import { describeModel } from '../describe-model.ts'
 
 /** The lists of LM Studio and text-generation-webui, which their clients ask before they use OpenAI's routes. */
 export function addOtherLists(app: FastifyInstance, deps: ServerDeps): void {
@@ -12,9 +14,10 @@ export function addOtherLists(app: FastifyInstance, deps: ServerDeps): void {
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
   const inLmStudio = async (entry: ModelSummary, request: FastifyRequest) => {
     const { facts } = deps.resolveModel(entry.id, callerOf(request)).engine
-    const file = await deps.modelFiles?.describe(entry.id)
+    const described = await describeModel(deps, entry, callerOf(request))
+    const { file } = described
     const contextLength = facts.contextLength ?? entry.contextLength ?? file?.contextLength
-    return encodeLmStudioModel(entry, { readsImages: facts.modalities?.image === true, contextLength, file })
+    return encodeLmStudioModel(entry, { abilities: capabilitiesOf(described), contextLength, file })
   }
   app.get('/api/v0/models', { config }, async (request) => {
     await models.refresh()
