@@ -67,6 +67,8 @@ export type ErrorOptions = {
   readonly exceeded?: ExceededLimit
   /** Of a cancellation: the output so far is the reply, and its choices end with this reason. */
   readonly keepsOutput?: 'cancelled' | 'length'
+  /** The engine has learned from it: prepared once more, the request may be taken. */
+  readonly preparesAgain?: boolean
   /** It ended a running request, whose end is a line of its own in the log. */
   readonly stopsRun?: boolean
   readonly cause?: unknown
@@ -85,6 +87,7 @@ export class AppError extends Error {
   readonly mostOutputTokens: number | undefined
   readonly exceeded: ExceededLimit | undefined
   readonly keepsOutput: ErrorOptions['keepsOutput']
+  readonly preparesAgain: boolean
   readonly stopsRun: boolean
   /** The message with its placeholders. */
   readonly template: string
@@ -100,6 +103,7 @@ export class AppError extends Error {
     this.mostOutputTokens = options.mostOutputTokens
     this.exceeded = options.exceeded
     this.keepsOutput = options.keepsOutput
+    this.preparesAgain = options.preparesAgain ?? false
     this.stopsRun = options.stopsRun ?? false
     this.template = message
   }

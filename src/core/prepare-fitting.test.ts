@@ -156,4 +156,24 @@ describe('a limit that the context has no room for', () => {
       expect(asked).toEqual([5000])
     })
   })
+
+  test('a request of which the engine has learned is prepared once more, as it was', async () => {
+    const prepared: (number | undefined)[] = []
+    const engine = stubEngine({
+      prepare: async ({ maxOutputTokens }) => {
+        const attempt = prepared.push(maxOutputTokens)
+        return {
+          run: async (_, emit) => {
+            await emit({ type: 'prompt-read', inputTokens: 1, cachedInputTokens: 0 })
+            if (attempt === 1) throw new AppError('upstream-failed', 'unread', { preparesAgain: true })
+            await emit({ ...finish, reason: 'stop' })
+            await emit(shortUsage)
+          },
+        }
+      },
+    })
+    const { rest } = await run(engine, {})
+    expect(rest).toContainEqual({ type: 'finish', choice: 0, reason: 'stop' })
+    expect(prepared).toEqual([5000, 5000])
+  })
 })

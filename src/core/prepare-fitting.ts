@@ -40,11 +40,18 @@ export async function prepareFitting(request: GenerationRequest, preparing: Prep
   }
 }
 
+/** Prepares a request that the engine has refused before it began, in another way. Rejects with that error where there is none. */
+export async function prepareAgain(fitting: Fitting, error: unknown, preparing: Preparing): Promise<Fitting> {
+  const { request } = fitting
+  if (!(error instanceof AppError) || !error.preparesAgain) return await prepareShorter(request, error, preparing)
+  return { ...fitting, prepared: await prepare(request, preparing) }
+}
+
 /**
  * Prepares a request that the engine has refused for its output limit, or for the one that it gets where it has none, with one that fits.
  * Rejects with that error where none does, or where limits do not give way.
  */
-export async function prepareShorter(request: GenerationRequest, error: unknown, preparing: Preparing): Promise<Fitting> {
+async function prepareShorter(request: GenerationRequest, error: unknown, preparing: Preparing): Promise<Fitting> {
   const { shortensOutput = true, leastRoom = 0 } = preparing.shortening
   const { maxOutputTokens: asked, minOutputTokens = 1 } = request
   const isAssumed = asked === undefined || request.isMaxOutputAssumed === true

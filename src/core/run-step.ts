@@ -15,7 +15,7 @@ import { ignoredByTemplate } from './checks/ignored-by-template.ts'
 import { refuseUnhonoured } from './checks/refuse-unhonoured.ts'
 import { createOutputPipeline, elapsed } from './output-pipeline.ts'
 import type { ConversationTurn } from './prefix/prefix-memory.ts'
-import { type Fitting, prepareFitting, prepareShorter, type Shortening } from './prepare-fitting.ts'
+import { type Fitting, prepareAgain, prepareFitting, type Shortening } from './prepare-fitting.ts'
 import { needsCallsHeld, runWithRequiredCalls } from './required-calls.ts'
 import { finishOfCancelled, RunObserver } from './run-observer.ts'
 import { costOf, type Loading, takeSlot } from './take-slot.ts'
@@ -94,7 +94,7 @@ export async function runStep(
         const take: Emit<EngineEvent> = (event) => {
           // Stops engines that ignore their signal.
           if (signal.aborted) throw AppError.from(signal.reason)
-          hasBegun = true
+          hasBegun ||= event.type !== 'prompt-progress' && event.type !== 'prompt-read'
           run.observe(event)
           clock.observe(event)
           context.watch?.observe(event)
@@ -118,8 +118,8 @@ export async function runStep(
       const current = wanted === request ? fitting : await prepareFitting(wanted, preparing)
       const first = await runOnce(current, inner, check)
       if (first === 'done') return
-      // What a server has room for is not always known before it has the request.
-      const second = await runOnce(await prepareShorter(current.request, first.refusal, preparing), inner, check)
+      // What a server takes, and has room for, is not always known before it has the request.
+      const second = await runOnce(await prepareAgain(current, first.refusal, preparing), inner, check)
       if (second !== 'done') throw second.refusal
     }
     if (needsCallsHeld(request, prepared))

@@ -213,8 +213,14 @@ class RemoteEngine implements Engine {
       usesTemplate: true,
       ...(session.replicas.upstreams.some(({ profile }) => profile.takesOurGrammars) && { repeatsByGrammar: true }),
       ...(this.#usesKeys(session, request) && { usesCallerKeys: true }),
-      run: (signal, emit, late) =>
-        this.#generate(session, { checked, ...counted }, { signal, emit, onTokensAfterCancel: this.#late.of(late) }),
+      run: (signal, emit, late) => {
+        const sink = { signal, emit, onTokensAfterCancel: this.#late.of(late) }
+        return this.#generate(session, { checked, ...counted }, sink).catch((error: unknown) => {
+          if (own === undefined && session.prompts.mayHelp(given, chatTemplate, error))
+            throw toAppError(error, { preparesAgain: true })
+          return failAtEdge(error)
+        })
+      },
     }
   }
 
@@ -244,15 +250,15 @@ class RemoteEngine implements Engine {
 
   /** A conversation as text, where the servers take nothing else. */
   #writeOwn({ session, discovery }: OpenSession, request: OwnRequest, signal: AbortSignal): Promise<OwnPrompt> | undefined {
-    return discovery.protocol === 'completions' ? session.prompts.write(request, discovery.chatTemplate, signal) : undefined
+    const { protocol, chatTemplate } = discovery
+    const isText = protocol === 'completions' || session.prompts.helps(request)
+    return isText ? session.prompts.write(request, chatTemplate, signal) : undefined
   }
 
   async #generate(session: Session, prepared: PreparedRequest, sink: ReplySink): Promise<void> {
     this.#active.begin()
     try {
       await generateChoices(session, prepared, sink)
-    } catch (error) {
-      failAtEdge(error)
     } finally {
       this.#active.end()
     }

@@ -1,4 +1,6 @@
+import { LruMap } from '../../base/lru-map.ts'
 import { callableTools } from '../../canonical/callable-tools.ts'
+import { hasMedia } from '../../canonical/parts.ts'
 import type { EngineFacts, RenderRequest } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { FormatSettings, OutputFormat } from '../../contract/output-format.ts'
@@ -10,6 +12,7 @@ import { PromptRenderer, type WrittenPrompt } from '../../threads/prompt-rendere
 import { refuseMedia } from '../shared/refuse-media.ts'
 import { templateOf } from '../shared/template-choice.ts'
 import type { SentRequest } from './servers/check-upstream.ts'
+import { UpstreamError } from './transport/upstream-error.ts'
 
 /** A model's chat template, and what its tokenizer's configuration says. */
 export type OwnTemplate = TemplateTokens & {
@@ -31,7 +34,7 @@ type Options = FormatSettings & {
 }
 
 /** A conversation to render; `endsThought`: the output must not begin inside a thought. */
-export type OwnRequest = RenderRequest & { readonly endsThought?: boolean }
+export type OwnRequest = RenderRequest & { readonly endsThought?: boolean; readonly id?: string }
 
 /** A conversation as text for `/completions`. */
 export type OwnPrompt = {
@@ -39,6 +42,8 @@ export type OwnPrompt = {
   readonly outputFormat: OutputFormat | undefined
   /** Texts that end the model's turn, to be sent as stop sequences. */
   readonly turnEnds: readonly string[]
+  /** Texts of special tokens that the output is read by. */
+  readonly specialTexts: readonly string[]
 }
 
 /** OpenAI's limit of stop sequences. */
@@ -56,8 +61,17 @@ export function refuseAsText(request: Pick<GenerationRequest, 'prompt'>, model: 
 }
 
 /** A request with the text of its conversation. */
-export function sentAsText(request: GenerationRequest, { text, turnEnds: ends }: OwnPrompt): SentRequest {
-  return { ...request, prompt: { type: 'text', text }, turnEnds: ends }
+export function sentAsText(request: GenerationRequest, { text, turnEnds: ends, specialTexts }: OwnPrompt): SentRequest {
+  return { ...request, prompt: { type: 'text', text }, turnEnds: ends, specialTexts }
+}
+
+/** llama-server's words where its own parser cannot read what the model has written, or its own grammar has no schema for a tool. */
+const beyondServer = /does not match the expected \S+ format|JSON schema error at/
+
+/** Whether a server that renders and reads by itself failed at that. */
+function failedAtForm(error: unknown): boolean {
+  if (!(error instanceof UpstreamError) || error.failure.type !== 'status') return false
+  return error.failure.code === 'template_failed' || beyondServer.test(error.message)
 }
 
 /** Renders conversations for servers that take texts only, and heals those that other servers render. */
@@ -66,12 +80,30 @@ export class OwnPrompts {
   readonly #renderer = new PromptRenderer()
   /** Parsers cache by the format. */
   readonly #formats = new Map<string, OutputFormat | undefined>()
+  /** By the ids of requests. */
+  readonly #helped = new LruMap<string, object>({ max: 1000 })
   #template: Promise<OwnTemplate | undefined> | undefined
   #hasRead = false
   #known: OwnTemplate | undefined
 
   constructor(options: Options) {
     this.#options = options
+  }
+
+  /**
+   * Whether a request that a server could not render, or whose reply it could not read, may be taken as a text, which is written and read
+   * here; it then `helps` for this request.
+   */
+  mayHelp({ id, prompt }: Pick<GenerationRequest, 'id' | 'prompt'>, reported: string | undefined, error: unknown): boolean {
+    const isKnown = reported !== undefined || this.#known !== undefined
+    if (prompt.type !== 'chat' || hasMedia(prompt) || !isKnown || !failedAtForm(error)) return false
+    this.#helped.set(id, {})
+    return true
+  }
+
+  /** The request is to be sent as a text. */
+  helps({ id }: Pick<OwnRequest, 'id'>): boolean {
+    return id !== undefined && this.#helped.get(id) !== undefined
   }
 
   /** The model's template need not be read, or has been. */
@@ -119,6 +151,7 @@ export class OwnPrompts {
       text: withOneBos(text, { bos, serverAdds: addsBos ?? template.addsBos ?? true, tokenizerAdds: template.addsBos === true }),
       outputFormat: this.#formats.get(key),
       turnEnds: turnEndsOf(template, format.turnEnds ?? []),
+      specialTexts: specialTextsOf(template),
     }
   }
 
@@ -201,7 +234,9 @@ function specialTextsOf({ source, bos, eos, specialTexts = [] }: OwnTemplate): r
 }
 
 function turnEndsOf({ source, eos }: OwnTemplate, own: readonly string[]): readonly string[] {
-  const ends = turnEnds.filter((text) => source.includes(text))
+  // Harmony's turns have several messages.
+  const isMessageEnd = (text: string) => text === '<|end|>' && source.includes('<|return|>')
+  const ends = turnEnds.filter((text) => source.includes(text) && !isMessageEnd(text))
   return [...new Set([...(eos === undefined || eos === '' ? [] : [eos]), ...own, ...ends])].slice(0, maxStops)
 }
 

@@ -11,6 +11,8 @@ import type { Upstream } from './upstream.ts'
 export type SentRequest = GenerationRequest & {
   /** The texts that end the turn of a rendered conversation. */
   readonly turnEnds?: readonly string[]
+  /** Texts of special tokens that the output of a rendered conversation is read by. */
+  readonly specialTexts?: readonly string[]
   /** How the reply is read, where stop sequences are looked for in it. */
   readonly outputFormat?: OutputFormat
   /** Calls are looked for in the reasoning that a server has divided from the answer. */

@@ -139,6 +139,8 @@ export type Profile = {
   readonly runningUsage: boolean
   /** Fields of a request whose output has special tokens that are read here. */
   readonly showsTokens?: Readonly<Record<string, unknown>>
+  /** Takes the texts of special tokens that its output is to have. */
+  readonly keepsTokens?: string
   /** Fields of every request. */
   readonly extras: Readonly<Record<string, unknown>>
   /** Whose tokenizer routes it has; those of Responses and Messages only count. */

@@ -1,4 +1,4 @@
-import { AppError, type ContextOverflow, type ErrorCode, messageOf } from '../../../contract/errors.ts'
+import { AppError, type ContextOverflow, type ErrorCode, type ErrorOptions, messageOf } from '../../../contract/errors.ts'
 import { withoutSecrets } from './secrets.ts'
 
 /** How an exchange with an upstream failed. */
@@ -40,7 +40,7 @@ export type UpstreamFailure =
 export class UpstreamError extends Error {
   readonly failure: UpstreamFailure
 
-  constructor(failure: UpstreamFailure, message: string, options?: ErrorOptions) {
+  constructor(failure: UpstreamFailure, message: string, options?: { readonly cause?: unknown }) {
     super(withoutSecrets(message), options?.cause === undefined ? undefined : { cause: plainCause(options.cause) })
     this.name = 'UpstreamError'
     this.failure = failure
@@ -62,10 +62,14 @@ function plainCause(cause: unknown): Error {
 }
 
 /** Any error as callers of the engine see it; an `UpstreamError` becomes the cause of an `AppError` with its message. */
-export function toAppError(error: unknown): AppError {
+export function toAppError(error: unknown, options: Pick<ErrorOptions, 'preparesAgain'> = {}): AppError {
   if (!(error instanceof UpstreamError)) return AppError.from(error)
   const { failure, message } = error
-  return new AppError(codeOf(failure), message, { cause: error, ...(failure.type === 'status' && detailsOf(failure)) })
+  return new AppError(codeOf(failure), message, {
+    cause: error,
+    ...(failure.type === 'status' && detailsOf(failure)),
+    ...options,
+  })
 }
 
 type FailedStatus = Extract<UpstreamFailure, { type: 'status' }>

@@ -25,7 +25,7 @@ export function completionBody(
   const { max_completion_tokens: limit, ...shared } = { ...defaultLimit(upstream), ...sharedFields(request, profile) }
   const { showsTokens } = profile
   if (request.showsSpecialTokens === true && showsTokens === undefined) throw unsupported(profile, ['showsSpecialTokens'])
-  const rendered = request.turnEnds === undefined ? {} : turnFields(request.turnEnds, upstream)
+  const rendered = request.turnEnds === undefined ? {} : turnFields(request.turnEnds, request, upstream)
   return {
     path: '/completions',
     body: {
@@ -46,8 +46,18 @@ export function completionBody(
 }
 
 /** What a rendered conversation needs besides its prompt; the usual limit of completions is 16 tokens. */
-function turnFields(turnEnds: readonly string[], upstream: Upstream): Record<string, unknown> {
-  return { max_tokens: safeLimit(upstream), ...(turnEnds.length > 0 && { stop: turnEnds }), ...upstream.profile.showsTokens }
+function turnFields(
+  turnEnds: readonly string[],
+  { specialTexts = [] }: SentRequest,
+  upstream: Upstream,
+): Record<string, unknown> {
+  const { showsTokens, keepsTokens } = upstream.profile
+  return {
+    max_tokens: safeLimit(upstream),
+    ...(turnEnds.length > 0 && { stop: turnEnds }),
+    ...showsTokens,
+    ...(keepsTokens !== undefined && specialTexts.length > 0 && { [keepsTokens]: specialTexts }),
+  }
 }
 
 function promptFields(prompt: PlainPrompt, profile: Profile): Record<string, unknown> {
