@@ -17,7 +17,7 @@ export type ConfiguredTools = {
 export function createConfiguredTools(
   config: Pick<LoadedConfig, 'tools' | 'media' | 'home'>,
   log: Logger,
-  onLine?: McpToolsOptions['onLine'],
+  onLine: McpToolsOptions['onLine'] = (server, line) => log.debug({ server, line }, 'output of an MCP server'),
 ): ConfiguredTools {
   const sandbox = createSandboxTools(config)
   void sandbox?.list().then(({ absent }) => {

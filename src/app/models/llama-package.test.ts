@@ -62,6 +62,11 @@ test('a failure says why and what to do, and the next attempt begins anew', asyn
   expect(existsSync(target)).toBe(false)
 })
 
+test('of what npm writes without end, the start of its last lines is the reason', async () => {
+  const { ensure } = await setUp("process.stderr.write('first\\nbroken' + 'x'.repeat(4e6), () => process.exit(1))")
+  await expect(ensure()).rejects.toThrow(`with npm: first\nbroken${'x'.repeat(494)}\ncheck`)
+})
+
 test('an abort ends the install', async () => {
   const { controller, ensure, target } = await setUp('setInterval(() => undefined, 1000)')
   const installing = ensure()

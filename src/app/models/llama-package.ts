@@ -5,6 +5,7 @@ import { cp, mkdir, readFile, rename, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { OutputTail } from '../../base/output-tail.ts'
 import { AppError, messageOf } from '../../contract/errors.ts'
 import { withFileLock } from '../../registry/fetch/file-lock.ts'
 
@@ -103,16 +104,12 @@ async function install(folder: string, signal: AbortSignal): Promise<void> {
     else process.kill(-child.pid, 'SIGKILL')
   }
   signal.addEventListener('abort', stop, { once: true })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (piece: string) => {
-      output += piece
-    })
-  }
+  const output = new OutputTail(() => undefined)
+  output.read(child.stdout, child.stderr)
   try {
     const [code] = (await once(child, 'close')) as [number | null]
     signal.throwIfAborted()
-    if (code !== 0) throw failed(output.trim())
+    if (code !== 0) throw failed(output.lines.join('\n'))
   } catch (error) {
     signal.throwIfAborted()
     throw error instanceof AppError ? error : failed(messageOf(error))

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { OutputTail } from '../supervise/output-tail.ts'
+import { OutputTail } from '../../base/output-tail.ts'
 import type { ProcessExit } from '../supervise/supervise.ts'
 import { guardianReportSchema } from './guardian-report.ts'
 

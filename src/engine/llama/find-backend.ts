@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { OutputTail } from '../../base/output-tail.ts'
 import { causeOf } from '../supervise/cause.ts'
-import { OutputTail } from '../supervise/output-tail.ts'
 import { forkScript } from './fork-script.ts'
 
 const answerSchema = z.union([

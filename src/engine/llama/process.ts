@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { OutputTail } from '../supervise/output-tail.ts'
+import { OutputTail } from '../../base/output-tail.ts'
 import type { ProcessExit, SupervisedProcess } from '../supervise/supervise.ts'
 import { type Command, type Report, reportsSchema } from './channel/ipc.ts'
 import { forkScript } from './fork-script.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { OutputTail } from '../../base/output-tail.ts'
 import { causeOf } from './cause.ts'
-import { OutputTail } from './output-tail.ts'
 
 /** As a process of llama.cpp's CUDA build writes it when it aborts (an H200 whose driver was too old), with other addresses. */
 const aborted = [

@@ -52,7 +52,7 @@ export function runProgram(
     else pieces.push(piece)
   })
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    if (errors.length < maxErrorChars) errors += text
+    errors = (errors + text).slice(0, maxErrorChars)
   })
   // A program may have seen enough before it has read everything.
   child.stdin.on('error', () => undefined)

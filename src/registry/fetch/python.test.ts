@@ -16,3 +16,11 @@ test.each(['ESRCH', 'EPERM'])('a process group that returns %s has ended: stoppi
   await expect(run()).rejects.toThrow('aborted')
   expect(process.kill).toHaveBeenCalled()
 })
+
+test('of what it writes to its standard error without end, the end is the reason', async () => {
+  const script = "import sys; sys.stderr.write('x' * 4_000_000 + 'broken'); sys.exit(1)"
+  const run = async () => {
+    for await (const _ of runPython(['-c', script], { cwd: tmpdir() }));
+  }
+  await expect(run()).rejects.toMatchObject({ code: 'model-unavailable', message: `${'x'.repeat(3994)}broken` })
+})

@@ -1,8 +1,8 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
+import { OutputTail } from '../../base/output-tail.ts'
 import { isJSONRPCResponse, ReadBuffer, serializeMessage } from './protocol.ts'
 
 export type Program = {
@@ -17,7 +17,6 @@ const maxMessageBytes = 8 * 1024 * 1024
 /** Notifications and other noise since the last answer. */
 const maxUnansweredBytes = 16 * 1024 * 1024
 const graceMs = 1000
-const maxLineLength = 500
 /** What a program needs to run at all; everything else of the environment may be a secret. */
 const inherited = process.platform === 'win32' ? ['PATH', 'SYSTEMROOT', 'TEMP', 'USERPROFILE'] : ['PATH', 'HOME', 'LANG']
 
@@ -70,15 +69,16 @@ export class ChildTransport implements Transport {
     })
     child.stdin.on('error', (error) => this.onerror?.(error))
     child.stdout.on('data', (chunk: Buffer) => this.#read(chunk))
-    createInterface(child.stderr).on('line', (line) => this.#onLine(line.slice(0, maxLineLength)))
+    new OutputTail(this.#onLine).read(child.stderr)
     await once(child, 'spawn')
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
     const { stdin } = this.#child ?? {}
     if (stdin === undefined || stdin.destroyed) throw new Error('the program has ended')
-    // A program that does not read is noticed by the time limit of the call.
-    stdin.write(serializeMessage(message))
+    // One that does not read is noticed by the time limit of the call, unless it asks and asks.
+    if (stdin.writableLength > maxMessageBytes) this.#giveUp('it does not read what it is sent')
+    else stdin.write(serializeMessage(message))
   }
 
   /** Ends the process group: with a signal, and a second later by force. */
@@ -103,11 +103,15 @@ export class ChildTransport implements Transport {
       }
       if (this.#unansweredBytes > maxUnansweredBytes) throw new Error('too much without an answer')
     } catch {
-      const child = this.#child
-      this.end ??= 'it sent more than its limit in one message, or without an answer'
-      child?.stdout.destroy()
-      if (child !== undefined) killGroup(child, 'SIGKILL')
+      this.#giveUp('it sent more than its limit in one message, or without an answer')
     }
+  }
+
+  #giveUp(why: string): void {
+    const child = this.#child
+    this.end ??= why
+    child?.stdout.destroy()
+    if (child !== undefined) killGroup(child, 'SIGKILL')
   }
 
   /** Undefined for a line that is not a message: programs print other things, too. */

@@ -7,6 +7,7 @@ import type { Guard } from '../../media/guarded-connect.ts'
 import { checkUrl, FetchProblem } from '../../media/guarded-fetch.ts'
 import type { McpTarget } from './connection.ts'
 import { describeTools } from './describe-tools.ts'
+import { limitLines } from './line-limit.ts'
 import { McpServer, type McpServerOptions } from './mcp-server.ts'
 
 export type ConfiguredServer = {
@@ -44,7 +45,7 @@ export function createMcpTools({ servers, allowedHosts, guard, limits, onLine, o
       target,
       now,
       limits,
-      onLine: (line) => onLine?.(label, line),
+      onLine: onLine && limitLines((line) => onLine(label, line), now),
       onFailure: (why) => onFailure?.(label, why),
     })
     configured.set(label, { label, server, allowedTools, needsApproval, missing })

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { collectGarbage } from '../../../test/support/process/collect-garbage.ts'
 import type { Principal } from '../../contract/principal.ts'
 import type { JsonObject } from '../../contract/request.ts'
 import type { ToolListing, ToolOutcome, ToolSource } from '../../contract/server-tool.ts'
@@ -89,11 +90,11 @@ test('tools of a server with approval need it', async () => {
 
 test('the list is kept, and asked for again when the server says that it changed', async () => {
   start()
-  expect(await names()).not.toContain('test__more10')
+  expect(await names()).not.toContain('test__more12')
   await call('add.more')
-  expect(await names()).toContain('test__more10')
+  expect(await names()).toContain('test__more12')
   await call('add.more')
-  expect(await names()).toContain('test__more11')
+  expect(await names()).toContain('test__more13')
 })
 
 test('a program gets what is configured, PATH, HOME and LANG, and nothing else of the environment', async () => {
@@ -111,6 +112,18 @@ test('what else it prints does no harm', async () => {
   start('noisy', {}, { onLine: (server, line) => lines.push(`${server}: ${line}`) })
   expect(await call('echo', { text: 'x' })).toMatchObject({ text: 'x' })
   expect(lines).toEqual(['test: starting'])
+})
+
+test('a line of its standard error that does not end is not kept', async () => {
+  const lines: string[] = []
+  start('good', {}, { onLine: (_, line) => lines.push(line) })
+  await list()
+  collectGarbage()
+  const before = process.memoryUsage().heapUsed
+  expect(await call('complain', { megabytes: 64 })).toMatchObject({ text: 'complained' })
+  collectGarbage()
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(16e6)
+  expect(lines).toEqual([])
 })
 
 describe('a program that', () => {
@@ -146,6 +159,7 @@ describe('a program that', () => {
     ['dies', 'die', /^The tool failed: it ended with exit code 7$/],
     ['sends notifications without end', 'flood', /^The tool failed: it sent more than its limit/],
     ['sends a line without end', 'line', /^The tool failed: it sent more than its limit/],
+    ['asks without end, and does not read the answers', 'ask', /^The tool failed: it does not read what it is sent/],
     ['answers with what is not MCP', 'wrong', /^The tool failed: it sent a reply that is not valid MCP$/],
     ['answers with another type', 'liar', /^The tool failed: it sent a reply that is not valid MCP$/],
   ])('%s during a call is told to the model, and the next call is answered', async (_, name, text) => {

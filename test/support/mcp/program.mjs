@@ -15,6 +15,7 @@ let tools = [
   tool('wait'),
 ]
 tools = [...tools, tool('die'), tool('environment'), tool('flood'), tool('line'), tool('wrong'), tool('cancelled'), tool('liar')]
+tools = [...tools, tool('complain'), tool('ask')]
 const cancelled = []
 /** Files that say which calls run, by the ids of these. */
 const running = new Map()
@@ -22,8 +23,10 @@ const running = new Map()
 /** Sends as long as it is taken: messages, or a line without an end. */
 function pour(next) {
   const write = () => {
-    const message = next()
-    return process.stdout.write(message === undefined ? 'x'.repeat(1e6) : `${JSON.stringify(message)}\n`)
+    const messages = [next()].flat()
+    return process.stdout.write(
+      messages.map((message) => (message === undefined ? 'x'.repeat(1e6) : `${JSON.stringify(message)}\n`)).join(''),
+    )
   }
   while (write());
   process.stdout.once('drain', () => pour(next))
@@ -84,6 +87,22 @@ const answers = {
         }))
       case 'line':
         return void pour(() => undefined)
+      case 'complain': {
+        // To its standard error, without a line break.
+        const piece = 'x'.repeat(1e6)
+        const go = (times) => {
+          if (times > 0) process.stderr.write(piece, () => go(times - 1))
+          else send({ id, result: { content: [{ type: 'text', text: 'complained' }] } })
+        }
+        return void go(args.megabytes)
+      }
+      case 'ask':
+        // Without listening to the answers: a response, known or not, says that it still works.
+        process.stdin.pause()
+        return void pour(() => [
+          { jsonrpc: '2.0', id: `ping${'x'.repeat(1e5)}`, method: 'ping' },
+          { jsonrpc: '2.0', id: 'nobody', result: {} },
+        ])
       case 'wrong':
         return { content: [{ type: 'nonsense' }] }
       case 'cancelled':

@@ -29,3 +29,12 @@ test('the last 40 lines are kept, the first 500 characters of each', () => {
   expect(tail.lines[0]).toMatch(/^10 x+$/)
   expect(new Set(tail.lines.map(({ length }) => length))).toEqual(new Set([500]))
 })
+
+test('of a line that does not end, its first 500 characters are kept', () => {
+  const seen: string[] = []
+  const tail = new OutputTail((line) => seen.push(line))
+  for (let pieces = 0; pieces < 100; pieces += 1) tail.push('x'.repeat(100_000))
+  expect(tail.lines).toEqual(['x'.repeat(500)])
+  tail.push('\nnext\n')
+  expect(seen).toEqual(['x'.repeat(500), 'next'])
+})

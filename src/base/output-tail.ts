@@ -1,14 +1,15 @@
-import type { Readable } from 'node:stream'
-
 const keptLines = 40
 const longestLine = 500
-/** As llama.cpp writes them when it aborts: more than are kept, and they tell users nothing. */
+/** As native programs write them when they abort: more than are kept, and they tell users nothing. */
 const stackFrame = /\[0x[0-9a-f]+\]$|^#\d+ /
+
+/** A stream of Node.js that can be read. */
+type Source = { setEncoding(encoding: 'utf8'): { on(event: 'data', onText: (text: string) => void): unknown } }
 
 /** What a stream has written of its newest line. */
 type OpenLine = { text: string }
 
-/** The last lines that a process wrote, without those of a stack; long lines are truncated. */
+/** The last lines that a process wrote, without those of a stack. Long lines are truncated, also before they end: memory is bounded. */
 export class OutputTail {
   readonly #onLine: (line: string) => void
   readonly #lines: string[] = []
@@ -24,7 +25,7 @@ export class OutputTail {
   }
 
   /** All that comes from these streams; a line of one is whole, whatever another writes meanwhile. */
-  read(...streams: readonly (Readable | null)[]): void {
+  read(...streams: readonly (Source | null)[]): void {
     for (const stream of streams) {
       const open = { text: '' }
       this.#open.push(open)
