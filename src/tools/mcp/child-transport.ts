@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import { OutputTail } from '../../base/output-tail.ts'
+import { randomHex } from '../../base/random-hex.ts'
+import { markVariable, signalFamily } from './process-family.ts'
 import { isJSONRPCResponse, ReadBuffer, serializeMessage } from './protocol.ts'
 
 export type Program = {
@@ -20,11 +22,11 @@ const graceMs = 1000
 /** What a program needs to run at all; everything else of the environment may be a secret. */
 const inherited = process.platform === 'win32' ? ['PATH', 'SYSTEMROOT', 'TEMP', 'USERPROFILE'] : ['PATH', 'HOME', 'LANG']
 
-const running = new Set<Child>()
+const running = new Set<ChildTransport>()
 
 /**
- * A server on the standard input and output of a program that this starts. The program leads a process group of its own, which ends with
- * it: a server that npx or a shell has started ends, too.
+ * A server on the standard input and output of a program that this starts. What that has started ends with it, as far as it can be found:
+ * a server that npx or a shell has started, and a browser that leads a session of its own.
  */
 export class ChildTransport implements Transport {
   onclose?: () => void
@@ -35,6 +37,7 @@ export class ChildTransport implements Transport {
   readonly #program: Program
   readonly #onLine: (line: string) => void
   readonly #buffer = new ReadBuffer({ maxBufferSize: maxMessageBytes })
+  readonly #mark = randomHex()
   #unansweredBytes = 0
   #child: Child | undefined
   #closed: Promise<unknown> = Promise.resolve()
@@ -47,22 +50,24 @@ export class ChildTransport implements Transport {
   async start(): Promise<void> {
     const { command, args, env } = this.#program
     const child = spawn(command, args, {
-      env: { ...environment(), ...env },
+      env: { ...environment(), ...env, [markVariable]: this.#mark },
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: process.platform !== 'win32',
       windowsHide: true,
     })
     if (running.size === 0) process.on('exit', killAll)
-    running.add(child)
+    running.add(this)
     this.#child = child
     this.#closed = new Promise((resolve) => child.once('close', resolve))
     child.once('exit', (code, signal) => {
       this.end ??= signal === null ? `it ended with exit code ${code}` : `it was ended by ${signal}`
       // What it leaves behind would keep its output open.
-      killGroup(child, 'SIGKILL')
+      this.#signal('SIGKILL')
+      // So would what was not found; the last answers are read by then.
+      setTimeout(() => this.#stopReading(), graceMs).unref()
     })
     child.once('close', () => {
-      running.delete(child)
+      running.delete(this)
       if (running.size === 0) process.off('exit', killAll)
       this.#buffer.clear()
       this.onclose?.()
@@ -81,15 +86,20 @@ export class ChildTransport implements Transport {
     else stdin.write(serializeMessage(message))
   }
 
-  /** Ends the process group: with a signal, and a second later by force. */
+  /** Ends all its processes: with a signal, and a second later by force. */
   async close(): Promise<void> {
     const child = this.#child
-    if (child === undefined || !running.has(child)) return
+    if (child === undefined || !running.has(this)) return
     child.stdin.destroy()
-    killGroup(child, 'SIGTERM')
-    const timer = setTimeout(() => killGroup(child, 'SIGKILL'), graceMs)
+    this.#signal('SIGTERM')
+    const timer = setTimeout(() => this.#signal('SIGKILL'), graceMs)
     await this.#closed
     clearTimeout(timer)
+  }
+
+  /** Immediately. */
+  kill(): void {
+    this.#signal('SIGKILL')
   }
 
   #read(chunk: Buffer): void {
@@ -108,10 +118,21 @@ export class ChildTransport implements Transport {
   }
 
   #giveUp(why: string): void {
-    const child = this.#child
     this.end ??= why
-    child?.stdout.destroy()
-    if (child !== undefined) killGroup(child, 'SIGKILL')
+    this.#stopReading()
+    this.kill()
+  }
+
+  #stopReading(): void {
+    this.#child?.stdout.destroy()
+    this.#child?.stderr.destroy()
+  }
+
+  #signal(signal: 'SIGTERM' | 'SIGKILL'): void {
+    const child = this.#child
+    if (child?.pid === undefined) return
+    if (process.platform === 'win32') child.kill(signal)
+    else signalFamily(child.pid, this.#mark, signal)
   }
 
   /** Undefined for a line that is not a message: programs print other things, too. */
@@ -132,16 +153,5 @@ function environment(): Record<string, string> {
 }
 
 function killAll(): void {
-  for (const child of running) killGroup(child, 'SIGKILL')
-}
-
-function killGroup(child: Child, signal: 'SIGTERM' | 'SIGKILL'): void {
-  if (child.pid === undefined) return
-  try {
-    if (process.platform === 'win32') child.kill(signal)
-    else process.kill(-child.pid, signal)
-  } catch (error) {
-    // The group has ended already.
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
-  }
+  for (const transport of running) transport.kill()
 }

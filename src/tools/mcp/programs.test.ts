@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { collectGarbage } from '../../../test/support/process/collect-garbage.ts'
 import type { Principal } from '../../contract/principal.ts'
 import type { JsonObject } from '../../contract/request.ts'
@@ -97,12 +97,12 @@ test('the list is kept, and asked for again when the server says that it changed
   expect(await names()).toContain('test__more13')
 })
 
-test('a program gets what is configured, PATH, HOME and LANG, and nothing else of the environment', async () => {
+test('a program gets what is configured, PATH, HOME, LANG and its mark, and nothing else of the environment', async () => {
   vi.stubEnv('DRAGOMAN_API_KEY', 'secret')
   start()
   const { text } = await call('environment')
   vi.unstubAllEnvs()
-  const known = ['PATH', 'HOME', 'LANG', 'GIVEN', '__CF_USER_TEXT_ENCODING']
+  const known = ['PATH', 'HOME', 'LANG', 'GIVEN', 'DRAGOMAN_PROGRAM', '__CF_USER_TEXT_ENCODING']
   expect(Object.keys(JSON.parse(text)).filter((name) => !known.includes(name))).toEqual([])
   expect(JSON.parse(text)).toMatchObject({ GIVEN: 'yes', PATH: process.env.PATH })
 })
@@ -236,6 +236,23 @@ describe('processes', () => {
     expect(pids().map(isRunning)).toEqual([true, true])
     await source?.close()
     await expect.poll(() => pids().map(isRunning)).toEqual([false, false])
+  })
+
+  test.runIf(process.platform === 'linux')('end with it in sessions of their own, too, with and without a parent', async () => {
+    start('daemons')
+    await list()
+    expect(pids().map(isRunning)).toEqual([true, true, true])
+    await source?.close()
+    await expect.poll(() => pids().map(isRunning)).toEqual([false, false, false])
+  })
+
+  test.runIf(process.platform === 'linux')('end when it has died', async () => {
+    start('daemons')
+    await call('die')
+    const [, below = 0, orphan = 0] = pids()
+    // Without its parent and without the mark, nothing finds it.
+    onTestFinished(() => void process.kill(below))
+    await expect.poll(() => isRunning(orphan)).toBe(false)
   })
 
   test('end when no call needed them for a while; the next call starts them again', async () => {

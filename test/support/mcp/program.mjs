@@ -1,5 +1,5 @@
 // A server on standard input and output for tests, which behaves badly on request: `node program.mjs MODE`.
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -41,6 +41,12 @@ if (mode === 'family') {
     stdio: 'inherit',
   })
   writeFileSync(argument, `${process.pid} ${child.pid}`)
+}
+if (mode === 'daemons') {
+  // One leads a session of its own, and knows nothing of the environment; another has lost its parent, too.
+  const below = spawn('setsid', ['sleep', '1000'], { stdio: 'inherit', env: { PATH: process.env.PATH } })
+  const orphan = spawnSync('sh', ['-c', 'setsid sleep 1000 >/dev/null & echo $!'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  writeFileSync(argument, `${process.pid} ${below.pid} ${orphan.stdout.toString().trim()}`)
 }
 if (mode === 'noisy') {
   process.stdout.write('Welcome to this server!\n{"not": "a message"}\n')
