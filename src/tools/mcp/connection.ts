@@ -4,6 +4,7 @@ import type { JsonObject } from '../../contract/request.ts'
 import type { Guard } from '../../media/guarded-connect.ts'
 import { ChildTransport, type Program } from './child-transport.ts'
 import { explainFailure } from './failures.ts'
+import { healResult, type Listing } from './heal-result.ts'
 import { type CallScope, callScope, createMcpFetch } from './mcp-fetch.ts'
 import { Client, SdkHttpError, SSEClientTransport, StreamableHTTPClientTransport } from './protocol.ts'
 import { SessionLost } from './session-lost.ts'
@@ -31,9 +32,12 @@ export type ConnectOptions = {
   onLine?: ((line: string) => void) | undefined
 }
 
+/** The tools of a server, and what is left out, in words that continue a sentence about it. */
+export type ToolList = { readonly tools: readonly Tool[]; readonly left: readonly string[] }
+
 /** A session with a server. Everything rejects with errors whose messages say what the server did. */
 export type McpConnection = {
-  listTools(timeoutMs: number): Promise<readonly Tool[]>
+  listTools(timeoutMs: number): Promise<ToolList>
   /** Without a time limit of its own. Rejects at once when the signal fires; the server is told, and connections of the call are closed. */
   call(name: string, args: JsonObject, signal: AbortSignal): Promise<CallToolResult>
   close(): Promise<void>
@@ -50,7 +54,6 @@ type Channel = {
 
 /** The most that a timer waits. */
 const forever = 2 ** 31 - 1
-const maxPages = 16
 
 export async function connect(target: McpTarget, options: ConnectOptions): Promise<McpConnection> {
   if (target.type === 'program') {
@@ -127,6 +130,9 @@ async function open(
   )
   const explained = (error: unknown) => new Error(explainFailure(error, why()), { cause: error })
   client.onerror = () => undefined
+  let listing: Listing = { pages: 0, left: [] }
+  // Before the client's own, which validates.
+  transport.onmessage = (message) => healResult(message, listing, client.getProtocolEra() === 'modern')
   try {
     await orAborted(withDeadline(client.connect(transport, { timeout: timeoutMs }), timeoutMs), ofAttempt)
   } catch (error) {
@@ -141,8 +147,11 @@ async function open(
   }
   return {
     async listTools(limitMs) {
+      listing = { pages: 0, left: [] }
+      if (client.getServerCapabilities()?.tools === undefined) return { tools: [], left: ['it says that it has no tools'] }
       try {
-        return await withDeadline(listAll(client, limitMs), limitMs)
+        const { tools } = await withDeadline(client.listTools(undefined, { timeout: limitMs, cacheMode: 'refresh' }), limitMs)
+        return { tools, left: [...listing.left] }
       } catch (error) {
         throw explained(error)
       }
@@ -178,22 +187,6 @@ async function open(
       await close()
     },
   }
-}
-
-/** Page by page, so that a server that has no last page ends, too. */
-async function listAll(client: Client, timeout: number): Promise<readonly Tool[]> {
-  const found: Tool[] = []
-  let cursor: string | undefined
-  for (let page = 0; page < maxPages; page += 1) {
-    const { tools, nextCursor } = await client.request(
-      { method: 'tools/list', params: cursor === undefined ? {} : { cursor } },
-      { timeout },
-    )
-    found.push(...tools)
-    if (nextCursor === undefined) return found
-    cursor = nextCursor
-  }
-  return found
 }
 
 function statusOf(error: unknown): number | undefined {

@@ -1,6 +1,6 @@
-import type { Tool } from '@modelcontextprotocol/client'
 import { startOf } from '../../base/start-of.ts'
 import type { JsonObject } from '../../contract/request.ts'
+import type { ToolList } from './connection.ts'
 import { modelNames } from './tool-names.ts'
 
 /** A tool as models see it, and its name on its server. */
@@ -13,25 +13,22 @@ export type DescribedTool = {
 
 const maxTools = 128
 const maxDescription = 4000
-const maxSchemaLength = 32_768
 const maxNameLength = 256
 
 /** The tools of a server that models can be given, and what is left out. */
 export function describeTools(
   server: string,
-  listed: readonly Tool[],
+  { tools: listed, left: leftBefore }: ToolList,
   allowed: readonly string[] | undefined,
 ): { readonly tools: readonly DescribedTool[]; readonly left: readonly string[] } {
   const unique = new Map(listed.map((tool) => [tool.name, tool]))
   const wanted = [...unique.values()].filter(({ name }) => allowed === undefined || allowed.includes(name))
   const names = modelNames(server, [...unique.keys()])
-  const left = (allowed ?? []).filter((name) => !unique.has(name)).map((name) => `it has no tool '${name}' (allowedTools)`)
+  const missing = (allowed ?? []).filter((name) => !unique.has(name))
+  const left = [...leftBefore, ...missing.map((name) => `it has no tool '${name}' (allowedTools)`)]
   const tools: DescribedTool[] = []
   for (const { name, description = '', inputSchema } of wanted) {
-    const schemaLength = JSON.stringify(inputSchema).length
     if (name === '' || name.length > maxNameLength) left.push('a tool has no name, or one that is too long')
-    else if (schemaLength > maxSchemaLength)
-      left.push(`the schema of '${name}' has ${schemaLength} characters, more than ${maxSchemaLength}`)
     else if (tools.length === maxTools)
       left.push(`it has ${wanted.length} tools, more than ${maxTools}: list those to use in allowedTools`)
     else {

@@ -1,9 +1,8 @@
-import type { Tool } from '@modelcontextprotocol/client'
 import { orAborted } from '../../base/time-limit.ts'
 import { messageOf } from '../../contract/errors.ts'
 import type { JsonObject } from '../../contract/request.ts'
 import type { ToolOutcome } from '../../contract/server-tool.ts'
-import type { McpConnection, McpTarget } from './connection.ts'
+import type { McpConnection, McpTarget, ToolList } from './connection.ts'
 import { failedCall, outcomeOf } from './outcome.ts'
 import { SessionLost } from './session-lost.ts'
 
@@ -44,11 +43,11 @@ export class McpServer {
   readonly #options: McpServerOptions
   readonly #limits: typeof defaultLimits
   #connection: Promise<McpConnection> | undefined
-  #tools: readonly Tool[] | undefined
+  #tools: ToolList | undefined
   #listedAtMs = 0
   /** Since the list was asked for. */
   #hasChanged = false
-  #listing: Promise<readonly Tool[]> | undefined
+  #listing: Promise<ToolList> | undefined
   #failure: Failure | undefined
   /** Which connection is the newest. */
   #generation = 0
@@ -65,7 +64,7 @@ export class McpServer {
    * Rejects with why there are none, without asking a server again that has just failed. `waits`: as long as the server may take; otherwise,
    * for a slow one, a little: it is asked on, for later requests.
    */
-  async tools(signal: AbortSignal, waits: boolean): Promise<readonly Tool[]> {
+  async tools(signal: AbortSignal, waits: boolean): Promise<ToolList> {
     const known = this.#tools
     if (known !== undefined) {
       if (this.#listing !== undefined) return orAborted(waits ? this.#listing : this.#soon(this.#listing), signal)
@@ -80,7 +79,7 @@ export class McpServer {
   }
 
   /** Waits a little for a list that is asked for. */
-  #soon(listing: Promise<readonly Tool[]>): Promise<readonly Tool[]> {
+  #soon(listing: Promise<ToolList>): Promise<ToolList> {
     const { soonMs } = this.#limits
     const slow = `it has not answered within ${soonMs / 1000} s`
     listing.catch(() => undefined)
@@ -136,17 +135,17 @@ export class McpServer {
     return failure !== undefined && this.#options.now() - failure.atMs < this.#limits.failedMs ? failure : undefined
   }
 
-  #list(): Promise<readonly Tool[]> {
+  #list(): Promise<ToolList> {
     this.#listing ??= this.#ask().finally(() => {
       this.#listing = undefined
     })
     return this.#listing
   }
 
-  async #ask(): Promise<readonly Tool[]> {
+  async #ask(): Promise<ToolList> {
     try {
       const connection = await this.#connect()
-      let tools: readonly Tool[] = []
+      let tools: ToolList = { tools: [], left: [] }
       for (let tries = 0; tries === 0 || (this.#hasChanged && tries < maxTries); tries += 1) {
         this.#hasChanged = false
         tools = await connection.listTools(this.#limits.answerMs)
