@@ -297,13 +297,20 @@ describe('a server of a request', () => {
     const hosts = URL.canParse(url) ? [new URL(url).hostname.replace(/\.$/, '')] : [forbiddenHost]
     const result = await ask(forRequests(hosts), [own({ url })]).catch((error: unknown) => error)
     inside.close()
-    if (result instanceof AppError) expect(result.code).toBe('invalid-request')
-    else
-      expect(result).toMatchObject({
-        tools: [],
-        absent: [{ name: 'own', why: expect.stringContaining('not at a public address') }],
-      })
+    expect(result).toBeInstanceOf(AppError)
+    expect(result).toMatchObject({ code: 'invalid-request', at: ['toolUse', 'mcpServers', 0, 'url'] })
     expect(inside.sockets.size + inside.requests.length).toBe(0)
+  })
+
+  test('with a port that is never asked is refused', async () => {
+    const port = { code: 'invalid-request', message: expect.stringContaining('has a port that is not asked') }
+    await expect(ask(forRequests(), [own({ url: `http://${allowedHost}:9/` })])).rejects.toMatchObject(port)
+  })
+
+  test('where nothing listens is absent', async () => {
+    server.close()
+    const { absent } = await ask(forRequests(), [own()])
+    expect(absent[0]?.why).toContain('it cannot be reached (ECONNREFUSED)')
   })
 
   test('is not followed to where it redirects', async () => {

@@ -3,7 +3,7 @@ import { type CanonicalPath, field } from '../../contract/field.ts'
 import type { Principal } from '../../contract/principal.ts'
 import type { McpServerUse } from '../../contract/request.ts'
 import type { AbsentTool, ServerTool, ToolListing, ToolSource, ToolWish } from '../../contract/server-tool.ts'
-import type { Guard } from '../../media/guarded-connect.ts'
+import { ForbiddenAddress, type Guard } from '../../media/guarded-connect.ts'
 import { checkUrl, FetchProblem } from '../../media/guarded-fetch.ts'
 import type { McpTarget } from './connection.ts'
 import { describeTools } from './describe-tools.ts'
@@ -53,11 +53,13 @@ export function createMcpTools({ servers, allowedHosts, guard, limits, onLine, o
   const ofRequests = new Set<McpServer>()
 
   async function list({ principal, names, mcpServers, signal }: ToolWish): Promise<ToolListing> {
-    const named = mcpServers.flatMap((use, index) => (use.url === undefined ? [] : [checked(use, index, principal)]))
-    const own = named.map(({ label, url, headers = {} }): Labelled => {
+    const named = mcpServers.flatMap((use, index) =>
+      use.url === undefined ? [] : [{ ...checked(use, index, principal), index }],
+    )
+    const own = named.map(({ label, url, headers = {}, index }): Labelled => {
       const server = new McpServer({ target: { type: 'url', url, headers, guard }, now, limits })
       ofRequests.add(server)
-      return { label, server, allowedTools: undefined, needsApproval: false, missing: undefined }
+      return { label, server, allowedTools: undefined, needsApproval: false, missing: undefined, index }
     })
     const end = async () => {
       for (const { server } of own) ofRequests.delete(server)
@@ -71,7 +73,11 @@ export function createMcpTools({ servers, allowedHosts, guard, limits, onLine, o
       const needs = isNamed(server)
       return needs || names === undefined ? [listOne(server, { signal, needs })] : []
     })
-    const listings = await Promise.all([...asked, ...own.map((server) => listOne(server, { signal, needs: true }))])
+    const ofRequest = own.map((server) => listOne(server, { signal, needs: true }))
+    const listings = await Promise.all([...asked, ...ofRequest]).catch(async (error: unknown) => {
+      await end()
+      throw error
+    })
     const others =
       names === undefined ? [] : [...configured.values()].flatMap((server) => (isNamed(server) ? [] : [server.label]))
     return {
@@ -85,9 +91,7 @@ export function createMcpTools({ servers, allowedHosts, guard, limits, onLine, o
   /** Refuses what the configuration does not allow. */
   function checked(use: McpServerUse, index: number, { tools }: Principal): McpServerUse & { readonly url: string } {
     const { label, url = '' } = use
-    const at = (...path: string[]): CanonicalPath => ['toolUse', 'mcpServers', index, ...path]
-    const refuse = (path: CanonicalPath, problem: string) =>
-      new AppError('invalid-request', `${field(...path)} ${problem}`, { at: path })
+    const at = (...path: string[]) => placeOf(index, ...path)
     if (allowedHosts.length === 0) {
       throw refuse(
         at('url'),
@@ -129,11 +133,19 @@ type Labelled = {
   readonly allowedTools: readonly string[] | undefined
   readonly needsApproval: boolean
   readonly missing: string | undefined
+  /** Where the request names it, if that is its own. */
+  readonly index?: number
+}
+
+const placeOf = (index: number, ...path: string[]): CanonicalPath => ['toolUse', 'mcpServers', index, ...path]
+
+function refuse(path: CanonicalPath, problem: string): AppError {
+  return new AppError('invalid-request', `${field(...path)} ${problem}`, { at: path })
 }
 
 /** `needs`: the request names the server, and waits for it. */
 async function listOne(
-  { label, server, allowedTools, needsApproval, missing }: Labelled,
+  { label, server, allowedTools, needsApproval, missing, index }: Labelled,
   { signal, needs }: { readonly signal: AbortSignal; readonly needs: boolean },
 ): Promise<ToolListing> {
   const without = (why: string): AbsentTool => ({ name: label, why })
@@ -154,6 +166,15 @@ async function listOne(
     return { tools, absent: described.left.map(without) }
   } catch (error) {
     signal.throwIfAborted()
+    const fault = addressFault(error)
+    if (index !== undefined && fault !== undefined) throw refuse(placeOf(index, 'url'), fault)
     return { tools: [], absent: [without(`the MCP server cannot be used: ${messageOf(error)}`)] }
   }
+}
+
+/** What is wrong with an address itself: a fault of who wrote it. */
+function addressFault(error: unknown): string | undefined {
+  if (error instanceof ForbiddenAddress) return 'is not at a public address, or has none (media.allowedAddresses)'
+  if (!(error instanceof Error)) return undefined
+  return error.message === 'bad port' ? 'has a port that is not asked over HTTP' : addressFault(error.cause)
 }
