@@ -188,7 +188,10 @@ describe('a server of the configuration', () => {
     const { request: asked, message } = await called
     const closed = once(asked.socket, 'close')
     cancel.abort()
-    expect(await running).toEqual({ text: 'The call was cancelled.', isError: true })
+    expect(await running).toEqual({
+      text: 'The call was cancelled. The call may have been carried out all the same.',
+      isError: true,
+    })
     await closed
     await expect
       .poll(() => server.messages)
@@ -241,7 +244,8 @@ describe('a server of the older transport, with events on one stream', () => {
     const { tools } = await ask(source)
     expect(tools.map(({ name }) => name)).toEqual(['old__old', 'old__end'])
     expect(await run(tools[0])).toEqual({ text: 'from the older one', isError: false })
-    expect(await run(tools[1])).toMatchObject({ text: 'The tool failed: it ended the stream', isError: true })
+    const lost = 'The tool failed: it ended the stream. The call may have been carried out all the same.'
+    expect(await run(tools[1])).toMatchObject({ text: lost, isError: true })
     expect(await run(tools[0])).toEqual({ text: 'from the older one', isError: false })
     older.close()
     older.closeAllConnections()

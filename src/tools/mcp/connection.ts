@@ -2,12 +2,13 @@ import type { CallToolResult, Tool, Transport } from '@modelcontextprotocol/clie
 import { orAborted } from '../../base/time-limit.ts'
 import type { JsonObject } from '../../contract/request.ts'
 import type { Guard } from '../../media/guarded-connect.ts'
+import { CallScope, callScope, longestDelayMs, scheduleResumption, TooMuch } from './call-scope.ts'
 import { ChildTransport, type Program } from './child-transport.ts'
-import { explainFailure } from './failures.ts'
+import { explainFailure, mayHaveRun } from './failures.ts'
 import { healResult, type Listing } from './heal-result.ts'
-import { type CallScope, callScope, createMcpFetch } from './mcp-fetch.ts'
+import { AnswerLost, SessionLost } from './lost.ts'
+import { createMcpFetch } from './mcp-fetch.ts'
 import { Client, SdkHttpError, SSEClientTransport, StreamableHTTPClientTransport } from './protocol.ts'
-import { SessionLost } from './session-lost.ts'
 
 /** Where a server is. */
 export type McpTarget =
@@ -38,7 +39,10 @@ export type ToolList = { readonly tools: readonly Tool[]; readonly left: readonl
 /** A session with a server. Everything rejects with errors whose messages say what the server did. */
 export type McpConnection = {
   listTools(timeoutMs: number): Promise<ToolList>
-  /** Without a time limit of its own. Rejects at once when the signal fires; the server is told, and connections of the call are closed. */
+  /**
+   * Without a time limit of its own. Rejects at once when the signal fires; the server is told, and connections of the call are closed.
+   * Rejects with `SessionLost` where the call has not begun, and with `AnswerLost` where it may have been carried out.
+   */
   call(name: string, args: JsonObject, signal: AbortSignal): Promise<CallToolResult>
   close(): Promise<void>
 }
@@ -51,9 +55,6 @@ type Channel = {
   /** Why it ended, where that is known. */
   why(): string | undefined
 }
-
-/** The most that a timer waits. */
-const forever = 2 ** 31 - 1
 
 export async function connect(target: McpTarget, options: ConnectOptions): Promise<McpConnection> {
   if (target.type === 'program') {
@@ -75,17 +76,17 @@ function httpChannel({ url, headers, guard }: Extract<McpTarget, { type: 'url' }
   let end: string | undefined
   let isClosed = false
   const onStreamEnd = (error: Error | undefined) => {
-    if (kind === 'streamable' && error === undefined) return
+    // It is opened again.
+    if (kind === 'streamable' && !(error instanceof TooMuch)) return
     end ??= error?.message ?? 'it ended the stream'
-    // All answers came on it.
-    if (kind === 'events' || error?.message.startsWith('it sent more') === true) void channel.close()
+    void channel.close()
   }
-  const { fetch, close } = createMcpFetch({ guard, onStreamEnd })
+  const { fetch, close } = createMcpFetch({ guard, resumes: kind === 'streamable', onStreamEnd })
   const options = { fetch, requestInit: { headers: { 'user-agent': 'dragoman', ...headers } } }
   const transport =
     kind === 'events'
       ? new SSEClientTransport(new URL(url), options)
-      : new StreamableHTTPClientTransport(new URL(url), { ...options, reconnectionOptions: noReconnection })
+      : new StreamableHTTPClientTransport(new URL(url), { ...options, ...resumption })
   const channel: Channel = {
     transport,
     negotiates: kind === 'streamable',
@@ -101,12 +102,15 @@ function httpChannel({ url, headers, guard }: Extract<McpTarget, { type: 'url' }
   return channel
 }
 
-/** A connection that was lost is made again by the next call. */
-const noReconnection = {
-  maxRetries: 0,
-  initialReconnectionDelay: 1000,
-  maxReconnectionDelay: 1000,
-  reconnectionDelayGrowFactor: 1,
+/** When, and how often, is decided by `scheduleResumption`. */
+const resumption = {
+  reconnectionScheduler: scheduleResumption,
+  reconnectionOptions: {
+    maxRetries: Number.POSITIVE_INFINITY,
+    initialReconnectionDelay: 1000,
+    maxReconnectionDelay: 10_000,
+    reconnectionDelayGrowFactor: 1.5,
+  },
 }
 
 /** Checks nothing: what a tool returns is read as text. */
@@ -132,7 +136,11 @@ async function open(
   client.onerror = () => undefined
   let listing: Listing = { pages: 0, left: [] }
   // Before the client's own, which validates.
-  transport.onmessage = (message) => healResult(message, listing, client.getProtocolEra() === 'modern')
+  transport.onmessage = (message) => {
+    const call = callScope.getStore()
+    if (call !== undefined && !('method' in message)) call.answers += 1
+    healResult(message, listing, client.getProtocolEra() === 'modern')
+  }
   try {
     await orAborted(withDeadline(client.connect(transport, { timeout: timeoutMs }), timeoutMs), ofAttempt)
   } catch (error) {
@@ -157,29 +165,26 @@ async function open(
       }
     },
     async call(name, args, signal) {
-      const stop = new AbortController()
-      const onAbort = () => stop.abort()
-      signal.addEventListener('abort', onAbort, { once: true })
-      const scope: CallScope = {
-        stop: stop.signal,
-        // The answer, if there was one, is read by then.
-        onReplyEnd: (error) => setTimeout(() => lost.abort(error ?? new Error('it ended its reply without an answer')), 50),
+      const scope = new CallScope()
+      const options = {
+        signal: AbortSignal.any([signal, scope.lost]),
+        timeout: longestDelayMs,
+        onresumptiontoken: (id: string) => {
+          scope.lastEventId = id
+        },
       }
-      const lost = new AbortController()
-      const both = AbortSignal.any([signal, lost.signal])
       try {
-        const request = { name, arguments: args }
-        return await callScope.run(scope, () => client.callTool(request, { signal: both, timeout: forever }))
+        return await callScope.run(scope, () => client.callTool({ name, arguments: args }, options))
       } catch (error) {
         // Of a session, so says the protocol; the client is of no use any more.
         if (statusOf(error) === 404) {
           void client.close()
           throw new SessionLost(explainFailure(error, why()), { cause: error })
         }
-        throw explained(lost.signal.aborted ? lost.signal.reason : error)
+        if (scope.lost.aborted) throw new AnswerLost(explainFailure(scope.lost.reason, why()), { cause: scope.lost.reason })
+        throw mayHaveRun(error) ? new AnswerLost(explainFailure(error, why()), { cause: error }) : explained(error)
       } finally {
-        signal.removeEventListener('abort', onAbort)
-        stop.abort()
+        scope.stop()
       }
     },
     async close() {

@@ -22,6 +22,21 @@ export function explainFailure(error: unknown, why: string | undefined): string 
   return code === undefined ? short(messageOf(found.at(-1))) : `it cannot be reached (${code})`
 }
 
+/** Errors of connections that were never there. */
+const unconnected = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'])
+/** Of the client: the request has been sent, and the answer is missing or not one. */
+const afterSending: readonly string[] = [SdkErrorCode.ConnectionClosed, SdkErrorCode.InvalidResult, SdkErrorCode.RequestTimeout]
+
+/** Whether a server may have done what a request wanted, though its answer cannot be had. */
+export function mayHaveRun(error: unknown): boolean {
+  return causes(error).some((cause) => {
+    if (cause instanceof SdkHttpError) return cause.status !== undefined && cause.status >= 500
+    if (cause instanceof SdkError) return afterSending.includes(cause.code)
+    const code = codeOf(cause)
+    return code !== undefined && !unconnected.has(code)
+  })
+}
+
 function ofStatus(status: number): string {
   const advice = status === 401 || status === 403 ? ': it needs a valid token' : ''
   return `it answered with status ${status}${advice}`

@@ -1,20 +1,10 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { ReadableStream } from 'node:stream/web'
 import type { FetchLike } from '@modelcontextprotocol/client'
-import { Agent, fetch, Response } from 'undici'
+import { Agent, fetch, Headers, Response } from 'undici'
 import { createGuardedConnect, type Guard } from '../../media/guarded-connect.ts'
+import { type Budget, callScope, maxReplyBytes, TooMuch } from './call-scope.ts'
 
-/** A call whose requests are its own: they end with it, and it ends with the reply. */
-export type CallScope = {
-  readonly stop: AbortSignal
-  onReplyEnd(error: Error | undefined): void
-}
-
-export const callScope = new AsyncLocalStorage<CallScope>()
-
-/** Of the reply to one request. */
-const maxReplyBytes = 8 * 1024 * 1024
-/** Of a stream of events that lasts as long as the connection. */
+/** Of the stream of events that lasts as long as the connection, also when it is opened again. */
 const maxStreamBytes = 32 * 1024 * 1024
 const connectTimeoutMs = 8000
 
@@ -24,29 +14,46 @@ const connectTimeoutMs = 8000
  */
 export function createMcpFetch({
   guard,
+  resumes,
   onStreamEnd,
 }: {
   readonly guard?: Guard | undefined
+  /** Streams that end are asked for again: a page in the place of one is none. */
+  readonly resumes: boolean
   onStreamEnd(error: Error | undefined): void
 }): { readonly fetch: FetchLike; close(): Promise<void> } {
   const closing = new AbortController()
   const connect = guard === undefined ? { timeout: connectTimeoutMs } : createGuardedConnect(guard, closing.signal)
   const agent = new Agent({ connect, headersTimeout: 0, bodyTimeout: 0 })
+  const ofStreams: Budget = { bytes: 0, maxBytes: maxStreamBytes }
   const boundedFetch = async (url: string | URL, init: RequestInit = {}) => {
     const isStream = init.method === undefined || init.method === 'GET'
     const call = callScope.getStore()
-    const signals = [init.signal, call?.stop].filter((signal) => signal !== undefined && signal !== null)
-    const options = { ...init, redirect: 'manual', dispatcher: agent, signal: AbortSignal.any([...signals, closing.signal]) }
+    const answers = call?.answers ?? 0
+    const signals = [init.signal, call?.stopped].filter((signal) => signal !== undefined && signal !== null)
+    const headers = new Headers(init.headers as ConstructorParameters<typeof Headers>[0])
+    // Of this call, also when the stream that ended last had no event.
+    if (isStream && call?.lastEventId !== undefined) headers.set('last-event-id', call.lastEventId)
+    const signal = AbortSignal.any([...signals, closing.signal])
+    const options = { ...init, headers, redirect: 'manual', dispatcher: agent, signal }
     const response = await fetch(url, options as Parameters<typeof fetch>[1])
     const isEvents = response.headers.get('content-type')?.includes('text/event-stream') === true
-    const onEnd = (error?: Error) => {
-      if (isStream) onStreamEnd(error)
-      else if (isEvents || error !== undefined) call?.onReplyEnd(error)
+    if (resumes && isStream && response.ok && !isEvents) {
+      await response.body?.cancel()
+      call?.lose(new Error('it ended its reply, and had no rest of it'))
+      return new Response(null, { status: 405 })
     }
-    if (response.body === null) return response
-    const body = ReadableStream.from(bounded(response.body, isStream ? maxStreamBytes : maxReplyBytes, onEnd))
-    const { status, statusText, headers } = response
-    return new Response(body, { status, statusText, headers })
+    const { status, statusText, body } = response
+    if (isStream && status >= 400 && status < 500)
+      call?.lose(new Error(`it ended its reply, and refused the rest with status ${status}`))
+    const onEnd = (error?: Error) => {
+      if (call === undefined) {
+        if (isStream) onStreamEnd(error)
+      } else if (error instanceof TooMuch || (!isStream && (isEvents || error !== undefined))) call.onReplyEnd(answers, error)
+    }
+    if (body === null) return response
+    const budget = call?.budget ?? (isStream ? ofStreams : { bytes: 0, maxBytes: maxReplyBytes })
+    return new Response(ReadableStream.from(bounded(body, budget, onEnd)), { status, statusText, headers: response.headers })
   }
   return {
     // The same interface, declared by two packages.
@@ -60,15 +67,14 @@ export function createMcpFetch({
 
 async function* bounded(
   body: AsyncIterable<Uint8Array>,
-  maxBytes: number,
+  budget: Budget,
   onEnd: (error?: Error) => void,
 ): AsyncGenerator<Uint8Array, void, void> {
   let failure: Error | undefined
   try {
-    let size = 0
     for await (const piece of body) {
-      size += piece.byteLength
-      if (size > maxBytes) throw new Error(`it sent more than ${maxBytes / 1024 ** 2} MiB`)
+      budget.bytes += piece.byteLength
+      if (budget.bytes > budget.maxBytes) throw new TooMuch(`it sent more than ${budget.maxBytes / 1024 ** 2} MiB`)
       yield piece
     }
   } catch (error) {

@@ -3,8 +3,8 @@ import { messageOf } from '../../contract/errors.ts'
 import type { JsonObject } from '../../contract/request.ts'
 import type { ToolOutcome } from '../../contract/server-tool.ts'
 import type { McpConnection, McpTarget, ToolList } from './connection.ts'
-import { failedCall, outcomeOf } from './outcome.ts'
-import { SessionLost } from './session-lost.ts'
+import { AnswerLost, SessionLost } from './lost.ts'
+import { cancelledCall, failedCall, lostAnswer, outcomeOf } from './outcome.ts'
 
 export type McpServerOptions = {
   readonly target: McpTarget
@@ -97,27 +97,29 @@ export class McpServer {
   async call(name: string, args: JsonObject, signal: AbortSignal): Promise<ToolOutcome> {
     this.#calls += 1
     clearTimeout(this.#idle)
+    let isSent = false
+    const callOnce = async () => {
+      const connection = await orAborted(this.#connect(), signal)
+      isSent = true
+      return connection.call(name, args, signal)
+    }
     try {
       signal.throwIfAborted()
       const failure = this.#recentFailure()
       if (failure !== undefined) return failedCall(failure.why)
       return outcomeOf(
-        await this.#callOnce(name, args, signal).catch((error: unknown) => {
+        await callOnce().catch((error: unknown) => {
           if (!(error instanceof SessionLost)) throw error
-          return this.#callOnce(name, args, signal)
+          return callOnce()
         }),
       )
     } catch (error) {
-      return signal.aborted ? { text: 'The call was cancelled.', isError: true } : failedCall(messageOf(error))
+      if (signal.aborted) return cancelledCall(isSent)
+      return error instanceof AnswerLost ? lostAnswer(error.message) : failedCall(messageOf(error))
     } finally {
       this.#calls -= 1
       this.#awaitIdle()
     }
-  }
-
-  async #callOnce(name: string, args: JsonObject, signal: AbortSignal) {
-    const connection = await orAborted(this.#connect(), signal)
-    return connection.call(name, args, signal)
   }
 
   async close(): Promise<void> {

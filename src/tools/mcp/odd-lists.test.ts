@@ -138,6 +138,26 @@ describe('since revision 2026-07-28,', () => {
     expect(ran).toEqual({ text: '=?base64?UsOpZ2lvbg==?= where', isError: false })
   })
 
+  test('a call with headers that are out of date is made again with those of the new list, and waited for', async () => {
+    mirror()
+    const { tools } = await listOf({ name: 'where', inputSchema: { type: 'object', properties: { region: { type: 'string' } } } })
+    const region = { type: 'string', 'x-mcp-header': 'Region' }
+    const wanted = { name: 'where', inputSchema: { type: 'object', properties: { region } } }
+    server.handle['tools/list'] = ({ answer }) =>
+      answer({ resultType: 'complete', ttlMs: 0, cacheScope: 'private', tools: [wanted] })
+    server.handle['tools/call'] = ({ answer, response, request, message: { id } }) => {
+      const sent = request.headers['mcp-param-region']
+      const content = [{ type: 'text', text: String(sent) }]
+      // Longer than a reply that has ended is waited for.
+      if (sent !== undefined) return void setTimeout(() => answer({ resultType: 'complete', content }), 100)
+      const error = { code: -32020, message: 'the header is missing' }
+      response.setHeader('content-type', 'text/event-stream')
+      response.end(`data: ${JSON.stringify({ jsonrpc: '2.0', id, error })}\n\n`)
+    }
+    const ran = await tools[0]?.run({ arguments: { region: 'x' }, session: { principalId: 'k', id: 's' }, signal })
+    expect(ran).toEqual({ text: 'x', isError: false })
+  })
+
   test.each<[string, object, RegExp]>([
     ['an empty name', marked({ type: 'string', 'x-mcp-header': '' }), /is not the name of a header/],
     ['a name with a line break', marked({ type: 'string', 'x-mcp-header': 'A\nB' }), /is not the name of a header/],

@@ -3,6 +3,7 @@ import { startOf } from '../../base/start-of.ts'
 import type { ToolOutcome } from '../../contract/server-tool.ts'
 
 const maxLength = 8000
+const perhapsRun = 'The call may have been carried out all the same.'
 
 /** What a server answered, as a text: texts as they are, of all else its name, type and size. */
 export function outcomeOf({ content = [], structuredContent, isError = false }: CallToolResult): ToolOutcome {
@@ -21,10 +22,21 @@ export function outcomeOf({ content = [], structuredContent, isError = false }: 
   return { text: text === '' ? '(no output)' : capped(text), isError }
 }
 
-/** The answer could not be had. */
+/** The call could not be made. */
 export function failedCall(why: string): ToolOutcome {
   const advice = 'Try once more if that may help, use another tool, or answer without it and say so.'
   return { text: `The tool failed: ${capped(why)}`, isError: true, advice }
+}
+
+/** The call was made, and its answer could not be had: made again, it may be carried out twice. */
+export function lostAnswer(why: string): ToolOutcome {
+  const advice = 'Find out whether it was before you make the call again, or answer without it and say so.'
+  return { text: `The tool failed: ${capped(why)}. ${perhapsRun}`, isError: true, advice }
+}
+
+/** The caller or its time limit has ended the call. */
+export function cancelledCall(isSent: boolean): ToolOutcome {
+  return { text: `The call was cancelled.${isSent ? ` ${perhapsRun}` : ''}`, isError: true }
 }
 
 function textOf(block: ContentBlock): string {

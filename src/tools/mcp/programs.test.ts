@@ -156,12 +156,12 @@ describe('a program that', () => {
   })
 
   test.each<[string, string, RegExp]>([
-    ['dies', 'die', /^The tool failed: it ended with exit code 7$/],
+    ['dies', 'die', /^The tool failed: it ended with exit code 7\. The call may have been carried out all the same\.$/],
     ['sends notifications without end', 'flood', /^The tool failed: it sent more than its limit/],
     ['sends a line without end', 'line', /^The tool failed: it sent more than its limit/],
     ['asks without end, and does not read the answers', 'ask', /^The tool failed: it does not read what it is sent/],
-    ['answers with what is not MCP', 'wrong', /^The tool failed: it sent a reply that is not valid MCP$/],
-    ['answers with another type', 'liar', /^The tool failed: it sent a reply that is not valid MCP$/],
+    ['answers with what is not MCP', 'wrong', /^The tool failed: it sent a reply that is not valid MCP\. The call may/],
+    ['answers with another type', 'liar', /^The tool failed: it sent a reply that is not valid MCP\. The call may/],
   ])('%s during a call is told to the model, and the next call is answered', async (_, name, text) => {
     start()
     expect(await call(name)).toMatchObject({ text: expect.stringMatching(text), isError: true, advice: expect.any(String) })
@@ -214,7 +214,10 @@ describe('a cancel', () => {
     await list()
     await call('echo', { text: 'it runs' })
     cancel.abort()
-    expect(await waiting).toEqual({ text: 'The call was cancelled.', isError: true })
+    expect(await waiting).toEqual({
+      text: 'The call was cancelled. The call may have been carried out all the same.',
+      isError: true,
+    })
     await expect.poll(async () => JSON.parse((await call('cancelled')).text)).toHaveLength(1)
   })
 

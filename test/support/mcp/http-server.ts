@@ -12,7 +12,7 @@ export type McpRequest = {
   answer(result: unknown): void
 }
 
-/** A server over Streamable HTTP in its simplest form, whose methods a test replaces. */
+/** A server over Streamable HTTP in its simplest form, whose methods a test replaces, `GET` of HTTP included. */
 export type McpHttpServer = {
   readonly url: string
   readonly messages: readonly McpMessage[]
@@ -43,7 +43,10 @@ export async function serveMcp(host: string): Promise<McpHttpServer> {
   }
   const server = createServer(async (request, response) => {
     requests.push(request)
-    if (request.method !== 'POST') return void response.writeHead(405).end()
+    if (request.method !== 'POST') {
+      const onGet = handle.GET ?? (() => void response.writeHead(405).end())
+      return onGet({ message: { method: 'GET' }, request, response, answer: () => undefined })
+    }
     let body = ''
     for await (const piece of request) body += piece
     const message = JSON.parse(body) as McpMessage
