@@ -64,7 +64,7 @@ const checks = [
   ['Python clients', hasTool('python-clients'), 'test/e2e/clients', 'npm run python-clients'],
   ['coding agents', hasTool('agent-'), 'test/agents', 'npm run agents'],
   ['routers', hasTool('smg-'), 'test/e2e/engines/routers.test.ts', 'npm run routers'],
-  ['MCP servers', hasTool('mcp'), 'test/e2e/server/mcp-servers.test.ts', 'npm run mcp-servers'],
+  ['MCP servers', hasTool('mcp'), 'test/e2e/server/mcp-*.test.ts', 'npm run mcp-servers'],
   ['judges of /openapi.json', hasTool('openapi-client'), 'test/e2e/server/openapi.test.ts', 'npm run openapi-tools'],
   ['SillyTavern', hasTool('sillytavern'), 'test/sillytavern', 'npm run sillytavern'],
 ]

@@ -1,5 +1,5 @@
-// npm run mcp-servers: installs what test/e2e/server/mcp-servers.test.ts connects to, unless it is there: the reference server of
-// test/mcp/package.json (32 MB), and the Python SDK of test/mcp/requirements.txt (33 MB). Prints their folders.
+// npm run mcp-servers: installs what test/e2e/server/mcp-*.test.ts connect to, unless it is there: the reference server and the conformance
+// suite of test/mcp/package.json (55 MB), and the Python SDK of test/mcp/requirements.txt (33 MB). Prints their folders.
 import { join } from 'node:path'
 import { root } from '../commands.mjs'
 import { ensureNode } from '../node.mjs'
