@@ -1,6 +1,7 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
-import type { JsonObject } from '../../contract/request.ts'
 import { headerFault } from './header-fault.ts'
+import { healSchema } from './heal-schema.ts'
+import { isObject, type Members, withoutNulls } from './members.ts'
 
 /** A list of tools while it comes in. */
 export type Listing = {
@@ -9,12 +10,9 @@ export type Listing = {
   left: string[]
 }
 
-type Members = Record<string, unknown>
-
 const maxPages = 16
-const maxSchemaLength = 32_768
-/** What validates and reads schemas calls itself for each level. */
-const maxSchemaDepth = 64
+/** Of what is left out. */
+const maxNamed = 20
 
 /**
  * Repairs a server's result before it is validated as a whole, where one bad part would cost all: many servers write null for what they do
@@ -40,16 +38,21 @@ function healList(result: Members, listing: Listing, mirrors: boolean): void {
   result.tools = tools.flatMap((tool) => {
     const healed = healTool(tool, mirrors)
     if (typeof healed !== 'string') return [healed]
-    listing.left.push(healed)
+    leaveOut(listing, healed)
     return []
   })
   listing.pages += 1
   if (typeof result.nextCursor === 'string' && result.nextCursor !== '') {
     if (listing.pages < maxPages) return
-    listing.left.push(`its list of tools has more than ${maxPages} pages: the others are not read`)
+    leaveOut(listing, `its list of tools has more than ${maxPages} pages: the others are not read`)
   }
   listing.pages = 0
   delete result.nextCursor
+}
+
+function leaveOut({ left }: Listing, why: string): void {
+  if (left.length < maxNamed) left.push(why)
+  else if (left.length === maxNamed) left.push('more of it is left out')
 }
 
 /** What is used of a tool; or why it is left out. */
@@ -62,45 +65,8 @@ function healTool(tool: unknown, mirrors: boolean): Members | string {
   return { name, inputSchema: schema, ...(typeof description === 'string' && { description }) }
 }
 
-/** A schema of an object; or what is wrong with it. */
-function healSchema(schema: unknown): JsonObject | string {
-  // PHP writes an empty object as a list.
-  if (isNothing(schema) || schema === true) return { type: 'object' }
-  if (!isObject(schema)) return 'is not an object'
-  if (isDeeper(schema, maxSchemaDepth)) return `has more than ${maxSchemaDepth} levels`
-  const { length } = JSON.stringify(schema)
-  if (length > maxSchemaLength) return `has ${length} characters, more than ${maxSchemaLength}`
-  const { $schema, type = 'object', properties, required, ...others } = withoutNulls(schema)
-  if (type !== 'object' && !(Array.isArray(type) && type.includes('object'))) return 'is not one of an object'
-  if (!isNothing(properties) && !isObject(properties)) return 'has properties that are not an object'
-  return {
-    ...(typeof $schema === 'string' && { $schema }),
-    ...(others as JsonObject),
-    type: 'object',
-    ...(isObject(properties) && { properties: properties as JsonObject }),
-    ...(Array.isArray(required) && { required: required.filter((key) => typeof key === 'string') }),
-  }
-}
-
 function healBlock(block: unknown): unknown {
   if (!isObject(block)) return block
   const { resource, ...others } = withoutNulls(block)
   return { ...others, ...(resource !== undefined && { resource: isObject(resource) ? withoutNulls(resource) : resource }) }
-}
-
-function isNothing(value: unknown): boolean {
-  return value === undefined || value === null || (Array.isArray(value) && value.length === 0)
-}
-
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1))
-}
-
-function withoutNulls(members: Members): Members {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null))
-}
-
-function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

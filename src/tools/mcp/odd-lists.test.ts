@@ -56,6 +56,37 @@ describe('beside a good tool, one with', () => {
       { inputSchema: { type: ['object', 'null'], properties: { a: { default: null } }, required: ['a', 1] } },
       { type: 'object', properties: { a: { default: null } }, required: ['a'] },
     ],
+    [
+      'what PHP writes in its arguments',
+      {
+        inputSchema: {
+          type: 'object',
+          properties: {
+            any: [],
+            none: null,
+            text: 'string',
+            never: false,
+            list: { type: 'array', items: [] },
+            pair: { type: 'array', items: [{ type: 'string' }, []] },
+            inner: { type: 'object', properties: [], required: true, additionalProperties: false },
+            either: { anyOf: [{ const: null }, { properties: { a: [] } }] },
+          },
+        },
+      },
+      {
+        type: 'object',
+        properties: {
+          any: {},
+          none: {},
+          text: {},
+          never: false,
+          list: { type: 'array', items: {} },
+          pair: { type: 'array', items: [{ type: 'string' }, {}] },
+          inner: { type: 'object', additionalProperties: false },
+          either: { anyOf: [{ const: null }, { properties: { a: {} } }] },
+        },
+      },
+    ],
     ['alternatives instead of a type', { inputSchema: { anyOf: [{}] } }, { type: 'object', properties: {}, anyOf: [{}] }],
     ['a title of null', { title: null, inputSchema: object }, object],
     ['a description that is no text', { description: 5, inputSchema: object }, object],
@@ -87,6 +118,14 @@ describe('beside a good tool, one with', () => {
     expect(tools.map(({ name }) => name)).toEqual(['s__good'])
     expect(absent).toEqual([{ name: 's', why }])
   })
+})
+
+test('of many bad tools, the first are named', async () => {
+  const bad = Array.from({ length: 500 }, (_, index) => ({ name: `bad${index}`, inputSchema: 5 }))
+  const { tools, absent } = await listOf(...bad, good)
+  expect(tools).toHaveLength(1)
+  expect(absent).toHaveLength(21)
+  expect(absent.slice(-2).map(({ why }) => why)).toEqual(["the schema of 'bad19' is not an object", 'more of it is left out'])
 })
 
 test('a server that writes null for what it does not have is understood', async () => {
