@@ -145,6 +145,8 @@ export type ToolUse = {
   /** Answers to calls at the end of the conversation, which wait for approval. */
   readonly approvals?: readonly ToolApproval[]
   readonly web?: WebTerms
+  /** The reply does not show calls and their results, so that no later request can bring them back. */
+  readonly hidesCalls?: true
 }
 
 /** A request's terms for searches and pages. */
@@ -243,6 +245,11 @@ export type Prompt =
       readonly toolFormat?: string
       /** Where another server reads the calls of its model, calls that it leaves in its text stay text. */
       readonly keepsCallTexts?: true
+      /**
+       * A call of a tool that is not declared is a call, too: who asks answers it. These are what the prompt does not show; calls of any
+       * other name are read as well. Absent: such a call is text.
+       */
+      readonly otherTools?: readonly FunctionTool[]
     }
   /** `readsControlTokens`: the caller wrote a template's part too, so that texts of control tokens become them. */
   | { readonly type: 'text'; readonly text: string; readonly readsControlTokens?: true }

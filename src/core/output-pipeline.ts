@@ -29,7 +29,8 @@ export function createOutputPipeline(options: OutputPipelineOptions): Emit<Engin
   const { now, request, prepared, shortened, check, callCheck, startedMs, timings, emit } = options
   const { prompt, toolChoice, parallelToolCalls, output } = request
   const tools = prompt.type === 'chat' ? functionTools(prompt.tools) : []
-  const parser = createOutputParser({ format: prepared.outputFormat, tools, toolChoice, parallelToolCalls, output })
+  const otherTools = prompt.type === 'chat' ? prompt.otherTools : undefined
+  const parser = createOutputParser({ format: prepared.outputFormat, tools, otherTools, toolChoice, parallelToolCalls, output })
   const beganMs = now()
   const lastArguments = request.stop.length > 0 && tools.length > 0 ? new LastCallArguments() : undefined
   /** When the first text came. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../contract/errors.ts'
 import type { ToolBox, ToolOutcome, ToolRun } from '../../contract/server-tool.ts'
-import { call, calls, linesOf, says, search, start, toolsOf } from './__fixtures__/scripted-turns.ts'
+import { call, calls, linesOf, messagesOf, says, search, start, toolsOf } from './__fixtures__/scripted-turns.ts'
 
 describe('tools of the caller beside those of the server', () => {
   const declared = [{ name: 'mine' }]
@@ -14,12 +14,40 @@ describe('tools of the caller beside those of the server', () => {
     expect(records).toEqual([])
   })
 
-  test('in one turn with calls of the server, the caller’s end the reply and the others are not made', async () => {
-    const turn = calls(...call('web_search', {}), ...call('mine', {}))
+  test('in one turn with calls of the server, these are made before the caller’s end the reply', async () => {
+    const turn = calls(...call('web_search', {}), ...call('mine', {}), ...call('rm', {}))
     const { run, events, records } = start({ turns: [turn], declared })
+    await run()
+    expect(linesOf(events)).toEqual([
+      ...['tool-call-start', 'tool-call-delta', 'tool-call-end'],
+      ...['start web_search-1 web_search {}', 'end web_search-1 Paris is in France.', 'finish tool-calls'],
+    ])
+    expect(records.map(({ tool, outcome }) => `${tool} ${outcome}`)).toEqual(['web_search ok', 'rm unknown'])
+  })
+
+  test('in one turn with calls whose results no later request would have, are the only ones that are made', async () => {
+    const turn = calls(...call('web_search', {}), ...call('mine', {}))
+    const { run, events, records } = start({ turns: [turn], declared, use: { hidesCalls: true } })
     await run()
     expect(linesOf(events)).toEqual(['tool-call-start', 'tool-call-delta', 'tool-call-end', 'finish tool-calls'])
     expect(records).toEqual([])
+  })
+
+  test('in one turn with a call that waits for the next request, that one is asked about', async () => {
+    const turn = calls(...call('mine', {}), ...call('web_search', {}))
+    const tools = { web_search: { needsApproval: true as const } }
+    const { run, events } = start({ turns: [turn], declared, tools, use: { asks: 'by-ending' } })
+    await run()
+    expect(linesOf(events).slice(3)).toEqual(['approval web_search-1', 'finish tool-calls'])
+  })
+
+  test('that the choice leaves out are not there', async () => {
+    const asked = { toolChoice: { type: 'auto', names: ['web_search'] } } as const
+    const turns = [calls(...call('mine', {})), says('No.')]
+    const { run, events, requests } = start({ turns, declared, asked })
+    await run()
+    expect(linesOf(events)).toEqual(['text No.', 'finish stop'])
+    expect(messagesOf(requests[1]).at(-1)).toContain("There is no tool 'mine'.\n\nThe tools are: web_search.")
   })
 
   test('after calls of the server, the caller’s get through', async () => {

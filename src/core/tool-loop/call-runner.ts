@@ -19,6 +19,8 @@ type Around = {
   readonly use: ToolUse
   readonly context: RequestContext
   readonly tools: ReadonlyMap<string, ServerTool>
+  /** The names of the caller's own tools. */
+  readonly callers: ReadonlySet<string>
   readonly rules: LoopRules
   readonly emit: Emit<GenerationEvent>
 }
@@ -64,20 +66,17 @@ export class CallRunner {
 
   /** Rejects with the reason of the request's signal only. */
   async answer({ part, tool, arguments: args }: ReadCall, approval?: ToolApproval): Promise<Answered> {
-    const { rules, tools, context } = this.#around
+    const { rules, context } = this.#around
     context.signal.throwIfAborted()
+    const key = callKey(tool?.name ?? part.name, args)
+    const isAdmitted = rules.admits(key)
     if (tool === undefined) {
-      this.#record(part.name, 'unknown', 0)
-      const names = [...tools.keys()].join(', ')
-      return {
-        type: 'result',
-        outcome: { text: `There is no tool '${part.name}'.`, isError: true, advice: `The tools are: ${names}.` },
-      }
+      rules.note(key, true)
+      return { type: 'result', outcome: this.#unknown(part.name) }
     }
     const { name, kind, mcp } = tool
     const call: ServerToolCall = { id: part.id, name, kind, arguments: args, ...(mcp !== undefined && { mcp }) }
-    const key = callKey(name, args)
-    if (!rules.admits(key)) {
+    if (!isAdmitted) {
       const text = 'This call was made before, with the same arguments: it was not made again. Use the earlier result.'
       return await this.#finish(call, 'repeated', {
         text,
@@ -103,6 +102,15 @@ export class CallRunner {
     }
     context.signal.throwIfAborted()
     return await this.#execute(tool, call, key)
+  }
+
+  /** Nothing of such a call is in the reply: it is between the model and us. */
+  #unknown(name: string): ToolOutcome {
+    const { tools, callers } = this.#around
+    this.#record(name, 'unknown', 0)
+    const names = [...tools.keys(), ...callers]
+    const advice = names.length === 0 ? 'Answer without tools.' : `The tools are: ${names.join(', ')}.`
+    return { text: `There is no tool '${name}'.`, isError: true, advice }
   }
 
   #needsApproval(tool: ServerTool): boolean {

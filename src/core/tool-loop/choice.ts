@@ -25,6 +25,12 @@ export function allowedTools(tools: Tools, choice: ToolChoice): Tools {
   return names === undefined ? tools : new Map([...tools].filter(([name]) => names.includes(name)))
 }
 
+/** The names of the caller's tools that it may be asked to call. */
+export function callersNames(declared: readonly Tool[], choice: ToolChoice): ReadonlySet<string> {
+  const names = restrictionOf(choice)
+  return new Set(declared.flatMap(({ name }) => (names === undefined || names.includes(name) ? [name] : [])))
+}
+
 /** The choice of the turns after the first: a required call has been made. */
 export function laterChoice(choice: ToolChoice): ToolChoice {
   const names = restrictionOf(choice)

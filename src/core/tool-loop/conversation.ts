@@ -69,7 +69,7 @@ export function resultMessage(toolCallId: string, name: string, { text, isError,
 
 const answerNow = 'You have used all the tool calls that you may make. Answer now with what you know, without calling tools.'
 
-/** The request of the model's next turn. The last one after calls asks for the answer. */
+/** The request of the model's next turn, in which every call is read. The last one after calls asks for the answer. */
 export function turnRequest(request: GenerationRequest, chat: Chat, turn: Turn): GenerationRequest {
   const { messages, tools, isFirst, mayCall, choice } = turn
   const { toolUse: _, ...rest } = request
@@ -81,6 +81,7 @@ export function turnRequest(request: GenerationRequest, chat: Chat, turn: Turn):
       ...chat,
       messages: asks ? [...messages, { role: 'user', content: [{ type: 'text', text: answerNow }] }] : messages,
       tools: mayCall ? [...chat.tools, ...tools] : chat.tools,
+      otherTools: mayCall ? [] : tools,
       ...(!isFirst && { start: 'new-turn' as const, responsePrefix: '' }),
     },
   }

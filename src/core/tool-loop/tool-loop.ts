@@ -1,15 +1,16 @@
 import { type Emit, emitAtOnce } from '../../base/emit.ts'
 import { thousandths } from '../../base/thousandths.ts'
-import { callsOf } from '../../canonical/parts.ts'
+import { callsOf, textOf } from '../../canonical/parts.ts'
 import type { RequestContext } from '../../contract/context.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { FinishReason, GenerationEvent, ServerToolCall } from '../../contract/event.ts'
 import { field } from '../../contract/field.ts'
-import type { GenerationRequest, Message, OutputPart, ToolChoice, ToolUse } from '../../contract/request.ts'
+import type { GenerationRequest, Message, ToolChoice, ToolUse } from '../../contract/request.ts'
 import type { ToolListing } from '../../contract/server-tool.ts'
 import { generate } from '../generate.ts'
 import { finishOfCancelled } from '../run-observer.ts'
 import { CallRunner, type ReadCall } from './call-runner.ts'
+import { callersNames } from './choice.ts'
 import { addedBefore, asFunction, resultMessage, turnRequest, withShortResults } from './conversation.ts'
 import type { AnswerDeps } from './deps.ts'
 import { type ChatPrompt, listFor, offerTools } from './first-prompt.ts'
@@ -46,6 +47,8 @@ export class ToolLoop {
   #messages: readonly Message[]
   #hasStarted = false
   #isShortened = false
+  /** Nothing that readers see stands between the text of the last turn and the next. */
+  #needsBreak = false
 
   constructor(deps: AnswerDeps, { request, toolUse, context, emit }: Begun) {
     this.#deps = deps
@@ -84,28 +87,31 @@ export class ToolLoop {
     if (this.#maxTurns > 0) this.#messages = messages
     const first = this.#messages.length
     const emit: Emit<GenerationEvent> = (event) => (event.type === 'start' ? this.#start(event, listings) : this.#emit(event))
-    const around = { use: this.#use, context: this.#context, tools, rules: this.#rules, emit }
+    const callers = callersNames(this.#chat.tools, choice)
+    const around = { use: this.#use, context: this.#context, tools, callers, rules: this.#rules, emit }
     const runner = new CallRunner(this.#deps, around, callIdsOf(this.#messages))
     if (this.#use.approvals !== undefined && before > 0) {
       const waiting = await this.#answerWaiting(runner, () => this.#start(undefined, listings))
       if (waiting.length > 0) return await this.#askNextRequest(waiting)
     }
     const functions = [...tools.values()].map(asFunction)
-    const callers = new Set(this.#chat.tools.map(({ name }) => name))
     for (;;) {
       const mayCall = this.#rules.beginTurn()
       const turn = await this.#turn({ mayCall, functions, callers, emit, first, choice })
       if (turn === 'again') continue
-      const { recorder, reason } = turn
-      const calls = recorder.calls
-      if (!mayCall || calls.server.length === 0 || calls.callers.length > 0 || !completeReasons.has(reason)) {
-        const { finish } = recorder.ending
-        const isOwn = reason === 'tool-calls' && calls.callers.length === 0
-        await this.#emit(isOwn ? { ...finish, reason: 'stop' } : finish)
-        return await this.#emitUsage()
+      const { recorder, finish } = turn
+      const isCallers = recorder.calls.callers.length > 0
+      const isLost = isCallers && this.#use.hidesCalls === true
+      if (!mayCall || recorder.calls.server.length === 0 || isLost || !completeReasons.has(finish.reason)) {
+        const isOwn = finish.reason === 'tool-calls' && !isCallers
+        return await this.#end(isOwn ? { ...finish, reason: 'stop' } : finish)
       }
       await recorder.closeBlock()
-      const waiting = await this.#answerAll(runner, recorder.parts)
+      const isShown = recorder.calls.server.some(({ name }) => tools.has(name))
+      this.#needsBreak = !isShown && (this.#needsBreak || textOf(recorder.parts) !== '')
+      const waiting = await this.#answerAll(runner, recorder)
+      // The caller has the next word.
+      if (isCallers) return await this.#askNextRequest(waiting, finish)
       if (waiting.length > 0) return await this.#askNextRequest(waiting)
     }
   }
@@ -114,14 +120,15 @@ export class ToolLoop {
   async #turn({ mayCall, functions, callers, emit, first, choice }: TurnOptions) {
     const isFirst = !this.#hasStarted
     const beganMs = this.#deps.now()
-    const recorder = new TurnRecorder({ isFirst, isCallers: (name) => callers.has(name), emit })
+    const lead = this.#needsBreak ? '\n\n' : ''
+    const recorder = new TurnRecorder({ isFirst, isCallers: (name) => callers.has(name), lead, emit })
     const turn = { messages: this.#messages, tools: functions, isFirst, mayCall, choice }
     const context = isFirst ? this.#context : { ...this.#context, receivedAtMs: beganMs }
     try {
       await generate(this.#deps, [turnRequest(this.#request, this.#chat, turn)], context).run(recorder.take)
       const { finish, usage } = recorder.ending
       this.#usage.add(usage, isFirst ? 0 : beganMs - this.#context.receivedAtMs)
-      return { recorder, reason: finish.reason }
+      return { recorder, finish }
     } catch (error) {
       const isTooLong = error instanceof AppError && error.code === 'context-length-exceeded'
       if (!isTooLong || isFirst || this.#isShortened) throw withCallersPlaces(error, this.#added)
@@ -132,11 +139,11 @@ export class ToolLoop {
     }
   }
 
-  /** Answers the calls of a turn, in their order. Returns those that wait for the next request. */
-  async #answerAll(runner: CallRunner, parts: readonly OutputPart[]): Promise<readonly ServerToolCall[]> {
+  /** Answers the calls of a turn that are not the caller's, in their order. Returns those that wait for the next request. */
+  async #answerAll(runner: CallRunner, { parts, calls: { callers } }: TurnRecorder): Promise<readonly ServerToolCall[]> {
     const calls: ReadCall[] = []
     const said = parts.map((part) => {
-      if (part.type !== 'tool-call') return part
+      if (part.type !== 'tool-call' || callers.includes(part)) return part
       const call = runner.read(part)
       calls.push(call)
       return call.part
@@ -176,9 +183,9 @@ export class ToolLoop {
   }
 
   /** Ends the reply with the calls that the next request has to approve. */
-  async #askNextRequest(calls: readonly ServerToolCall[]): Promise<void> {
+  async #askNextRequest(calls: readonly ServerToolCall[], finish: FinishEvent = { type: 'finish', choice: 0, reason: 'stop' }) {
     for (const call of calls) await this.#emit({ type: 'approval-request', choice: 0, call })
-    await this.#end('stop')
+    await this.#end(finish)
   }
 
   /** Begins the reply, with what there is to say of MCP servers. */
@@ -198,12 +205,8 @@ export class ToolLoop {
     for (const listing of listings) await this.#emit(listing)
   }
 
-  async #end(reason: FinishReason): Promise<void> {
-    await this.#emit({ type: 'finish', choice: 0, reason })
-    await this.#emitUsage()
-  }
-
-  async #emitUsage(): Promise<void> {
+  async #end(finish: FinishEvent): Promise<void> {
+    await this.#emit(finish)
     await this.#emit(this.#usageEvent())
   }
 
@@ -218,6 +221,8 @@ export class ToolLoop {
     return this.#usage.event(thousandths(this.#deps.now() - this.#context.receivedAtMs))
   }
 }
+
+type FinishEvent = Extract<GenerationEvent, { type: 'finish' }>
 
 type TurnOptions = {
   readonly mayCall: boolean

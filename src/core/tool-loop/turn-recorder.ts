@@ -14,6 +14,8 @@ type Rules = {
   readonly isFirst: boolean
   /** Whether a call is the caller's to run: its events are passed on. */
   isCallers(name: string): boolean
+  /** Stands between the text of the turns before and that of this one, for readers. */
+  readonly lead: string
   readonly emit: Emit<GenerationEvent>
 }
 
@@ -22,6 +24,7 @@ export class TurnRecorder {
   readonly #rules: Rules
   readonly #draft: Draft = newDraft()
   readonly #passed = new Set<string>()
+  #lead: string
   #open: 'text' | 'reasoning' | 'refusal' | undefined = undefined
   #usage: Ending['usage'] | undefined = undefined
   #finish: Ending['finish'] | undefined = undefined
@@ -29,6 +32,7 @@ export class TurnRecorder {
 
   constructor(rules: Rules) {
     this.#rules = rules
+    this.#lead = rules.lead
   }
 
   /** Takes the events of the turn. */
@@ -59,8 +63,14 @@ export class TurnRecorder {
       case 'tool-call-end':
         addToDraft(this.#draft, event)
         return this.#passed.has(event.id) ? emit(event) : undefined
+      case 'text-delta': {
+        this.#open = 'text'
+        addToDraft(this.#draft, event)
+        const lead = this.#lead
+        this.#lead = ''
+        return emit(lead === '' ? event : { ...event, delta: lead + event.delta })
+      }
       case 'text-start':
-      case 'text-delta':
       case 'reasoning-start':
       case 'reasoning-delta':
       case 'refusal-start':

@@ -35,7 +35,7 @@ export function decodeToolgroups(wire: GroupsWire, available: ReadonlySet<string
     const message = `${param} ${preview(given)} is not a tool of this server that you may use: leave it out`
     throw new AppError('unsupported-field', message, { param })
   })
-  return { toolUse: { ...plainToolUse, names: [...new Set(names)] } }
+  return { toolUse: { ...plainToolUse, names: [...new Set(names)], hidesCalls: true } }
 }
 
 type Using = { readonly toolUse?: ToolUse }

@@ -2,7 +2,7 @@ import type { FunctionTool } from '../../contract/request.ts'
 import type { CallOutcome, ChoiceSink } from '../scan/choice-sink.ts'
 import type { Declared } from '../scan/schema-types.ts'
 import { maxHeldChars, type Reading, type TextFeed } from '../scan/text-feed.ts'
-import { findTool } from './find-tool.ts'
+import { findTool, undeclaredName } from './find-tool.ts'
 
 type WriterOptions = {
   /** The tools that may be called. */
@@ -11,6 +11,8 @@ type WriterOptions = {
   readonly declared: readonly FunctionTool[]
   /** Calls of the others are read and dropped; otherwise they are text. */
   readonly dropsOthers: boolean
+  /** Which calls of tools that may not be called, or that nobody declared, are read as calls; `tagged`: after a tag of the format. */
+  readonly others: 'none' | 'tagged' | 'all'
   /** False: calls after the first are read and dropped. */
   readonly parallel: boolean
   makeCallId(): string
@@ -49,6 +51,8 @@ export class CallWriter {
   calls = 0
   /** All calls of the last attempt may be made. */
   allAreCallable = true
+  /** A tag that can hardly be anything else began what is read. */
+  isTagged = false
   /** A reader has read calls of a block, and not the end of the block. */
   blockIsOpen = false
   /** Takes text that stands between calls. */
@@ -64,13 +68,22 @@ export class CallWriter {
 
   /** The tool that this name means, if its calls are read. In an attempt, calls of all other tools are read as well. */
   tool(name: string): FunctionTool | undefined {
-    const { declared, dropsOthers } = this.#options
+    const { declared, dropsOthers, others } = this.#options
+    const readsOthers = others === 'all' || (others === 'tagged' && this.isTagged)
     const tool = findTool(declared, name)
-    if (tool !== undefined && (dropsOthers || this.#isCallable(tool))) return tool
-    if (this.#attempt === undefined || !/^[\w.:/-]+$/.test(name)) return undefined
+    if (tool !== undefined && (dropsOthers || readsOthers || this.#isCallable(tool))) return tool
+    const other = { name: undeclaredName(name) }
+    if (!/^[\p{L}\p{N}_.:/-]+$/u.test(other.name)) return undefined
+    if (readsOthers) return tool ?? other
+    if (this.#attempt === undefined) return undefined
     this.allAreCallable = false
     this.feed.limitAttempt()
-    return { name }
+    return other
+  }
+
+  /** Whether nobody declared it, so that only its name is known. */
+  isUndeclared(tool: FunctionTool): boolean {
+    return !this.#options.declared.includes(tool)
   }
 
   /** A call that the model only began is not made. In an attempt it is read, so that reasoning ends in front of it. */

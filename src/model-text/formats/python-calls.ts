@@ -77,6 +77,8 @@ export function* readCallExpression(
   if (tool === undefined || !(yield* accept(feed, '('))) return false
   yield* space(feed)
   if (!/[\w)"'[{(*-]/.test(yield* peek(feed))) return false
+  // Mathematics and programs look like this, too.
+  if (writer.isUndeclared(tool) && !writer.isTagged && !(yield* keywordIsNext(feed))) return false
   if (yield* accept(feed, '**')) {
     // All arguments as one dictionary.
     const isObject = (yield* peek(feed)) === '{'
@@ -160,6 +162,15 @@ function* readName(feed: TextFeed): Reading<string> {
     name += next
     feed.at += 1
   }
+}
+
+/** Whether `key=`, `**` or the end of the arguments is next. */
+function* keywordIsNext(feed: TextFeed): Reading<boolean> {
+  if (/[*)]/.test(yield* peek(feed))) return true
+  const from = feed.position
+  const isKeyword = (yield* readKeyword(feed)) !== undefined
+  feed.at -= feed.position - from
+  return isKeyword
 }
 
 /** Consumes `key=` if it is next. */

@@ -54,6 +54,8 @@ export type RulesRequest = {
   readonly format?: OutputFormat | undefined
   readonly tools?: readonly FunctionTool[]
   readonly toolChoice?: ToolChoice
+  /** Calls of these, and of tools that nobody declared, are read as well. Absent: such calls are text. */
+  readonly otherTools?: readonly FunctionTool[] | undefined
   /** False: reasoning and the tags around it stay in the text, as the model wrote them. */
   readonly splitReasoning?: boolean
   /** Where it asks for JSON, a fence around the whole answer is not part of it. */
@@ -65,16 +67,16 @@ const rulesWithoutTools = new WeakMap<OutputFormat, ChoiceRules>()
 
 /** What to look for in the choices of one request. */
 export function rulesFor(request: RulesRequest): ChoiceRules {
-  const { format, tools = [], splitReasoning = true } = request
+  const { format, tools = [], otherTools, splitReasoning = true } = request
   if (format === undefined) return plainRules
-  if (tools.length > 0 || !splitReasoning) return planRules(format, request)
+  if (tools.length > 0 || otherTools !== undefined || !splitReasoning) return planRules(format, request)
   const rules = rulesWithoutTools.get(format) ?? planRules(format, request)
   rulesWithoutTools.set(format, rules)
   return rules
 }
 
 function planRules(format: OutputFormat, request: RulesRequest): ChoiceRules {
-  const { tools = [], toolChoice = { type: 'auto' }, splitReasoning = true } = request
+  const { tools = [], toolChoice = { type: 'auto' }, otherTools, splitReasoning = true } = request
   const calls = findToolFormat(format.toolFormat ?? '')
   const tags = format.reasoning && readReasoningTags(format.reasoning)
   const startsInReasoning = tags !== undefined && format.startsInReasoning
@@ -92,8 +94,8 @@ function planRules(format: OutputFormat, request: RulesRequest): ChoiceRules {
       startsInReasoning: startsInReasoning && splitReasoning,
     }
   }
-  const looksForCalls = tools.length > 0 && toolChoice.type !== 'none'
-  const triggers = looksForCalls ? (calls?.triggers(tools) ?? []) : []
+  const looksForCalls = otherTools !== undefined || (tools.length > 0 && toolChoice.type !== 'none')
+  const triggers = looksForCalls ? (calls?.triggers([...tools, ...(otherTools ?? [])]) ?? []) : []
   const reasoningIsText = tags === undefined || !splitReasoning
   const reasoning = reasoningIsText && triggers.length === 0 ? undefined : (tags ?? unknownReasoning)
   const dropped = [

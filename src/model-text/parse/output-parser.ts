@@ -102,10 +102,13 @@ class FormatParser implements OutputParser {
     if (known !== undefined) return known
     const feed = new TextFeed()
     const sink = new ChoiceSink(choice, asksForJson(this.#options) ? new JsonFence() : undefined)
-    const { tools = [], toolChoice = { type: 'auto' }, parallelToolCalls = true, makeCallId = randomCallId } = this.#options
+    const { tools = [], otherTools, parallelToolCalls = true, makeCallId = randomCallId } = this.#options
+    const { toolChoice = { type: 'auto' } } = this.#options
+    const others = otherTools ?? []
     const writer = new CallWriter(feed, sink, {
-      tools: callableTools(tools, toolChoice),
-      declared: tools,
+      tools: [...callableTools(tools, toolChoice), ...others],
+      declared: [...tools, ...others],
+      others: otherTools === undefined ? 'none' : asksForJson(this.#options) ? 'tagged' : 'all',
       dropsOthers: toolChoice.type === 'required',
       parallel: parallelToolCalls,
       makeCallId,

@@ -34,6 +34,7 @@ export class ThoughtCalls {
     const calls = this.#calls
     if (feed.position < this.#reasoningTo) return { reasoningChars: tag.length }
     calls.attempt()
+    calls.isTagged = true
     const before = calls.calls
     feed.hold()
     if (!keep) feed.at += tag.length

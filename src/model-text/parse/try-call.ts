@@ -14,13 +14,15 @@ export function* tryCall(
   const { feed } = writer
   feed.hold()
   feed.starved = false
+  // Without a tag it may be text.
+  const isTagged = !keep && position === 'anywhere'
+  writer.isTagged = isTagged
   if (!keep) feed.at += tag.length
   const before = writer.calls
   const isRead = yield* readCalls(writer)
   writer.endList(isRead)
   const isOpened = isRead || writer.calls > before
-  // The reader was waiting for more of the call when the text was truncated. Without a tag it may have been text.
-  const isTagged = !keep && position === 'anywhere'
+  // The reader was waiting for more of the call when the text was truncated.
   const isLeftOut = !isOpened && feed.truncated && feed.starved && (callRequired || isTagged)
   if (isLeftOut) feed.at = feed.text.length
   if (isRead || isLeftOut) feed.release()

@@ -21,6 +21,13 @@ export const says = (words: string, reason: 'stop' | 'length' = 'stop'): Events 
   shortUsage,
 ]
 
+/** What a model writes whose engine does not read it. */
+export const writes = (raw: string): Events => [
+  { type: 'raw-text', choice: 0, text: raw },
+  { type: 'finish', choice: 0, reason: 'stop' },
+  shortUsage,
+]
+
 export const call = (name: string, input: unknown, id = `${name}-1`): EngineEvent[] => [
   { type: 'tool-call-start', choice: 0, id, name },
   { type: 'tool-call-delta', choice: 0, id, delta: typeof input === 'string' ? input : JSON.stringify(input) },
@@ -46,6 +53,8 @@ export type Setup = {
   readonly approvals?: ToolApprovals
   readonly admitsToolCall?: NonNullable<AnswerDeps['admitsToolCall']>
   readonly context?: ContextOptions
+  /** In which the engine leaves calls in its text. */
+  readonly toolFormat?: string
 }
 
 export function boxOf(tools: Tools): ToolBox {
@@ -67,6 +76,7 @@ export function start({ turns, use, tools = { web_search: {} }, box, messages = 
       const [first] = typeof turn === 'function' ? [] : turn
       if (first instanceof Error) throw first
       return {
+        ...(rest.toolFormat !== undefined && { outputFormat: { toolFormat: rest.toolFormat, startsInReasoning: false } }),
         run: async (signal, emit) => {
           if (typeof turn === 'function') await turn(signal)
           else await inTurn(turn as readonly EngineEvent[], emit)

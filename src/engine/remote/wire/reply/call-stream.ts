@@ -1,6 +1,6 @@
 import type { EngineEvent, GeneratedToken } from '../../../../contract/event.ts'
 import type { FunctionTool } from '../../../../contract/request.ts'
-import { findTool } from '../../../../model-text/formats/find-tool.ts'
+import { findTool, undeclaredName } from '../../../../model-text/formats/find-tool.ts'
 import { CallArguments, isEmptyObject } from '../../../../model-text/parse/call-arguments.ts'
 import { UpstreamError } from '../../transport/upstream-error.ts'
 import type { WireCall } from '../../transport/wire-chunk.ts'
@@ -15,8 +15,8 @@ type CallOptions = {
   readonly tools: readonly FunctionTool[]
   /** Those that are declared. */
   readonly declared: readonly FunctionTool[]
-  /** Calls of the others are dropped; otherwise they are text. */
-  readonly dropsOthers: boolean
+  /** What becomes of a call of another one: it is text, or a call all the same; `dropped`, if it is declared. */
+  readonly others: 'text' | 'calls' | 'dropped'
   /** False: calls after the first are dropped. */
   readonly parallel: boolean
   makeCallId(): string
@@ -102,7 +102,7 @@ export class CallStream {
   #endCall(open: OpenCall, truncated: boolean): readonly EngineEvent[] {
     const events = open.made === undefined ? [...this.#start(open)] : []
     if (open.muted) return events
-    if (open.made === undefined) return [...events, this.#asText(open)]
+    if (open.made === undefined) return this.#options.others === 'calls' ? events : [...events, this.#asText(open)]
     const { delta, outcome } = open.made.arguments.end(truncated)
     if (delta !== '') events.push(this.#delta(open.made.id, delta, []))
     return [...events, { type: 'tool-call-end', choice: this.#choice, id: open.made.id, ...outcome }]
@@ -117,15 +117,19 @@ export class CallStream {
   }
 
   #toolOf(open: OpenCall): FunctionTool | undefined {
-    if (open.found?.name !== open.name) open.found = { name: open.name, tool: findTool(this.#options.declared, open.name) }
+    const { declared, others } = this.#options
+    if (open.found?.name !== open.name) {
+      const any = others === 'calls' && open.name !== '' ? { name: undeclaredName(open.name) } : undefined
+      open.found = { name: open.name, tool: findTool(declared, open.name) ?? any }
+    }
     return open.found?.tool
   }
 
   #start(open: OpenCall): readonly EngineEvent[] {
-    const { tools, parallel, dropsOthers } = this.#options
+    const { tools, parallel, others } = this.#options
     const tool = this.#toolOf(open)
-    const isCallable = tool !== undefined && tools.includes(tool)
-    if (tool === undefined || (!isCallable && !dropsOthers)) return []
+    const isCallable = tool !== undefined && (others === 'calls' || tools.includes(tool))
+    if (tool === undefined || (!isCallable && others === 'text')) return []
     if (!isCallable || (this.calls > 0 && !parallel)) {
       open.muted = true
       return []

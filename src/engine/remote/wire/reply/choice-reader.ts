@@ -215,10 +215,12 @@ export class ChoiceReader {
 
   #callStream(): CallStream {
     const { request, declared, tools } = this.#context
+    const { prompt, toolChoice } = request
+    const takesOthers = prompt.type === 'chat' && prompt.otherTools !== undefined
     this.#calls ??= new CallStream(this.#choice, {
       tools,
       declared,
-      dropsOthers: request.toolChoice.type === 'required',
+      others: toolChoice.type === 'required' ? 'dropped' : takesOthers ? 'calls' : 'text',
       parallel: request.parallelToolCalls,
       makeCallId: () => `call_${randomHex().slice(0, 24)}`,
     })

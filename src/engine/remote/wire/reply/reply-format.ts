@@ -27,7 +27,7 @@ export function createReplyFormat(settings: FormatSettings) {
     if (toolChoice.type === 'required' && callsByGrammar({ prompt, toolChoice }, profileOf(discovery))) return formats.byGrammar
     if (prompt.keepsCallTexts && discovery.protocol === 'chat') return formats.withoutCalls
     if (prompt.toolFormat !== undefined) return { ...formats.withTools, toolFormat: prompt.toolFormat }
-    return prompt.tools.length > 0 ? formats.withTools : formats.withoutTools
+    return prompt.tools.length > 0 || prompt.otherTools !== undefined ? formats.withTools : formats.withoutTools
   }
   const opened = new WeakMap<OutputFormat, OutputFormat>()
   return (request: Parameters<typeof formatOf>[0], discovery: Discovery, startsInReasoning = false): OutputFormat | undefined => {

@@ -45,7 +45,8 @@ export class ReplyReader {
     this.#readChunk = createChunkReader(context.profile, choices)
     this.#canContinue =
       choices === 1 && request.output.type === 'text' && (request.prompt.type === 'chat' || request.prompt.type === 'text')
-    const declared = request.prompt.type === 'chat' ? functionTools(request.prompt.tools) : []
+    const { tools: own, otherTools = [] } = request.prompt.type === 'chat' ? request.prompt : { tools: [] }
+    const declared = [...functionTools(own), ...otherTools]
     const tools = callableTools(declared, request.toolChoice)
     const onPiece = (text: string | undefined) => this.#onPiece(text)
     for (let index = 0; index < choices; index++) {

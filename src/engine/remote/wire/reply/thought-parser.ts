@@ -12,7 +12,7 @@ export function readingFields(
   outputFormat: OutputFormat | undefined,
 ): Pick<SentRequest, 'outputFormat' | 'readsThoughts'> {
   if (outputFormat === undefined) return {}
-  const hasTools = prompt.type === 'chat' && prompt.tools.length > 0
+  const hasTools = prompt.type === 'chat' && (prompt.tools.length > 0 || prompt.otherTools !== undefined)
   const readsThoughts = hasTools && protocol === 'chat' && outputFormat.callsInReasoning === true
   return {
     ...((stop.length > 0 || readsThoughts) && { outputFormat }),
@@ -27,6 +27,7 @@ export function thoughtParser({ readsThoughts, outputFormat, ...request }: SentR
   return createOutputParser({
     format: { reasoning: usualTags, ...outputFormat, startsInReasoning: true },
     tools: functionTools(request.prompt.tools),
+    otherTools: request.prompt.otherTools,
     toolChoice,
     parallelToolCalls,
   })
