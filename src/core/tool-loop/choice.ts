@@ -10,17 +10,21 @@ type Tools = ReadonlyMap<string, ServerTool>
  * not there.
  */
 export function resolveChoice(choice: ToolChoice, tools: Tools, declared: readonly Tool[]): ToolChoice {
-  if (choice.type === 'none' || choice.names === undefined) return choice
+  if (choice.type === 'none') return choice
   const own = new Set(declared.map(({ name }) => name))
-  const names = choice.names.flatMap((name) => (own.has(name) || tools.has(name) ? [name] : toolsOfServer(name, tools)))
-  if (names.length > 0) return { ...choice, names }
-  if (choice.type === 'auto') return { type: 'none' }
-  const message = `${field('toolChoice')} names tools that are not there: ${choice.names.join(', ')}`
+  const names = choice.names?.flatMap((name) => (own.has(name) || tools.has(name) ? [name] : toolsOfServer(name, tools)))
+  const isEmpty = names === undefined ? own.size + tools.size === 0 : names.length === 0
+  if (!isEmpty) return { ...choice, ...(names !== undefined && { names }) }
+  if (choice.type === 'auto') return names === undefined ? choice : { type: 'none' }
+  const there = [...own, ...tools.keys()].join(', ')
+  const wanted = choice.names === undefined ? 'requires a call' : `names tools that are not there: ${choice.names.join(', ')}`
+  const message = `${field('toolChoice')} ${wanted}; ${there === '' ? 'the request has no tools that it may call' : `there are: ${there}`}`
   throw new AppError('invalid-request', message, { at: ['toolChoice'] })
 }
 
 /** The tools that a choice leaves: a call of another is not executed. */
 export function allowedTools(tools: Tools, choice: ToolChoice): Tools {
+  if (choice.type === 'none') return new Map()
   const names = restrictionOf(choice)
   return names === undefined ? tools : new Map([...tools].filter(([name]) => names.includes(name)))
 }
@@ -33,6 +37,7 @@ export function callersNames(declared: readonly Tool[], choice: ToolChoice): Rea
 
 /** The choice of the turns after the first: a required call has been made. */
 export function laterChoice(choice: ToolChoice): ToolChoice {
+  if (choice.type === 'none') return choice
   const names = restrictionOf(choice)
   return { type: 'auto', ...(names !== undefined && { names }) }
 }

@@ -34,7 +34,7 @@ type Asked = { readonly use: ToolUse; readonly chat: ChatPrompt; readonly choice
 /** The tools that a request gets, and the conversation with them. Throws `invalid-request` for what is not there. */
 export function offerTools({ wallClock = Date.now }: Deps, { use, chat, choice: asked }: Asked, listing: ToolListing): Offered {
   const { tools: offered, listings } = chooseTools(use, listing, chat.tools)
-  const choice = resolveChoice(asked, offered, chat.tools)
+  const choice = resolveChoice(asked, use.maxTurns === 0 ? new Map() : offered, chat.tools)
   const tools = allowedTools(offered, choice)
   const date = new Date(wallClock()).toISOString().slice(0, 10)
   const around = { date, userPlace: use.web?.userPlace }

@@ -4,10 +4,11 @@ import { leftOut, notRunHere } from '../wire/hosted-tools.ts'
 import { preview } from '../wire/preview.ts'
 import { clientTool } from './client-tools.ts'
 import { type Available, HostedTools } from './hosted-tools.ts'
-import type { CountWire, WireTool } from './schema.ts'
+import type { CountWire, MessageWire, WireTool } from './schema.ts'
 import { referencedTools } from './tool-references.ts'
 
-type ToolsWire = Pick<CountWire, 'tools' | 'tool_choice' | 'messages' | 'mcp_servers'>
+type ToolsWire = Pick<CountWire, 'tools' | 'tool_choice' | 'messages' | 'mcp_servers'> &
+  Partial<Pick<MessageWire, 'enable_tools' | 'enabled_tools'>>
 
 export type DecodedTools = {
   readonly tools: readonly FunctionTool[]
@@ -36,7 +37,8 @@ const searchTools = 'tool_search_tool_'
  * Throws for a tool without a schema, a name that is declared twice, a tool that is not run here, unless it stands beside others by habit,
  * and a choice of a tool that is not declared.
  */
-export function decodeTools({ tools: wire, tool_choice, messages, mcp_servers }: ToolsWire, available: Available): DecodedTools {
+export function decodeTools(asked: ToolsWire, available: Available): DecodedTools {
+  const { tools: wire, tool_choice, messages, mcp_servers } = asked
   const run = new HostedTools(available)
   run.addServers(mcp_servers)
   const isSearchedElsewhere = (wire ?? []).some(({ type }) => type?.startsWith(searchTools))
@@ -72,12 +74,17 @@ export function decodeTools({ tools: wire, tool_choice, messages, mcp_servers }:
   if (hosted !== undefined && tools.length === 0 && run.isEmpty) throw notRunHere(...hosted)
   return {
     tools,
-    toolChoice: decodeChoice(tool_choice, { declared: names, hosted: run }),
+    toolChoice: decodeChoice(tool_choice, { declared: names, hosted: run, hasOthers: enablesTools(asked) }),
     parallelToolCalls: tool_choice?.disable_parallel_tool_use !== true,
     hosted: run,
     ignored: [...ignored, ...run.ignored],
     indices,
   }
+}
+
+/** Whether the server's own tools are enabled, as many as the key may use or those of a list. */
+export function enablesTools({ enable_tools, enabled_tools }: Pick<ToolsWire, 'enable_tools' | 'enabled_tools'>): boolean {
+  return enable_tools === true && enabled_tools?.length !== 0
 }
 
 /** Whether a type is of a tool that Anthropic's servers run, or that comes later than this code. */
@@ -104,23 +111,27 @@ function decodeTool(tool: WireTool, path: string, referenced: ReadonlySet<string
   }
 }
 
-type Choosable = { readonly declared: ReadonlySet<string>; readonly hosted: HostedTools }
+type Choosable = {
+  readonly declared: ReadonlySet<string>
+  readonly hosted: HostedTools
+  /** The server enables others, whose names the loop that runs them knows. */
+  readonly hasOthers: boolean
+}
 
-function decodeChoice(choice: CountWire['tool_choice'], { declared, hosted }: Choosable): ToolChoice {
+function decodeChoice(choice: CountWire['tool_choice'], { declared, hosted, hasOthers }: Choosable): ToolChoice {
   if (choice === undefined || choice === null) return { type: 'auto' }
   switch (choice.type) {
     case 'auto':
     case 'none':
       return { type: choice.type }
     case 'any':
-      if (declared.size === 0 && hosted.isEmpty)
+      if (declared.size === 0 && hosted.isEmpty && !hasOthers)
         throw invalid('tool_choice', 'tool_choice "any" needs a tool to call: send tools')
       return { type: 'required' }
     case 'tool': {
       const { name } = choice
       if (typeof name !== 'string') throw invalid('tool_choice.name', 'tool_choice.name is missing: expected the name of a tool')
-      if (declared.has(name)) return { type: 'required', names: [name] }
-      const run = hosted.namesOf(name)
+      const run = declared.has(name) || hasOthers ? [name] : hosted.namesOf(name)
       if (run !== undefined) return { type: 'required', names: run }
       const known = preview([...declared])
       throw invalid('tool_choice.name', `tool_choice.name ${preview(name)} is not declared; the declared tools are ${known}`)

@@ -9,7 +9,7 @@ import { type MessagePaths, nameMessage } from '../wire/message-paths.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
 import { validate } from '../wire/validate.ts'
 import { type ConversationSources, decodeMessages } from './decode-messages.ts'
-import { type DecodedTools, decodeTools } from './decode-tools.ts'
+import { type DecodedTools, decodeTools, enablesTools } from './decode-tools.ts'
 import { findExactInputs } from './exact-inputs.ts'
 import { countFields, messageFields } from './fields.ts'
 import type { Available, HostedTools } from './hosted-tools.ts'
@@ -115,7 +115,7 @@ function decodePrompt(wire: CountWire, { sealer, exactBody, serverTools }: Decod
 function decodeToolUse(wire: MessageWire, { hosted, container }: Using): Pick<GenerationRequest, 'toolUse'> {
   const { enabled_tools: enabled } = wire
   const session = { ...plainToolUse, sessionId: container }
-  if (wire.enable_tools !== true || enabled?.length === 0) return hosted.isEmpty ? {} : { toolUse: { ...session, ...hosted.use } }
+  if (!enablesTools(wire)) return hosted.isEmpty ? {} : { toolUse: { ...session, ...hosted.use } }
   const { names: _, ...servers } = hosted.use
   // Without a list, all that the caller may use.
   if ((wire.tools ?? []).length === 0)

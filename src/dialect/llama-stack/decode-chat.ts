@@ -71,7 +71,7 @@ type Conversations = {
 
 function decodeConversations(wire: CommonWire & ToolWire, decoding: Conversations): DecodedRequests {
   const { id, model, conversations, input, stream, toolUse } = decoding
-  const tools = decodeTools(wire)
+  const tools = decodeTools(wire, toolUse !== undefined)
   const common = decodeCommon(wire)
   const decoded = conversations.map(({ path, messages }) => writeToolPrompt(decodeMessages(messages, path), tools))
   const requests = requestPerItem(decoded, id, ({ messages, toolFormat }, requestId) => ({

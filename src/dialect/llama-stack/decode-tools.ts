@@ -2,6 +2,7 @@ import { AppError } from '../../contract/errors.ts'
 import type { FunctionTool, ToolChoice } from '../../contract/request.ts'
 import { preview } from '../wire/preview.ts'
 import { builtInTool } from './built-in-tools.ts'
+import { ownName } from './own-names.ts'
 import { toJsonSchema } from './parameter-schema.ts'
 import type { PromptFormat, ToolWire, WireTool } from './schema.ts'
 
@@ -15,13 +16,16 @@ export type DecodedTools = {
   readonly replacesSystem: boolean
 }
 
-/** Throws for a name that is declared twice, settings that contradict each other, and a choice of a tool that is not declared. */
-export function decodeTools(wire: ToolWire): DecodedTools {
+/**
+ * Throws for a name that is declared twice, settings that contradict each other, and a choice of a tool that is not declared, unless it
+ * may be one of the server's own (`hasOthers`), whose names the loop that runs them knows.
+ */
+export function decodeTools(wire: ToolWire, hasOthers = false): DecodedTools {
   const tools = decodeDefinitions(wire.tools ?? [])
   const format = agreed(wire, 'tool_prompt_format')
   return {
     tools,
-    toolChoice: decodeChoice(agreed(wire, 'tool_choice') ?? 'auto', tools, wire),
+    toolChoice: decodeChoice(agreed(wire, 'tool_choice') ?? 'auto', { tools, hasOthers }, wire),
     ...(format !== undefined && { format }),
     replacesSystem: wire.tool_config?.system_message_behavior === 'replace',
   }
@@ -64,17 +68,20 @@ function agreed<Name extends 'tool_choice' | 'tool_prompt_format'>(
   return config ?? legacy
 }
 
-function decodeChoice(choice: string, tools: readonly FunctionTool[], { tool_config }: ToolWire): ToolChoice {
+type Choosable = { readonly tools: readonly FunctionTool[]; readonly hasOthers: boolean }
+
+function decodeChoice(choice: string, { tools, hasOthers }: Choosable, { tool_config }: ToolWire): ToolChoice {
   const param = tool_config?.tool_choice ? 'tool_config.tool_choice' : 'tool_choice'
   switch (choice) {
     case 'auto':
     case 'none':
       return { type: choice }
     case 'required':
-      if (tools.length > 0) return { type: 'required' }
+      if (tools.length > 0 || hasOthers) return { type: 'required' }
       throw new AppError('invalid-request', `${param} "required" needs a tool to call: send tools`, { param })
   }
   if (tools.some(({ name }) => name === choice)) return { type: 'required', names: [choice] }
+  if (hasOthers) return { type: 'required', names: [ownName(choice)] }
   const known = preview(['auto', 'required', 'none', ...tools.map(({ name }) => name)])
   const message = `${param} ${preview(choice)} is not declared in tools; expected one of ${known}`
   throw new AppError('invalid-request', message, { param })

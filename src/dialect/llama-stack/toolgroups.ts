@@ -1,16 +1,8 @@
 import { AppError } from '../../contract/errors.ts'
 import { plainToolUse, type ToolUse } from '../../contract/request.ts'
 import { preview } from '../wire/preview.ts'
+import { ownName } from './own-names.ts'
 import type { ChatWire } from './schema.ts'
-
-/** llama-stack's names of tools that the server has, alone and in their groups. */
-const ownTools: Readonly<Record<string, string>> = {
-  brave_search: 'web_search',
-  'builtin::websearch': 'web_search',
-  code_interpreter: 'python',
-  'builtin::code_interpreter': 'python',
-}
-const mcpPrefix = 'mcp::'
 
 type GroupsWire = Pick<ChatWire, 'toolgroups' | 'tool_config' | 'tool_prompt_format'>
 
@@ -28,9 +20,8 @@ export function decodeToolgroups(wire: GroupsWire, available: ReadonlySet<string
   }
   const names = groups.map((group, index) => {
     const given = typeof group === 'string' ? group : group.name
-    const own = Object.hasOwn(ownTools, given) ? ownTools[given] : undefined
-    const name = own ?? (given.startsWith(mcpPrefix) ? given.slice(mcpPrefix.length) : undefined)
-    if (name !== undefined && available?.has(name) === true) return name
+    const name = ownName(given)
+    if (name !== given && available?.has(name) === true) return name
     const param = typeof group === 'string' ? `toolgroups[${index}]` : `toolgroups[${index}].name`
     const message = `${param} ${preview(given)} is not a tool of this server that you may use: leave it out`
     throw new AppError('unsupported-field', message, { param })

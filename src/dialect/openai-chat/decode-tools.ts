@@ -13,15 +13,18 @@ export type DecodedTools = {
   readonly legacy: boolean
 }
 
-/** Throws for invalid tools, and for a choice of a tool that is not declared. */
-export function decodeTools(wire: ChatWire): DecodedTools {
+/**
+ * Throws for invalid tools, and for a choice of a tool that is not declared. `hasOthers`: the server runs tools of its own for the
+ * request, and the choice may be of them; the loop that runs them knows their names.
+ */
+export function decodeTools(wire: ChatWire, hasOthers = false): DecodedTools {
   const { functions, function_call, tool_choice, parallel_tool_calls } = wire
   const tools = (wire.tools ?? []).map((tool, index) => decodeTool(tool, `tools[${index}]`))
   refuseRepeatedNames(tools, (index) => `tools[${index}].${kindOf(tools[index])}.name`)
   if (functions === undefined || functions === null || functions.length === 0) {
     refuseChoiceWithoutTools('function_call', function_call, 'functions')
-    if (tools.length === 0) refuseChoiceWithoutTools('tool_choice', tool_choice, 'tools')
-    const toolChoice = decodeToolChoice(tool_choice, tools)
+    if (tools.length === 0 && !hasOthers) refuseChoiceWithoutTools('tool_choice', tool_choice, 'tools')
+    const toolChoice = decodeToolChoice(tool_choice, hasOthers ? undefined : tools)
     return { tools, toolChoice, parallelToolCalls: parallel_tool_calls ?? true, legacy: false }
   }
   if (tools.length > 0 || (tool_choice !== undefined && tool_choice !== null)) {
@@ -86,7 +89,8 @@ function refuseChoiceWithoutTools(param: string, choice: unknown, tools: string)
   throw invalid(param, `${param} is only allowed when ${tools} are specified, got ${preview(choice)} without any`)
 }
 
-function decodeToolChoice(choice: ChatWire['tool_choice'], tools: readonly Tool[]): ToolChoice {
+/** `tools`: those that may be named; undefined: any. */
+function decodeToolChoice(choice: ChatWire['tool_choice'], tools: readonly Tool[] | undefined): ToolChoice {
   if (choice === undefined || choice === null) return { type: 'auto' }
   if (typeof choice === 'string') return { type: choice }
   switch (choice.type) {
@@ -99,7 +103,7 @@ function decodeToolChoice(choice: ChatWire['tool_choice'], tools: readonly Tool[
   }
 }
 
-function decodeAllowed({ tools: allowed }: WireAllowedTools, tools: readonly Tool[]): string[] {
+function decodeAllowed({ tools: allowed }: WireAllowedTools, tools: readonly Tool[] | undefined): string[] {
   const declared = { function: declaredIn(tools, 'function'), custom: declaredIn(tools, 'custom') }
   const names = allowed.map(({ type, ...named }, index) => {
     const path = `tool_choice.allowed_tools.tools[${index}]`
@@ -126,18 +130,20 @@ function decodeFunctionChoice(choice: ChatWire['function_call'], tools: readonly
 }
 
 type Kind = 'function' | 'custom'
-type Declared = { readonly kind: Kind; readonly names: ReadonlySet<string> }
+/** Without names: any may be chosen. */
+type Declared = { readonly kind: Kind; readonly names?: ReadonlySet<string> }
 
 function kindOf(tool: Tool | undefined): Kind {
   return tool?.type === 'custom' ? 'custom' : 'function'
 }
 
-function declaredIn(tools: readonly Tool[], kind: Kind): Declared {
+function declaredIn(tools: readonly Tool[] | undefined, kind: Kind): Declared {
+  if (tools === undefined) return { kind }
   return { kind, names: new Set(tools.filter((tool) => kindOf(tool) === kind).map(({ name }) => name)) }
 }
 
 function requireDeclared(name: string, { kind, names }: Declared, param: string): string {
-  if (names.has(name)) return name
+  if (names === undefined || names.has(name)) return name
   const known = `the declared ${kind === 'custom' ? 'custom tools' : 'functions'} are ${preview([...names])}`
   throw invalid(param, `${param} names ${preview(name)}, which is not declared; ${known}`)
 }

@@ -1,0 +1,14 @@
+/** llama-stack's names of tools that the server has, alone and in their groups. */
+const ownTools: Readonly<Record<string, string>> = {
+  brave_search: 'web_search',
+  'builtin::websearch': 'web_search',
+  code_interpreter: 'python',
+  'builtin::code_interpreter': 'python',
+}
+const mcpPrefix = 'mcp::'
+
+/** What this server calls a tool, or all tools of an MCP server, by llama-stack's name; any other name as it is. */
+export function ownName(given: string): string {
+  const own = Object.hasOwn(ownTools, given) ? ownTools[given] : undefined
+  return own ?? (given.startsWith(mcpPrefix) ? given.slice(mcpPrefix.length) : given)
+}
