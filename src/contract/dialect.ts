@@ -23,7 +23,7 @@ export type DecodeContext = {
   readonly owner?: string
   /** Names of the server's tools, and of its MCP servers, that the caller may use; absent: none. */
   readonly serverTools?: ReadonlySet<string>
-  /** The client reads Unsloth's frames about tools of the server, which official clients of OpenAI fail on. */
+  /** The client reads Unsloth's frames about tools of the server, which OpenAI's SDKs fail on. */
   readonly readsToolFrames?: true
   /** A chat completion is kept unless its request has `store: false`. */
   readonly keepsCompletions?: true

@@ -141,7 +141,13 @@ export type GenerationEvent =
    */
   | { readonly type: 'approval-request'; readonly choice: number; readonly call: ServerToolCall }
   /** The server runs a tool: a block of its own, without `tool-call` events, to the `server-tool-end` with its id. */
-  | { readonly type: 'server-tool-start'; readonly choice: number; readonly call: ServerToolCall }
+  | {
+      readonly type: 'server-tool-start'
+      readonly choice: number
+      readonly call: ServerToolCall
+      /** It is answered without running: not approved, repeated, or beyond a limit. */
+      readonly isMade?: false
+    }
   | { readonly type: 'server-tool-end'; readonly choice: number; readonly id: string; readonly outcome: ToolOutcome }
   | {
       readonly type: 'finish'

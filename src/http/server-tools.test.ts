@@ -61,6 +61,9 @@ function open({ run = async () => sunny, needsApproval, ...options }: Setup = {}
   return { ...server, post }
 }
 
+/** What OpenAI's SDKs send. */
+const ofSdk = { 'x-stainless-lang': 'js' }
+
 const asked = (more: object = {}) => ({
   model: 'default',
   messages: [{ role: 'user', content: 'How is the weather?' }],
@@ -91,9 +94,9 @@ describe('enable_tools', () => {
     expect(reply.text).not.toContain('tool_calls')
   })
 
-  test('streams what is said before and after, and nothing that official clients do not know', async () => {
+  test('streams what is said before and after, and nothing that OpenAI’s SDKs do not know', async () => {
     const { post } = open()
-    const { text } = await post('/v1/chat/completions', asked({ stream: true }))
+    const { text } = await post('/v1/chat/completions', asked({ stream: true }), ofSdk)
     expect(contentOf(text)).toBe('Let me look.\n\nIt is sunny.')
     for (const frame of framesOf(text)) expect(frame).toMatchObject({ object: 'chat.completion.chunk', id: /^chatcmpl-/ })
     expect(framesOf(text).at(-1)).toMatchObject({ choices: [{ finish_reason: 'stop' }] })
@@ -139,7 +142,7 @@ describe('enable_tools', () => {
     [{ n: 2 }, 'n', 'enable_tools allows one'],
     [{ max_tool_calls_per_message: -1 }, 'max_tool_calls_per_message', 'at least 0'],
     [{ tool_call_timeout: 0 }, 'tool_call_timeout', 'at least 1'],
-    [{ permission_mode: 'full' }, 'permission_mode', 'full'],
+    [{ permission_mode: 'never' }, 'permission_mode', 'never'],
     [{ enabled_tools: 'web_search' }, 'enabled_tools', 'an array of names'],
   ])('refuses %j by name', async (more, param, message) => {
     const { post } = open()
@@ -311,7 +314,7 @@ describe('POST /api/inference/tool-confirm', () => {
 
   test('where a client sees no frames, calls that need approval are not made', async () => {
     const { post } = open({ needsApproval: true })
-    const reply = await post('/v1/chat/completions', asked({ stream: true }))
+    const reply = await post('/v1/chat/completions', asked({ stream: true }), ofSdk)
     expect(contentOf(reply.text)).toBe('Let me look.\n\nThen not.')
   })
 })

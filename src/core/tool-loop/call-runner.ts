@@ -175,7 +175,7 @@ export class CallRunner {
   async #finish(call: ServerToolCall, how: ToolCallRecord['outcome'], outcome: ToolOutcome): Promise<Answered> {
     const { emit } = this.#around
     this.#record(call.name, how, 0)
-    await emit({ type: 'server-tool-start', choice: 0, call })
+    await emit({ type: 'server-tool-start', choice: 0, call, isMade: false })
     await emit({ type: 'server-tool-end', choice: 0, id: call.id, outcome })
     return { type: 'result', outcome }
   }

@@ -7,6 +7,7 @@ import { encodeOpenaiError } from '../openai/errors.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
 import type { UsageTimes } from '../openai/times/encode-timings.ts'
 import { withRunningTimings } from '../openai/times/running-timings.ts'
+import { readCancelKeys } from '../wire/cancel-keys.ts'
 import { decodeChat } from './decode.ts'
 import { encodeResult, type ReasoningFields, type ReplyStyle } from './encode.ts'
 import { createChunkEncoder } from './encode-stream.ts'
@@ -24,7 +25,7 @@ type OpenaiChatOptions = {
 /** OpenAI's `POST /v1/chat/completions`. */
 export function createOpenaiChat({ reasoningFields, usageTimes, systemFingerprint }: OpenaiChatOptions): Dialect {
   return {
-    decode({ body }, { id, requestId = null, readsToolFrames = false, keepsCompletions = false }) {
+    decode({ headers, body }, { id, requestId = null, readsToolFrames = false, keepsCompletions = false }) {
       const decoded = decodeChat(body, id, keepsCompletions)
       const { stream, kept, ignored, nameOf } = decoded
       const showsTools = readsToolFrames && stream
@@ -37,6 +38,7 @@ export function createOpenaiChat({ reasoningFields, usageTimes, systemFingerprin
         legacyCalls: decoded.legacyCalls,
         logprobs: request.logprobs !== undefined,
         usageTimes,
+        ...(request.toolUse !== undefined && { session: readCancelKeys({ headers, body }).sessionId ?? id }),
         ...(showsTools && request.toolUse !== undefined && { showsTools }),
       }
       const encode = (result: GenerationResult) => encodeResult(result, headOf(result.start), style)

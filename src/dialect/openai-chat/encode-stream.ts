@@ -164,12 +164,7 @@ export function createChunkEncoder(
   }
 
   if (tools === undefined) return { encode }
-  return {
-    encode: (event) => {
-      const isAboutTools = 'call' in event || event.type === 'server-tool-end'
-      return isAboutTools ? encode(event) + tools.encode(event) : tools.encode(event) + encode(event)
-    },
-  }
+  return { encode: (event) => encode(event) + tools.encode(event) }
 }
 
 type CallHead = { readonly id: string; readonly kind: 'custom' | undefined }

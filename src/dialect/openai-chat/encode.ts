@@ -5,6 +5,7 @@ import type { Choice, GenerationResult, ReplyPart } from '../../contract/result.
 import { encodeUsage } from '../openai/encode-usage.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
 import { encodeTimings, type UsageTimes } from '../openai/times/encode-timings.ts'
+import { picturePath } from '../wire/picture-path.ts'
 import { encodeLogprobs } from './encode-logprobs.ts'
 
 /** The fields in which the reply shows reasoning: clients read one or the other. */
@@ -20,6 +21,8 @@ export type ReplyStyle = {
   readonly usageTimes?: readonly UsageTimes[] | undefined
   /** A stream has Unsloth's frames about tools of the server. */
   readonly showsTools?: true
+  /** Where the client finds pictures that programs of the reply have made; absent: none run. */
+  readonly session?: string
 }
 
 /** A truncated answer is never `stop`, which clients read as complete. */
@@ -82,7 +85,8 @@ function finalParts(parts: readonly ReplyPart[]): readonly ReplyPart[] {
   return last.some(({ type }) => type === 'text' || type === 'refusal' || type === 'tool-call') ? last : parts
 }
 
-function encodeMessage(choice: Choice, { reasoningFields, legacyCalls }: ReplyStyle, { reasons }: StartEvent): unknown {
+function encodeMessage(choice: Choice, { reasoningFields, legacyCalls, session }: ReplyStyle, { reasons }: StartEvent): unknown {
+  const pictures = session === undefined ? [] : encodePictures(choice.parts, session)
   const parts = finalParts(choice.parts)
   const text = textOf(parts)
   const reasoning = reasoningOf(parts)
@@ -95,9 +99,16 @@ function encodeMessage(choice: Choice, { reasoningFields, legacyCalls }: ReplySt
     content: text === '' && (calls.length > 0 || refusal !== '') ? null : text,
     refusal: refusal === '' ? null : refusal,
     ...(annotations.length > 0 && { annotations }),
+    ...(pictures.length > 0 && { images: pictures }),
     ...Object.fromEntries(names.map((name) => [name, reasoning === '' ? null : reasoning])),
     ...(calls.length > 0 && (legacyCalls ? encodeLegacyCall(calls) : { tool_calls: calls.map(encodeToolCall) })),
   }
+}
+
+/** Pictures that programs have made, as OpenRouter shows those of models. */
+function encodePictures(parts: readonly ReplyPart[], session: string): readonly JsonObject[] {
+  const names = parts.flatMap((part) => (part.type === 'server-tool' ? (part.outcome?.pictures ?? []) : []))
+  return names.map((name) => ({ type: 'image_url', image_url: { url: picturePath(session, name) } }))
 }
 
 /** OpenAI's chat protocol has citations of web pages only. */

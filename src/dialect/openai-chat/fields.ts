@@ -128,8 +128,9 @@ const toolUseFields: readonly Field[] = [
   ),
   used(
     'permission_mode',
-    '`ask`: each call waits for `POST /api/inference/tool-confirm`; `auto` and `off`: only those for which the operator wants it',
-    { ignores: isUnused },
+    '`ask`: each call waits for `POST /api/inference/tool-confirm`; `auto`, `off`, `full`: only those for which the operator wants it; `full` ' +
+      'is named as ignored, since programs stay in their sandbox',
+    { ignores: (value, body) => value === 'full' || isUnused(value, body) },
   ),
   used('confirm_tool_calls', 'true is `permission_mode: ask`', { ignores: isUnused }),
 ]

@@ -34,7 +34,7 @@ const toolUseShape = {
   auto_heal_tool_calls: flag,
   max_tool_calls_per_message: integerFrom(0),
   tool_call_timeout: integerFrom(1),
-  permission_mode: z.enum(['ask', 'auto', 'off']).nullish(),
+  permission_mode: z.enum(['ask', 'auto', 'off', 'full']).nullish(),
   confirm_tool_calls: flag,
 }
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ServerToolCall } from '../../contract/event.ts'
+import type { ToolOutcome } from '../../contract/server-tool.ts'
 import { ToolFrames } from './tool-frames.ts'
 
 const call = (fields: Partial<ServerToolCall>): ServerToolCall => ({
@@ -13,6 +14,20 @@ const call = (fields: Partial<ServerToolCall>): ServerToolCall => ({
 const read = (text: string) =>
   text.split('\n\n').flatMap((frame) => (frame === '' ? [] : [JSON.parse(frame.slice('data: '.length))]))
 
+/** Frames of calls, event by event. */
+function framesOf(of: ServerToolCall = call({})) {
+  const frames = new ToolFrames()
+  return {
+    ask: () => read(frames.encode({ type: 'approval-request', choice: 0, call: of })),
+    start: (isMade?: false) =>
+      read(frames.encode({ type: 'server-tool-start', choice: 0, call: of, ...(isMade === false && { isMade }) })),
+    end: (outcome: ToolOutcome) => read(frames.encode({ type: 'server-tool-end', choice: 0, id: of.id, outcome })),
+    say: () => read(frames.encode({ type: 'text-delta', choice: 0, delta: 'a' })),
+  }
+}
+const about = { tool_name: 'web_search', tool_call_id: 'c' }
+const cleared = { type: 'tool_status', content: '' }
+
 test.each<[Partial<ServerToolCall>, string]>([
   [{ arguments: { query: '  a\n b ' } }, 'Searching: a b'],
   [{ arguments: { query: 'x'.repeat(80) } }, `Searching: ${'x'.repeat(60)}…`],
@@ -23,36 +38,51 @@ test.each<[Partial<ServerToolCall>, string]>([
   [{ name: 'terminal', kind: 'terminal', arguments: { command: 'ls' } }, 'Running: ls'],
   [{ name: 'git__log', kind: 'mcp', mcp: { server: 'git', name: 'log' } }, 'Calling log of git'],
 ])('%j is announced as %j', (fields, content) => {
-  expect(read(new ToolFrames().encode({ type: 'server-tool-start', choice: 0, call: call(fields) }))[0]).toEqual({
-    type: 'tool_status',
-    content,
-  })
+  expect(framesOf(call(fields)).start()[0]).toEqual({ type: 'tool_status', content })
 })
 
-test('the status ends once, before what comes after the last call', () => {
-  const frames = new ToolFrames()
-  const text = { type: 'text-delta', choice: 0, delta: 'a' } as const
-  expect(frames.encode(text)).toBe('')
-  frames.encode({ type: 'server-tool-start', choice: 0, call: call({}) })
-  frames.encode({ type: 'server-tool-end', choice: 0, id: 'c', outcome: { text: '', isError: false } })
-  expect(read(frames.encode(text))).toEqual([{ type: 'tool_status', content: '' }])
-  expect(frames.encode(text)).toBe('')
+test('the status ends with the call', () => {
+  const { start, end, say } = framesOf()
+  expect(say()).toEqual([])
+  start()
+  expect(end({ text: 'found', isError: false })).toEqual([{ type: 'tool_end', ...about, result: 'found' }, cleared])
+  expect(say()).toEqual([])
 })
 
 test('a failure is marked', () => {
-  const frames = new ToolFrames()
-  frames.encode({ type: 'server-tool-start', choice: 0, call: call({}) })
-  const outcome = { text: 'no', isError: true }
-  expect(read(frames.encode({ type: 'server-tool-end', choice: 0, id: 'c', outcome }))).toEqual([
-    { type: 'tool_end', tool_name: 'web_search', tool_call_id: 'c', result: 'no', is_error: true },
-  ])
+  const { start, end } = framesOf()
+  start()
+  expect(end({ text: 'no', isError: true })[0]).toEqual({ type: 'tool_end', ...about, result: 'no', is_error: true })
 })
 
-test('pictures of a program are named', () => {
-  const frames = new ToolFrames()
-  frames.encode({ type: 'server-tool-start', choice: 0, call: call({ name: 'python', kind: 'python' }) })
-  const outcome = { text: 'done', isError: false, pictures: ['plot.png'] }
-  expect(read(frames.encode({ type: 'server-tool-end', choice: 0, id: 'c', outcome }))).toEqual([
-    { type: 'tool_end', tool_name: 'python', tool_call_id: 'c', result: 'done', images: ['plot.png'] },
+test('pictures of a program are named at the end of its result, and apart', () => {
+  const { start, end } = framesOf(call({ name: 'python', kind: 'python' }))
+  start()
+  const [ended] = end({ text: 'done', isError: false, pictures: ['plot.png', 'b"c.png'] })
+  const names = ['plot.png', 'b"c.png']
+  const result = `done\n__IMAGES__:${JSON.stringify(names)}`
+  expect(ended).toEqual({ type: 'tool_end', tool_name: 'python', tool_call_id: 'c', result, images: names })
+})
+
+test('a call that waits starts once, with the id of its approval', () => {
+  const { ask, start, end } = framesOf()
+  expect(ask()).toEqual([
+    { type: 'tool_status', content: 'Waiting for approval: Searching: ' },
+    { type: 'tool_start', ...about, arguments: {}, approval_id: 'c', awaiting_confirmation: true },
+    { type: 'tool_confirm', ...about, arguments: {} },
   ])
+  expect(start()).toEqual([{ type: 'tool_status', content: 'Searching: ', tool_call_id: 'c' }])
+  expect(end({ text: 'found', isError: false })).toEqual([{ type: 'tool_end', ...about, result: 'found' }, cleared])
+})
+
+test('a call that is not approved does not start again', () => {
+  const { ask, start, end } = framesOf()
+  ask()
+  expect(start(false)).toEqual([])
+  expect(end({ text: 'not approved', isError: true })[0]).toMatchObject({ type: 'tool_end', result: 'not approved' })
+})
+
+test('a call that nobody is asked about and that is not made, such as a repeated one, has no frames', () => {
+  const { start, end } = framesOf()
+  expect([...start(false), ...end({ text: 'made before', isError: true })]).toEqual([])
 })

@@ -3,44 +3,51 @@ import { toFrameJson } from '../wire/json/frame-json.ts'
 
 const previewChars = 60
 
-/** Unsloth's frames about tools of the server, between the chunks of a stream. */
-export class ToolFrames {
-  readonly #calls = new Map<string, ServerToolCall>()
-  /** A status is shown. */
-  #isShown = false
+/** What stands in a result between its text and the names of its pictures, for Unsloth's page. */
+const imagesMark = '\n__IMAGES__:'
 
-  /** What to send for an event, before what else it sends. */
+/**
+ * Unsloth's frames about tools of the server, between the chunks of a stream. Each call has one start: where it waits for an approval, that
+ * says so. A call that nobody is asked about and that is not made has no frames.
+ */
+export class ToolFrames {
+  /** Calls that have started, and not ended. */
+  readonly #calls = new Map<string, ServerToolCall>()
+
+  /** What to send for an event, beside what else it sends. */
   encode(event: GenerationEvent): string {
     switch (event.type) {
-      case 'approval-request':
-        return this.#show(event.call) + callFrame('tool_confirm', event.call, { arguments: event.call.arguments })
-      case 'server-tool-start': {
+      case 'approval-request': {
         const { call } = event
         this.#calls.set(call.id, call)
-        return this.#show(call) + callFrame('tool_start', call, { arguments: call.arguments })
+        const asked = { arguments: call.arguments, approval_id: call.id, awaiting_confirmation: true }
+        const start = callFrame('tool_start', call, asked) + callFrame('tool_confirm', call, { arguments: call.arguments })
+        return status(`Waiting for approval: ${statusOf(call)}`) + start
+      }
+      case 'server-tool-start': {
+        const { call, isMade } = event
+        if (isMade === false) return ''
+        // With the call's id, the status says that the call waits no longer.
+        if (this.#calls.has(call.id)) return status(statusOf(call), { tool_call_id: call.id })
+        this.#calls.set(call.id, call)
+        return status(statusOf(call)) + callFrame('tool_start', call, { arguments: call.arguments })
       }
       case 'server-tool-end': {
         const call = this.#calls.get(event.id)
-        if (call === undefined) return ''
+        if (call === undefined || !this.#calls.delete(event.id)) return ''
         const { text, isError, pictures = [] } = event.outcome
+        const result = pictures.length > 0 ? `${text}${imagesMark}${JSON.stringify(pictures)}` : text
         const images = pictures.length > 0 && { images: pictures }
-        return callFrame('tool_end', call, { result: text, ...(isError && { is_error: true }), ...images })
+        return callFrame('tool_end', call, { result, ...(isError && { is_error: true }), ...images }) + status('')
       }
       default:
-        return this.#hide()
+        return ''
     }
   }
+}
 
-  #show(call: ServerToolCall): string {
-    this.#isShown = true
-    return frame({ type: 'tool_status', content: statusOf(call) })
-  }
-
-  #hide(): string {
-    if (!this.#isShown) return ''
-    this.#isShown = false
-    return frame({ type: 'tool_status', content: '' })
-  }
+function status(content: string, fields: object = {}): string {
+  return frame({ type: 'tool_status', content, ...fields })
 }
 
 function callFrame(type: string, { id, name }: ServerToolCall, fields: object): string {

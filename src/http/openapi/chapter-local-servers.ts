@@ -161,7 +161,7 @@ export const unsloth: Chapter = {
     'POST /api/inference/tool-confirm': {
       title: 'Approve a call of a tool of the server, or not',
       body: { name: 'ToolConfirmRequest', schema: toolConfirmSchema, fields: toolConfirmFields },
-      reply: object({ tool_call_id: text, approved: flag }),
+      reply: object({ tool_call_id: text.optional(), approved: flag.optional(), resolved: flag.optional() }),
       example: { tool_call_id: 'call_1', approved: true },
     },
     'GET /api/inference/status': {

@@ -32,7 +32,8 @@ const mount = '/api/inference'
 const mounted = new RegExp(`^(?:${mount}|/v1/v1)(/(?:${mountedRoutes.join('|')})(?:[/?].*)?)$`)
 
 /** Unsloth's own routes, which it also has below `/v1`. Not its cancel: there it would stop what other clients of OpenAI's routes run. */
-const own = /^\/v1(\/(?:generate\/stream|load|load-progress|status|tool-confirm|unload|validate)\/?(?:\?.*)?)$/
+const own =
+  /^\/v1(\/(?:generate\/stream|load|load-progress|sandbox\/[^/?]+\/[^/?]+|status|tool-confirm|unload|validate)\/?(?:\?.*)?)$/
 
 /** llama-server has these without a prefix, LM Studio below one of its own. llama-server's `/embeddings` and `/completions` have other forms. */
 const bare = [

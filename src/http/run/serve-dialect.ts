@@ -47,7 +47,7 @@ export function createDialectHandler(
         owner: caller.principal.id,
         ...(deps.keepsCompletions === true && { keepsCompletions: true as const }),
         ...(serverTools !== undefined && { serverTools }),
-        ...(serverTools !== undefined && request.originalUrl.startsWith('/api/inference/') && { readsToolFrames: true as const }),
+        ...(serverTools !== undefined && readsToolFrames(request) && { readsToolFrames: true as const }),
       }
       const decoding = dialect.decode({ headers: request.headers, ...takeInput(request) }, origin)
       call = decoding instanceof Promise ? await decoding : decoding
@@ -169,4 +169,12 @@ type StreamArgs = {
   readonly call: DecodedCall
   readonly request: FastifyRequest
   readonly reply: FastifyReply
+}
+
+/**
+ * Whether a client reads frames about tools of the server, which has to be asked for with Unsloth's own field. OpenAI's SDKs, which say who they
+ * are, fail on them; not where Unsloth's routes are named.
+ */
+function readsToolFrames({ originalUrl, headers }: FastifyRequest): boolean {
+  return originalUrl.startsWith('/api/inference/') || headers['x-stainless-lang'] === undefined
 }

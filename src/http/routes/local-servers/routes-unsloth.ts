@@ -53,12 +53,13 @@ export function addUnslothRoutes(app: FastifyInstance, deps: ServerDeps): void {
     '/api/inference/tool-confirm',
     reading,
     createCallHandler(deps, (body, { principal: { id: by, scopes } }) => {
-      const { callId, decision, ignored } = decodeToolConfirm(body)
+      const confirm = decodeToolConfirm(body)
+      const { callId, decision, ignored } = confirm
       const run = async () => {
         const made = { callId, by, isAdmin: scopes.has('admin'), ...decision }
         const wasWaiting = deps.approvals?.decide(made) === true || (await deps.siblings?.decide(made)) === true
-        if (!wasWaiting) throw nothingWaits(callId)
-        return { tool_call_id: callId, approved: decision.isApproved }
+        if (!wasWaiting) throw nothingWaits(confirm)
+        return confirm.reply
       }
       return { ignored, run }
     }),

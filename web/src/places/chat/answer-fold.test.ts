@@ -67,11 +67,12 @@ test('a call of the server waits for an approval, runs, and has ended', () => {
   const calls = () => fold.message('running').calls
   fold.push({ type: 'tool_status', content: 'Running Python' }, 1)
   expect(calls()).toBeUndefined()
+  fold.push({ type: 'tool_start', ...call, arguments: { code: '1' } }, 1)
   fold.push({ type: 'tool_confirm', ...call, arguments: { code: '1' } }, 1)
   const shown = { id: 'c', name: 'python', input: '{"code":"1"}', by: 'server' }
   expect(calls()).toEqual([{ ...shown, waits: true }])
-  fold.push({ type: 'tool_start', ...call, arguments: { code: '1' } }, 1)
+  fold.push({ type: 'tool_status', content: 'Running Python', tool_call_id: 'c' }, 1)
   expect(calls()).toEqual([shown])
-  fold.push({ type: 'tool_end', ...call, result: 'no', is_error: true, images: ['a.png'] }, 1)
+  fold.push({ type: 'tool_end', ...call, result: 'no\n__IMAGES__:["a.png"]', is_error: true, images: ['a.png'] }, 1)
   expect(calls()).toEqual([{ ...shown, result: 'no', isError: true, pictures: ['a.png'] }])
 })

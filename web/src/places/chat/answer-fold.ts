@@ -109,7 +109,7 @@ export class AnswerFold {
     this.#serverCalls.set(id, {
       ...before,
       ...(type === 'tool_confirm' && { waits: true }),
-      ...(type === 'tool_end' && { result: result ?? '' }),
+      ...(type === 'tool_end' && { result: images === undefined ? (result ?? '') : withoutImages(result ?? '') }),
       ...(isError === true && { isError }),
       ...(images !== undefined && { pictures: images }),
     })
@@ -159,4 +159,10 @@ export class AnswerFold {
       ...(this.#problem !== undefined && { problem: this.#problem }),
     }
   }
+}
+
+/** A result without the names of its pictures, which stand at its end for Unsloth's page. */
+function withoutImages(result: string): string {
+  const at = result.lastIndexOf('\n__IMAGES__:')
+  return at === -1 ? result : result.slice(0, at)
 }
