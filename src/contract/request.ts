@@ -174,6 +174,8 @@ export type McpServerUse = {
   readonly allowedTools?: readonly string[]
   /** For which of its tools calls need approval, besides those for which the operator wants it; absent: no others. */
   readonly approval?: 'all' | { readonly tools: readonly string[] } | { readonly allExcept: readonly string[] }
+  /** The conversation shows its tools already: the reply does so only where they cannot be had any more. */
+  readonly isListed?: true
 }
 
 /** What a caller decided about a call that waited for its approval. */

@@ -47,6 +47,11 @@ export type ToolOutcome = {
   readonly sources?: readonly { readonly url: string; readonly title: string; readonly snippet?: string }[]
   /** Of a program. */
   readonly exitCode?: number
+  /** What a program printed, on both of its streams, and what the server says of its end besides the exit code: both are in `text`. */
+  readonly printed?: string
+  readonly remark?: string
+  /** Pictures for a model that sees, which `text` only mentions. */
+  readonly images?: readonly { readonly base64: string; readonly mediaType: string }[]
   /** Names of pictures in the session's folder that are new or changed. */
   readonly pictures?: readonly string[]
 }

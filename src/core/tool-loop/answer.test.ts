@@ -20,6 +20,7 @@ import {
   type Turn,
   toolsOf,
   user,
+  writes,
 } from './__fixtures__/scripted-turns.ts'
 
 describe('a reply with tools of the server', () => {
@@ -233,6 +234,22 @@ describe('calls', () => {
       await run()
     }
     expect(seen).toEqual([{ query: 'Paris weather' }, { raw: 'Paris weather' }])
+  })
+
+  test.each([
+    [true, { code: 'print(1)' }],
+    [false, { raw: 'print(1)' }],
+  ])('whose arguments a parser has mended count as mended (%j)', async (heals, expected) => {
+    const seen: unknown[] = []
+    const run = async ({ arguments: given }: ToolRun) => {
+      seen.push(given)
+      return found
+    }
+    const parameters = { type: 'object', properties: { code: { type: 'string' } }, required: ['code'] }
+    const turn = writes('<tool_call>{"name": "python", "arguments": "print(1)"}</tool_call>')
+    const tools = { python: { parameters, textParameter: 'code', run } }
+    await start({ turns: [turn, says('1')], tools, toolFormat: 'hermes', use: { heals } }).run()
+    expect(seen).toEqual([expected])
   })
 
   test('of tools that do not exist are a text for the model, which nothing ran', async () => {

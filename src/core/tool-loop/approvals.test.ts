@@ -226,6 +226,14 @@ describe('tools that a request names', () => {
     ])
   })
 
+  test('of an MCP server that the conversation lists are not listed again, unless they cannot be had', async () => {
+    const isListed = true as const
+    const mcpServers = ['github', 'broken'].map((label) => ({ label, isListed }))
+    const { events } = await offered({ names: [], mcpServers })
+    const listed = events.flatMap((event) => (event.type === 'mcp-tools' ? [event.server] : []))
+    expect(listed).toEqual(['broken'])
+  })
+
   test.each([
     ['all' as const, ['refused', 'refused']],
     [{ tools: ['a'] }, ['refused', 'ok']],

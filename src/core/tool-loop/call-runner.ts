@@ -61,7 +61,9 @@ export class CallRunner {
   readAgain(part: ToolCallPart): ReadCall {
     const { tools, use } = this.#around
     const tool = tools.get(part.name)
-    return { part, tool, arguments: readArguments(part.input, tool ?? { parameters: {} }, use.heals) }
+    // What a parser made of it is mended, too.
+    const input = use.heals ? part.input : (part.raw ?? part.input)
+    return { part, tool, arguments: readArguments(input, tool ?? { parameters: {} }, use.heals) }
   }
 
   /** Rejects with the reason of the request's signal only. */

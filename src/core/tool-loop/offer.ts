@@ -26,19 +26,17 @@ export function chooseTools(use: ToolUse, listing: ToolListing, declared: readon
     if (listing.tools.length === 0 && (use.mcpServers ?? []).length === 0) throw nothingThere(listing)
     for (const tool of listing.tools) add(tool)
   } else for (const [index, name] of use.names.entries()) for (const tool of named(name, listing, index)) add(tool)
-  const listings = (use.mcpServers ?? []).map((server, index) => {
+  const listings = (use.mcpServers ?? []).flatMap((server, index) => {
     const found = toolsOf(server, listing)
     const why = listing.absent.find(({ name }) => name === server.label)?.why
     if (found.length === 0 && why === undefined && server.url === undefined && !hasServer(listing, server.label))
       throw unknownServer(server, listing, index)
     for (const tool of found) add(tool)
-    return {
-      type: 'mcp-tools' as const,
-      choice: 0,
-      server: server.label,
-      tools: found.map(({ name, mcp, description, parameters }) => ({ name: mcp?.name ?? name, description, parameters })),
-      ...(found.length === 0 && why !== undefined && { error: why }),
-    }
+    const error = found.length === 0 ? why : undefined
+    if (server.isListed === true && error === undefined) return []
+    const listed = found.map(({ name, mcp, description, parameters }) => ({ name: mcp?.name ?? name, description, parameters }))
+    const shown = { type: 'mcp-tools' as const, choice: 0, server: server.label, tools: listed }
+    return [error === undefined ? shown : { ...shown, error }]
   })
   for (const [index, { name }] of declared.entries()) {
     if (!tools.has(name)) continue

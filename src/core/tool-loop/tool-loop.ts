@@ -5,17 +5,18 @@ import type { RequestContext } from '../../contract/context.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { FinishReason, GenerationEvent, ServerToolCall } from '../../contract/event.ts'
 import { field } from '../../contract/field.ts'
-import type { GenerationRequest, Message, ToolChoice, ToolUse } from '../../contract/request.ts'
+import type { GenerationRequest, MediaPart, Message, ToolChoice, ToolUse } from '../../contract/request.ts'
 import type { ToolListing } from '../../contract/server-tool.ts'
 import { generate } from '../generate.ts'
 import { finishOfCancelled } from '../run-observer.ts'
 import { CallRunner, type ReadCall } from './call-runner.ts'
 import { callersNames } from './choice.ts'
-import { addedBefore, asFunction, resultMessage, turnRequest, withShortResults } from './conversation.ts'
+import { addedBefore, asFunction, picturesMessage, resultMessage, turnRequest, withShortResults } from './conversation.ts'
 import type { AnswerDeps } from './deps.ts'
 import { type ChatPrompt, listFor, offerTools } from './first-prompt.ts'
 import { LoopRules } from './loop-rules.ts'
 import type { Offer } from './offer.ts'
+import { picturesFor } from './pictures.ts'
 import { placeOf, withCallersPlaces } from './places.ts'
 import { TurnRecorder } from './turn-recorder.ts'
 import { UsageSum } from './usage-sum.ts'
@@ -29,6 +30,9 @@ type Begun = {
 
 /** Ways in which a turn ends whose calls are complete. */
 const completeReasons: ReadonlySet<FinishReason> = new Set(['tool-calls', 'stop', 'end-of-message'])
+
+/** Of results, in one reply: a model has few tokens for pictures that nobody asked for. */
+const maxPictures = 8
 
 /** The turns of the model for one reply, and the calls between them. */
 export class ToolLoop {
@@ -47,6 +51,7 @@ export class ToolLoop {
   #messages: readonly Message[]
   #hasStarted = false
   #isShortened = false
+  #pictureRoom = maxPictures
   /** Nothing that readers see stands between the text of the last turn and the next. */
   #needsBreak = false
 
@@ -150,11 +155,19 @@ export class ToolLoop {
     })
     this.#messages = [...this.#messages, { role: 'assistant', parts: said }]
     const waiting: ServerToolCall[] = []
+    const pictures: MediaPart[] = []
     for (const call of calls) {
       const answered = await runner.answer(call)
-      if (answered.type === 'waits') waiting.push(answered.call)
-      else this.#messages = [...this.#messages, resultMessage(call.part.id, call.part.name, answered.outcome)]
+      if (answered.type === 'waits') {
+        waiting.push(answered.call)
+        continue
+      }
+      const seen = await picturesFor(this.#deps, answered.outcome, { ...this.#context, room: this.#pictureRoom })
+      pictures.push(...seen)
+      this.#pictureRoom -= seen.length
+      this.#messages = [...this.#messages, resultMessage(call.part, answered.outcome, seen.length)]
     }
+    if (pictures.length > 0) this.#messages = [...this.#messages, picturesMessage(pictures)]
     return waiting
   }
 
@@ -175,7 +188,7 @@ export class ToolLoop {
         await start()
         const result = await runner.answer(runner.readAgain(part), approval)
         if (result.type === 'waits') waiting.push(result.call)
-        else results = [...results, resultMessage(part.id, part.name, result.outcome)]
+        else results = [...results, resultMessage(part, result.outcome)]
       }
     }
     this.#messages = [...messages, ...results]

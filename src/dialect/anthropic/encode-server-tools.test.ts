@@ -28,7 +28,14 @@ const sources = [
 ]
 const found: ToolOutcome = { text: 'Tides: twice a day.', isError: false, sources }
 const printed: ToolOutcome = { text: '2\n', isError: false, exitCode: 0 }
-const crashed: ToolOutcome = { text: 'NameError', isError: true, exitCode: 1 }
+const crashed: ToolOutcome = {
+  text: 'Exit code 1:\n2\nNameError',
+  isError: true,
+  exitCode: 1,
+  printed: '2\nNameError',
+  remark: '',
+}
+const ended: ToolOutcome = { text: 'Ended.\n2', isError: true, printed: '2', remark: 'Ended.' }
 const failed: ToolOutcome = { text: 'It failed.', isError: true }
 
 type Block = { readonly type: string; readonly [field: string]: unknown }
@@ -132,7 +139,9 @@ describe('a call of a tool of the server', () => {
       { ...printed, pictures: ['a.png'] },
       [{}, { content: { content: [{ type: 'code_execution_output', file_id: '/api/inference/sandbox/c1/a.png' }] } }],
     ],
-    ['a program that failed', program, crashed, [{}, { content: { stdout: '', stderr: 'NameError', return_code: 1 } }]],
+    ['a program that failed', program, crashed, [{}, { content: { stdout: '2\nNameError', stderr: '', return_code: 1 } }]],
+    ['a program that the server ended', program, ended, [{}, { content: { stdout: '2', stderr: 'Ended.', return_code: 1 } }]],
+    ['a program that never ran', program, failed, [{}, { content: { stdout: '', stderr: 'It failed.', return_code: 1 } }]],
     [
       'a command',
       shell,

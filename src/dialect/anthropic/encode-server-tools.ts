@@ -94,9 +94,11 @@ function pageContent({ arguments: given }: ServerToolCall, { text, isError, sour
   return { type: 'web_fetch_result', url: given.url, retrieved_at: null, content: document }
 }
 
-/** One text: what a program prints comes from both of its streams in their order. */
-function programContent(type: string, { text, isError, exitCode, pictures = [] }: ToolOutcome, container: string): JsonObject {
-  const streams = isError ? { stdout: '', stderr: text } : { stdout: text, stderr: '' }
+/** What a program prints comes from both of its streams in their order, as one text; what the server says is apart. */
+function programContent(type: string, outcome: ToolOutcome, container: string): JsonObject {
+  const { text, isError, exitCode, printed, remark = '', pictures = [] } = outcome
+  const failed = printed === undefined && isError
+  const streams = failed ? { stdout: '', stderr: text } : { stdout: printed ?? text, stderr: remark }
   const content = pictures.map((name) => ({ type: `${type}_output`, file_id: picturePath(container, name) }))
   return { type: `${type}_result`, ...streams, return_code: exitCode ?? (isError ? 1 : 0), content }
 }

@@ -40,7 +40,11 @@ function wordsOf(block: unknown): string {
   const said = textBlock.safeParse(block)
   if (said.success) return said.data.text
   const program = programResult.safeParse(block)
-  if (program.success) return [program.data.stdout, program.data.stderr].filter((stream) => stream !== '').join('\n')
+  if (program.success) {
+    const { stdout, stderr, return_code: code } = program.data
+    const lead = code !== 0 && stderr === '' ? `Exit code ${code}:` : ''
+    return [lead, stdout, stderr].filter((line) => line !== '').join('\n')
+  }
   const page = fetchedPage.safeParse(block)
   if (page.success) return page.data.content.source.data
   return JSON.stringify(block, withoutEncrypted) ?? ''

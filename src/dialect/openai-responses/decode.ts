@@ -93,11 +93,12 @@ export function decodeResponse(body: unknown, context: ResponseContext): Decoded
   const source = references.conversationId === undefined ? 'previous_response_id' : 'conversation'
   const { entries, input } = readEntries(wire, { history: context.history, items: context.items, source })
   const tools = decodeTools(wire, { entries, available: context.serverTools })
+  const listed = listedServers(entries)
   const container = tools.hosted.container ?? lastContainer(entries) ?? context.id.replace(/^resp_/, 'cntr_')
   const decodeWith = (kept: readonly Entry[]): DecodedResponse => {
     const instructions = wire.instructions ?? ''
     const conversation = decodeItems(kept, { instructions, sealer: context.sealer, tools })
-    const { request, outputField } = decodeRequest(wire, { id: context.id, tools, conversation, container })
+    const { request, outputField } = decodeRequest(wire, { id: context.id, tools, conversation, container, listed })
     return {
       request,
       ignored: [...unknown, ...nested, ...conversation.ignored, ...tools.ignored],
@@ -141,9 +142,10 @@ type Decoded = {
   readonly tools: DecodedTools
   readonly conversation: Conversation
   readonly container: string
+  readonly listed: ReadonlySet<unknown>
 }
 
-function decodeRequest(wire: ResponseWire, { id, tools, conversation, container }: Decoded) {
+function decodeRequest(wire: ResponseWire, { id, tools, conversation, container, listed }: Decoded) {
   const logprobs = decodeLogprobs(wire)
   const { constraint, param: outputField } = decodeFormat(wire)
   const request: GenerationRequest = {
@@ -160,7 +162,7 @@ function decodeRequest(wire: ResponseWire, { id, tools, conversation, container 
     },
     sampling: decodeSampling(wire),
     toolChoice: tools.toolChoice,
-    ...decodeToolUse(wire, { hosted: tools.hosted, approvals: conversation.approvals, container }),
+    ...decodeToolUse(wire, { hosted: tools.hosted, approvals: conversation.approvals, container, listed }),
     parallelToolCalls: wire.parallel_tool_calls ?? true,
     reasoning: decodeReasoning(wire),
     output: constraint,
@@ -172,19 +174,29 @@ function decodeRequest(wire: ResponseWire, { id, tools, conversation, container 
   return { request, outputField }
 }
 
-type Using = { readonly hosted: HostedTools; readonly approvals: readonly ToolApproval[]; readonly container: string }
+type Using = Pick<Decoded, 'container' | 'listed'> & { readonly hosted: HostedTools; readonly approvals: readonly ToolApproval[] }
 
 /** Throws for an answer about a call of a tool that is not declared. */
-function decodeToolUse(wire: ResponseWire, { hosted, approvals, container }: Using): Pick<GenerationRequest, 'toolUse'> {
+function decodeToolUse(wire: ResponseWire, using: Using): Pick<GenerationRequest, 'toolUse'> {
+  const { hosted, approvals, container, listed } = using
   if (!hosted.isEmpty) {
     const answered = approvals.length > 0 && { approvals }
     const { max_tool_calls: maximum } = wire
     const limited = typeof maximum === 'number' && (maximum === 0 ? { maxTurns: 0 } : { maxCalls: { '*': maximum } })
-    return { toolUse: { ...plainToolUse, ...hosted.use, ...limited, sessionId: container, asks: 'by-ending', ...answered } }
+    const { mcpServers, ...use } = hosted.use
+    const servers = mcpServers?.map((server) => (listed.has(server.label) ? { ...server, isListed: true as const } : server))
+    const all = { ...use, ...(servers !== undefined && { mcpServers: servers }) }
+    return { toolUse: { ...plainToolUse, ...all, ...limited, sessionId: container, asks: 'by-ending', ...answered } }
   }
   if (approvals.length === 0) return {}
   const message = 'input answers a request to approve a call, whose tool is not in tools: declare it again'
   throw new AppError('invalid-request', message, { param: 'tools' })
+}
+
+/** Labels of MCP servers whose tools the conversation shows. */
+function listedServers(entries: readonly Entry[]): ReadonlySet<unknown> {
+  const lists = entries.filter(({ item }) => item.type === 'mcp_list_tools' && (item.error ?? null) === null)
+  return new Set(lists.map(({ item }) => item.server_label))
 }
 
 /** The folder of the last program. */

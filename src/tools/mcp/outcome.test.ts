@@ -14,11 +14,6 @@ test.each<[string, CallToolResult, string]>([
     'one\ntwo',
   ],
   [
-    'an image',
-    { content: [{ type: 'image', data: 'AAAA', mimeType: 'image/png' }] },
-    '(image, image/png, 3 bytes: it is not shown to you)',
-  ],
-  [
     'audio',
     { content: [{ type: 'audio', data: 'AAA=', mimeType: 'audio/wav' }] },
     '(audio, audio/wav, 2 bytes: it is not shown to you)',
@@ -43,6 +38,15 @@ test.each<[string, CallToolResult, string]>([
   ['nothing', { content: [] }, '(no output)'],
 ])('a result with %s', (_, result, text) => {
   expect(outcomeOf(result)).toEqual({ text, isError: false })
+})
+
+test('an image is mentioned, and there for models that see', () => {
+  const image = { type: 'image', data: 'AAAA', mimeType: 'image/png' } as const
+  expect(outcomeOf({ content: [image] })).toEqual({
+    text: '(image, image/png, 3 bytes)',
+    isError: false,
+    images: [{ base64: 'AAAA', mediaType: 'image/png' }],
+  })
 })
 
 test('a result that is an error stays one', () => {

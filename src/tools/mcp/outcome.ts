@@ -19,7 +19,8 @@ export function outcomeOf({ content = [], structuredContent, isError = false }: 
   const hasText = content.some(({ type }) => type === 'text')
   if (!hasText && structuredContent !== undefined) parts.push(JSON.stringify(structuredContent))
   const text = parts.filter((part) => part !== '').join('\n')
-  return { text: text === '' ? '(no output)' : capped(text), isError }
+  const images = content.flatMap((block) => (block.type === 'image' ? [{ base64: block.data, mediaType: block.mimeType }] : []))
+  return { text: text === '' ? '(no output)' : capped(text), isError, ...(images.length > 0 && { images }) }
 }
 
 /** The call could not be made. */
@@ -44,8 +45,9 @@ function textOf(block: ContentBlock): string {
     case 'text':
       return block.text
     case 'image':
+      return `(image, ${block.mimeType}, ${bytesIn(block.data)} bytes)`
     case 'audio':
-      return `(${block.type}, ${block.mimeType}, ${bytesIn(block.data)} bytes: it is not shown to you)`
+      return `(audio, ${block.mimeType}, ${bytesIn(block.data)} bytes: it is not shown to you)`
     case 'resource_link':
       return `(resource ${block.name}: ${block.uri}${block.description === undefined ? '' : `, ${block.description}`})`
     case 'resource': {

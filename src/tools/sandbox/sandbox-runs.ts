@@ -140,6 +140,7 @@ function lateEnd(end: FinishedRun, timeoutMs: number): FinishedRun {
 function describe(run: FinishedRun): ToolOutcome {
   const { output, exitCode, endedFor, emptied, pictures = [] } = run
   const notes: string[] = []
+  const isOwnEnd = endedFor === undefined && exitCode !== undefined
   if (endedFor?.type === 'too-much') notes.push(`Ended by the server: the program ${endedFor.what}.`)
   else if (endedFor !== undefined) notes.push('Ended by the server before the program was finished.')
   else if (exitCode === undefined) notes.push('The sandbox did not start the program:')
@@ -154,6 +155,8 @@ function describe(run: FinishedRun): ToolOutcome {
       advice: adviseAfter(emptied === undefined ? run : { ...run, endedFor: { type: 'too-much', what: emptied } }),
     }),
     ...(exitCode !== undefined && { exitCode }),
+    printed: output,
+    remark: notes.slice(isOwnEnd && exitCode !== 0 ? 1 : 0).join('\n'),
     ...(pictures.length > 0 && { pictures }),
   }
 }

@@ -3,6 +3,7 @@ import { text } from '../../../../test/support/parts.ts'
 import { shortUsage, stubEngine } from '../../../../test/support/upstream/stub-engine.ts'
 import { inTurn } from '../../../base/emit.ts'
 import type { EngineEvent, GenerationEvent } from '../../../contract/event.ts'
+import type { MediaReader } from '../../../contract/media.ts'
 import { type GenerationRequest, type Message, plainChat, plainRequest, type ToolUse } from '../../../contract/request.ts'
 import type { ServerTool, ToolBox, ToolOutcome, ToolRun } from '../../../contract/server-tool.ts'
 import { answer } from '../answer.ts'
@@ -55,6 +56,9 @@ export type Setup = {
   readonly context?: ContextOptions
   /** In which the engine leaves calls in its text. */
   readonly toolFormat?: string
+  /** The model reads pictures. */
+  readonly sees?: boolean
+  readonly media?: MediaReader
 }
 
 export function boxOf(tools: Tools): ToolBox {
@@ -69,7 +73,9 @@ export function start({ turns, use, tools = { web_search: {} }, box, messages = 
   const requests: GenerationRequest[] = []
   const records: ToolCallRecord[] = []
   const events: GenerationEvent[] = []
+  const { sees: image = false } = rest
   const engine = stubEngine({
+    facts: { modalities: { image, audio: false } },
     prepare: async (request) => {
       const turn = turns[requests.push(request) - 1]
       if (turn === undefined) throw new Error('the script has no more turns')
@@ -93,6 +99,7 @@ export function start({ turns, use, tools = { web_search: {} }, box, messages = 
     tools: box ?? boxOf(tools),
     onToolCall: (record) => void records.push(record),
     ...(rest.approvals !== undefined && { approvals: rest.approvals }),
+    ...(rest.media !== undefined && { media: rest.media }),
     ...(rest.admitsToolCall !== undefined && { admitsToolCall: rest.admitsToolCall }),
   }
   const generation = answer(deps, [request], contextOf(engine, rest.context))

@@ -226,6 +226,15 @@ describe('items of tools of the server', () => {
     expect(messagesOf({ input })).toHaveLength(1)
   })
 
+  test.each([
+    [{ tools: [{ name: 'read' }] }, true],
+    [{ tools: [], error: 'it does not answer' }, undefined],
+  ])('a list with %j makes its server one that is listed: %j', (fields, isListed) => {
+    const input = [{ type: 'mcp_list_tools', id: 'l', server_label: 'docs', ...fields }, hi]
+    const tools = [{ type: 'mcp', server_label: 'docs' }]
+    expect(useOf({ input, tools })?.mcpServers?.map((server) => server.isListed)).toEqual([isListed])
+  })
+
   test('the folder of the last program is kept', () => {
     const item = { type: 'code_interpreter_call', id: 'x', code: '1', container_id: 'cntr_7', outputs: [] }
     const tools = [{ type: 'code_interpreter', container: { type: 'auto' } }]
