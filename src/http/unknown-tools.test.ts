@@ -1,8 +1,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openTestServer } from '../../test/support/http/test-server.ts'
+import { scriptedLlama } from '../../test/support/llama/scripted-llama.ts'
 import { engineOver, upstream } from '../../test/support/upstream/remote-engine.ts'
 import { type Answer, chatChunk, doneLine, streamOf } from '../../test/support/upstream/upstream.ts'
 import type { Engine } from '../contract/engine.ts'
@@ -20,6 +22,7 @@ const script = `
   reply: { raw: '<tool_call>{"name":"get_weather","arguments":{"city":"B"}}</tool_call>' }
 - reply: { raw: Hello. }
 `
+const template = fileURLToPath(new URL('../dialect/openai-chat/__fixtures__/hermes.jinja', import.meta.url))
 let folder: string
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'dragoman-unknown-tools-'))
@@ -60,6 +63,16 @@ describe('a call of a tool that is not there, and one in the last turn, are no a
       expect(text).not.toMatch(/get_weather|tool_call>|There is no tool/)
     },
   )
+
+  test('of the embedded engine', async () => {
+    const script = JSON.stringify({ raw: 'Hm.<tool_call>\n{"name": "get_weather", "arguments": {}}\n</tool_call>' })
+    const post = open(scriptedLlama(template))
+    const { choices } = JSON.parse(await post('/v1/chat/completions', { ...chat, messages: [{ role: 'user', content: script }] }))
+    // The model echoes what it is asked last.
+    expect(choices[0].message.content).toBe(
+      'Hm.\n\nHm.\n\nYou have used all the tool calls that you may make. Answer now with what you know, without calling tools.',
+    )
+  })
 
   test.each([
     ['vllm', { index: 0, id: 'c1', function: { name: 'get_weather', arguments: '{"city": "B"}' } }, ''],
