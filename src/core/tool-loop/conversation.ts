@@ -116,9 +116,7 @@ type Turn = {
 /** The conversation with the results of this reply cut, for a context that has no room for them. */
 export function withShortResults(messages: readonly Message[], from: number): readonly Message[] {
   const maxChars = 500
-  return messages.flatMap((message, index) => {
-    // After the caller's messages, those of a user have pictures.
-    if (index >= from && message.role === 'user') return []
+  return messages.map((message, index) => {
     if (index < from || message.role !== 'tool') return message
     return {
       ...message,

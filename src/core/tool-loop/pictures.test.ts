@@ -50,6 +50,16 @@ test.each([
   expect(await shown(outcome, more)).toEqual({ pictures: 0, results: [left] })
 })
 
+test('they are left out where the context has no room for them', async () => {
+  const full = [new AppError('context-length-exceeded', 'too long')]
+  const turns = [search({}), full, says('.')]
+  const { run, requests } = start({ turns, tools: { web_search: async () => drawn('a') }, media, sees: true })
+  await run()
+  const roles = requests.map(({ prompt }) => (prompt.type === 'chat' ? prompt.messages.map(({ role }) => role) : []))
+  expect(roles.map((all) => all.slice(2))).toEqual([[], ['assistant', 'tool', 'user'], ['assistant', 'tool', 'user']])
+  expect(messagesOf(requests[2]).at(-1)).toContain('Answer now')
+})
+
 test('a reply has room for eight', async () => {
   const { pictures, results } = await shown(drawn(...'abcdefghij'))
   expect([pictures, results[0]]).toEqual([8, expect.stringContaining('left out')])

@@ -6,7 +6,7 @@ import { AppError } from '../../contract/errors.ts'
 import type { FinishReason, GenerationEvent, ServerToolCall } from '../../contract/event.ts'
 import { field } from '../../contract/field.ts'
 import type { GenerationRequest, MediaPart, Message, ToolChoice, ToolUse } from '../../contract/request.ts'
-import type { ToolListing } from '../../contract/server-tool.ts'
+import type { ToolListing, ToolOutcome } from '../../contract/server-tool.ts'
 import { generate } from '../generate.ts'
 import { finishOfCancelled } from '../run-observer.ts'
 import { CallRunner, type ReadCall } from './call-runner.ts'
@@ -52,6 +52,8 @@ export class ToolLoop {
   #hasStarted = false
   #isShortened = false
   #pictureRoom = maxPictures
+  /** Messages of the loop with pictures. */
+  readonly #shown = new Set<Message>()
   /** Nothing that readers see stands between the text of the last turn and the next. */
   #needsBreak = false
 
@@ -139,7 +141,8 @@ export class ToolLoop {
       if (!isTooLong || isFirst || this.#isShortened) throw withCallersPlaces(error, this.#added)
       this.#isShortened = true
       this.#rules.forceAnswer()
-      this.#messages = withShortResults(this.#messages, first)
+      const messages = this.#messages.filter((message) => !this.#shown.has(message))
+      this.#messages = withShortResults(messages, first)
       return 'again'
     }
   }
@@ -162,13 +165,25 @@ export class ToolLoop {
         waiting.push(answered.call)
         continue
       }
-      const seen = await picturesFor(this.#deps, answered.outcome, { ...this.#context, room: this.#pictureRoom })
-      pictures.push(...seen)
-      this.#pictureRoom -= seen.length
-      this.#messages = [...this.#messages, resultMessage(call.part, answered.outcome, seen.length)]
+      this.#messages = [...this.#messages, await this.#resultOf(call, answered.outcome, pictures)]
     }
-    if (pictures.length > 0) this.#messages = [...this.#messages, picturesMessage(pictures)]
+    this.#show(pictures)
     return waiting
+  }
+
+  /** The message with a result; its pictures, as far as the model can be shown them, are added to the others. */
+  async #resultOf({ part }: ReadCall, outcome: ToolOutcome, pictures: MediaPart[]): Promise<Message> {
+    const seen = await picturesFor(this.#deps, outcome, { ...this.#context, room: this.#pictureRoom })
+    pictures.push(...seen)
+    this.#pictureRoom -= seen.length
+    return resultMessage(part, outcome, seen.length)
+  }
+
+  #show(pictures: readonly MediaPart[]): void {
+    if (pictures.length === 0) return
+    const message = picturesMessage(pictures)
+    this.#shown.add(message)
+    this.#messages = [...this.#messages, message]
   }
 
   /** Answers calls of the conversation that waited for an approval, right after the turn that made them. */
@@ -177,6 +192,7 @@ export class ToolLoop {
     const approvals = new Map(this.#use.approvals?.map((approval) => [approval.callId, approval]))
     const messages: Message[] = []
     const waiting: ServerToolCall[] = []
+    const pictures: MediaPart[] = []
     let results: Message[] = []
     for (const message of this.#messages) {
       if (message.role !== 'tool') messages.push(...results.splice(0))
@@ -186,12 +202,14 @@ export class ToolLoop {
         const approval = approvals.get(part.id)
         if (approval === undefined || answered.has(part.id)) continue
         await start()
-        const result = await runner.answer(runner.readAgain(part), approval)
+        const call = runner.readAgain(part)
+        const result = await runner.answer(call, approval)
         if (result.type === 'waits') waiting.push(result.call)
-        else results = [...results, resultMessage(part, result.outcome)]
+        else results = [...results, await this.#resultOf(call, result.outcome, pictures)]
       }
     }
     this.#messages = [...messages, ...results]
+    this.#show(pictures)
     return waiting
   }
 
