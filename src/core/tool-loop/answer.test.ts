@@ -125,13 +125,13 @@ describe('the budget of turns', () => {
     expect(messagesOf(requests[0])).toEqual(['user: Where is Paris?'])
   })
 
-  test('a model that calls in its last turn nevertheless gets no call', async () => {
+  test('a model that calls in its last turns nevertheless gets no call', async () => {
     let ran = 0
     const count = async () => {
       ran += 1
       return found
     }
-    const { run, events } = start({ turns: different(3), use: { maxTurns: 2 }, tools: { web_search: count } })
+    const { run, events } = start({ turns: different(4), use: { maxTurns: 2 }, tools: { web_search: count } })
     await run()
     expect(ran).toBe(2)
     expect(linesOf(events).at(-1)).toBe('finish stop')

@@ -51,6 +51,7 @@ export class ToolLoop {
   #messages: readonly Message[]
   #hasStarted = false
   #isShortened = false
+  #hasAsked = false
   #pictureRoom = maxPictures
   /** Messages of the loop with pictures. */
   readonly #shown = new Set<Message>()
@@ -107,6 +108,10 @@ export class ToolLoop {
       const turn = await this.#turn({ mayCall, functions, callers, emit, first, choice })
       if (turn === 'again') continue
       const { recorder, finish } = turn
+      if (!mayCall && completeReasons.has(finish.reason) && this.#mayAskOnce(recorder)) {
+        this.#refuseAll(runner, recorder)
+        continue
+      }
       const isCallers = recorder.calls.callers.length > 0
       const isLost = isCallers && this.#use.hidesCalls === true
       if (!mayCall || recorder.calls.server.length === 0 || isLost || !completeReasons.has(finish.reason)) {
@@ -145,6 +150,25 @@ export class ToolLoop {
       this.#messages = withShortResults(messages, first)
       return 'again'
     }
+  }
+
+  /** Once: the model called in its last turn, and said nothing, which is no answer. */
+  #mayAskOnce({ calls, parts }: TurnRecorder): boolean {
+    if (this.#hasAsked || calls.server.length === 0 || calls.callers.length > 0 || textOf(parts).trim() !== '') return false
+    this.#hasAsked = true
+    return true
+  }
+
+  /** Tells the model that none of its calls was made. */
+  #refuseAll(runner: CallRunner, { calls }: TurnRecorder): void {
+    const parts = calls.server.map((part) => runner.read(part).part)
+    const outcome = {
+      text: 'The call was not made: there are no more calls.',
+      isError: true,
+      advice: 'Answer with what you know.',
+    }
+    const results = parts.map((part) => resultMessage(part, outcome))
+    this.#messages = [...this.#messages, { role: 'assistant', parts }, ...results]
   }
 
   /** Answers the calls of a turn that are not the caller's, in their order. Returns those that wait for the next request. */

@@ -64,16 +64,20 @@ describe('a call in the last turn', () => {
     expect(linesOf(events).at(-1)).toBe('finish stop')
   })
 
-  test('is left out also where only the name of a tool begins it', async () => {
-    const turns = [search({}), writes('web_search\n{"query": "Paris"}')]
-    const { run, events } = start({ turns, toolFormat: 'glm4', use: { maxTurns: 1 } })
-    await run()
-    expect(texts(events)).toEqual([])
-  })
-
-  test('is left out where no turn may call', async () => {
-    const { run, events } = start({ turns: [writes(hermes('web_search'))], toolFormat: 'hermes', use: { maxTurns: 0 } })
-    await run()
-    expect(linesOf(events)).toEqual(['finish stop'])
+  test.each([
+    ['also where only the name of a tool begins it', 'glm4', 'web_search\n{"query": "Paris"}', 1],
+    ['where no turn may call', 'hermes', hermes('web_search'), 0],
+  ])('that says nothing else is left out, and the model is asked once more, %s', async (_, toolFormat, raw, maxTurns) => {
+    const before = maxTurns === 0 ? [] : [search({})]
+    for (const [said, expected] of [
+      [says('In France.'), ['text In France.']],
+      [writes(raw), []],
+    ] as const) {
+      const { run, events, requests } = start({ turns: [...before, writes(raw), said], toolFormat, use: { maxTurns } })
+      await run()
+      expect(texts(events)).toEqual(expected)
+      expect(linesOf(events).at(-1)).toBe('finish stop')
+      expect(messagesOf(requests.at(-1)).at(-2)).toContain('The call was not made: there are no more calls.')
+    }
   })
 })
