@@ -74,7 +74,7 @@ export class CallWriter {
     if (tool !== undefined && (dropsOthers || readsOthers || this.#isCallable(tool))) return tool
     const other = { name: undeclaredName(name) }
     if (!/^[\p{L}\p{N}_.:/-]+$/u.test(other.name)) return undefined
-    if (readsOthers) return tool ?? other
+    if (readsOthers) return other
     if (this.#attempt === undefined) return undefined
     this.allAreCallable = false
     this.feed.limitAttempt()

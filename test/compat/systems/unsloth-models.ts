@@ -95,6 +95,7 @@ const routes: readonly Row[] = [
     ['active generations, approvals, a monitor', 'the first two; what runs and ran is in GET /metrics and on the page'],
     get(`${api}/active-generations`, has('count', 0)),
     post(`${api}/tool-confirm`, { tool_call_id: 'a', approved: true }, status(404, /waits for an approval/)),
+    post(`${api}/tool-confirm`, { session_id: 's', approval_id: 'a', decision: 'allow' }, status(404, /approval_id 'a' waits/)),
     get(`${api}/monitor`, status(404, /metrics/)),
   ),
   works(
