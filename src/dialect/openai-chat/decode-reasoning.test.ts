@@ -28,9 +28,14 @@ describe('reasoning', () => {
     [{ reasoning_budget: 1 }, { budgetTokens: 1 }],
     [{ thinking_budget: 2 }, { budgetTokens: 2 }],
     [{ thinking_token_budget: 3 }, { budgetTokens: 3 }],
+    [{ thinking_budget_tokens: 4 }, { budgetTokens: 4 }],
     [{ reasoning_budget_tokens: -1 }, {}],
     [
       { thinking_budget: 2, reasoning_budget_message: 'Enough.' },
+      { budgetTokens: 2, budgetMessage: 'Enough.' },
+    ],
+    [
+      { thinking_budget_tokens: 2, thinking_budget_message: 'Enough.' },
       { budgetTokens: 2, budgetMessage: 'Enough.' },
     ],
     [{ thinking_budget: 2, reasoning_budget_message: '' }, { budgetTokens: 2 }],
@@ -64,6 +69,7 @@ describe('reasoning', () => {
     [{ reasoning: { enabled: true }, thinking: false }, 'thinking'],
     [{ reasoning: { max_tokens: 1 }, thinking: { budget_tokens: 2 } }, 'thinking.budget_tokens'],
     [{ reasoning_budget: 1, thinking_budget: 2 }, 'thinking_budget'],
+    [{ reasoning_budget_message: 'a', thinking_budget_message: 'b' }, 'thinking_budget_message'],
     [{ reasoning: { max_tokens: -1 } }, 'reasoning.max_tokens'],
     [{ reasoning: 'high' }, 'reasoning'],
     [{ thinking: { type: 'sometimes' } }, 'thinking.type'],

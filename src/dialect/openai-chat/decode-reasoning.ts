@@ -1,5 +1,5 @@
 import type { ReasoningOptions } from '../../contract/request.ts'
-import { budgetSpellings } from '../openai/common-fields.ts'
+import { budgetMessageSpellings, budgetSpellings } from '../openai/common-fields.ts'
 import { mentions, type NamesIn } from '../openai/mentions.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import type { ChatWire } from './schema.ts'
@@ -15,7 +15,7 @@ const reasoningRequestFields = new Set([
   'reasoning',
   'thinking',
   ...budgetSpellings,
-  'reasoning_budget_message',
+  ...budgetMessageSpellings,
 ] as const)
 
 type ReasoningWire = Pick<ChatWire, NamesIn<typeof reasoningRequestFields>>
@@ -34,7 +34,7 @@ export function decodeReasoning(wire: ReasoningWire): DecodedReasoning {
   const effort = flat.effort ?? objects.effort
   const enabled = enabledBy(flat) ?? enabledBy(flat.effort === undefined ? objects : { ...objects, effort: undefined })
   const budgetTokens = decodeBudget(wire) ?? objects.budgetTokens
-  const budgetMessage = wire.reasoning_budget_message ?? ''
+  const budgetMessage = pickSpelling(wire, budgetMessageSpellings) ?? ''
   const preserve = wire.preserve_thinking ?? undefined
   return {
     reasoning: {

@@ -81,7 +81,7 @@ const chatExtensions: readonly Field[] = [
   used(
     'reasoning_budget_tokens',
     'thinking ends after this many tokens; 0: at once; negative: `reasoning` and `thinking` apply',
-    { aliases: ['reasoning_budget', 'thinking_budget', 'thinking_token_budget'] },
+    { aliases: ['reasoning_budget', 'thinking_budget', 'thinking_token_budget', 'thinking_budget_tokens'] },
   ),
   sharedOpenaiFields.reasoningBudgetMessage,
   used('response_prefix', 'the answer starts with it; it is not part of the reply'),

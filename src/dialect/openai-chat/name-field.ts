@@ -1,5 +1,5 @@
 import type { CanonicalPath } from '../../contract/field.ts'
-import { budgetSpellings } from '../openai/common-fields.ts'
+import { budgetMessageSpellings, budgetSpellings } from '../openai/common-fields.ts'
 import { commonNames, nameOutput } from '../openai/field-names.ts'
 import { type FieldNames, formatRest, nameField } from '../wire/field-names.ts'
 import { type MessagePaths, nameMessage } from '../wire/message-paths.ts'
@@ -22,7 +22,7 @@ const chatNames: FieldNames = {
   'reasoning.enabled': ['enable_thinking', 'thinking', 'reasoning'],
   'reasoning.effort': ['reasoning_effort', 'reasoning'],
   'reasoning.budgetTokens': [...budgetSpellings, 'thinking', 'reasoning'],
-  'reasoning.budgetMessage': ['reasoning_budget_message'],
+  'reasoning.budgetMessage': budgetMessageSpellings,
   'reasoning.preserve': ['preserve_thinking'],
 }
 

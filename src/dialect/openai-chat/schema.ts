@@ -70,7 +70,9 @@ export const chatRequestSchema = looseObject({
   reasoning_budget: budget,
   thinking_budget: budget,
   thinking_token_budget: budget,
+  thinking_budget_tokens: budget,
   reasoning_budget_message: text,
+  thinking_budget_message: text,
 
   prompt_template: text,
   template_vars: templateVariables,

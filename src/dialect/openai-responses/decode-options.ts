@@ -1,6 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import type { GenerationRequest, JsonObject, ReasoningOptions } from '../../contract/request.ts'
-import { budgetSpellings } from '../openai/common-fields.ts'
+import { budgetMessageSpellings, budgetSpellings } from '../openai/common-fields.ts'
 import { decodeAdapter, decodeLimit, decodeStop, outputLimits, outputMinima } from '../openai/decode-common.ts'
 import { type DecodedOutput, decodeOutput } from '../openai/decode-output.ts'
 import { refuseLargeJson } from '../openai/large-json.ts'
@@ -17,7 +17,7 @@ export function decodeReasoning(wire: ResponseWire): ReasoningOptions {
   const enabled = enable_thinking ?? (effort === 'none' ? false : undefined)
   // A negative one counts as absent.
   const budgetTokens = pickSpelling(wire, budgetSpellings) ?? -1
-  const budgetMessage = wire.reasoning_budget_message ?? ''
+  const budgetMessage = pickSpelling(wire, budgetMessageSpellings) ?? ''
   const preserve = preserveOf(reasoning?.context ?? 'auto')
   return {
     ...(enabled !== undefined && { enabled }),

@@ -26,6 +26,8 @@ describe('reasoning', () => {
   test('has a budget, unless it is negative', () => {
     expect(decode({ reasoning_budget: 0 }).request.reasoning).toEqual({ budgetTokens: 0 })
     expect(decode({ reasoning_budget: -1 }).request.reasoning).toEqual({})
+    const limited = decode({ thinking_budget_tokens: 2, thinking_budget_message: 'Enough.' })
+    expect(limited.request.reasoning).toEqual({ budgetTokens: 2, budgetMessage: 'Enough.' })
   })
 
   test.each<[object, object]>([

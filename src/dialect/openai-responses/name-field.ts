@@ -1,5 +1,5 @@
 import type { CanonicalPath } from '../../contract/field.ts'
-import { budgetSpellings } from '../openai/common-fields.ts'
+import { budgetMessageSpellings, budgetSpellings } from '../openai/common-fields.ts'
 import { commonNames, nameOutput } from '../openai/field-names.ts'
 import { type FieldNames, formatRest, nameField } from '../wire/field-names.ts'
 import { type MessagePaths, nameMessage } from '../wire/message-paths.ts'
@@ -20,7 +20,7 @@ const names: FieldNames = {
   'reasoning.enabled': ['enable_thinking', 'reasoning.effort'],
   'reasoning.effort': ['reasoning.effort'],
   'reasoning.budgetTokens': budgetSpellings,
-  'reasoning.budgetMessage': ['reasoning_budget_message'],
+  'reasoning.budgetMessage': budgetMessageSpellings,
   'reasoning.preserve': ['reasoning.context'],
   maxOutputTokens: responseLimits,
   logprobs: ['top_logprobs', 'include'],

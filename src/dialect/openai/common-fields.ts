@@ -9,7 +9,10 @@ export const budgetSpellings = [
   'reasoning_budget',
   'thinking_budget',
   'thinking_token_budget',
+  'thinking_budget_tokens',
 ] as const
+/** The names of the text that reasoning ends with at its limit. */
+export const budgetMessageSpellings = ['reasoning_budget_message', 'thinking_budget_message'] as const
 const onlyEmbedded = 'only the embedded engine'
 
 /** Where the values of some fields go. */
@@ -51,6 +54,7 @@ export const sharedOpenaiFields = {
     '`include_usage`, which complete replies have in any case; `include_obfuscation: true` is refused',
   ),
   reasoningBudgetMessage: used('reasoning_budget_message', 'text that thinking ends with when its budget ends it', {
+    aliases: ['thinking_budget_message'],
     ignores: (value, body) => value !== '' && !hasBudget(body),
   }),
   temperature: used('temperature', '0 to 10; 0 is greedy; servers of others may allow less', { aliases: ['temp'] }),
