@@ -139,6 +139,7 @@ const callArgumentCases: readonly OurCase[] = [
   ...(
     [
       ['after-empty-object', ['{}', '{"city":', '"B"}'], { city: 'B' }],
+      ['after-null', ['null', '{"city":', '"B"}'], { city: 'B' }],
       ['only-empty-object', ['{}'], {}],
       ['never-sent', [], {}],
     ] as const

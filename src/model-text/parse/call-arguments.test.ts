@@ -27,17 +27,20 @@ describe('arguments that another server has parsed', () => {
     expect(reader.isComplete).toBe(true)
   })
 
-  test.each(['{}', ' { } ', '{}{}', '{}\n{}\n'])('are what follows an empty object that opens them: %j', (opening) => {
-    const real = '{"text": "a {} b", "count": 2}'
-    expect(readAll([opening + real])).toEqual({ input: real })
-    fc.assert(
-      fc.property(fc.array(fc.nat(opening.length + real.length)), (cuts) => {
-        const all = opening + real
-        const places = [0, ...cuts.toSorted((a, b) => a - b), all.length]
-        expect(readAll(places.slice(1).map((end, index) => all.slice(places[index], end)))).toEqual({ input: real })
-      }),
-    )
-  })
+  test.each(['{}', ' { } ', '{}{}', '{}\n{}\n', 'null', ' null ', 'nullnull', 'null{}'])(
+    'are what follows an empty object, or null, that opens them: %j',
+    (opening) => {
+      const real = '{"text": "a {} b", "count": 2}'
+      expect(readAll([opening + real])).toEqual({ input: real })
+      fc.assert(
+        fc.property(fc.array(fc.nat(opening.length + real.length)), (cuts) => {
+          const all = opening + real
+          const places = [0, ...cuts.toSorted((a, b) => a - b), all.length]
+          expect(readAll(places.slice(1).map((end, index) => all.slice(places[index], end)))).toEqual({ input: real })
+        }),
+      )
+    },
+  )
 
   test('are an empty object if nothing follows it, and a truncated one stays as it is', () => {
     const reader = new CallArguments(tool)

@@ -148,9 +148,9 @@ export function isEmptyObject(json: string): boolean {
   return /^\s*\{\s*\}\s*$/.test(json)
 }
 
-/** Some proxies open each call with an empty object, and then send the arguments. */
+/** Some servers open each call with an empty object or `null`, and then send the arguments. */
 function withoutEmptyOpening(text: string): string {
-  return text.replace(/^\s*(?:\{\s*\}\s*(?=\{))*/, '')
+  return text.replace(/^\s*(?:(?:\{\s*\}|null)\s*(?=\{|null))*/, '')
 }
 
 /** Whether it may still turn out to be such an opening; no proxy writes it with so much white space. */
@@ -161,7 +161,7 @@ function mayBeEmpty(object: string): boolean {
 /** Arguments that do not begin as an object: nothing, an object inside a string, or the text of the only parameter. */
 function endHeld(held: string, tool: FunctionTool): ArgumentsEnd {
   const raw = held.trim()
-  if (raw === '' || raw === 'null') return { delta: '{}', outcome: {} }
+  if (/^(?:null)*$/.test(raw)) return { delta: '{}', outcome: {} }
   const repaired = (delta: string): ArgumentsEnd => ({ delta, outcome: { state: 'repaired', raw } })
   const text = unquote(raw)
   if (text === '') return repaired('{}')
