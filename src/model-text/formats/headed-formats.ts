@@ -5,7 +5,7 @@ import { spellingsOf } from './find-tool.ts'
 import { type HeadedStyle, readHeadedCalls } from './headed-calls.ts'
 import { jsonCalls, text, writtenArguments } from './json-calls.ts'
 import { acceptNoArguments, objectIsNext, readArguments, writeEmptyCall } from './read-arguments.ts'
-import type { ToolFormat, Trigger } from './tool-format.ts'
+import type { DroppedTag, ToolFormat, Trigger } from './tool-format.ts'
 import { turnEnds } from './turn-marks.ts'
 
 const deepseekStyle: HeadedStyle = {
@@ -156,10 +156,10 @@ export const solar: ToolFormat = {
       read: readHeadedCalls(solarStyle, { begun: true }),
     },
   ],
-  droppedTags: ['<|begin|>assistant', '<|content|>', '<|end|>', '<|tool_calls|>', '<|calls|>', '<|flush|>'].map((tag) => ({
-    tag,
-    position: 'anywhere',
-  })),
+  droppedTags: [
+    ...['<|begin|>assistant', '<|content|>'].map((tag): DroppedTag => ({ tag, position: 'anywhere', beginsAnswer: true })),
+    ...['<|end|>', '<|tool_calls|>', '<|calls|>', '<|flush|>'].map((tag): DroppedTag => ({ tag, position: 'anywhere' })),
+  ],
   betweenMessages: '<|begin|>assistant',
   visibleTokens: [
     '<|begin|>',

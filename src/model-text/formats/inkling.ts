@@ -3,7 +3,7 @@ import { readCallObject } from './call-object.ts'
 import type { CallWriter } from './call-writer.ts'
 import { spellingsOf } from './find-tool.ts'
 import { jsonCalls } from './json-calls.ts'
-import type { ToolFormat, Trigger } from './tool-format.ts'
+import type { DroppedTag, ToolFormat, Trigger } from './tool-format.ts'
 import { endMarks } from './turn-marks.ts'
 
 const [start, end] = ['<|message_model|>', '<|end_message|>']
@@ -20,7 +20,10 @@ export const inkling: ToolFormat = {
       .flatMap(({ name }) => spellingsOf(name))
       .map((name): Trigger => ({ tag: name + invoke, position: 'anywhere', endsReasoning: 'parsed', read: readInvocation })),
   ],
-  droppedTags: [start, '<|content_text|>', end, '<|content_model_end_sampling|>'].map((tag) => ({ tag, position: 'anywhere' })),
+  droppedTags: [
+    ...[start, '<|content_text|>'].map((tag): DroppedTag => ({ tag, position: 'anywhere', beginsAnswer: true })),
+    ...[end, '<|content_model_end_sampling|>'].map((tag): DroppedTag => ({ tag, position: 'anywhere' })),
+  ],
   betweenMessages: start,
   visibleTokens: [start, '<|content_text|>', '<|content_thinking|>', invoke, end],
   describeCalls: (tools, { parallel }) =>

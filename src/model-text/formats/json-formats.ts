@@ -8,7 +8,7 @@ import { type CallReader, type CallWriter, declaredArguments } from './call-writ
 import { jsonCalls, objectCalls } from './json-calls.ts'
 import { llamaTools, namedCalls, readPythonCalls } from './python-calls.ts'
 import { readBareFunction, readTaggedCall } from './tagged-calls.ts'
-import type { TagPosition, ToolFormat, Trigger } from './tool-format.ts'
+import type { DroppedTag, TagPosition, ToolFormat, Trigger } from './tool-format.ts'
 import { turnEnds } from './turn-marks.ts'
 
 const readBareList = readCallList({ close: [], bare: true })
@@ -184,10 +184,10 @@ export const gigachatHeader: ToolFormat = {
 /** Command R7B and A: `<|START_ACTION|>[{"tool_call_id": …, "tool_name": …, "parameters": {…}}]<|END_ACTION|>`. */
 export const commandR7b: ToolFormat = {
   ...taggedList({ open: ['<|START_ACTION|>'], close: ['<|END_ACTION|>'] }),
-  droppedTags: ['<|START_RESPONSE|>', '<|END_RESPONSE|>', '<|START_TEXT|>', '<|END_TEXT|>'].map((tag) => ({
-    tag,
-    position: 'anywhere',
-  })),
+  droppedTags: [
+    ...['<|START_RESPONSE|>', '<|START_TEXT|>'].map((tag): DroppedTag => ({ tag, position: 'anywhere', beginsAnswer: true })),
+    ...['<|END_RESPONSE|>', '<|END_TEXT|>'].map((tag): DroppedTag => ({ tag, position: 'anywhere' })),
+  ],
   visibleTokens: [
     '<|START_ACTION|>',
     '<|END_ACTION|>',

@@ -3,7 +3,7 @@ import type { CallReader } from './call-writer.ts'
 import { elementCalls } from './element-formats.ts'
 import { type ArgumentHead, type ElementStyle, readElements } from './elements.ts'
 import { text } from './json-calls.ts'
-import type { ToolFormat } from './tool-format.ts'
+import type { DroppedTag, ToolFormat } from './tool-format.ts'
 
 const sep = '<|sep|>'
 
@@ -32,13 +32,15 @@ const readCall: CallReader = function* (writer) {
 export const kimiK3: ToolFormat = {
   triggers: () => [{ tag: '<|open|>call', position: 'anywhere', endsReasoning: 'parsed', read: readCall }],
   droppedTags: [
-    '<|open|>response<|sep|>',
-    '<|close|>response<|sep|>',
-    '<|open|>tools<|sep|>',
-    '<|close|>tools<|sep|>',
-    '<|close|>message<|sep|>',
-    '<|end_of_msg|>',
-  ].map((tag) => ({ tag, position: 'anywhere' })),
+    { tag: '<|open|>response<|sep|>', position: 'anywhere', beginsAnswer: true },
+    ...[
+      '<|close|>response<|sep|>',
+      '<|open|>tools<|sep|>',
+      '<|close|>tools<|sep|>',
+      '<|close|>message<|sep|>',
+      '<|end_of_msg|>',
+    ].map((tag): DroppedTag => ({ tag, position: 'anywhere' })),
+  ],
   visibleTokens: ['<|open|>', '<|close|>', '<|sep|>', '<|end_of_msg|>'],
   describeCalls(tools, options) {
     const { calls, ...around } = describeElements(tools, options)

@@ -32,6 +32,13 @@ export type DroppedTag = {
    * Otherwise it is text.
    */
   readonly only?: 'first' | 'last' | 'header' | { readonly closes: string }
+  /** The answer begins here, also where the model did not close its reasoning. */
+  readonly beginsAnswer?: true
+}
+
+/** The tags that an answer begins with. */
+export function answerBegins({ droppedTags = [] }: ToolFormat): readonly string[] {
+  return droppedTags.filter(({ beginsAnswer }) => beginsAnswer === true).map(({ tag }) => tag)
 }
 
 /** How one family of models writes its calls. */

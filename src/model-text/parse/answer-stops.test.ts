@@ -11,6 +11,12 @@ const harmony: OutputFormat = {
   startsInReasoning: false,
 }
 
+const kimiK3: OutputFormat = {
+  toolFormat: 'kimi-k3',
+  reasoning: { open: '<|open|>think<|sep|>', close: '<|close|>think<|sep|>' },
+  startsInReasoning: true,
+}
+
 /** The text up to the stop sequence, the same however it is cut. */
 function read(raw: string, format: OutputFormat | undefined, sequences: readonly string[], turnEnds: readonly string[] = []) {
   const results = chunkings(raw).map((pieces) => {
@@ -34,6 +40,7 @@ describe('stop sequences', () => {
     ['after white space', think, '\n<think>STOP</think>', 'STOP'],
     ['that comes twice', think, '<think>STOP</think>\n<think>STOP</think>hello ', 'STOP'],
     ['in special tokens, also after text', special, 'So <|START_THINKING|>STOP<|END_THINKING|> hello ', 'STOP'],
+    ['that the answer ends', kimiK3, 'STOP<|open|>response<|sep|>hello ', 'STOP'],
     [
       'in a message of its own',
       harmony,

@@ -1,5 +1,5 @@
 import type { OutputFormat } from '../../contract/output-format.ts'
-import type { MessageSyntax } from '../formats/tool-format.ts'
+import { answerBegins, type MessageSyntax } from '../formats/tool-format.ts'
 import { findToolFormat } from '../formats/tool-formats.ts'
 import { isSpace } from '../scan/text-feed.ts'
 import { type ReasoningTags, readReasoningTags } from './reasoning-tags.ts'
@@ -75,10 +75,10 @@ export class AnswerStops {
 }
 
 function dividerOf({ toolFormat, reasoning, startsInReasoning }: OutputFormat): Divider | undefined {
-  const messages = findToolFormat(toolFormat ?? '')?.messages
+  const format = findToolFormat(toolFormat ?? '')
   const tags = reasoning && readReasoningTags(reasoning)
-  if (messages !== undefined) return new ByHeaders(messages, startsInReasoning && tags !== undefined)
-  return tags === undefined ? undefined : new ByTags(tags, startsInReasoning)
+  if (format?.messages !== undefined) return new ByHeaders(format.messages, startsInReasoning && tags !== undefined)
+  return tags && new ByTags(tags, format === undefined ? [] : answerBegins(format), startsInReasoning)
 }
 
 abstract class Dividing implements Divider {
@@ -130,11 +130,14 @@ abstract class Dividing implements Divider {
 /** Reasoning between tags. */
 class ByTags extends Dividing {
   readonly #tags: ReasoningTags
+  readonly #begins: readonly string[]
   #state: 'start' | 'after-reasoning' | 'answer' | 'reasoning'
 
-  constructor(tags: ReasoningTags, startsInReasoning: boolean) {
+  /** `begins`: tags that the answer begins with. */
+  constructor(tags: ReasoningTags, begins: readonly string[], startsInReasoning: boolean) {
     super()
     this.#tags = tags
+    this.#begins = begins
     this.#state = startsInReasoning ? 'reasoning' : 'start'
   }
 
@@ -149,7 +152,7 @@ class ByTags extends Dividing {
   protected step(): boolean {
     const { open, close, position } = this.#tags
     if (this.#state === 'reasoning') {
-      const { tag, at } = search(this.held, [close])
+      const { tag, at } = search(this.held, [close, ...this.#begins])
       this.pass(at + (tag?.length ?? 0), false)
       if (tag !== undefined) this.#state = 'after-reasoning'
       return tag !== undefined

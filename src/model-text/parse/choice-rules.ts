@@ -1,6 +1,13 @@
 import type { OutputFormat } from '../../contract/output-format.ts'
 import type { FunctionTool, OutputConstraint, ToolChoice } from '../../contract/request.ts'
-import type { DroppedTag, MessageSyntax, TagPosition, ToolFormat, Trigger } from '../formats/tool-format.ts'
+import {
+  answerBegins,
+  type DroppedTag,
+  type MessageSyntax,
+  type TagPosition,
+  type ToolFormat,
+  type Trigger,
+} from '../formats/tool-format.ts'
 import { findToolFormat } from '../formats/tool-formats.ts'
 import { turnEnds, turnHeaders } from '../formats/turn-marks.ts'
 import { droppedAround, type ReasoningTags, readReasoningTags } from './reasoning-tags.ts'
@@ -45,8 +52,10 @@ export type AnswerTag = { readonly position: TagPosition } & (
   | { readonly type: 'dropped'; readonly only: DroppedTag['only'] }
 )
 
-/** A tag that counts in reasoning: one that ends it, one that begins a call, one that ends the turn, or markup. */
-type ReasoningTag = { readonly type: 'close' | 'turn-end' | 'dropped' } | { readonly type: 'call'; readonly trigger: Trigger }
+/** A tag that counts in reasoning: one that ends it, one that begins the answer or a call, one that ends the turn, or markup. */
+type ReasoningTag =
+  | { readonly type: 'close' | 'answer' | 'turn-end' | 'dropped' }
+  | { readonly type: 'call'; readonly trigger: Trigger }
 
 /** The part of a request that its rules depend on. */
 export type RulesRequest = {
@@ -125,6 +134,7 @@ function planRules(format: OutputFormat, request: RulesRequest): ChoiceRules {
         .filter(({ endsReasoning }) => endsReasoning !== undefined)
         .map((trigger) => ({ tag: trigger.tag, value: { type: 'call' as const, trigger } })),
       ...(reasoning === undefined ? [] : [{ tag: reasoning.close, value: { type: 'close' as const } }]),
+      ...(calls === undefined ? [] : answerBegins(calls)).map((tag) => ({ tag, value: { type: 'answer' as const } })),
       ...(calls?.droppedTags ?? [])
         .filter(({ position, only }) => position === 'anywhere' && only === undefined && !reasoningIsText)
         .map(({ tag }) => ({ tag, value: { type: 'dropped' as const } })),

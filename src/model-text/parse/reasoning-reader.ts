@@ -59,6 +59,10 @@ export class ReasoningReader {
         yield* this.#close(tags)
         return
       }
+      if (next !== 'no-tag' && next.value.type === 'answer' && !code.inFence && code.openSpan === 0) {
+        this.#end()
+        return
+      }
       if (next !== 'no-tag' && next.value.type === 'turn-end' && (yield* followedBy(feed, turnEnds, next.tag.length))) {
         if (yield* this.#passTurnEnds()) break
       }
@@ -109,16 +113,19 @@ export class ReasoningReader {
   }
 
   *#close({ close, trimAfter }: ReasoningTags): Reading<void> {
-    const { rules, sink, answer } = this.#parts
+    const { rules, answer } = this.#parts
     this.#feed.at += close.length
+    if (rules.reasoningIsText) answer.write(close)
+    this.#end()
+    if (trimAfter && !rules.reasoningIsText) yield* space(this.#feed)
+  }
+
+  #end(): void {
+    const { rules, sink, answer } = this.#parts
     this.#parts.onClosed()
-    if (rules.reasoningIsText) {
-      answer.write(close)
-      return
-    }
+    if (rules.reasoningIsText) return
     sink.closeBlock()
     answer.reasoningEnded()
-    if (trimAfter) yield* space(this.#feed)
   }
 
   /** Passes over the tags that end the turn, which are next. False, with nothing consumed, when text follows. */

@@ -15,7 +15,7 @@ type ReasoningStyle = {
   /** White space after reasoning is layout. */
   readonly trims: boolean
   /** The whole answer is a row of messages in this format. */
-  readonly toolFormat?: 'harmony' | 'glimmer' | 'solar' | 'inkling' | 'kimi-k3'
+  readonly toolFormat?: 'harmony' | 'glimmer' | 'solar' | 'inkling' | 'kimi-k3' | 'command-r7b'
 }
 
 const tags = (open: string, close: string) => ({ open, close })
@@ -100,6 +100,16 @@ export const reasoningStyles: readonly ReasoningStyle[] = [
     think: (words) => `<|START_THINKING|>${words}<|END_THINKING|>`,
     special: true,
     trims: false,
+  },
+  {
+    name: 'Command with tags around the answer',
+    template: '<|START_THINKING|>',
+    reasoning: tags('<|START_THINKING|>', '<|END_THINKING|>'),
+    think: (words) => `<|START_THINKING|>${words}<|END_THINKING|>`,
+    say: (words) => `<|START_RESPONSE|>${words}<|END_RESPONSE|>`,
+    special: true,
+    trims: false,
+    toolFormat: 'command-r7b',
   },
   {
     name: 'Apertus',
@@ -253,6 +263,17 @@ export function reasoningCases({
       text: 'Yes.',
     },
     { name: 'JSON as the answer', raw: think('As JSON.') + say('{"a": [1, 2]}'), reasoning: 'As JSON.', text: '{"a": [1, 2]}' },
+    ...(toolFormat === undefined
+      ? []
+      : [
+          {
+            name: 'an answer that begins inside of reasoning',
+            raw: afterOpen('Hm.').slice(0, 3) + say('Yes, <b>.'),
+            startsInReasoning: true,
+            reasoning: 'Hm.',
+            text: 'Yes, <b>.',
+          },
+        ]),
     { name: 'no reasoning', raw: say('Plain words, 1 < 2.'), text: 'Plain words, 1 < 2.' },
     ...(isTagged
       ? [
