@@ -3,6 +3,7 @@ import {
   calls,
   callsNothing,
   chat,
+  content,
   type OurCase,
   ok,
   say,
@@ -74,7 +75,7 @@ const callNames: readonly OurCase[] = [
     model: { format: 'harmony' },
     raw: '<|channel|>commentary to=browser.open <|constrain|>json<|message|>{"city":"B"}<|call|>',
     tools: weather,
-    expect: callsNothing('city'),
+    expect: [...callsNothing('city'), { path: content, excludes: '<|' }],
   },
   ...[
     '<|channel|>commentary to=python <|constrain|>code<|message|>print("B")<|call|>',
@@ -82,10 +83,13 @@ const callNames: readonly OurCase[] = [
     '<|channel|>analysis to=browser.search code<|message|>print("B")',
   ].map((raw, index) => ({
     name: `name-trained-with-harmony-${index + 1}`,
-    about: 'a message to a tool that the model was trained with is shown in a request without tools',
+    about: 'a message to a tool that the model was trained with is shown without its header in a request without tools',
     model: { format: 'harmony' },
     raw,
-    expect: callsNothing('print("B")'),
+    expect: [
+      { path: content, equals: 'print("B")' },
+      { path: 'choices.0.finish_reason', equals: 'stop' },
+    ],
   })),
 ]
 

@@ -35,9 +35,20 @@ export const harmony: ToolFormat = {
   triggers: () => [],
   messages: {
     start: '<|start|>',
+    inBody: ['<|start|>', '<|channel|>'],
     body: '<|message|>',
     ends: ['<|end|>', '<|call|>', '<|return|>'],
-    headerStarts: ['<|channel|>', '<|start|>', 'assistant<|channel|>', ' to=', 'to=', '<|message|>', '<|constrain|>'],
+    headerStarts: [
+      '<|channel|>',
+      '<|start|>',
+      'assistant<|channel|>',
+      ' to=',
+      'to=',
+      ' to =',
+      'to =',
+      '<|message|>',
+      '<|constrain|>',
+    ],
     readHeader: readHarmonyHeader,
     readCall: readJsonBody,
   },
@@ -52,7 +63,7 @@ export const harmony: ToolFormat = {
 }
 
 function readHarmonyHeader(header: string): MessageKind {
-  const recipients = [...header.matchAll(/to=([^\s<]+)/g)].map((match) => match[1] as string)
+  const recipients = [...header.matchAll(/to\s*=\s*([^\s<]+)/g)].map((match) => match[1] as string)
   const recipient = recipients.findLast((name) => name !== 'assistant' && name !== 'user')
   if (recipient !== undefined) return { type: 'call', name: recipient }
   const channel = [...header.matchAll(/<\|channel\|>\s*(\w+)/g)].at(-1)?.[1]
@@ -64,11 +75,12 @@ export const glimmer: ToolFormat = {
   triggers: () => [],
   messages: {
     start: '<|start|>',
+    inBody: ['<|start|>'],
     body: '<|message|>',
     ends: ['<|eom|>', '<|eot|>'],
-    headerStarts: ['<|start|>', ' to=', 'to=', '<|message|>'],
+    headerStarts: ['<|start|>', ' to=', 'to=', ' to =', 'to =', '<|message|>'],
     readHeader(header) {
-      const recipient = /to=([^\s<]+)/.exec(header)?.[1]
+      const recipient = /to\s*=\s*([^\s<]+)/.exec(header)?.[1]
       if (recipient === undefined || recipient === 'user') return { type: 'text' }
       return recipient === 'self' ? { type: 'reasoning' } : { type: 'call', name: recipient }
     },

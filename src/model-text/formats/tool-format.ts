@@ -59,6 +59,8 @@ export type ToolFormat = {
 /** The delimiters of answers that are rows of messages, and what a header means. */
 export type MessageSyntax = {
   readonly start: string
+  /** What a header may begin with inside of a body, where the model did not end it. */
+  readonly inBody: readonly string[]
   /** Between a header and its body. */
   readonly body: string
   /** Any of these ends a body. */

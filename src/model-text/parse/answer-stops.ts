@@ -197,7 +197,7 @@ class ByHeaders extends Dividing {
   }
 
   protected step(): boolean {
-    const { start, body, ends, headerStarts, readHeader } = this.#syntax
+    const { inBody, body, ends, headerStarts, readHeader } = this.#syntax
     switch (this.#state) {
       case 'begin':
         if (this.held === '' || headerStarts.some((head) => head.length > this.held.length && head.startsWith(this.held)))
@@ -214,10 +214,10 @@ class ByHeaders extends Dividing {
       }
       case 'answer':
       case 'reasoning': {
-        const { tag, at } = search(this.held, [...ends, start])
+        const { tag, at } = search(this.held, [...ends, ...inBody])
         this.pass(at, this.#state === 'answer')
         if (tag === undefined) return false
-        if (tag === start) this.#state = 'header'
+        if (inBody.includes(tag)) this.#state = 'header'
         else {
           this.pass(tag.length, false)
           this.#state = 'begin'

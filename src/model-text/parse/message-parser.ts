@@ -50,10 +50,10 @@ export class MessageParser {
     }
   }
 
-  *#readMessage(header: string): Reading<void> {
+  *#readMessage({ header, body }: Header): Reading<void> {
     const feed = this.#feed
     const { syntax, splitReasoning, callRequired } = this.#rules
-    const { body, ends, readHeader, readCall } = syntax
+    const { ends, readHeader, readCall } = syntax
     const kind = readHeader(header)
     if (kind.type === 'call') {
       const trigger = { tag: header + body, position: 'anywhere', read: readCall(kind.name) } as const
@@ -65,16 +65,17 @@ export class MessageParser {
       }
     }
     feed.at += header.length + body.length
-    const isText = kind.type === 'call' || (kind.type === 'reasoning' && !splitReasoning)
-    if (isText) this.#sink.text(header + body)
-    yield* this.#readBody(isText ? 'text' : kind.type, { keepEnd: isText && kind.type === 'reasoning' })
+    const keepsTags = kind.type === 'reasoning' && !splitReasoning
+    if (keepsTags) this.#sink.text(header + body)
+    else if (body === '') this.#sink.text(withoutTags(header))
+    yield* this.#readBody(kind.type === 'reasoning' && splitReasoning ? 'reasoning' : 'text', keepsTags)
   }
 
   /** Reads the body of a message, up to its end delimiter, which is consumed, or the header of the next message. */
-  *#readBody(type: 'text' | 'reasoning', { keepEnd = false } = {}): Reading<void> {
+  *#readBody(type: 'text' | 'reasoning', keepsEnd = false): Reading<void> {
     const feed = this.#feed
     const { syntax } = this.#rules
-    const delimiters = [...syntax.ends, syntax.start]
+    const delimiters = [...syntax.ends, ...syntax.inBody]
     let previous = ''
     const write = (text: string) => {
       this.#sink[type](text)
@@ -97,40 +98,53 @@ export class MessageParser {
         write(delimiter)
         continue
       }
-      if (delimiter === syntax.start) break
+      if (syntax.inBody.includes(delimiter)) break
       feed.at += delimiter.length
-      if (keepEnd) this.#sink.text(delimiter)
+      if (keepsEnd) this.#sink.text(delimiter)
       break
     }
     this.inReasoning = false
     this.#sink.closeBlock()
   }
 
-  /** Whether the delimiter that is next is only mentioned: in quotes, or a start without a header. */
+  /** Whether the delimiter that is next is only mentioned: in quotes, or without the rest of a header. */
   *#isText(delimiter: string, previous: string): Reading<boolean> {
     const { syntax } = this.#rules
     if (yield* isQuoted(this.#feed, { delimiter, previous })) return true
-    return delimiter === syntax.start && (yield* findHeader(this.#feed, syntax)) === undefined
+    return syntax.inBody.includes(delimiter) && (yield* findHeader(this.#feed, syntax)) === undefined
   }
 }
 
 /** No header of a message is longer. */
 const maxHeaderChars = 1024
 
-/**
- * The header that is next, without the delimiter that ends it; `truncated` when the answer was cut off inside it. Nothing is
- * consumed.
- */
-function* findHeader(feed: TextFeed, { start, body, ends }: MessageSyntax): Reading<string | 'truncated' | undefined> {
+/** The header of a message, and the delimiter of its body; that is empty where the model left it out. */
+type Header = { readonly header: string; readonly body: string }
+
+/** The header that is next; `truncated` when the answer was cut off inside it. Nothing is consumed. */
+function* findHeader(
+  feed: TextFeed,
+  { start, body, ends, readHeader }: MessageSyntax,
+): Reading<Header | 'truncated' | undefined> {
   feed.hold()
   yield* accept(feed, start)
-  // A header does not contain another delimiter.
-  const found = yield* until(feed, [body, start, ...ends], maxHeaderChars)
+  // A header does not contain another delimiter, and no JSON.
+  const found = yield* until(feed, [body, start, ...ends, '{'], maxHeaderChars)
   const length = feed.heldChars
-  const isComplete = found !== undefined && (yield* accept(feed, body))
+  const hasBody = found !== undefined && (yield* accept(feed, body))
   feed.rewind()
-  if (isComplete) return feed.text.slice(feed.at, feed.at + length)
-  return found === undefined && feed.truncated && feed.text.length - feed.at <= maxHeaderChars ? 'truncated' : undefined
+  const isAtEnd = found === undefined && feed.ended && feed.text.length - feed.at <= maxHeaderChars
+  if (isAtEnd && feed.truncated) return 'truncated'
+  if (found === undefined && !isAtEnd) return undefined
+  const header = feed.text.slice(feed.at, isAtEnd ? undefined : feed.at + length)
+  if (hasBody) return { header, body }
+  // Without the delimiter, only what is addressed to a tool is a message.
+  return header.includes('<|') && readHeader(header).type === 'call' ? { header, body: '' } : undefined
+}
+
+/** The words of a header. */
+function withoutTags(header: string): string {
+  return header.replace(/\s*<\|\w+\|>\s*/g, ' ').trim()
 }
 
 /** Whether the delimiter that is next has the same quote on both sides: then it is only mentioned. */

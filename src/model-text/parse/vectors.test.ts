@@ -48,8 +48,8 @@ type VllmCase = {
 
 /** By number, what llama.cpp drops and we show: messages to tools that the model was trained with. */
 const shownMessages = new Map([
-  [131, `<|start|>assistant to=container.exec<|channel|>commentary<|message|>python3 -c 'print("hello")'`],
-  [132, '<|start|>assistant<|channel|>commentary to=python <|constrain|>code<|message|>print("hello")'],
+  [131, `python3 -c 'print("hello")'`],
+  [132, 'print("hello")'],
 ])
 
 describe.skipIf(!available)('chat-parse.jsonl', () => {

@@ -60,7 +60,50 @@ export const messageFamilies: readonly Family[] = [
       {
         name: 'a tool that the model was trained with',
         raw: '<|channel|>commentary to=browser.open code<|message|>{"id": 1}<|call|>',
-        text: '<|channel|>commentary to=browser.open code<|message|>{"id": 1}',
+        text: '{"id": 1}',
+      },
+      {
+        name: 'a tool that the model was trained with, in front of its answer',
+        raw: '<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant to=python<|channel|>commentary<|message|>print(1)\n<|call|><|start|>assistant<|channel|>final<|message|>One.<|return|>',
+        reasoning: 'Hm.',
+        text: 'print(1)\nOne.',
+      },
+      {
+        name: 'a channel that begins where no message ended',
+        raw: `<|channel|>analysis<|message|>Hm.<|channel|>final<|message|>So:<|channel|>commentary to=functions.get_weather<|message|>${weather}<|call|>`,
+        reasoning: 'Hm.',
+        text: 'So:',
+        calls: oslo,
+      },
+      {
+        name: 'a recipient with spaces around the sign',
+        raw: `<|channel|>commentary to = functions.get_weather <|constrain|>json<|message|>${weather}<|call|>`,
+        calls: oslo,
+      },
+      {
+        name: 'a call that ends behind its name',
+        raw: '<|channel|>commentary to=functions.now <|constrain|>json<|call|>',
+        calls: [{ name: 'now', arguments: '{}' }],
+      },
+      {
+        name: 'a text that ends behind the name of a call',
+        raw: '<|channel|>commentary to=functions.now <|constrain|>json',
+        calls: [{ name: 'now', arguments: '{}' }],
+      },
+      {
+        name: 'a text that ends behind the name of a call that needs arguments',
+        raw: '<|channel|>commentary to=functions.get_weather <|constrain|>json',
+        text: 'commentary to=functions.get_weather json',
+      },
+      {
+        name: 'arguments right behind the header',
+        raw: `<|channel|>commentary to=functions.get_weather <|constrain|>json${weather}<|call|>`,
+        calls: oslo,
+      },
+      {
+        name: 'words for a tool that takes an object',
+        raw: '<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>Oslo<|call|>',
+        text: 'Oslo',
       },
       {
         name: 'a recipient without its namespace',

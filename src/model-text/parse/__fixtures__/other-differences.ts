@@ -43,9 +43,6 @@ export const parserDifferences: Readonly<Record<string, Readonly<Partial<Record<
     stray: [35, 36],
     'think-off': [3, 4, 27, 28, 31, 32, 33, 34, 41, 42],
   },
-  'ollama glimmer': {
-    undeclared: [1, 2],
-  },
   'ollama glm-4.6': {
     error: [25, 26, 27, 28, 29, 30],
   },
