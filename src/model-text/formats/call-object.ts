@@ -41,6 +41,8 @@ const maxHeldDepth = 24
 export function* readCallObject(writer: CallWriter, options: CallObjectOptions = {}): Reading<boolean> {
   const { feed } = writer
   if (!(yield* accept(feed, '{'))) return false
+  yield* space(feed)
+  const isDoubled = yield* accept(feed, '{')
   let tool: FunctionTool | undefined
   let id: string | undefined
   let held: string | undefined
@@ -92,6 +94,7 @@ export function* readCallObject(writer: CallWriter, options: CallObjectOptions =
       if ((yield* readHeld(feed)) === undefined) break
     }
   }
+  if (isDoubled && isClosed) yield* acceptAfterSpace(feed, ['}'])
   if (opened) {
     writer.close()
     return true
@@ -107,20 +110,22 @@ export function* readNamedObject(writer: CallWriter, options: CallObjectOptions 
   const { feed } = writer
   if (!(yield* accept(feed, '{'))) return false
   yield* space(feed)
+  const ends = (yield* accept(feed, '{')) ? ['}}', '}'] : ['}']
+  yield* space(feed)
   const name = yield* readWord(feed)
   const tool = name === undefined ? undefined : writer.tool(name)
   yield* space(feed)
   if (tool === undefined || !(yield* accept(feed, ':'))) return false
   if (yield* acceptNoArguments(feed, tool, { ends: ['}'] })) {
     writeEmptyCall(writer, tool)
-    yield* acceptAfterSpace(feed, ['}'])
+    yield* acceptAfterSpace(feed, ends)
     return true
   }
   if (!(yield* objectIsNext(feed))) return false
   writer.open(tool)
   yield* readArguments(writer, tool, options)
   writer.close()
-  yield* acceptAfterSpace(feed, ['}'])
+  yield* acceptAfterSpace(feed, ends)
   return true
 }
 

@@ -1,7 +1,7 @@
 import type { FunctionTool } from '../../contract/request.ts'
 import type { EndMarks } from '../scan/end-marks.ts'
 import { readString } from '../scan/json-string.ts'
-import { jsonReader, missingClosers, readValue } from '../scan/json-value.ts'
+import { type JsonReader, jsonReader, missingClosers, readObject, readValue } from '../scan/json-value.ts'
 import { propertyNames, propertyOf } from '../scan/schema-types.ts'
 import {
   accept,
@@ -9,6 +9,7 @@ import {
   collectText,
   completeFeed,
   isSpace,
+  maxHeldChars,
   peek,
   type Reading,
   space,
@@ -17,7 +18,7 @@ import {
 import { type CallReader, type CallWriter, declaredArguments } from './call-writer.ts'
 import { spellingsOf } from './find-tool.ts'
 import { readItems, readSeparatorOf } from './list-items.ts'
-import { acceptNoArguments, passOnRest, readArguments, writeEmptyCall } from './read-arguments.ts'
+import { acceptNoArguments, passOnRest, writeEmptyCall } from './read-arguments.ts'
 import type { Trigger } from './tool-format.ts'
 import { endMarks, turnEndMarks } from './turn-marks.ts'
 
@@ -66,7 +67,10 @@ function* readItem(writer: CallWriter, ends: EndMarks): Reading<boolean> {
   return yield* readCallExpression(writer, { feed: completeFeed(JSON.parse(`"${quoted.text}"`)) })
 }
 
-/** Reads `name(key=value, …)`; values without a key belong to the properties in order of declaration. */
+/**
+ * Reads `name(key=value, …)`; values without a key belong to the properties in order of declaration. A call that is not truncated is
+ * held until all of it was read, so that what cannot be read is text.
+ */
 export function* readCallExpression(
   writer: CallWriter,
   options: { readonly feed?: TextFeed; readonly ends?: EndMarks } = {},
@@ -79,71 +83,90 @@ export function* readCallExpression(
   if (!/[\w)"'[{(*-]/.test(yield* peek(feed))) return false
   // Mathematics and programs look like this, too.
   if (writer.isUndeclared(tool) && !writer.isTagged && !(yield* keywordIsNext(feed))) return false
-  if (yield* accept(feed, '**')) {
-    // All arguments as one dictionary.
-    const isObject = (yield* peek(feed)) === '{'
-    writer.open(tool)
-    if (isObject && (yield* readArguments(writer, tool, { feed, ends }))) yield* acceptAfterSpace(feed, [')'])
-    writer.close()
-    return true
-  }
   if (propertyNames(declaredArguments(tool)).length === 0 && (yield* acceptNoArguments(feed, tool, { ends: [')'] }))) {
     writeEmptyCall(writer, tool)
     yield* acceptAfterSpace(feed, [')'])
     return true
   }
+  const from = feed.position
+  const isWhole = yield* readBrackets(feed, tool, { ends, out: ignore, repaired: ignore })
+  const isOpenEnd = (feed.truncated && feed.at === feed.text.length) || writer.feed.heldChars > maxHeldChars
+  feed.at -= feed.position - from
+  if (!isWhole && !isOpenEnd) return false
   writer.open(tool)
   if (feed !== writer.feed) writer.readFrom(feed)
-  yield* readKeywords(writer, tool, { feed, ends })
+  const isRead = yield* readBrackets(feed, tool, {
+    ends,
+    out: (text) => writer.arguments(text),
+    repaired: () => writer.repaired(),
+  })
+  if (!isRead && feed.truncated && feed.at === feed.text.length) writer.passOn()
+  else if (!isRead) yield* passOnRest(writer, feed, { ends, isPython: true })
   writer.close()
   return true
 }
 
-/** Reads the arguments of the open call and the bracket after them. */
-function* readKeywords(
-  writer: CallWriter,
-  tool: FunctionTool,
-  { feed, ends }: { readonly feed: TextFeed; readonly ends: EndMarks },
-): Reading<void> {
+type Output = {
+  /** The tags that end the call. */
+  readonly ends: EndMarks
+  out(text: string): void
+  repaired(): void
+}
+
+/** Reads what is in the brackets of a call, and the closing one. False where it has no certain meaning, or ends in the middle. */
+function* readBrackets(feed: TextFeed, tool: FunctionTool, output: Output): Reading<boolean> {
+  if (!(yield* accept(feed, '**'))) return yield* readKeywords(feed, tool, output)
+  // All arguments as one dictionary.
+  const reader = jsonReader(feed, { ...output, strict: false })
+  if ((yield* peek(feed)) !== '{') return false
+  if (!(yield* readObject(reader, declaredArguments(tool))) && !(yield* closeBrackets(reader, output))) return false
+  yield* acceptAfterSpace(feed, [')'])
+  return true
+}
+
+function* readKeywords(feed: TextFeed, tool: FunctionTool, output: Output): Reading<boolean> {
+  const { ends, out } = output
   const declared = declaredArguments(tool)
   const names = propertyNames(declared)
-  const reader = jsonReader(feed, {
-    out: (text) => writer.arguments(text),
-    repaired: () => writer.repaired(),
-    strict: false,
-    python: true,
-    ends,
-  })
+  const reader = jsonReader(feed, { ...output, strict: false, python: true })
   reader.closers.push(')')
-  writer.arguments('{')
+  out('{')
   reader.closable = true
-  let separator = ''
-  let position = 0
+  const keys = new Set<string>()
   while (true) {
     yield* space(feed)
     if (yield* accept(feed, ')')) {
-      writer.arguments('}')
-      return
+      out('}')
+      return true
     }
     if ((yield* peek(feed)) === '' || (yield* ends.areNext(feed))) break
     if (yield* accept(feed, ',')) continue
     reader.closable = false
     const written = yield* readKeyword(feed)
-    const key = written === undefined || isMisnamed(written, names, tool) ? names[position] : written
-    if (key === undefined) break
-    position += 1
-    writer.arguments(`${separator}${JSON.stringify(key)}: `)
-    separator = ', '
+    const isFirst = keys.size === 0
+    const key = written === undefined || (isFirst && isMisnamed(written, names, tool)) ? names[keys.size] : written
+    if (key === undefined || keys.has(key)) return false
+    out(`${isFirst ? '' : ', '}${JSON.stringify(key)}: `)
+    keys.add(key)
     yield* space(feed)
     if (!(yield* readValue(reader, propertyOf(declared, key)))) break
   }
-  const isAtEnd = feed.ended && feed.at === feed.text.length
-  if (isAtEnd && feed.truncated) writer.passOn()
-  else if (reader.closable && (isAtEnd || (yield* ends.areNext(feed)))) {
-    writer.repaired()
-    reader.closers.shift()
-    writer.arguments(`${missingClosers(reader)}}`)
-  } else yield* passOnRest(writer, feed, { ends, isPython: true })
+  reader.closers[0] = '}'
+  return yield* closeBrackets(reader, output)
+}
+
+/** Writes the closing brackets that the model left out in front of the end of its call. False where something else is missing. */
+function* closeBrackets(reader: JsonReader, { ends, out, repaired }: Output): Reading<boolean> {
+  const { feed, closable } = reader
+  const isAtEnd = feed.ended && !feed.truncated && feed.at === feed.text.length
+  if (!closable || !(isAtEnd || (yield* ends.areNext(feed)))) return false
+  repaired()
+  out(missingClosers(reader))
+  return true
+}
+
+function ignore(): void {
+  // Only whether it can be read counts.
 }
 
 /** Tools that Llama was trained to call, also without the tag that should come first. */

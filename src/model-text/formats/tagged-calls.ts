@@ -145,7 +145,7 @@ function* readParameterHead(feed: TextFeed): Reading<ArgumentHead | undefined> {
   const rest = yield* until(feed, ['>'], 512)
   if (rest === undefined) return undefined
   feed.at += 1
-  const bare = /^=\s*["']?([^"'<>]*?)["']?\s*$/.exec(rest)
+  const bare = /^\s*=\s*["']?([^"'<>]*?)["']?\s*$/.exec(rest)
   const named = /^(?:eter)?\s+name\s*=\s*["']?([^"'<>]*?)["']?(?:\s.*)?$/s.exec(rest)
   const key = bare?.[1] ?? named?.[1]
   return key === undefined || key === '' ? undefined : { key }

@@ -131,8 +131,13 @@ describe('arguments of other formats', () => {
     {
       format: 'pythonic',
       raw: '[f(1, "a", 3, [4], 5), g(city="x")]',
-      calls: [['{"n": 1, "s": "a", "either": 3, "list": [4], 5)', 'unparseable', '1, "a", 3, [4], 5)'], ['{"city": "x"}']],
+      calls: [['{"city": "x"}']],
+      text: 'f(1, "a", 3, [4], 5)',
     },
+    { format: 'pythonic', raw: '[f(n=]', calls: [], text: '[f(n=]' },
+    { format: 'pythonic', raw: '[f(n=1', calls: [['{"n": 1}', 'repaired', 'n=1']] },
+    { format: 'pythonic', raw: '[f(1, n=2)]', calls: [], text: '[f(1, n=2)]' },
+    { format: 'pythonic', raw: '[f(**{"n": 1, "s"})]', calls: [], text: '[f(**{"n": 1, "s"})]' },
     {
       format: 'gemma4',
       raw: '<|tool_call>call:f{s:<|"|>a<tool_call|><|tool_call>call:g{}<tool_call|>',

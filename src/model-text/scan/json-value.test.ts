@@ -24,6 +24,8 @@ describe('a value', () => {
     ['{"a": "\\d+ \\\' \\x41"}', '{"a": "\\\\d+ \' \\u0041"}'],
     ['{"a": 1\n"b": ["2" "3"]}', '{"a": 1\n,"b": ["2" ,"3"]}'],
     ['"tab\there"', '"tab\\there"'],
+    ['{{"a": 1}}', '{"a": 1}'],
+    ['{{"a": {"b": 2}}', '{"a": {"b": 2}}'],
   ])('%j is read as %s', (text, json) => {
     expect(read(text)).toEqual({ json, isComplete: true, rest: '' })
     expect(() => JSON.parse(json)).not.toThrow()
@@ -37,7 +39,7 @@ describe('a value', () => {
     expect(read(text).isComplete).toBe(false)
   })
 
-  test.each(['{"a": , "b": 1}', '{"a" "b": 1}', '{two words: 1}', '{"a": nope}', '{"a": "b"c"}', '{{"a": 1}}', 'nope'])(
+  test.each(['{"a": , "b": 1}', '{"a" "b": 1}', '{two words: 1}', '{"a": nope}', '{"a": "b"c"}', 'nope'])(
     '%j has no certain meaning',
     (text) => {
       expect(read(text).isComplete).toBe(false)

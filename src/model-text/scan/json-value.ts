@@ -16,7 +16,7 @@ import {
 } from './text-feed.ts'
 
 /** The reading of one value: where its JSON goes, and what is missing when the text ends inside it. */
-type JsonReader = {
+export type JsonReader = {
   readonly feed: TextFeed
   /** Takes JSON for all that was read so far. */
   out(text: string): void
@@ -119,8 +119,15 @@ export function* readObject(reader: JsonReader, declared: Declared): Reading<boo
   if (!(yield* accept(feed, '{'))) return false
   open(reader, '{', '}')
   let separator = yield* space(feed)
+  // Templates double brackets, and models repeat it.
+  const isDoubled = !reader.strict && (yield* accept(feed, '{'))
+  if (isDoubled) {
+    reader.repaired()
+    separator += yield* space(feed)
+  }
   while (true) {
     const next = yield* nextMember(reader, separator)
+    if (next === 'end' && isDoubled) yield* accept(feed, '}')
     if (next !== 'member') return next === 'end'
     reader.closable = false
     const key = yield* readKey(reader)

@@ -110,6 +110,8 @@ const longerNames = ['functions_get_weather_3', 'weather:mcp:get_weather', 'mcp_
 const brokenArguments = [
   { written: "{'query': 'a'}", arguments: '{"query": "a"}', state: 'repaired' },
   { written: '{"query": "a",}', arguments: '{"query": "a"}', state: 'repaired' },
+  { written: '{{"query": "a"}}', arguments: '{"query": "a"}', state: 'repaired' },
+  { written: '{{"query": "a"}', arguments: '{"query": "a"}', state: 'repaired' },
   { written: '{"query": "a\nb"}', arguments: '{"query": "a\\nb"}', state: 'repaired' },
   { written: '{"query" "a": 1}', arguments: '{"query" "a": 1}', state: 'unparseable' },
   { written: '{query is a}', arguments: '{query is a}', state: 'unparseable' },
