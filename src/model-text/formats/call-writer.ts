@@ -55,6 +55,8 @@ export class CallWriter {
   isTagged = false
   /** A reader has read calls of a block, and not the end of the block. */
   blockIsOpen = false
+  /** A reader has found the name of a tool that may be called. */
+  named = false
   /** Takes text that stands between calls. */
   onText: (text: string) => void = ignoreText
   #skipped = ''
@@ -71,10 +73,16 @@ export class CallWriter {
     const { declared, dropsOthers, others } = this.#options
     const readsOthers = others === 'all' || (others === 'tagged' && this.isTagged)
     const tool = findTool(declared, name)
-    if (tool !== undefined && (dropsOthers || readsOthers || this.#isCallable(tool))) return tool
+    if (tool !== undefined && (dropsOthers || readsOthers || this.#isCallable(tool))) {
+      this.named = true
+      return tool
+    }
     const other = { name: undeclaredName(name) }
     if (!/^[\p{L}\p{N}_.:/-]+$/u.test(other.name)) return undefined
-    if (readsOthers) return other
+    if (readsOthers) {
+      this.named = true
+      return other
+    }
     if (this.#attempt === undefined) return undefined
     this.allAreCallable = false
     this.feed.limitAttempt()

@@ -7,10 +7,11 @@ import { type CallReader, declaredArguments } from './call-writer.ts'
 import { type ArgumentHead, type ElementStyle, readElements } from './elements.ts'
 import { text } from './json-calls.ts'
 import { hermes } from './json-formats.ts'
-import { acceptNoArguments, writeEmptyCall } from './read-arguments.ts'
+import { acceptNoArguments, readNameBefore, writeEmptyCall } from './read-arguments.ts'
 import type { CallPiece, RequiredCalls } from './required-calls.ts'
 import { argumentPairs, readInlineFunction, readInlineTaggedCall, readPairs } from './tagged-calls.ts'
 import type { ToolFormat, Trigger } from './tool-format.ts'
+import { turnEnds } from './turn-marks.ts'
 
 const readSeedCall: CallReader = function* (writer) {
   yield* space(writer.feed)
@@ -109,7 +110,7 @@ function hunyuanCalls(suffix: string): ToolFormat {
   const [blockEnd, callEnd] = [`</tool_calls${suffix}>`, `</tool_call${suffix}>`]
   const readCall: CallReader = function* (writer) {
     const { feed } = writer
-    const name = yield* until(feed, [separator, callEnd], 512)
+    const name = yield* readNameBefore(feed, [separator, callEnd, call, blockEnd, ...turnEnds])
     if (name === undefined) return false
     yield* accept(feed, separator)
     return yield* readPairs(writer, { name: name.trim(), style })
@@ -162,7 +163,7 @@ export function invocations(options: {
     const head = yield* readAttributes(feed)
     const tool = head && writer.tool(head.key)
     if (tool === undefined) return false
-    if (yield* acceptNoArguments(feed, tool, { ends: style.callEnds })) {
+    if (yield* acceptNoArguments(feed, tool, { ends: [...style.callEnds, ...style.wrapperEnds, ...turnEnds] })) {
       writeEmptyCall(writer, tool)
       yield* acceptAfterSpace(feed, style.callEnds)
       return true
@@ -209,7 +210,23 @@ export const deepseekDsml: ToolFormat = {
 
 function dsml(pipe: string): ToolFormat {
   const namespace = `${pipe}DSML${pipe}`
-  return invocations({ blocks: [`${namespace}tool_calls`, `${namespace}function_calls`], namespace, typed: true })
+  const own = invocations({ blocks: [`${namespace}tool_calls`, `${namespace}function_calls`], namespace, typed: true })
+  /** A block under another name. */
+  const readBlock: CallReader = function* (writer) {
+    const { feed } = writer
+    const name = yield* until(feed, ['>'], 32)
+    if (name === undefined || !/^\w+$/.test(name)) return false
+    feed.at += 1
+    const end = [`</${namespace}${name}>`]
+    return yield* readBlockOf({ begin: `<${namespace}invoke`, end, read: own.readInvoke })(writer)
+  }
+  return {
+    ...own,
+    triggers: (tools) => [
+      ...own.triggers(tools),
+      { tag: `<${namespace}`, position: 'anywhere', endsReasoning: 'parsed', read: readBlock },
+    ],
+  }
 }
 
 /** The body of a call message of Glimmer. */

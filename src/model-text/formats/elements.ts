@@ -35,20 +35,23 @@ export type ElementStyle = {
 export function* readElements(writer: CallWriter, tool: FunctionTool, style: ElementStyle): Reading<void> {
   const { feed } = writer
   const declared = declaredArguments(tool)
-  let separator = '{'
+  const keys = new Set<string>()
   let isBroken = false
   while ((yield* acceptAfterSpace(feed, [style.head])) !== undefined) {
     const head = yield* style.readHead(feed)
     isBroken = head === undefined
     if (head === undefined) break
-    const property = propertyOf(declared, head.key)
-    writer.arguments(`${separator}${JSON.stringify(head.key)}: `)
-    separator = ', '
-    if (yield* readElement(writer, { style, declared, property, typed: head.typed, contentTo: 0 })) continue
+    const { key, typed } = head
+    const isRepeated = keys.has(key)
+    if (isRepeated) writer.repaired()
+    const write = isRepeated ? () => writer.arguments('') : (text: string) => writer.arguments(text)
+    write(`${keys.size === 0 ? '{' : ', '}${JSON.stringify(key)}: `)
+    keys.add(key)
+    if (yield* readElement(writer, write, { style, declared, property: propertyOf(declared, key), typed, contentTo: 0 })) continue
     isBroken = true
     break
   }
-  yield* endElements(writer, tool, { style, isBroken, isEmpty: separator === '{' })
+  yield* endElements(writer, tool, { style, isBroken, isEmpty: keys.size === 0 })
   writer.close()
 }
 
@@ -101,16 +104,23 @@ type ElementContext = {
   contentTo: number
 }
 
-/** Reads one value. A string is emitted as it comes, everything else when it is complete, because it is converted. */
-function* readElement(writer: CallWriter, context: ElementContext): Reading<boolean> {
+/**
+ * Reads one value; false where a limit ends the text in it. A string is written as it comes, everything else when it is complete,
+ * because it is converted.
+ */
+function* readElement(writer: CallWriter, write: (text: string) => void, context: ElementContext): Reading<boolean> {
+  const { feed } = writer
   const { style, property, typed } = context
   const streams = typed === 'text' || (isTextOnly(property) && typed === undefined)
-  const value = new ElementValue(style.ownLines === true, streams ? (text) => writer.arguments(escapeText(text)) : undefined)
-  if (streams) writer.arguments('"')
-  const isData = style.cdata === true && (yield* acceptAfterSpace(writer.feed, [dataStart])) !== undefined
-  const isComplete = isData ? yield* readData(writer.feed, style, value) : yield* readRaw(writer, context, value)
+  const value = new ElementValue(style.ownLines === true, streams ? (text) => write(escapeText(text)) : undefined)
+  if (streams) write('"')
+  const isData = style.cdata === true && (yield* acceptAfterSpace(feed, [dataStart])) !== undefined
+  const isClosed = isData ? yield* readData(feed, style, value) : yield* readRaw(writer, context, value)
+  const isAtEnd = feed.ended && !feed.truncated && feed.at === feed.text.length
+  if (!isClosed && isAtEnd) writer.repaired()
+  const isComplete = isClosed || isAtEnd
   value.finish(isComplete)
-  if (isComplete) writer.arguments(streams ? '"' : coerceBare(value.held, property))
+  if (isComplete) write(streams ? '"' : coerceBare(value.held, property))
   return isComplete
 }
 
@@ -162,7 +172,7 @@ class ElementValue {
 function* readRaw(writer: CallWriter, context: ElementContext, value: ElementValue): Reading<boolean> {
   const { feed } = writer
   const { style } = context
-  const stops = [style.valueEnd, style.head, ...style.callEnds, ...style.wrapperEnds.filter(isClosing)]
+  const stops = [style.valueEnd, style.head, ...style.callEnds, ...style.wrapperEnds.filter(isClosing), ...turnEnds]
   while (yield* passTo(feed, stops, (text) => value.push(text))) {
     const stop = (yield* upcoming(feed, stops)) as string
     if (feed.position >= context.contentTo && (yield* endsValue(feed, context, stop))) {
@@ -184,6 +194,7 @@ function* endsValue(feed: TextFeed, context: ElementContext, stop: string): Read
     if (ends) feed.at += stop.length
     return ends
   }
+  if (turnEnds.includes(stop)) return yield* followedBy(feed, turnEnds, stop.length)
   if (stop !== style.head) {
     if (yield* followedBy(feed, [...style.wrapperEnds, ...turnEnds], stop.length)) return true
     return !(yield* goesOn(feed, context, stop))

@@ -20,6 +20,8 @@ describe('a written name means', () => {
     ['read_file:12', 'read_file', ['read_file']],
     ['functions_read_file_3', 'read_file', ['read_file', 'exec']],
     ['functions_read_file_3', 'read_file_3', ['read_file', 'read_file_3']],
+    ['functions.read_file.0', 'read_file', ['read_file', 'exec']],
+    ['functions.read_file0', 'read_file', ['read_file', 'exec']],
     ['functions-read-file-0', 'read_file', ['read_file']],
     ['functions.search:0', 'mcp__github__search', ['mcp__github__search']],
     ['google:mcp:docs:create-pdf', 'create-pdf', ['create-pdf']],

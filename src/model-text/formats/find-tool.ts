@@ -43,7 +43,7 @@ function formsOf(written: string): readonly string[] {
   // Kimi's ids are `functions.NAME:0`, and clients replace characters of ids.
   const uncounted = name.replace(/:\d+$/, '')
   const [, inFunctions] = /^(?:functions?[-._:])+(.+)$/i.exec(uncounted) ?? []
-  const bare = inFunctions === undefined ? [uncounted] : [uncounted, inFunctions, inFunctions.replace(/[-._]\d+$/, '')]
+  const bare = inFunctions === undefined ? [uncounted] : [uncounted, inFunctions, inFunctions.replace(/[-._]?\d+$/, '')]
   // Llama 3 writes `NAME.call(…)` for its built-in tools.
   return [name, name.replace(/\.call$/, ''), ...bare]
 }

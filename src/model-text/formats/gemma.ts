@@ -1,28 +1,36 @@
-import { acceptAfterSpace, peek, space, until } from '../scan/text-feed.ts'
+import { acceptAfterSpace } from '../scan/text-feed.ts'
 import type { CallReader } from './call-writer.ts'
 import { jsonCalls } from './json-calls.ts'
-import { objectIsNext, readArguments } from './read-arguments.ts'
+import { acceptNoArguments, objectIsNext, readArguments, readNameBefore, writeEmptyCall } from './read-arguments.ts'
 import type { ToolFormat } from './tool-format.ts'
-import { endMarks } from './turn-marks.ts'
+import { endMarks, turnEnds } from './turn-marks.ts'
 
 /** Calls as `call:NAME{key:value}` between tags. Strings are between delimiters, without escapes. */
-function braceCalls(options: { readonly open: string; readonly close: string; readonly quote: string }): ToolFormat {
-  const { open, close, quote } = options
-  const ends = endMarks([{ tag: close, before: [open] }])
+function braceCalls(options: {
+  readonly open: string
+  readonly close: string
+  readonly quote: string
+  /** Tags that models confuse with `close`. */
+  readonly misspelled?: readonly string[]
+}): ToolFormat {
+  const { open, close, quote, misspelled = [] } = options
+  const closes = [close, ...misspelled]
+  const nextTags = [...closes, open, ...turnEnds]
+  const ends = endMarks(closes.map((tag) => ({ tag, before: [open] })))
   const read: CallReader = function* (writer) {
     const { feed } = writer
     yield* acceptAfterSpace(feed, ['call:'])
-    const toolName = yield* until(feed, ['{', close], 512)
+    const toolName = yield* readNameBefore(feed, ['{', ...nextTags])
     const tool = toolName === undefined ? undefined : writer.tool(toolName.trim())
     if (tool === undefined) return false
-    yield* space(feed)
-    const hasArguments = (yield* peek(feed)) === '{'
-    if (hasArguments && !(yield* objectIsNext(feed))) return false
-    writer.open(tool)
-    if (hasArguments) yield* readArguments(writer, tool, { rawQuote: quote, ends })
-    else writer.arguments('{}')
-    writer.close()
-    yield* acceptAfterSpace(feed, [close])
+    if (yield* acceptNoArguments(feed, tool, { ends: nextTags })) writeEmptyCall(writer, tool)
+    else {
+      if (!(yield* objectIsNext(feed))) return false
+      writer.open(tool)
+      yield* readArguments(writer, tool, { rawQuote: quote, ends })
+      writer.close()
+    }
+    yield* acceptAfterSpace(feed, closes)
     return true
   }
   return {
@@ -40,7 +48,7 @@ function braceCalls(options: { readonly open: string; readonly close: string; re
 
 /** Gemma 4. */
 export const gemma4: ToolFormat = {
-  ...braceCalls({ open: '<|tool_call>', close: '<tool_call|>', quote: '<|"|>' }),
+  ...braceCalls({ open: '<|tool_call>', close: '<tool_call|>', quote: '<|"|>', misspelled: ['<|tool_call|>'] }),
   droppedTags: ['<|tool_response>', '<tool_response|>'].map((tag) => ({ tag, position: 'start' })),
 }
 

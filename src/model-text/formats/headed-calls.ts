@@ -2,9 +2,9 @@ import type { FunctionTool } from '../../contract/request.ts'
 import type { EndMarks } from '../scan/end-marks.ts'
 import { jsonReader, readObject } from '../scan/json-value.ts'
 import { propertyNames, requiredNames } from '../scan/schema-types.ts'
-import { accept, acceptAfterSpace, collectText, peek, type Reading, space, until } from '../scan/text-feed.ts'
+import { accept, acceptAfterSpace, collectText, peek, type Reading, space } from '../scan/text-feed.ts'
 import { type CallReader, type CallWriter, declaredArguments } from './call-writer.ts'
-import { acceptNoArguments, objectIsNext, passOnTo, readArguments } from './read-arguments.ts'
+import { acceptNoArguments, objectIsNext, passOnTo, readArguments, readNameBefore } from './read-arguments.ts'
 import { endMarks, turnEnds } from './turn-marks.ts'
 
 type CallHead = { readonly name: string | undefined; readonly id?: string }
@@ -49,7 +49,8 @@ export function readHeadedCalls(style: HeadedStyle, { begun }: { readonly begun:
 
 function* readHeadedCall(writer: CallWriter, style: HeadedStyle, ends: EndMarks): Reading<boolean> {
   const { feed } = writer
-  const text = yield* until(feed, style.headEnds, 1024)
+  const nextTags = [...style.end, ...style.begin, ...style.blockEnd, ...turnEnds]
+  const text = yield* readNameBefore(feed, [...style.headEnds, '{', ...nextTags], 1024)
   if (text === undefined) return false
   for (const end of style.headEnds) if (yield* accept(feed, end)) break
   let head = style.readHead(text.trim())
@@ -57,7 +58,7 @@ function* readHeadedCall(writer: CallWriter, style: HeadedStyle, ends: EndMarks)
   yield* space(feed)
   if (head.name === '') {
     // The name is on a line of its own, in front of the JSON.
-    const line = yield* until(feed, ['\n', '```', '{'], 512)
+    const line = yield* readNameBefore(feed, ['\n', '```', '{', ...nextTags])
     if (line === undefined) return false
     head = { ...head, name: line.trim() }
     yield* space(feed)
@@ -65,15 +66,15 @@ function* readHeadedCall(writer: CallWriter, style: HeadedStyle, ends: EndMarks)
   const tool = head.name === undefined ? yield* inferTool(writer) : writer.tool(head.name)
   if (tool === undefined) return false
   const fence = yield* acceptAfterSpace(feed, ['```json', '```'])
-  const after = [...(fence === undefined ? [] : ['```']), ...style.end, ...style.begin, ...style.blockEnd, ...turnEnds]
+  const after = [...(fence === undefined ? [] : ['```']), ...nextTags]
   const isEmpty = yield* acceptNoArguments(feed, tool, { ends: after })
   yield* space(feed)
   const next = yield* peek(feed)
-  if (next === '' || (next === '{' && !(yield* objectIsNext(feed)))) return false
+  if ((next === '' && !isEmpty) || (next === '{' && !(yield* objectIsNext(feed)))) return false
   writer.open(tool, head.id)
   if (isEmpty) writer.arguments('{}')
   else if (next === '{') yield* readArguments(writer, tool, { ends })
-  else yield* passOnTo(writer, [...style.end, ...style.begin, ...style.blockEnd, ...turnEnds])
+  else yield* passOnTo(writer, nextTags)
   writer.close()
   if (fence !== undefined) yield* acceptAfterSpace(feed, ['```'])
   if (style.end.length > 0) yield* acceptAfterSpace(feed, style.end)

@@ -1,10 +1,10 @@
 import type { FunctionTool } from '../../contract/request.ts'
-import { acceptAfterSpace, type Reading, space, until } from '../scan/text-feed.ts'
+import { acceptAfterSpace, type Reading, space } from '../scan/text-feed.ts'
 import type { CallReader, CallWriter } from './call-writer.ts'
 import { spellingsOf } from './find-tool.ts'
 import { type HeadedStyle, readHeadedCalls } from './headed-calls.ts'
 import { jsonCalls, text, writtenArguments } from './json-calls.ts'
-import { acceptNoArguments, objectIsNext, readArguments, writeEmptyCall } from './read-arguments.ts'
+import { acceptNoArguments, objectIsNext, readArguments, readNameBefore, writeEmptyCall } from './read-arguments.ts'
 import type { DroppedTag, ToolFormat, Trigger } from './tool-format.ts'
 import { turnEnds } from './turn-marks.ts'
 
@@ -86,8 +86,9 @@ const kimiStyle: HeadedStyle = {
   readHead(head) {
     // Some answers only count their calls.
     if (/^(?:call_?)?\d+$/.test(head)) return { name: undefined }
-    const name = /^(?:functions\.)?(.+?)(?::\d+)?$/s.exec(head)?.[1]
-    return name === undefined ? undefined : { name, ...(/^functions\..+:\d+$/s.test(head) && { id: head }) }
+    // It is an id, with a counter behind the name.
+    const name = head.startsWith('functions.') ? head : `functions.${head}`
+    return { name, ...(/^functions\..+:\d+$/s.test(head) && { id: head }) }
   },
   end: ['<|tool_call_end|>'],
   blockEnd: ['<|tool_calls_section_end|>', '<|tool_call_section_end|>'],
@@ -215,7 +216,7 @@ export const functionaryV32: ToolFormat = {
 }
 
 function* readNameLine(writer: CallWriter): Reading<boolean> {
-  const name = yield* until(writer.feed, ['\n'], 512)
+  const name = yield* readNameBefore(writer.feed, ['\n', ...inMessage.ends])
   return name !== undefined && (yield* readRecipient(name, inMessage)(writer))
 }
 
@@ -275,9 +276,14 @@ export const react: ToolFormat = {
 
 function* readAction(writer: CallWriter): Reading<boolean> {
   const { feed } = writer
-  const name = yield* until(feed, ['\n'], 512)
+  const name = yield* readNameBefore(feed, ['\n', ...turnEnds])
   const tool = name === undefined ? undefined : writer.tool(name)
-  if (tool === undefined || (yield* acceptAfterSpace(feed, ['Action Input:'])) === undefined) return false
+  if (tool === undefined) return false
+  if ((yield* acceptAfterSpace(feed, ['Action Input:'])) === undefined) {
+    const isEmpty = yield* acceptNoArguments(feed, tool, { ends: ['Observation:'] })
+    if (isEmpty) writeEmptyCall(writer, tool)
+    return isEmpty
+  }
   const fence = yield* acceptAfterSpace(feed, ['```json', '```', '`'])
   if (yield* acceptNoArguments(feed, tool, { ends: ['Observation:', 'Thought:', 'Action:', '`', ...turnEnds], atEnd: true })) {
     writeEmptyCall(writer, tool)

@@ -3,6 +3,7 @@ import type { CallReader } from './call-writer.ts'
 import { elementCalls } from './element-formats.ts'
 import { type ArgumentHead, type ElementStyle, readElements } from './elements.ts'
 import { text } from './json-calls.ts'
+import { acceptNoArguments } from './read-arguments.ts'
 import type { DroppedTag, ToolFormat } from './tool-format.ts'
 
 const sep = '<|sep|>'
@@ -22,7 +23,8 @@ const readCall: CallReader = function* (writer) {
   const tool = name === undefined ? undefined : writer.tool(name)
   if (tool === undefined) return false
   yield* accept(feed, sep)
-  if ((yield* peek(feed)) === '' && !feed.truncated) return writer.unfinished()
+  if ((yield* peek(feed)) === '' && !feed.truncated && !(yield* acceptNoArguments(feed, tool, { ends: [] })))
+    return writer.unfinished()
   writer.open(tool)
   yield* readElements(writer, tool, style)
   return true

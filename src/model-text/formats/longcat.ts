@@ -1,10 +1,12 @@
-import { peek, type Reading, space, until } from '../scan/text-feed.ts'
+import { peek, type Reading, space } from '../scan/text-feed.ts'
 import { readCallList } from './call-object.ts'
 import type { CallWriter } from './call-writer.ts'
 import { elementCalls } from './element-formats.ts'
 import { objectCalls } from './json-calls.ts'
+import { readNameBefore } from './read-arguments.ts'
 import { argumentPairs, readPairs } from './tagged-calls.ts'
 import type { ToolFormat } from './tool-format.ts'
+import { turnEnds } from './turn-marks.ts'
 
 const [begin, end] = ['<longcat_tool_call>', '</longcat_tool_call>']
 const pairs = argumentPairs({ prefix: 'longcat_' })
@@ -38,6 +40,6 @@ function* readLongcat(writer: CallWriter): Reading<boolean> {
   yield* space(feed)
   const next = yield* peek(feed)
   if (next === '{' || next === '[') return yield* readJson(writer)
-  const name = yield* until(feed, ['\n', pairs.head, '{', end], 512)
+  const name = yield* readNameBefore(feed, ['\n', pairs.head, '{', end, begin, ...turnEnds])
   return name !== undefined && (yield* readPairs(writer, { name: name.trim(), style: pairs }))
 }

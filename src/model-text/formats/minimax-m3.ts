@@ -16,7 +16,7 @@ import {
 } from '../scan/text-feed.ts'
 import { type CallReader, type CallWriter, declaredArguments } from './call-writer.ts'
 import { elementCalls } from './element-formats.ts'
-import { passOnTo } from './read-arguments.ts'
+import { acceptNoArguments, passOnTo } from './read-arguments.ts'
 import type { ToolFormat } from './tool-format.ts'
 import { turnEnds } from './turn-marks.ts'
 
@@ -51,7 +51,8 @@ function* readInvoke(writer: CallWriter): Reading<boolean> {
   const tool = name === undefined ? undefined : writer.tool(name)
   if (tool === undefined) return false
   feed.at += 1
-  if ((yield* peek(feed)) === '' && !feed.truncated) return writer.unfinished()
+  if ((yield* peek(feed)) === '' && !feed.truncated && !(yield* acceptNoArguments(feed, tool, { ends: [] })))
+    return writer.unfinished()
   writer.open(tool)
   yield* readMembers(writer, tool)
   writer.close()
@@ -63,7 +64,7 @@ function* readMembers(writer: CallWriter, tool: FunctionTool): Reading<void> {
   const { feed } = writer
   const declared = declaredArguments(tool)
   const ends = [`${tagPrefix}</invoke>`, `${tagPrefix}<invoke`, `${tagPrefix}</tool_call>`]
-  let separator = '{'
+  const keys = new Set<string>()
   while (!(yield* followedBy(feed, ends))) {
     const member = yield* readMember(feed, declared, { depth: 0, outer: ends, onForgotten: () => writer.repaired() })
     if (member === undefined) {
@@ -72,11 +73,13 @@ function* readMembers(writer: CallWriter, tool: FunctionTool): Reading<void> {
       yield* acceptAfterSpace(feed, [`${tagPrefix}</invoke>`])
       return
     }
-    writer.arguments(`${separator}${JSON.stringify(member.key)}: ${member.json}`)
-    separator = ', '
+    const isRepeated = keys.has(member.key)
+    if (isRepeated) writer.repaired()
+    writer.arguments(isRepeated ? '' : `${keys.size === 0 ? '{' : ', '}${JSON.stringify(member.key)}: ${member.json}`)
+    keys.add(member.key)
   }
   if (feed.truncated && feed.text.slice(feed.at).trim() === '') return writer.passOn()
-  writer.arguments(separator === '{' ? '{}' : '}')
+  writer.arguments(keys.size === 0 ? '{}' : '}')
   writer.endArguments()
   yield* acceptAfterSpace(feed, [`${tagPrefix}</invoke>`])
 }
@@ -114,7 +117,8 @@ function* readMember(
     return { key, json: writeMembers(members, own) }
   }
   const isClosed = yield* accept(feed, end)
-  if (!isClosed && (yield* upcoming(feed, outer)) === undefined) return undefined
+  const isAtEnd = feed.ended && !feed.truncated && feed.at === feed.text.length
+  if (!isClosed && !isAtEnd && (yield* upcoming(feed, outer)) === undefined) return undefined
   if (!isClosed) onForgotten()
   const content = isClosed ? text : text.replace(/\n$/, '')
   return { key, json: content === '' && allowedTypes(own)?.has('array') === true ? '[]' : coerceBare(content, own) }

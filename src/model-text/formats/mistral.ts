@@ -3,7 +3,7 @@ import { readCallList, readCallObject } from './call-object.ts'
 import type { CallWriter } from './call-writer.ts'
 import { jsonCalls } from './json-calls.ts'
 import { bareJson } from './json-formats.ts'
-import { acceptNoArguments, objectIsNext, readArguments, writeEmptyCall } from './read-arguments.ts'
+import { acceptNoArguments, objectIsNext, readArguments, readNameBefore, writeEmptyCall } from './read-arguments.ts'
 import type { ToolFormat } from './tool-format.ts'
 import { endMarks, turnEnds } from './turn-marks.ts'
 
@@ -58,15 +58,17 @@ function* readMistral(writer: CallWriter): Reading<boolean> {
   return true
 }
 
+const nextTags = ['[TOOL_CALLS]', '</s>', ...turnEnds]
+
 function* readMistralNamed(writer: CallWriter): Reading<boolean> {
   const { feed } = writer
-  const name = yield* until(feed, ['[CALL_ID]', '[ARGS]', '{'], 512)
+  const name = yield* readNameBefore(feed, ['[CALL_ID]', '[ARGS]', '{', ...nextTags])
   const tool = name === undefined ? undefined : writer.tool(name.trim())
   if (tool === undefined) return false
   let id: string | undefined
   if (yield* accept(feed, '[CALL_ID]')) id = yield* until(feed, ['[ARGS]', '{'], 128)
   const isMarked = yield* accept(feed, '[ARGS]')
-  if (isMarked && (yield* acceptNoArguments(feed, tool, { ends: ['[TOOL_CALLS]', '</s>', ...turnEnds], atEnd: true }))) {
+  if (yield* acceptNoArguments(feed, tool, { ends: nextTags, atEnd: isMarked })) {
     writeEmptyCall(writer, tool, id?.trim())
     return true
   }

@@ -2,8 +2,8 @@ import type { FunctionTool } from '../../contract/request.ts'
 import type { EndMarks } from '../scan/end-marks.ts'
 import { jsonReader, missingClosers, readObject } from '../scan/json-value.ts'
 import { passTo } from '../scan/pass-to.ts'
-import { requiredNames } from '../scan/schema-types.ts'
-import { followedBy, maxHeldChars, peek, type Reading, space, type TextFeed, upcoming } from '../scan/text-feed.ts'
+import { propertyNames, requiredNames } from '../scan/schema-types.ts'
+import { followedBy, maxHeldChars, peek, type Reading, space, type TextFeed, until, upcoming } from '../scan/text-feed.ts'
 import { type CallWriter, declaredArguments } from './call-writer.ts'
 import { turnEndMarks } from './turn-marks.ts'
 
@@ -57,8 +57,8 @@ export function* objectIsNext(feed: TextFeed): Reading<boolean> {
 }
 
 /**
- * Consumes what stands for no arguments, also nothing at all, in front of one of these tags. `atEnd`: or at the end of the text, for
- * calls without a tag at their end, where the tool needs no arguments.
+ * Consumes what stands for no arguments, also nothing at all, in front of one of these tags, or at the end of the text where the tool
+ * has no parameters. `atEnd`: or where it needs none, for calls without a tag at their end.
  */
 export function* acceptNoArguments(
   feed: TextFeed,
@@ -70,10 +70,21 @@ export function* acceptNoArguments(
   const length = word?.length ?? 0
   const isNext = yield* followedBy(feed, ends, length)
   const isEnd = feed.ended && feed.text.slice(feed.at + length).trim() === ''
-  const mayEnd = atEnd && !feed.truncated && requiredNames(declaredArguments(tool)).length === 0
+  const declared = declaredArguments(tool)
+  const needsNone = requiredNames(declared).length === 0 && (atEnd || propertyNames(declared).length === 0)
+  const mayEnd = needsNone && !feed.truncated
   const isEmpty = isNext && (!isEnd || mayEnd)
   feed.at += isEmpty ? length : -before.length
   return isEmpty
+}
+
+/** Consumes a name before the first of `stops`, or before the end of the text where the model ended it. */
+export function* readNameBefore(feed: TextFeed, stops: readonly string[], limit = 512): Reading<string | undefined> {
+  const name = yield* until(feed, stops, limit)
+  if (name !== undefined || !feed.ended || feed.truncated || feed.text.length - feed.at > limit) return name
+  const rest = feed.text.slice(feed.at)
+  feed.at = feed.text.length
+  return rest
 }
 
 /** Words that stand for no arguments. */

@@ -2,8 +2,8 @@ import { accept, acceptAfterSpace, peek, type Reading, space, type TextFeed, unt
 import { readCallList } from './call-object.ts'
 import type { CallReader, CallWriter } from './call-writer.ts'
 import { type ArgumentHead, type ElementStyle, readElements } from './elements.ts'
-import { acceptNoArguments, objectIsNext, readArguments, writeEmptyCall } from './read-arguments.ts'
-import { endMarks } from './turn-marks.ts'
+import { acceptNoArguments, objectIsNext, readArguments, readNameBefore, writeEmptyCall } from './read-arguments.ts'
+import { endMarks, turnEnds } from './turn-marks.ts'
 
 const wrapperEnds = ['</tool_call>', '</seed:tool_call>', '<tool_call>', '<seed:tool_call>', '<function=', '<function name=']
 
@@ -73,7 +73,7 @@ function* readTagged(writer: CallWriter, style: ElementStyle): Reading<boolean> 
   const next = yield* peek(feed)
   if (next === '{' || next === '[') return yield* readJson(writer)
   if (next === '<') return (yield* accept(feed, '<function')) && (yield* readFunction(writer, style))
-  const name = yield* until(feed, ['\n', '<arg_key>', '{', '</tool_call>'], 512)
+  const name = yield* readNameBefore(feed, ['\n', '<arg_key>', '{', '</tool_call>', '<tool_call>', ...turnEnds])
   return name !== undefined && (yield* readPairs(writer, { name: name.trim(), style: pairs }))
 }
 
@@ -82,7 +82,7 @@ export function* readPairs(writer: CallWriter, { name, style }: { name: string; 
   const { feed } = writer
   const tool = writer.tool(name)
   if (tool === undefined) return false
-  if (yield* acceptNoArguments(feed, tool, { ends: style.callEnds })) {
+  if (yield* acceptNoArguments(feed, tool, { ends: [...style.callEnds, ...style.wrapperEnds, ...turnEnds] })) {
     writeEmptyCall(writer, tool)
     yield* acceptAfterSpace(feed, style.callEnds)
     return true
@@ -111,16 +111,15 @@ function* readFunction(writer: CallWriter, style: ElementStyle): Reading<boolean
   const head = yield* readParameterHead(feed)
   const tool = head && writer.tool(head.key)
   if (tool === undefined) return false
-  const isEmpty = yield* acceptNoArguments(feed, tool, { ends: ['</function>', '</tool_call>', '</seed:tool_call>'] })
-  yield* space(feed)
-  const next = yield* peek(feed)
-  if (next === '' ? !feed.truncated : next === '{' && !(yield* objectIsNext(feed))) return writer.unfinished()
-  if (isEmpty) {
+  if (yield* acceptNoArguments(feed, tool, { ends: ['</function>', ...wrapperEnds, ...turnEnds] })) {
     writeEmptyCall(writer, tool)
     yield* acceptAfterSpace(feed, ['</function>'])
     yield* acceptAfterSpace(feed, ['</tool_call>', '</seed:tool_call>'])
     return true
   }
+  yield* space(feed)
+  const next = yield* peek(feed)
+  if (next === '' ? !feed.truncated : next === '{' && !(yield* objectIsNext(feed))) return writer.unfinished()
   writer.open(tool)
   if (next === '{') {
     yield* readArguments(writer, tool, { ends: functionEnds })

@@ -28,6 +28,10 @@ type SharedRules = {
 export type TaggedRules = SharedRules & {
   readonly type: 'tagged'
   readonly answerTags: TagSet<AnswerTag>
+  /** The same, and those in `callTokens`: they are dropped behind the beginning of a call that cannot be read. */
+  readonly brokenCallTags: TagSet<AnswerTag>
+  /** Special tokens around calls and in them. */
+  readonly callTokens: readonly string[]
   readonly reasoningTags: TagSet<ReasoningTag>
   /** Absent: there is no reasoning to look for. */
   readonly reasoning: ReasoningTags | undefined
@@ -111,24 +115,32 @@ function planRules(format: OutputFormat, request: RulesRequest): ChoiceRules {
     ...(calls === undefined ? [] : [...(calls.droppedTags ?? []), ...strayEnds(calls)]),
     ...(reasoning === undefined || reasoningIsText ? [] : droppedAround(reasoning)),
   ]
+  const callTokens = calls?.visibleTokens ?? []
+  const callTags = triggers.map((trigger) => ({
+    tag: trigger.tag,
+    value: { type: 'call' as const, position: trigger.position, trigger },
+  }))
+  const otherTags = [
+    ...(reasoning === undefined
+      ? []
+      : [{ tag: reasoning.open, value: { type: 'reasoning' as const, position: reasoning.position, tags: reasoning } }]),
+    ...[...dropped, ...turnTags].map(({ tag, position, only }) => ({
+      tag,
+      value: { type: 'dropped' as const, position, only },
+    })),
+  ]
   return {
     type: 'tagged',
     reasoning,
     reasoningIsText,
     makesThoughtCalls: format.callsInReasoning === true,
-    answerTags: createTagSet<AnswerTag>([
-      ...triggers.map((trigger) => ({
-        tag: trigger.tag,
-        value: { type: 'call' as const, position: trigger.position, trigger },
-      })),
-      ...(reasoning === undefined
-        ? []
-        : [{ tag: reasoning.open, value: { type: 'reasoning' as const, position: reasoning.position, tags: reasoning } }]),
-      ...[...dropped, ...turnTags].map(({ tag, position, only }) => ({
-        tag,
-        value: { type: 'dropped' as const, position, only },
-      })),
+    answerTags: createTagSet<AnswerTag>([...callTags, ...otherTags]),
+    brokenCallTags: createTagSet<AnswerTag>([
+      ...callTags,
+      ...callTokens.map((tag) => ({ tag, value: droppedAnywhere })),
+      ...otherTags,
     ]),
+    callTokens,
     reasoningTags: createTagSet<ReasoningTag>([
       ...(format.callsInReasoning === false ? [] : triggers)
         .filter(({ endsReasoning }) => endsReasoning !== undefined)
@@ -152,6 +164,8 @@ function strayEnds({ visibleTokens }: ToolFormat): readonly DroppedTag[] {
   return ends.map((tag) => ({ tag, position: 'start' }))
 }
 
+const droppedAnywhere: AnswerTag = { type: 'dropped', position: 'anywhere', only: undefined }
+
 /** Calls in these tags are never made, also if it is not known that the model reasons in them. */
 const unknownReasoning: ReasoningTags = { open: '<think>', close: '</think>', trimAfter: false, position: 'start', dropped: [] }
 
@@ -170,6 +184,8 @@ export const plainRules: TaggedRules = {
   answerTags: createTagSet<AnswerTag>(
     turnTags.map(({ tag, position, only }) => ({ tag, value: { type: 'dropped' as const, position, only } })),
   ),
+  brokenCallTags: createTagSet<AnswerTag>([]),
+  callTokens: [],
   reasoningTags: createTagSet<ReasoningTag>([]),
   startsInReasoning: false,
   prefix: '',

@@ -1,6 +1,7 @@
 import type { CallWriter } from '../formats/call-writer.ts'
+import type { Trigger } from '../formats/tool-format.ts'
 import type { ChoiceSink } from '../scan/choice-sink.ts'
-import { accept, acceptAfterSpace, maxHeldChars, type Reading, space, type TextFeed } from '../scan/text-feed.ts'
+import { accept, acceptAfterSpace, followedBy, maxHeldChars, type Reading, space, type TextFeed } from '../scan/text-feed.ts'
 import { AnswerWriter } from './answer-writer.ts'
 import type { AnswerTag, TaggedRules } from './choice-rules.ts'
 import { spanEnd } from './code-tracker.ts'
@@ -19,6 +20,8 @@ export class TaggedParser {
   readonly #answer: AnswerWriter
   readonly #dropper: TagDropper
   readonly #reasoning: ReasoningReader
+  /** Behind the beginning of a call that could not be read. */
+  #isInBrokenCall = false
   /** Whether the next character is likely to be reasoning. */
   inReasoning: boolean
 
@@ -48,7 +51,7 @@ export class TaggedParser {
   /** Reads all of the text; yields to wait for more of it. */
   *read(): Reading<void> {
     const feed = this.#feed
-    const { answerTags, prefix, reasoning, startsInReasoning } = this.#rules
+    const { prefix, reasoning, startsInReasoning } = this.#rules
     this.#sink.text(prefix)
     if (reasoning !== undefined && startsInReasoning) {
       if (this.inReasoning) yield* this.#passRepeatedOpen(reasoning)
@@ -56,6 +59,7 @@ export class TaggedParser {
     }
     while (true) {
       if (this.#isEndOfCall()) break
+      const answerTags = this.#isInBrokenCall ? this.#rules.brokenCallTags : this.#rules.answerTags
       const at = answerTags.search(feed.text, feed.at)
       if (at > feed.at) {
         this.#answer.write(feed.text.slice(feed.at, at))
@@ -119,7 +123,8 @@ export class TaggedParser {
         this.#answer.inBlock = false
         return true
       case 'call':
-        if (!(yield* tryCall(this.#calls, value.trigger, this.#rules.callRequired))) return false
+        if (!(yield* tryCall(this.#calls, value.trigger, this.#rules.callRequired))) return yield* this.#dropBegin(value.trigger)
+        this.#isInBrokenCall = false
         this.#answer.callEnded()
         this.#answer.inBlock = this.#calls.blockIsOpen
         return true
@@ -135,6 +140,27 @@ export class TaggedParser {
         yield* this.#readReasoning(value.tags)
         return true
     }
+  }
+
+  /**
+   * Drops the special token of a tag that begins no call: where the call is one of a tool that may be called, and cannot be read; or
+   * right behind a call, with nothing but other tags behind it. False, with nothing consumed, when the tag is text.
+   */
+  *#dropBegin({ tag, keep = false, position }: Trigger): Reading<boolean> {
+    const feed = this.#feed
+    const { callTokens, brokenCallTags } = this.#rules
+    const token = callTokens.find((each) => tag.startsWith(each))
+    if (token === undefined || keep || position !== 'anywhere') return false
+    if (this.#calls.named) {
+      this.#isInBrokenCall = true
+      feed.at += token.length
+    } else {
+      const tags = brokenCallTags.list.filter(({ value }) => value.position === 'anywhere').map((each) => each.tag)
+      if (!this.#answer.isAfterCall || !(yield* followedBy(feed, tags, tag.length))) return false
+      feed.at += tag.length
+    }
+    yield* space(feed)
+    return true
   }
 
   *#readReasoning(tags: ReasoningTags): Reading<void> {

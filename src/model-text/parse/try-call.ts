@@ -17,6 +17,7 @@ export function* tryCall(
   // Without a tag it may be text.
   const isTagged = !keep && position === 'anywhere'
   writer.isTagged = isTagged
+  writer.named = false
   if (!keep) feed.at += tag.length
   const before = writer.calls
   const isRead = yield* readCalls(writer)

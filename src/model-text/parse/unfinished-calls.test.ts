@@ -55,6 +55,26 @@ describe('a call without arguments', () => {
       '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>now\n```json\n\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
     ],
     ['deepseek-v3.1', '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>now<｜tool▁sep｜>""<｜tool▁call▁end｜><｜tool▁calls▁end｜>'],
+    ['qwen3-coder', '<tool_call>\n<function=now>\n'],
+    ['qwen3-coder', '<tool_call>\n<function = now>'],
+    ['glm', '<tool_call>now'],
+    ['longcat-pairs', '<longcat_tool_call>now'],
+    ['hunyuan-preview', '<tool_calls>\n<tool_call>now<tool_sep>'],
+    ['hunyuan-preview', '<tool_calls>\n<tool_call>now</tool_calls>'],
+    ['minimax-m2', '<minimax:tool_call>\n<invoke name="now">\n</minimax:tool_call>'],
+    ['minimax-m3', ']<]minimax[>[<tool_call>]<]minimax[>[<invoke name="now">'],
+    ['kimi-k3', '<|open|>call tool="now" index="1"<|sep|>'],
+    ['kimi-k2', '<|tool_call_begin|>functions.now:0<|tool_call_argument_begin|>'],
+    ['kimi-k2', '<|tool_calls_section_begin|><|tool_call_begin|>functions.now:0<|tool_call_end|><|tool_calls_section_end|>'],
+    ['kimi-k2', '<|tool_call_begin|>functions.now:0'],
+    ['solar', '<|tool_call:begin|>1<|tool_call:name|>now<|tool_call:end|>'],
+    ['deepseek', '<｜tool▁call▁begin｜>function<｜tool▁sep｜>now<｜tool▁call▁end｜>'],
+    ['deepseek-v3.1', '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>now<｜tool▁call▁end｜><｜tool▁calls▁end｜>'],
+    ['function-gemma', '<start_function_call>call:now'],
+    ['react', 'Action: now'],
+    ['functionary-v3.2', '>>>now'],
+    ['mistral-named', '[TOOL_CALLS]now'],
+    ['mistral-named', '[TOOL_CALLS]now</s>'],
     ['mistral-named', '[TOOL_CALLS]now[ARGS]'],
     ['mistral-named', '[TOOL_CALLS]now[ARGS]null</s>'],
     ['mistral', '[TOOL_CALLS][{"name": "now", "arguments": ""}]'],
@@ -71,20 +91,61 @@ describe('a call without arguments', () => {
 
 describe('a call that the model only began', () => {
   test.each([
-    ['qwen3-coder', '<tool_call><function=f>'],
-    ['qwen3-coder', '<tool_call>\n<function=now>\n'],
-    ['minimax-m2', '<minimax:tool_call>\n<invoke name="f">'],
-    ['minimax-m3', ']<]minimax[>[<tool_call>]<]minimax[>[<invoke name="f">'],
-    ['kimi-k3', '<|open|>call tool="f" index="1"<|sep|>'],
-    ['kimi-k2', '<|tool_call_begin|>functions.now:0<|tool_call_argument_begin|>'],
-    ['hermes', '<tool_call>\n{"name": "f"'],
-    ['hermes', '<tool_call>\n{"name": "f", "arguments": {'],
-    ['functionary-v3.1', '<function=f>'],
-    ['mistral-named', '[TOOL_CALLS]g[ARGS]'],
-    ['mistral-named', '[TOOL_CALLS]g[ARGS]{'],
-    ['gemma4', '<|tool_call>call:f{'],
-  ])('of %s is text: %s', (format, raw) => {
-    expect(read(format, raw)).toEqual({ text: raw, calls: [] })
+    ['qwen3-coder', '<tool_call><function=f>', '<function=f>'],
+    ['minimax-m2', '<minimax:tool_call>\n<invoke name="f">', '<invoke name="f">'],
+    ['minimax-m3', ']<]minimax[>[<tool_call>]<]minimax[>[<invoke name="f">', '<invoke name="f">'],
+    ['kimi-k3', '<|open|>call tool="f" index="1"<|sep|>', 'call tool="f" index="1"'],
+    ['kimi-k2', '<|tool_call_begin|>functions.g:0', 'functions.g:0'],
+    ['kimi-k2', '<|tool_calls_section_begin|><|tool_call_begin|>functions.g:0<|tool_call_argument_begin|>', 'functions.g:0'],
+    ['hermes', '<tool_call>\n{"name": "f"', '{"name": "f"'],
+    ['hermes', '<tool_call>\n{"name": "f", "arguments": {', '{"name": "f", "arguments": {'],
+    ['functionary-v3.1', '<function=f>', '<function=f>'],
+    ['mistral-named', '[TOOL_CALLS]g', 'g'],
+    ['mistral-named', '[TOOL_CALLS]g[ARGS]', 'g'],
+    ['mistral-named', '[TOOL_CALLS]g[ARGS]{', 'g{'],
+    ['gemma4', '<|tool_call>call:f{', 'call:f{'],
+  ])('of %s is text without the tokens around it: %s', (format, raw, text) => {
+    expect(read(format, raw)).toEqual({ text, calls: [] })
+  })
+
+  test('is text with its tokens where no such tool may be called, and where it is mentioned', () => {
+    for (const raw of ['[TOOL_CALLS]h[ARGS]', '[TOOL_CALLS] begins the call of a tool.']) {
+      expect(read('mistral-named', raw)).toEqual({ text: raw, calls: [] })
+    }
+  })
+})
+
+describe('a call that cannot be read', () => {
+  test.each([
+    ['lfm2', 'So: <|tool_call_start|>[f(s="a)]<|tool_call_end|> Yes.', 'So: [f(s="a)] Yes.'],
+    ['llama4', '<|python_start|>[g(1, 2)]<|python_end|>', '[g(1, 2)]'],
+    ['olmo', '<function_calls>g(1, 2)</function_calls>', 'g(1, 2)'],
+    ['harmony', '<|channel|>commentary to=functions.g <|constrain|>json<|message|>Oslo<|call|>', 'Oslo'],
+  ])('of %s is text without the tokens around it: %s', (format, raw, text) => {
+    expect(read(format, raw, { only: tools })).toEqual({ text, calls: [] })
+  })
+})
+
+describe('an opening tag in the place of a closing one', () => {
+  const call = '{"name": "g", "arguments": {"city": "x"}}'
+
+  test.each([
+    ['hermes', `<tool_call>\n${call}\n<tool_call>`],
+    ['hermes', `<tool_call>\n${call}\n<tool_call>\n<tool_call>\n${call}\n</tool_call>`],
+    ['nemotron', `<TOOLCALL>[${call}]<TOOLCALL>`],
+    ['gemma4', '<|tool_call>call:g{city:<|"|>x<|"|>}<|tool_call>'],
+    ['gemma4', '<|tool_call>call:g{city:<|"|>x<|"|>}<|tool_call|>'],
+    ['gemma4', '<|tool_call>call:g{city:<|"|>x<|"|><|tool_call|>'],
+    [
+      'kimi-k2',
+      '<|tool_calls_section_begin|><|tool_call_begin|>functions.g:0<|tool_call_argument_begin|>{"city": "x"}<|tool_call_begin|><|tool_calls_section_end|>',
+    ],
+    ['lfm2', '<|tool_call_start|>[g(city="x")]<|tool_call_start|>'],
+    ['seed-oss', '<seed:tool_call><function=g><parameter=city>x</parameter></function><seed:tool_call>'],
+  ])('of %s is not text: %s', (format, raw) => {
+    const { text, calls } = read(format, raw)
+    expect(text).toBe('')
+    expect(new Set(calls.map(([name, json]) => `${name} ${json?.replaceAll(' ', '')}`))).toEqual(new Set(['g {"city":"x"}']))
   })
 })
 
@@ -110,6 +171,19 @@ describe('a value whose closing tag is missing', () => {
     expect(read(format, raw)).toEqual({ text: '', calls: [['f', '{"n": 3, "s": "hello"}']] })
   })
 
+  test.each([
+    ['qwen3-coder', '<tool_call>\n<function=f>\n<parameter=n>\n3\n</parameter>\n<parameter=s>\nhello'],
+    ['qwen3-coder', '<tool_call>\n<function=f>\n<parameter=n>\n3\n</parameter>\n<parameter=s>\nhello\n<|im_end|>'],
+    ['glm', '<tool_call>f\n<arg_key>n</arg_key>\n<arg_value>3</arg_value>\n<arg_key>s</arg_key>\n<arg_value>hello'],
+    ['minimax-m3', ']<]minimax[>[<invoke name="f">]<]minimax[>[<n>3]<]minimax[>[</n>]<]minimax[>[<s>hello'],
+    [
+      'kimi-k3',
+      '<|open|>call tool="f"<|sep|><|open|>argument key="n"<|sep|>3<|close|>argument<|sep|><|open|>argument key="s"<|sep|>hello',
+    ],
+  ])('of %s ends with the turn', (format, raw) => {
+    expect(read(format, raw)).toEqual({ text: '', calls: [['f', '{"n": 3, "s": "hello"}']] })
+  })
+
   test('goes on where its own tag comes later', () => {
     const raw =
       '<tool_call>\n<function=f>\n<parameter=s>\na </tool_call> b </function> c\n</parameter>\n</function>\n</tool_call>'
@@ -117,6 +191,36 @@ describe('a value whose closing tag is missing', () => {
     const json = '<tool_call>\n{"name": "f", "arguments": {"s": "a </tool_call> b"}}\n</tool_call>'
     expect(read('hermes', json).calls).toEqual([['f', '{"s": "a </tool_call> b"}']])
   })
+})
+
+test.each([
+  [
+    'qwen3-coder',
+    '<tool_call>\n<function=f>\n<parameter=n>\n3\n</parameter>\n<parameter=n>\n4\n</parameter>\n</function>\n</tool_call>',
+  ],
+  [
+    'minimax-m3',
+    ']<]minimax[>[<invoke name="f">]<]minimax[>[<n>3]<]minimax[>[</n>]<]minimax[>[<n>4]<]minimax[>[</n>]<]minimax[>[</invoke>',
+  ],
+  [
+    'deepseek-dsml',
+    '<｜DSML｜invoke name="f">\n<｜DSML｜parameter name="n" string="false">3</｜DSML｜parameter>\n<｜DSML｜parameter name="n" string="false">4</｜DSML｜parameter>\n</｜DSML｜invoke>',
+  ],
+])('a parameter that %s has twice has its first value', (format, raw) => {
+  expect(read(format, raw)).toEqual({ text: '', calls: [['f', '{"n": 3}']] })
+})
+
+test('spaces around the sign of a tag do not count', () => {
+  const raw = '<tool_call>\n<function = f>\n<parameter = n>\n3\n</parameter>\n</function>\n</tool_call>'
+  expect(read('qwen3-coder', raw)).toEqual({ text: '', calls: [['f', '{"n": 3}']] })
+})
+
+test('a block of DeepSeek may have any name', () => {
+  const block = (name: string) =>
+    `Yes.\n\n<｜DSML｜${name}>\n<｜DSML｜invoke name="f">\n<｜DSML｜parameter name="n" string="false">3</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜${name}>`
+  for (const name of ['tool_calls', 'function_calls', 'calls', 'tools']) {
+    expect(read('deepseek-dsml', block(name))).toEqual({ text: 'Yes.\n\n', calls: [['f', '{"n": 3}']] })
+  }
 })
 
 describe('a list of calls', () => {
@@ -167,6 +271,8 @@ test("Llama's own tools are called without their tag, where they may be called",
   const parameters = { type: 'object', properties: { query: { type: 'string' } } }
   const misnamed = read('llama3', 'brave_search.call(q="a")', { only: [{ ...search, parameters }] })
   expect(misnamed.calls).toEqual([['brave_search', '{"query": "a"}']])
+  const second = read('llama3', 'brave_search.call(query="a", n=3)', { only: [{ ...search, parameters }] })
+  expect(second.calls).toEqual([['brave_search', '{"query": "a", "n": 3}']])
   expect(read('llama3', `As in ${raw}`, { only: [search] })).toEqual({ text: `As in ${raw}`, calls: [] })
   expect(read('llama3', raw)).toEqual({ text: raw, calls: [] })
 })

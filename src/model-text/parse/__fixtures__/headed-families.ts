@@ -58,6 +58,13 @@ export const headedFamilies: readonly Family[] = [
         .join('')}<|tool_calls_section_end|>`,
     marks: ['<|tool_call_end|>', '<|tool_calls_section_end|>', '</think>'],
     cases: [
+      ...['get_weather_3', 'functions.get_weather.0', 'functions.get_weather0', 'functions_get_weather_0', 'get_weather:0'].map(
+        (id) => ({
+          name: `the id ${id}`,
+          raw: `<|tool_calls_section_begin|><|tool_call_begin|>${id}<|tool_call_argument_begin|>${weather}<|tool_call_end|><|tool_calls_section_end|>`,
+          calls: oslo,
+        }),
+      ),
       {
         name: 'the id is the head',
         raw: `<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:4<|tool_call_argument_begin|>${weather}<|tool_call_end|><|tool_calls_section_end|>`,
