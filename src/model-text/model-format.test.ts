@@ -102,6 +102,11 @@ describe('tool_start, tool_end and tool_call_format', () => {
     expect(parse(raw, { format: formatOf(marks) })).toMatchObject({ text, calls })
   })
 
+  test('stay with calls that may not be made', () => {
+    const raw = 'sure <|call|>[{"name":"f","arguments":{}}]<|done|>'
+    expect(parse(raw, { format: formatOf(marks), toolChoice: { type: 'none' } })).toMatchObject({ text: raw, calls: [] })
+  })
+
   test('are not part of an answer without tools', () => {
     expect(parse('a <|call|>b<|done|>', { format: formatOf(marks), tools: [] }).text).toBe('a b')
   })

@@ -159,7 +159,8 @@ export const solar: ToolFormat = {
   ],
   droppedTags: [
     ...['<|begin|>assistant', '<|content|>'].map((tag): DroppedTag => ({ tag, position: 'anywhere', beginsAnswer: true })),
-    ...['<|end|>', '<|tool_calls|>', '<|calls|>', '<|flush|>'].map((tag): DroppedTag => ({ tag, position: 'anywhere' })),
+    ...['<|end|>', '<|flush|>'].map((tag): DroppedTag => ({ tag, position: 'anywhere' })),
+    ...['<|tool_calls|>', '<|calls|>'].map((tag): DroppedTag => ({ tag, position: 'anywhere', ofCalls: true })),
   ],
   betweenMessages: '<|begin|>assistant',
   visibleTokens: [

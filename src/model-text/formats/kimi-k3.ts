@@ -35,13 +35,10 @@ export const kimiK3: ToolFormat = {
   triggers: () => [{ tag: '<|open|>call', position: 'anywhere', endsReasoning: 'parsed', read: readCall }],
   droppedTags: [
     { tag: '<|open|>response<|sep|>', position: 'anywhere', beginsAnswer: true },
-    ...[
-      '<|close|>response<|sep|>',
-      '<|open|>tools<|sep|>',
-      '<|close|>tools<|sep|>',
-      '<|close|>message<|sep|>',
-      '<|end_of_msg|>',
-    ].map((tag): DroppedTag => ({ tag, position: 'anywhere' })),
+    ...['<|close|>response<|sep|>', '<|close|>message<|sep|>', '<|end_of_msg|>'].map(
+      (tag): DroppedTag => ({ tag, position: 'anywhere' }),
+    ),
+    ...['<|open|>tools<|sep|>', '<|close|>tools<|sep|>'].map((tag): DroppedTag => ({ tag, position: 'anywhere', ofCalls: true })),
   ],
   visibleTokens: ['<|open|>', '<|close|>', '<|sep|>', '<|end_of_msg|>'],
   describeCalls(tools, options) {

@@ -16,7 +16,7 @@ export function markedFormat(base: ToolFormat, { start, end }: CallMarks, isJson
   // A row of messages has its own delimiters.
   if (base.messages !== undefined) return base
   const closers = end === undefined ? [] : [end]
-  const dropped = [start, ...closers].map((tag) => ({ tag, position: 'anywhere' as const }))
+  const dropped = [start, ...closers].map((tag) => ({ tag, position: 'anywhere', ofCalls: true }) as const)
   return {
     ...base,
     triggers(tools) {

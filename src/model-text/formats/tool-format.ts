@@ -32,6 +32,8 @@ export type DroppedTag = {
    * Otherwise it is text.
    */
   readonly only?: 'first' | 'last' | 'header' | { readonly closes: string }
+  /** It stands around calls: text where these are, because no tool may be called. */
+  readonly ofCalls?: true
   /** The answer begins here, also where the model did not close its reasoning. */
   readonly beginsAnswer?: true
 }

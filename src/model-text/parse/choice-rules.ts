@@ -111,8 +111,13 @@ function planRules(format: OutputFormat, request: RulesRequest): ChoiceRules {
   const triggers = looksForCalls ? (calls?.triggers([...tools, ...(otherTools ?? [])]) ?? []) : []
   const reasoningIsText = tags === undefined || !splitReasoning
   const reasoning = reasoningIsText && triggers.length === 0 ? undefined : (tags ?? unknownReasoning)
+  // Calls of tools that may not be called are text, as the model wrote them.
+  const ofFormat = (calls?.droppedTags ?? []).filter(
+    ({ ofCalls }) => ofCalls === undefined || looksForCalls || tools.length === 0,
+  )
   const dropped = [
-    ...(calls === undefined ? [] : [...(calls.droppedTags ?? []), ...strayEnds(calls)]),
+    ...ofFormat,
+    ...(calls === undefined ? [] : strayEnds(calls)),
     ...(reasoning === undefined || reasoningIsText ? [] : droppedAround(reasoning)),
   ]
   const callTokens = calls?.visibleTokens ?? []
@@ -147,7 +152,7 @@ function planRules(format: OutputFormat, request: RulesRequest): ChoiceRules {
         .map((trigger) => ({ tag: trigger.tag, value: { type: 'call' as const, trigger } })),
       ...(reasoning === undefined ? [] : [{ tag: reasoning.close, value: { type: 'close' as const } }]),
       ...(calls === undefined ? [] : answerBegins(calls)).map((tag) => ({ tag, value: { type: 'answer' as const } })),
-      ...(calls?.droppedTags ?? [])
+      ...ofFormat
         .filter(({ position, only }) => position === 'anywhere' && only === undefined && !reasoningIsText)
         .map(({ tag }) => ({ tag, value: { type: 'dropped' as const } })),
       ...turnEnds.map((tag) => ({ tag, value: { type: 'turn-end' as const } })),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type ParsedOutput, parseOutput } from '../../../test/support/parse-output.ts'
 import { toolFormatNames } from '../formats/format-names.ts'
+import { findToolFormat } from '../formats/tool-formats.ts'
 import { differingCut } from './__fixtures__/cuts.ts'
 import { families } from './__fixtures__/families.ts'
 import { compactJson, type Family, json, type OutputCase, tools } from './__fixtures__/output-case.ts'
@@ -61,6 +62,17 @@ describe.each(families)('answers as $format', (family) => {
 
   test('are read as they are meant, cut anywhere', () => {
     expect(cases.map((each) => fault(family, each)).filter((found) => found !== undefined)).toEqual([])
+  })
+
+  test('are text, as they are, where no tool may be called', () => {
+    const raw = answerOf(family, { calls: [{ name: 'get_weather', arguments: { city: 'Oslo' } }] })
+    const format = { toolFormat: family.format, startsInReasoning: false }
+    const { text, calls } = parseOutput({ format, tools, toolChoice: { type: 'none' } }, [raw])
+    const isInMessages = findToolFormat(family.format)?.messages !== undefined
+    expect(calls).toEqual([])
+    // Tags that end the message of an answer are none of it.
+    expect(isInMessages || raw.startsWith(text)).toBe(true)
+    expect(text).toContain('Oslo')
   })
 
   test('have at least ten cases', () => {
