@@ -237,8 +237,8 @@ export class LlamaEngine implements Engine {
 
   async #prepareOnWorker(request: GenerationRequest): Promise<PreparedPrompt> {
     const templateEdition = this.#templateEdition
-    const { id, prompt, maxOutputTokens, reasoning } = request
-    const command = { type: 'prepare', id, prompt, reasoning, maxOutputTokens } as const
+    const { id, prompt, maxOutputTokens, reasoning, toolChoice } = request
+    const command = { type: 'prepare', id, prompt, reasoning, toolChoice, maxOutputTokens } as const
     return { ...(await this.#exchanges.exchange(command, 'prepared')), templateEdition }
   }
 

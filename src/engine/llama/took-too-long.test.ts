@@ -7,10 +7,11 @@ const id = 'r'
 const chat = { type: 'chat', ...plainChat, messages: [] } as const
 const text = { type: 'text', text: 'x' } as const
 const reasoning = {}
+const toolChoice = { type: 'auto' } as const
 
 test.each<[string, ExchangeCommand, string, RegExp]>([
-  ['a chat', { type: 'prepare', id, prompt: chat, reasoning }, 'template-failed', /conversation/],
-  ['a text', { type: 'prepare', id, prompt: text, reasoning }, 'engine-failed', /tokenizing the prompt/],
+  ['a chat', { type: 'prepare', id, prompt: chat, reasoning, toolChoice }, 'template-failed', /conversation/],
+  ['a text', { type: 'prepare', id, prompt: text, reasoning, toolChoice }, 'engine-failed', /tokenizing the prompt/],
   ['a template', { type: 'use-template', id, choice: { type: 'own' } }, 'template-failed', /switching the chat template/],
   [
     'tokens',

@@ -33,6 +33,17 @@ describe('engine llama', () => {
     expect(await text(8)).not.toBe(first)
   })
 
+  test.each(['none', 'auto'] as const)('with the tool choice %s, as many tokens are read as are counted', async (type) => {
+    const { prompt } = chatRequest('hello')
+    if (prompt.type !== 'chat') throw new Error('not a chat')
+    const asked = { prompt: { ...prompt, tools: [{ name: 'f', description: 'a tool' }] }, toolChoice: { type } }
+    const { inputTokens } = await engine.prepare(chatRequest('hello', { ...asked, maxOutputTokens: 1 }), never)
+    const count = (given: Partial<typeof asked>) =>
+      engine.capabilities.tokenizer?.count({ prompt, reasoning: {}, addBos: true, parseSpecial: true, ...given }, never)
+    expect(inputTokens).toBe(await count(asked))
+    expect(inputTokens === (await count({}))).toBe(type === 'none')
+  })
+
   test('choices differ by their seed, the same way every time', async () => {
     const request = () => chatRequest('hello', { sampling: { temperature: 1, seed: 7 }, choices: 3, maxOutputTokens: 30 })
     const texts = async () => (await completeChoices(engine, request())).choices.map((choice) => choice.text)

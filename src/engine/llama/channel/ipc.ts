@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { ErrorCode, ErrorOptions } from '../../../contract/errors.ts'
 import type { GeneratedToken, PromptToken } from '../../../contract/event.ts'
 import type { OutputFormat } from '../../../contract/output-format.ts'
-import type { Prompt, ReasoningOptions } from '../../../contract/request.ts'
+import type { Prompt, ReasoningOptions, ToolChoice } from '../../../contract/request.ts'
 import { cacheTypes } from '../../../contract/server/lifecycle.ts'
 import type { RequestTemplate, TemplateChoice } from '../../../contract/template.ts'
 import type { GrammarProgram } from '../../../grammar/run/program.ts'
@@ -98,6 +98,7 @@ export const commandSchema = z.discriminatedUnion('type', [
     prompt: z.custom<Prompt>(isTagged),
     maxOutputTokens: z.int().nonnegative().optional(),
     reasoning: z.custom<ReasoningOptions>(isObject),
+    toolChoice: z.custom<ToolChoice>(isObject),
   }),
   z.object({
     type: z.literal('run'),
