@@ -1,11 +1,18 @@
 import { objectText } from '../../canonical/object-text.ts'
+import { plainText } from '../../jinja/values/foreign-text.ts'
 import type { Turn } from './turn.ts'
 
 type Turns = readonly Turn[]
 type Assistant = Extract<Turn, { role: 'assistant' }>
 
 /** Each returns the same list where it has nothing to change. */
-const changes: readonly ((turns: Turns) => Turns)[] = [openWithUser, withoutEmptyReplies, withObjectArguments, withNamedResults]
+const changes: readonly ((turns: Turns) => Turns)[] = [
+  openWithUser,
+  withQuestion,
+  withoutEmptyReplies,
+  withObjectArguments,
+  withNamedResults,
+]
 
 /**
  * The conversation as it is, and then what it is changed to where the template refuses it: each change alone, all of them, and the
@@ -27,6 +34,15 @@ export function openWithUser(turns: Turns): Turns {
   const at = first === -1 ? turns.length : first
   if (turns[at]?.role === 'user') return turns
   return [...turns.slice(0, at), { role: 'user', content: [] }, ...turns.slice(at)]
+}
+
+/** An empty user turn in front, where all that the user says is in tags: templates take that for results, and look for a question. */
+function withQuestion(turns: Turns): Turns {
+  const said = turns.flatMap((turn) => (turn.role === 'user' ? turn.content : []))
+  const inTags = said.every((part) => part.type === 'text' && /^\s*<\w+>.*<\/\w+>\s*$/s.test(plainText(part.text)))
+  if (said.length === 0 || !inTags) return turns
+  const first = turns.findIndex(({ role }) => role === 'user')
+  return [...turns.slice(0, first), { role: 'user', content: [] }, ...turns.slice(first)]
 }
 
 /** Without the empty turns that interrupted requests leave behind. */

@@ -132,6 +132,17 @@ describe('what a template refuses', () => {
       prompt: '<system>s<user><assistant><f>{}<tool>r<assistant>',
     },
     {
+      name: 'a result in tags, which is all that the user says, gets an empty question in front of it',
+      source: template({
+        guard: refuse(
+          "loop.first and not messages | rejectattr('content', 'in', ['<r>1</r>']) | selectattr('role', 'equalto', 'user') | list",
+          'no query',
+        ),
+      }),
+      messages: [user('<r>1</r>'), assistant(text('a')), user('<r>1</r>')],
+      prompt: '<user><user><r>1</r><assistant>a<user><r>1</r><assistant>',
+    },
+    {
       name: 'an empty answer is left out',
       source: template({ guard: filled }),
       messages: [user('q'), assistant(), user('p'), assistant(reasoning('t'))],

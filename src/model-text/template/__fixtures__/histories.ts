@@ -150,6 +150,15 @@ const late: readonly History[] = [
   },
 ]
 
+const inTags = (words: string) => user(`<tool_response>\n${words}\n</tool_response>`)
+
+const onlyResults: readonly History[] = [
+  { name: 'the user says only a result in tags', messages: [inTags('Usr1')] },
+  { name: 'only a result in tags behind the system message', messages: [system('Sys1'), inTags('Usr1')], tools },
+  { name: 'only results in tags', messages: [inTags('Usr1'), bot('Ans1'), inTags('Usr2')] },
+  { name: 'only a result in tags behind a greeting', messages: [bot('Ans1'), inTags('Usr1')] },
+]
+
 const continued: readonly History[] = [
   { name: 'an answer to be continued', messages: [user('Usr1'), bot('Ans1'), user('Usr2'), bot('Ans2')], start: 'last-message' },
   {
@@ -173,7 +182,7 @@ const continued: readonly History[] = [
 ]
 
 /** What agents and chat clients really send. */
-export const histories: readonly History[] = [cut, unasked, empty, repeated, unmatched, odd, late, continued].flat()
+export const histories: readonly History[] = [cut, unasked, empty, repeated, unmatched, odd, late, onlyResults, continued].flat()
 
 /** A tool loop whose turns have reasoning. */
 export const thoughtfulLoop: readonly Message[] = [
