@@ -105,8 +105,8 @@ type ElementContext = {
 }
 
 /**
- * Reads one value; false where a limit ends the text in it. A string is written as it comes, everything else when it is complete,
- * because it is converted.
+ * Reads one value, up to its end or that of the model's turn; false where there is none. A string is written as it comes, everything
+ * else when it is complete, because it is converted.
  */
 function* readElement(writer: CallWriter, write: (text: string) => void, context: ElementContext): Reading<boolean> {
   const { feed } = writer

@@ -143,8 +143,8 @@ export class TaggedParser {
   }
 
   /**
-   * Drops the special token of a tag that begins no call: where the call is one of a tool that may be called, and cannot be read; or
-   * right behind a call, with nothing but other tags behind it. False, with nothing consumed, when the tag is text.
+   * Drops the special token of a tag that begins no call: in front of the name of a callable tool, whose call cannot be read; or right
+   * behind a call, with nothing but other tags behind it. False, with nothing consumed, when the tag is text.
    */
   *#dropBegin({ tag, keep = false, position }: Trigger): Reading<boolean> {
     const feed = this.#feed
