@@ -12,7 +12,7 @@ export async function readAdapterBase(path: string): Promise<readonly string[] |
   const found = await readFileHeader(handle, (begin) =>
     readHeader(begin, (cursor) => {
       cursor.skip(8)
-      return readMetadata(cursor, cursor.uint64())
+      return readMetadata(cursor)
     }),
   ).finally(() => handle.close())
   if (found.type !== 'known' || found.value.get('general.type') !== 'adapter') return undefined

@@ -2,6 +2,7 @@ import { open } from 'node:fs/promises'
 import type { ModelFileFacts } from '../../contract/server/model-file.ts'
 import { type FromHeader, type GgufCursor, readHeader } from './gguf-cursor.ts'
 import { type Metadata, readMetadata } from './gguf-metadata.ts'
+import { leastTensorBytes } from './gguf-size.ts'
 import { readFileHeader } from './read-file-header.ts'
 
 type Described = Omit<ModelFileFacts, 'sizeBytes' | 'modifiedAtMs' | 'sha256' | 'contextLength' | 'hasProjector'>
@@ -19,8 +20,8 @@ export async function describeGguf(path: string): Promise<Described> {
 
 export function readDescription(begin: Buffer): FromHeader<Described> {
   return readHeader(begin, (cursor) => {
-    const tensors = cursor.uint64()
-    const metadata = readMetadata(cursor, cursor.uint64())
+    const tensors = cursor.count(leastTensorBytes)
+    const metadata = readMetadata(cursor)
     return describe(metadata, countParameters(cursor, tensors))
   })
 }

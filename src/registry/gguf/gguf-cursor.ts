@@ -3,8 +3,8 @@ export type FromHeader<T> =
   | { readonly type: 'known'; readonly value: T }
   /** The header goes on behind the given bytes, at least up to here. */
   | { readonly type: 'incomplete'; readonly neededBytes: number }
-  /** A version, or a type of values, that is not known here. */
-  | { readonly type: 'unknown' }
+  /** `why`: what is not known here, such as a version, or is more than any model has. */
+  | { readonly type: 'unknown'; readonly why: string }
 
 /** Reads from a header, with a cursor behind its magic and version. */
 export function readHeader<T>(begin: Buffer, read: (cursor: GgufCursor) => T): FromHeader<T> {
@@ -12,10 +12,10 @@ export function readHeader<T>(begin: Buffer, read: (cursor: GgufCursor) => T): F
   try {
     cursor.skip(4)
     const version = cursor.uint32()
-    if (version !== 2 && version !== 3) return { type: 'unknown' }
+    if (version !== 2 && version !== 3) return { type: 'unknown', why: `the file has version ${version} of the GGUF format` }
     return { type: 'known', value: read(cursor) }
   } catch (error) {
-    if (error instanceof Unreadable) return { type: 'unknown' }
+    if (error instanceof Unreadable) return { type: 'unknown', why: error.message }
     if (error instanceof NeedsMore) return { type: 'incomplete', neededBytes: error.neededBytes }
     throw error
   }
@@ -30,8 +30,11 @@ class NeedsMore extends Error {
   }
 }
 
-/** A version, or a type of values, that is not known here. */
+/** A value that is not known here, or is more than any model has; the message is what an operator reads. */
 export class Unreadable extends Error {}
+
+/** The format allows no longer keys; names of tensors are shorter. */
+const longestName = 0xffff
 
 /** Reads one value after the other, and fails where the bytes at hand end. */
 export class GgufCursor {
@@ -61,16 +64,25 @@ export class GgufCursor {
 
   /** Exact up to 2^53, and larger than any file beyond. */
   uint64(): number {
-    this.#require(8)
-    this.position += 8
-    return Number(this.#bytes.readBigUInt64LE(this.position - 8))
+    const low = this.uint32()
+    return this.uint32() * 2 ** 32 + low
   }
 
-  string(): string {
+  /** How many entries follow. They take at least so many bytes each: a count that the file has no room for ends the reading. */
+  count(leastBytes: number): number {
+    const entries = this.uint64()
+    this.#require(entries * leastBytes)
+    return entries
+  }
+
+  key(): string {
     const length = this.uint64()
-    this.#require(length)
-    this.position += length
-    return this.#bytes.toString('latin1', this.position - length, this.position)
+    if (length > longestName) throw new Unreadable(`a key of the header has ${length} bytes (at most ${longestName})`)
+    return this.text(length)
+  }
+
+  text(length: number): string {
+    return this.take(length).toString('latin1')
   }
 
   #require(count: number): void {

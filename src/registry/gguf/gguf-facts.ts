@@ -1,4 +1,4 @@
-import { type FromHeader, readHeader } from './gguf-cursor.ts'
+import { type FromHeader, readHeader, Unreadable } from './gguf-cursor.ts'
 import { type Metadata, readMetadata } from './gguf-metadata.ts'
 
 /** The facts of a model's file that its memory depends on; where the file does not say, what makes the model larger. */
@@ -16,6 +16,9 @@ export type Layer =
   | { readonly type: 'attention'; readonly keyValues: number; readonly valueValues: number; readonly window?: number }
   | { readonly type: 'recurrent'; readonly stateValues: number }
 
+/** llama.cpp loads models of up to 512. */
+const mostLayers = 1024
+
 /** One layer in so many attends to all tokens, in architectures whose files do not say which. */
 const fullAttentionEvery: Readonly<Record<string, number>> = {
   cohere2: 4,
@@ -30,7 +33,7 @@ const fullAttentionEvery: Readonly<Record<string, number>> = {
 export function readGgufFacts(begin: Buffer): FromHeader<GgufFacts> {
   return readHeader(begin, (cursor) => {
     cursor.skip(8)
-    return factsIn(readMetadata(cursor, cursor.uint64()))
+    return factsIn(readMetadata(cursor))
   })
 }
 
@@ -57,7 +60,10 @@ function factsIn(metadata: Metadata): GgufFacts {
   const headCount = largest('attention.head_count')
   const headLength = headCount === 0 ? 0 : embeddingLength / headCount
   const stateValues = recurrentValues(number)
-  const layers = Array.from({ length: number('block_count') ?? 0 }, (_, index): Layer => {
+  const layerCount = number('block_count') ?? 0
+  if (layerCount > mostLayers)
+    throw new Unreadable(`the header of the file says that the model has ${layerCount} layers (at most ${mostLayers})`)
+  const layers = Array.from({ length: layerCount }, (_, index): Layer => {
     const kvHeads = perLayer('attention.head_count_kv', index) ?? perLayer('attention.head_count', index) ?? headCount
     const every = number('full_attention_interval')
     if (kvHeads === 0 || (every !== undefined && (index + 1) % every !== 0)) return { type: 'recurrent', stateValues }

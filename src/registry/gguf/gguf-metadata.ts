@@ -1,6 +1,6 @@
 import { type GgufCursor, Unreadable } from './gguf-cursor.ts'
 
-/** A value of the metadata; of texts in lists, and of long lists, only how many there are. */
+/** A value of the metadata; of texts in lists, and of what is longer than facts are, only its length. */
 export type MetadataValue = number | boolean | string | readonly (number | boolean)[] | { readonly length: number }
 
 export type Metadata = ReadonlyMap<string, MetadataValue>
@@ -25,22 +25,37 @@ const stringType = 8
 const listType = 9
 /** Lists with a value for each layer are short; vocabularies are long. */
 const longestList = 1024
+/** Chat templates are shorter; the tokenizers that some files carry as JSON are longer. */
+const longestText = 1 << 20
+/** The length of a key, the type of a value, and a byte. */
+const leastEntryBytes = 13
+/** Files of models have some fifty. */
+const mostEntries = 4096
 
-/** Reads this many entries; the cursor is before the first. */
-export function readMetadata(cursor: GgufCursor, entries: number): Metadata {
+/** Reads the entries; the cursor is before their count. */
+export function readMetadata(cursor: GgufCursor): Metadata {
   const metadata = new Map<string, MetadataValue>()
+  const entries = cursor.count(leastEntryBytes)
+  if (entries > mostEntries)
+    throw new Unreadable(`the header of the file has ${entries} entries of metadata (at most ${mostEntries})`)
   for (let index = 0; index < entries; index += 1) {
-    const key = cursor.string()
+    const key = cursor.key()
     metadata.set(key, readValue(cursor, cursor.uint32()))
   }
   return metadata
 }
 
 function readValue(cursor: GgufCursor, type: number): MetadataValue {
-  if (type === stringType) return cursor.string()
+  if (type === stringType) return readText(cursor, cursor.uint64())
   if (type === listType) return readList(cursor, cursor.uint32(), cursor.uint64())
   const { bytes, read } = scalarOf(type)
   return read(cursor.take(bytes))
+}
+
+function readText(cursor: GgufCursor, length: number): MetadataValue {
+  if (length <= longestText) return cursor.text(length)
+  cursor.skip(length)
+  return { length }
 }
 
 function readList(cursor: GgufCursor, type: number, length: number): MetadataValue {
@@ -59,6 +74,6 @@ function readList(cursor: GgufCursor, type: number, length: number): MetadataVal
 /** Throws for a type that cannot be read: a list in a list, which llama.cpp refuses too, or one of a later version. */
 function scalarOf(type: number): Scalar {
   const scalar = scalars[type]
-  if (scalar === undefined) throw new Unreadable(`the type ${type} is not known`)
+  if (scalar === undefined) throw new Unreadable('the header of the file has a type of values that is not known')
   return scalar
 }

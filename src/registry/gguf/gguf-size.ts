@@ -38,12 +38,14 @@ const blocks: Readonly<Record<number, readonly [values: number, bytes: number]>>
 }
 
 const defaultAlignment = 32
+/** Of a tensor in the header: the length of its name, the number of its dimensions, its type, and where its data begins. */
+export const leastTensorBytes = 8 + 4 + 4 + 8
 
 /** Reads the length of a GGUF file from its first bytes: the end of its last tensor. The file has at least this many bytes. */
 export function readGgufSize(begin: Buffer): FromHeader<number> {
   return readHeader(begin, (cursor) => {
-    const tensors = cursor.uint64()
-    const alignment = readMetadata(cursor, cursor.uint64()).get('general.alignment') ?? defaultAlignment
+    const tensors = cursor.count(leastTensorBytes)
+    const alignment = readMetadata(cursor).get('general.alignment') ?? defaultAlignment
     let dataBytes = 0
     for (let index = 0; index < tensors; index += 1) dataBytes = Math.max(dataBytes, readTensorEnd(cursor))
     const step = typeof alignment === 'number' ? Math.max(1, alignment) : defaultAlignment

@@ -17,7 +17,7 @@ export async function readProjectorType(path: string): Promise<string | undefine
 function projectorTypeIn(begin: Buffer): FromHeader<string | undefined> {
   return readHeader(begin, (cursor) => {
     cursor.skip(8)
-    const metadata = readMetadata(cursor, cursor.uint64())
+    const metadata = readMetadata(cursor)
     // One for all media, or one for each kind.
     const type = metadata.get('clip.projector_type') ?? metadata.get('clip.vision.projector_type')
     return typeof type === 'string' ? type : undefined

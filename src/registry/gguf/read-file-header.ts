@@ -3,6 +3,8 @@ import type { FromHeader } from './gguf-cursor.ts'
 
 /** Large vocabularies make headers of several megabytes. */
 const firstReadBytes = 1 << 20
+/** The largest vocabularies take a third of it. It is held in memory, and read in one go, whoever wrote the file. */
+const longestHeader = 64 << 20
 
 /** Reads from the header of an open file, as many of its first bytes as that takes. `incomplete`: the file ends within its header. */
 export async function readFileHeader<T>(handle: FileHandle, read: (begin: Buffer) => FromHeader<T>): Promise<FromHeader<T>> {
@@ -11,7 +13,9 @@ export async function readFileHeader<T>(handle: FileHandle, read: (begin: Buffer
   let found = read(await readFirstBytes(handle, length))
   // A header that names more than the file has is cut or damaged: the rest need not be read.
   while (found.type === 'incomplete' && length < size && found.neededBytes <= size) {
-    length = Math.min(size, Math.max(found.neededBytes, length * 4))
+    if (found.neededBytes > longestHeader)
+      return { type: 'unknown', why: `the header of the file is longer than ${longestHeader} bytes` }
+    length = Math.min(size, longestHeader, Math.max(found.neededBytes, length * 4))
     found = read(await readFirstBytes(handle, length))
   }
   return found

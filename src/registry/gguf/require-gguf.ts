@@ -1,6 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { AppError } from '../../contract/errors.ts'
 import { formatBytes } from '../names/format-bytes.ts'
+import { readGgufFacts } from './gguf-facts.ts'
 import { readGgufSize } from './gguf-size.ts'
 import { readFileHeader, readFirstBytes } from './read-file-header.ts'
 
@@ -74,8 +75,11 @@ export async function requireReadableGguf(file: string): Promise<void> {
       const what = isBigEndian ? 'is big-endian' : `has version ${version} of the GGUF format`
       throw unreadable(`the file ${what}`)
     }
-    const found = await readFileHeader(handle, readGgufSize)
-    if (found.type === 'unknown') throw unreadable('the header of the file has a type of values that is not known')
+    const found = await readFileHeader(handle, (first) => {
+      const facts = readGgufFacts(first)
+      return facts.type === 'known' ? readGgufSize(first) : facts
+    })
+    if (found.type === 'unknown') throw unreadable(found.why)
   } finally {
     await handle.close()
   }
