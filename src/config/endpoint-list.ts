@@ -9,6 +9,9 @@ const targets = z.strictObject({
   labels: z.record(z.string(), z.string()).exactOptional(),
 })
 
+/** Each is validated, while no request goes on. A server in several groups counts in each. */
+const mostListed = 2000
+
 /** A server of a list. */
 export type ListedServer = z.output<typeof server>
 
@@ -20,6 +23,11 @@ export function parseEndpointList(text: string, path: string): readonly ListedSe
   const { value, problems } = parseConfigDocument(text)
   if (problems.length > 0) throw new Error(problems.join('; '))
   if (!Array.isArray(value)) throw new Error('it is not a list; no servers are `[]`')
+  const count = value.reduce<number>(
+    (sum, item) => sum + (isGroup(item) && Array.isArray(item.targets) ? item.targets.length : 1),
+    0,
+  )
+  if (count > mostListed) throw new Error(`it lists ${count} servers (at most ${mostListed})`)
   const servers = new Map<string, ListedServer>()
   for (const [index, item] of value.entries()) {
     // Groups of targets may overlap.
@@ -29,10 +37,13 @@ export function parseEndpointList(text: string, path: string): readonly ListedSe
 }
 
 function parseItem(item: unknown, index: number, path: string): readonly ListedServer[] {
-  const isGroup = typeof item === 'object' && item !== null && 'targets' in item
-  if (isGroup)
+  if (isGroup(item))
     return valid(targets, item, index).targets.map((target) => valid(server, { url: `http://${target}${path}` }, index))
   return [valid(server, item, index)]
+}
+
+function isGroup(item: unknown): item is { readonly targets: unknown } {
+  return typeof item === 'object' && item !== null && 'targets' in item
 }
 
 function valid<T>(schema: z.ZodType<T>, item: unknown, index: number): T {

@@ -82,6 +82,8 @@ test.each([
   { text: '- { url: "http://a/v1", wieght: 2 }', message: '[0]: Unrecognized key: "wieght"' },
   { text: '- targets: [a]', message: '[0].targets[0]: must be HOST:PORT' },
   { text: '- {', message: 'line ' },
+  { text: '- url: http://a/v1\n'.repeat(2001), message: 'it lists 2001 servers (at most 2000)' },
+  { text: `- targets: [${'"a:1",'.repeat(2001)}]`, message: 'it lists 2001 servers (at most 2000)' },
 ])('a file that is not such a list: $message', ({ text, message }) => {
   expect(() => parseEndpointList(text, '/v1')).toThrow(message)
 })

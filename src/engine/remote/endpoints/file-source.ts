@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { textOf } from '../../../base/text-of.ts'
 import { fileReason } from '../../../canonical/failure-reason.ts'
 import { messageOf } from '../../../contract/errors.ts'
 import type { Lookup } from './lookup-rule.ts'
@@ -12,13 +13,16 @@ export type FileSourceOptions = SourceOptions & {
   parse(text: string): readonly FoundEndpoint[]
 }
 
+/** For more servers than a model can have. A long list is parsed in one go, while no request goes on. */
+const mostListBytes = 256 * 1024
+
 /** The servers that a file lists. It is read again and again: a mounted ConfigMap has no events, and a list is small. */
 export function fileSource({ file, parse, everyMs, warn, random }: FileSourceOptions): EndpointSource {
   let last: { readonly text: string; readonly lookup: Lookup } | undefined
   const look = async (): Promise<Lookup> => {
     let text: string
     try {
-      text = await readFile(file, 'utf8')
+      text = await textOf(createReadStream(file), { what: 'the list', mostBytes: mostListBytes })
     } catch (error) {
       return { type: 'failed', reason: `it cannot be read: ${fileReason(error)}` }
     }

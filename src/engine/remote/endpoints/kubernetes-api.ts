@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Agent } from 'undici'
+import { textOf } from '../../../base/text-of.ts'
 import { hostInUrl } from './host-in-url.ts'
 
 export type KubernetesAccess = {
@@ -24,7 +25,8 @@ export class KubernetesError extends Error {
 const podFolder = '/var/run/secrets/kubernetes.io/serviceaccount'
 /** Above the time after which the server ends a watch. */
 const silenceMs = 330_000
-const maxLineLength = 16 * 1024 * 1024
+/** An object of Kubernetes has at most 1.5 MiB. */
+const maxLineLength = 2 * 1024 * 1024
 
 /** The namespace of the pod that this process runs in. */
 export async function ownNamespace({ folder = podFolder }: KubernetesAccess): Promise<string> {
@@ -59,12 +61,15 @@ export class KubernetesApi {
     return new KubernetesApi(origin.replace(/\/+$/, ''), folder, ca)
   }
 
-  async get(path: string, signal: AbortSignal): Promise<unknown> {
-    return JSON.parse(await (await this.#send(path, signal)).text())
+  async get(path: string, { signal, mostBytes }: { readonly signal: AbortSignal; readonly mostBytes: number }): Promise<string> {
+    return await textOf(await this.#send(path, signal), { what: 'the list', mostBytes })
   }
 
-  /** The lines of a reply that lasts. It ends when the server ends it, and also when the connection breaks. */
-  async *lines(path: string, signal: AbortSignal): AsyncGenerator<string> {
+  /**
+   * The lines of a reply that lasts, those together that arrive together. It ends when the server ends it, and also when the connection
+   * breaks.
+   */
+  async *lines(path: string, signal: AbortSignal): AsyncGenerator<readonly string[]> {
     const body = await this.#send(path, signal)
     const decoder = new TextDecoder()
     let rest = ''
@@ -73,7 +78,7 @@ export class KubernetesApi {
         const lines = (rest + decoder.decode(bytes as Uint8Array, { stream: true })).split('\n')
         rest = lines.pop() ?? ''
         if (rest.length > maxLineLength) throw new KubernetesError(500, 'the API server sent a line without an end')
-        yield* lines.filter((line) => line.trim() !== '')
+        yield lines.filter((line) => line.trim() !== '')
       }
     } catch (error) {
       signal.throwIfAborted()

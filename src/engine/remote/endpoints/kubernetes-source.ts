@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { withTimeLimit } from '../../../base/time-limit.ts'
 import { networkReason } from '../../../canonical/failure-reason.ts'
 import { asArray, asObject, asText, type Loose } from '../transport/loose-json.ts'
 import { endpointsOfSlices, type ServicePort } from './endpoint-slices.ts'
 import { type KubernetesAccess, KubernetesApi, KubernetesError, ownNamespace } from './kubernetes-api.ts'
 import type { SourceOptions } from './polled-source.ts'
-import type { EndpointSource, SourceListener } from './source.ts'
+import { checkFound, type EndpointSource, type SourceListener } from './source.ts'
 
 export type KubernetesSourceOptions = SourceOptions &
   ServicePort &
@@ -18,6 +19,11 @@ export type KubernetesSourceOptions = SourceOptions &
 
 const watchSeconds = 300
 const pageSize = 500
+/** A Service of a thousand pods has half a megabyte in twenty slices. */
+const mostListBytes = 16 * 1024 * 1024
+const mostPages = 100
+const mostSlices = 100
+const listLimit = { timeoutMs: 30_000, tooLate: () => new Error('the API server did not send its list within 30 s') }
 const maxRetryMs = 30_000
 
 /** The pods behind a Service: its EndpointSlices are listed once, and then watched. */
@@ -68,11 +74,11 @@ async function followSlices(options: KubernetesSourceOptions, { listener, signal
     const selector = encodeURIComponent(`kubernetes.io/service-name=${options.service}`)
     const path = `/apis/discovery.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/endpointslices?labelSelector=${selector}`
     const { slices, version } = await list(api, path, signal)
-    onListed()
     if (slices.size === 0)
       options.warn(`kubernetes: the namespace ${namespace} has no EndpointSlice of a Service '${options.service}'`)
-    const report = () => listener.onSet(endpointsOfSlices([...slices.values()], options))
+    const report = () => listener.onSet(checkFound(endpointsOfSlices([...slices.values()], options)))
     report()
+    onListed()
     await watch(api, { path, version, signal, slices, report })
     return undefined
   } catch (error) {
@@ -84,19 +90,30 @@ async function followSlices(options: KubernetesSourceOptions, { listener, signal
 }
 
 /** The slices of a Service by name, and the version of the list. */
-async function list(api: KubernetesApi, path: string, signal: AbortSignal) {
+function list(api: KubernetesApi, path: string, signal: AbortSignal) {
+  return withTimeLimit(signal, listLimit, (limited) => listPages(api, path, limited))
+}
+
+async function listPages(api: KubernetesApi, path: string, signal: AbortSignal) {
   const slices = new Map<string, Loose>()
-  let version = ''
+  let leftBytes = mostListBytes
   let next = ''
-  do {
-    const page = asObject(await api.get(`${path}&limit=${pageSize}${next}`, signal))
-    for (const slice of asArray(page?.items).map(asObject)) if (slice !== undefined) slices.set(nameOf(slice), slice)
+  for (let pages = 0; pages < mostPages; pages += 1) {
+    const text = await api.get(`${path}&limit=${pageSize}${next}`, { signal, mostBytes: leftBytes })
+    leftBytes -= Buffer.byteLength(text)
+    const page = asObject(JSON.parse(text))
+    for (const slice of asArray(page?.items).map(asObject)) if (slice !== undefined) keep(slices, slice)
     const metadata = asObject(page?.metadata)
-    version = asText(metadata?.resourceVersion) ?? ''
     const token = asText(metadata?.continue) ?? ''
-    next = token === '' ? '' : `&continue=${encodeURIComponent(token)}`
-  } while (next !== '')
-  return { slices, version }
+    if (token === '') return { slices, version: asText(metadata?.resourceVersion) ?? '' }
+    next = `&continue=${encodeURIComponent(token)}`
+  }
+  throw new Error(`the list has more than ${mostPages} pages`)
+}
+
+function keep(slices: Map<string, Loose>, slice: Loose): void {
+  slices.set(nameOf(slice), slice)
+  if (slices.size > mostSlices) throw new Error(`the Service has more than ${mostSlices} EndpointSlices`)
 }
 
 type Watch = {
@@ -113,18 +130,23 @@ async function watch(api: KubernetesApi, { path, version: first, signal, slices,
   while (!signal.aborted) {
     const query = `&watch=1&allowWatchBookmarks=true&timeoutSeconds=${watchSeconds}&resourceVersion=${encodeURIComponent(version)}`
     let events = 0
-    for await (const line of api.lines(path + query, signal)) {
-      const event = asObject(JSON.parse(line))
-      const object = asObject(event?.object)
-      if (event === undefined || object === undefined) continue
-      if (event.type === 'ERROR')
-        throw new KubernetesError(typeof object.code === 'number' ? object.code : 500, `${object.message}`)
-      events += 1
-      version = asText(asObject(object.metadata)?.resourceVersion) ?? version
-      if (event.type === 'BOOKMARK') continue
-      if (event.type === 'DELETED') slices.delete(nameOf(object))
-      else slices.set(nameOf(object), object)
-      report()
+    for await (const lines of api.lines(path + query, signal)) {
+      let hasChanged = false
+      for (const line of lines) {
+        const event = asObject(JSON.parse(line))
+        const object = asObject(event?.object)
+        if (event === undefined || object === undefined) continue
+        if (event.type === 'ERROR')
+          throw new KubernetesError(typeof object.code === 'number' ? object.code : 500, `${object.message}`)
+        events += 1
+        version = asText(asObject(object.metadata)?.resourceVersion) ?? version
+        if (event.type === 'BOOKMARK') continue
+        if (event.type === 'DELETED') slices.delete(nameOf(object))
+        else keep(slices, object)
+        hasChanged = true
+      }
+      // Once for what arrives together: each report goes through all slices.
+      if (hasChanged) report()
     }
     // One that ends at once must not be repeated without a pause.
     if (events === 0) await sleep(1000, undefined, { signal, ref: false }).catch(() => undefined)

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { messageOf } from '../../../contract/errors.ts'
 import { afterLookup, type Lookup, notLookedUp } from './lookup-rule.ts'
-import type { EndpointSource } from './source.ts'
+import { checkFound, type EndpointSource } from './source.ts'
 
 export type SourceOptions = {
   /** Called with what an operator should know: each trouble once, until it is over or another one. */
@@ -31,7 +31,9 @@ export function polledSource({ name, everyMs, look, warn, random = Math.random }
         let state = notLookedUp
         let trouble: string | undefined
         while (!signal.aborted) {
-          const lookup = await look(signal).catch((error: unknown): Lookup => ({ type: 'failed', reason: messageOf(error) }))
+          const lookup = await look(signal)
+            .then((found) => (found.type === 'found' ? { ...found, endpoints: checkFound(found.endpoints) } : found))
+            .catch((error: unknown): Lookup => ({ type: 'failed', reason: messageOf(error) }))
           if (signal.aborted) return
           const before = state
           state = afterLookup(state, lookup)

@@ -3,6 +3,17 @@ import type { Endpoint } from '../transport/client.ts'
 /** A server as its source describes it; its URL is its identity. */
 export type FoundEndpoint = Omit<Endpoint, 'id'>
 
+/** Each is probed and asked again and again. */
+const mostServers = 1000
+
+/** Returns them. Throws an error, for people, for more servers than a model can have, and for an address that is none. */
+export function checkFound(found: readonly FoundEndpoint[]): readonly FoundEndpoint[] {
+  if (found.length > mostServers) throw new Error(`there are ${found.length} servers (at most ${mostServers})`)
+  const odd = found.find(({ url }) => !URL.canParse(url))
+  if (odd !== undefined) throw new Error(`'${odd.url}' is not a URL`)
+  return found
+}
+
 /** Hears what a source finds. */
 export type SourceListener = {
   /** The whole set, as it is from now on; it may be empty. */

@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest'
+import { textOf } from './text-of.ts'
+
+async function* pieces(count: number, onPiece: () => void = () => undefined) {
+  for (let index = 0; index < count; index += 1) {
+    onPiece()
+    yield Buffer.from('äö').subarray(index % 2 === 0 ? 0 : 1, index % 2 === 0 ? 1 : 4)
+  }
+}
+
+test('characters that pieces split are whole', async () => {
+  expect(await textOf(pieces(2), { what: 'it', mostBytes: 4 })).toBe('äö')
+})
+
+test('what is longer is not read to its end', async () => {
+  let read = 0
+  const endless = pieces(Infinity, () => {
+    read += 1
+  })
+  await expect(textOf(endless, { what: 'the list', mostBytes: 100 })).rejects.toThrow('the list has more than 100 bytes')
+  expect(read).toBeLessThan(60)
+})
