@@ -1,13 +1,17 @@
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { startApp } from '../../../test/support/http/app.ts'
+import { canMount, mountHint, smallDisk } from '../../../test/support/process/small-disk.ts'
 import { replay } from '../../cli/replay.ts'
 import { openCaptureFolder } from './capture-folder.ts'
 import { createLog } from './log.ts'
 
 const request = { client: 'c', version: '1', how: '', method: 'GET', path: '/v1/models', headers: {}, body: null }
+
+/** As captures are named, with these ids; the later ones came later. */
+const nameOf = (id: string) => `2026-01-01T00-00-0${'abc'.indexOf(id)}.000Z-${id}`
 
 async function folderForTest(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'dragoman-captures-'))
@@ -19,15 +23,54 @@ test('each request is a file that only this user can read, and the oldest go', a
   const folder = join(await folderForTest(), 'new')
   const size = Buffer.byteLength(`${JSON.stringify(request, null, 2)}\n`)
   const first = openCaptureFolder(folder, createLog({ level: 'silent' }), 2 * size)
-  first.keep('a', request)
-  first.keep('b', request)
+  first.keep(nameOf('a'), request)
+  first.keep(nameOf('b'), request)
   await first.close()
-  expect(JSON.parse(await readFile(join(folder, 'a.json'), 'utf8'))).toEqual(request)
-  expect((await stat(join(folder, 'a.json'))).mode & 0o777).toBe(0o600)
+  expect(JSON.parse(await readFile(join(folder, `${nameOf('a')}.json`), 'utf8'))).toEqual(request)
+  expect((await stat(join(folder, `${nameOf('a')}.json`))).mode & 0o777).toBe(0o600)
   const again = openCaptureFolder(folder, createLog({ level: 'silent' }), 2 * size)
-  again.keep('c', request)
+  again.keep(nameOf('c'), request)
   await again.close()
-  expect((await readdir(folder)).sort()).toEqual(['b.json', 'c.json'])
+  expect((await readdir(folder)).sort()).toEqual([`${nameOf('b')}.json`, `${nameOf('c')}.json`])
+})
+
+test('other files of the folder stay, and count for nothing', async () => {
+  const folder = await folderForTest()
+  const own = ['0-my-notes.json', '2026-01-01.json', 'x.json']
+  await writeFile(join(folder, '0-my-notes.json'), ' '.repeat(10_000))
+  await writeFile(join(folder, '2026-01-01.json'), ' '.repeat(10_000))
+  await symlink('nowhere', join(folder, 'x.json'))
+  await symlink('nowhere', join(folder, `${nameOf('b')}.json`))
+  const captures = openCaptureFolder(folder, createLog({ level: 'silent' }), 1000)
+  captures.keep(nameOf('a'), request)
+  captures.keep(nameOf('c'), request)
+  await captures.close()
+  expect((await readdir(folder)).sort()).toEqual([
+    ...own.slice(0, 2),
+    ...['a', 'b', 'c'].map((id) => `${nameOf(id)}.json`),
+    'x.json',
+  ])
+})
+
+test.skipIf(!canMount)(`a full disk leaves no torn captures${mountHint}`, async () => {
+  const { folder, fill, free } = await smallDisk()
+  const captures = openCaptureFolder(folder, createLog({ level: 'silent' }))
+  fill()
+  captures.keep(nameOf('a'), request)
+  await captures.close()
+  expect(await captures.find('a')).toBeUndefined()
+  expect(await readdir(folder)).toEqual(['fill'])
+  free()
+  captures.keep(nameOf('b'), request)
+  await captures.close()
+  expect(await captures.find('b')).toEqual(request)
+})
+
+test('a capture that was written in part is none', async () => {
+  const folder = await folderForTest()
+  await writeFile(join(folder, `${nameOf('a')}.json`), '{"client":')
+  const captures = openCaptureFolder(folder, createLog({ level: 'silent' }))
+  expect(await captures.find('a')).toBeUndefined()
 })
 
 test('a folder that cannot be made stops the start', async () => {
@@ -45,8 +88,8 @@ test('a folder that is gone is said once, and stops nobody', async () => {
   const log = createLog({ level: 'info', destination: { write: (line: string) => void lines.push(line) } })
   const captures = openCaptureFolder(folder, log)
   await rm(folder, { recursive: true })
-  captures.keep('a', request)
-  captures.keep('b', request)
+  captures.keep(nameOf('a'), request)
+  captures.keep(nameOf('b'), request)
   await captures.close()
   expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['requests cannot be captured'])
 })

@@ -1,10 +1,12 @@
 import { mkdirSync } from 'node:fs'
-import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { lstat, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { AppError, messageOf } from '../../contract/errors.ts'
 import { type Capture, type CapturedRequest, fileIdOf } from '../../http/capture/capture.ts'
 
+/** As `addCapture` names captures: the folder may have other files, which stay. */
+const captureName = /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z-[\w-]*\.json$/
 /** Beyond this, the oldest captures are deleted. */
 const defaultMaxBytes = 256 * 1024 ** 2
 
@@ -31,11 +33,20 @@ export function openCaptureFolder(folder: string, log: Logger, maxBytes = defaul
     total += size
   }
   const inFolder = async () => {
-    const names = (await readdir(folder)).filter((name) => name.endsWith('.json')).sort()
-    for (const name of names) add(name, (await stat(join(folder, name))).size)
+    const names = (await readdir(folder)).filter((name) => captureName.test(name)).sort()
+    for (const name of names) {
+      const found = await lstat(join(folder, name)).catch(() => undefined)
+      if (found?.isFile()) add(name, found.size)
+    }
   }
   const write = async (name: string, text: string) => {
-    await writeFile(join(folder, name), text, { mode: 0o600 })
+    try {
+      await writeFile(join(folder, name), text, { mode: 0o600 })
+    } catch (error) {
+      // A part of it, on a full disk.
+      await rm(join(folder, name), { force: true })
+      throw error
+    }
     add(name, Buffer.byteLength(text))
     for (const [oldest, size] of sizes) {
       if (total <= maxBytes || oldest === name) break
@@ -57,8 +68,12 @@ export function openCaptureFolder(folder: string, log: Logger, maxBytes = defaul
       await last
       const name = [...sizes.keys()].reverse().find((each) => each.endsWith(`-${fileIdOf(requestId)}.json`))
       if (name === undefined) return undefined
-      const text = await readFile(join(folder, name), 'utf8').catch(() => undefined)
-      return text === undefined ? undefined : (JSON.parse(text) as CapturedRequest)
+      try {
+        return JSON.parse(await readFile(join(folder, name), 'utf8')) as CapturedRequest
+      } catch {
+        // Deleted since, or written in part before the machine went down.
+        return undefined
+      }
     },
     close: () => last,
   }

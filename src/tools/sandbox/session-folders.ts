@@ -16,6 +16,7 @@ export type SessionFoldersOptions = {
 
 /** Of one key; the one that was not used for the longest time makes room. */
 const maxSessionsPerKey = 32
+const sessionName = /^[\da-f]{24}-[\da-f]{24}$/
 const shortHash = (text: string) => hash('sha256', text).slice(0, 24)
 
 /**
@@ -119,7 +120,8 @@ export class SessionFolders {
 }
 
 async function sessionsIn(folder: string): Promise<{ name: string; path: string; usedAtMs: number }[]> {
-  const names = await readdir(folder).catch(() => [])
+  // The operator may have chosen a folder that has other files.
+  const names = (await readdir(folder).catch(() => [])).filter((name) => sessionName.test(name))
   const found = await Promise.all(
     names.map(async (name) => {
       const path = join(folder, name)
