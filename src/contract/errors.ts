@@ -127,9 +127,11 @@ export class AppError extends Error {
     return errorLevels[this.code]
   }
 
-  /** Converts anything thrown to an `AppError`; other errors become `internal`, with the original as cause. */
+  /** Converts anything thrown to an `AppError`; other errors become `internal`, with the original as cause, unless the disk is full. */
   static from(error: unknown): AppError {
     if (error instanceof AppError) return error
+    if (isDiskFull(error))
+      return new AppError('store-unavailable', 'the disk of this server is full; try again once there is room', { cause: error })
     return new AppError('internal', 'internal error; the log has the details', { cause: error })
   }
 }
@@ -137,6 +139,11 @@ export class AppError extends Error {
 /** Whether a text from outside (a worker's message) is one of our codes. */
 export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(errorLevels, code)
+}
+
+/** Whether a file could not be written for lack of room. */
+export function isDiskFull(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')
 }
 
 /** The message of anything thrown. */

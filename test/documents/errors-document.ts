@@ -119,7 +119,7 @@ const advice: Readonly<Record<ErrorCode, readonly [meaning: string, advice: stri
     'The message has the reason. `dragoman ps` and `/ready` show states.',
   ],
   'store-unavailable': [
-    'The database of responses and conversations does not answer.',
+    'The database of responses and conversations does not answer, or the disk is full.',
     'Try again. A new response is answered all the same; that it is not stored is in the log.',
   ],
   'shutting-down': ['The server ends, and takes no new work.', 'Try again: behind a load balancer, another server answers.'],

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { canMount, mountHint, smallDisk } from '../../../test/support/process/small-disk.ts'
 import { ApiKeyFile } from './api-key-file.ts'
 import { hashApiKey, keyId } from './made-keys.ts'
 
@@ -114,6 +115,24 @@ test('keys of the earlier form of the file may do everything', async () => {
   expect(file.find(hash)).toEqual({ hash, scopes: ['inference', 'tools', 'metrics', 'admin'] })
   await file.add({ scopes: ['inference'] })
   expect(file.find(hash)).toEqual({ hash, scopes: ['inference', 'tools', 'metrics', 'admin'] })
+})
+
+test.skipIf(!canMount)(`on a full disk, no key is made, one is deleted, and no lock is left${mountHint}`, async () => {
+  const { folder, fill, free } = await smallDisk()
+  const file = new ApiKeyFile(join(folder, 'api-keys.json'))
+  const [stolen, kept] = [await file.add({ scopes: ['inference'], name: 'stolen' }), await file.add({ scopes: ['inference'] })]
+  fill()
+  await expect(file.add({ scopes: ['inference'] })).rejects.toMatchObject({
+    code: 'store-unavailable',
+    message: 'the disk of this server is full; try again once there is room',
+  })
+  await file.remove('stolen')
+  expect(await readdir(folder)).toEqual(['api-keys.json', 'fill'])
+  expect(file.find(hashApiKey(stolen))).toBeUndefined()
+  expect(new ApiKeyFile(join(folder, 'api-keys.json')).find(hashApiKey(kept))).toBeDefined()
+  free()
+  const later = await file.add({ scopes: ['inference'] })
+  expect(file.find(hashApiKey(later))).toBeDefined()
 })
 
 test.each(['', '{"apiKeyHashes": []}', '{"apiKeyHashes": ["sk-plain"]}', '{"keys": [{"hash": "x"}]}'])(

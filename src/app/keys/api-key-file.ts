@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { z } from 'zod'
-import { AppError } from '../../contract/errors.ts'
+import { AppError, isDiskFull } from '../../contract/errors.ts'
 import { withFileLock } from '../../registry/fetch/file-lock.ts'
 import { keyScopes, MadeKeys, type StoredKey, storedKeySchema } from './made-keys.ts'
 
@@ -13,7 +13,7 @@ const fileSchema = z.object({ keys: z.array(storedKeySchema) })
 /** What earlier versions wrote: hashes alone, of keys that may do everything. */
 const oldFileSchema = z.object({ apiKeyHashes: z.array(storedKeySchema.shape.hash).min(1) })
 
-/** The made keys in a file, which is complete at any moment. */
+/** The made keys in a file, which is complete at any moment; on a full disk, except while a deleted key is taken out of it. */
 export class ApiKeyFile extends MadeKeys {
   readonly #path: string
   #keys: readonly StoredKey[] = []
@@ -43,12 +43,17 @@ export class ApiKeyFile extends MadeKeys {
       const keys = this.list()
       const changed = edit(keys)
       if (changed === keys) return
+      const text = `${JSON.stringify({ keys: changed }, null, 2)}\n`
       const draft = `${this.#path}.${process.pid}.${randomInt(2 ** 32)}`
       try {
-        await writeFile(draft, `${JSON.stringify({ keys: changed }, null, 2)}\n`, { mode: 0o600, flag: 'wx' })
+        await writeFile(draft, text, { mode: 0o600, flag: 'wx' })
         await rename(draft, this.#path)
       } catch (error) {
         await rm(draft, { force: true })
+        const isFull = isDiskFull(error)
+        // A key that somebody has stolen must not work until there is room.
+        if (isFull && changed.length < keys.length && (await overwrite(this.#path, text))) return
+        if (isFull) throw AppError.from(error)
         throw new AppError('internal', `the key file '${this.#path}' cannot be written`, { cause: error })
       }
     })
@@ -58,6 +63,21 @@ export class ApiKeyFile extends MadeKeys {
   #readStamp(): string | undefined {
     const stats = statSync(this.#path, { throwIfNoEntry: false })
     return stats === undefined ? undefined : `${stats.ino} ${stats.mtimeMs} ${stats.size}`
+  }
+}
+
+/** Writes a text over one that is at least as long, which takes no room; false for a shorter one. */
+async function overwrite(path: string, text: string): Promise<boolean> {
+  const file = await open(path, 'r+')
+  try {
+    const { size } = await file.stat()
+    const bytes = Buffer.from(text)
+    if (bytes.length > size) return false
+    // In one call, without an end of the old text behind it: JSON may end with spaces.
+    await file.writeFile(Buffer.concat([bytes, Buffer.alloc(size - bytes.length, ' ')]))
+    return true
+  } finally {
+    await file.close()
   }
 }
 

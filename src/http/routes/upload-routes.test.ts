@@ -1,5 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type RunningApp, startApp } from '../../../test/support/http/app.ts'
+import { canMount, mountHint, smallDisk } from '../../../test/support/process/small-disk.ts'
 
 let app: RunningApp
 beforeAll(async () => {
@@ -65,4 +68,25 @@ test.each([
 ])('a list of files with %s is refused', async (query, message) => {
   const response = await fetch(`${app.url}/v1/files?${query}`)
   expect([response.status, await messageIn(response)]).toEqual([400, message])
+})
+
+test.skipIf(!canMount)(`a full disk is said as one, in the form of the protocol${mountHint}`, async () => {
+  const { folder, fill, free } = await smallDisk()
+  const other = await startApp({ models: [{ engine: 'fake', id: 'echo', script: 'from-request' }], builtinModel: false })
+  onTestFinished(() => other.close())
+  await symlink(folder, join(other.home, 'files'))
+  fill()
+  const upload = async (headers: Record<string, string>) => {
+    const body = new FormData()
+    body.set('purpose', 'user_data')
+    body.set('file', new Blob(['x'.repeat(5000)]), 'a.txt')
+    const response = await fetch(`${other.url}/v1/files`, { method: 'POST', headers, body })
+    return [response.status, await response.json()]
+  }
+  const message = 'the disk of this server is full; try again once there is room'
+  expect(await upload({})).toEqual([503, { error: expect.objectContaining({ message, code: 'store_unavailable' }) }])
+  const error = expect.objectContaining({ message, type: 'overloaded_error' })
+  expect(await upload({ 'anthropic-version': '2023-06-01' })).toEqual([529, expect.objectContaining({ error })])
+  free()
+  expect((await upload({}))[0]).toBe(200)
 })

@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { canMount, mountHint, smallDisk } from '../../../test/support/process/small-disk.ts'
 import { withFileLock } from './file-lock.ts'
 
 async function lockPath(): Promise<string> {
@@ -77,4 +78,19 @@ test('the lock of another machine is taken over after a minute without a heartbe
   }
   expect(await withFileLock(path, { onWait, pollMs: 1 }, async () => 'done')).toBe('done')
   expect(waits).toEqual(['process 1 on elsewhere'])
+})
+
+test.skipIf(!canMount)(`a full disk keeps nobody from the lock, and keeps no lock${mountHint}`, async () => {
+  const { folder, fill } = await smallDisk()
+  const path = join(folder, 'x.lock')
+  fill()
+  let isHeld = false
+  const work = async () => {
+    expect(isHeld).toBe(false)
+    isHeld = true
+    await new Promise((resolve) => setImmediate(resolve))
+    isHeld = false
+  }
+  await Promise.all([1, 2, 3].map(() => withFileLock(path, { pollMs: 1 }, work)))
+  expect(existsSync(path)).toBe(false)
 })

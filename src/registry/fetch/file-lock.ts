@@ -1,4 +1,4 @@
-import { link, mkdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { type FileHandle, link, mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -51,13 +51,21 @@ export async function withFileLock<Result>(path: string, options: LockOptions, w
 }
 
 async function tryLock(path: string): Promise<boolean> {
+  let lock: FileHandle
   try {
-    await writeFile(path, `process ${process.pid} on ${hostname()}`, { flag: 'wx' })
-    return true
+    lock = await open(path, 'wx')
   } catch (error) {
     if (isErrno(error, 'EEXIST')) return false
     throw error
   }
+  try {
+    await lock.writeFile(`process ${process.pid} on ${hostname()}`)
+  } catch {
+    // A full disk has room for the file, which is the lock, and none for its text: then only its age shows that it was abandoned.
+  } finally {
+    await lock.close()
+  }
+  return true
 }
 
 async function readHolder(path: string): Promise<{ text: string; isGone: boolean } | undefined> {
