@@ -231,8 +231,9 @@ program
   .description('send captured requests (`log.captureFolder`) again, and print the replies')
   .argument('<file...>', 'files of captured requests')
   .option('--server <url>', 'the server to send them to', process.env.DRAGOMAN_SERVER ?? defaultUrl)
-  .action(async (files: string[], flags: ServerFlags) => {
-    process.exitCode = await replay(address(flags), files)
+  .option('--all', 'also those that their callers were not allowed to make, or left before that was known')
+  .action(async (files: string[], flags: ServerFlags & { readonly all?: boolean }) => {
+    process.exitCode = await replay(address(flags), files, flags)
   })
 
 program

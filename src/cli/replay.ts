@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { printable } from '../app/log/printable.ts'
 import { AppError, messageOf } from '../contract/errors.ts'
 import { type ServerAddress, send } from './servers/client.ts'
 
@@ -10,24 +11,33 @@ type Captured = {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: unknown
+  readonly isAllowed: boolean
 }
 
 /**
- * Sends captured requests again, one after the other, and prints the replies as they come; the key is that of this command. Returns the
- * exit code: 1 when one was refused.
+ * Sends captured requests again, one after the other, and prints the replies as they come. The key is that of this command, so that what a
+ * caller was not allowed is left out, unless `all` is true. Returns the exit code: 1 when one was refused.
  */
-export async function replay(server: ServerAddress, files: readonly string[]): Promise<number> {
+export async function replay(
+  server: ServerAddress,
+  files: readonly string[],
+  { all = false }: { readonly all?: boolean } = {},
+): Promise<number> {
   let isRefused = false
   for (const file of files) {
     const request = await readCaptured(file)
-    const { method, path, body } = request
+    const { method, path, body, isAllowed } = request
+    if (!isAllowed && !all) {
+      console.error(`${printable(`${method} ${path}`)}: left out: its caller was not allowed that, or left first; --all sends it`)
+      continue
+    }
     const init = {
       method,
       headers: ownHeaders(request),
       ...(body !== undefined && body !== null && { body: JSON.stringify(body) }),
     }
     const reply = await send(server, path, init)
-    console.error(`${method} ${path}: ${reply.status}`)
+    console.error(`${printable(`${method} ${path}`)}: ${reply.status}`)
     const decoder = new TextDecoder()
     for await (const bytes of reply.body ?? []) process.stdout.write(decoder.decode(bytes, { stream: true }))
     process.stdout.write('\n')
@@ -41,9 +51,10 @@ async function readCaptured(file: string): Promise<Captured> {
     throw new AppError('invalid-request', `${file} cannot be read: ${messageOf(error)}`, { cause: error })
   })
   try {
-    const { method, path, headers, body } = JSON.parse(text)
+    const { method, path, headers, body, isAllowed } = JSON.parse(text)
     if (typeof method === 'string' && typeof path === 'string' && path.startsWith('/'))
-      return { method, path, headers: headers ?? {}, body }
+      // A file without it is not of `log.captureFolder`, but of an operator's own.
+      return { method, path, headers: headers ?? {}, body, isAllowed: isAllowed !== false }
   } catch {
     // It is named below.
   }

@@ -8,7 +8,16 @@ import { replay } from '../../cli/replay.ts'
 import { openCaptureFolder } from './capture-folder.ts'
 import { createLog } from './log.ts'
 
-const request = { client: 'c', version: '1', how: '', method: 'GET', path: '/v1/models', headers: {}, body: null }
+const request = {
+  client: 'c',
+  version: '1',
+  how: '',
+  method: 'GET',
+  path: '/v1/models',
+  headers: {},
+  body: null,
+  isAllowed: true,
+}
 
 /** As captures are named, with these ids; the later ones came later. */
 const nameOf = (id: string) => `2026-01-01T00-00-0${'abc'.indexOf(id)}.000Z-${id}`
@@ -121,4 +130,38 @@ test('what was captured is sent again', async () => {
   expect(printed).toEqual(['POST /v1/chat/completions: 200', expect.stringContaining('"content":"hello"'), '\n'])
   expect(await replay({ url: app.url, apiKey: 'sk-wrong' }, [join(folder, name)])).toBe(1)
   await expect(replay({ url: app.url }, [join(folder, 'none.json')])).rejects.toThrow('none.json cannot be read')
+})
+
+test("a replay leaves out what its caller was not allowed, and writes no terminal's commands", async () => {
+  const folder = await folderForTest()
+  const app = await startApp({
+    models: [{ engine: 'fake', id: 'echo', script: 'from-request' }],
+    builtinModel: false,
+    log: { captureFolder: folder },
+    server: { apiKeys: ['sk-right'], adminKey: 'sk-admin' },
+  })
+  onTestFinished(() => app.close())
+  const made = await fetch(`${app.url}/api/keys`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: 'Bearer sk-admin' },
+    body: JSON.stringify({ name: 'alice' }),
+  })
+  const { id } = (await made.json()) as { readonly id: string }
+  for (const headers of [{}, { authorization: 'Bearer sk-right' }]) {
+    await fetch(`${app.url}/api/keys/${id}`, { method: 'DELETE', headers })
+  }
+  await expect.poll(() => readdir(folder)).toHaveLength(3)
+  const files = (await readdir(folder)).sort().map((name) => join(folder, name))
+  const own = join(folder, 'own.json')
+  await writeFile(own, JSON.stringify({ ...request, path: '/v1/models?\u001b[2J', isAllowed: undefined }))
+  const printed: string[] = []
+  vi.spyOn(process.stdout, 'write').mockReturnValue(true)
+  vi.spyOn(console, 'error').mockImplementation((line) => void printed.push(String(line)))
+  onTestFinished(() => void vi.restoreAllMocks())
+  const server = { url: app.url, apiKey: 'sk-admin' }
+  const leftOut = `DELETE /api/keys/${id}: left out: its caller was not allowed that, or left first; --all sends it`
+  await replay(server, [...files.slice(1), own])
+  expect(printed).toEqual([leftOut, leftOut, 'GET /v1/models?\\u001b[2J: 200'])
+  await replay(server, files.slice(1, 2), { all: true })
+  expect(printed.at(-1)).toBe(`DELETE /api/keys/${id}: 200`)
 })

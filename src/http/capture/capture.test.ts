@@ -1,6 +1,10 @@
+import { hash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { openTestServer } from '../../../test/support/http/test-server.ts'
+import { allScopes } from '../../contract/principal.ts'
 import type { CapturedRequest } from './capture.ts'
+
+const hashOf = (key: string) => hash('sha256', key)
 
 function open() {
   const kept: { readonly name: string; readonly request: CapturedRequest }[] = []
@@ -39,6 +43,22 @@ test.each([
   await app.inject({ method: 'POST', url, payload, headers: { 'content-type': 'application/json' } })
   await expect.poll(() => kept).toHaveLength(1)
   expect(kept[0]?.request).toMatchObject({ path: url, how: expect.stringContaining(`answered ${status}`), body })
+})
+
+test.each<[string, { readonly url: string; readonly key?: string }, boolean]>([
+  ['a key that may do it', { url: '/v1/models', key: 'sk-admin' }, true],
+  ['no key', { url: '/v1/models' }, false],
+  ['a wrong key', { url: '/v1/models', key: 'sk-wrong' }, false],
+  ['a key without the scope', { url: '/api/keys', key: 'sk-user' }, false],
+])('a request with %s says whether its caller was allowed that', async (_, { url, key }, isAllowed) => {
+  const kept: CapturedRequest[] = []
+  const apiKeys = [
+    { hash: hashOf('sk-admin'), scopes: allScopes },
+    { hash: hashOf('sk-user'), scopes: new Set(['public', 'inference'] as const) },
+  ]
+  const { app } = openTestServer({ capture: (_name, request) => void kept.push(request), auth: { apiKeys } })
+  await app.inject({ url, headers: key === undefined ? {} : { authorization: `Bearer ${key}` } })
+  await expect.poll(() => kept).toMatchObject([{ isAllowed }])
 })
 
 test('health checks and metrics are not kept', async () => {

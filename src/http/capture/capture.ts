@@ -12,6 +12,8 @@ export type CapturedRequest = {
   readonly headers: Readonly<Record<string, string>>
   /** Null: none came, or none that is JSON. */
   readonly body: unknown
+  /** Its caller might do that. False also where the caller left before it was decided. */
+  readonly isAllowed: boolean
 }
 
 /** Keeps a request, under a name that sorts by time and is part of a file's. */
@@ -44,6 +46,8 @@ export function addCapture(app: FastifyInstance, { keep, wallClock }: CaptureDep
           path: redactUrl(request.originalUrl),
           headers: redactHeaders(request.headers),
           body: redactBody(parsed(bodies.get(request) ?? [])),
+          // The models and tools of a key are looked at after its scopes: the head of a reply says that nothing was missing.
+          isAllowed: request.principal !== undefined && raw.headersSent && raw.statusCode !== 401 && raw.statusCode !== 403,
         })
       })
     }

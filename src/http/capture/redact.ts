@@ -1,43 +1,75 @@
 const hidden = '***'
 
-/** Headers and fields whose values are secrets, also as parts of longer names. */
-const secretHeader = /authorization|cookie|api-?key|admin-?key|token|secret|password|provider-data/i
+/** Headers whose values are secrets, also as parts of longer names. */
+const secretHeader = /auth|cookie|api-?key|admin-?key|private-?key|token|secret|password|credential|provider-data/i
+/** Fields and parameters of URLs whose values are secrets, in lower case and without `-` and `_`. */
 const secretField =
-  /^(authorization(_token)?|(hf_|access_|refresh_|auth_|bearer_)?token|api_?key|x-.*key|client_secret|secret|password)$/i
-const secretParameter = /^(key|token|api_?key|access_token|secret|password)$/i
+  /^(authorization(token)?|bearer|((hf|access|refresh|auth|bearer|id|api|session|security)?token)|x.*key|(api|access|private|secret)key|(client)?secret|password|passphrase|credentials?)$/
+const secretParameter = /^(key|sig|signature|xamz(signature|credential|securitytoken)|xgoog(signature|credential))$/
+const url = /[a-z][a-z\d+.-]{0,20}:\/\/[^\s"'<>`]+/gi
 
 /** Headers without secrets: their names stay. */
 export function redactHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) => {
       if (value === undefined) return []
-      return [[name, secretHeader.test(name) ? hidden : withoutPasswords(String(value))]]
+      return [[name, secretHeader.test(name) ? hidden : redactText(String(value))]]
     }),
   )
 }
 
 /** A URL without secrets in its query. */
-export function redactUrl(url: string): string {
-  return url.replace(/([?&])([^=&]*)=[^&]*/g, (parameter, before: string, name: string) =>
-    secretParameter.test(name) ? `${before}${name}=${hidden}` : parameter,
-  )
+export function redactUrl(text: string): string {
+  return text.replace(/([?&#])([^=&#]*)=[^&#]*/g, (parameter, before: string, name: string) => {
+    const plain = normalized(decoded(name))
+    return secretField.test(plain) || secretParameter.test(plain) ? `${before}${name}=${hidden}` : parameter
+  })
 }
 
-/** A body without secrets: values of fields that hold them, and passwords in URLs. */
+/** A body without secrets: values of fields that hold them, and those of URLs in its texts. */
 export function redactBody(value: unknown): unknown {
-  if (typeof value === 'string') return withoutPasswords(value)
+  if (typeof value === 'string') return redactText(value)
   if (Array.isArray(value)) return value.map(redactBody)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
     Object.entries(value).map(([name, one]) => {
       // Those of an MCP server.
       if (name === 'headers' && typeof one === 'object' && one !== null) return [name, redactBody(redactHeaders({ ...one }))]
-      const isSecret = typeof one === 'string' && one !== '' && secretField.test(name)
-      return [name, isSecret ? hidden : redactBody(one)]
+      // The arguments of a tool, which only describe their values.
+      if (name === 'properties' && isObject(one)) return [name, mapValues(one, redactBody)]
+      return [name, secretField.test(normalized(name)) ? withoutTexts(one) : redactBody(one)]
     }),
   )
 }
 
-function withoutPasswords(text: string): string {
-  return text.replace(/(:\/\/[^\s/:@]{1,200}):[^\s/@]{1,200}@/g, `$1:${hidden}@`)
+/** The same value with nothing to read in it. */
+function withoutTexts(value: unknown): unknown {
+  if (typeof value === 'string') return value === '' ? '' : hidden
+  if (Array.isArray(value)) return value.map(withoutTexts)
+  return isObject(value) ? mapValues(value, withoutTexts) : value
+}
+
+function redactText(text: string): string {
+  return text.replace(/(:\/\/[^\s/:@]{1,200}):[^\s/@]{1,200}@/g, `$1:${hidden}@`).replace(url, redactUrl)
+}
+
+function normalized(name: string): string {
+  return name.toLowerCase().replace(/[-_]/g, '')
+}
+
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name)
+  } catch {
+    // No percent-encoding of UTF-8: what it stands for is not known.
+    return name
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function mapValues(value: Readonly<Record<string, unknown>>, map: (one: unknown) => unknown): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, map(one)]))
 }
