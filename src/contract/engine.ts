@@ -17,7 +17,7 @@ export type EngineState =
   | { readonly type: 'loading'; readonly progress: number }
   | { readonly type: 'ready' }
   | { readonly type: 'draining' }
-  /** `retryAtMs` (epoch): when the supervisor retries; absent when only a request triggers a retry. */
+  /** `retryAtMs` (of `performance.now()`): when the supervisor retries; absent when only a request triggers a retry. */
   | { readonly type: 'failed'; readonly reason: string; readonly retryAtMs?: number }
 
 /** What a model is for. `other`: something else, such as pictures or speech. */

@@ -67,7 +67,7 @@ export type Usage = {
   readonly isStretched: boolean
   /** The same for all processes that count together. */
   readonly minute: number
-  /** By the clock of this process. */
+  /** By `steadyMs`. */
   readonly endsAtMs: number
 }
 
@@ -76,7 +76,7 @@ export type Share = {
   readonly requests: number
   readonly tokens: number
   readonly isStretched: boolean
-  /** The end of the period in which an account counts that is new; absent: a minute later. */
+  /** The end of the period in which an account counts that is new, in milliseconds of the epoch; absent: a minute later. */
   readonly untilMs?: number
 }
 

@@ -1,7 +1,9 @@
+import { steadyMs } from '../base/steady-ms.ts'
 import type { KeyLimits, Settlement, Share, Usage, UsageCounter } from '../contract/quota.ts'
 
 const minuteMs = 60_000
-const unused: Usage = { requests: 0, tokens: 0, isStretched: false, minute: 0, endsAtMs: 0 }
+/** Of an account that begins its period. */
+export const unused: Usage = { requests: 0, tokens: 0, isStretched: false, minute: 0, endsAtMs: 0 }
 
 /** Counts in the memory of this process. Its calls have taken effect when they return. */
 export class MinuteCounter implements UsageCounter {
@@ -12,13 +14,13 @@ export class MinuteCounter implements UsageCounter {
 
   known(account: string): Usage {
     const usage = this.#accounts.get(account)
-    return usage !== undefined && Date.now() < usage.endsAtMs ? usage : unused
+    return usage !== undefined && steadyMs() < usage.endsAtMs ? usage : unused
   }
 
   /** Replaces what is known. */
   learn(account: string, usage: Usage): void {
     if (!this.#accounts.has(account) && this.#accounts.size >= this.#sweepsAt) {
-      for (const [known, { endsAtMs }] of this.#accounts) if (endsAtMs <= Date.now()) this.#accounts.delete(known)
+      for (const [known, { endsAtMs }] of this.#accounts) if (endsAtMs <= steadyMs()) this.#accounts.delete(known)
       this.#sweepsAt = Math.max(1000, 2 * this.#accounts.size)
     }
     this.#accounts.set(account, usage)
@@ -32,7 +34,7 @@ export class MinuteCounter implements UsageCounter {
     const { requestsPerMinute = Infinity, tokensPerMinute = Infinity } = limits
     const before = this.known(account)
     const usage = {
-      ...this.#periodOf(before, share.untilMs),
+      ...this.#periodOf(before, share.untilMs === undefined ? minuteMs : share.untilMs - Date.now()),
       requests: before.requests + share.requests,
       tokens: before.tokens + share.tokens,
       isStretched: before.isStretched || share.isStretched,
@@ -58,8 +60,10 @@ export class MinuteCounter implements UsageCounter {
     return usage
   }
 
-  #periodOf({ minute, endsAtMs }: Usage, endMs = Date.now() + minuteMs): Pick<Usage, 'minute' | 'endsAtMs'> {
+  /** The period of the usage, or the next one, which lasts so long. */
+  #periodOf({ minute, endsAtMs }: Usage, lengthMs = minuteMs): Pick<Usage, 'minute' | 'endsAtMs'> {
     if (minute !== unused.minute) return { minute, endsAtMs }
+    const endMs = steadyMs() + lengthMs
     return { minute: endMs, endsAtMs: endMs }
   }
 }

@@ -9,7 +9,7 @@ const quota: KeyQuota = { account: 'a', requestsPerMinute: 2, tokensPerMinute: 1
 const cost = (inputTokens: number, maxOutputTokens: number) => ({ inputTokens, maxOutputTokens })
 const exceeded = (limit: object) => expect.objectContaining({ code: 'rate-limit-exceeded', ...limit })
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'], now: startMs }))
+beforeEach(() => void vi.useFakeTimers({ toFake: ['Date', 'hrtime'], now: startMs }))
 afterEach(() => void vi.useRealTimers())
 
 test('calls of tools are counted for themselves', async () => {
@@ -38,6 +38,16 @@ describe('requests', () => {
     vi.advanceTimersByTime(39_999)
     await expect(quotas.check(quota)).rejects.toThrow('2 requests per minute')
     vi.advanceTimersByTime(1)
+    await quotas.check(quota)
+  })
+
+  test.each([-7_200_000, 7_200_000])('are counted for a minute, though the clock is set by %i ms', async (stepMs) => {
+    const quotas = new Quotas()
+    await quotas.admit(quota, cost(1, 1))
+    await quotas.admit(quota, cost(1, 1))
+    vi.setSystemTime(Date.now() + stepMs)
+    await expect(quotas.check(quota)).rejects.toMatchObject({ retryAfterMs: 60_000 })
+    vi.advanceTimersByTime(60_000)
     await quotas.check(quota)
   })
 

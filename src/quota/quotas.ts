@@ -1,11 +1,14 @@
+import { steadyMs } from '../base/steady-ms.ts'
 import { AppError } from '../contract/errors.ts'
 import type { BudgetState, ExceededLimit, KeyQuota, LimitState, Share, Usage, UsageCounter } from '../contract/quota.ts'
 import type { RequestCost } from '../contract/scheduler.ts'
 import { type Gate, gatesOf } from './gates.ts'
-import { MinuteCounter } from './minute-counter.ts'
+import { MinuteCounter, unused } from './minute-counter.ts'
 
 /** What a request without an output limit is expected to generate. */
 const expectedOutputTokens = 4096
+/** The clocks of processes that share a store differ by less than ten seconds. */
+const longestMinuteMs = 70_000
 
 /** What was reserved of one limit. */
 type Part = Pick<Share, 'requests' | 'tokens' | 'isStretched'> & Pick<Usage, 'minute'> & { readonly gate: Gate }
@@ -36,8 +39,8 @@ export class Quotas {
   async check(quota: KeyQuota): Promise<void> {
     for (const gate of gatesOf(quota, Date.now())) {
       const counter = this.#counterOf(gate)
-      if (findSpent(gate, counter.known(gate.account)) === undefined) continue
-      const spent = findSpent(gate, await counter.read(gate.account))
+      if (findSpent(gate, inPeriod(gate, counter.known(gate.account))) === undefined) continue
+      const spent = findSpent(gate, inPeriod(gate, await counter.read(gate.account)))
       if (spent !== undefined) throw spent
     }
   }
@@ -60,7 +63,7 @@ export class Quotas {
 
   async #reserve(gate: Gate, wanted: Wanted): Promise<Part> {
     const counter = this.#counterOf(gate)
-    let usage = counter.known(gate.account)
+    let usage = inPeriod(gate, counter.known(gate.account))
     for (let isFresh = false; ; isFresh = true) {
       const share = plan(gate, usage, wanted)
       const isEnough = !(share instanceof AppError) && !share.isStretched
@@ -71,7 +74,7 @@ export class Quotas {
         if (taken !== undefined) return { gate, requests, tokens, isStretched, minute: taken.minute }
       }
       // Other processes may have used, or given back, something. A race that is lost is one that another request has won.
-      usage = await counter.read(gate.account)
+      usage = inPeriod(gate, await counter.read(gate.account))
     }
   }
 
@@ -96,7 +99,7 @@ export class Quotas {
 
   /** What is left of the limits of a key in its minute, as far as is known; empty without limits. */
   states({ account, requestsPerMinute, tokensPerMinute }: KeyQuota): readonly LimitState[] {
-    const usage = this.#minutes.known(account)
+    const usage = inPeriod({ period: 'minute' }, this.#minutes.known(account))
     return [
       ...(requestsPerMinute === undefined ? [] : [stateOf('requests', requestsPerMinute, usage)]),
       ...(tokensPerMinute === undefined ? [] : [stateOf('tokens', tokensPerMinute, usage)]),
@@ -117,6 +120,11 @@ export class Quotas {
   #counterOf({ period }: Gate): KnowingCounter {
     return period === 'minute' ? this.#minutes : this.#budgets
   }
+}
+
+/** What a period has left of a usage: nothing of a minute that goes on for longer than one, since the clock of a store has been set back. */
+function inPeriod({ period }: Pick<Gate, 'period'>, usage: Usage): Usage {
+  return period === 'minute' && msLeft(usage) > longestMinuteMs ? unused : usage
 }
 
 /** Why nothing is left for any request, if so. */
@@ -154,7 +162,7 @@ function stateOf(unit: LimitState['unit'], limit: number, usage: Usage): LimitSt
 }
 
 function msLeft({ endsAtMs }: Usage): number {
-  return Math.max(0, endsAtMs - Date.now())
+  return Math.max(0, endsAtMs - steadyMs())
 }
 
 /** Without a minute, waiting does not help. */

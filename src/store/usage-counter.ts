@@ -1,8 +1,11 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { steadyMs } from '../base/steady-ms.ts'
 import type { KeyLimits, Settlement, Share, Usage, UsageCounter } from '../contract/quota.ts'
 import type { Tables } from './tables.ts'
 
 const minuteMs = 60_000
+/** A minute that ends later began by another clock: it has been set back since. The clocks of two statements differ by less. */
+const longestMinuteMs = 70_000
 const unused: Usage = { requests: 0, tokens: 0, isStretched: false, minute: 0, endsAtMs: 0 }
 
 type Row = {
@@ -56,20 +59,20 @@ export function createUsageCounter(db: Kysely<Tables>, kind: 'postgres' | 'sqlit
 const columns = (now: RawBuilder<number>) => sql`requests, tokens, is_stretched, ends_at, ends_at - ${now} as left_ms`
 
 /** The values of the columns now: those of the period, or of the next one, which begins with nothing. */
-function current(now: RawBuilder<number>, endsAt: RawBuilder<number>) {
-  const column = (name: RawBuilder<number>) => sql<number>`case when u.ends_at <= ${now} then 0 else ${name} end`
+function current(isOver: RawBuilder<boolean>, endsAt: RawBuilder<number>) {
+  const column = (name: RawBuilder<number>) => sql<number>`case when ${isOver} then 0 else ${name} end`
   return {
     requests: column(sql`u.requests`),
     tokens: column(sql`u.tokens`),
     isStretched: column(sql`u.is_stretched`),
-    endsAt: sql<number>`case when u.ends_at <= ${now} then ${endsAt} else u.ends_at end`,
+    endsAt: sql<number>`case when ${isOver} then ${endsAt} else u.ends_at end`,
   }
 }
 
 function settling({ now: clock, withoutWaiting }: Words, account: string, settlement: Settlement): RawBuilder<Row> {
   const { requests, tokens, isStretched, minute } = settlement
   const now = clock()
-  const values = current(now, sql`${now} + ${sql.lit(minuteMs)}`)
+  const values = current(sql`u.ends_at <= ${now}`, sql`${now} + ${sql.lit(minuteMs)}`)
   const isSame = sql<boolean>`u.ends_at = ${minute} and u.ends_at > ${now}`
   const change = sql<number>`cast(${tokens} as bigint)`
   return sql<Row>`
@@ -87,8 +90,10 @@ type Taken = { readonly share: Share; readonly limits: KeyLimits }
 function taking({ now: clock, withoutWaiting }: Words, account: string, { share, limits }: Taken): RawBuilder<Row> {
   const { requestsPerMinute, tokensPerMinute } = limits
   const now = clock()
-  const endsAt = share.untilMs === undefined ? sql<number>`${now} + ${sql.lit(minuteMs)}` : sql<number>`${sql.lit(share.untilMs)}`
-  const values = current(now, endsAt)
+  const isMinute = share.untilMs === undefined
+  const endsAt = isMinute ? sql<number>`${now} + ${sql.lit(minuteMs)}` : sql<number>`${sql.lit(share.untilMs)}`
+  const tooLate = isMinute ? sql`u.ends_at > ${now} + ${sql.lit(longestMinuteMs)}` : sql`1 = 0`
+  const values = current(sql`(u.ends_at <= ${now} or ${tooLate})`, endsAt)
   const most = (used: RawBuilder<number>, more: number, limit: number | undefined) =>
     limit === undefined || more === 0 ? sql`1 = 1` : sql`${used} + ${sql.lit(more)} <= ${sql.lit(limit)}`
   return sql<Row>`
@@ -106,5 +111,5 @@ function taking({ now: clock, withoutWaiting }: Words, account: string, { share,
 }
 
 function toUsage({ requests, tokens, is_stretched, ends_at, left_ms }: Row): Usage {
-  return { requests, tokens, isStretched: is_stretched === 1, minute: ends_at, endsAtMs: Date.now() + left_ms }
+  return { requests, tokens, isStretched: is_stretched === 1, minute: ends_at, endsAtMs: steadyMs() + left_ms }
 }

@@ -143,7 +143,7 @@ describe('a model that is known to be down is not waited for', () => {
   const failed = (retryInMs: number | undefined): EngineState => ({
     type: 'failed',
     reason: 'nothing listens',
-    ...(retryInMs !== undefined && { retryAtMs: Date.now() + retryInMs }),
+    ...(retryInMs !== undefined && { retryAtMs: performance.now() + retryInMs }),
   })
   const replica = (state: ServerReport['state']): ServerReport => ({
     host: 'h',

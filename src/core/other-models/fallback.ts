@@ -101,8 +101,8 @@ function fallbacksOf(
  */
 function failureNow({ id, engine }: ServedModel): AppError | undefined {
   const { state } = engine
-  if (state.type === 'failed' && state.retryAtMs !== undefined && state.retryAtMs > Date.now()) {
-    return new AppError('model-unavailable', state.reason, { retryAfterMs: Math.max(1000, state.retryAtMs - Date.now()) })
+  if (state.type === 'failed' && state.retryAtMs !== undefined && state.retryAtMs > performance.now()) {
+    return new AppError('model-unavailable', state.reason, { retryAfterMs: Math.max(1000, state.retryAtMs - performance.now()) })
   }
   const replicas = engine.capabilities.fleet?.replicas() ?? []
   const isOut = (server: ServerReport) => server.state === 'unhealthy' || server.state === 'draining'

@@ -105,7 +105,7 @@ describe('Supervisor', () => {
     workers.last.exit({ description: 'killed by SIGSEGV' })
     await turn()
     expect(failures).toMatchObject([{ code: 'engine-failed', message: expect.stringContaining('killed by SIGSEGV') }])
-    expect(supervisor.state).toMatchObject({ type: 'failed', retryAtMs: Date.now() + firstPauseMs })
+    expect(supervisor.state).toMatchObject({ type: 'failed', retryAtMs: performance.now() + firstPauseMs })
 
     const waiting = supervisor.ensureReady(never)
     await vi.advanceTimersByTimeAsync(firstPauseMs)

@@ -305,7 +305,7 @@ class RemoteEngine implements Engine {
       return await reach()
     } catch (error) {
       if (!signal.aborted && this.#session === session && !session.replicas.isHolding) {
-        this.#state.current = { type: 'failed', reason: toAppError(error).message, retryAtMs: Date.now() + retryLaterMs }
+        this.#state.current = { type: 'failed', reason: toAppError(error).message, retryAtMs: performance.now() + retryLaterMs }
       }
       throw error
     }

@@ -145,7 +145,7 @@ export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> 
         // (1) A crash: the restart is already scheduled.
         if (state.retryAtMs !== undefined) break
         // (2) A failed load: this request fails during the pause, and tries again after it.
-        if (Date.now() < this.#notBeforeMs) throw this.#unavailable(state.reason)
+        if (performance.now() < this.#notBeforeMs) throw this.#unavailable(state.reason)
         this.#start()
         break
       case 'stopped':
@@ -227,7 +227,7 @@ export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> 
   #onReady(process: Process, loaded: Loaded): void {
     const { model, log, describe } = this.#options
     this.#loaded = loaded
-    this.#readySinceMs = Date.now()
+    this.#readySinceMs = performance.now()
     this.#state = { type: 'ready' }
     log.info({ model, workerPid: process.pid, ...describe(loaded) }, 'model is ready')
     this.#watch(process)
@@ -266,25 +266,25 @@ export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> 
       this.#onLoadFailed(`the process that loads the model ended (${exit.description})${cause === '' ? '' : `: ${cause}`}`)
       return
     }
-    if (Date.now() - this.#readySinceMs >= stableAfterMs) this.#failures = 0
+    if (performance.now() - this.#readySinceMs >= stableAfterMs) this.#failures = 0
     this.#failures += 1
     const pauseMs = backoffMs(this.#failures)
     log.warn({ model, exit: exit.description, lastLines: exit.lastLines, pauseMs }, 'worker ended; restarting')
-    this.#state = { type: 'failed', reason: exit.description, retryAtMs: Date.now() + pauseMs }
+    this.#state = { type: 'failed', reason: exit.description, retryAtMs: performance.now() + pauseMs }
     this.#timer = setTimeout(() => this.#start(), pauseMs)
   }
 
   #onLoadFailed(reason: string, cause?: unknown): void {
     if (this.#state.type === 'draining') return
     this.#failures += 1
-    this.#notBeforeMs = Date.now() + backoffMs(this.#failures)
+    this.#notBeforeMs = performance.now() + backoffMs(this.#failures)
     this.#state = { type: 'failed', reason }
     this.#options.log.warn({ model: this.#options.model, reason }, 'model could not be loaded')
     this.#waiters.fail(this.#unavailable(reason, cause))
   }
 
   #unavailable(reason: string, cause?: unknown): AppError {
-    const retryAfterMs = Math.max(0, this.#notBeforeMs - Date.now())
+    const retryAfterMs = Math.max(0, this.#notBeforeMs - performance.now())
     const message = `model '${this.#options.model}' could not be loaded: ${reason}`
     return new AppError('model-unavailable', message, { retryAfterMs, cause })
   }
