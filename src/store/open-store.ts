@@ -6,7 +6,7 @@ import { createLifetimes, type LifetimeOptions } from './lifetimes.ts'
 import { migrate } from './migrate.ts'
 import { Owned } from './owned.ts'
 import { createPostgresCancels } from './postgres-cancels.ts'
-import { createPostgresDialect } from './postgres-dialect.ts'
+import { createPostgresDialect, upkeepTimeoutMs } from './postgres-dialect.ts'
 import { PostgresDocuments } from './postgres-documents.ts'
 import { createPostgresFiles } from './postgres-files.ts'
 import { PostgresLink } from './postgres-link.ts'
@@ -33,10 +33,12 @@ export type StoreOptions = LifetimeOptions & {
 /** Opens a database, and brings its tables up to date. */
 export async function openStore({ database, maxBytes, ...lifetimeOptions }: StoreOptions): Promise<Store> {
   const db = new Kysely<Tables>({ dialect: await openDialect(database) })
+  const upkeep = database.type === 'postgres' ? new Kysely<Tables>({ dialect: await upkeepDialect(database.url) }) : db
+  const closeBoth = () => Promise.all([...new Set([db, upkeep])].map((one) => one.destroy()))
   try {
-    await migrate(db)
+    await migrate(upkeep)
   } catch (error) {
-    await db.destroy()
+    await closeBoth()
     throw error
   }
   const lifetimes = createLifetimes(lifetimeOptions)
@@ -50,11 +52,11 @@ export async function openStore({ database, maxBytes, ...lifetimeOptions }: Stor
     usageDays: createUsageDays(db),
     ...shared?.parts,
     async prune(nowMs) {
-      await deleteExpired(db, nowMs)
-      if (maxBytes !== undefined) await deleteOldest(db, maxBytes)
+      await deleteExpired(upkeep, nowMs)
+      if (maxBytes !== undefined) await deleteOldest(upkeep, maxBytes)
     },
     async close() {
-      await Promise.all([db.destroy(), shared?.close()])
+      await Promise.all([closeBoth(), shared?.close()])
     },
   }
 }
@@ -74,6 +76,10 @@ function shareOver(db: Kysely<Tables>, url: string) {
     return link.close()
   }
   return { parts, close }
+}
+
+function upkeepDialect(url: string): Promise<Dialect> {
+  return createPostgresDialect(url, upkeepTimeoutMs)
 }
 
 async function openDialect(database: DatabaseLocation): Promise<Dialect> {

@@ -14,20 +14,23 @@ import { toStoreError } from './failure.ts'
 
 const maxConnections = 10
 /** How long a call waits for a connection. */
-const connectTimeoutMs = 10_000
-const queryTimeoutMs = 60_000
+const connectTimeoutMs = 5000
+/** How long a request waits for an answer, such as from a database that has stopped, or behind a network that is lost. */
+const requestTimeoutMs = 5000
+/** The same for what nobody waits for: changes of tables, and what goes through all rows. */
+export const upkeepTimeoutMs = 60_000
 /** PostgreSQL's `bigint`, which `pg` reads as text. Ours are times and sizes, which numbers hold exactly. */
 const bigintType = 20
 
 /** PostgreSQL over a pool of connections, for Kysely. Loads `pg`, which is needed only here. */
-export async function createPostgresDialect(url: string): Promise<Dialect> {
+export async function createPostgresDialect(url: string, timeoutMs = requestTimeoutMs): Promise<Dialect> {
   const { default: pg } = await import('pg')
   const pool = new pg.Pool({
     connectionString: url,
     application_name: 'dragoman',
     max: maxConnections,
     connectionTimeoutMillis: connectTimeoutMs,
-    query_timeout: queryTimeoutMs,
+    query_timeout: timeoutMs,
     keepAlive: true,
     allowExitOnIdle: true,
     types: {
@@ -39,7 +42,7 @@ export async function createPostgresDialect(url: string): Promise<Dialect> {
   pool.on('connect', (client) => client.on('error', () => undefined))
   return {
     createAdapter: () => new PostgresAdapter(),
-    createDriver: () => new PoolDriver(pool),
+    createDriver: () => new PoolDriver(pool, timeoutMs),
     createIntrospector: (db) => new PostgresIntrospector(db),
     createQueryCompiler: () => new PostgresQueryCompiler(),
   }
@@ -47,9 +50,11 @@ export async function createPostgresDialect(url: string): Promise<Dialect> {
 
 class PoolDriver implements Driver {
   readonly #pool: Pool
+  readonly #timeoutMs: number
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, timeoutMs: number) {
     this.#pool = pool
+    this.#timeoutMs = timeoutMs
   }
 
   async init(): Promise<void> {
@@ -58,7 +63,7 @@ class PoolDriver implements Driver {
 
   async acquireConnection(): Promise<PooledConnection> {
     try {
-      return new PooledConnection(await this.#pool.connect())
+      return new PooledConnection(await this.#pool.connect(), this.#timeoutMs)
     } catch (error) {
       throw toStoreError(error)
     }
@@ -78,9 +83,9 @@ class PoolDriver implements Driver {
     await connection.executeQuery(CompiledQuery.raw('commit'))
   }
 
-  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+  async rollbackTransaction(connection: PooledConnection): Promise<void> {
     // A broken connection rolls back by itself; the caller rejects with the failure that came first.
-    await connection.executeQuery(CompiledQuery.raw('rollback')).catch(() => undefined)
+    if (!connection.isBroken) await connection.executeQuery(CompiledQuery.raw('rollback')).catch(() => undefined)
   }
 
   destroy(): Promise<void> {
@@ -90,9 +95,13 @@ class PoolDriver implements Driver {
 
 class PooledConnection implements DatabaseConnection {
   readonly #client: PoolClient
+  readonly #timeoutMs: number
+  /** A query has had no answer: what is sent behind it would wait as well. */
+  isBroken = false
 
-  constructor(client: PoolClient) {
+  constructor(client: PoolClient, timeoutMs: number) {
     this.#client = client
+    this.#timeoutMs = timeoutMs
   }
 
   async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
@@ -100,7 +109,9 @@ class PooledConnection implements DatabaseConnection {
       const { rows } = await this.#client.query(sql, parameters.map(withoutNul))
       return { rows }
     } catch (error) {
-      throw toStoreError(error)
+      const isLate = error instanceof Error && error.message === 'Query read timeout'
+      this.isBroken ||= isLate
+      throw toStoreError(isLate ? new Error(`it did not answer within ${this.#timeoutMs / 1000} s`) : error)
     }
   }
 
@@ -110,7 +121,7 @@ class PooledConnection implements DatabaseConnection {
   }
 
   release(): void {
-    this.#client.release()
+    this.#client.release(this.isBroken)
   }
 }
 

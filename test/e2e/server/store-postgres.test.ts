@@ -35,6 +35,23 @@ describe.skipIf(!hasPostgres)(`a store in PostgreSQL${postgresHint}`, () => {
     await store.close()
   })
 
+  test('a database that says nothing is waited for for 5 s, and works again when it does', async () => {
+    const store = await openStore({ database: { type: 'postgres', url } })
+    const saved = response({ input: items(1) })
+    await store.responses.save(saved)
+    const startMs = performance.now()
+    await postgres.freeze(async () => {
+      const failed = (reason: string) => ({ code: 'store-unavailable', message: `the store failed: ${reason}; try again later` })
+      const find = () => store.responses.find('ann', saved.id).catch((error: unknown) => error)
+      const [known, connecting] = await Promise.all([find(), find()])
+      expect(known).toMatchObject(failed('it did not answer within 5 s'))
+      expect(connecting).toMatchObject(failed('timeout exceeded when trying to connect'))
+    })
+    expect(performance.now() - startMs).toBeLessThan(15_000)
+    expect(await store.responses.find('ann', saved.id)).toEqual(saved)
+    await store.close()
+  })
+
   test('a server that starts before its database waits for it', async () => {
     const lines: string[] = []
     const log = createLog({ level: 'warn', destination: { write: (line) => void lines.push(JSON.parse(line).msg) } })

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -36,6 +36,8 @@ export type TestPostgres = {
   createDatabase(): Promise<string>
   /** Ends the server without waiting for its clients, and starts it again after `meanwhile`. */
   restart(meanwhile: () => Promise<void>): Promise<void>
+  /** Stops the server and its connections, which stay open and say nothing, until `meanwhile` is over. */
+  freeze(meanwhile: () => Promise<void>): Promise<void>
   stop(): Promise<void>
 }
 
@@ -77,11 +79,24 @@ export async function startPostgres(): Promise<TestPostgres> {
       await meanwhile()
       server = await startServer(folder, data)
     },
+    async freeze(meanwhile) {
+      const processes = [server.pid, ...childrenOf(server.pid)].filter((pid) => pid !== undefined)
+      for (const pid of processes) process.kill(pid, 'SIGSTOP')
+      try {
+        await meanwhile()
+      } finally {
+        for (const pid of processes) process.kill(pid, 'SIGCONT')
+      }
+    },
     async stop() {
       await end(server, 'SIGINT')
       await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+function childrenOf(pid: number | undefined): readonly number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
 }
 
 /** Resolves when it accepts connections. */
