@@ -12,8 +12,9 @@ import { tuneV8 } from './v8-flags.ts'
  * connections. It ends with the primary process.
  */
 
-// A terminal and a service manager stop all processes of a server at once; the primary process says what happens then.
-for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined)
+// A terminal and a service manager stop all processes of a server at once; the primary process says what happens then. SIGUSR1 would open
+// Node's debugger.
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR1'] as const) process.on(signal, () => undefined)
 
 tuneV8()
 

@@ -36,6 +36,8 @@ export function stopSignal(reloader: { reload(): Promise<void> } | undefined): P
       if (reloader === undefined || (hadTerminal && !hasTerminal())) onSignal(signal)
       else void reloader.reload()
     })
+    // It would open Node's debugger to every user of the machine, and is what some log rotations send.
+    process.on('SIGUSR1', () => undefined)
     // After the end of the terminal, what is written to it fails, and that must not end the replies that still run.
     for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
   })

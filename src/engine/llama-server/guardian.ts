@@ -21,6 +21,8 @@ process.on('message', (message) => {
 })
 // A signal from a terminal or an operator is for the server; its exit is then reported.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => server.kill(signal))
+// It would open Node's debugger.
+process.on('SIGUSR1', () => undefined)
 
 server.once('spawn', () => process.send?.({ type: 'started', pid: server.pid }))
 server.once('error', (error) => {

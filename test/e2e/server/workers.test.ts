@@ -55,6 +55,15 @@ describe('two processes on one port', () => {
     expect(here.pid).not.toBe(there.pid)
   })
 
+  test.skipIf(process.platform === 'win32')(
+    "open no debugger at a log rotation's SIGUSR1, and neither does the primary process",
+    async () => {
+      for (const pid of [server.pid, here.pid, there.pid]) process.kill(pid, 'SIGUSR1')
+      for (const seat of [here, there]) expect((await seat.get('/health')).status).toBe(200)
+      expect(server.log.filter(({ msg }) => /debugger/i.test(msg))).toEqual([])
+    },
+  )
+
   test.runIf(process.platform === 'linux')('are started with our flags of Node, the primary process without', async () => {
     const flagsOf = async (pid: number) => (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0')
     for (const { pid } of [here, there]) expect(await flagsOf(pid)).toEqual(expect.arrayContaining(startFlags))

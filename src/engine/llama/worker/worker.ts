@@ -181,5 +181,5 @@ process.on('message', (message) => {
 endWithParent(Number(process.argv[2] ?? process.ppid))
 process.on('disconnect', () => process.exit(0))
 // Ctrl-C in a terminal, its closing, and a service manager's stop signal the whole process group; the parent lets requests end, and then kills
-// its workers itself.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
+// its workers itself. SIGUSR1 would open Node's debugger.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1'] as const) process.on(signal, () => undefined)
