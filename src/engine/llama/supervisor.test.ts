@@ -55,6 +55,28 @@ describe('Supervisor', () => {
     expect(debugEntries.at(-1)).toEqual([{ model: 'm', workerLevel: 'error' }, 'no such device'])
   })
 
+  test('a worker that is killed while it loads is started once more, and its requests wait for that', async () => {
+    const waiting = supervisor.ensureReady(never)
+    await turn()
+    workers.last.exit({ description: 'killed by SIGKILL', fromOutside: true })
+    await vi.advanceTimersByTimeAsync(firstPauseMs)
+    expect(workers.started).toHaveLength(2)
+    workers.last.handlers.onReport(ready)
+    await waiting
+  })
+
+  test('one that is killed again fails the load', async () => {
+    const waiting = supervisor.ensureReady(never)
+    waiting.catch(() => undefined)
+    await turn()
+    for (let kill = 0; kill < 2; kill += 1) {
+      workers.last.exit({ description: 'killed by SIGKILL', fromOutside: true })
+      await vi.advanceTimersByTimeAsync(firstPauseMs)
+    }
+    await expect(waiting).rejects.toThrow('the process that loads the model ended (killed by SIGKILL)')
+    expect(workers.started).toHaveLength(2)
+  })
+
   test('nothing runs until the model is needed', () => {
     expect(supervisor.state).toEqual({ type: 'stopped' })
     expect(workers.started).toHaveLength(0)
@@ -153,7 +175,7 @@ describe('Supervisor', () => {
   test('a process that dies while it loads is a failed load, with its last words', async () => {
     const waiting = supervisor.ensureReady(never)
     await turn()
-    workers.last.exit({ description: 'killed by SIGABRT', lastLines: ['GGML_ASSERT failed'] })
+    workers.last.exit({ description: 'killed by SIGABRT', lastLines: ['GGML_ASSERT failed'], fromOutside: false })
     await expect(waiting).rejects.toMatchObject({ message: expect.stringMatching(/SIGABRT.*GGML_ASSERT failed/) })
   })
 

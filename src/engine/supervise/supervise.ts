@@ -77,8 +77,8 @@ function backoffMs(failures: number): number {
 }
 
 /**
- * The only writer of the state of one model's process. A process that crashes while serving is restarted with back-off, and requests
- * wait for it; a failed load fails the waiting requests, and the next request after a pause tries again.
+ * The only writer of the state of one model's process. A process that crashes while serving, or is killed at its first load, is restarted
+ * with back-off, and requests wait for it; a failed load fails the waiting requests, and the next request after a pause tries again.
  */
 export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> {
   readonly #options: SuperviseOptions<Plan, Loaded, Process>
@@ -261,12 +261,14 @@ export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> 
     const isStopping = this.#state.type === 'draining'
     onExit(new AppError('engine-failed', message), isStopping ? { ...exit, fromOutside: false } : exit)
     if (isStopping) return
-    if (!wasReady) {
+    // Killed by somebody else, such as for the memory of the whole machine: that says nothing of the model, unless it happens again.
+    const isFirstKill = exit.fromOutside && this.#failures === 0
+    if (!wasReady && !isFirstKill) {
       const cause = causeOf(exit.lastLines)
       this.#onLoadFailed(`the process that loads the model ended (${exit.description})${cause === '' ? '' : `: ${cause}`}`)
       return
     }
-    if (performance.now() - this.#readySinceMs >= stableAfterMs) this.#failures = 0
+    if (wasReady && performance.now() - this.#readySinceMs >= stableAfterMs) this.#failures = 0
     this.#failures += 1
     const pauseMs = backoffMs(this.#failures)
     log.warn({ model, exit: exit.description, lastLines: exit.lastLines, pauseMs }, 'worker ended; restarting')
