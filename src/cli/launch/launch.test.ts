@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -49,7 +49,7 @@ test.skipIf(process.platform === 'win32').each([...agents.keys()])(
     if (agent === undefined) throw new Error(name)
     const root = mkdtempSync(join(tmpdir(), 'dragoman-print-'))
     onTestFinished(() => rmSync(root, { recursive: true }))
-    writeFileSync(join(root, agent.command), '#!/bin/sh\nprintf "%s\\0" "$@"\n')
+    writeFileSync(join(root, agent.command), '#!/bin/sh\nprintf "%s\\0" "$@"\n[ ! -d "$FOLDER" ] || cp -pR "$FOLDER" kept\n')
     chmodSync(join(root, agent.command), 0o755)
     for (const [index, model] of models.entries()) {
       for (const protocol of agent.protocols) {
@@ -57,12 +57,15 @@ test.skipIf(process.platform === 'win32').each([...agents.keys()])(
         const target = { url: 'http://127.0.0.1:1', model, protocol, apiKey: 'k', folder }
         const setup = agent.setUp(target)
         const script = formatSetup(agent, target, ['-p', model])
-        const env = { PATH: `${root}:${process.env.PATH}`, HOME: root }
+        const env = { PATH: `${root}:${process.env.PATH}`, HOME: root, FOLDER: folder }
         const out = execFileSync('sh', { input: script, env, cwd: root, encoding: 'utf8' })
         expect(out.split('\0').slice(0, -1)).toEqual([...setup.args, '-p', model])
         for (const [path, content] of Object.entries(setup.files)) {
-          expect(readFileSync(join(folder, path), 'utf8')).toBe(`${content.trimEnd()}\n`)
+          expect(readFileSync(join(root, 'kept', path), 'utf8')).toBe(`${content.trimEnd()}\n`)
+          expect(statSync(join(root, 'kept')).mode & 0o777).toBe(0o700)
         }
+        expect(existsSync(folder)).toBe(false)
+        rmSync(join(root, 'kept'), { recursive: true, force: true })
       }
     }
     expect(readdirSync(root)).not.toContain('pwned')

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { constants as osConstants, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { printable, printableLines } from '../../app/log/printable.ts'
+import { randomHex } from '../../base/random-hex.ts'
 import type { LoadedConfig } from '../../config/load.ts'
 import type { ConfiguredModel } from '../../config/models.ts'
 import { AppError } from '../../contract/errors.ts'
@@ -57,7 +58,11 @@ export async function launch(options: LaunchOptions): Promise<number> {
       ...(card.context_length !== undefined && { contextLength: card.context_length }),
     }
     if (print) {
-      const shown = { ...target, apiKey: server.apiKey === undefined ? noKey : '***', folder: join(tmpdir(), folderPrefix) }
+      const shown = {
+        ...target,
+        apiKey: server.apiKey === undefined ? noKey : '***',
+        folder: join(tmpdir(), `${folderPrefix}${randomHex()}`),
+      }
       console.log(printableLines(formatSetup(agent, shown, args)))
       return 0
     }
@@ -193,9 +198,13 @@ function writeFiles(folder: string, files: Setup['files']): void {
 export function formatSetup(agent: Agent, target: Target, args: readonly string[]): string {
   const setup = agent.setUp(target)
   const files = Object.entries(setup.files).map(([path, content]) => writeFile(join(target.folder, path), content))
+  // As this command does: for this user only, and gone afterwards.
+  const [make, remove] =
+    files.length === 0 ? [[], []] : [[`mkdir -m 700 ${quote(target.folder)}`], [`rm -r ${quote(target.folder)}`]]
   const env = Object.entries(setup.env).map(([name, value]) => `export ${name}=${quote(value)}`)
   const defaults = Object.entries(setup.defaults ?? {}).map(([name, value]) => `export ${name}="\${${name}:-${value}}"`)
-  return [...files, ...env, ...defaults, [agent.command, ...setup.args, ...args].map(quote).join(' ')].join('\n')
+  const command = [agent.command, ...setup.args, ...args].map(quote).join(' ')
+  return [...make, ...files, ...env, ...defaults, command, ...remove].join('\n')
 }
 
 /** The environment of an agent: what it gets from here, and this command's own, which wins over defaults. */
