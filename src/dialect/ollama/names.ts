@@ -26,6 +26,11 @@ export function isOfLibrary(name: string): boolean {
   return !name.includes('/') || /^(registry\.)?ollama\.(ai|com)\//i.test(name)
 }
 
+/** Whether a name is that of a file of the server's machine. */
+export function isLocalFile(name: string): boolean {
+  return /^(\/|[a-z]:[\\/])/i.test(readSource(name).name)
+}
+
 /** What a pull fetches: `hf.co/OWNER/REPO:QUANT`, with or without the host and the quantization. */
 export function readSource(name: string): { readonly name: string; readonly variant?: string } {
   const bare = name.trim().replace(/^(https?:\/\/)?(hf\.co|huggingface\.co)\//i, '')

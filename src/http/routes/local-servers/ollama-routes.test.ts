@@ -316,6 +316,17 @@ describe('a pull', () => {
     ])
   })
 
+  test.each(['/models/m.gguf', 'hf.co//models/m.gguf', 'c:/m.gguf'])(
+    'of %s, a file of the machine, is refused',
+    async (model) => {
+      const { status, value } = await call('/api/pull', { model })
+      expect([status, value.error]).toEqual([
+        400,
+        expect.stringContaining("is a file of the server's machine, which needs no pull"),
+      ])
+    },
+  )
+
   test('of anything else needs an operator', async () => {
     expect((await call('/api/pull', { model: 'hf.co/owner/repo' }, { key: 'user' })).status).toBe(403)
   })

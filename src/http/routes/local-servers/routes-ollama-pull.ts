@@ -4,7 +4,7 @@ import { AppError } from '../../../contract/errors.ts'
 import type { ModelViewer } from '../../../contract/principal.ts'
 import type { LoadRequest } from '../../../contract/server/lifecycle.ts'
 import { encodeOllamaError } from '../../../dialect/ollama/errors.ts'
-import { isOfLibrary, readSource } from '../../../dialect/ollama/names.ts'
+import { isLocalFile, isOfLibrary, readSource } from '../../../dialect/ollama/names.ts'
 import { createPullLines, decodeDelete, decodePull, notFromLibrary, refusedRoutes } from '../../../dialect/ollama/pull.ts'
 import { authorize } from '../../access/auth.ts'
 import { callerOf } from '../../access/caller.ts'
@@ -28,6 +28,10 @@ export function addOllamaPullRoutes(app: FastifyInstance, deps: ServerDeps): voi
     if (await isServed(deps, name, caller)) return succeed(deps, reply, isStreamed)
     if (isOfLibrary(name)) throw notFromLibrary(name, models.list(caller))
     authorize(caller, 'admin')
+    if (isLocalFile(name)) {
+      const message = `'${name.slice(0, 100)}' is a file of the server's machine, which needs no pull: POST /api/inference/load serves it`
+      throw new AppError('invalid-request', message, { param: 'model' })
+    }
     if (lifecycle === undefined) {
       const message = `model '${name.slice(0, 100)}' is not here, and a server of several processes fetches none: add it to the configuration`
       throw new AppError('model-not-found', message, { param: 'model' })
