@@ -16,6 +16,20 @@ test.each<[SiteRules, string, boolean]>([
   [{ blocked: ['a.example'] }, 'https://b.example/', true],
   [{ blocked: ['a.example'] }, 'https://x.a.example/', false],
   [{ allowed: ['a.example'], blocked: ['a.example/private'] }, 'https://a.example/private/1', false],
+  [{ blocked: ['a.example/secret'] }, 'https://a.example/%73ecret', false],
+  [{ blocked: ['a.example/secret'] }, 'https://a.example/%73ecret/1', false],
+  [{ blocked: ['a.example/secret'] }, 'https://a.example//secret', false],
+  [{ blocked: ['a.example/secret'] }, 'https://a.example/x%2f..%2fsecret', false],
+  [{ blocked: ['a.example/secret'] }, 'https://a.example/secret/%2f..%2f..%2fx', false],
+  [{ blocked: ['a.example/%73ecret'] }, 'https://a.example/secret', false],
+  [{ blocked: ['a.example/secret'] }, 'https://a.example/%2573ecret', true],
+  [{ allowed: ['a.example/docs'] }, 'https://a.example/docs/%2e%2e/secret', false],
+  [{ allowed: ['a.example/docs'] }, 'https://a.example/docs/..%2fsecret', false],
+  [{ allowed: ['a.example/docs'] }, 'https://a.example/secret%2f..%2fdocs', false],
+  [{ allowed: ['a.example/café'] }, 'https://a.example/caf%C3%A9/1', true],
+  [{ allowed: ['a.example/caf%C3%A9'] }, 'https://a.example/café', true],
+  [{ allowed: ['a.example'] }, 'https://a.example/a%2fb', true],
+  [{ allowed: ['a.example/docs'] }, 'https://a.example/docs/%ff', true],
 ])('%j and %s: %j', (rules, url, expected) => {
   expect(admits(rules, new URL(url))).toBe(expected)
 })

@@ -5,16 +5,40 @@ export function rulesFor(what: 'searches' | 'pages', web: WebTerms | undefined):
   return what === 'searches' ? (web?.searches ?? web?.pages) : (web?.pages ?? web?.searches)
 }
 
-/** Whether rules admit an address. */
+/** Whether rules admit an address, however its path is written: a server decodes it. */
 export function admits({ allowed, blocked = [] }: SiteRules, { hostname, pathname }: URL): boolean {
-  const isAt = (site: string) => {
+  const own = hostname.replace(/\.$/, '')
+  const plain = decodedPath(pathname)
+  const hidesSlash = /%(2f|5c)/i.test(pathname)
+  const isAt = (site: string, isBelow: (prefix: string) => boolean) => {
     const [host = '', ...path] = site.split('/')
-    const prefix = path.join('/').replace(/\/$/, '')
-    const own = hostname.replace(/\.$/, '')
-    const isHost = `.${own}`.endsWith(`.${host.toLowerCase()}`)
-    return isHost && (prefix === '' || pathname === `/${prefix}` || pathname.startsWith(`/${prefix}/`))
+    const prefix = decodedPath(`/${path.join('/')}`).replace(/\/$/, '')
+    return `.${own}`.endsWith(`.${host.toLowerCase()}`) && (prefix === '' || isBelow(prefix))
   }
-  return (allowed === undefined || allowed.some(isAt)) && !blocked.some(isAt)
+  const isWithin = (asked: string, prefix: string) => asked === prefix || asked.startsWith(`${prefix}/`)
+  // Servers differ about a slash that is encoded: what it may lead to is not allowed, and is blocked.
+  const isAllowed = (site: string) => isAt(site, (prefix) => isWithin(plain, prefix) && !hidesSlash)
+  const isBlocked = (site: string) => isAt(site, (prefix) => isWithin(plain, prefix) || isWithin(pathname, prefix))
+  return (allowed === undefined || allowed.some(isAllowed)) && !blocked.some(isBlocked)
+}
+
+/** A path without percent-encoding, and without the dots and empty parts that it may hide. */
+function decodedPath(path: string): string {
+  const parts: string[] = []
+  for (const part of decoded(path).split(/[/\\]+/)) {
+    if (part === '..') parts.pop()
+    else if (part !== '.' && part !== '') parts.push(part)
+  }
+  return `/${parts.join('/')}`
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    // It is no text that is encoded.
+    return path
+  }
 }
 
 /** A query that asks a search engine for what the rules admit, in the words that most of them know. */
