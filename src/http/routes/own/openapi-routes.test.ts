@@ -197,6 +197,7 @@ describe('GET /docs', () => {
     const { body, headers } = await openTestServer().app.inject({ url: '/docs' })
     expect(body).not.toMatch(/(?:src|href)="(?:https?:)?\/\//)
     expect(headers['content-type']).toBe('text/html; charset=utf-8')
+    expect(headers['cross-origin-opener-policy']).toBe('same-origin')
     expect(headers['content-security-policy']).toMatch(/^default-src 'none'; connect-src 'self'; script-src 'sha256-/)
   })
 

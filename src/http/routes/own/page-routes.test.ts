@@ -15,6 +15,7 @@ describe.skipIf(built === undefined)('the page (skipped where it is not built)',
   test('browsers get it at the address itself, with a policy that allows this server only; others get a line', async () => {
     const page = await open().inject({ url: '/', headers: html })
     expect([page.statusCode, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
+    expect(page.headers['cross-origin-opener-policy']).toBe('same-origin')
     expect(page.headers['content-security-policy']).toMatch(
       /^default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'/,
     )

@@ -6,6 +6,9 @@ import { otherPathsOf } from '../second-prefix.ts'
 type DocsDeps = { readonly version: string; readonly servedRoutes: () => readonly ServedRoute[] }
 type Part = { readonly bytes: Buffer; readonly type: string; readonly etag: string; readonly headers?: Record<string, string> }
 
+/** A page that opens this one gets no hold of its window. */
+const docsGuards = { 'cross-origin-opener-policy': 'same-origin' }
+
 /** The description of all routes, for programs and for people. It names no model and no setting: it is public, as its source is. */
 export function addOpenapiRoutes(app: FastifyInstance, { version, servedRoutes }: DocsDeps): void {
   // Made when somebody asks, also the modules that make it: a server that nobody asks has no part of it in memory.
@@ -16,7 +19,7 @@ export function addOpenapiRoutes(app: FastifyInstance, { version, servedRoutes }
   })
   const page = once(async () => {
     const { docsPage, docsPolicy } = await import('../../openapi/docs-page.ts')
-    return { ...partOf(docsPage, 'text/html; charset=utf-8'), headers: { 'content-security-policy': docsPolicy } }
+    return { ...partOf(docsPage, 'text/html; charset=utf-8'), headers: { ...docsGuards, 'content-security-policy': docsPolicy } }
   })
   app.get('/openapi.json', { config: { scope: 'public' } }, async (request, reply) => answer(await document(), request, reply))
   app.get('/docs', { config: { scope: 'public' } }, async (request, reply) => {

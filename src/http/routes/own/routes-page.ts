@@ -19,6 +19,8 @@ const guards = {
   'content-security-policy': pagePolicy,
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
+  // A page that opens this one gets no hold of its window.
+  'cross-origin-opener-policy': 'same-origin',
 }
 
 /** What the page loads, and who uses it. The page itself is `/`, for browsers. */
