@@ -12,6 +12,7 @@ import { authorize } from './access/auth.ts'
 import { preflightHeaders } from './access/cross-origin.ts'
 import { readHosts, refuseHosts } from './access/hosts.ts'
 import { watchRoutes } from './access/route-guard.ts'
+import { createWrongKeyWatch } from './access/wrong-keys.ts'
 import { withoutBasePath } from './base-path.ts'
 import { BodyRoom } from './body/body-room.ts'
 import { createBodyReader, orNoBody } from './body/read-body.ts'
@@ -218,6 +219,12 @@ export function createServer(deps: ServerDeps): Server {
       return
     }
     admit(found)
+    done()
+  })
+  const noteWrongKey = createWrongKeyWatch(log)
+  app.addHook('onError', ({ headers, ip }, _reply, error, done) => {
+    const sentKey = headers.authorization ?? headers['x-api-key'] ?? headers['x-admin-key']
+    if (sentKey !== undefined && AppError.from(error).code === 'unauthorized') noteWrongKey(ip)
     done()
   })
   app.addHook('onSend', (request, reply, payload, done) => {

@@ -51,6 +51,9 @@ export class ServerKeys {
 
   #take(server: ServerSettings): FoundKeys {
     const found = findKeys(server, this.#made)
+    const short = shortKeys(server)
+    if (short.length > 0)
+      this.#log.warn({ settings: short }, `keys of fewer than ${shortestKey} characters can be guessed: choose longer ones`)
     this.#groups = Object.keys(server.keyGroups ?? {})
     this.#uses = found.writeUses && startWritingUses(found.writeUses, this.#log)
     return found
@@ -64,6 +67,15 @@ export class ServerKeys {
   async close(): Promise<void> {
     await this.#uses?.stop()
   }
+}
+
+const shortestKey = 16
+
+/** The settings of configured keys that can be guessed. */
+function shortKeys({ apiKeys = [], adminKey }: ServerSettings): readonly string[] {
+  const keys = apiKeys.map((one, index) => [`server.apiKeys[${index}]`, typeof one === 'string' ? one : one.key] as const)
+  const all = adminKey === undefined ? keys : [...keys, ['server.adminKey', adminKey] as const]
+  return all.flatMap(([setting, key]) => (key.length < shortestKey ? [setting] : []))
 }
 
 const writeEveryMs = 60_000
