@@ -3,12 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
-import { until } from '../../test/support/http/app.ts'
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { items, response } from '../../test/support/stored.ts'
 import { configSchema } from '../config/schema.ts'
 import { SqliteFile } from '../store/sqlite-file.ts'
-import { connectStore, describeStore, openConfiguredStore } from './configured-store.ts'
+import { describeStore, openConfiguredStore } from './configured-store.ts'
 import { createLog } from './log/log.ts'
 
 const log = createLog({ level: 'silent' })
@@ -43,18 +42,25 @@ describe('the store of a configuration', () => {
     expect(describeStore(settings(url))).toBe("'postgres://ann@db.internal:5432/kept'")
   })
 
-  test('deletes what has expired when it is opened', async () => {
+  test('deletes what has expired every ten minutes, by a clock that was not set meanwhile', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date', 'performance'] })
+    onTestFinished(() => void vi.useRealTimers())
     const path = join(home, 'expiring.db')
-    const old = response({ createdAtMs: Date.now() - 86_400_001 })
-    // Without deletions, which could come after the response.
-    const kept = await connectStore(settings({ database: path, ttlDays: 1 }))
-    onTestFinished(() => kept?.close())
-    await kept?.responses.save(old)
+    const store = await open({ database: path, ttlDays: 1 })
+    const [old, recent] = [response({ createdAtMs: Date.now() - 86_400_001 }), response({})]
+    for (const one of [old, recent]) await store.responses.save(one)
     const file = new SqliteFile(path)
     onTestFinished(() => file.close())
-    expect(file.query('select id from responses', [])).toEqual([{ id: old.id }])
-    await open({ database: path, ttlDays: 1 })
-    await until(() => file.query('select id from responses', []).length === 0)
+    const ids = () => file.query('select id from responses', []).map(({ id }) => id)
+    const days = 31 * 86_400_000
+    vi.setSystemTime(Date.now() + days)
+    vi.advanceTimersByTime(600_000)
+    vi.setSystemTime(Date.now() - days)
+    vi.advanceTimersByTime(600_000)
+    await store.responses.find('ann', recent.id)
+    expect(ids()).toHaveLength(2)
+    vi.advanceTimersByTime(600_000)
+    await expect.poll(ids).toEqual([recent.id])
   })
 })
 

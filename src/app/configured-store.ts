@@ -11,6 +11,8 @@ import type { DatabaseLocation } from '../store/open-store.ts'
 
 const dayMs = 86_400_000
 const pruneEveryMs = 600_000
+/** A clock that has moved by more, beyond the time that passed, was set, or the machine was asleep. */
+const longestDriftMs = 60_000
 /** How long a server waits at its start for PostgreSQL, which is often started together with it, and how often it tries. */
 const longestWaitMs = 60_000
 const connectAgainMs = 500
@@ -85,16 +87,20 @@ function describeLocation(location: DatabaseLocation): string {
   return `'${protocol}//${username === '' ? '' : `${username}@`}${host}${pathname}'`
 }
 
+/** What is deleted is gone for good, so that a clock counts once it has gone on by itself for a while. */
 function withPruning(store: Store, log: Logger): Store {
   let pruning = Promise.resolve()
+  let driftMs = Date.now() - performance.now()
   const prune = () => {
+    const beforeMs = driftMs
+    driftMs = Date.now() - performance.now()
+    if (Math.abs(driftMs - beforeMs) > longestDriftMs) return
     pruning = store
       .prune(Date.now())
       .catch((error: unknown) => log.warn({ reason: messageOf(error) }, 'the store could not be pruned'))
   }
   const timer = setInterval(prune, pruneEveryMs)
   timer.unref()
-  prune()
   return {
     ...store,
     async close() {
