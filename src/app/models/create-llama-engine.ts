@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { fileReason } from '../../canonical/failure-reason.ts'
@@ -14,6 +13,7 @@ import { describeContext } from '../../registry/gguf/choose-context.ts'
 import { requireReadableGguf } from '../../registry/gguf/require-gguf.ts'
 import { ensureLlamaPackage } from './llama-package.ts'
 import { defaultContext, type MemorySharing, workerNeed } from './memory-sharing.ts'
+import { readText } from './templates/read-model-template.ts'
 import type { findTemplateByName } from './templates/template-by-name.ts'
 
 /** Finds or fetches the files of a model; asked before each start of its process. */
@@ -94,7 +94,7 @@ function prefixFolder(home: string, id: string): string {
 
 async function readTemplate(path: string): Promise<string> {
   try {
-    return await readFile(path, 'utf8')
+    return await readText(path)
   } catch (error) {
     const message = `its chatTemplate '${path}' cannot be read: ${fileReason(error)}`
     throw new AppError('model-unavailable', message, { cause: error })

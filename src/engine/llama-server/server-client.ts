@@ -1,3 +1,4 @@
+import { textOf } from '../../base/text-of.ts'
 import { modelsSchema, propsSchema, readFacts, type ServerFacts } from './server-facts.ts'
 
 /** The address of a server that we started, its key, and the name of its model. */
@@ -7,12 +8,15 @@ export type ServerEndpoint = { readonly url: string; readonly apiKey: string; re
 export type Health = 'silent' | 'loading' | 'ready' | 'not-ours'
 
 const answerTimeoutMs = 5000
+/** Its properties have the chat template. */
+const mostReplyBytes = 16 * 1024 * 1024
 
 /** Whether the server listens yet, and whether its model is loaded. Never rejects. */
 export async function askHealth({ url }: ServerEndpoint): Promise<Health> {
   try {
     const reply = await fetch(new URL('/health', url), { signal: AbortSignal.timeout(answerTimeoutMs) })
-    await reply.arrayBuffer()
+    // Another program on the port may send anything.
+    await reply.body?.cancel()
     if (reply.status === 200) return 'ready'
     return reply.status === 503 ? 'loading' : 'not-ours'
   } catch {
@@ -34,5 +38,6 @@ async function getJson({ url, apiKey }: ServerEndpoint, path: string): Promise<u
     headers: { authorization: `Bearer ${apiKey}` },
     signal: AbortSignal.timeout(answerTimeoutMs),
   })
-  return reply.ok ? await reply.json() : undefined
+  if (!reply.ok || reply.body === null) return undefined
+  return JSON.parse(await textOf(reply.body, { what: `the reply to ${path}`, mostBytes: mostReplyBytes }))
 }

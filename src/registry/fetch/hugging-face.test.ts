@@ -14,6 +14,21 @@ const content = Buffer.from('GGUF and more')
 type Reply = (request: IncomingMessage, response: ServerResponse) => void
 
 const entry = (path: string, size: number) => ({ type: 'file', oid: 'x', path, size })
+/** More than any list, as fast as it is read. */
+const endless: Reply = (_, response) => {
+  const more = () => {
+    while (!response.destroyed && response.write(Buffer.alloc(1 << 20, ' ')));
+    response.once('drain', more)
+  }
+  more()
+}
+/** Pages of three megabytes, each with another one behind it. */
+const longPages: Reply = ({ url = '' }, response) => {
+  const page = Number(new URL(url, 'http://hub').searchParams.get('page') ?? 0) + 1
+  response.writeHead(200, { link: `</next?page=${page}>; rel="next"` })
+  response.end(JSON.stringify([entry(`${page}${'x'.repeat(3_000_000)}.gguf`, 1)]))
+}
+
 const listing = [
   { type: 'directory', oid: 'x', path: 'old', size: 0 },
   entry('README.md', 100),
@@ -114,6 +129,9 @@ describe('a repository without a file', () => {
     ['has models too large', [entry('m-Q2_K.gguf', 7e9)], /^hf:o\/r: no \.gguf file fits .* name it: m-Q2_K\.gguf \(7\.0 GB\)$/],
     ['is listed as a page', (_, response) => response.end('<html>'), /did not send a list of the repository's files/],
     ['is listed in another form', { files: [] }, /did not send a list of the repository's files/],
+    ['has a page without an end', endless, /did not send a list of the repository's files/],
+    ['has pages of wrong entries', Array.from({ length: 10_001 }, () => 0), /did not send a list of the repository's files/],
+    ['has too long a list', longPages, /did not send a list of the repository's files/],
     ['has no file with a plain path', [entry('../m.gguf', 1)], /can be taken by itself/],
     ['is not listed in time', (_, response) => response.flushHeaders(), /did not send its list of files within 2 s/],
   ])('that %s is one clear line', async (_, reply, message) => {

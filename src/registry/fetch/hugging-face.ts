@@ -38,7 +38,9 @@ type ListOptions = {
 
 /** Far above any real repository; a server that lists without end is not followed. */
 const maxPages = 50
-const maxPageBytes = 16_000_000
+const maxPageEntries = 10_000
+const maxPageBytes = 4_000_000
+const maxBytes = 16_000_000
 
 const pageSchema = z.array(z.object({ type: z.string(), path: z.string(), size: z.number().optional() }))
 
@@ -50,6 +52,7 @@ export async function listRepository(
   const { bearerToken, accessHint } = huggingFaceAccess(env)
   const start = `${trustedBase(env)}/api/models/${owner}/${repo}/tree/${encodeURIComponent(revision)}?recursive=true`
   const files: RepositoryFile[] = []
+  let leftBytes = maxBytes
   let url: string | undefined = start
   for (let page = 0; url !== undefined && page < maxPages; page += 1) {
     const watchdog = createWatchdog(signal)
@@ -64,7 +67,9 @@ export async function listRepository(
       }
       const { response, host } = await requestFile(request, watchdog)
       watchdog.within(responseTimeoutMs, `${host} did not send its list of files within ${responseTimeoutMs / 1000} s`)
-      const entries = readPage(await readText(response, { host, signal: watchdog.signal }), host)
+      const text = await readText(response, { host, mostBytes: Math.min(leftBytes, maxPageBytes), signal: watchdog.signal })
+      leftBytes -= Buffer.byteLength(text)
+      const entries = readPage(text, host)
       for (const { type, path, size } of entries) if (type === 'file') files.push({ path, sizeBytes: size ?? 0 })
       url = nextPage(response, url)
     } finally {
@@ -84,7 +89,7 @@ export async function requestHub(
     const request = { url: `${trustedBase(env)}${path}`, ...huggingFaceAccess(env), missing: 'no such list', responseTimeoutMs }
     const { response, host } = await requestFile(request, watchdog)
     watchdog.within(responseTimeoutMs, `${host} did not send its reply within ${responseTimeoutMs / 1000} s`)
-    const text = await readText(response, { host, signal: watchdog.signal })
+    const text = await readText(response, { host, mostBytes: maxPageBytes, signal: watchdog.signal })
     return { body: JSON.parse(text), host }
   } catch (error) {
     if (error instanceof SyntaxError) throw new AppError('model-unavailable', 'the reply is not JSON', { cause: error })
@@ -94,13 +99,17 @@ export async function requestHub(
   }
 }
 
-async function readText(response: Response, { host, signal }: { host: string; signal: AbortSignal }): Promise<string> {
+type Reading = { readonly host: string; readonly mostBytes: number; readonly signal: AbortSignal }
+
+async function readText({ body }: Response, { host, mostBytes, signal }: Reading): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
+  let length = 0
   try {
-    for await (const bytes of response.body ?? []) {
+    for await (const bytes of body ?? []) {
+      length += bytes.byteLength
+      if (length > mostBytes) throw notAList(host)
       text += decoder.decode(bytes, { stream: true })
-      if (text.length > maxPageBytes) throw notAList(host)
     }
   } catch (error) {
     if (signal.aborted) throw signal.reason
@@ -112,7 +121,10 @@ async function readText(response: Response, { host, signal }: { host: string; si
 
 function readPage(text: string, host: string): z.infer<typeof pageSchema> {
   try {
-    return pageSchema.parse(JSON.parse(text))
+    const page: unknown = JSON.parse(text)
+    // Each wrong one would be a fault that is described.
+    if (Array.isArray(page) && page.length > maxPageEntries) throw new Error(`a page has ${page.length} entries`)
+    return pageSchema.parse(page)
   } catch (error) {
     throw notAList(host, error)
   }

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -46,6 +46,12 @@ test.each([
 ])('a folder is that of a model: %s', async (_, config, expected) => {
   const folder = await folderWith({ 'tokenizer_config.json': config })
   expect(await readModelTemplate(folder)).toEqual({ source: 'hi', ...expected })
+})
+
+test('a file that is far longer than templates is not read', async () => {
+  const folder = await folderWith({ 'a.jinja': 'hi' })
+  await truncate(join(folder, 'a.jinja'), 1e9)
+  await expect(readModelTemplate(join(folder, 'a.jinja'))).rejects.toThrow('cannot be read: it has more than 16777216 bytes')
 })
 
 test('a template of its own wins over that of the configuration', async () => {

@@ -1,9 +1,13 @@
-import { readFile, stat } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { textOf } from '../../../base/text-of.ts'
 import { fileReason } from '../../../canonical/failure-reason.ts'
 import { AppError } from '../../../contract/errors.ts'
 import type { OwnTemplate } from '../../../engine/remote/own-prompts.ts'
+
+const mostFileBytes = 16 * 1024 * 1024
 
 /** A token is its text, or an object with it. */
 const token = z
@@ -30,7 +34,7 @@ type TokenizerConfig = z.output<typeof tokenizerConfig>
  */
 export async function readModelTemplate(path: string): Promise<OwnTemplate> {
   try {
-    if (!(await stat(path)).isDirectory()) return { source: await readFile(path, 'utf8') }
+    if (!(await stat(path)).isDirectory()) return { source: await readText(path) }
     const config = await readConfig(join(path, 'tokenizer_config.json'))
     const source = (await readIfThere(join(path, 'chat_template.jinja'))) ?? templateIn(config)
     if (source === undefined) throw new Error('it has no chat_template.jinja, and no template in tokenizer_config.json')
@@ -76,8 +80,13 @@ function tokensIn(config: TokenizerConfig | undefined): Omit<OwnTemplate, 'sourc
   }
 }
 
+/** A file that may be anybody's. Those of tokenizers list thousands of tokens. */
+export function readText(path: string): Promise<string> {
+  return textOf(createReadStream(path), { what: 'it', mostBytes: mostFileBytes })
+}
+
 async function readIfThere(path: string): Promise<string | undefined> {
-  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+  return readText(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
     throw error
   })
