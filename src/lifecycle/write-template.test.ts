@@ -2,6 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { canMount, mountHint, smallDisk } from '../../test/support/process/small-disk.ts'
 import { writeTemplate } from './write-template.ts'
 
 let home: string
@@ -30,4 +31,12 @@ test.each([
     at: ['settings', 'chatTemplate'],
   })
   expect(await readdir(home)).toEqual([])
+})
+
+test.skipIf(!canMount)(`a full disk leaves nothing of a template${mountHint}`, async () => {
+  const { folder, fill } = await smallDisk()
+  await writeTemplate('first', folder)
+  fill()
+  await expect(writeTemplate('x'.repeat(10_000), folder)).rejects.toThrow('ENOSPC')
+  expect(await readdir(join(folder, 'templates'))).toHaveLength(1)
 })

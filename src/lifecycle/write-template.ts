@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AppError, messageOf } from '../contract/errors.ts'
 import { compileJinja } from '../jinja/jinja-template.ts'
@@ -14,9 +14,14 @@ export async function writeTemplate(source: string, home: string): Promise<strin
   const path = join(folder, `${createHash('sha256').update(source).digest('hex')}.jinja`)
   const draft = `${path}.${randomUUID()}.part`
   await mkdir(folder, { recursive: true })
-  await writeFile(draft, source)
-  // An engine may be reading the same template.
-  await rename(draft, path)
+  try {
+    await writeFile(draft, source)
+    // An engine may be reading the same template.
+    await rename(draft, path)
+  } finally {
+    // A full disk leaves a part of it.
+    await rm(draft, { force: true })
+  }
   return path
 }
 
