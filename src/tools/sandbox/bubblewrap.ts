@@ -1,5 +1,13 @@
 import { addressSpaceBytes, openFiles, type SandboxLimits, temporaryBytes } from './limits.ts'
-import { commandOf, environment, insideCode, insideFolder, type Launch, type SandboxJob } from './sandbox.ts'
+import {
+  commandOf,
+  environment,
+  insideCode,
+  insideFolder,
+  type Launch,
+  type LaunchDescriptor,
+  type SandboxJob,
+} from './sandbox.ts'
 
 /** What bubblewrap needs to know of this machine. */
 export type Machine = {
@@ -31,12 +39,11 @@ const hosts = '127.0.0.1 localhost\n::1 localhost\n'
  */
 export function bubblewrapLaunch({ program, folder, limits }: SandboxJob, machine: Machine): Launch {
   const { bwrap, interpreter, filter, user } = machine
-  const descriptors: (Buffer | 'status')[] = []
-  const give = (content: Buffer | string | 'status'): string => {
-    descriptors.push(content === 'status' || Buffer.isBuffer(content) ? content : Buffer.from(content))
+  const descriptors: LaunchDescriptor[] = [Buffer.alloc(0)]
+  const give = (content: LaunchDescriptor): string => {
+    descriptors.push(content)
     return `${descriptors.length + 2}`
   }
-  descriptors.push(Buffer.alloc(0))
   const options = [
     ...['--unshare-all', '--unshare-user', '--disable-userns', '--unshare-cgroup-try'],
     ...['--uid', inside.uid, '--gid', inside.gid, '--hostname', inside.name],
@@ -51,10 +58,10 @@ export function bubblewrapLaunch({ program, folder, limits }: SandboxJob, machin
     ),
     ...interpreter.folders.flatMap((path) => ['--ro-bind', path, path]),
     ...settings.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
-    ...['--ro-bind-data', give(accounts), '/etc/passwd'],
-    ...['--ro-bind-data', give(groups), '/etc/group'],
-    ...['--ro-bind-data', give(hosts), '/etc/hosts'],
-    ...(program.language === 'python' ? ['--perms', '0444', '--ro-bind-data', give(program.code), insideCode] : []),
+    ...['--ro-bind-data', give(Buffer.from(accounts)), '/etc/passwd'],
+    ...['--ro-bind-data', give(Buffer.from(groups)), '/etc/group'],
+    ...['--ro-bind-data', give(Buffer.from(hosts)), '/etc/hosts'],
+    ...(program.language === 'python' ? ['--perms', '0444', '--ro-bind-data', give(Buffer.from(program.code)), insideCode] : []),
     // Parameters of the kernel: even those of namespaces of its own are not a program's to change.
     ...['--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys', '--dev', '/dev'],
     ...['--perms', '1777', '--size', `${temporaryBytes}`, '--tmpfs', '/dev/shm'],
@@ -64,9 +71,9 @@ export function bubblewrapLaunch({ program, folder, limits }: SandboxJob, machin
     ...['--remount-ro', '/dev', '--remount-ro', '/'],
   ]
   descriptors[0] = Buffer.from(options.map((option) => `${option}\0`).join(''))
-  const start = [bwrap, '--args', '3', '--', ...prlimit(limits), ...commandOf(program, interpreter.path)]
+  const start = [...whileServerLives(give('server')), ...prlimit(limits), ...commandOf(program, interpreter.path)]
   return {
-    ...piped(['nice', '-n', '10', ...start], descriptors.length),
+    ...piped(['nice', '-n', '10', bwrap, '--args', '3', '--', ...start], descriptors.length),
     env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
     ...(user !== undefined && { user }),
     descriptors,
@@ -84,6 +91,21 @@ export function piped(command: readonly string[], descriptors: number): Pick<Lau
     'exec "$@"',
   ]
   return { command: 'bash', args: ['-c', script.join('\n'), 'sandbox', ...command] }
+}
+
+/**
+ * Inside: starts a command only if the server still lives once its end is bound to end what is inside. The first process binds itself to
+ * bubblewrap, which is bound to the server by then, before it waits for others; who has ended before that would have ended nothing.
+ */
+function whileServerLives(descriptor: string): readonly string[] {
+  const script = [
+    'until read -r state < /proc/1/stat && [[ $state == *") S "* ]]; do :; done',
+    // Nothing is ever written to it: only its end can be read.
+    `if read -t 0 -u ${descriptor}; then exit; fi`,
+    `exec ${descriptor}<&-`,
+    'exec env -u SHLVL "$@"',
+  ]
+  return ['/usr/bin/env', 'bash', '-c', script.join('\n'), 'sandbox']
 }
 
 /** Inside, where processes are counted for this run alone. Programs cannot raise them: they have no capabilities. */

@@ -72,8 +72,8 @@ export function runProgram(launch: Launch, watch: ProgramWatch, signal: AbortSig
     const stream = child.stdio[index + 3] as (Readable & Writable) | null
     // A program that does not start reads nothing.
     stream?.on('error', () => undefined)
-    if (content !== 'status') stream?.end(content)
-    else {
+    if (Buffer.isBuffer(content)) stream?.end(content)
+    else if (content === 'status') {
       stream?.on('data', (bytes: Buffer) => {
         status.push(bytes)
         if (endedFor !== undefined) kill()

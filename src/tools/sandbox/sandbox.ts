@@ -18,11 +18,16 @@ export type Launch = {
   readonly env: Readonly<Record<string, string>>
   /** The user that it runs as, where that is not the server's. */
   readonly user?: { readonly uid: number; readonly gid: number }
-  /** What it reads from file descriptor 3 and those that follow; `status` is where it writes about itself. */
-  readonly descriptors: readonly (Buffer | 'status')[]
+  readonly descriptors: readonly LaunchDescriptor[]
   /** Ends what killing the command leaves. */
   readonly end?: () => Promise<void>
 }
+
+/**
+ * What is at file descriptor 3 and those that follow: content to read; `status`, where the command writes about itself; `server`, whose
+ * other end is open as long as the server lives: the program must not start after that.
+ */
+export type LaunchDescriptor = Buffer | 'status' | 'server'
 
 /** Where the session's folder is inside. */
 export const insideFolder = '/session'

@@ -5,9 +5,11 @@ import { readdirSync } from 'node:fs'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Duplex } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ToolOutcome } from '../../../src/contract/server-tool.ts'
+import { findIsolation } from '../../../src/tools/sandbox/isolation.ts'
 import { runProgram } from '../../../src/tools/sandbox/run-program.ts'
 import { startApp } from '../../support/http/app.ts'
 import { hasSandbox, processesWith, sandboxHint, startSandbox, type TestSandbox } from '../../support/tools/sandbox.ts'
@@ -72,12 +74,11 @@ describe.skipIf(!hasSandbox)(`a program that takes too much is ended, and its se
       /left more than 64 MB in the session's folder/,
     ],
     [
-      'files that are deleted while they are open',
+      'a file that is written over and over',
       'python',
       `import os
-held = []
-while True:
-    held.append(open('a', 'wb')); os.unlink('a'); held[-1].write(bytes(30 * 10**6)); held[-1].flush(); os.fsync(held[-1].fileno())`,
+opened = os.open('a', os.O_RDWR | os.O_CREAT)
+while True: os.pwrite(opened, bytes(30 * 10**6), 0); os.fsync(opened)`,
       /wrote more than 256 MB to the disk/,
     ],
     [
@@ -174,6 +175,33 @@ echo '{ "child-pid": '$first' }' >&3; echo $first; exit 0`
     const { output } = await runProgram(launch, watch, AbortSignal.timeout(30_000))
     expect(output.trim()).toMatch(/^\d+$/)
     await expect.poll(() => readdirSync('/proc').includes(output.trim())).toBe(false)
+  })
+
+  test('when the server has ended before its program starts', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'dragoman-sandbox-'))
+    try {
+      const isolation = await findIsolation('bubblewrap', undefined)
+      const program = { language: 'bash', code: `echo begun; exec sleep 600.${mark.length}; : ${mark}` } as const
+      const limits = { memoryBytes: 1e9, diskBytes: 1e6, fileBytes: 1e6, cpuSeconds: 60, processes: 20 }
+      await chmod(folder, 0o777)
+      const { command, args, env, user, descriptors } = isolation.launch({ program, folder, limits })
+      const stdio = ['ignore', 'pipe', 'pipe', ...descriptors.map(() => 'pipe' as const)] as const
+      const child = spawn(command, args, { env, ...user, stdio: [...stdio] })
+      let said = ''
+      child.stdout?.on('data', (bytes) => {
+        said += bytes
+      })
+      for (const [index, content] of descriptors.entries()) {
+        const stream = child.stdio[index + 3] as Duplex
+        if (content === 'server') stream.destroy()
+        else stream.on('error', () => undefined).end(content === 'status' ? undefined : content)
+      }
+      await once(child, 'close')
+      expect(said).toBe('')
+      await nothingIsLeft()
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
   })
 
   test('when the server is killed', async () => {
