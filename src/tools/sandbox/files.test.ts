@@ -3,9 +3,9 @@ import { existsSync, linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utim
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
+import { measureFolder } from './measure-folder.ts'
 import { changedPictures, findPictures, pictureType, readPicture } from './pictures.ts'
 import { SessionFolders } from './session-folders.ts'
-import { findTooMuch } from './usage.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'dragoman-sandbox-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
@@ -165,7 +165,7 @@ describe('too much in a folder', () => {
   ])('%s', async (_, make, expected) => {
     const at = folder()
     make(at)
-    const found = await findTooMuch(at, 2 * 2 ** 20)
+    const { tooMuch: found } = await measureFolder(at, 2 * 2 ** 20)
     if (expected === undefined) expect(found).toBeUndefined()
     else expect(found).toMatch(expected)
   })

@@ -27,3 +27,8 @@ export const addressSpaceBytes = 64 * 2 ** 30
 /** When the machine has less, runs end, however little they use themselves. */
 export const machineMemoryFloorBytes = 256 * 2 ** 20
 export const machineDiskFloorBytes = 512 * 2 ** 20
+/** So many looks in a row, a program may have files where the server cannot measure them. */
+export const maxPartialLooks = 10
+
+/** An amount as a model reads it. */
+export const megabytes = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MB`

@@ -5,11 +5,12 @@ import type { ToolOutcome, ToolSession } from '../../contract/server-tool.ts'
 import { adviseAfter } from './advice.ts'
 import type { Isolation } from './isolation.ts'
 import type { SandboxLimits } from './limits.ts'
+import { measureFolder } from './measure-folder.ts'
 import { changedPictures, findPictures } from './pictures.ts'
 import { type ProgramEnd, runProgram } from './run-program.ts'
 import type { SandboxProgram } from './sandbox.ts'
 import type { SessionFolders } from './session-folders.ts'
-import { findTooMuch, watchUse } from './usage.ts'
+import { watchUse } from './watch-use.ts'
 
 /** How the programs of one tool run. */
 export type RunSettings = { readonly isolation: Isolation; readonly limits: SandboxLimits; readonly timeoutMs: number }
@@ -96,7 +97,7 @@ export class SandboxRuns {
   /** Deletes the files of a session that has too many, and says of what there was too much. */
   async #tidy(session: ToolSession, folder: string, diskBytes: number): Promise<string | undefined> {
     await this.#folders.touch(session)
-    const what = await findTooMuch(folder, diskBytes)
+    const { tooMuch: what } = await measureFolder(folder, diskBytes)
     if (what !== undefined) await this.#folders.delete(session)
     return what
   }

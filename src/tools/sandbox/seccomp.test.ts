@@ -6,7 +6,7 @@ const architectures = { x64: 0xc000003e, arm64: 0xc00000b7 }
 const allowed = 0x7fff0000
 const killed = 0x80000000
 const failsWith = (code: number) => 0x00050000 | code
-const [EPERM, ENOSYS, EAFNOSUPPORT] = [1, 38, 97]
+const [EPERM, ENOSYS, EPROTONOSUPPORT, EOPNOTSUPP, EAFNOSUPPORT] = [1, 38, 93, 95, 97]
 
 /** What the kernel does with a filter: the four instructions that this one has. */
 function decide(filter: Buffer, { number, arch = architectures.x64, args = [] }: Call): number {
@@ -28,8 +28,36 @@ function decide(filter: Buffer, { number, arch = architectures.x64, args = [] }:
 }
 
 describe.each([
-  ['x64', { read: 0, ptrace: 101, mount: 165, last: 212, clone: 56, ioctl: 16, socket: 41 }],
-  ['arm64', { read: 63, ptrace: 117, mount: 40, last: 18, clone: 220, ioctl: 29, socket: 198 }],
+  [
+    'x64',
+    {
+      read: 0,
+      ptrace: 101,
+      mount: 165,
+      last: 212,
+      clone: 56,
+      ioctl: 16,
+      socket: 41,
+      socketpair: 53,
+      setsockopt: 54,
+      fallocate: 285,
+    },
+  ],
+  [
+    'arm64',
+    {
+      read: 63,
+      ptrace: 117,
+      mount: 40,
+      last: 18,
+      clone: 220,
+      ioctl: 29,
+      socket: 198,
+      socketpair: 199,
+      setsockopt: 208,
+      fallocate: 47,
+    },
+  ],
 ] as const)('the filter for %s', (name, numbers) => {
   const filter = systemCallFilter(name) as Buffer
   const arch = architectures[name]
@@ -39,7 +67,7 @@ describe.each([
     expect(decision(numbers.read)).toBe(allowed)
     expect(decision(numbers.clone, 0x3d0f00)).toBe(allowed)
     expect(decision(numbers.ioctl, 1, 0x5401)).toBe(allowed)
-    for (const family of [1, 2, 10]) expect(decision(numbers.socket, family)).toBe(allowed)
+    for (const family of [1, 2, 10]) expect(decision(numbers.socket, family, 1, 0)).toBe(allowed)
   })
 
   test.each(['ptrace', 'mount', 'last'] as const)('refuses %s', (call) => {
@@ -57,7 +85,27 @@ describe.each([
   })
 
   test('refuses sockets of the kernel, of packets, of virtual machines', () => {
-    for (const family of [0, 3, 16, 17, 38, 40]) expect(decision(numbers.socket, family)).toBe(failsWith(EAFNOSUPPORT))
+    for (const call of [numbers.socket, numbers.socketpair])
+      for (const family of [0, 3, 16, 17, 30, 38, 40]) expect(decision(call, family)).toBe(failsWith(EAFNOSUPPORT))
+  })
+
+  test('refuses sockets of protocols whose memory the kernel does not tell, such as MPTCP and SCTP', () => {
+    for (const protocol of [0, 6, 17]) expect(decision(numbers.socket, 2, 1, protocol)).toBe(allowed)
+    for (const protocol of [132, 136, 262]) expect(decision(numbers.socket, 2, 1, protocol)).toBe(failsWith(EPROTONOSUPPORT))
+  })
+
+  test('leaves the most that waits in a socket as it is, and says that it was set', () => {
+    expect(decision(numbers.setsockopt, 3, 1, 7)).toBe(failsWith(0))
+    for (const [level, option] of [
+      [1, 8],
+      [6, 7],
+    ])
+      expect(decision(numbers.setsockopt, 3, level as number, option as number)).toBe(allowed)
+  })
+
+  test('refuses room for a file beyond its end', () => {
+    expect(decision(numbers.fallocate, 3, 0)).toBe(allowed)
+    for (const mode of [1, 2, 3, 16]) expect(decision(numbers.fallocate, 3, mode)).toBe(failsWith(EOPNOTSUPP))
   })
 
   test('ends a program that calls with the numbers of another processor', () => {

@@ -42,6 +42,7 @@ const refused: readonly (readonly [number | null, number | null, string])[] = [
   [64, 190, 'semget'],
   [68, 186, 'msgget'],
   [240, 180, 'mq_open'],
+  [278, 75, 'vmsplice'],
   // The machine.
   [246, 104, 'kexec_load'],
   [320, 294, 'kexec_file_load'],
@@ -75,11 +76,23 @@ type Machine = {
   readonly clone: number
   readonly ioctl: number
   readonly socket: number
+  readonly socketpair: number
+  readonly setsockopt: number
+  readonly fallocate: number
 }
 
 const machines: Readonly<Record<string, Machine>> = {
-  x64: { column: 0, auditArch: 0xc000003e, clone: 56, ioctl: 16, socket: 41 },
-  arm64: { column: 1, auditArch: 0xc00000b7, clone: 220, ioctl: 29, socket: 198 },
+  x64: { column: 0, auditArch: 0xc000003e, clone: 56, ioctl: 16, socket: 41, socketpair: 53, setsockopt: 54, fallocate: 285 },
+  arm64: {
+    column: 1,
+    auditArch: 0xc00000b7,
+    clone: 220,
+    ioctl: 29,
+    socket: 198,
+    socketpair: 199,
+    setsockopt: 208,
+    fallocate: 47,
+  },
 }
 const clone3 = 435
 /** The bit of the x32 calls of x86-64, which would pass a filter of the other numbers. */
@@ -89,7 +102,10 @@ const newNamespaces = 0x7e020000
 const terminalInput = { TIOCSTI: 0x5412, TIOCLINUX: 0x541c }
 /** AF_UNIX, AF_INET and AF_INET6: those of packets, of virtual machines and of the kernel's own services are not among them. */
 const families = [1, 2, 10]
-const errno = { EPERM: 1, ENOSYS: 38, EAFNOSUPPORT: 97 }
+/** The usual one of a family, TCP and UDP: what waits in sockets of others, such as MPTCP, is in no table. */
+const protocols = [0, 1, 6, 17]
+const socketOption = { SOL_SOCKET: 1, SO_SNDBUF: 7 }
+const errno = { EPERM: 1, ENOSYS: 38, EPROTONOSUPPORT: 93, EOPNOTSUPP: 95, EAFNOSUPPORT: 97 }
 
 // Of linux/bpf_common.h and linux/seccomp.h.
 const load = 0x20
@@ -100,7 +116,8 @@ const giveBack = 0x06
 const allow = 0x7fff0000
 const killProcess = 0x80000000
 const fail = (code: number) => 0x00050000 | code
-const dataOffset = { number: 0, arch: 4, firstArgument: 16, secondArgument: 24 }
+const succeedWithoutEffect = fail(0)
+const dataOffset = { number: 0, arch: 4, firstArgument: 16, secondArgument: 24, thirdArgument: 32 }
 
 /** An instruction: jumps name how many are skipped when the condition holds, and when not. */
 type Instruction = readonly [code: number, value: number, ifTrue?: number, ifFalse?: number]
@@ -112,7 +129,7 @@ type Instruction = readonly [code: number, value: number, ifTrue?: number, ifFal
 export function systemCallFilter(architecture: string): Buffer | undefined {
   const machine = machines[architecture]
   if (machine === undefined) return undefined
-  const { column, auditArch, clone, ioctl, socket } = machine
+  const { column, auditArch, clone, ioctl, socket, socketpair, setsockopt, fallocate } = machine
   const numbers = refused.flatMap((row) => row[column] ?? [])
   const program: Instruction[] = [
     [load, dataOffset.arch],
@@ -135,10 +152,28 @@ export function systemCallFilter(architecture: string): Buffer | undefined {
     [jumpEqual, terminalInput.TIOCLINUX, 0, 1],
     [giveBack, fail(errno.EPERM)],
     [giveBack, allow],
-    [jumpEqual, socket, 0, families.length + 3],
+    [jumpEqual, socket, 1, 0],
+    [jumpEqual, socketpair, 0, families.length + protocols.length + 5],
     [load, dataOffset.firstArgument],
     ...families.map((family, index): Instruction => [jumpEqual, family, families.length - index, 0]),
     [giveBack, fail(errno.EAFNOSUPPORT)],
+    [load, dataOffset.thirdArgument],
+    ...protocols.map((protocol, index): Instruction => [jumpEqual, protocol, protocols.length - index, 0]),
+    [giveBack, fail(errno.EPROTONOSUPPORT)],
+    [giveBack, allow],
+    // The most that waits in a UNIX socket stays what the machine has set.
+    [jumpEqual, setsockopt, 0, 6],
+    [load, dataOffset.secondArgument],
+    [jumpEqual, socketOption.SOL_SOCKET, 0, 3],
+    [load, dataOffset.thirdArgument],
+    [jumpEqual, socketOption.SO_SNDBUF, 0, 1],
+    [giveBack, succeedWithoutEffect],
+    [giveBack, allow],
+    // Room beyond the end of a file is not in its size, which has a limit.
+    [jumpEqual, fallocate, 0, 4],
+    [load, dataOffset.secondArgument],
+    [jumpEqual, 0, 1, 0],
+    [giveBack, fail(errno.EOPNOTSUPP)],
     [giveBack, allow],
     // Each of those that are refused jumps behind the rest of them, and the permission.
     ...numbers.map((number, index): Instruction => [jumpEqual, number, numbers.length - index, 0]),

@@ -1,0 +1,43 @@
+import { readText } from './measure-processes.ts'
+
+/** How control groups of both versions tell of their memory. Files that were read are given back when there is too little. */
+const versions = [
+  {
+    controllers: '',
+    folder: '/sys/fs/cgroup',
+    most: 'memory.max',
+    used: 'memory.current',
+    givenBack: /^(?:in)?active_file (\d+)$/gm,
+  },
+  {
+    controllers: 'memory',
+    folder: '/sys/fs/cgroup/memory',
+    most: 'memory.limit_in_bytes',
+    used: 'memory.usage_in_bytes',
+    givenBack: /^total_(?:in)?active_file (\d+)$/gm,
+  },
+] as const
+
+/** The memory that is left on this machine, or in the container or service of the server where that is less. */
+export function availableBytes(read = readText): number {
+  const [, amount] = /^MemAvailable:\s+(\d+) kB$/m.exec(read('/proc/meminfo')) ?? []
+  const machine = amount === undefined ? Number.POSITIVE_INFINITY : Number(amount) * 1024
+  const groups = read('/proc/self/cgroup')
+  const left = versions.flatMap(({ controllers, folder, most, used, givenBack }) => {
+    const [, path] = new RegExp(`^\\d+:${controllers}:(/.*)$`, 'm').exec(groups) ?? []
+    if (path === undefined) return []
+    // A limit holds for all groups below; in a container, the path may be one of the machine, and only the top is there.
+    return withParents(folder, path).flatMap((group) => {
+      const limit = Number.parseInt(read(`${group}/${most}`), 10)
+      if (Number.isNaN(limit)) return []
+      const files = [...read(`${group}/memory.stat`).matchAll(givenBack)].reduce((sum, [, bytes]) => sum + Number(bytes), 0)
+      return [limit - Number(read(`${group}/${used}`)) + files]
+    })
+  })
+  return Math.min(machine, ...left)
+}
+
+function withParents(folder: string, path: string): readonly string[] {
+  const names = path.split('/').filter(Boolean)
+  return [folder, ...names.map((_, index) => [folder, ...names.slice(0, index + 1)].join('/'))]
+}
