@@ -184,7 +184,7 @@ export async function createApp(
   const findModel = (name: string, viewer: ModelViewer) => listings.find(name, () => resolveModel(name, viewer))
   const validator = new OutputValidator()
   const { media, files } = createConfiguredMedia(config, store?.files)
-  const { tools, pictures } = createConfiguredTools(config, log)
+  const { tools, pictures } = await createConfiguredTools(config, log)
   const logTool = createToolLog(log)
   const approvals = new ToolApprovals()
   const generating = {

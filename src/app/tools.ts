@@ -5,6 +5,7 @@ import type { SessionPictures, ToolBox, ToolSource } from '../contract/server-to
 import type { McpToolsOptions } from '../tools/mcp/mcp-tools.ts'
 import { SandboxTools } from '../tools/sandbox/sandbox-tools.ts'
 import { SourceToolBox } from '../tools/tool-box.ts'
+import { createSessionHash } from './keys/sealer.ts'
 import { createMcpSource, createWebTools } from './tool-sources.ts'
 
 export type ConfiguredTools = {
@@ -14,12 +15,12 @@ export type ConfiguredTools = {
 }
 
 /** The tools that this server runs itself, as the configuration allows. */
-export function createConfiguredTools(
+export async function createConfiguredTools(
   config: Pick<LoadedConfig, 'tools' | 'media' | 'home'>,
   log: Logger,
   onLine: McpToolsOptions['onLine'] = (server, line) => log.debug({ server, line }, 'output of an MCP server'),
-): ConfiguredTools {
-  const sandbox = createSandboxTools(config)
+): Promise<ConfiguredTools> {
+  const sandbox = await createSandboxTools(config)
   void sandbox?.list().then(({ absent }) => {
     for (const { name, why } of absent) log.warn({ tool: name, reason: why }, 'a tool that the configuration turns on is absent')
   })
@@ -30,14 +31,19 @@ export function createConfiguredTools(
 }
 
 /** Tries at once whether programs can be isolated. Undefined where the configuration turns none on. */
-export function createSandboxTools({ tools, home }: Pick<LoadedConfig, 'tools' | 'home'>): SandboxTools | undefined {
+export async function createSandboxTools({
+  tools,
+  home,
+}: Pick<LoadedConfig, 'tools' | 'home'>): Promise<SandboxTools | undefined> {
   const { python, terminal, sessions } = tools
   if (python === undefined && terminal === undefined) return undefined
   // Where the server is root, its home folder is closed to the user that programs run as.
-  const folder = process.getuid?.() === 0 ? '/var/lib/dragoman/sandbox' : join(home, 'sandbox')
+  const folder = sessions.folder ?? (process.getuid?.() === 0 ? '/var/lib/dragoman/sandbox' : join(home, 'sandbox'))
+  // Several servers can have one folder, and callers of one name.
+  const ofServer = (await createSessionHash({ home }))('folders of programs')
   return new SandboxTools({
-    folder,
-    ...sessions,
+    folder: join(folder, ofServer),
+    idleMs: sessions.idleMs,
     ...(python !== undefined && { python }),
     ...(terminal !== undefined && { terminal }),
   })

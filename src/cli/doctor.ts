@@ -125,7 +125,7 @@ async function* checkContexts({ models, home, memory }: LoadedConfig): AsyncGene
 
 /** The tools that run programs, where the configuration turns them on. */
 async function* checkSandbox(config: LoadedConfig): AsyncGenerator<Finding, void, void> {
-  const sandbox = createSandboxTools(config)
+  const sandbox = await createSandboxTools(config)
   if (sandbox === undefined) return
   const { tools, absent } = await sandbox.list()
   await sandbox.close()

@@ -15,16 +15,19 @@ type Attempt = {
   readonly input?: string | undefined
 }
 
+/** No key can be called so: the files of programs are those of the command. */
+const caller = 'dragoman tools'
+
 /** Lists the tools of a configuration, or tries one. Returns the exit code: 1 if a tool is absent, or fails. */
 export async function tools(config: LoadedConfig, { name, input = '' }: Attempt): Promise<number> {
   const { log } = createConsole({ level: 'silent' })
   const onLine = (server: string, line: string) => console.error(printableLines(`${server}: ${line}`))
-  const { tools: box } = createConfiguredTools(config, log, onLine)
+  const { tools: box } = await createConfiguredTools(config, log, onLine)
   const interrupt = new AbortController()
   const onInterrupt = () => interrupt.abort()
   process.once('SIGINT', onInterrupt)
   try {
-    const principal = { id: 'cli', scopes: allScopes }
+    const principal = { id: caller, scopes: allScopes }
     // By their names, so that slow servers are waited for.
     const names = [...(box.namesFor(principal) ?? [])]
     const listing = await box.list({ principal, names, mcpServers: [], signal: interrupt.signal })
@@ -56,7 +59,7 @@ function find(name: string, { tools: found, absent }: ToolListing): ServerTool {
 }
 
 async function tryTool(tool: ServerTool, input: string, signal: AbortSignal): Promise<number> {
-  const session = { principalId: 'cli', id: 'cli' }
+  const session = { principalId: caller, id: 'cli' }
   const { text, isError } = await tool.run({ arguments: argumentsOf(tool, input), session, signal })
   console.log(printableLines(text))
   return isError ? 1 : 0

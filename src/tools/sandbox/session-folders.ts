@@ -34,7 +34,9 @@ export class SessionFolders {
   async prepare(): Promise<void> {
     const { folder, user } = this.#options
     try {
-      await mkdir(folder, { recursive: true, mode: user === undefined ? 0o700 : 0o711 })
+      const mode = user === undefined ? 0o700 : 0o711
+      await mkdir(folder, { recursive: true, mode })
+      await chmod(folder, mode)
       await access(folder, constants.W_OK)
     } catch (error) {
       const why = `${folder}, where programs have their files, cannot be written (${messageOf(error)})`
