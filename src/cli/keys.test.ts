@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { listKeys, readExpiry } from './keys.ts'
+import type { MadeKeys } from '../app/keys/made-keys.ts'
+import { listKeys, newKey, readExpiry } from './keys.ts'
 
 const nowMs = Date.parse('2030-01-01T00:00:00Z')
 
@@ -19,6 +20,11 @@ test.each(['', '30', '30 days', '-1d', '1.5h', '2030-13-01', 'tomorrow', '999999
 
 test.each(['0d', '2029-12-31'])('%s has passed', (text) => {
   expect(() => readExpiry(text, nowMs)).toThrow('has passed; give a later time')
+})
+
+test.each(['anyone', 'key-d0d19f78', 'key-D0D19F78', '', 'of Anna', 'a'.repeat(65)])("no key is called '%s'", async (name) => {
+  const place = { made: {} as MadeKeys, isUsed: true, groups: [] }
+  await expect(newKey(place, { name })).rejects.toThrow(`--name: '${name}' cannot be the name of a key; give 1 to 64 letters`)
 })
 
 test('an empty list says what makes a key', () => {

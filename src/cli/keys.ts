@@ -1,6 +1,7 @@
 import { checkGroup } from '../app/keys/key-directory.ts'
 import { keyId, keyScopes, type MadeKeys, type StoredKey } from '../app/keys/made-keys.ts'
 import { AppError } from '../contract/errors.ts'
+import { keyName } from '../contract/principal.ts'
 import { commandName } from './terminal/command-name.ts'
 import { formatTable } from './terminal/table.ts'
 
@@ -47,6 +48,7 @@ export async function newKey({ made, isUsed, groups }: KeyPlace, flags: NewKeyFl
       return undefined
     }
   }
+  if (name !== undefined) checked(() => checkName(name))
   for (const one of scope) checked(() => checkScope(one))
   if (group !== undefined) checked(() => checkGroup(group, groups))
   const expiresAt = expires === undefined ? undefined : checked(() => readExpiry(expires, Date.now()))
@@ -113,6 +115,12 @@ function readLimit(flag: string, text: string): number {
 /** A time in UTC, as `2030-12-31 18:00`. */
 function minutesOf(time: string | undefined): string {
   return time === undefined ? '-' : time.slice(0, 16).replace('T', ' ')
+}
+
+function checkName(name: string): void {
+  if (keyName.test(name)) return
+  const rule = "1 to 64 letters, digits, '.', '_' and '-', other than 'anyone' and 'key-' with 8 hexadecimal digits"
+  throw new AppError('invalid-request', `--name: '${name}' cannot be the name of a key; give ${rule}`)
 }
 
 function checkScope(scope: string): void {

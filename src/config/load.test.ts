@@ -192,6 +192,8 @@ describe('errors', () => {
     ['server: 5', '1: server: must be an object, got 5'],
     ['log: { level: dbug }', 'got "dbug"; did you mean \'debug\'?'],
     ['server: { reasoningFields: reasning }', 'got "reasning"; did you mean \'reasoning\'?'],
+    ['server: { apiKeys: [{ key: abcdefgh, name: anyone }] }', 'apiKeys[0].name: must be a name of letters, digits'],
+    ['server: { apiKeys: [{ key: abcdefgh, name: key-d0d19f78 }] }', 'other than `anyone` and `key-` with 8 hexadecimal digits'],
     ['server: { apiKeys: [{ key: abcdefgh, scopes: [metric] }] }', "; did you mean 'metrics'?"],
     ['sampling: { preset: calmm, presets: { calm: {} } }', "must be one of the presets (calm); did you mean 'calm'?"],
     [`models: [${fake.replace('}', ', fallback: [oter] }')}, ${fake.replace('id: f', 'id: other')}]`, "did you mean 'other'?"],

@@ -15,6 +15,12 @@ export type Principal = {
   readonly quota?: KeyQuota
 }
 
+/** What callers are called that send no key, where none is needed; and those whose key has no name. */
+export const reservedKeyName = /^(?:anyone|key-[\da-fA-F]{8})$/
+
+/** What a key may be called: with the name of others, it would have what they have stored. */
+export const keyName = /^(?!anyone$|key-[\da-fA-F]{8}$)[\w.-]{1,64}$/
+
 /** What decides which models are visible: `{}` sees all. */
 export type ModelViewer = Pick<Principal, 'models'>
 

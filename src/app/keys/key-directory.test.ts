@@ -70,6 +70,8 @@ describe('the routes of keys', () => {
   test.each([
     [{}, 'name'],
     [{ name: 'a b' }, 'name'],
+    [{ name: 'anyone' }, 'name'],
+    [{ name: 'key-0123abcd' }, 'name'],
     [{ name: 'a', scopes: ['root'] }, 'scopes'],
     [{ name: 'a', requests_per_minute: 0 }, 'requests_per_minute'],
     [{ name: 'a', expires_at: 'soon' }, 'expires_at'],

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { keyName } from '../../contract/principal.ts'
 import { count } from './model-fields.ts'
 
 export const keyText = z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces, to fit into a header')
@@ -33,7 +34,10 @@ const keyObject = z.strictObject({
   key: keyText.describe('The key, as clients send it.'),
   name: z
     .string()
-    .regex(/^[\w.-]{1,64}$/, 'must be a name of letters, digits, `.`, `_` and `-`')
+    .regex(
+      keyName,
+      'must be a name of letters, digits, `.`, `_` and `-`, other than `anyone` and `key-` with 8 hexadecimal digits',
+    )
     .exactOptional()
     .describe('What the log calls callers with this key.'),
   scopes: z

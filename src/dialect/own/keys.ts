@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
+import { keyName } from '../../contract/principal.ts'
 import type { KeyLimits } from '../../contract/quota.ts'
 import type { ChosenKey, ListedKey } from '../../contract/server/keys.ts'
 import { checkFields, type Field, indexFields, used } from '../wire/field-table.ts'
@@ -8,11 +9,12 @@ import { validate } from '../wire/validate.ts'
 import { integerFrom, nonEmptyText } from '../wire/wire-types.ts'
 
 const scopes = ['inference', 'tools', 'metrics', 'admin'] as const
-const name = 'a name of 1 to 64 letters, digits, dots, underscores and hyphens'
+const name =
+  'a name of 1 to 64 letters, digits, dots, underscores and hyphens, other than anyone and key- with 8 hexadecimal digits'
 const time = 'a date or a time, such as 2030-12-31 or 2030-12-31T18:00:00Z'
 
 export const newKeySchema = looseObject({
-  name: z.string({ error: name }).regex(/^[\w.-]{1,64}$/, { error: name }),
+  name: z.string({ error: name }).regex(keyName, { error: name }),
   scopes: list(z.enum(scopes, { error: `one of ${scopes.join(', ')}` }))
     .min(1)
     .nullish(),

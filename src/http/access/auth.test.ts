@@ -72,6 +72,13 @@ describe('authentication', () => {
     expect(() => authorize(anyone, 'admin')).not.toThrow()
   })
 
+  test('a key is never taken for callers without one, nor for a key without a name, whatever it is called', () => {
+    for (const name of ['anyone', `key-${hashApiKey(other).slice(0, 8)}`]) {
+      const named = identify({ apiKeys: [{ hash: hashApiKey(key), name, scopes: allScopes }] })
+      expect(named({ 'x-api-key': key }).id).toBe(`key-${hashApiKey(key).slice(0, 8)}`)
+    }
+  })
+
   test('an invalid hash throws at start', () => {
     expect(() => identify({ apiKeys: [{ hash: 'sk-dragoman-plain', scopes: allScopes }] })).toThrow(/64 hexadecimal digits/)
   })

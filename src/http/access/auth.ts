@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { AppError } from '../../contract/errors.ts'
-import { type ApiKey, allScopes, type Principal, type Scope } from '../../contract/principal.ts'
+import { type ApiKey, allScopes, type Principal, reservedKeyName, type Scope } from '../../contract/principal.ts'
 
 /** Finds a key by its hash (hexadecimal SHA-256), among keys that may be made and deleted while the server runs. */
 export type FindKey = (hash: string) => ApiKey | undefined
@@ -66,7 +66,8 @@ function orThrow(found: Principal | AppError): Principal {
 
 function toPrincipal({ hash, name, scopes, models, tools, limits, group }: ApiKey): Principal {
   return {
-    id: name ?? `key-${hash.slice(0, 8)}`,
+    // Keys that were made earlier can have such a name.
+    id: name === undefined || reservedKeyName.test(name) ? `key-${hash.slice(0, 8)}` : name,
     scopes,
     ...(models !== undefined && { models }),
     ...(tools !== undefined && { tools }),
