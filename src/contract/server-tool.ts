@@ -17,6 +17,8 @@ export type ServerTool = {
   readonly textParameter?: string
   /** The caller has to approve each call. */
   readonly needsApproval?: true
+  /** Its calls wait for each other: the time of one counts from `onBegin`, and the tool bounds how long it waits. */
+  readonly takesTurns?: true
   /**
    * Resolves with what the model reads, failures included; rejects only for defects. It ends within 0.2 s of its signal, with all
    * processes and connections that it began.
@@ -32,6 +34,8 @@ export type ToolRun = {
   readonly web?: WebTerms
   /** Aborted when the caller leaves or cancels, and when the time of the call is over. */
   readonly signal: AbortSignal
+  /** Called by a tool that takes turns, when the call has its turn. */
+  readonly onBegin?: () => void
 }
 
 export type ToolSession = { readonly principalId: string; readonly id: string }

@@ -22,11 +22,15 @@ export type Executed = {
 /** Executes a call in bounded time, also where the tool ignores its signal. Failures are outcomes. */
 export async function runTool(tool: ServerTool, { signal, timeoutMs, ...call }: Execution): Promise<Executed> {
   const limit = new AbortController()
-  const timer = Number.isFinite(timeoutMs) ? setTimeout(() => limit.abort(), timeoutMs) : undefined
+  let timer: NodeJS.Timeout | undefined
+  const onBegin = () => {
+    if (Number.isFinite(timeoutMs)) timer ??= setTimeout(() => limit.abort(), timeoutMs)
+  }
+  if (tool.takesTurns !== true) onBegin()
   try {
     const both = AbortSignal.any([signal, limit.signal])
     both.throwIfAborted()
-    const outcome = await settled(async () => tool.run({ ...call, signal: both }), both)
+    const outcome = await settled(async () => tool.run({ ...call, signal: both, onBegin }), both)
     signal.throwIfAborted()
     if (limit.signal.aborted) return { outcome: tooLate(timeoutMs, outcome?.text), how: 'timeout' }
     if (outcome === undefined) throw new Error('a tool that has ended has an outcome')

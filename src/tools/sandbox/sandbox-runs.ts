@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os'
 import { orAborted } from '../../base/time-limit.ts'
-import { Waiters } from '../../base/waiters.ts'
 import type { ToolOutcome, ToolSession } from '../../contract/server-tool.ts'
 import { adviseAfter } from './advice.ts'
 import type { Isolation } from './isolation.ts'
@@ -10,32 +9,36 @@ import { changedPictures, findPictures } from './pictures.ts'
 import { type ProgramEnd, runProgram } from './run-program.ts'
 import type { SandboxProgram } from './sandbox.ts'
 import type { SessionFolders } from './session-folders.ts'
+import { Turns } from './turns.ts'
 import { watchUse } from './watch-use.ts'
 
 /** How the programs of one tool run. */
-export type RunSettings = { readonly isolation: Isolation; readonly limits: SandboxLimits; readonly timeoutMs: number }
+export type RunSettings = {
+  readonly isolation: Isolation
+  readonly limits: SandboxLimits
+  /** Of a program, from its start; it waits as long for it at most. */
+  readonly timeoutMs: number
+}
+
+/** What a call brings: `onBegin` is called when its program begins. */
+type Around = RunSettings & { readonly signal: AbortSignal; readonly onBegin: () => void }
 
 const maxAtOnce = Math.max(2, availableParallelism())
 
-/** Runs programs in the folders of their sessions: those of one session one after the other, and not too many at a time. */
+/** Runs programs in the folders of their sessions: those of one session one after the other, and those of keys in turns. */
 export class SandboxRuns {
   readonly #folders: SessionFolders
   /** The end of the newest run of each session, files included. */
   readonly #last = new Map<string, Promise<void>>()
   readonly #sessions = new Map<string, ToolSession>()
   readonly #closing = new AbortController()
-  readonly #room = new Waiters()
-  #running = 0
+  readonly #turns = new Turns(maxAtOnce)
 
   constructor(folders: SessionFolders) {
     this.#folders = folders
   }
 
-  async run(
-    session: ToolSession,
-    program: SandboxProgram,
-    settings: RunSettings & { readonly signal: AbortSignal },
-  ): Promise<ToolOutcome> {
+  async run(session: ToolSession, program: SandboxProgram, { onBegin, timeoutMs, ...settings }: Around): Promise<ToolOutcome> {
     const key = JSON.stringify([session.principalId, session.id])
     const before = this.#last.get(key) ?? Promise.resolve()
     const latch = new Latch()
@@ -51,27 +54,30 @@ export class SandboxRuns {
         this.#sessions.delete(key)
       })
     }
-    const tooLate = AbortSignal.timeout(settings.timeoutMs)
-    const signal = AbortSignal.any([settings.signal, this.#closing.signal, tooLate])
+    const ended = AbortSignal.any([settings.signal, this.#closing.signal])
+    const { principalId } = session
     try {
+      const signal = AbortSignal.any([ended, AbortSignal.timeout(timeoutMs)])
       await orAborted(before, signal)
-      await this.#enter(signal)
+      await this.#turns.enter(principalId, signal)
     } catch {
       leave()
-      return describe({ output: '', endedFor: { type: 'aborted' } })
+      return notStarted(ended.aborted ? undefined : timeoutMs)
     }
+    onBegin()
+    const tooLate = AbortSignal.timeout(timeoutMs)
+    const signal = AbortSignal.any([ended, tooLate])
     return this.#runNow(session, program, { ...settings, signal }, () => {
-      this.#running--
-      this.#room.releaseFirst()
+      this.#turns.leave(principalId)
       leave()
-    }).then((end) => describe(tooLate.aborted && !settings.signal.aborted ? lateEnd(end, settings.timeoutMs) : end))
+    }).then((end) => describe(tooLate.aborted && !settings.signal.aborted ? lateEnd(end, timeoutMs) : end))
   }
 
   /** Resolves when it is known how the program ended; `leave` is called when its files are in order, too. */
   async #runNow(
     session: ToolSession,
     program: SandboxProgram,
-    { isolation, limits, signal }: RunSettings & { readonly signal: AbortSignal },
+    { isolation, limits, signal }: Pick<Around, 'isolation' | 'limits' | 'signal'>,
     leave: () => void,
   ): Promise<FinishedRun> {
     let folder: string
@@ -102,11 +108,6 @@ export class SandboxRuns {
     return what
   }
 
-  async #enter(signal: AbortSignal): Promise<void> {
-    while (this.#running >= maxAtOnce) await this.#room.wait(signal)
-    this.#running++
-  }
-
   /** Marks the sessions of programs that run as used. */
   async touchRunning(): Promise<void> {
     await Promise.all([...this.#sessions.values()].map((session) => this.#folders.touch(session).catch(() => undefined)))
@@ -130,6 +131,16 @@ type FinishedRun = ProgramEnd & {
   readonly pictures?: readonly string[]
   /** Of what there was too much, so that the session's files were deleted. */
   readonly emptied?: string
+}
+
+/** Of a program that has never begun, as it was cancelled, or as it had waited so long. */
+function notStarted(waitedMs: number | undefined): ToolOutcome {
+  if (waitedMs === undefined) return { text: 'Ended by the server before the program was started.', isError: true }
+  return {
+    text: `The program was not started: for ${waitedMs / 1000} s, it waited for other programs to end.`,
+    isError: true,
+    advice: 'Nothing was done. Try it again later, or answer without it.',
+  }
 }
 
 function lateEnd(end: FinishedRun, timeoutMs: number): FinishedRun {

@@ -144,7 +144,8 @@ export class SandboxTools implements ToolSource, SessionPictures {
         required: [parameter],
         additionalProperties: false,
       },
-      run: async ({ arguments: given, session, signal }) => {
+      takesTurns: true,
+      run: async ({ arguments: given, session, signal, onBegin = () => undefined }) => {
         const code = given[parameter]
         const problem = problemOf(code)
         if (typeof code !== 'string' || problem !== undefined)
@@ -153,7 +154,7 @@ export class SandboxTools implements ToolSource, SessionPictures {
             isError: true,
             advice: `Call ${name} again with \`${parameter}\`.`,
           }
-        return this.#runs.run(session, { language, code }, { isolation, limits, timeoutMs, signal })
+        return this.#runs.run(session, { language, code }, { isolation, limits, timeoutMs, signal, onBegin })
       },
     }
   }

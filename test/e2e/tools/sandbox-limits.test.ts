@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -236,6 +236,43 @@ tool.run({ arguments: { command: ': ${mark}; echo > begun; sleep 600' }, session
   })
 })
 
+describe.skipIf(!hasSandbox)(`a program that waits for its turn${sandboxHint}`, () => {
+  test('has all its time from its start on', async () => {
+    const slow = await startSandbox({ timeoutMs: 8000 })
+    try {
+      const [first, second] = await Promise.all([slow.bash('sleep 5; echo one'), slow.bash('sleep 5; echo two')])
+      expect([first?.text, second?.text]).toEqual(['one\n', 'two\n'])
+    } finally {
+      await slow.close()
+    }
+  })
+
+  test('says that it was not started, where its turn does not come', async () => {
+    const slow = await startSandbox({ timeoutMs: 1000 })
+    try {
+      const [, , third] = await Promise.all([1, 2, 3].map(() => slow.bash('sleep 600')))
+      expect(third).toEqual({
+        text: 'The program was not started: for 1 s, it waited for other programs to end.',
+        isError: true,
+        advice: 'Nothing was done. Try it again later, or answer without it.',
+      })
+    } finally {
+      await slow.close()
+    }
+  })
+
+  test('does not wait for the sleeping programs of another key', async () => {
+    const ending = new AbortController()
+    const sleeping = Array.from({ length: 2 * availableParallelism() + 2 }, (_, index) =>
+      sandbox.bash('sleep 600', { ...session(`sleeping ${index}`), signal: ending.signal }),
+    )
+    const other = { session: { principalId: 'other key', id: 'other' } }
+    expect((await sandbox.bash('echo works', other)).text).toBe('works\n')
+    ending.abort()
+    await Promise.all(sleeping)
+  })
+})
+
 describe.skipIf(!hasSandbox)(`a cancelled program${sandboxHint}`, () => {
   /** Cancels when a program is so far. */
   async function cancelWhen(command: string, isReady: () => boolean, name: string): Promise<ToolOutcome> {
@@ -261,7 +298,7 @@ describe.skipIf(!hasSandbox)(`a cancelled program${sandboxHint}`, () => {
 
   test('never starts when it is cancelled before, or while it waits for another of its session', async () => {
     expect((await sandbox.bash('echo begun', { signal: AbortSignal.abort() })).text).toBe(
-      'Ended by the server before the program was finished.',
+      'Ended by the server before the program was started.',
     )
     const [first, second] = [new AbortController(), new AbortController()]
     const running = sandbox.bash(`: ${mark}; sleep 600`, { ...session('busy'), signal: first.signal })
