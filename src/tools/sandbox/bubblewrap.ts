@@ -16,6 +16,8 @@ export type Machine = {
   /** Entries of the root that programs need besides /usr: links into it, or folders. */
   readonly rootEntries: readonly { readonly path: string; readonly linkTo?: string }[]
   readonly filter: Buffer | undefined
+  /** Where the server can make control groups. */
+  readonly groupFolder?: string
   /** Set where the server is root: programs run as another user. */
   readonly user?: { readonly uid: number; readonly gid: number }
 }
@@ -38,7 +40,7 @@ const hosts = '127.0.0.1 localhost\n::1 localhost\n'
  * read from a descriptor: the list of processes, inside and outside, does not show them.
  */
 export function bubblewrapLaunch({ program, folder, limits }: SandboxJob, machine: Machine): Launch {
-  const { bwrap, interpreter, filter, user } = machine
+  const { bwrap, interpreter, filter, groupFolder, user } = machine
   const descriptors: LaunchDescriptor[] = [Buffer.alloc(0)]
   const give = (content: LaunchDescriptor): string => {
     descriptors.push(content)
@@ -71,21 +73,25 @@ export function bubblewrapLaunch({ program, folder, limits }: SandboxJob, machin
     ...['--remount-ro', '/dev', '--remount-ro', '/'],
   ]
   descriptors[0] = Buffer.from(options.map((option) => `${option}\0`).join(''))
-  const start = [...whileServerLives(give('server')), ...prlimit(limits), ...commandOf(program, interpreter.path)]
+  const server = give('server')
+  const start = [...whileServerLives(server), ...prlimit(limits), ...commandOf(program, interpreter.path)]
   return {
-    ...piped(['nice', '-n', '10', bwrap, '--args', '3', '--', ...start], descriptors.length),
+    ...piped(['nice', '-n', '10', bwrap, '--args', '3', '--', ...start], descriptors.length, server),
     env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
     ...(user !== undefined && { user }),
     descriptors,
+    ...(groupFolder !== undefined && { group: { folder: groupFolder, memoryBytes: limits.memoryBytes + 2 * temporaryBytes } }),
   }
 }
 
 /**
  * With one pipe for both outputs. What Node.js gives to children are sockets: their names in /dev/stdout cannot be opened, and a program
- * should not hold an end of one whose other end is the server. Descriptors that the server got from its own parent are closed.
+ * should not hold an end of one whose other end is the server. Descriptors that the server got from its own parent are closed. `server` is
+ * the descriptor that tells when to begin.
  */
-export function piped(command: readonly string[], descriptors: number): Pick<Launch, 'command' | 'args'> {
+export function piped(command: readonly string[], descriptors: number, server?: string): Pick<Launch, 'command' | 'args'> {
   const script = [
+    ...(server === undefined ? [] : [`read -r -u ${server} || exit`]),
     'exec > >(exec cat) 2>&1',
     `for path in /proc/self/fd/*; do fd=\${path##*/}; if ((fd > ${descriptors + 2})); then eval "exec $fd>&-"; fi; done`,
     'exec "$@"',
@@ -100,7 +106,7 @@ export function piped(command: readonly string[], descriptors: number): Pick<Lau
 function whileServerLives(descriptor: string): readonly string[] {
   const script = [
     'until read -r state < /proc/1/stat && [[ $state == *") S "* ]]; do :; done',
-    // Nothing is ever written to it: only its end can be read.
+    // After its line, nothing but its end can be read.
     `if read -t 0 -u ${descriptor}; then exit; fi`,
     `exec ${descriptor}<&-`,
     'exec env -u SHLVL "$@"',

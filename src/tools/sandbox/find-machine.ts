@@ -5,6 +5,7 @@ import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { messageOf } from '../../contract/errors.ts'
 import type { Interpreter, Machine } from './bubblewrap.ts'
+import { findGroupFolder } from './run-group.ts'
 import { systemCallFilter } from './seccomp.ts'
 
 const rootNames = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32']
@@ -22,11 +23,13 @@ export async function findMachine(interpreter: string | undefined): Promise<Mach
     if (findProgram(name) === undefined)
       throw new Error(`the program ${name} is not installed, which starts programs in the sandbox`)
   const user = otherUser()
+  const groupFolder = findGroupFolder()
   return {
     bwrap,
     interpreter: await findInterpreter(interpreter),
     rootEntries: (await Promise.all(rootNames.map(findRootEntry))).flat(),
     filter: systemCallFilter(process.arch),
+    ...(groupFolder !== undefined && { groupFolder }),
     ...(user !== undefined && { user }),
   }
 }

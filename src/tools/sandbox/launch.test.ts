@@ -91,6 +91,12 @@ describe('bubblewrap', () => {
     expect(args).toContain('/opt/venv/bin/python3')
   })
 
+  test('where the server can make control groups, one bounds all that the program and its own file systems have in memory', () => {
+    expect(launch.group).toBeUndefined()
+    const { group } = bubblewrapLaunch(job(python), { ...machine, groupFolder: '/sys/fs/cgroup/srv' })
+    expect(group).toEqual({ folder: '/sys/fs/cgroup/srv', memoryBytes: 1000 + 2 * 64 * 2 ** 20 })
+  })
+
   test('where the server is root, the program is another user', () => {
     const user = { uid: 65534, gid: 65534 }
     expect(bubblewrapLaunch(job(python), { ...machine, user }).user).toEqual(user)

@@ -3,6 +3,7 @@ import { readlinkSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
 import { CappedText } from './capped-text.ts'
 import { maxOutputBytes } from './limits.ts'
+import { RunGroup } from './run-group.ts'
 import type { Launch } from './sandbox.ts'
 
 /** How a program ended, and what it wrote. */
@@ -39,6 +40,8 @@ export function runProgram(launch: Launch, watch: ProgramWatch, signal: AbortSig
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', ...descriptors.map(() => 'pipe' as const)],
   })
+  const group = launch.group === undefined || child.pid === undefined ? undefined : RunGroup.make(launch.group)
+  if (child.pid !== undefined) group?.add(child.pid)
   const text = new CappedText()
   let outputBytes = 0
   let endedFor: EndReason | undefined
@@ -50,6 +53,7 @@ export function runProgram(launch: Launch, watch: ProgramWatch, signal: AbortSig
   }
   const kill = () => {
     if (child.pid === undefined) return
+    group?.kill()
     killIfThere(-child.pid)
     killFirst()
   }
@@ -73,6 +77,7 @@ export function runProgram(launch: Launch, watch: ProgramWatch, signal: AbortSig
     // A program that does not start reads nothing.
     stream?.on('error', () => undefined)
     if (Buffer.isBuffer(content)) stream?.end(content)
+    else if (content === 'server') stream?.write('\n')
     else if (content === 'status') {
       stream?.on('data', (bytes: Buffer) => {
         status.push(bytes)
@@ -97,6 +102,8 @@ export function runProgram(launch: Launch, watch: ProgramWatch, signal: AbortSig
       watching = undefined
       signal.removeEventListener('abort', onAbort)
       await ended
+      if (endedFor === undefined && group?.isExhausted) endedFor = { type: 'too-much', what: 'used more memory than it may' }
+      await group?.close()
       const exitCode = descriptors.includes('status') ? status.exitCode : (code ?? undefined)
       resolve({
         output: text.finish(),

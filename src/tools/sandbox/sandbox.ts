@@ -1,4 +1,5 @@
 import type { SandboxLimits } from './limits.ts'
+import type { GroupPlace } from './run-group.ts'
 
 /** A program of a model: Python, or commands of a shell. */
 export type SandboxProgram = { readonly language: 'python' | 'bash'; readonly code: string }
@@ -19,13 +20,15 @@ export type Launch = {
   /** The user that it runs as, where that is not the server's. */
   readonly user?: { readonly uid: number; readonly gid: number }
   readonly descriptors: readonly LaunchDescriptor[]
+  /** The control group that it runs in, where the server can make one. */
+  readonly group?: GroupPlace
   /** Ends what killing the command leaves. */
   readonly end?: () => Promise<void>
 }
 
 /**
- * What is at file descriptor 3 and those that follow: content to read; `status`, where the command writes about itself; `server`, whose
- * other end is open as long as the server lives: the program must not start after that.
+ * What is at file descriptor 3 and those that follow: content to read; `status`, where the command writes about itself; `server`, where the
+ * command reads a line when all is ready for it, and whose other end is open as long as the server lives: no program starts after that.
  */
 export type LaunchDescriptor = Buffer | 'status' | 'server'
 

@@ -193,7 +193,7 @@ echo '{ "child-pid": '$first' }' >&3; echo $first; exit 0`
       })
       for (const [index, content] of descriptors.entries()) {
         const stream = child.stdio[index + 3] as Duplex
-        if (content === 'server') stream.destroy()
+        if (content === 'server') stream.end('\n')
         else stream.on('error', () => undefined).end(content === 'status' ? undefined : content)
       }
       await once(child, 'close')

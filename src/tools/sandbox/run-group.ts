@@ -1,0 +1,104 @@
+import { mkdirSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { readText } from './measure-processes.ts'
+
+const root = '/sys/fs/cgroup'
+/** With the process that has made it. */
+const groupName = /^dragoman-(\d+)-\d+$/
+const closingTries = 100
+const closingPauseMs = 10
+
+/** Where groups of processes are made, and the memory that one may use: all of it, what the kernel has for its sockets and files included. */
+export type GroupPlace = { readonly folder: string; readonly memoryBytes: number }
+
+/**
+ * The folder of control groups (version 2) where the server can make some: beside its own group, or in it at the top of all. Undefined where
+ * it may not. Ends what killed servers have left there.
+ */
+export function findGroupFolder(): string | undefined {
+  const [, own] = /^0::(\/.*)$/m.exec(readText('/proc/self/cgroup')) ?? []
+  if (own === undefined) return undefined
+  const folder = join(root, dirname(own))
+  if (!/\bmemory\b/.test(readText(`${folder}/cgroup.subtree_control`))) return undefined
+  for (const name of readdirSync(folder)) {
+    const [, pid] = groupName.exec(name) ?? []
+    if (pid !== undefined && readText(`/proc/${pid}/stat`) === '') void new RunGroup(join(folder, name)).close()
+  }
+  const trial = RunGroup.make({ folder, memoryBytes: 2 ** 20 })
+  void trial?.close()
+  return trial === undefined ? undefined : folder
+}
+
+let made = 0
+
+/** A control group for the processes of one run. */
+export class RunGroup {
+  readonly #folder: string
+
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  /** Undefined where the server may not make it: what is measured holds there alone. */
+  static make({ folder, memoryBytes }: GroupPlace): RunGroup | undefined {
+    made += 1
+    const group = new RunGroup(join(folder, `dragoman-${process.pid}-${made}`))
+    try {
+      mkdirSync(group.#folder)
+      group.#write('memory.max', memoryBytes)
+      // One without the others would do half of its work.
+      group.#write('memory.oom.group', 1)
+    } catch {
+      void group.close()
+      return undefined
+    }
+    try {
+      group.#write('memory.swap.max', 0)
+    } catch {
+      // A machine without swap has no such limit.
+    }
+    return group
+  }
+
+  /** With all that it will start. False where it stays outside. */
+  add(pid: number): boolean {
+    try {
+      this.#write('cgroup.procs', pid)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /** Whether the kernel has ended it, as it had too little memory. */
+  get isExhausted(): boolean {
+    return /^oom_kill [1-9]/m.test(readText(`${this.#folder}/memory.events`))
+  }
+
+  kill(): void {
+    try {
+      this.#write('cgroup.kill', 1)
+    } catch {
+      // Before Linux 5.14; the run is killed by its processes as well.
+    }
+  }
+
+  /** Ends what is left in it. */
+  async close(): Promise<void> {
+    this.kill()
+    for (let tries = 0; tries < closingTries; tries++) {
+      try {
+        rmdirSync(this.#folder)
+        return
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EBUSY') return
+        await pause(closingPauseMs)
+      }
+    }
+  }
+
+  #write(name: string, value: number): void {
+    writeFileSync(join(this.#folder, name), `${value}`)
+  }
+}
