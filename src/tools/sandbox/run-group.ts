@@ -1,11 +1,9 @@
-import { mkdirSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readlinkSync, rmdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { readText } from './measure-processes.ts'
 
 const root = '/sys/fs/cgroup'
-/** With the process that has made it. */
-const groupName = /^dragoman-(\d+)-\d+$/
 const closingTries = 100
 const closingPauseMs = 10
 
@@ -22,12 +20,18 @@ export function findGroupFolder(): string | undefined {
   const folder = join(root, dirname(own))
   if (!/\bmemory\b/.test(readText(`${folder}/cgroup.subtree_control`))) return undefined
   for (const name of readdirSync(folder)) {
-    const [, pid] = groupName.exec(name) ?? []
-    if (pid !== undefined && readText(`/proc/${pid}/stat`) === '') void new RunGroup(join(folder, name)).close()
+    const [, pid] = /-(\d+)-\d+$/.exec(name) ?? []
+    if (name.startsWith(ownPrefix()) && pid !== undefined && readText(`/proc/${pid}/stat`) === '')
+      void new RunGroup(join(folder, name)).close()
   }
   const trial = RunGroup.make({ folder, memoryBytes: 2 ** 20 })
   void trial?.close()
   return trial === undefined ? undefined : folder
+}
+
+/** Of the groups whose processes this server can see: another container may have the same folder, and other numbers of processes. */
+function ownPrefix(): string {
+  return `dragoman-${/\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0]}-`
 }
 
 let made = 0
@@ -43,7 +47,7 @@ export class RunGroup {
   /** Undefined where the server may not make it: what is measured holds there alone. */
   static make({ folder, memoryBytes }: GroupPlace): RunGroup | undefined {
     made += 1
-    const group = new RunGroup(join(folder, `dragoman-${process.pid}-${made}`))
+    const group = new RunGroup(join(folder, `${ownPrefix()}${process.pid}-${made}`))
     try {
       mkdirSync(group.#folder)
       group.#write('memory.max', memoryBytes)

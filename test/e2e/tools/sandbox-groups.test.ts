@@ -22,7 +22,7 @@ function findFolder(): string | undefined {
   }
 }
 
-const ours = () => readdirSync(folder as string).filter((name) => name.startsWith(`dragoman-${process.pid}-`))
+const ours = () => readdirSync(folder as string).filter((name) => /^dragoman-/.test(name) && name.includes(`-${process.pid}-`))
 
 /** Starts a shell command when it is in the group. */
 function startIn(group: RunGroup, command: string): ChildProcess {
@@ -33,7 +33,7 @@ function startIn(group: RunGroup, command: string): ChildProcess {
 }
 
 test.runIf(folder !== undefined)('a control group ends all that is in it, and is gone', async () => {
-  const path = join(folder as string, `dragoman-${process.pid}-0`)
+  const path = join(folder as string, `dragoman-test-${process.pid}-0`)
   mkdirSync(path)
   const group = new RunGroup(path)
   const child = startIn(group, 'setsid sleep 600 & exec sleep 600')
