@@ -9,8 +9,9 @@ import { unseal } from '../wire/sealed.ts'
 import { decodeContent, decodePart } from './decode-content.ts'
 import type { DecodedTools } from './decode-tools.ts'
 import type { Entry } from './entries.ts'
-import { isKnownItem, type KnownItem, type WirePart } from './item-schema.ts'
+import { isKnownItem, type KnownItem, type OtherItem, type WirePart } from './item-schema.ts'
 import { type ToolName, toolNameOf } from './namespaces.ts'
+import { readOther } from './other-items.ts'
 import { Approvals } from './server-tools/approvals.ts'
 import { flatName, readServerCall, type ServerItem } from './server-tools/item-schema.ts'
 import { isKnownTool, type WireTool } from './tool-schema.ts'
@@ -34,13 +35,13 @@ export function decodeItems(entries: readonly Entry[], options: Options): Conver
   const decoder = new Decoder(options, approvals)
   decoder.addInstructions(options.instructions)
   for (const entry of entries) decoder.add(entry)
-  const conversation = { ...decoder.end(), approvals: approvals.answers }
-  const { ignored } = conversation
-  if (ignored.length > 0 && ignored.length === entries.filter(({ isOwn }) => isOwn).length) {
-    const message = `nothing of the input reaches the model, since ${preview(ignored[0])} has no meaning here: send a message`
+  const { leftOut, ...conversation } = decoder.end()
+  if (leftOut > 0 && leftOut === entries.filter(({ isOwn }) => isOwn).length) {
+    const what = preview(conversation.ignored[0])
+    const message = `nothing of the input reaches the model, since ${what} has no meaning here: send a message`
     throw new AppError('invalid-request', message, { param: 'input' })
   }
-  return conversation
+  return { ...conversation, approvals: approvals.answers }
 }
 
 type Turn = { readonly path: string; readonly parts: OutputPart[]; readonly partPaths: string[] }
@@ -49,6 +50,8 @@ class Decoder {
   readonly #messages: Message[] = []
   readonly #paths: MessagePaths[] = []
   readonly #ignored: string[] = []
+  /** Own items of which nothing reaches the model. */
+  #leftOut = 0
   readonly #sealer: Sealer
   readonly #tools: Options['tools']
   readonly #approvals: Approvals
@@ -68,66 +71,87 @@ class Decoder {
   }
 
   add({ item, path, isOwn }: Entry): void {
-    if (isKnownItem(item)) this.#addKnown(item, path, isOwn)
-    else if (isOwn) this.#ignored.push(path)
+    const isRead = isKnownItem(item) ? this.#addKnown(item, path) : this.#addOther(item, path, isOwn)
+    if (isRead || !isOwn) return
+    this.#ignored.push(path)
+    this.#leftOut++
   }
 
-  end(): Omit<Conversation, 'approvals'> {
+  end(): Omit<Conversation, 'approvals'> & { readonly leftOut: number } {
     this.#closeTurn()
     // Templates render a conversation, so an empty input, which clients send to probe a model, is an empty message.
     if (!this.#messages.some(({ role }) => role !== 'system' && role !== 'developer')) {
       this.#addMessage({ role: 'user', content: [{ type: 'text', text: '' }] }, 'input', ['input'])
     }
-    return { messages: this.#messages, paths: this.#paths, ignored: this.#ignored }
+    return { messages: this.#messages, paths: this.#paths, ignored: this.#ignored, leftOut: this.#leftOut }
   }
 
-  #addKnown(item: KnownItem, path: string, isOwn: boolean): void {
+  /** False for an item of which nothing reaches the model. */
+  #addKnown(item: KnownItem, path: string): boolean {
     switch (item.type) {
       case 'message':
       case undefined:
         this.#addContent(item.role, item.content, path)
-        break
+        return true
       case 'reasoning':
-        this.#addThought(item, path)
-        break
+        return this.#addThought(item, path)
       case 'function_call':
         this.#addCall(item, callInput(item.arguments), path)
-        break
+        return true
       case 'custom_tool_call':
         this.#addCall({ ...item, kind: 'custom' }, item.input, path)
-        break
+        return true
       case 'function_call_output':
       case 'custom_tool_call_output':
         this.#addResult(item, path)
-        break
+        return true
       case 'tool_search_call':
         // One without an id was run by OpenAI's servers, and so was its output.
-        if (typeof item.call_id === 'string')
-          this.#addCall({ call_id: item.call_id, name: 'tool_search' }, textOf(item.arguments), path)
-        else this.#ignored.push(path)
-        break
+        if (typeof item.call_id !== 'string') return false
+        this.#addCall({ call_id: item.call_id, name: 'tool_search' }, textOf(item.arguments), path)
+        return true
       case 'tool_search_output':
-        if (typeof item.call_id !== 'string') this.#ignored.push(path)
-        else this.#addResult({ call_id: item.call_id, output: describeFound(item.tools, this.#tools) }, path)
-        break
+        if (typeof item.call_id !== 'string') return false
+        this.#addResult({ call_id: item.call_id, output: describeFound(item.tools, this.#tools) }, path)
+        return true
       case 'compaction':
         this.#addSummary(item.encrypted_content, path)
-        break
+        return true
       case 'web_search_call':
       case 'code_interpreter_call':
       case 'mcp_call':
-        if (!this.#addServerCall(item, path) && isOwn) this.#ignored.push(path)
-        break
+        return this.#addServerCall(item.id ?? path, readServerCall(item), path)
       case 'mcp_approval_request':
         this.#addRequest(item, path)
-        break
+        return true
       // The service acts on a trigger, and replaces references; tools are declared elsewhere, and answers stand with their requests.
       case 'mcp_list_tools':
       case 'mcp_approval_response':
       case 'additional_tools':
       case 'compaction_trigger':
       case 'item_reference':
-        break
+        return true
+    }
+  }
+
+  #addOther(item: OtherItem, path: string, isOwn: boolean): boolean {
+    const meaning = readOther(item)
+    switch (meaning?.type) {
+      case undefined:
+        return false
+      case 'message':
+        this.#addContent(meaning.role, meaning.content, path)
+        if (isOwn) this.#ignored.push(...meaning.lost.map((place) => `${path}.${place}`))
+        return true
+      case 'call':
+        this.#addCall({ call_id: meaning.id, name: meaning.name }, meaning.input, path)
+        return true
+      case 'answered-call':
+        return this.#addServerCall(item.id ?? path, meaning, path)
+      case 'result':
+        if (!this.#callIds.has(meaning.callId)) return false
+        this.#addResult({ call_id: meaning.callId, output: meaning.output }, path)
+        return true
     }
   }
 
@@ -147,20 +171,19 @@ class Decoder {
   }
 
   /** The thought itself where this server sealed it; else its visible text, unless another server has the whole of it. */
-  #addThought(item: Extract<KnownItem, { type: 'reasoning' }>, path: string): void {
+  #addThought(item: Extract<KnownItem, { type: 'reasoning' }>, path: string): boolean {
     const { encrypted_content: encrypted, content, summary } = item
     if (typeof encrypted === 'string' && encrypted !== '') {
       const thought = unseal(this.#sealer, encrypted, 'thought')
-      if (thought === undefined) this.#ignored.push(path)
-      else {
-        const { text, opaque } = thought
-        this.#addPart({ type: 'reasoning', text, ...(opaque !== undefined && { opaque }) }, path, path)
-      }
-      return
+      if (thought === undefined) return false
+      const { text, opaque } = thought
+      this.#addPart({ type: 'reasoning', text, ...(opaque !== undefined && { opaque }) }, path, path)
+      return true
     }
     const shown = (content ?? []).length > 0 ? content : summary
     const text = (shown ?? []).map((part) => part.text).join('\n\n')
     if (text !== '') this.#addPart({ type: 'reasoning', text }, path, path)
+    return true
   }
 
   #addCall(call: { call_id: string; name: string; namespace?: unknown; kind?: 'custom' }, input: string, path: string): void {
@@ -171,14 +194,17 @@ class Decoder {
   }
 
   /** A call of a tool of the server with its result; false for one whose result the item does not have. */
-  #addServerCall(item: Parameters<typeof readServerCall>[0], path: string): boolean {
-    const call = readServerCall(item)
+  #addServerCall(id: string, call: ReturnType<typeof readServerCall>, path: string): boolean {
     if (call === undefined) return false
-    const { name, input, result, ...failure } = call
-    const id = item.id ?? path
+    const { name, input, result, isError } = call
     this.#addPart({ type: 'tool-call', id, name, input: callInput(input) }, path, path)
     this.#addPart(
-      { type: 'tool-result', toolCallId: id, content: [{ type: 'text', text: outsideText(name, result) }], ...failure },
+      {
+        type: 'tool-result',
+        toolCallId: id,
+        content: [{ type: 'text', text: outsideText(name, result) }],
+        ...(isError && { isError }),
+      },
       path,
       path,
     )

@@ -1,5 +1,7 @@
 import type { StoredItem } from '../../contract/store.ts'
 import { type Entry, entryOf, isInstruction } from './entries.ts'
+import { isKnownItem } from './item-schema.ts'
+import { readOther } from './other-items.ts'
 
 /** A turn that can be left out as a whole. */
 type Turn = { readonly entries: Entry[]; readonly isUser: boolean }
@@ -59,11 +61,15 @@ function groupTurns(entries: readonly Entry[]): readonly Turn[] {
 }
 
 function kindOf({ item }: Entry): 'user' | 'assistant' | 'result' | 'instruction' {
+  if (!isKnownItem(item)) {
+    const meaning = readOther(item)
+    if (meaning?.type === 'message') return kindOfRole(meaning.role)
+    return meaning?.type === 'result' ? 'result' : 'assistant'
+  }
   switch (item.type) {
     case undefined:
     case 'message':
-      if (item.role === 'user' || item.role === 'assistant') return item.role
-      return 'instruction'
+      return kindOfRole(item.role)
     case 'compaction':
       return 'user'
     case 'function_call_output':
@@ -80,8 +86,13 @@ function kindOf({ item }: Entry): 'user' | 'assistant' | 'result' | 'instruction
   }
 }
 
+function kindOfRole(role: 'user' | 'assistant' | 'system' | 'developer') {
+  return role === 'user' || role === 'assistant' ? role : 'instruction'
+}
+
 function callIdOf({ item }: Entry): string {
   if (item.type === 'mcp_approval_request') return String(item.id)
   if (item.type === 'mcp_approval_response') return String(item.approval_request_id)
-  return typeof item.call_id === 'string' ? item.call_id : ''
+  if (typeof item.call_id === 'string') return item.call_id
+  return isKnownItem(item) ? '' : (item.id ?? '')
 }

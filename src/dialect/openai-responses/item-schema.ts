@@ -43,11 +43,11 @@ const filePart = looseObject(
 const inputAudio = looseObject({ data: z.string(), format: text })
 const audioPart = looseObject({ type: z.literal('input_audio'), input_audio: inputAudio }, common)
 
-/** A part of a message or of a tool's result. Another type is an error: nothing that was said is lost in silence. */
-const part = z.discriminatedUnion('type', [textPart, refusalPart, imagePart, filePart, audioPart])
+/** Another type is an error: nothing that was said is lost in silence. */
+export const wirePart = z.discriminatedUnion('type', [textPart, refusalPart, imagePart, filePart, audioPart])
 /** A part of a message or of a tool's result. */
-export type WirePart = z.output<typeof part>
-const content = z.union([z.string(), list(part, { error: 'an array of content parts' })])
+export type WirePart = z.output<typeof wirePart>
+const content = z.union([z.string(), list(wirePart, { error: 'an array of content parts' })])
 
 const id = nonEmptyText.nullish()
 
@@ -179,18 +179,13 @@ const knownTypes = new Set([
   'compaction_trigger',
   ...serverItemTypes,
 ])
-/**
- * Items of tools that only OpenAI's servers run, and items that come later than this code. They are left out, so one in which the caller says
- * something, or tells what a tool of the caller's returned, is an error: the model would not see it.
- */
-const otherItem = openObject({ type: typeOtherThan((type) => knownTypes.has(type)), id }).refine(
-  (item) => !('role' in item || 'content' in item || item.type.endsWith('_output')),
-  { path: ['type'] },
-)
+/** Items of tools that OpenAI defines, and items that come later than this code: `other-items.ts` reads what it can. */
+const otherItem = openObject({ type: typeOtherThan((type) => knownTypes.has(type)), id })
 
 export const wireItem = z.union([knownItem, otherItem])
 
 export type KnownItem = z.output<typeof knownItem>
+export type OtherItem = z.output<typeof otherItem>
 /** One item of an input. */
 export type WireItem = z.output<typeof wireItem>
 

@@ -65,7 +65,9 @@ export function flatName(server: string, name: string): string {
 }
 
 /** The call that an item tells of, as the model made it, and what the tool returned; undefined where the item does not say that. */
-export function readServerCall(item: Called) {
+export function readServerCall(
+  item: Called,
+): { readonly name: string; readonly input: string; readonly result: string; readonly isError?: true } | undefined {
   switch (item.type) {
     case 'web_search_call': {
       const { result, action } = item
