@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { cancelShape } from '../wire/cancel-keys.ts'
 import { dictionary, jsonObject, list, looseObject } from '../wire/first-fault.ts'
+import { jsonSchema } from '../wire/json-schema.ts'
 import {
   above,
   between,
@@ -66,7 +67,7 @@ const samplingParams = looseObject({
 })
 
 const responseFormats = {
-  json_schema: looseObject({ type: z.literal('json_schema'), json_schema: jsonObject }),
+  json_schema: looseObject({ type: z.literal('json_schema'), json_schema: jsonSchema }),
   grammar: looseObject({ type: z.literal('grammar'), bnf: z.union([z.string(), jsonObject]) }),
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { toolParameters } from '../openai/tool-parameters.ts'
 import { cancelShape } from '../wire/cancel-keys.ts'
 import { jsonObject, list, looseObject } from '../wire/first-fault.ts'
+import { jsonSchema } from '../wire/json-schema.ts'
 import { flag, integerBetween, nonEmptyText, text } from '../wire/wire-types.ts'
 import { keepAlive } from './keep-alive.ts'
 import { options } from './options.ts'
@@ -39,22 +40,19 @@ const message = looseObject({
 const toolName = z.string().regex(/^[a-zA-Z0-9_.-]{1,64}$/, {
   error: "a tool name of 1 to 64 letters, digits, '_', '-' and '.'",
 })
-/** As some clients send it for a tool without parameters. */
-const withoutNulls = (value: unknown) =>
-  typeof value === 'object' && value !== null && Reflect.get(value, 'properties') === null ? { ...value, properties: {} } : value
 const tool = looseObject({
   type: z.literal('function').nullish(),
   function: looseObject({
     name: toolName,
     description: text,
-    parameters: z.preprocess(withoutNulls, toolParameters.nullish()),
+    parameters: toolParameters.nullish(),
   }),
 })
 
 const generatingShape = {
   model: nonEmptyText,
   stream: flag,
-  format: z.union([z.literal(['', 'json']), jsonObject], { error: '"json" or a JSON Schema, as an object' }).nullish(),
+  format: z.union([z.literal(['', 'json']), jsonSchema], { error: '"json" or a JSON Schema, as an object' }).nullish(),
   think: z
     .union([z.boolean(), z.enum(['low', 'medium', 'high', 'max'])], { error: 'true, false, "low", "medium", "high" or "max"' })
     .nullish(),

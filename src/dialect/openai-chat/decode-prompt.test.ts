@@ -80,7 +80,7 @@ describe('template variables', () => {
 
   test.each<[object, string]>([
     [{ template_vars: { a: 1 }, chat_template_kwargs: { a: 2 } }, 'chat_template_kwargs'],
-    [{ template_vars: [] }, 'template_vars'],
+    [{ template_vars: [1] }, 'template_vars'],
     [{ chat_template_kwargs: JSON.parse(`${'{"a":'.repeat(200)}1${'}'.repeat(200)}`) }, 'chat_template_kwargs'],
   ])('%j is refused with its param', (fields, param) => {
     expect(() => promptOf(fields)).toThrow(expect.objectContaining({ code: 'invalid-request', param }))

@@ -73,7 +73,7 @@ describe('tools', () => {
     [[{ type: 'function', function: { name: '' } }], 'tools[0].function.name'],
     [[{ type: 'function', function: { name: 'get weather' } }], 'tools[0].function.name'],
     [[{ type: 'function', function: { name: 'x'.repeat(65) } }], 'tools[0].function.name'],
-    [[f, { type: 'function', function: { name: 'g', parameters: [] } }], 'tools[1].function.parameters'],
+    [[f, { type: 'function', function: { name: 'g', parameters: [1] } }], 'tools[1].function.parameters'],
     [[f, { type: 'function', function: { name: 'g', parameters: { type: 'string' } } }], 'tools[1].function.parameters.type'],
     [
       [{ type: 'function', function: { name: 'g', parameters: { type: ['array', 'null'] } } }],

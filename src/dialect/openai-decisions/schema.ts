@@ -43,7 +43,7 @@ const question = z.discriminatedUnion('type', [
 
 export const decisionSchema = looseObject({
   model: nonEmptyText,
-  input: z.union([nonEmptyText, jsonObject, z.array(z.unknown()).min(1)], { error: 'a text, or an array of messages' }),
+  input: z.union([nonEmptyText, z.array(z.unknown()).min(1), jsonObject], { error: 'a text, or an array of messages' }),
   questions: list(question, {
     error: 'an array of questions',
     max: { count: maxQuestions, error: `at most ${maxQuestions} questions` },

@@ -200,7 +200,7 @@ describe('the input', () => {
   test.each<[object, string]>([
     [{ role: 'tool', content: 'x' }, 'input[0].role'],
     [{ type: 'function_call', name: 'f', arguments: '{}' }, 'input[0].call_id'],
-    [{ type: 'function_call', call_id: 'c', name: 'f', arguments: {} }, 'input[0].arguments'],
+    [{ type: 'function_call', call_id: 'c', name: 'f', arguments: [1] }, 'input[0].arguments'],
     [{ type: 'item_reference' }, 'input[0].id'],
   ])('%j is refused by what is wrong with it', (item, param) => {
     expect(failureOf({ input: [item] }).param).toBe(param)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { list, looseObject, openObject } from '../wire/first-fault.ts'
+import { jsonObject, list, looseObject, openObject } from '../wire/first-fault.ts'
 import { nonEmptyText, text, typeOtherThan } from '../wire/wire-types.ts'
 import { serverItems, serverItemTypes } from './server-tools/item-schema.ts'
 import { tool } from './tool-schema.ts'
@@ -82,8 +82,8 @@ const functionCall = looseObject(
     call_id: nonEmptyText,
     name: nonEmptyText,
     namespace: text,
-    /** A JSON string in OpenAI's API. */
-    arguments: text,
+    /** A JSON string in OpenAI's API; some clients send the object. */
+    arguments: z.union([z.string(), jsonObject]).nullish(),
     status: text,
   },
   common,

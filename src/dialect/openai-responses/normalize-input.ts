@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../contract/request.ts'
 import type { StoredItem } from '../../contract/store.ts'
+import { callInput } from '../wire/call-input.ts'
 import { createIdFor } from './item-id.ts'
 import { isKnownItem, type KnownItem, type WireItem, type WirePart } from './item-schema.ts'
 import type { ResponseWire } from './schema.ts'
@@ -27,8 +28,9 @@ function completionOf(item: KnownItem): JsonObject {
       return { status: item.status ?? 'completed', content: completeContent(item.content, item.role) }
     case 'function_call_output':
     case 'custom_tool_call_output':
-    case 'function_call':
       return { status: item.status ?? 'completed' }
+    case 'function_call':
+      return { status: item.status ?? 'completed', arguments: callInput(item.arguments) }
     case 'reasoning':
       return { summary: item.summary ?? [] }
     case 'tool_search_call':

@@ -3,6 +3,7 @@ import { commonShape } from '../openai/common-schema.ts'
 import { metadata } from '../openai/lists.ts'
 import { chatServerShape } from '../openai/server-fields.ts'
 import { jsonObject, list, looseObject, openObject } from '../wire/first-fault.ts'
+import { jsonSchema } from '../wire/json-schema.ts'
 import { flag, integerBetween, integerFrom, nonEmptyText, text, unlimitedOr } from '../wire/wire-types.ts'
 import { wireItem } from './item-schema.ts'
 import { tool, toolChoice } from './tool-schema.ts'
@@ -25,7 +26,7 @@ const formats = {
     type: z.literal('json_schema'),
     name: text,
     description: text,
-    schema: jsonObject,
+    schema: jsonSchema,
     strict: flag,
   }),
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { cancelShape } from '../wire/cancel-keys.ts'
-import { dictionary, jsonObject, list, looseObject } from '../wire/first-fault.ts'
+import { dictionary, list, looseObject } from '../wire/first-fault.ts'
+import { jsonSchema } from '../wire/json-schema.ts'
 import {
   above,
   anyNumber,
@@ -64,7 +65,7 @@ function isTokenList(text: string): boolean {
 const maxConstraintChars = 1024 * 1024
 const constraintText = z.string().max(maxConstraintChars, { error: `at most ${maxConstraintChars} characters`, abort: true })
 const nonEmptyConstraint = constraintText.min(1)
-const schemaOrText = z.union([jsonObject, constraintText, z.boolean()], { error: 'a JSON Schema, or its JSON as a string' })
+const schemaOrText = z.union([jsonSchema, constraintText, z.boolean()], { error: 'a JSON Schema, or its JSON as a string' })
 const maxTexts = 10_000
 const tooManyTexts = { count: maxTexts, error: `at most ${maxTexts} strings` }
 const textList = list(nonEmptyText, { error: 'an array of non-empty strings', max: tooManyTexts })

@@ -73,7 +73,7 @@ describe('decodeOutput', () => {
     [asked({ type: 'json_schema', json_schema: { name: 'n' } }), 'response_format.json_schema.schema'],
     [asked({ type: 'json_schema', json_schema: { name: 'n', schema: '{' } }), 'response_format.json_schema.schema'],
     [asked({ type: 'json_schema', json_schema: { name: 'n', schema: '[]' } }), 'response_format.json_schema.schema'],
-    [asked({ type: 'json_schema', json_schema: { name: 'n', schema: [] } }), 'response_format.json_schema.schema'],
+    [asked({ type: 'json_schema', json_schema: { name: 'n', schema: [1] } }), 'response_format.json_schema.schema'],
     [asked({ type: 'json_object', schema: 'null' }), 'response_format.schema'],
     [asked({ type: 'regex' }), 'response_format.pattern'],
     [asked({ type: 'grammar', grammar: 'yes or no' }), 'response_format.grammar'],

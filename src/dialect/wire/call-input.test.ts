@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { callInput } from './call-input.ts'
 
-test.each([[undefined], [null], [''], [' \n'], ['null'], [' null '], ['{}'], [{}]])(
+test.each([[undefined], [null], [''], [' \n'], ['null'], [' null '], ['[]'], [' [ ]'], ['{}'], [{}]])(
   'no arguments are an empty object: %j',
   (given) => {
     expect(callInput(given)).toBe('{}')

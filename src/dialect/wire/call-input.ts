@@ -5,10 +5,10 @@ import { losesDigits, RawJson } from './json/exact-json.ts'
 
 /**
  * The arguments of an earlier call as JSON text. None at all, as clients send for tools without parameters, are an empty object: absent,
- * null, an empty text, or the text `null`.
+ * null, an empty text, the text `null`, or an empty list, which PHP writes for an empty object.
  */
 export function callInput(given: string | object | null | undefined): string {
-  if (typeof given === 'string') return /^\s*(null\s*)?$/.test(given) ? '{}' : given
+  if (typeof given === 'string') return /^\s*((null|\[\s*\])\s*)?$/.test(given) ? '{}' : given
   return JSON.stringify(given ?? {})
 }
 

@@ -134,10 +134,19 @@ const BoundedObject = z.core.$constructor<z.ZodObject>('BoundedObject', (schema,
 const PlainRecord = z.core.$constructor<z.ZodRecord>('PlainRecord', (schema, def) => {
   z.ZodRecord.init(schema, def)
   const parseWithZod = schema._zod.parse
-  schema._zod.parse = (payload, context) => (z.core.util.isPlainObject(payload.value) ? payload : parseWithZod(payload, context))
+  schema._zod.parse = (payload, context) => {
+    if (z.core.util.isPlainObject(payload.value)) return payload
+    if (Array.isArray(payload.value) && payload.value.length === 0) {
+      payload.value = {}
+      return payload
+    }
+    return parseWithZod(payload, context)
+  }
 })
 
-/** An object with arbitrary keys (a JSON Schema, template variables), as it is: `z.record` would copy it. */
+/**
+ * An object with arbitrary keys (a JSON Schema, template variables), as it is: `z.record` would copy it. PHP writes an empty one as an empty list.
+ */
 export const jsonObject = new PlainRecord(z.record(z.string(), z.unknown())._zod.def as never) as unknown as z.ZodRecord<
   z.ZodString,
   z.ZodUnknown

@@ -52,8 +52,8 @@ export const callRows: readonly StrictnessRow[] = [
     note: 'Anthropic always has ids',
   },
   {
-    what: 'a call without `input`, or with null',
-    sample: turn({ ...called, input: null }),
+    what: 'a call without `input`, with null, or with `[]`, as PHP writes an empty object',
+    sample: turn({ ...called, input: [] }),
     outcome: 'healed',
     becomes: becomes(asked, { role: 'assistant', parts: [{ ...call, input: '{}' }] }, asked),
     note: 'an empty object',

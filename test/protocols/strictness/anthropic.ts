@@ -96,6 +96,13 @@ const assistantBlocks: readonly StrictnessRow[] = [
 
 const toolsAndOptions: readonly StrictnessRow[] = [
   {
+    what: 'an empty list for an object of a schema: `properties: []`',
+    sample: { tools: [{ name: 'f', input_schema: { type: 'object', properties: [] } }] },
+    outcome: 'healed',
+    becomes: { prompt: { tools: [{ name: 'f', parameters: { type: 'object', properties: {} } }] } },
+    note: 'PHP writes an empty object so; also of `output_config.format`',
+  },
+  {
     what: 'a deferred tool that no search has found',
     sample: { tools: [{ ...tool, defer_loading: true }] },
     outcome: 'tolerated',

@@ -57,8 +57,8 @@ const messages: readonly StrictnessRow[] = [
     note: '',
   },
   {
-    what: 'a call without `arguments`: null, absent, an empty text, or the text `null`',
-    sample: { messages: [{ ...called, tool_calls: [{ call_id: 'c1', tool_name: 'f', arguments: null }] }] },
+    what: 'a call without `arguments`: null, absent, an empty text, the text `null`, or `[]`',
+    sample: { messages: [{ ...called, tool_calls: [{ call_id: 'c1', tool_name: 'f', arguments: [] }] }] },
     outcome: 'healed',
     becomes: becomes({ role: 'assistant', parts: [{ type: 'tool-call', id: 'c1', name: 'f', input: '{}' }] }),
     note: '`{}`',

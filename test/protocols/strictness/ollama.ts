@@ -198,6 +198,13 @@ const chat: readonly StrictnessRow[] = [
     note: 'the same',
   },
   {
+    what: 'a call without arguments: null, absent, an empty text, or `[]`',
+    sample: { messages: [{ role: 'assistant', tool_calls: [{ id: 'c', function: { name: 'f', arguments: [] } }] }] },
+    outcome: 'healed',
+    becomes: becomes({ role: 'assistant', parts: [{ type: 'tool-call', id: 'c', name: 'f', input: '{}' }] }),
+    note: '`{}`',
+  },
+  {
     what: '`thinking` of an earlier turn',
     sample: { messages: [{ role: 'assistant', content: 'hi', thinking: 'hm' }] },
     outcome: 'tolerated',
@@ -205,8 +212,8 @@ const chat: readonly StrictnessRow[] = [
     note: '',
   },
   {
-    what: 'parameters of a tool without `type`, and with null `properties`',
-    sample: { tools: [{ function: { name: 'f', parameters: { properties: null } } }] },
+    what: 'parameters of a tool without `type`, and `properties` that are null or, as PHP writes an empty object, `[]`',
+    sample: { tools: [{ function: { name: 'f', parameters: { properties: [] } } }] },
     outcome: 'healed',
     becomes: { prompt: { tools: [{ name: 'f', parameters: { properties: {} } }] } },
     note: 'an object without properties',

@@ -61,8 +61,8 @@ export const callRows: readonly StrictnessRow[] = [
     note: 'its JSON',
   },
   {
-    what: 'no arguments: null, absent, an empty text, or the text `null`',
-    sample: { messages: [{ role: 'assistant', tool_calls: [{ id: 'c1', function: { name: 'f', arguments: null } }] }] },
+    what: 'no arguments: null, absent, an empty text, the text `null`, or `[]`, as PHP writes an empty object',
+    sample: { messages: [{ role: 'assistant', tool_calls: [{ id: 'c1', function: { name: 'f', arguments: [] } }] }] },
     outcome: 'healed',
     becomes: becomes(calls),
     note: '`{}`: clients send it back for tools without parameters',

@@ -87,6 +87,13 @@ const toolsAndOptions: readonly StrictnessRow[] = [
     note: 'the model would not have it',
   },
   {
+    what: 'an empty list for an object of a schema: `properties: []`',
+    sample: { tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'object', properties: [] } } }] },
+    outcome: 'healed',
+    becomes: { prompt: { tools: [{ name: 'f', parameters: { type: 'object', properties: {} } }] } },
+    note: 'PHP writes an empty object so; also of `response_format`',
+  },
+  {
     what: 'two tools of one name',
     sample: { tools: [tool, tool] },
     outcome: 'refused',

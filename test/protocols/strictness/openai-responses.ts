@@ -170,11 +170,18 @@ const parts: readonly StrictnessRow[] = [
 
 const callsAndResults: readonly StrictnessRow[] = [
   {
-    what: 'a call without arguments: null, absent, an empty text, or the text `null`',
-    sample: input({ ...called, arguments: null }),
+    what: 'a call without arguments: null, absent, an empty text, the text `null`, or `[]`',
+    sample: input({ ...called, arguments: [] }),
     outcome: 'healed',
     becomes: becomes({ role: 'assistant', parts: [{ type: 'tool-call', id: 'c1', name: 'f', input: '{}' }] }),
     note: '`{}`',
+  },
+  {
+    what: 'arguments that are an object',
+    sample: input({ ...called, arguments: { a: 1 } }),
+    outcome: 'healed',
+    becomes: becomes({ role: 'assistant', parts: [{ ...call, input: '{"a":1}' }] }),
+    note: 'its JSON',
   },
   {
     what: 'an output without its call',
@@ -246,6 +253,13 @@ const toolsAndOptions: readonly StrictnessRow[] = [
     outcome: 'refused',
     param: 'tool_choice',
     note: '',
+  },
+  {
+    what: 'an empty list for an object of a schema: `properties: []`',
+    sample: { tools: [{ ...tool, parameters: { type: 'object', properties: [] } }] },
+    outcome: 'healed',
+    becomes: { prompt: { tools: [{ name: 'f', parameters: { type: 'object', properties: {} } }] } },
+    note: 'PHP writes an empty object so; also of `text.format`',
   },
   { what: 'two tools of one name', sample: { tools: [tool, tool] }, outcome: 'refused', param: 'tools[1].name', note: '' },
   {

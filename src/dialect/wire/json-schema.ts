@@ -1,0 +1,51 @@
+import type { JsonObject } from '../../contract/request.ts'
+import { jsonObject } from './first-fault.ts'
+
+/** A JSON Schema. What PHP writes for an empty object, a list, is one, wherever the schema must have an object; so is null for `properties`. */
+export const jsonSchema = jsonObject.transform((schema): JsonObject => withObjects(schema))
+
+const maps: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas', 'definitions', '$defs'])
+const schemas: ReadonlySet<string> = new Set(['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains'])
+const lists: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
+
+/** What is nested more deeply is refused later, as too large. */
+const maxDepth = 100
+
+/** The schema itself where nothing is to mend. */
+function withObjects(schema: JsonObject, depth = 0): JsonObject {
+  if (depth > maxDepth) return schema
+  const mend = (value: unknown) => {
+    const inner = asObject(value)
+    return isObject(inner) ? withObjects(inner, depth + 1) : inner
+  }
+  return mapValues(schema, (value, keyword) => {
+    if (maps.has(keyword)) {
+      const map = value === null ? {} : asObject(value)
+      return isObject(map) ? mapValues(map, mend) : map
+    }
+    if (schemas.has(keyword)) return mend(value)
+    if (!lists.has(keyword) || !Array.isArray(value)) return value
+    const mended = value.map(mend)
+    return mended.some((inner, index) => inner !== value[index]) ? mended : value
+  })
+}
+
+function asObject(value: unknown): unknown {
+  return Array.isArray(value) && value.length === 0 ? {} : value
+}
+
+function mapValues(object: JsonObject, change: (value: unknown, key: string) => unknown): JsonObject {
+  let changed: Record<string, unknown> | undefined
+  for (const key of Object.keys(object)) {
+    const value = object[key]
+    const mended = change(value, key)
+    if (mended === value) continue
+    changed ??= { ...object }
+    changed[key] = mended
+  }
+  return changed ?? object
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
