@@ -100,28 +100,8 @@ function decodeShared(wire: CompletionWire | InfillWire, { id, prompts, names, .
 
 /** The body in the types of OpenAI's protocols. */
 function toCommon(wire: CompletionWire | InfillWire): CommonWire {
-  const { logit_bias: biases, samplers } = wire
   const limits = Object.fromEntries(outputLimits.flatMap((name) => (wire[name] === 0 ? [[name, 1]] : [])))
-  return {
-    ...wire,
-    ...limits,
-    logit_bias: Array.isArray(biases)
-      ? Object.fromEntries(biases.map(([id, bias]) => [id, bias === false ? -100 : bias]))
-      : biases,
-    samplers: typeof samplers === 'string' ? [...samplers].map((letter) => samplerLetters[letter] ?? letter) : samplers,
-  } as CommonWire
-}
-
-const samplerLetters: Readonly<Record<string, string>> = {
-  e: 'penalties',
-  d: 'dry',
-  s: 'top_n_sigma',
-  k: 'top_k',
-  y: 'typ_p',
-  p: 'top_p',
-  m: 'min_p',
-  x: 'xtc',
-  t: 'temperature',
+  return { ...wire, ...limits } as CommonWire
 }
 
 /** Its callers write the template's part themselves. */

@@ -25,7 +25,7 @@ const shared = {
   sse_ping_interval: 5,
   t_max_prompt_ms: 500,
 }
-const { echo: _, suffix: __, t_max_predict_ms: ___, ...samples } = shared as Record<string, unknown>
+const { echo: _, suffix: __, ...samples } = shared as Record<string, unknown>
 /** The properties that llama-server's README lists and that a request's text depends on. */
 const properties = ['prompt', 'n_predict', 'stop', 'stream', 'seed', 'temperature', 'n_probs', 'samplers', 'grammar']
 

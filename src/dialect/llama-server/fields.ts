@@ -3,7 +3,6 @@ import { type Field, givesWay, informational, refused, used } from '../wire/fiel
 
 /** What completions lack, or treat otherwise. */
 const ownFields: readonly Field[] = [
-  used('logit_bias', "a list of `[token id, value from -100 to 100]`, where false is -100; or an object, as in OpenAI's API"),
   used(
     'n_predict',
     `absent and -1: up to the context; 0: the prompt is read into the cache, and the reply is empty; ${givesWay}`,
@@ -21,8 +20,8 @@ const ownFields: readonly Field[] = [
   refused('post_sampling_probs', 'probabilities are those of the model', { accepts: [false] }),
 ]
 const own = new Set(ownFields.map(({ name }) => name))
-/** Those of another form here, and `t_max_predict_ms`, which editors always send: the reply names it as ignored. */
-const absent = ['prompt', 'echo', 'suffix', 'logprobs', 'max_tokens', 'stream_options', 'response_prefix', 't_max_predict_ms']
+/** Those of another form here. */
+const absent = ['prompt', 'echo', 'suffix', 'logprobs', 'max_tokens', 'stream_options', 'response_prefix']
 
 const shared: readonly Field[] = [
   ...ownFields,

@@ -22,31 +22,15 @@ const prompt = z.union([
 ])
 /** One prompt. */
 export type WirePrompt = string | readonly number[] | z.infer<typeof withMedia>
-const maxBiases = 40_000
-const bias = z.tuple([z.int().min(0), z.union([z.number().min(-100).max(100), z.literal(false)])], {
-  error: 'a token id, and a number from -100 to 100 or false',
-})
 /** 0: the prompt is read, and nothing is generated. */
 const limit = unlimitedOr(0)
 const probs = integerBetween(0, 20).nullish()
-const samplerNames = z.union([
-  list(z.union([z.string(), z.int()]), {
-    error: 'an array of names of samplers, or their letters',
-    max: { count: 64, error: 'at most 64 samplers' },
-  }),
-  z.string(),
-])
 
-const { stream_options: _, logit_bias: objectBias, samplers: __, ...shared } = commonShape
+const { stream_options: _, ...shared } = commonShape
 const sharedShape = {
   ...shared,
   ...textServerShape,
   ...runningShape,
-  logit_bias: z.union([
-    list(bias, { error: 'an array of token ids with their bias', max: { count: maxBiases, error: `at most ${maxBiases}` } }),
-    objectBias,
-  ]),
-  samplers: samplerNames.nullish(),
   skip_special_tokens: flag,
   n_predict: limit,
   max_tokens: limit,

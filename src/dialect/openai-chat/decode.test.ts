@@ -108,6 +108,25 @@ describe('decodeChat', () => {
       { dry_multiplier: 1, dry_base: 2, dry_allowed_length: 3, dry_penalty_last_n: 64, dry_sequence_breakers: '["a"]' },
       { dry: { multiplier: 1, base: 2, allowedLength: 3, range: 64, sequenceBreakers: ['a'] } },
     ],
+    [{ dry_sequence_breakers: '"a", "\\n"' }, { dry: { sequenceBreakers: ['a', '\n'] } }],
+    [{ dry_sequence_breakers: '' }, { dry: { sequenceBreakers: [] } }],
+    [{ mirostat: true }, { mirostat: { version: 1 } }],
+    [{ mirostat: true, mirostat_mode: 2 }, { mirostat: { version: 2 } }],
+    [{ mirostat: false, mirostat_mode: 0 }, { mirostat: { version: 0 } }],
+    [
+      {
+        logit_bias: [
+          [5, false],
+          [7, 1],
+        ],
+      },
+      {
+        logitBias: new Map([
+          [5, -100],
+          [7, 1],
+        ]),
+      },
+    ],
   ])('%j gives the sampling %j', (fields, sampling) => {
     expect(requestOf(fields).sampling).toEqual(sampling)
   })
@@ -122,6 +141,8 @@ describe('decodeChat', () => {
     [{ n_predict: 1 }, { maxOutputTokens: 1 }],
     [{ n_predict: -1 }, {}],
     [{ ban_eos_token: true }, { ignoreEos: true }],
+    [{ n_probs: 3 }, { logprobs: { top: 3 } }],
+    [{ n_probs: 3, logprobs: true }, { logprobs: { top: 3 } }],
   ])('%j gives %j', (fields, expected) => {
     expect(requestOf(fields)).toMatchObject(expected)
   })

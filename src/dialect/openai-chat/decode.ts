@@ -95,7 +95,9 @@ function decodeChatOutput(wire: ChatWire, { toolChoice }: DecodedTools): Decoded
 }
 
 /** OpenAI's pair of fields, or tabbyAPI's number, which above 1 is the number of top log-probabilities. */
-function decodeLogprobs({ logprobs, top_logprobs }: ChatWire): { readonly top: number } | undefined {
+function decodeLogprobs({ logprobs, n_probs, top_logprobs: top }: ChatWire): { readonly top: number } | undefined {
+  const top_logprobs = top ?? (n_probs === 0 ? undefined : n_probs)
+  if (typeof n_probs === 'number' && n_probs > 0) return { top: top_logprobs ?? 0 }
   if (typeof logprobs === 'number' && logprobs > 0) return { top: top_logprobs ?? (logprobs > 1 ? logprobs : 0) }
   if (logprobs === true) return { top: top_logprobs ?? 0 }
   if (typeof top_logprobs === 'number' && top_logprobs > 0) {

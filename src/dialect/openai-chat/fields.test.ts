@@ -37,7 +37,7 @@ const samples: Readonly<Record<string, unknown>> = {
   top_logprobs: 2,
   verbosity: 'high',
   web_search_options: {},
-  add_bos_token: true,
+  add_bos_token: false,
   add_generation_prompt: false,
   chat_template: '{{ messages }}',
   continue_final_message: true,

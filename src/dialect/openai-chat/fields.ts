@@ -6,9 +6,9 @@ import {
   promptCacheFields,
   promptTemplateField,
   refusedExtensions,
-  refusedProbs,
   samplingExtensions,
   sharedOpenaiFields,
+  templateBosField,
 } from '../openai/common-fields.ts'
 import { chatServerFields, serverFields } from '../openai/server-fields.ts'
 import { runningFields } from '../openai/times/running-fields.ts'
@@ -63,6 +63,7 @@ const openaiFields: readonly Field[] = [
     'functions and `custom` tools; a call that breaks a `strict` schema or a grammar is an error; an empty list counts as absent',
   ),
   used('top_logprobs', '0 to 20; requires `logprobs`'),
+  used('n_probs', "llama.cpp's name of `logprobs` with a number, where 0 is none"),
   sharedOpenaiFields.topP,
   sharedOpenaiFields.user,
   used('verbosity', 'passed to the chat template, or to a server of kind `openai`'),
@@ -71,6 +72,7 @@ const openaiFields: readonly Field[] = [
 
 /** Fields of other servers for chats only, which Dragoman supports. */
 const chatExtensions: readonly Field[] = [
+  templateBosField,
   used('add_generation_prompt', 'false: the model continues the end of the template'),
   used('continue_final_message', 'the last message is the start of the answer, as with `prefix` or `partial` in that message'),
   used('enable_thinking', 'takes precedence over `reasoning` and `thinking`'),
@@ -93,7 +95,6 @@ const chatExtensions: readonly Field[] = [
 
 /** Fields of other servers for chats only, which would change the output. */
 const refusedChatExtensions: readonly Field[] = [
-  refused('add_bos_token', 'the chat template decides'),
   refused('chat_template', 'name a template of the server: `prompt_template`'),
   refused('documents', 'send `template_vars` with `documents`', { accepts: [[]] }),
   refused('echo', 'a chat reply contains generated text only', { accepts: [false] }),
@@ -160,6 +161,5 @@ export const chatFields: readonly Field[] = [
   ...mediaFields,
   ...toolUseFields,
   ...refusedExtensions.filter(({ name }) => !toolUseFields.some((field) => field.name === name)),
-  refusedProbs,
   ...refusedChatExtensions,
 ]

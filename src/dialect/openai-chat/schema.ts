@@ -59,6 +59,7 @@ export const chatRequestSchema = looseObject({
   // tabbyAPI sends a number: above 0 it switches them on.
   logprobs: z.union([z.boolean(), integerBetween(0, maxTopLogprobs)]).nullish(),
   top_logprobs: integerBetween(0, maxTopLogprobs).nullish(),
+  n_probs: integerBetween(0, maxTopLogprobs).nullish(),
 
   reasoning_effort: nonEmptyText.nullish(),
   enable_thinking: flag,
@@ -78,6 +79,7 @@ export const chatRequestSchema = looseObject({
   template_vars: templateVariables,
   chat_template_kwargs: templateVariables,
   verbosity: nonEmptyText.nullish(),
+  add_bos_token: flag,
   add_generation_prompt: flag,
   continue_final_message: flag,
   response_prefix: text,

@@ -37,7 +37,7 @@ const samples: Readonly<Record<string, unknown>> = {
   enable_thinking: false,
   reasoning_budget_tokens: 0,
   template_vars: { a: 1 },
-  add_bos_token: true,
+  add_bos_token: false,
   add_generation_prompt: false,
   chat_template: '{{ messages }}',
   continue_final_message: true,

@@ -11,6 +11,7 @@ import {
   refusedProbs,
   samplingExtensions,
   sharedOpenaiFields,
+  templateBosField,
 } from '../openai/common-fields.ts'
 import { chatServerFields, serverFields } from '../openai/server-fields.ts'
 import { cancelFields } from '../wire/cancel-keys.ts'
@@ -71,6 +72,7 @@ const openaiFields: readonly Field[] = [
 
 /** Fields of other protocols and servers that Dragoman supports here too. */
 const extensions: readonly Field[] = [
+  templateBosField,
   informational('client_metadata', "Codex's description of itself"),
   used('enable_thinking', 'takes precedence over `reasoning`'),
   sharedOpenaiFields.frequencyPenalty,
@@ -89,7 +91,6 @@ const extensions: readonly Field[] = [
 ]
 
 const refusedHere: readonly Field[] = [
-  refused('add_bos_token', 'the chat template decides'),
   refused('add_generation_prompt', 'a response is a new turn', { accepts: [true] }),
   refused('chat_template', 'name a template of the server: `prompt_template`'),
   refused('continue_final_message', 'a response is a new turn', { accepts: [false] }),

@@ -89,6 +89,7 @@ export const responseSchema = looseObject({
   thinking_budget_tokens: budget,
   reasoning_budget_message: text,
   thinking_budget_message: text,
+  add_bos_token: flag,
   prompt_template: text,
   template_vars: jsonObject.nullish(),
   chat_template_kwargs: jsonObject.nullish(),

@@ -39,7 +39,10 @@ export const sharedOpenaiFields = {
     'an id or an alias; absent: the model that an operator loaded last, while it is loaded, else the one called `default`, else the first',
   ),
   frequencyPenalty: used('frequency_penalty', '-2 to 2'),
-  logitBias: used('logit_bias', 'token id to a value from -100 to 100'),
+  logitBias: used(
+    'logit_bias',
+    "token id to a value from -100 to 100, or false, which is -100; or llama-server's list of `[token id, value]`",
+  ),
   n: used('n', '1 to 128 choices; the prompt is read once'),
   presencePenalty: used('presence_penalty', '-2 to 2'),
   seed: used('seed', 'any integer, taken modulo 2^32; -1: random; 2^32-1 counts as 2^32-2', { aliases: ['sampler_seed'] }),
@@ -116,7 +119,10 @@ export const samplingExtensions: readonly Field[] = [
   used('dry_base', 'at least 1, where DRY is on; default 1.75'),
   used('dry_allowed_length', 'at least 0; default 2'),
   used('dry_range', 'the recent tokens to search; default -1, the whole context', { aliases: ['dry_penalty_last_n'] }),
-  used('dry_sequence_breakers', 'strings, or their JSON as a string; default newline, colon, double quote, asterisk'),
+  used(
+    'dry_sequence_breakers',
+    'strings, or their JSON as a string, also without brackets; default newline, colon, double quote, asterisk',
+  ),
   used('dynamic_temperature', 'false switches `min_temp` and `max_temp` off'),
   used(
     'dynatemp_range',
@@ -135,7 +141,7 @@ export const samplingExtensions: readonly Field[] = [
   used('mirostat_eta', '0 to 1; default 0.1'),
   used(
     'mirostat_mode',
-    '1 or 2: mirostat of this version, instead of the samplers that remove tokens; default 0 (off); only the embedded engine and llama-server',
+    '1 or 2: mirostat of this version, instead of the samplers that remove tokens; default 0 (off); `mirostat: true` is 1, unless this is 2; only the embedded engine and llama-server',
     { aliases: ['mirostat'] },
   ),
   used('mirostat_tau', 'at least 0; default 5'),
@@ -154,7 +160,7 @@ export const samplingExtensions: readonly Field[] = [
   ),
   used(
     'samplers',
-    'the order of samplers, by name or by the number that KoboldCpp has for it; `samplers` also switches off those that it lacks. Servers that keep an order of their own refuse another one of those that are on',
+    "the order of samplers: a list of names, of llama-server's letters or of KoboldCpp's numbers, or a text of them; `samplers` also switches off those that it lacks. Servers that keep an order of their own refuse another one of those that are on",
     { aliases: ['sampler_order', 'sampler_priority'] },
   ),
   used(
@@ -195,6 +201,15 @@ export const minimumField: Field = used(
   { aliases: ['min_length', 'min_new_tokens'] },
 )
 
+/** tabbyAPI decides so in conversations, whatever its clients send. */
+export const templateBosField: Field = used(
+  'add_bos_token',
+  'the chat template decides, as with true; false is named as ignored',
+  {
+    ignores: (value) => value === false,
+  },
+)
+
 /** llama.cpp's name of `logprobs`, in protocols that have another form of it. */
 export const refusedProbs: Field = refused('n_probs', 'use `logprobs`', { accepts: [0] })
 
@@ -217,8 +232,8 @@ export const refusedExtensions: readonly Field[] = [
   refused('auto_heal_tool_calls', 'calls are read wherever the model writes them', { accepts: [true] }),
   refused('best_of', 'choices are not ranked: use `n` and select one', { accepts: [1] }),
   refused('context_overflow', 'a conversation is never shortened', { accepts: ['error', ''] }),
-  refused('debug_config', '`server.debug` is off, or the key lacks the scope `admin`', {
-    acceptsAlso: { what: 'its defaults', test: (value) => hasOnlyDefaults(value) },
+  used('debug_config', 'read where `server.debug` is on, for keys with the scope `admin`; left out elsewhere', {
+    ignores: (value) => !hasOnlyDefaults(value),
   }),
   refused('early_stopping', 'no beam search', { accepts: [false] }),
   refused('ebnf', 'use `grammar`, which is GBNF', { accepts: [''] }),
@@ -245,7 +260,9 @@ export const refusedExtensions: readonly Field[] = [
   refused('raw', 'use `POST /v1/completions` for a prompt without template', { accepts: [false] }),
   refused('return_tokens_as_token_ids', 'tokens have their texts', { accepts: [false] }),
   refused('separate_reasoning', 'reasoning is never a part of the text', { accepts: [true] }),
-  refused('t_max_predict_ms', 'use `max_tokens`', { accepts: [0, -1] }),
+  used('t_max_predict_ms', 'editors always send it: above 0 it is named as ignored; use `max_tokens`', {
+    ignores: (value) => typeof value === 'number' && value > 0,
+  }),
   informational('stream_reasoning', 'reasoning is streamed as text is'),
   refused('system', 'send a message of the system', { accepts: [''] }),
   refused('template', "the model's own template is used", { accepts: [''] }),

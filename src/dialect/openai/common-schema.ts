@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { cancelShape } from '../wire/cancel-keys.ts'
-import { dictionary, list, looseObject } from '../wire/first-fault.ts'
+import { dictionary, list, looseObject, openObject } from '../wire/first-fault.ts'
 import { jsonSchema } from '../wire/json-schema.ts'
 import {
   above,
@@ -21,11 +21,14 @@ import { serverShape } from './server-fields.ts'
 const maxTokens = unlimitedOr(1)
 /** Five times OpenAI's: people who write with models go further. */
 const maxTemperature = 10
-/** A list has each sampler once. */
-const samplerList = list(z.union([z.string(), z.int()]), {
-  error: 'an array of names of samplers',
-  max: { count: 64, error: 'at most 64 samplers' },
-}).nullish()
+const maxSamplers = { count: 64, error: 'at most 64 samplers' }
+/** A list has each sampler once. A text has llama.cpp's letters, or names with separators. */
+const samplerList = z
+  .union([
+    list(z.union([z.string(), z.int()]), { error: 'an array of names of samplers, or their letters', max: maxSamplers }),
+    z.string().max(1000, { error: 'at most 1000 characters' }),
+  ])
+  .nullish()
 /** OpenAI's limit. The engine decides how many it runs at once. */
 const maxChoices = 128
 
@@ -38,11 +41,16 @@ const stop = z.union([z.string(), stopList(z.union([z.string(), tokenId]), 'an a
 /** Each of them costs time for every generated token. */
 const maxBiases = 40_000
 const tooManyBiases = { count: maxBiases, error: `at most ${maxBiases} token ids` }
-const biases = dictionary(z.string().regex(/^(0|[1-9]\d{0,8})$/, { error: 'token ids as keys' }), numberBetween(-100, 100), {
+const bias = z.union([numberBetween(-100, 100), z.literal(false)], { error: 'a number from -100 to 100, or false' })
+const biases = dictionary(z.string().regex(/^(0|[1-9]\d{0,8})$/, { error: 'token ids as keys' }), bias, {
   max: tooManyBiases,
 })
-/** SillyTavern sends an empty list to servers of llama.cpp. */
-const logitBias = z.preprocess((value) => (Array.isArray(value) && value.length === 0 ? {} : value), biases).nullish()
+/** llama.cpp's form. */
+const biasList = list(z.tuple([tokenId, bias], { error: 'a token id, and a number from -100 to 100 or false' }), {
+  error: 'an array of token ids with their bias',
+  max: tooManyBiases,
+})
+const logitBias = z.union([biases, biasList]).nullish()
 /** Nine digits, a comma and a space for each. */
 const maxTokenListChars = 11 * maxBiases
 /** tabbyAPI's clients send a comma-separated string. */
@@ -166,7 +174,7 @@ export const commonShape = {
   dynatemp_max: between(0, maxTemperature),
   temp_exponent: atLeast(0),
   dynatemp_exponent: atLeast(0),
-  mirostat: integerBetween(0, 2).nullish(),
+  mirostat: z.union([integerBetween(0, 2), z.boolean()], { error: '0, 1, 2, true or false' }).nullish(),
   mirostat_mode: integerBetween(0, 2).nullish(),
   mirostat_tau: atLeast(0),
   mirostat_eta: between(0, 1),
@@ -192,7 +200,7 @@ export const commonShape = {
   dry_allowed_length: integerFrom(0),
   dry_range: integerFrom(-1),
   dry_penalty_last_n: integerFrom(-1),
-  dry_sequence_breakers: z.union([textList, nonEmptyConstraint]).nullish(),
+  dry_sequence_breakers: z.union([textList, constraintText]).nullish(),
 
   n: integerBetween(1, maxChoices).nullish(),
   min_tokens: integerFrom(0),
@@ -241,6 +249,8 @@ export const commonShape = {
   max_tool_calls_per_message: anyNumber,
   tool_call_timeout: anyNumber,
   num_ctx: anyNumber,
+  t_max_predict_ms: anyNumber,
+  debug_config: openObject({}).nullish(),
 }
 
 /** The fields that the bodies of both protocols share; decoding finds contradictions between them. */

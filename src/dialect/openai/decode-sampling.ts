@@ -126,7 +126,7 @@ function decodeRare(wire: RareWire, order: SamplerOrder | undefined): Sampling {
     typicalP: pickSpelling(wire, typicalSpellings),
     topNSigma: decodeSigma(wire),
     mirostat: someOf({
-      version: pickSpelling(wire, ['mirostat_mode', 'mirostat']),
+      version: decodeMirostat(wire),
       tau: wire.mirostat_tau ?? undefined,
       eta: wire.mirostat_eta ?? undefined,
     }),
@@ -160,6 +160,12 @@ function decodeStopTokens(wire: RareWire): readonly number[] | undefined {
 function decodeBanned({ banned_strings: banned }: RareWire): readonly string[] | undefined {
   const strings = [banned ?? []].flat().filter((text) => text !== '')
   return strings.length === 0 ? undefined : strings
+}
+
+/** True is on, as in tabbyAPI: version 1, unless the other field says which. */
+function decodeMirostat({ mirostat, mirostat_mode: mode }: RareWire): number | undefined {
+  if (mirostat === true) return Math.max(1, mode ?? 1)
+  return pickSpelling({ mirostat_mode: mode, mirostat: mirostat === false ? 0 : mirostat }, ['mirostat_mode', 'mirostat'])
 }
 
 function decodeSmoothing({ smoothing_factor: factor, smoothing_curve: curve }: RareWire): Sampling['smoothing'] {
@@ -217,7 +223,8 @@ function decodeTemperature(wire: PlainWire): number | undefined {
 function decodeLogitBias(wire: RareWire): Sampling['logitBias'] {
   const bans = pickSpelled(wire, ['banned_tokens', 'custom_token_bans'])
   if (bans === undefined && (wire.logit_bias ?? undefined) === undefined) return undefined
-  const bias = new Map(Object.entries(wire.logit_bias ?? {}).map(([token, value]) => [Number(token), value]))
+  const given = Array.isArray(wire.logit_bias) ? wire.logit_bias : Object.entries(wire.logit_bias ?? {})
+  const bias = new Map(given.map(([token, value]) => [Number(token), value === false ? bannedBias : value]))
   for (const token of bans === undefined ? [] : readTokens(bans.value)) {
     const other = bias.get(token)
     if (other !== undefined && other !== bannedBias) {
@@ -257,12 +264,12 @@ function badBase(base: number): AppError {
   return new AppError('invalid-request', `dry_base: expected a number of at least 1, got ${base}`, { param: 'dry_base' })
 }
 
-/** tabbyAPI's clients send the list as a JSON string. */
+/** tabbyAPI's clients send the list as a JSON string, those of text-generation-webui without its brackets. */
 function decodeBreakers(breakers: RareWire['dry_sequence_breakers']): readonly string[] | undefined {
   if (typeof breakers !== 'string') return breakers ?? undefined
   let list: unknown
   try {
-    list = JSON.parse(breakers)
+    list = JSON.parse(/^\s*\[/.test(breakers) ? breakers : `[${breakers}]`)
   } catch (cause) {
     throw badBreakers(breakers, cause)
   }

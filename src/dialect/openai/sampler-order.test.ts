@@ -66,6 +66,22 @@ test("llama.cpp's list switches off typical and top-n-sigma, where the body sets
   })
 })
 
+test.each<[string, Wire]>([
+  ["llama.cpp's letters, as llama-vscode sends them", { samplers: 'edkypmxt' }],
+  ['letters in a list', { samplers: ['e', 'd', 'k', 'y', 'p', 'm', 'x', 't'] }],
+  ['names with commas', { samplers: 'penalties, dry, top_k, typ_p, top_p, min_p, xtc, temperature' }],
+  ['names with semicolons', { samplers: 'penalties;dry;top_k;typ_p;top_p;min_p;xtc;temperature' }],
+  ["KoboldCpp's numbers with commas", { sampler_order: '6,0,1,3,4,2,5' }],
+])('%s are a list', (_, wire) => {
+  expect(decodeSamplerOrder(wire)).toEqual({ temperatureLast: true, off: {} })
+  const { samplers, sampler_order, ...rest } = wire
+  expect(decodeSamplerOrder({ ...rest, samplers: 'k' })?.off).toMatchObject({ temperature: 1, topP: 1 })
+})
+
+test('a text of one name is that sampler, not its letters', () => {
+  expect(decodeSamplerOrder({ samplers: 'temperature' })?.off).toMatchObject({ topK: 0, topP: 1, minP: 0 })
+})
+
 test('an empty list, and none, say nothing', () => {
   expect(decodeSamplerOrder({ samplers: [] })).toBeUndefined()
   expect(decodeSamplerOrder({})).toBeUndefined()

@@ -62,6 +62,19 @@ const names: Readonly<Record<string, SamplerName>> = {
   5: 'temperature',
 }
 
+/** Of llama.cpp. */
+const letters: Readonly<Record<string, SamplerName>> = {
+  e: 'penalties',
+  d: 'dry',
+  s: 'top-n-sigma',
+  k: 'top-k',
+  y: 'typical',
+  p: 'top-p',
+  m: 'min-p',
+  x: 'xtc',
+  t: 'temperature',
+}
+
 /** What switches a sampler off that llama.cpp's list lacks. */
 const offValues: Readonly<Partial<Record<SamplerName, Sampling>>> = {
   penalties: { repetitionPenalty: 1, presencePenalty: 0, frequencyPenalty: 0 },
@@ -93,7 +106,7 @@ export type SamplerOrder = {
 export function decodeSamplerOrder(wire: Ordered): SamplerOrder | undefined {
   const given = pickSpelled(wire, orderSpellings)
   if (given === undefined || given.value.length === 0) return undefined
-  const listed = new Set(given.value.flatMap((name) => names[String(name)] ?? []))
+  const listed = new Set(readSamplers(given.value))
   const isOn = (sampler: SamplerName) => !isOff(sampler, wire)
   // Only llama.cpp runs no sampler that its list lacks; the others' lists say an order of all that there are.
   const isMissing = (sampler: SamplerName) => !listed.has(sampler) && (isOn(sampler) || sampler === 'penalties')
@@ -105,6 +118,17 @@ export function decodeSamplerOrder(wire: Ordered): SamplerOrder | undefined {
   if (isAsIn(samplerOrder)) return isOn('temperature') ? { temperatureLast: true, off } : { off }
   if (isAsIn(temperatureFirst)) return { temperatureLast: false, off }
   return { order, off }
+}
+
+/** llama.cpp's letters are read as a text, and as the items of a list. */
+function readSamplers(given: string | readonly (string | number)[]): readonly SamplerName[] {
+  const items = typeof given === 'string' ? splitOrder(given) : given
+  return items.flatMap((item) => names[String(item)] ?? letters[String(item)] ?? [])
+}
+
+function splitOrder(text: string): readonly string[] {
+  const words = text.split(/[\s,;]+/)
+  return words.length === 1 && names[text] === undefined ? [...text] : words
 }
 
 /** With the others where they usually are: behind the sampler that comes before. */

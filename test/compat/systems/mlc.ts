@@ -41,8 +41,8 @@ const embed = (fields: object, ...checks: readonly Check[]) =>
 
 /** A route for debugging, which is there where the operator wants it. */
 const debugs = (name: string) => elsewhere(post(`/llm/debug/${name}`, { model: 'any' }, status(200)))
-const debugged = (debug: object, more: object = {}) =>
-  elsewhere(post('/llm/v1/chat/completions', { max_tokens: 3, messages: [user('x')], debug_config: debug, ...more }, status(200)))
+const debugged = (debug: object, more: object = {}, check = status(200)) =>
+  elsewhere(post('/llm/v1/chat/completions', { max_tokens: 3, messages: [user('x')], debug_config: debug, ...more }, check))
 
 const routes: readonly Row[] = [
   better(1, ['GET /v1/models', 'with the state of each'], get('/v1/models', has('data.0.state'))),
@@ -255,7 +255,7 @@ const fields: readonly Row[] = [
   refused(
     50,
     ['`debug_config.disagg_config`', noPeers],
-    chat({ debug_config: { disagg_config: { kind: 'prepare_receive' } } }, status(400, /debug_config/)),
+    debugged({ disagg_config: { kind: 'prepare_receive' } }, {}, status(400, /debug_config/)),
   ),
   works(51, '`best_of` other than 1 is a 400', complete({ best_of: 2 }, status(400, /best_of/))),
 ]
