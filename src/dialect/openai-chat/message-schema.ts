@@ -23,8 +23,6 @@ const wirePart = z.discriminatedUnion('type', [textPart, refusalPart, imagePart,
 
 const parts = list(wirePart, { error: 'an array of content parts' })
 const content = z.union([z.string(), parts])
-/** What is asked has words; an answer or a result may have none. */
-const askedContent = z.union([z.string(), parts.min(1, { error: 'at least one content part' })])
 
 const urlCitation = looseObject({
   url: z.string(),
@@ -48,7 +46,7 @@ const toolCall = looseObject({
   custom: customCall.nullish(),
 })
 
-const promptMessage = looseObject({ role: z.enum(['system', 'developer', 'user']), content: askedContent, name: text })
+const promptMessage = looseObject({ role: z.enum(['system', 'developer', 'user']), content, name: text })
 const assistantMessage = looseObject({
   role: z.literal('assistant'),
   content: content.nullish(),

@@ -4,7 +4,7 @@ import { metadata } from '../openai/lists.ts'
 import { chatServerShape } from '../openai/server-fields.ts'
 import { jsonObject, list, looseObject, openObject } from '../wire/first-fault.ts'
 import { jsonSchema } from '../wire/json-schema.ts'
-import { flag, integerBetween, integerFrom, nonEmptyText, text, unlimitedOr } from '../wire/wire-types.ts'
+import { absentIfEmpty, flag, integerBetween, integerFrom, nonEmptyText, text, unlimitedOr } from '../wire/wire-types.ts'
 import { wireItem } from './item-schema.ts'
 import { tool, toolChoice } from './tool-schema.ts'
 
@@ -31,7 +31,7 @@ const formats = {
   }),
 }
 const textObject = looseObject({
-  format: z.discriminatedUnion('type', [formats.text, formats.json_object, formats.json_schema]).nullish(),
+  format: absentIfEmpty(z.discriminatedUnion('type', [formats.text, formats.json_object, formats.json_schema])),
   verbosity: nonEmptyText.nullish(),
 })
 const streamOptions = looseObject({ include_obfuscation: flag })

@@ -4,6 +4,7 @@ import { dictionary, list, looseObject, openObject } from '../wire/first-fault.t
 import { jsonSchema } from '../wire/json-schema.ts'
 import {
   above,
+  absentIfEmpty,
   anyNumber,
   atLeast,
   between,
@@ -113,7 +114,9 @@ const responseFormats = {
   }),
 }
 const { text: textFormat, json_object, json, json_schema, regex, grammar, structural_tag } = responseFormats
-const responseFormat = z.discriminatedUnion('type', [textFormat, json_object, json, json_schema, regex, grammar, structural_tag])
+const responseFormat = absentIfEmpty(
+  z.discriminatedUnion('type', [textFormat, json_object, json, json_schema, regex, grammar, structural_tag]),
+)
 
 /** The tags of `structured_outputs` that came as a text of JSON, at their place. */
 export const taggedOutputs = looseObject({ structured_outputs: looseObject({ structural_tag }) })
@@ -227,7 +230,7 @@ export const commonShape = {
   ban_eos_token: flag,
   use_adapter: z.union([z.boolean(), z.string()], { error: 'true, false or the name of an adapter' }).nullish(),
 
-  response_format: responseFormat.nullish(),
+  response_format: responseFormat,
   json_schema: schemaOrText.nullish(),
   guided_json: schemaOrText.nullish(),
   regex_pattern: constraintText.nullish(),

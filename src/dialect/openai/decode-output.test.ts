@@ -18,6 +18,7 @@ describe('decodeOutput', () => {
   test.each<[object, OutputConstraint]>([
     [{}, { type: 'text' }],
     [asked({ type: 'text' }), { type: 'text' }],
+    [asked({}), { type: 'text' }],
     [asked({ type: 'json_object' }), { type: 'json-object' }],
     [asked({ type: 'json' }), { type: 'json-object' }],
     [asked({ type: 'json_object', schema }), jsonSchema],
@@ -67,7 +68,7 @@ describe('decodeOutput', () => {
 
   test.each<[object, string]>([
     [asked({ type: 'xml' }), 'response_format.type'],
-    [asked({}), 'response_format.type'],
+    [asked({ strict: true }), 'response_format.type'],
     [{ response_format: 'json' }, 'response_format'],
     [asked({ type: 'json_schema' }), 'response_format.json_schema'],
     [asked({ type: 'json_schema', json_schema: { name: 'n' } }), 'response_format.json_schema.schema'],

@@ -31,8 +31,9 @@ function lookInto(schema: z.core.$ZodType, path: string): Look | undefined {
     case 'optional':
     case 'nullable':
       return lookInto(def.innerType, path)
+    // A transformation before or after what is looked into.
     case 'pipe':
-      return lookInto(def.in, path)
+      return lookInto(def.in, path) ?? lookInto(def.out, path)
     case 'object':
       return lookIntoObject(def.shape, keyRulesOf(schema), path)
     case 'array': {

@@ -63,6 +63,15 @@ export function stopList<Item extends z.ZodType>(sequence: Item, error: string) 
   return list(sequence, { error, max: { count: maxStops, error: `an array of at most ${maxStops} strings` } })
 }
 
+/** Clients send an empty object, too, where they say nothing. */
+export function absentIfEmpty<T extends z.ZodType>(schema: T) {
+  return z.preprocess((value) => (isEmptyObject(value) ? null : value), schema.nullish())
+}
+
+function isEmptyObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
+}
+
 export const anyNumber = z.number().nullish()
 export const flag = z.boolean().nullish()
 export const text = z.string().nullish()

@@ -20,6 +20,8 @@ describe('reading keys from headers', () => {
   test.each([
     [{ authorization: 'Bearer a' }, ['a']],
     [{ authorization: 'bearer   a ' }, ['a']],
+    [{ authorization: 'a' }, ['a']],
+    [{ authorization: 'Basic a' }, []],
     [{ 'x-api-key': 'b' }, ['b']],
     [{ authorization: 'Bearer a', 'x-api-key': 'b' }, ['a', 'b']],
     [{ authorization: 'Basic YTpi' }, []],

@@ -85,7 +85,8 @@ export function authorize(principal: Principal, scope: Scope): void {
 
 /** All keys of a request; SDKs that send two headers often put a placeholder in one of them. */
 function readKeys(headers: IncomingHttpHeaders): readonly string[] {
-  const bearer = /^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1]
+  // Some clients leave the word out.
+  const bearer = /^(?:bearer(?: +|$))?(\S*) *$/i.exec(headers.authorization ?? '')?.[1]
   // tabbyAPI's clients send the second.
   const plain = [headers['x-api-key'], headers['x-admin-key']].flat()
   return [bearer, ...plain].filter((key) => key !== undefined && key !== '') as string[]

@@ -27,7 +27,7 @@ test('it is one that the caller may use', () => {
 
 test('a body keeps the model that it names, and one that is no object stays as it is', () => {
   const deps = { models: directory(model('a')) }
-  expect(withModel({ model: '', x: 1 }, deps, {})).toEqual({ model: '', x: 1 })
-  expect(withModel({ model: null, x: 1 }, deps, {})).toEqual({ model: 'a', x: 1 })
+  expect(withModel({ model: 'b', x: 1 }, deps, {})).toEqual({ model: 'b', x: 1 })
+  for (const model of [null, '']) expect(withModel({ model, x: 1 }, deps, {})).toEqual({ model: 'a', x: 1 })
   expect([[], 'text', null].map((body) => withModel(body, deps, {}))).toEqual([[], 'text', null])
 })

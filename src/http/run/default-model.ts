@@ -28,5 +28,5 @@ export function withModel(body: unknown, { field = 'model', ...deps }: Wanted, v
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
   // Old clients of llama-stack write `model`.
   const model: unknown = Reflect.get(body, field) ?? Reflect.get(body, 'model')
-  return model === undefined || model === null ? { ...body, [field]: defaultModelName(deps, viewer) } : body
+  return model === undefined || model === null || model === '' ? { ...body, [field]: defaultModelName(deps, viewer) } : body
 }

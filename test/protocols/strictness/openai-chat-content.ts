@@ -27,18 +27,16 @@ export const contentRows: readonly StrictnessRow[] = [
     note: 'as OpenAI does',
   },
   {
-    what: 'an empty list of parts of the user',
-    sample: { messages: [{ role: 'user', content: [] }] },
-    outcome: 'refused',
-    param: 'messages[0].content',
-    note: 'the message says nothing: its content was probably lost',
-  },
-  {
-    what: 'an empty list of parts of the system',
-    sample: { messages: [{ role: 'system', content: [] }] },
-    outcome: 'refused',
-    param: 'messages[0].content',
-    note: '',
+    what: 'an empty list of parts',
+    sample: {
+      messages: [
+        { role: 'system', content: [] },
+        { role: 'user', content: [] },
+      ],
+    },
+    outcome: 'tolerated',
+    becomes: becomes({ role: 'system', content: [] }, { role: 'user', content: [] }),
+    note: 'an empty message',
   },
   {
     what: 'no content of the user',

@@ -94,6 +94,13 @@ const toolsAndOptions: readonly StrictnessRow[] = [
     note: 'PHP writes an empty object so; also of `response_format`',
   },
   {
+    what: 'an empty `response_format`',
+    sample: { response_format: {} },
+    outcome: 'tolerated',
+    becomes: { output: { type: 'text' } },
+    note: 'the same as leaving it out',
+  },
+  {
     what: 'two tools of one name',
     sample: { tools: [tool, tool] },
     outcome: 'refused',

@@ -261,6 +261,13 @@ const toolsAndOptions: readonly StrictnessRow[] = [
     becomes: { prompt: { tools: [{ name: 'f', parameters: { type: 'object', properties: {} } }] } },
     note: 'PHP writes an empty object so; also of `text.format`',
   },
+  {
+    what: 'an empty `text.format`',
+    sample: { text: { format: {} } },
+    outcome: 'tolerated',
+    becomes: { output: { type: 'text' } },
+    note: 'the same as leaving it out',
+  },
   { what: 'two tools of one name', sample: { tools: [tool, tool] }, outcome: 'refused', param: 'tools[1].name', note: '' },
   {
     what: '`tool_choice: required` without tools',
