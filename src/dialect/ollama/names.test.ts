@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isOfLibrary, readSource, spelledAs, taggedName } from './names.ts'
+import { readSource, spelledAs, taggedName } from './names.ts'
 
 test.each([
   ['qwen3', 'qwen3:latest'],
@@ -28,16 +28,9 @@ test.each([
   ['hf.co/Owner/Repo:Q4_K_M', { name: 'Owner/Repo', variant: 'Q4_K_M' }],
   ['https://huggingface.co/Owner/Repo', { name: 'Owner/Repo' }],
   ['Owner/Repo:latest', { name: 'Owner/Repo' }],
+  ['qwen3:8b', { name: 'qwen3:8b' }],
+  ['registry.ollama.ai/library/qwen3:8b', { name: 'qwen3:8b' }],
   ['hf:Owner/Repo/file.gguf', { name: 'hf:Owner/Repo/file.gguf' }],
 ])('a pull of %s fetches %j', (name, source) => {
   expect(readSource(name)).toEqual(source)
-})
-
-test.each([
-  ['llama3.2', true],
-  ['qwen3:8b', true],
-  ['registry.ollama.ai/library/qwen3', true],
-  ['hf.co/owner/repo', false],
-])("whether %s is of Ollama's own library: %s", (name, expected) => {
-  expect(isOfLibrary(name)).toBe(expected)
 })

@@ -21,19 +21,17 @@ export function spelledAs(models: readonly Named[], name: string): string {
   return name
 }
 
-/** A name of Ollama's own library has no owner: `llama3.2`, `qwen3:8b`. */
-export function isOfLibrary(name: string): boolean {
-  return !name.includes('/') || /^(registry\.)?ollama\.(ai|com)\//i.test(name)
-}
-
 /** Whether a name is that of a file of the server's machine. */
 export function isLocalFile(name: string): boolean {
   return /^(\/|[a-z]:[\\/])/i.test(readSource(name).name)
 }
 
-/** What a pull fetches: `hf.co/OWNER/REPO:QUANT`, with or without the host and the quantization. */
+/**
+ * What a pull fetches: `hf.co/OWNER/REPO:QUANT`, with or without the host and the quantization, or a short name, which a client may write with the
+ * host of Ollama's library.
+ */
 export function readSource(name: string): { readonly name: string; readonly variant?: string } {
-  const bare = name.trim().replace(/^(https?:\/\/)?(hf\.co|huggingface\.co)\//i, '')
+  const bare = name.trim().replace(/^(https?:\/\/)?(hf\.co|huggingface\.co|(registry\.)?ollama\.(ai|com)\/library)\//i, '')
   const [, repository = bare, tag] = /^([^:]+\/[^:]+):([^:/]+)$/.exec(bare) ?? []
   return { name: repository, ...(tag !== undefined && tag.toLowerCase() !== 'latest' && { variant: tag }) }
 }

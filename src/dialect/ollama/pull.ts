@@ -1,4 +1,4 @@
-import { AppError } from '../../contract/errors.ts'
+import type { AppError } from '../../contract/errors.ts'
 import type { LoadPhase, LoadProgress } from '../../contract/server/lifecycle.ts'
 import { checkFields, type FieldIndex, indexFields } from '../wire/field-table.ts'
 import { validate } from '../wire/validate.ts'
@@ -68,17 +68,10 @@ function line(value: unknown): string {
   return `${JSON.stringify(value)}\n`
 }
 
-const mostNames = 5
+const searchesInChats =
+  "Ollama's searches run on its own servers: here a model searches in a chat (enable_tools of POST /v1/chat/completions), where the operator allows it"
 
-/** What a pull from Ollama's own library gets. */
-export function notFromLibrary(name: string, models: readonly { readonly id: string }[]): AppError {
-  const names = models.slice(0, mostNames).map(({ id }) => id)
-  const others = names.length === 0 ? '' : `, or use one of: ${names.join(', ')}`
-  const message = `model '${name.slice(0, 100)}' is not here, and Dragoman cannot fetch from Ollama's library. Pull hf.co/OWNER/REPO:QUANT${others}`
-  return new AppError('model-not-found', message, { param: 'model' })
-}
-
-/** Routes that change models, and why they are not served. */
+/** Routes that change models or search, and why they are not served. */
 export const refusedRoutes = [
   { method: 'POST', path: '/api/push', why: 'Dragoman cannot push models' },
   {
@@ -92,6 +85,6 @@ export const refusedRoutes = [
     path: '/api/blobs/:digest',
     why: 'Dragoman takes no files of models: add the model to the configuration',
   },
-  { method: 'POST', path: '/api/web_search', why: 'Dragoman does not search the web' },
-  { method: 'POST', path: '/api/web_fetch', why: 'Dragoman does not search the web' },
+  { method: 'POST', path: '/api/web_search', why: searchesInChats },
+  { method: 'POST', path: '/api/web_fetch', why: searchesInChats },
 ] as const

@@ -4,8 +4,8 @@ import { AppError } from '../../../contract/errors.ts'
 import type { ModelViewer } from '../../../contract/principal.ts'
 import type { LoadRequest } from '../../../contract/server/lifecycle.ts'
 import { encodeOllamaError } from '../../../dialect/ollama/errors.ts'
-import { isLocalFile, isOfLibrary, readSource } from '../../../dialect/ollama/names.ts'
-import { createPullLines, decodeDelete, decodePull, notFromLibrary, refusedRoutes } from '../../../dialect/ollama/pull.ts'
+import { isLocalFile, readSource } from '../../../dialect/ollama/names.ts'
+import { createPullLines, decodeDelete, decodePull, refusedRoutes } from '../../../dialect/ollama/pull.ts'
 import { authorize } from '../../access/auth.ts'
 import { callerOf } from '../../access/caller.ts'
 import { takeRequiredBody } from '../../body/take-body.ts'
@@ -26,7 +26,6 @@ export function addOllamaPullRoutes(app: FastifyInstance, deps: ServerDeps): voi
     addIgnored(reply, ignored)
     const caller = callerOf(request)
     if (await isServed(deps, name, caller)) return succeed(deps, reply, isStreamed)
-    if (isOfLibrary(name)) throw notFromLibrary(name, models.list(caller))
     authorize(caller, 'admin')
     if (isLocalFile(name)) {
       const message = `'${name.slice(0, 100)}' is a file of the server's machine, which needs no pull: POST /api/inference/load serves it`
@@ -75,7 +74,7 @@ export function addOllamaPullRoutes(app: FastifyInstance, deps: ServerDeps): voi
 
 /** Its own words are in the reply. */
 function refused(): AppError {
-  return new AppError('route-not-found', 'this server does not change models for clients of Ollama')
+  return new AppError('route-not-found', 'this route of Ollama is not served')
 }
 
 async function isServed({ models }: ServerDeps, name: string, viewer: ModelViewer): Promise<boolean> {
