@@ -118,6 +118,8 @@ export type EmbedRequest = {
   readonly inputs: readonly EmbedInput[]
   /** Numbers per vector; absent: the model's default. */
   readonly dimensions?: number
+  /** Of an input that is longer than the model reads, only the first tokens are read; otherwise it is refused. */
+  readonly cuts?: true
   /** As in a `GenerationRequest`. */
   readonly callerKeys?: CallerKeys
 }
@@ -127,6 +129,8 @@ export type EmbedResult = {
   readonly model: string
   readonly vectors: readonly Float32Array[]
   readonly inputTokens: number
+  /** The indices of inputs that were not read to their end. */
+  readonly cut?: readonly number[]
 }
 
 /** Texts to score: for the query or, without one, each by itself. */

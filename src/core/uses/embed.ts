@@ -6,10 +6,17 @@ import { estimatePrompt } from '../estimate-tokens.ts'
 import { originOf } from '../origin-of.ts'
 import { takeSlot } from '../take-slot.ts'
 import { workInTime } from '../time-limits.ts'
+import { cutToFit } from './cut-to-fit.ts'
 import { withTicket } from './with-ticket.ts'
 
 /** Computes embeddings on a slot of the model. Rejects with the engine's refusals. */
-export function embed({ inputs, dimensions, callerKeys }: EmbedRequest, context: RequestContext): Promise<EmbedResult> {
+export async function embed({ inputs, cuts, ...rest }: EmbedRequest, context: RequestContext): Promise<EmbedResult> {
+  if (cuts !== true) return embedAll({ inputs, ...rest }, context)
+  const { result, cut } = await cutToFit(inputs, (fitting) => embedAll({ inputs: fitting, ...rest }, context), context)
+  return { ...result, cut }
+}
+
+function embedAll({ inputs, dimensions, callerKeys }: EmbedRequest, context: RequestContext): Promise<EmbedResult> {
   const { signal } = context
   return withTicket(context, async ({ id, engine, ticket }) => {
     const { embedder } = engine.capabilities

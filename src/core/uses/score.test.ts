@@ -68,6 +68,23 @@ test('a ranking head is used where there is one', async () => {
   expect(asked).toEqual([])
 })
 
+test('with a limit, a text that the model has no room for is cut to what it reads', async () => {
+  const words = {
+    tokenize: async ({ prompt }: TokenizeRequest) => (prompt.type === 'text' ? prompt.text.split(' ') : []),
+    detokenize: async ({ tokens }: { readonly tokens: readonly unknown[] }) => tokens.join(' '),
+  }
+  const rank = async ({ texts }: { readonly texts: readonly string[] }) => {
+    const inputTokens = texts[0]?.split(' ').length ?? 0
+    const overflow = { inputTokens, contextLength: 2 }
+    if (inputTokens > 2) throw new AppError('context-length-exceeded', 'too long', { at: ['texts', 0], overflow })
+    return { scores: [7], areProbabilities: false, inputTokens }
+  }
+  const capabilities = { ranker: { rank }, tokenizer: words as unknown as Tokenizer }
+  const { context } = open({ facts: { ranks: true }, capabilities })
+  expect(await score(deps, { texts: ['a b c d'], maxTokens: 100 }, context)).toMatchObject({ inputTokens: 2, truncated: [true] })
+  await expect(score(deps, { texts: ['a b c d'] }, context)).rejects.toMatchObject({ code: 'context-length-exceeded' })
+})
+
 test('of a text that is longer than the limit, only its first tokens are read', async () => {
   const words = {
     tokenize: async ({ prompt }: TokenizeRequest) => (prompt.type === 'text' ? prompt.text.split(' ').map(Number) : []),

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import type { RequestContext } from '../../contract/context.ts'
-import type { RankRequest, Scores } from '../../contract/engine.ts'
+import type { EmbedInput, RankRequest, Scores } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import { field } from '../../contract/field.ts'
 import { type GenerationRequest, plainRequest } from '../../contract/request.ts'
 import { type Choice, foldEvents } from '../../contract/result.ts'
 import { type GenerateDeps, generate } from '../generate.ts'
+import { cutToFit, firstTokens } from './cut-to-fit.ts'
 import { rank } from './rank.ts'
-import { withTokenizer } from './use-tokenizer.ts'
 import { type TicketedModel, withTicket } from './with-ticket.ts'
 
-/** `maxTokens`: of each text, what comes after so many tokens is not read. */
+/** `maxTokens`: of each text, what comes after so many tokens is not read, nor what the model has no room for; absent: that is refused. */
 type ScoreRequest = Pick<RankRequest, 'texts'> & { readonly maxTokens?: number }
 
 /**
@@ -28,15 +28,27 @@ export async function score(
     return engine.facts.ranks === true
   }
   const ranks = await withTicket(context, findOut, 'free')
-  const texts = maxTokens === undefined ? whole : await shorten(whole, maxTokens, context)
-  const truncated = texts.map((text, index) => text !== whole[index])
-  if (ranks) {
-    const { scores, inputTokens, model: id } = await rank({ texts }, context)
-    return { scores, method: 'ranking-head', inputTokens, model: id, truncated }
-  }
-  const [first, ...rest] = texts.map((text) => scoreRequest(text, model.id))
-  if (first === undefined)
-    return { scores: [], method: 'log-likelihood', scoredTokens: [], inputTokens: 0, model: model.id, truncated }
+  const scoreTexts = (texts: readonly string[]) => (ranks ? scoreByHead(texts, context) : scoreByLikelihood(deps, texts, context))
+  if (maxTokens === undefined) return { ...(await scoreTexts(whole)), model: model.id, truncated: whole.map(() => false) }
+  const given = whole.map((text) => ({ type: 'text', text }) as const)
+  const first = await firstTokens(given, maxTokens, context)
+  const { result, cut } = await cutToFit(first, (inputs) => scoreTexts(inputs.map(textOf)), context)
+  const truncated = whole.map((_, index) => first[index] !== given[index] || cut.includes(index))
+  return { ...result, model: model.id, truncated }
+}
+
+function textOf(input: EmbedInput): string {
+  return input.type === 'text' ? input.text : ''
+}
+
+async function scoreByHead(texts: readonly string[], context: RequestContext): Promise<Scores> {
+  const { scores, inputTokens } = await rank({ texts }, context)
+  return { scores, method: 'ranking-head', inputTokens }
+}
+
+async function scoreByLikelihood(deps: GenerateDeps, texts: readonly string[], context: RequestContext): Promise<Scores> {
+  const [first, ...rest] = texts.map((text) => scoreRequest(text, context.model.id))
+  if (first === undefined) return { scores: [], method: 'log-likelihood', scoredTokens: [], inputTokens: 0 }
   let failed = 0
   const onFailed = (index: number) => {
     failed = index
@@ -49,27 +61,10 @@ export async function score(
       method: 'log-likelihood',
       scoredTokens: logprobs.map(({ length }) => length),
       inputTokens: usage.inputTokens,
-      model: model.id,
-      truncated,
     }
   } catch (error) {
     throw nameText(error, failed)
   }
-}
-
-/** The first tokens of each text. */
-function shorten(texts: readonly string[], maxTokens: number, context: RequestContext): Promise<readonly string[]> {
-  const { signal } = context
-  return withTokenizer(context, async (tokenizer) => {
-    const shorter: string[] = []
-    for (const text of texts) {
-      const request = { prompt: { type: 'text', text }, reasoning: {}, addBos: false, parseSpecial: false } as const
-      const tokens = await tokenizer.tokenize(request, signal)
-      const isShort = tokens.length <= maxTokens
-      shorter.push(isShort ? text : await tokenizer.detokenize({ tokens: tokens.slice(0, maxTokens), special: true }, signal))
-    }
-    return shorter
-  })
 }
 
 /** A request that reads the prompt and generates nothing. */

@@ -32,6 +32,7 @@ export function decodeEmbed(body: unknown): DecodedEmbed {
       model,
       inputs: inputs.map((text) => ({ type: 'text', text })),
       ...(typeof dimensions === 'number' && dimensions > 0 && { dimensions }),
+      ...(wire.truncate === true && { cuts: true }),
     },
     keepAliveMs: readKeepAlive(wire.keep_alive),
     ignored: checkFields(embedIndex, wire),
@@ -55,7 +56,11 @@ export function decodeEmbeddings(body: unknown): DecodedEmbed {
   const wire = validate(embeddingsSchema, body, embeddingsIndex)
   const { model, prompt } = wire
   return {
-    request: { model, inputs: prompt ? [{ type: 'text', text: prompt }] : [] },
+    request: {
+      model,
+      inputs: prompt ? [{ type: 'text', text: prompt }] : [],
+      ...(wire.truncate === true && { cuts: true }),
+    },
     keepAliveMs: readKeepAlive(wire.keep_alive),
     ignored: checkFields(embeddingsIndex, wire),
     nameOf: ([root]) => (root === 'inputs' ? 'prompt' : String(root)),

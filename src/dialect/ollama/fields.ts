@@ -87,7 +87,7 @@ export const embedFields: readonly Field[] = [
   used('input', 'a string or a list of them; none: the model is loaded'),
   used('dimensions', '0 or absent: all'),
   keepAlive,
-  { ...truncate, note: 'an input is never cut: one that is longer than the context is a 400' },
+  used('truncate', 'true: an input that is too long is cut, and the header `x-dragoman-dropped` names it; absent: it is a 400'),
   informational('options', 'nothing is sampled'),
 ]
 
@@ -96,7 +96,7 @@ export const embeddingsFields: readonly Field[] = [
   model,
   used('prompt', 'a string; empty: the model is loaded'),
   keepAlive,
-  informational('truncate', 'as of `POST /api/embed`'),
+  used('truncate', 'as of `POST /api/embed`'),
   informational('options', 'nothing is sampled'),
 ]
 

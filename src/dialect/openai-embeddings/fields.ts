@@ -9,5 +9,5 @@ export const embeddingFields: readonly Field[] = [
   informational('user', "identifies the client's end user"),
   refused('input_type', 'put it in front of the input', { aliases: ['task', 'prompt_name', 'instruction'], accepts: [''] }),
   refused('normalize', 'vectors have length 1', { accepts: [true] }),
-  refused('truncate_prompt_tokens', 'an input is never truncated'),
+  refused('truncate_prompt_tokens', 'inputs are not truncated here: `truncate: true` of `POST /api/embed` does it'),
 ]

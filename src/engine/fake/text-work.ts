@@ -91,7 +91,8 @@ export async function fakeEmbeddings(
     inputTokens += length
     if (length <= (contextLength ?? length)) continue
     const message = `the maximum context length for one text is ${contextLength} tokens, but ${field(...at)} has ${length}; shorten it`
-    throw new AppError('context-length-exceeded', message, { at })
+    const overflow = { inputTokens: length, contextLength: contextLength ?? 0 }
+    throw new AppError('context-length-exceeded', message, { at, overflow })
   }
   const vectors: Float32Array[] = []
   const turn = { words: 0 }

@@ -16,8 +16,8 @@ export type Call = {
   readonly ignored: readonly string[]
   /** The caller's names for paths in the canonical request. */
   readonly nameOf?: NameOf
-  /** The context's signal is aborted when the caller disconnects or the call is cancelled. */
-  run(context: CallerContext): Promise<unknown>
+  /** The context's signal is aborted when the caller disconnects or the call is cancelled. `reply`: for its headers. */
+  run(context: CallerContext, reply: FastifyReply): Promise<unknown>
 }
 
 /** Throws `AppError` for an invalid body. */
@@ -39,7 +39,7 @@ export function createBodilessCallHandler(deps: ServerDeps, decode: DecodeCall) 
     const { ignored, nameOf, run } = decode(body, input)
     addIgnored(reply, ignored)
     try {
-      return jsonReply(reply, await withRun(deps, request, reply, run))
+      return jsonReply(reply, await withRun(deps, request, reply, (caller) => run(caller, reply)))
     } catch (error) {
       throw nameOf === undefined ? error : AppError.from(error).inWordsOf(nameOf)
     }

@@ -37,7 +37,8 @@ async function call(path: string, body?: object, { method, key = 'admin', type =
   const text = await response.text()
   const values = text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]))
   const { headers, status } = response
-  return { status, type: headers.get('content-type'), ignored: headers.get('x-dragoman-ignored'), values, value: values[0] }
+  const [ignored, dropped] = ['ignored', 'dropped'].map((name) => headers.get(`x-dragoman-${name}`))
+  return { status, type: headers.get('content-type'), ignored, dropped, values, value: values[0] }
 }
 
 const hi = { model: 'echo', messages: [{ role: 'user', content: 'a b' }] }
@@ -299,6 +300,17 @@ describe('the lists', () => {
     const response = await fetch(`${app.url}/api/version`)
     expect(await response.json()).toEqual({ version: expect.stringMatching(/^\d+\.\d+\.\d+$/), dragoman: expect.any(String) })
     expect((await fetch(`${app.url}/api/tags`)).status).toBe(401)
+  })
+})
+
+describe('a text to embed that is longer than the model reads', () => {
+  const input = ['a b', 'word '.repeat(1000)]
+
+  test.each(['/api/embed', '/api/embeddings'])('is cut by %s where the client asks for that, and named', async (path) => {
+    const body = { model: 'echo', input, prompt: input[1], truncate: true }
+    const { status, dropped } = await call(path, body)
+    expect([status, dropped]).toEqual([200, path === '/api/embed' ? 'input[1]' : 'prompt'])
+    for (const truncate of [false, undefined]) expect((await call(path, { ...body, truncate })).status).toBe(400)
   })
 })
 

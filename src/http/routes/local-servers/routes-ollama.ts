@@ -18,7 +18,7 @@ import { decodeShow } from '../../../dialect/ollama/pull.ts'
 import type { DecodedOllama } from '../../../dialect/ollama/style.ts'
 import { callerOf } from '../../access/caller.ts'
 import { takeRequiredBody } from '../../body/take-body.ts'
-import { addIgnored } from '../../reply/reply-headers.ts'
+import { addIgnored, encodeFields } from '../../reply/reply-headers.ts'
 import type { ServerDeps } from '../../run/deps.ts'
 import { type CallerContext, openRun } from '../../run/open-run.ts'
 import { createCallHandler } from '../../run/serve-call.ts'
@@ -120,7 +120,7 @@ function createEmbedding(deps: ServerDeps, decode: (body: unknown) => DecodedEmb
   return createCallHandler(deps, (body, { principal }) => {
     const { request, keepAliveMs, ignored, nameOf, encode } = decode(body)
     const mayKeep = principal.scopes.has('admin')
-    const run = async (caller: CallerContext) => {
+    const run = async (caller: CallerContext, reply: FastifyReply) => {
       const model = await deps.findModel(request.model, principal)
       const startedMs = deps.now()
       const durations = (loadMs: number) => ({ totalMs: deps.now() - startedMs, loadMs })
@@ -129,7 +129,10 @@ function createEmbedding(deps: ServerDeps, decode: (body: unknown) => DecodedEmb
         if (!isLoaded) await loadFor(model, caller)
         const loadMs = isLoaded ? 0 : deps.now() - startedMs
         if (request.inputs.length === 0) return encode({ model: model.id, vectors: [], inputTokens: 0 }, durations(loadMs))
-        return encode(await embed(request, { ...caller, model }), durations(loadMs))
+        const result = await embed(request, { ...caller, model })
+        const dropped = (result.cut ?? []).map((index) => nameOf(['inputs', index]))
+        if (dropped.length > 0) reply.header('x-dragoman-dropped', encodeFields(dropped))
+        return encode(result, durations(loadMs))
       } finally {
         if (mayKeep && keepAliveMs !== undefined) model.resident?.keepFor(keepAliveMs)
       }

@@ -148,15 +148,17 @@ async function compute(
 
 function tooManyTokens(tokens: number, limit: number, at: CanonicalPath): AppError {
   const message = `the maximum context length for one text is ${limit} tokens, but ${field(...at)} has ${tokens}; shorten or split it`
-  return new AppError('context-length-exceeded', message, { at })
+  return new AppError('context-length-exceeded', message, { at, overflow: { inputTokens: tokens, contextLength: limit } })
 }
 
 /** `maxTokens`: what the model reads of one text; a text that is far longer is not tokenized to find that out. */
-function refuseTooLong(text: string, at: CanonicalPath, maxTokens = maxTextChars): void {
-  const limit = Math.min(maxTextChars, maxTokens * maxTokenBytes)
+function refuseTooLong(text: string, at: CanonicalPath, maxTokens?: number): void {
+  const limit = Math.min(maxTextChars, (maxTokens ?? maxTextChars) * maxTokenBytes)
   if (text.length <= limit) return
   const message = `${field(...at)} has ${text.length} characters; at most ${limit} are read at once: split it`
-  throw new AppError('invalid-request', message, { at })
+  if (maxTokens === undefined) throw new AppError('invalid-request', message, { at })
+  const overflow = { inputTokens: Math.ceil(text.length / maxTokenBytes), estimated: true, contextLength: maxTokens }
+  throw new AppError('context-length-exceeded', message, { at, overflow })
 }
 
 function joined(segments: readonly { readonly text: string }[]): string {
