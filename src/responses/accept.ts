@@ -46,7 +46,8 @@ export async function acceptResponse(
     const { history, items } = references
     const stored = store === undefined ? withoutStoring(body) : body
     const serverTools = service.tools?.namesFor(caller.principal)
-    const decoding = decodeResponse(stored, { id: caller.id, createdAtMs, sealer: sealerOf(owner), history, items, serverTools })
+    const known = { id: caller.id, createdAtMs, sealer: sealerOf(owner), history, items, serverTools, generates }
+    const decoding = decodeResponse(stored, known)
     const decoded = withCallerKeys(decoding, sentKeys)
     const model = await service.findModel(decoded.request.model, caller.principal)
     const context = { model, ...(decoded.background && { lane: 'background' as const }), ...caller }

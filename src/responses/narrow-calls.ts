@@ -15,7 +15,7 @@ export type NarrowCall = { readonly decoded: DecodedResponse; run(): Promise<Jso
 /** `POST /v1/responses/input_tokens`. Rejects as `acceptResponse`. */
 export async function acceptCount(service: ResponsesService, given: unknown, caller: Caller): Promise<NarrowCall> {
   const body = service.withModel(given, caller.principal)
-  const decoded = decodeInputTokens(body, await findContext(service, body, caller))
+  const decoded = decodeInputTokens(body, { ...(await findContext(service, body, caller)), generates: false })
   const context = { ...caller, model: await service.findModel(decoded.request.model, caller.principal) }
   return {
     decoded,
@@ -29,9 +29,8 @@ export async function acceptCount(service: ResponsesService, given: unknown, cal
   }
 }
 
-/** `POST /v1/responses/compact`. Rejects as `acceptResponse`. */
-export async function acceptCompact(service: ResponsesService, given: unknown, caller: Caller): Promise<NarrowCall> {
-  const body = service.withModel(given, caller.principal)
+/** `POST /v1/responses/compact`, which names its model. Rejects as `acceptResponse`. */
+export async function acceptCompact(service: ResponsesService, body: unknown, caller: Caller): Promise<NarrowCall> {
   const decodeContext = await findContext(service, body, caller)
   const decoded = decodeCompact(body, decodeContext)
   const context = { ...caller, model: await service.findModel(decoded.request.model, caller.principal) }

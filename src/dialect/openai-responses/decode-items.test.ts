@@ -152,13 +152,23 @@ describe('the input', () => {
   })
 
   test.each([
-    { input: '' },
-    { input: [] },
-    { input: null },
     { input: '', max_output_tokens: 1 },
-    { input: [], instructions: '' },
+    { input: [], max_output_tokens: 1 },
+    { input: null, max_output_tokens: 1 },
   ])('%j, which probes a model, is an empty message', (fields) => {
     expect(messagesOf(fields)).toEqual([user('')])
+  })
+
+  test.each([{ input: '' }, { input: [] }, { input: null }, { input: [], instructions: '', max_output_tokens: 100 }])(
+    '%j says nothing that could be answered: it is refused',
+    (fields) => {
+      expect(failureOf(fields)).toMatchObject({ code: 'invalid-request', param: 'input' })
+    },
+  )
+
+  test('may be empty after a history, or beside instructions', () => {
+    expect(messagesOf({ input: [] }, { history: [said('msg_1', 'user', 'hi')] })).toEqual([user('hi')])
+    expect(messagesOf({ input: [], instructions: 'Be brief.' })).toHaveLength(2)
   })
 
   test.each([

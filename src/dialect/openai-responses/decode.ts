@@ -40,6 +40,8 @@ export type ResponseContext = {
   readonly items: readonly StoredItem[]
   /** The server's tools and MCP servers that the caller may use; absent: none. */
   readonly serverTools?: ReadonlySet<string> | undefined
+  /** False: nothing is generated, so that an input may be empty. */
+  readonly generates?: boolean
 }
 
 /** How a reply shows what its request decides. */
@@ -87,6 +89,7 @@ export type DecodedResponse = {
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that cannot be served completely. */
 export function decodeResponse(body: unknown, context: ResponseContext): DecodedResponse {
   const wire = validate(responseSchema, body, fieldIndex)
+  if (context.generates !== false && context.history.length === 0) refuseEmpty(wire)
   const unknown = [...checkFields(fieldIndex, wire), ...unknownIncludes(wire)]
   const nested = unknownInside(body)
   const references = readReferences(body)
@@ -135,6 +138,17 @@ export function decodeResponse(body: unknown, context: ResponseContext): Decoded
     },
   } as const
   return decodeWith(entries)
+}
+
+/** More than what a probe asks for, and the least that OpenAI allows. */
+const leastOutput = 16
+
+/** Throws where nobody says anything that could be answered, unless a client only tries whether the model answers. */
+function refuseEmpty({ input, instructions, max_output_tokens: limit }: ResponseWire): void {
+  const isProbe = typeof limit === 'number' && limit >= 0 && limit < leastOutput
+  if ((input ?? '').length > 0 || (instructions ?? '') !== '' || isProbe) return
+  const message = 'input is missing or empty: send a text or items, or continue a response with previous_response_id'
+  throw new AppError('invalid-request', message, { param: 'input' })
 }
 
 type Decoded = {

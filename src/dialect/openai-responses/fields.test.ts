@@ -108,5 +108,5 @@ testFieldTable({
     tool_choice: { tools: [{ type: 'function', name: 'f' }] },
     reasoning_budget_message: { reasoning_budget_tokens: 9 },
   },
-  required: ['model'],
+  required: ['model', 'input'],
 })

@@ -149,16 +149,18 @@ export const inputTokensFields: readonly Field[] = pick([
 ])
 
 /** The fields of `POST /v1/responses/compact`. */
-export const compactFields: readonly Field[] = pick([
-  'input',
-  'instructions',
-  'model',
-  'previous_response_id',
-  'prompt_cache_key',
-  'prompt_cache_options',
-  'prompt_cache_retention',
-  'service_tier',
-])
+export const compactFields: readonly Field[] = [
+  used('model', 'an id or an alias'),
+  ...pick([
+    'input',
+    'instructions',
+    'previous_response_id',
+    'prompt_cache_key',
+    'prompt_cache_options',
+    'prompt_cache_retention',
+    'service_tier',
+  ]),
+]
 
 /** What a message over a WebSocket has besides the fields of a response. */
 export const clientEventFields: readonly Field[] = [

@@ -39,10 +39,10 @@ const responseBody: Body = {
   filledIn,
 }
 /** Of a body that may have a part of a response's fields. */
-const narrow = (name: string, fields: Body['fields'] = []): Body => {
+const narrow = (name: string, fields: Body['fields'] = [], filled = filledIn): Body => {
   const known = new Set(fields.map((field) => field.name))
   const shape = Object.fromEntries(Object.entries(responseSchema.shape).filter(([field]) => known.has(field)))
-  return { name, schema: z.looseObject(shape), fields, filledIn }
+  return { name, schema: z.looseObject(shape), fields, filledIn: filled }
 }
 const itemsBody: Body = { name: 'ItemsRequest', schema: itemsSchema }
 const item = { type: 'message', role: 'user', content: 'Good morning.' }
@@ -145,9 +145,9 @@ export const openai: Chapter = {
     },
     'POST /v1/responses/compact': {
       title: 'OpenAI Responses: compact',
-      body: narrow('CompactRequest', compactFields),
+      body: narrow('CompactRequest', compactFields, []),
       reply: reply.compaction,
-      example: { input: 'Good morning.' },
+      example: { model: 'default', input: 'Good morning.' },
     },
     'POST /v1/conversations': {
       title: 'Create a conversation',

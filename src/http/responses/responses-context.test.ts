@@ -84,6 +84,17 @@ describe('the input of a response', () => {
 
 /** The fake engine repeats the last message: the instruction is its summary. */
 describe('a compaction', () => {
+  test('names its model, and has something to summarise', async () => {
+    const [nameless, empty] = await Promise.all([
+      call('POST', '/v1/responses/compact', { input: 'hi' }),
+      call('POST', '/v1/responses/compact', { model: 'default' }),
+    ])
+    expect([nameless, empty]).toMatchObject([
+      { status: 400, body: { error: { param: 'model' } } },
+      { status: 400, body: { error: { param: 'input' } } },
+    ])
+  })
+
   const input = [user(words(60)), assistant(words(60)), user('last')]
 
   test('stands for the conversation in the next call', async () => {

@@ -9,7 +9,6 @@ const bodies: Readonly<Record<string, object>> = {
   '/v1/completions': { prompt: 'hi' },
   '/v1/responses': { input: 'hi' },
   '/v1/responses/input_tokens': { input: 'hi' },
-  '/v1/responses/compact': { input: 'hi' },
   '/v1/messages': { messages, max_tokens: 9 },
   '/v1/messages/count_tokens': { messages },
   '/v1/embeddings': { input: 'hi' },

@@ -14,8 +14,15 @@ const tool = { type: 'function', name: 'f', parameters: { type: 'object' } }
 
 const items: readonly StrictnessRow[] = [
   {
-    what: 'an empty input, or none',
+    what: 'an empty input, or none, without instructions and history',
     sample: { input: [] },
+    outcome: 'refused',
+    param: 'input',
+    note: 'nothing is asked',
+  },
+  {
+    what: '… with `max_output_tokens` below 16',
+    sample: { input: [], max_output_tokens: 1 },
     outcome: 'healed',
     becomes: becomes({ role: 'user', content: [{ type: 'text', text: '' }] }),
     note: 'an empty message: clients probe a model so',
