@@ -17,10 +17,13 @@ test.each<[string | number | null | undefined, number | undefined]>([
   ['300ms', 300],
   ['1.5s', 1500],
   ['-1s', forEver],
+  ['-1', forEver],
+  ['5', 5000],
+  ['1.5', 1500],
 ])('%j is %j milliseconds', (given, expected) => {
   expect(readKeepAlive(keepAlive.parse(given))).toBe(expected)
 })
 
-test.each(['soon', '5', '5 m', 'm', true, [], {}])('%j is not a duration', (given) => {
+test.each(['soon', '5 m', '5m3', 'm', true, [], {}])('%j is not a duration', (given) => {
   expect(keepAlive.safeParse(given).success).toBe(false)
 })

@@ -2,12 +2,12 @@ import { z } from 'zod'
 
 const unitsMs: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1, us: 1e-3, µs: 1e-3, ns: 1e-6 }
 const step = /(\d+(?:\.\d*)?|\.\d+)(ms|us|µs|ns|h|m|s)/g
-const duration = /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ms|us|µs|ns|h|m|s)){1,8})$/
+const duration = /^[+-]?(?:\d+(?:\.\d*)?|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ms|us|µs|ns|h|m|s)){1,8})$/
 
-/** Seconds, or a duration as Go writes it: `5m`, `1h30m`, `-1s`, `0`. */
-export const keepAlive = z
-  .union([z.number(), z.string().max(64).regex(duration)], { error: 'seconds, or a duration such as "5m", "-1s" or "0"' })
-  .nullish()
+const expected = { error: 'seconds, or a duration such as "5m", "-1s" or "0"' }
+
+/** Seconds, which some clients send as a text, or a duration as Go writes it: `5m`, `1h30m`, `-1s`, `0`. */
+export const keepAlive = z.union([z.number(), z.string().max(64, expected).regex(duration, expected)], expected).nullish()
 
 /** How long a model stays loaded after a request: `Infinity` below 0; undefined where the request does not say. */
 export function readKeepAlive(value: z.output<typeof keepAlive>): number | undefined {
@@ -17,6 +17,7 @@ export function readKeepAlive(value: z.output<typeof keepAlive>): number | undef
 }
 
 function toMs(text: string): number {
+  if (!/[a-zµ]$/.test(text)) return Number(text) * 1000
   const sum = [...text.matchAll(step)].reduce((total, [, count, unit = '']) => total + Number(count) * (unitsMs[unit] ?? 0), 0)
   return text.startsWith('-') ? -sum : sum
 }

@@ -17,6 +17,7 @@ const schema = z.looseObject({
   mode: z.union([z.enum(['auto', 'none']), z.looseObject({ name: z.string() })]).nullish(),
   ids: z.union([z.array(z.string()), z.array(z.int()), z.array(z.array(z.int()))]).nullish(),
   stop: z.union([z.string().min(1), z.array(z.string().min(1)).max(2)]).nullish(),
+  wait: z.union([z.number(), z.literal('5m'), z.array(z.number())], { error: 'seconds, or "5m"' }).nullish(),
 })
 
 function faultOf(body: unknown): { message: string; param: string | undefined } {
@@ -65,10 +66,46 @@ describe('validate', () => {
     [{ stop: '' }, 'stop', 'stop: expected a non-empty string, got ""'],
     [{ stop: ['a', ''] }, 'stop[1]', 'stop[1]: expected a non-empty string, got ""'],
     [{ stop: ['a', 'b', 'c'] }, 'stop', 'stop: expected at most 2 items, got ["a","b","c"]'],
+    [{ wait: 'soon' }, 'wait', 'wait: expected seconds, or "5m", got "soon"'],
+    [{ wait: ['a'] }, 'wait[0]', 'wait[0]: expected a number, got "a"'],
   ])('%j is refused with its path and both values', (body, param, message) => {
     expect(faultOf(body)).toEqual({ message, param })
   })
 })
+
+/** One for each kind of issue that Zod has. */
+test.each<[z.ZodType, unknown, string]>([
+  [z.null(), 1, 'null'],
+  [z.undefined(), 1, 'nothing'],
+  [z.never(), 1, 'nothing'],
+  [z.tuple([z.string()]), 1, 'an array'],
+  [z.file(), 1, 'a file'],
+  [z.bigint(), 1, 'bigint'],
+  [z.literal('a'), 'b', '"a"'],
+  [z.string().min(2), 'a', 'at least 2 characters'],
+  [z.string().max(2), 'abc', 'at most 2 characters'],
+  [z.number().multipleOf(4), 3, 'a multiple of 4'],
+  [z.string().regex(/^a/), 'b', 'a string like /^a/'],
+  [z.string().startsWith('a'), 'b', 'a string that begins with "a"'],
+  [z.string().endsWith('a'), 'b', 'a string that ends with "a"'],
+  [z.string().includes('a'), 'b', 'a string with "a"'],
+  [z.url(), 'b', 'a URL'],
+  [z.uuid(), 'b', 'a UUID'],
+  [z.email(), 'b', 'an email address'],
+  [z.base64(), '!', 'base64'],
+  [z.iso.date(), 'b', 'a date such as "2026-01-31"'],
+  [z.iso.datetime(), 'b', 'a time such as "2026-01-31T12:00:00Z"'],
+  [z.strictObject({}), { b: 1 }, 'an object without "b"'],
+  [z.string().refine(() => false), 'b', 'another value'],
+  [z.union([z.string().refine(() => false), z.never()]), 'b', 'another value'],
+])('what %# expects is said without the words of Zod', (kind, value, expected) => {
+  const one = z.looseObject({ field: kind })
+  expect(() => validate(one, { field: value })).toThrow(new RegExp(`^field(\\S*)?: expected ${escapeRegExp(expected)}, got `))
+})
+
+function escapeRegExp(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+}
 
 test('a path is written as clients write it', () => {
   expect(formatPath(['messages', 0, 'content', 1, 'text'])).toBe('messages[0].content[1].text')

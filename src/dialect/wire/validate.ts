@@ -59,21 +59,28 @@ function findFault(issues: readonly Issue[]): Fault {
   const issue = issues[0]
   if (issue === undefined) return { path: [], expected: 'a valid body', isKey: false }
   if (issue.code === 'invalid_key') return { path: issue.path, expected: issue.issues[0]?.message ?? issue.message, isKey: true }
-  if (issue.code !== 'invalid_union' || issue.errors.length === 0) {
-    return { path: issue.path, expected: issue.message, isKey: false }
-  }
+  const own = { path: issue.path, expected: issue.message === '' ? 'another value' : issue.message, isKey: false }
+  if (issue.code !== 'invalid_union' || issue.errors.length === 0) return own
   // Report the branch whose fault comes last, or else one whose outer type matches; if none does, list all branches.
   const furthest = issue.errors.reduce((best, branch) => (isFurther(branch, best) ? branch : best))
   const closest =
     (furthest[0]?.path.length ?? 0) > 0 ? furthest : issue.errors.find((branch) => branch[0]?.code !== 'invalid_type')
-  if (closest !== undefined) {
-    const fault = findFault(closest)
+  const fault = closest === undefined ? undefined : findFault(closest)
+  // The union's own words say more than one branch, but for a limit.
+  const isLimit = closest?.[0]?.code === 'too_big' || closest?.[0]?.code === 'too_small'
+  if (fault !== undefined && (fault.path.length > 0 || issue.message === '' || isLimit)) {
     return { ...fault, path: [...issue.path, ...fault.path] }
   }
+  if (issue.message !== '') return own
   return { path: issue.path, expected: issue.errors.map((branch) => findFault(branch).expected).join(' or '), isKey: false }
 }
 
 const typeNames: Readonly<Record<string, string>> = {
+  null: 'null',
+  undefined: 'nothing',
+  never: 'nothing',
+  tuple: 'an array',
+  file: 'a file',
   string: 'a string',
   number: 'a number',
   int: 'an integer',
@@ -83,26 +90,61 @@ const typeNames: Readonly<Record<string, string>> = {
   array: 'an array',
 }
 
-function describeExpected(issue: z.core.$ZodRawIssue): string | undefined {
+/** For every kind of issue, so that no words of Zod reach a caller; empty for a union, whose branches say what is expected. */
+function describeExpected(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
       return typeNames[issue.expected] ?? issue.expected
     case 'invalid_value':
       return listOptions(issue.values)
     case 'invalid_union':
-      return Array.isArray(issue.options) ? listOptions(issue.options) : undefined
+      return Array.isArray(issue.options) ? listOptions(issue.options) : ''
     case 'too_small':
-      if (issue.origin === 'string') return 'a non-empty string'
-      return `${issue.inclusive === false ? 'above' : 'at least'} ${issue.minimum}${itemsOf(issue.origin)}`
+      if (issue.origin === 'string' && issue.minimum === 1) return 'a non-empty string'
+      return `${issue.inclusive === false ? 'above' : 'at least'} ${issue.minimum}${unitOf(issue.origin)}`
     case 'too_big':
-      return `${issue.inclusive === false ? 'below' : 'at most'} ${issue.maximum}${itemsOf(issue.origin)}`
-    default:
-      return undefined
+      return `${issue.inclusive === false ? 'below' : 'at most'} ${issue.maximum}${unitOf(issue.origin)}`
+    case 'not_multiple_of':
+      return `a multiple of ${issue.divisor}`
+    case 'invalid_format':
+      return formatNames[issue.format] ?? describeText(issue)
+    case 'unrecognized_keys':
+      return `an object without ${issue.keys.map(preview).join(', ')}`
+    case 'invalid_key':
+    case 'invalid_element':
+    case 'custom':
+    case undefined:
+      return 'another value'
   }
 }
 
-function itemsOf(origin: string): string {
-  return origin === 'array' ? ' items' : ''
+const formatNames: Readonly<Record<string, string>> = {
+  url: 'a URL',
+  email: 'an email address',
+  uuid: 'a UUID',
+  base64: 'base64',
+  date: 'a date such as "2026-01-31"',
+  datetime: 'a time such as "2026-01-31T12:00:00Z"',
+}
+
+/** A pattern says best what it wants by itself; a schema that has one should say it in words. */
+function describeText({ prefix, suffix, includes, pattern }: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidStringFormat>): string {
+  if (prefix !== undefined) return `a string that begins with ${preview(prefix)}`
+  if (suffix !== undefined) return `a string that ends with ${preview(suffix)}`
+  if (includes !== undefined) return `a string with ${preview(includes)}`
+  return pattern === undefined ? 'a string of another form' : `a string like ${pattern}`
+}
+
+const units: Readonly<Record<string, string>> = {
+  array: ' items',
+  string: ' characters',
+  file: ' bytes',
+  map: ' entries',
+  set: ' items',
+}
+
+function unitOf(origin: string): string {
+  return units[origin] ?? ''
 }
 
 function listOptions(options: readonly unknown[]): string {

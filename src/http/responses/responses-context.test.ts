@@ -85,6 +85,7 @@ describe('the input of a response', () => {
 /** The fake engine repeats the last message: the instruction is its summary. */
 describe('a compaction', () => {
   test('names its model, and has something to summarise', async () => {
+    const { call } = await openResponsesServer()
     const [nameless, empty] = await Promise.all([
       call('POST', '/v1/responses/compact', { input: 'hi' }),
       call('POST', '/v1/responses/compact', { model: 'default' }),
