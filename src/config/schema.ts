@@ -212,7 +212,7 @@ const server = z
       .default([])
       .describe(
         'Origins of web pages that may use this server from a browser, such as https://chat.example.com or chrome-extension://*, in ' +
-          'which * is any text without a slash; * alone allows all.',
+          'which * is any text without a slash; * alone allows all. On loopback, pages of programs and browser extensions always may.',
       ),
     bodyLimitBytes: count.default(32 * 1024 * 1024).describe('The largest request body.'),
     totalBodyLimitBytes: count

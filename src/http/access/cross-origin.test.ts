@@ -31,6 +31,30 @@ test.each([
   else expect(ask).toThrow('are not allowed')
 })
 
+describe('a page of a program', () => {
+  const preflight = (origin: string, host: string) =>
+    openTestServer({ allowedHosts: ['*'] }).app.inject({
+      method: 'OPTIONS',
+      url: chat.url,
+      headers: { origin, host, 'access-control-request-method': 'POST', 'sec-fetch-site': 'cross-site' },
+    })
+
+  test.each(['app://obsidian.md', 'vscode-webview://1a2b', 'chrome-extension://abc', 'tauri://localhost'])(
+    'such as %s may ask a server on loopback',
+    async (origin) => {
+      for (const host of ['localhost:7411', '127.0.0.1:7411', '[::1]']) {
+        const { statusCode, headers } = await preflight(origin, host)
+        expect([statusCode, headers['access-control-allow-origin'], headers.vary]).toEqual([204, origin, 'origin'])
+      }
+      expect((await preflight(origin, 'models.example.com')).statusCode).toBe(403)
+    },
+  )
+
+  test.each(['https://evil.example', 'null', 'file://', 'http://app', 'app://a/b'])('%s is none', async (origin) => {
+    expect((await preflight(origin, 'localhost:7411')).statusCode).toBe(403)
+  })
+})
+
 describe('an allowed page', () => {
   const granted = { vary: 'origin', 'access-control-allow-origin': page, 'access-control-expose-headers': '*' }
 

@@ -20,8 +20,11 @@ export const preflightHeaders = {
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
 
+/** Pages of programs and of browsers' extensions, which no website can pretend to be. */
+const ofPrograms = /^(app|tauri|vscode-webview|vscode-file|chrome-extension|moz-extension|safari-web-extension):\/\/[^/]*$/
+
 /**
- * Cross-origin pages: those in `allowedOrigins` (`*`: all; within an origin, `*` is any text without a slash) may read replies, by the CORS protocol of the Fetch standard, never with
+ * Cross-origin pages: those in `allowedOrigins` (`*`: all; within an origin, `*` is any text without a slash), and on loopback those of programs, may read replies, by the CORS protocol of the Fetch standard, never with
  * browser credentials (keys are sent by code). Requests of all others are refused, because those without a preflight, such as a POST
  * without a body, would otherwise be executed. They are detected like in Go's `http.CrossOriginProtection`; clients other than
  * browsers are not affected.
@@ -30,29 +33,35 @@ export function createCrossOrigin(allowedOrigins: readonly string[]): CrossOrigi
   const origins = new Set(allowedOrigins)
   const allowsAll = origins.has('*')
   const patterns = allowedOrigins.filter((each) => each.includes('*')).map(originPattern)
-  const isAllowed = (origin: string | undefined): origin is string =>
-    origin !== undefined && (allowsAll || origins.has(origin) || patterns.some((pattern) => pattern.test(origin)))
+  const isListed = (origin: string) => allowsAll || origins.has(origin) || patterns.some((pattern) => pattern.test(origin))
+  const isAllowed = ({ origin, host }: IncomingHttpHeaders) =>
+    origin !== undefined && (isListed(origin) || (ofPrograms.test(origin) && isLoopback(host)))
   const varies = origins.size > 0 && !allowsAll ? { vary: 'origin' } : {}
   return {
-    replyHeaders({ origin }) {
-      if (!isAllowed(origin)) return varies
+    replyHeaders(request) {
+      const { origin } = request
+      if (origin === undefined || !isAllowed(request)) return varies
       return {
-        ...varies,
+        ...(!allowsAll && { vary: 'origin' }),
         'access-control-allow-origin': allowsAll ? '*' : origin,
         'access-control-expose-headers': '*',
       }
     },
     isPreflight: (method, request) =>
-      method === 'OPTIONS' && request['access-control-request-method'] !== undefined && isAllowed(request.origin),
+      method === 'OPTIONS' && request['access-control-request-method'] !== undefined && isAllowed(request),
     check(method, request) {
       const isPreflight = method === 'OPTIONS' && request['access-control-request-method'] !== undefined
-      if ((safeMethods.has(method) && !isPreflight) || isSameOrigin(request) || isAllowed(request.origin)) return
+      if ((safeMethods.has(method) && !isPreflight) || isSameOrigin(request) || isAllowed(request)) return
       throw new AppError(
         'origin-not-allowed',
         `requests from pages of '${request.origin ?? 'an unnamed origin'}' are not allowed; to allow them, add the origin to the setting server.allowedOrigins`,
       )
     },
   }
+}
+
+function isLoopback(host: string | undefined): boolean {
+  return /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i.test(host ?? '')
 }
 
 /** Such as `chrome-extension://*` or `http://localhost:*`. */
