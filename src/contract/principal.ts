@@ -6,6 +6,8 @@ export type Scope = 'public' | 'inference' | 'tools' | 'metrics' | 'admin'
 /** A caller and its permissions. */
 export type Principal = {
   readonly id: string
+  /** Any caller of a server without keys. */
+  readonly isAnyone?: true
   readonly scopes: ReadonlySet<Scope>
   /** Ids or aliases of the models that it may use; absent: all. */
   readonly models?: readonly string[]

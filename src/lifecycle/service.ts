@@ -56,6 +56,8 @@ export class LifecycleService<Model extends Managed> implements Lifecycle {
   /** The ids of models by what loads called them, such as the path of a file. */
   readonly #calledBy = new Map<string, string>()
   #active: string | undefined
+  /** The active model of an operator; without keys, only protocols with one model tell who that is. */
+  #chosen: string | undefined
   /** The model that was loaded last beside the active one, to embed. */
   #beside: string | undefined
 
@@ -85,7 +87,10 @@ export class LifecycleService<Model extends Managed> implements Lifecycle {
         this.#load({ base, wanted, request }, { ...run, signal, onProgress }),
       )
       if (request.isBeside === true) this.#beside = base.id
-      else this.#active = base.id
+      else {
+        this.#active = base.id
+        if (request.servesNameless === true || run.principal.isAnyone !== true) this.#chosen = base.id
+      }
       return { model: report(this.#require(base.id)), isNew }
     } finally {
       this.#loads.delete(load)
@@ -133,6 +138,7 @@ export class LifecycleService<Model extends Managed> implements Lifecycle {
       refuseInUse(current, endsRequests)
       await this.#return(current, endsRequests)
       if (this.#active === id) this.#active = undefined
+      if (this.#chosen === id) this.#chosen = undefined
       if (this.#beside === id) this.#beside = undefined
       for (const [call, model] of this.#calledBy) if (model === id) this.#calledBy.delete(call)
       return id
@@ -151,7 +157,7 @@ export class LifecycleService<Model extends Managed> implements Lifecycle {
   }
 
   chosen({ embeds } = { embeds: false }): string | undefined {
-    const ids = [embeds ? this.#beside : undefined, this.#active]
+    const ids = [embeds ? this.#beside : undefined, this.#chosen]
     return ids.find((id) => id !== undefined && this.#at(id)?.engine.state.type === 'ready')
   }
 

@@ -56,6 +56,8 @@ export type LoadRequest = ModelWanted & {
   readonly alias?: string
   /** The active model stays what it was, such as beside a model that embeds. */
   readonly isBeside?: true
+  /** Of a protocol with one model: requests without a model are for it, whoever loads it. */
+  readonly servesNameless?: true
 }
 
 /** What a load does: waits for other work on the model, fetches and checks its files, reads them into memory, and tries the model out. */
@@ -139,8 +141,8 @@ export interface Lifecycle {
   /** The model that was loaded last, if it is loaded; otherwise one that is. */
   active(): ModelReport | undefined
   /**
-   * The id of the model that the last load named, while it is loaded: requests without a model are for it. `embeds`: one that was loaded
-   * to embed first.
+   * The id of the model that the last load of an operator named, while it is loaded: requests without a model are for it. `embeds`: one that was
+   * loaded to embed first.
    */
   chosen(wanted?: { readonly embeds: boolean }): string | undefined
   /** Loads that have not ended, the oldest first. */

@@ -61,6 +61,7 @@ export function decodeModelLoad(body: unknown): DecodedLoad {
       reloads: false,
       endsRequests: wire.skip_queue === true,
       waits: true,
+      servesNameless: true,
     },
     template: wire.prompt_template ?? undefined,
     ignored: checkFields(index, { ...rest, ...Object.fromEntries(draftFields) }),

@@ -22,7 +22,7 @@ export function createAuthenticator(
   wallClock = Date.now,
 ): (headers: IncomingHttpHeaders) => Principal | Promise<Principal> {
   if (apiKeys.length === 0 && findKey === undefined) {
-    const anyone: Principal = { id: 'anyone', scopes: allScopes }
+    const anyone: Principal = { id: 'anyone', isAnyone: true, scopes: allScopes }
     return () => anyone
   }
   const known = apiKeys.map((apiKey) => {

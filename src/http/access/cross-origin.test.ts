@@ -33,7 +33,7 @@ test.each([
 
 describe('a page of a program', () => {
   const preflight = (origin: string, host: string) =>
-    openTestServer({ allowedHosts: ['*'] }).app.inject({
+    openTestServer({ hosts: { hostname: 'workshop', allowedHosts: ['*'] } }).app.inject({
       method: 'OPTIONS',
       url: chat.url,
       headers: { origin, host, 'access-control-request-method': 'POST', 'sec-fetch-site': 'cross-site' },

@@ -3,7 +3,7 @@ import type { Engine } from '../../../src/contract/engine.ts'
 import { allScopes, type Principal } from '../../../src/contract/principal.ts'
 import { FairScheduler } from '../../../src/core/schedule/fair-scheduler.ts'
 
-export const anyone: Principal = { id: 'anyone', scopes: allScopes }
+export const anyone: Principal = { id: 'anyone', isAnyone: true, scopes: allScopes }
 
 export type ContextOptions = Partial<RequestContext> & { readonly slots?: number; readonly maxQueued?: number }
 

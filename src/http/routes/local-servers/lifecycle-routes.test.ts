@@ -201,4 +201,26 @@ describe("llama-server's routes", () => {
     expect((await send('/models/load', { model: 'nothing' })).status).toBe(404)
     expect((await send('/models/load', { model: 'tiny' }, { key: 'user' })).status).toBe(403)
   })
+
+  test('a load with a key of an operator, or of tabbyAPI, decides about requests without a model, and that of anyone does not', async () => {
+    const ask = async (url: string, key: string) => {
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+      const body = JSON.stringify({ prompt: 'a', max_tokens: 1 })
+      const reply = await fetch(`${url}/v1/completions`, { method: 'POST', headers, body })
+      return ((await reply.json()) as { model: string }).model
+    }
+    await send('/models/load', { model: 'tiny' })
+    await until(async () => (await ask(app.url, 'admin')) === 'tiny')
+
+    const models = ['echo', 'other'].map((id) => ({ engine: 'fake', id, script: 'from-request' }) as const)
+    const open = await startApp({ builtinModel: false, models })
+    onTestFinished(() => open.close())
+    const load = (path: string, body: object) =>
+      fetch(`${open.url}${path}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+    expect((await load('/models/load', { model: 'other' })).status).toBe(200)
+    expect((await load('/api/inference/load', { model_path: 'other' })).status).toBe(200)
+    expect(await ask(open.url, '')).toBe('echo')
+    expect(await (await load('/v1/model/load', { model_name: 'other' })).text()).toContain('finished')
+    expect(await ask(open.url, '')).toBe('other')
+  })
 })
