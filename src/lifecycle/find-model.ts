@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import { basename, isAbsolute } from 'node:path'
+import { basename, dirname, isAbsolute } from 'node:path'
 import { type ConfiguredModel, modelFromSource } from '../config/models.ts'
 import type { LlamaModelConfig } from '../config/schema.ts'
 import { AppError } from '../contract/errors.ts'
@@ -8,6 +8,7 @@ import type { ModelWanted } from '../contract/server/lifecycle.ts'
 import { quantizationOf, variantsOf } from '../registry/fetch/choose-file.ts'
 import type { RepositoryFile } from '../registry/fetch/hugging-face.ts'
 import { readModelsFolder } from '../registry/fetch/models-folder.ts'
+import { describeGguf } from '../registry/gguf/describe-gguf.ts'
 import { beginsLikeGguf } from '../registry/gguf/require-gguf.ts'
 import { findCatalogued, relatedShortNames } from '../registry/names/catalogue.ts'
 import { isSource, parseSource, type Source, sourceFileName } from '../registry/names/sources.ts'
@@ -56,7 +57,7 @@ async function findText(
   if (text === '')
     throw new AppError('invalid-request', `${field('name')} is empty: name a model or its source`, { at: ['name'] })
   const known = findByName(named, text)
-  if (known !== undefined && (variant === undefined || isVariant(variantOf(known), variant)))
+  if (known !== undefined && (variant === undefined || isVariant(await variantIn(known), variant)))
     return { isNew: false, model: known }
   const source = repositoryName.test(text) ? parseSource(`hf:${text}`) : sourceOf(text)
   if (source === undefined && known !== undefined) throw otherVariant(known, variant)
@@ -68,8 +69,12 @@ async function findText(
       const { path: file } = chooseVariant(await listFiles(source), variant)
       return added({ ...source, type: 'hf', file }, id)
     }
-    case 'path':
-      return added({ type: 'path', path: await localFile(source.path, variant) }, id)
+    case 'path': {
+      const path = await localFile(source.path, variant)
+      const same = named.find((model) => pathOf(model) === path)
+      if (same !== undefined) return { isNew: false, model: same }
+      return added({ type: 'path', path }, freeId(id, source.path, named))
+    }
     default:
       if (variant !== undefined && !isVariant(quantizationOf(sourceFileName(source)), variant)) throw noVariant(variant, [])
       return added(source, id)
@@ -84,6 +89,30 @@ function added(source: Source, id: string): Found {
 export function variantOf(config: ConfiguredModel): string | undefined {
   const name = fileOf(config)
   return name === undefined ? undefined : quantizationOf(name)
+}
+
+/** The same or, where the name does not say it, what the file itself says. */
+async function variantIn(config: ConfiguredModel): Promise<string | undefined> {
+  const path = pathOf(config)
+  const isSaid = variantOf(config) !== undefined || path === undefined
+  return isSaid ? variantOf(config) : (await describeGguf(path).catch(() => undefined))?.quantization
+}
+
+function pathOf(config: ConfiguredModel): string | undefined {
+  if (config.engine !== 'llama' && config.engine !== 'llama-server') return undefined
+  const [source] = config.source
+  return source?.type === 'path' ? source.path : undefined
+}
+
+/** Files of one name are different models: a later one has the name of its folder, too, or a number. */
+function freeId(id: string, path: string, named: readonly ConfiguredModel[]): string {
+  const isFree = (name: string) => findByName(named, name) === undefined
+  const inFolder = `${basename(dirname(path))}-${id}`.replaceAll(/[^\w.-]+/g, '-')
+  const first = [id, inFolder].find(isFree)
+  if (first !== undefined) return first
+  let number = 2
+  while (!isFree(`${id}-${number}`)) number++
+  return `${id}-${number}`
 }
 
 /** The name of a model's file. */

@@ -21,6 +21,7 @@ export function describeConfig(config: ConfiguredModel): FoundModel {
   const [file, variant] = [fileOf(config), variantOf(config)]
   return {
     id: config.id,
+    isGguf: config.engine === 'llama' || config.engine === 'llama-server',
     hasProjector: config.engine === 'llama-server' && config.mmproj !== undefined,
     ...(file !== undefined && { file }),
     ...(variant !== undefined && { variant }),

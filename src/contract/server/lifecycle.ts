@@ -110,6 +110,8 @@ export type LoadRun = {
 /** What a wanted model is, before it is loaded. */
 export type FoundModel = {
   readonly id: string
+  /** Its file is a GGUF. */
+  readonly isGguf: boolean
   readonly file?: string
   readonly variant?: string
   readonly hasProjector: boolean

@@ -19,13 +19,13 @@ export function encodeLoaded({ model, isNew }: { readonly model: ModelReport; re
 }
 
 /** The reply of `POST /api/inference/validate`. */
-export function encodeFound({ id, file, variant, hasProjector, isAdapter }: FoundModel) {
+export function encodeFound({ id, file, variant, hasProjector, isAdapter, isGguf }: FoundModel) {
   return {
     valid: true,
     message: file === undefined ? `the file of ${id} is chosen when it is loaded` : `${id} is ${file}`,
     identifier: id,
     display_name: nameOf(id),
-    is_gguf: true,
+    is_gguf: isGguf,
     is_lora: isAdapter === true,
     is_vision: hasProjector,
     requires_trust_remote_code: false,

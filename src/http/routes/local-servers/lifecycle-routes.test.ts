@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -49,6 +49,40 @@ describe('a load from a repository', () => {
   })
 })
 
+describe('a load by the path of a file or a folder', () => {
+  const copy = async (...path: readonly string[]) => {
+    const folder = join(app.modelsFolder, ...path)
+    await mkdir(folder, { recursive: true })
+    await cp(join(app.modelsFolder, 'tiny.gguf'), join(folder, 'tiny.gguf'))
+    return folder
+  }
+
+  test('is one of the model that the models folder has there', async () => {
+    const folder = await copy('some')
+    const { status, body } = await call('/load', { model_path: folder })
+    expect([status, body]).toMatchObject([200, { status: 'loaded' }])
+    expect((await states()).filter((state) => state.endsWith('ready'))).toHaveLength(2)
+    expect((await call('/load', { model_path: join(app.modelsFolder, 'tiny.gguf') })).body).toMatchObject({ model: 'tiny' })
+  })
+
+  test('of two with one name loads both', async () => {
+    const outside = await mkdtemp(join(tmpdir(), 'dragoman-other-'))
+    onTestFinished(() => rm(outside, { recursive: true }))
+    for (const name of ['a', 'b']) {
+      await mkdir(join(outside, name, 'same'), { recursive: true })
+      await cp(join(app.modelsFolder, 'tiny.gguf'), join(outside, name, 'same', 'x.gguf'))
+    }
+    const load = async (name: string) => (await call('/load', { model_path: join(outside, name, 'same') })).body.model
+    expect([await load('a'), await load('b'), await load('a')]).toEqual(['same', 'b-same', 'same'])
+    expect(await states()).toEqual(expect.arrayContaining(['same: ready', 'b-same: ready']))
+  })
+
+  test('knows the quantization that the file says and its name does not', async () => {
+    expect((await call('/validate', { model_path: 'tiny', gguf_variant: 'Q8_0' })).body).toMatchObject({ is_gguf: true })
+    expect((await call('/validate', { model_path: 'echo' })).body).toMatchObject({ is_gguf: false })
+  })
+})
+
 describe('what is refused', () => {
   test.each<[object, number, string | null]>([
     [{}, 400, 'model_path'],
@@ -57,7 +91,7 @@ describe('what is refused', () => {
     [{ model_path: '/nowhere/x.gguf' }, 404, 'model_path'],
     [{ model_path: '../../etc/passwd' }, 404, 'model_path'],
     [{ model_path: 'http://example.com/x.gguf' }, 400, 'model_path'],
-    [{ model_path: 'tiny', gguf_variant: 'Q8_0' }, 400, 'gguf_variant'],
+    [{ model_path: 'tiny', gguf_variant: 'Q4_0' }, 400, 'gguf_variant'],
     [{ model_path: 'tiny', trust_remote_code: true }, 400, 'trust_remote_code'],
     [{ model_path: 'tiny', gpu_ids: [0] }, 400, 'gpu_ids'],
     [{ model_path: 'tiny', llama_extra_args: ['--host', '0.0.0.0'] }, 400, 'llama_extra_args'],
