@@ -6,6 +6,12 @@ const cacheMode: Field = used(
   '`FP16`, `Q8` or `Q4`, or bits of keys and values: `8,4`; of `FP8`, `Q6` and other bits, the next larger that llama.cpp has',
 )
 
+/** Whether a body says how long one request may be. */
+function hasLength(body: object): boolean {
+  const length: unknown = Reflect.get(body, 'max_seq_len')
+  return typeof length === 'number' && length > 0
+}
+
 /** The request fields of `POST /v1/model/load`. */
 export const modelLoadFields: readonly Field[] = [
   used('model_name', 'the name of a model, such as a file or a folder of `modelsFolder`; `OWNER/REPO` fetches it', {
@@ -28,13 +34,14 @@ export const modelLoadFields: readonly Field[] = [
   refused('backend', 'the configuration says which engine runs a model'),
   used(
     'cache_size',
-    'tokens of all requests together, with `max_seq_len`: as many requests at the same time as fit, and `max_batch_size` at most',
+    'tokens of all requests together, with `max_seq_len`: as many requests at the same time as fit, and `max_batch_size` at most; without it named as ignored',
+    { ignores: (_, body) => !hasLength(body) },
   ),
   refused('tensor_parallel', 'use `args` of an engine `llama-server`', { accepts: [false] }),
   refused('tensor_parallel_backend', 'use `args` of an engine `llama-server`'),
   refused('gpu_split_auto', 'use `args` of an engine `llama-server`', { accepts: [true] }),
   refused('gpu_split', 'use `args` of an engine `llama-server`', { accepts: [[]] }),
-  refused('autosplit_reserve', 'see `memory` of the configuration', { accepts: [[]] }),
+  refused('autosplit_reserve', 'see `memory` of the configuration', { accepts: [[], [96]] }),
   refused('rope_scale', 'the file of the model has it', { accepts: [1] }),
   refused('rope_alpha', 'the file of the model has it', { accepts: [1, 'auto'] }),
   refused('output_chunking', 'memory is reserved for the whole context', { accepts: [true, false] }),

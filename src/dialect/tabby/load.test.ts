@@ -21,7 +21,7 @@ const samples: Readonly<Record<string, unknown>> = {
   tensor_parallel_backend: 'native',
   gpu_split_auto: false,
   gpu_split: [1, 2],
-  autosplit_reserve: [96],
+  autosplit_reserve: [96, 96],
   rope_scale: 2,
   rope_alpha: 2,
   output_chunking: 1,
@@ -171,12 +171,15 @@ test.each([
   expect(decodeModelLoad({ model_name: 'm', ...sizes }).request.settings).toEqual({ contextLength: 1000, slots })
 })
 
-test.each([{ cache_size: 4096 }, { cache_size: 4096, max_seq_len: -1 }, { cache_size: 4095, max_seq_len: 4096 }])(
-  '%j says nothing that can be done',
-  (sizes) => {
-    expect(() => decodeModelLoad({ model_name: 'm', ...sizes })).toThrow(expect.objectContaining({ param: 'cache_size' }))
-  },
-)
+test.each([{ cache_size: 4096 }, { cache_size: 4096, max_seq_len: -1 }])('%j says nothing about one request', (sizes) => {
+  const { request, ignored } = decodeModelLoad({ model_name: 'm', ...sizes })
+  expect([request.settings, ignored]).toEqual([{}, ['cache_size']])
+})
+
+test('a cache that is smaller than one request is refused', () => {
+  const sizes = { cache_size: 4095, max_seq_len: 4096 }
+  expect(() => decodeModelLoad({ model_name: 'm', ...sizes })).toThrow(expect.objectContaining({ param: 'cache_size' }))
+})
 
 test('what a loader cannot have is named at once', () => {
   const body = { name: 'm', rope_scale: '2.5', gpu_split_auto: false, gpu_split: [10, 12] }

@@ -159,10 +159,8 @@ type CacheRoom = Readonly<Record<'length' | 'most' | 'total', number | null | un
 
 /** The requests at the same time: each has room for its whole context, and together no more than the cache. */
 function slotsOf({ length, most, total }: CacheRoom): Pick<LoadSettings, 'slots'> {
-  if (typeof total !== 'number') return typeof most === 'number' ? { slots: most } : {}
-  if (typeof length !== 'number' || length <= 0) {
-    throw refused('cache_size', `cache_size ${total} needs max_seq_len, the tokens of one request: send both, or max_batch_size`)
-  }
+  const isSaid = typeof total === 'number' && typeof length === 'number' && length > 0
+  if (!isSaid) return typeof most === 'number' ? { slots: most } : {}
   if (total < length)
     throw refused('cache_size', `cache_size ${total} is less than max_seq_len ${length}: one request has no room`)
   return { slots: Math.min(most ?? Number.POSITIVE_INFINITY, Math.floor(total / length)) }
