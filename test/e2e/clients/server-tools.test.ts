@@ -147,10 +147,7 @@ describe('the openai SDK', () => {
         tools: always,
         previous_response_id: asked.id,
       })
-      expect(answered.output).toMatchObject([
-        { type: 'mcp_call', approval_request_id: id, ...call },
-        { type: 'message' },
-      ])
+      expect(answered.output).toMatchObject([{ type: 'mcp_call', approval_request_id: id, ...call }, { type: 'message' }])
       expect(answered.output_text).toBe(words)
 
       const next = await openai().responses.create({ model, input: 'Thanks', previous_response_id: answered.id })
