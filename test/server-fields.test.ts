@@ -63,8 +63,9 @@ afterAll(async () => {
 async function ask(path: string, body: object) {
   const headers = { 'content-type': 'application/json' }
   const response = await fetch(app.url + path, { method: 'POST', headers, body: JSON.stringify(body) })
-  const { error } = (await response.json()) as { readonly error?: { readonly param: string } }
-  return { status: response.status, param: error?.param, ignored: response.headers.get('x-dragoman-ignored') }
+  const { error } = (await response.json()) as { readonly error?: { readonly param: string; readonly message: string } | null }
+  const said = error ? { said: error.message } : {}
+  return { status: response.status, param: error?.param, ignored: response.headers.get('x-dragoman-ignored'), ...said }
 }
 
 describe.each([
@@ -93,6 +94,12 @@ describe.each([
       expect(await ask(path, { model, ...asked, [name]: value })).toMatchObject({ status: 400, param: name })
     }
     expect(await ask(path, { model, ...asked, ...off })).toEqual({ status: 200, param: undefined, ignored: null })
+  })
+
+  test.each([{ stop: [1, 'x'] }, { stop_token_ids: [1] }])('openai knows stop sequences, but no token ids: %j', async (stop) => {
+    const [param] = Object.keys(stop)
+    const said = expect.stringContaining(`ends no output at token ids: leave them out of ${param}`)
+    expect(await ask(path, { model: 'openai', ...asked, ...stop })).toMatchObject({ status: 400, param, said })
   })
 
   test("a guard against loops, tabbyAPI's default, is named as ignored", async () => {

@@ -24,7 +24,7 @@ export function sharedFields(request: SentRequest, profile: Profile): Record<str
     const value = sampling[name]
     const field = profile.fields[name]
     if (field !== undefined) set(field, name === 'topK' && value === 0 ? allTokens[profile.protocol] : value)
-    else if (!changesNothing(name, sampling)) throw unsupported(profile, ['sampling', name])
+    else if (!changesNothing(name, sampling)) throw unsupportedOption(profile, name)
   }
   if (ignoreEos) fields[known(profile, 'ignoreEos')] = true
   if (minOutputTokens !== undefined && minOutputTokens > 0) fields[known(profile, 'minOutputTokens')] = minOutputTokens
@@ -57,6 +57,14 @@ const plainOptions = [
   'allowedTokens',
   'stopTokens',
 ] as const
+
+/** Callers have put the ids of tokens between stop sequences, which the server may know. */
+function unsupportedOption(profile: Profile, name: (typeof plainOptions)[number]): AppError {
+  const at = ['sampling', name]
+  if (name !== 'stopTokens') return unsupported(profile, at)
+  const message = `the server behind this model (${profile.name}) ends no output at token ids: leave them out of ${field(...at)}, or send their texts`
+  return new AppError('unsupported-field', message, { at })
+}
 
 /** A range of no tokens is no penalty, also to a server that has no ranges. */
 function withoutEmptyRange(sampling: Sampling, { fields }: Profile): Sampling {
