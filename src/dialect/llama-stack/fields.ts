@@ -95,7 +95,7 @@ export const embeddingsFields: readonly Field[] = [
 
 /** The fields of `POST /v1/inference/rerank`. */
 export const rerankFields: readonly Field[] = [
-  used('model', 'an id or an alias of a model with a ranking head; absent: the default model'),
+  used('model', 'an id or an alias of a model with a ranking head; absent: the first that is known to have one'),
   used('query', 'a text or a text part; images are refused'),
   used('items', 'up to 2048 texts or text parts; images are refused'),
   used('max_num_results', 'the number of best results in the reply; absent: all'),

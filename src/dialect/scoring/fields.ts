@@ -2,7 +2,7 @@ import { type Field, refused, used } from '../wire/field-table.ts'
 
 /** The request fields of `POST /v1/rerank`, as Jina, Cohere and llama-server have them. */
 export const rerankFields: readonly Field[] = [
-  used('model', 'an id or an alias of a model with a ranking head; absent: the default model'),
+  used('model', 'an id or an alias of a model with a ranking head; absent: the first that is known to have one'),
   used('query', 'a string'),
   used('documents', 'strings, or objects with a `text`; at most 2048'),
   used('top_n', 'the number of best results in the reply; absent: all'),

@@ -45,7 +45,7 @@ export function addLlamaStackRoutes(app: FastifyInstance, deps: StackDeps): void
     { config },
     createEmbedHandler(deps, (body) => ({ ...decodeEmbeddings(body), encode: encodeEmbeddings }), { modelField: 'model_id' }),
   )
-  const rerank = createScoringHandler(deps, decodeStackRerank, rank)
+  const rerank = createScoringHandler(deps, { decode: decodeStackRerank, ranks: true, score: rank })
   for (const version of ['v1', 'v1alpha']) app.post(`/${version}/inference/rerank`, { config }, rerank)
   app.get('/v1/providers', { config }, (request) => ({ data: models.list(callerOf(request)).map(describeProvider) }))
   // A wildcard, because ids may have slashes.

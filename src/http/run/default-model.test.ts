@@ -20,6 +20,14 @@ test('without a model, a request is for the one loaded last, else `default`, els
   expect(defaultModelName({ models: directory(model('a'), model('b')) }, {})).toBe('a')
 })
 
+test('a ranking is for a model that is known to rank, if there is one', () => {
+  const ranker = (id: string) => ({ ...model(id), kind: 'rerank' as const })
+  const models = directory(model('a', ['default']), ranker('r'), ranker('s'))
+  expect(defaultModelName({ models, ranks: true, lifecycle: chose('a') }, {})).toBe('r')
+  expect(defaultModelName({ models, ranks: true, lifecycle: chose('s') }, {})).toBe('s')
+  expect(defaultModelName({ models: directory(model('a')), ranks: true }, {})).toBe('a')
+})
+
 test('it is one that the caller may use', () => {
   const models = directory(model('a'), model('b'))
   expect(defaultModelName({ models, lifecycle: chose('a') }, { models: ['b'] })).toBe('b')

@@ -4,14 +4,18 @@ import type { ServerDeps } from './deps.ts'
 type Deps = Pick<ServerDeps, 'models' | 'lifecycle'> & {
   /** The request is for embeddings: a model that was loaded to embed comes first. */
   readonly embeds?: boolean
+  /** The request is for a ranking: a model that is known to rank comes first. */
+  readonly ranks?: boolean
 }
 
 /**
  * The model for requests that name none, of those that the caller may use: the one that an operator loaded last, while it is loaded; else
  * the one called `default`, else the first.
  */
-export function defaultModelName({ models, lifecycle, embeds = false }: Deps, viewer: ModelViewer): string {
-  const all = models.list(viewer)
+export function defaultModelName({ models, lifecycle, embeds = false, ranks = false }: Deps, viewer: ModelViewer): string {
+  const listed = models.list(viewer)
+  const rankers = ranks ? listed.filter(({ kind }) => kind === 'rerank') : []
+  const all = rankers.length > 0 ? rankers : listed
   const chosen = lifecycle?.chosen({ embeds })
   if (chosen !== undefined && all.some(({ id }) => id === chosen)) return chosen
   const named = all.some(({ id, aliases }) => id === 'default' || aliases.includes('default'))

@@ -5,16 +5,21 @@ import type { ServerDeps } from './deps.ts'
 import type { CallerContext } from './open-run.ts'
 import { createCallHandler } from './serve-call.ts'
 
+type Scoring<Result, Request> = {
+  readonly decode: (body: unknown) => ScoringCall<Result, Request>
+  /** It needs a model that ranks. */
+  readonly ranks?: boolean
+  readonly score: Scorer<Result, Request>
+}
 type Scorer<Result, Request> = (request: Request, context: RequestContext) => Promise<Result & { readonly model: string }>
 
 /** The handler of calls that score texts. */
 export function createScoringHandler<Result, Request>(
   deps: ServerDeps,
-  decode: (body: unknown) => ScoringCall<Result, Request>,
-  score: Scorer<Result, Request>,
+  { decode, ranks = false, score }: Scoring<Result, Request>,
 ) {
   return createCallHandler(deps, (body, { principal }) => {
-    const { model, request, nameOf, ignored, encode } = decode(withModel(body, deps, principal))
+    const { model, request, nameOf, ignored, encode } = decode(withModel(body, { ...deps, ranks }, principal))
     const run = async (caller: CallerContext) =>
       encode(await score(request, { ...caller, model: await deps.findModel(model, caller.principal) }))
     return { ignored, nameOf, run }

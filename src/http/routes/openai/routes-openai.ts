@@ -40,14 +40,10 @@ export function addOpenaiRoutes(app: FastifyInstance, deps: ServerDeps, { chat, 
       return { ...call, encode: (result) => encodeEmbeddings(result, format) }
     }),
   )
-  app.post(
-    '/v1/rerank',
-    { config },
-    createScoringHandler(deps, decodeRerank, (request, context) => rank(request, context)),
-  )
+  app.post('/v1/rerank', { config }, createScoringHandler(deps, { decode: decodeRerank, ranks: true, score: rank }))
   app.post(
     '/v1/score/evaluation',
     { config },
-    createScoringHandler(deps, decodeScoreEvaluation, (request, context) => score(deps, request, context)),
+    createScoringHandler(deps, { decode: decodeScoreEvaluation, score: (request, context) => score(deps, request, context) }),
   )
 }
