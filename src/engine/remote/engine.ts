@@ -208,6 +208,7 @@ class RemoteEngine implements Engine {
       ...(outputFormat !== undefined && { outputFormat }),
       // It is in the request as it is sent, or the check has refused it.
       keepsMinimum: true,
+      reportsPrompt: true,
       ...enforcementOf(checked.body, this.#options),
       takesServerFields: true,
       usesTemplate: true,

@@ -82,6 +82,8 @@ export type Profile = {
   readonly countsLogprobs?: true
   /** Scores of `rerank` are logits, not probabilities. */
   readonly ranksByLogits?: true
+  /** Completions with `echo` and `logprobs` score the prompt's tokens. */
+  readonly scoresPrompts?: true
   /** Completions take `suffix`. */
   readonly suffix: boolean
   readonly regex?: ConstraintField

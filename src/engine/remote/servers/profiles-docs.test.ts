@@ -10,6 +10,7 @@ const rows: readonly [string, (profile: Profile) => boolean | string][] = [
   ['protocol of conversations', ({ protocol }) => protocol],
   ['several choices in one request (`n`)', ({ choices }) => (choices ? true : 'one request each')],
   ['log-probabilities', ({ logprobs, mostTop }) => (mostTop === undefined ? logprobs : `at most ${mostTop}`)],
+  ['those of a prompt (`echo`)', ({ scoresPrompts }) => scoresPrompts === true],
   ['`top_k`', ({ fields }) => fields.topK !== undefined],
   ['`min_p`', ({ fields }) => fields.minP !== undefined],
   ['repetition penalty', ({ fields }) => fields.repetitionPenalty !== undefined],

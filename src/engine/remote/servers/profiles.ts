@@ -71,10 +71,11 @@ const plain: Profile = {
 
 /** All kinds. docs/engines names the versions that were tested, and the kinds that were not. */
 export const profiles: Readonly<Record<ProfileName, Profile>> = {
-  openai: { ...plain, developerRole: true, forwards: true, verbosity: true },
+  openai: { ...plain, developerRole: true, scoresPrompts: true, forwards: true, verbosity: true },
   vllm: {
     ...plain,
     name: 'vllm',
+    scoresPrompts: true,
     ownFields: vllmFields,
     ownNames: vllmNames,
     decodes: manyTypes,
@@ -98,6 +99,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   aphrodite: {
     ...plain,
     name: 'aphrodite',
+    scoresPrompts: true,
     ownFields: tokenizerFields,
     ownNames: vllmNames,
     decodes: manyTypes,
@@ -133,6 +135,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   sglang: {
     ...plain,
     name: 'sglang',
+    scoresPrompts: true,
     ownFields: sglangFields,
     decodes: manyTypes,
     showsTokens: { skip_special_tokens: false },
@@ -247,6 +250,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   dragoman: {
     ...plain,
     name: 'dragoman',
+    scoresPrompts: true,
     stopsAnswers: true,
     reasoningBudget: true,
     // It passes them on, or refuses them.
@@ -297,6 +301,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   together: {
     ...plain,
     name: 'together',
+    scoresPrompts: true,
     fields: { ...openaiFields, topK: 'top_k', minP: 'min_p', repetitionPenalty: 'repetition_penalty' },
     maxTokens: 'max_tokens',
     suffix: false,
@@ -310,6 +315,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   fireworks: {
     ...plain,
     name: 'fireworks',
+    scoresPrompts: true,
     fields: openFields,
     maxTokens: 'max_tokens',
     contextAsLimit: true,

@@ -31,8 +31,7 @@ export function completionBody(
     body: {
       model,
       ...promptFields(prompt, profile),
-      stream: true,
-      stream_options: streamOptions(profile),
+      ...(request.promptTokens === undefined ? { stream: true, stream_options: streamOptions(profile) } : { stream: false }),
       ...rendered,
       ...(request.showsSpecialTokens === true && showsTokens),
       ...shared,
@@ -40,9 +39,21 @@ export function completionBody(
       ...(limit !== undefined && { max_tokens: limit }),
       ...fields,
       ...(request.logprobs !== undefined && { logprobs: topLogprobs(request.logprobs, profile) }),
+      ...echoFields(request, profile),
     },
     ...(structured !== undefined && { structured }),
   }
+}
+
+/**
+ * The prompt comes back before the output, with its log-probabilities. Only a reply that is not streamed tells how many of the tokens are the
+ * prompt's.
+ */
+function echoFields({ promptTokens, logprobs }: SentRequest, profile: Profile): Record<string, unknown> {
+  if (promptTokens === undefined) return {}
+  if (profile.scoresPrompts !== true) throw unsupported(profile, ['promptTokens'])
+  const top = Math.max(promptTokens.logprobs?.top ?? 0, logprobs?.top ?? 0)
+  return { echo: true, logprobs: topLogprobs({ top }, profile) }
 }
 
 /** What a rendered conversation needs besides its prompt; the usual limit of completions is 16 tokens. */

@@ -4,7 +4,7 @@ import { asArray, asCount, asObject, asText } from '../../transport/loose-json.t
 type WireToken = Omit<GeneratedToken, 'top'>
 
 /** For servers that do not report token ids. */
-const unknownId = -1
+export const unknownId = -1
 
 /** The text of a chunk, and its token id where the server reports one. */
 type ChunkToken = { readonly text: string; readonly id?: number | undefined }
@@ -48,11 +48,16 @@ function readCompletionTokens(logprobs: { readonly [key: string]: unknown }): re
     const text = asText(token)
     const logprob = tokenLogprobs[index]
     if (text === undefined || typeof logprob !== 'number') return []
-    const top = Object.entries(asObject(tops[index]) ?? {}).flatMap(([other, otherLogprob]) => {
-      return typeof otherLogprob === 'number' ? [toToken(other, otherLogprob)] : []
-    })
-    return [{ ...toToken(text, logprob), top: top.toSorted((a, b) => b.logprob - a.logprob) }]
+    return [{ ...toToken(text, logprob), top: readTops(tops[index]) }]
   })
+}
+
+/** A map of top log-probabilities, the highest first. */
+export function readTops(value: unknown): readonly WireToken[] {
+  const top = Object.entries(asObject(value) ?? {}).flatMap(([other, logprob]) => {
+    return typeof logprob === 'number' ? [toToken(other, logprob)] : []
+  })
+  return top.toSorted((a, b) => b.logprob - a.logprob)
 }
 
 function toToken(text: string, logprob: number): WireToken {

@@ -6,7 +6,9 @@ import type { Profile } from '../../servers/profile.ts'
 import type { WireChoice, WireChunk } from '../../transport/wire-chunk.ts'
 import { readChunk } from '../../transport/wire-reply.ts'
 import { ChoiceReader } from './choice-reader.ts'
+import { divideEcho } from './echoed-prompt.ts'
 import { MessagesReply } from './messages-reply.ts'
+import type { ChunkCount } from './output-limit.ts'
 import { ResponsesReply } from './responses-reply.ts'
 
 const none: readonly number[] = []
@@ -114,9 +116,21 @@ export class ReplyReader {
     // A count of several choices does not show which of them is at its limit.
     const counts = this.#choices.length === 1 && (chunk.usage ?? chunk.timings) !== undefined
     const count = counts ? { before, after: this.outputTokens } : undefined
-    const read = (choice: WireChoice) => this.#choices[choice.index]?.read(choice, this.#profile, count) ?? []
+    const read = (choice: WireChoice) => this.#readChoice(choice, count)
     const events = chunk.choices.length === 1 ? read(first) : chunk.choices.flatMap(read)
     return this.#hasTold || events.length === 0 ? events : [...this.#promptRead(), ...events]
+  }
+
+  #readChoice(given: WireChoice, count: ChunkCount | undefined): readonly EngineEvent[] {
+    const { request, firstChoice } = this.#context
+    const reader = this.#choices[given.index]
+    if (request.promptTokens === undefined) return reader?.read(given, this.#profile, count) ?? []
+    const { choice, promptTokens: all } = divideEcho(given, request.prompt, this.#usage?.inputTokens)
+    const { top = 0 } = request.promptTokens.logprobs ?? {}
+    const promptTokens = all.map((token) => ({ ...token, top: token.top.slice(0, top) }))
+    const events = reader?.read(choice, this.#profile, count) ?? []
+    // All choices repeat the prompt.
+    return firstChoice + given.index === 0 ? [{ type: 'prompt-tokens', choice: 0, promptTokens }, ...events] : events
   }
 
   /** Once, before all output, where the server has told it by then. */
