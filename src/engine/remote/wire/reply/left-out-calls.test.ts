@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { answer, ask, engineOver, failure, upstream } from '../../../test/support/upstream/remote-engine.ts'
-import { chatChunk, doneLine, streamOf, usageChunk } from '../../../test/support/upstream/upstream.ts'
+import { answer, ask, engineOver, failure, upstream } from '../../../../../test/support/upstream/remote-engine.ts'
+import { chatChunk, doneLine, streamOf, usageChunk } from '../../../../../test/support/upstream/upstream.ts'
 
 describe('a required call that the server leaves out', () => {
   const refusing = streamOf(
