@@ -110,8 +110,8 @@ function namesTemplate(requests: Requests): boolean {
 }
 
 /** Before anything else: nothing waits for a template that there is not, and copies are rendered with that of the request. */
-async function withTemplates(deps: TemplateDeps, [first, ...rest]: Requests, { principal }: RequestContext): Promise<Requests> {
-  const find = (request: GenerationRequest) => withTemplate(deps, request, principal)
+async function withTemplates(deps: TemplateDeps, [first, ...rest]: Requests, context: RequestContext): Promise<Requests> {
+  const find = (request: GenerationRequest) => withTemplate(deps, request, context)
   return [await find(first), ...(await Promise.all(rest.map(find)))]
 }
 

@@ -1,4 +1,7 @@
 import { expect, test } from 'vitest'
+import { contextOf } from '../../../test/support/http/context.ts'
+import { stubEngine } from '../../../test/support/upstream/stub-engine.ts'
+import type { EngineFacts } from '../../contract/engine.ts'
 import type { Prompt } from '../../contract/request.ts'
 import { plainChat } from '../../contract/request.ts'
 import type { TemplateStore } from '../../contract/template.ts'
@@ -6,8 +9,9 @@ import { withTemplate } from './with-template.ts'
 
 const sources: Readonly<Record<string, string>> = { loud: 'LOUD', model: 'hidden', quiet: 'quiet' }
 const templates: TemplateStore = { list: async () => Object.keys(sources), read: async (name) => sources[name] }
-const admin = { id: 'a', scopes: new Set(['admin'] as const) }
-const user = { id: 'u', scopes: new Set(['inference'] as const) }
+const { model } = contextOf(stubEngine({}))
+const admin = { model, principal: { id: 'a', scopes: new Set(['admin'] as const) } }
+const user = { model, principal: { id: 'u', scopes: new Set(['inference'] as const) } }
 const chat = (template?: string) =>
   ({ prompt: { type: 'chat', ...plainChat, messages: [], ...(template !== undefined && { template }) } }) as const
 
@@ -50,4 +54,13 @@ test('a key without the scope may name none, not even one that there is not, unl
   }
   const open = { templates: { ...templates, areOpen: true } }
   expect(await withTemplate(open, chat('loud'), user)).toMatchObject({ prompt: { template: { name: 'loud' } } })
+})
+
+test.each<[string, EngineFacts]>([
+  ['model', { chatTemplate: 'OWN' }],
+  ['loud', { chatTemplate: 'LOUD', chatTemplateName: 'loud' }],
+])('any key may name the template in use: %s', (name, facts) => {
+  const context = { ...user, model: contextOf(stubEngine({ facts })).model }
+  expect(withTemplate({ templates }, chat(name), context)).toEqual(chat())
+  expect(() => withTemplate({ templates }, chat('quiet'), context)).toThrow(expect.objectContaining({ code: 'forbidden' }))
 })

@@ -1,9 +1,10 @@
+import type { RequestContext } from '../../contract/context.ts'
 import { AppError } from '../../contract/errors.ts'
 import { field } from '../../contract/field.ts'
-import type { Principal } from '../../contract/principal.ts'
 import type { Prompt } from '../../contract/request.ts'
 import type { TemplateStore } from '../../contract/template.ts'
 import { findTemplate } from './find-template.ts'
+import { nameInUse } from './name-in-use.ts'
 
 export type TemplateDeps = {
   /** Those that requests name; absent: there are none. */
@@ -19,10 +20,15 @@ const at = ['prompt', 'template']
 export function withTemplate<R extends { readonly prompt: Prompt }>(
   { templates }: TemplateDeps,
   request: R,
-  { scopes }: Principal,
+  { principal: { scopes }, model }: Pick<RequestContext, 'principal' | 'model'>,
 ): R | Promise<R> {
   const { prompt } = request
   if (prompt.type !== 'chat' || typeof prompt.template !== 'string') return request
+  // tabbyAPI's clients name the one in use, which any key may have.
+  if (prompt.template === nameInUse(model.engine.facts)) {
+    const { template: _, ...rest } = prompt
+    return { ...request, prompt: rest }
+  }
   // A template decides what the model reads of the messages, also of those that an operator adds.
   if (!scopes.has('admin') && templates?.areOpen !== true) {
     const message =

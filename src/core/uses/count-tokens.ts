@@ -27,7 +27,7 @@ export async function countTokens(
   wanted: CountRequest,
   context: RequestContext,
 ): Promise<TokenCount> {
-  const asked = await withTemplate(deps, wanted, context.principal)
+  const asked = await withTemplate(deps, wanted, context)
   const { toolUse: _, ...request } = await withServerTools(deps, asked, context)
   // With the sizes of its media, as soon as they are known.
   let read: CountRequest = request

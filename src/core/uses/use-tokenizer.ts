@@ -15,7 +15,7 @@ type TokenizerDeps = TemplateDeps & { readonly media?: MediaReader }
 
 /** The tokens of a text or a conversation. Rejects with `queue-full` and the engine's refusals. */
 export async function tokenize(deps: TokenizerDeps, asked: TokenizeRequest, context: RequestContext): Promise<readonly number[]> {
-  const request = await withTemplate(deps, asked, context.principal)
+  const request = await withTemplate(deps, asked, context)
   return withTokenizerFor(deps, { request, context }, (tokenizer) => {
     tokenizer.checkTokens?.(request)
     return withMedia(deps, { request, caller: context }, async (complete) =>
@@ -40,7 +40,7 @@ export function detokenize(request: DetokenizeRequest, context: RequestContext):
 
 /** The prompt text of a conversation, rendered with the model's template. */
 export async function render(deps: TokenizerDeps, asked: RenderRequest, context: RequestContext): Promise<string> {
-  const request = await withTemplate(deps, asked, context.principal)
+  const request = await withTemplate(deps, asked, context)
   return withTokenizerFor(deps, { request, context }, (tokenizer) =>
     withMedia(deps, { request, caller: context }, async (complete) =>
       tokenizer.render(asEnginesGetIt(complete, context), context.signal),

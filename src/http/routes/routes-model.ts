@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { ModelViewer } from '../../contract/principal.ts'
+import { nameInUse } from '../../core/templates/name-in-use.ts'
 import { withTicket } from '../../core/uses/with-ticket.ts'
 import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
 import { encodeModelCard, encodeProps, type ModelFacts } from '../../dialect/openai/model-card.ts'
@@ -7,7 +8,6 @@ import { callerOf } from '../access/caller.ts'
 import { type ServerDeps, systemFingerprint } from '../run/deps.ts'
 import { type ModelQuery, modelOfQuery } from '../run/model-query.ts'
 import { withRun } from '../run/serve-call.ts'
-import { nameInUse } from './routes-templates.ts'
 
 /** Model details, as tabbyAPI's card and llama-server's properties, of `?model=` or the default model. */
 export function addModelRoutes(app: FastifyInstance, deps: ServerDeps): void {

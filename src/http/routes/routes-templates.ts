@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify'
-import type { Engine, EngineFacts } from '../../contract/engine.ts'
+import type { Engine } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import { loadModel } from '../../contract/served-model.ts'
 import { ownTemplateName, type TemplateChoice } from '../../contract/template.ts'
 import { findTemplate } from '../../core/templates/find-template.ts'
+import { nameInUse } from '../../core/templates/name-in-use.ts'
 import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
 import { decodeTemplateSwitch, decodeTemplateUnload, encodeTemplates } from '../../dialect/templates/requests.ts'
 import { callerOf } from '../access/caller.ts'
@@ -67,9 +68,4 @@ export function addTemplateRoutes(app: FastifyInstance, deps: ServerDeps): void 
     const others = ((await deps.templates?.list()) ?? []).filter((name) => name !== ownTemplateName)
     return encodeTemplates([...(facts.hasOwnTemplate === true ? [ownTemplateName] : []), ...others], nameInUse(facts))
   }
-}
-
-/** The name of the template in use. */
-export function nameInUse({ chatTemplate, chatTemplateName }: EngineFacts): string | undefined {
-  return chatTemplate === undefined ? undefined : (chatTemplateName ?? ownTemplateName)
 }
