@@ -173,7 +173,7 @@ type One = Run & {
 /** Runs one request, with its media and its custom tools. Cancelled, it may still give a reply: the output so far. */
 async function runOne(deps: GenerateDeps, request: GenerationRequest, { context, enter, emit, later }: One): Promise<void> {
   const { model, signal } = context
-  const reply = new RunObserver(request.choices)
+  const reply = new RunObserver(request.choices, 0, deps.now)
   const observed: Emit<GenerationEvent> = (event) => {
     reply.observe(event)
     return emit(event)

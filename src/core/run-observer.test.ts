@@ -68,3 +68,19 @@ test('a request without an output limit has none in its cost', async () => {
   await generate({ now: () => 0 }, [unlimited], contextOf(engine, { model: { id: 'm', engine, scheduler } })).run(() => undefined)
   expect(costs).toEqual([{ inputTokens: 3 }])
 })
+
+test('a cancelled run says how long it has read and written', async () => {
+  let nowMs = 5
+  const run = new RunObserver(1, 0, () => nowMs)
+  const seen: unknown[] = []
+  run.observe({ type: 'start', model: 'm', warnings: [], inputTokens: 3 })
+  nowMs = 15
+  run.observe(text)
+  nowMs = 45
+  run.observe(text)
+  await run.complete({ model: 'm', totalMs: 45 }, 'cancelled', (event) => void seen.push(event))
+  expect(seen.at(-1)).toMatchObject({
+    usage: { inputTokens: 3, outputTokens: 2 },
+    timings: { prefillMs: 10, decodeMs: 30, totalMs: 45 },
+  })
+})

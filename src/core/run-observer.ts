@@ -1,4 +1,5 @@
 import type { Emit } from '../base/emit.ts'
+import { thousandths } from '../base/thousandths.ts'
 import { AppError } from '../contract/errors.ts'
 import type { EngineEvent, FinishReason, GenerationEvent } from '../contract/event.ts'
 
@@ -22,15 +23,21 @@ export class RunObserver {
   #reasoningTokens = 0
   #reported: number | undefined = undefined
 
-  constructor(choices: number, inputTokens = 0) {
+  readonly #now: () => number
+  #beganMs: number | undefined = undefined
+  #firstMs: number | undefined = undefined
+
+  constructor(choices: number, inputTokens = 0, now = () => 0) {
     this.#choices = choices
     this.#inputTokens = inputTokens
+    this.#now = now
   }
 
   observe(event: EngineEvent | GenerationEvent): void {
     if (event.type === 'raw-text' || 'delta' in event) {
       // Engines count at the end: until then, a piece is taken for a token.
       this.#hasBegun = true
+      this.#firstMs ??= this.#now()
       this.#outputTokens += 1
       if (event.type === 'reasoning-delta') this.#reasoningTokens += 1
     } else if (event.type === 'prompt-read') {
@@ -39,6 +46,7 @@ export class RunObserver {
       this.#cachedInputTokens = event.cachedInputTokens
     } else if (event.type === 'start') {
       this.#hasStarted = true
+      this.#beganMs = this.#now()
       this.#inputTokens = event.inputTokens ?? 0
     } else if (event.type === 'finish') this.#finished.push(event.choice)
     else if (event.type === 'usage') this.#reported = event.usage.inputTokens + event.usage.outputTokens
@@ -64,6 +72,7 @@ export class RunObserver {
     reason: FinishReason,
     emit: Emit<GenerationEvent>,
   ): Promise<void> {
+    const began = this.#beganMs
     if (!this.#hasStarted) await emit({ type: 'start', model, warnings: [] })
     await this.finishOpen(reason, emit)
     const usage = {
@@ -72,6 +81,10 @@ export class RunObserver {
       outputTokens: this.#outputTokens,
       reasoningTokens: this.#reasoningTokens,
     }
-    await emit({ type: 'usage', usage, timings: { totalMs } })
+    const endMs = this.#now()
+    const firstMs = this.#firstMs ?? endMs
+    const measured =
+      began === undefined ? {} : { prefillMs: thousandths(firstMs - began), decodeMs: thousandths(endMs - firstMs) }
+    await emit({ type: 'usage', usage, timings: { ...measured, totalMs } })
   }
 }
