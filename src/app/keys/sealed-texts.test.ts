@@ -45,7 +45,8 @@ async function open(keys: readonly string[]) {
     return { status: response.status, body: JSON.parse(await response.text()) }
   }
   return {
-    compact: async (key?: string) => (await post('/v1/responses/compact', { input: 'We talked.' }, key)).body.output.at(-1),
+    compact: async (key?: string) =>
+      (await post('/v1/responses/compact', { model: 'm', input: 'We talked.' }, key)).body.output.at(-1),
     resume: async (item: object, key?: string) =>
       (await post('/v1/responses', { input: [item, { role: 'user', content: 'go on' }] }, key)).status,
     think: async (key?: string) => (await post('/v1/messages', { ...asked, messages: [user] }, key)).body.content,

@@ -41,6 +41,7 @@ const reserved: readonly (readonly [instead: string, names: readonly string[]])[
   ],
   ['chat requests need it', ['--jinja', '--no-jinja']],
   ['Dragoman uses these routes', ['--slots', '--no-slots', '--metrics', '--no-webui', '--webui', '--ui', '--no-ui']],
+  ['a request says whether an answer is continued', ['--prefill-assistant', '--no-prefill-assistant']],
   ['conversations would be truncated silently', ['--context-shift']],
   ['the reason for a failed start would be lost', ['--log-disable', '--log-file']],
   ['the program would print something and exit', ['--help', '-h', '--usage', '--version', '--list-devices', '--completion-bash']],

@@ -17,7 +17,7 @@ const argumentAfter = (name: string, plan: Partial<ServerPlan>) => {
 
 test('it listens on loopback only, and each slot has the whole context length', () => {
   expect(argumentsOf({}).join(' ')).toBe(
-    '--host 127.0.0.1 --port 1 --alias x --model /m.gguf --ctx-size 4000 --parallel 4 --flash-attn auto --jinja --slots --metrics --no-webui --batch-size 512',
+    '--host 127.0.0.1 --port 1 --alias x --model /m.gguf --ctx-size 4000 --parallel 4 --flash-attn auto --jinja --slots --metrics --no-webui --no-prefill-assistant --batch-size 512',
   )
 })
 

@@ -45,7 +45,8 @@ export function serverArguments(plan: ServerPlan, { port, alias }: ServerIdentit
     // The server divides its context among its slots.
     ...['--ctx-size', `${contextLength * slots}`, '--parallel', `${slots}`],
     ...['--flash-attn', flashAttention === 'auto' ? 'auto' : flashAttention ? 'on' : 'off'],
-    ...['--jinja', '--slots', '--metrics', '--no-webui'],
+    // A last message of the assistant is continued on request only.
+    ...['--jinja', '--slots', '--metrics', '--no-webui', '--no-prefill-assistant'],
     ...option('--mmproj', mmprojPath),
     ...option('--threads', threads),
     ...option('--gpu-layers', layers(gpuLayers)),

@@ -25,9 +25,11 @@ export function findTool<Tool extends { readonly name: string }>(tools: readonly
   return fitting.length === 1 ? fitting[0] : undefined
 }
 
-/** The name of a tool that nobody declared: as it is written, without the namespace that some formats give to functions. */
+/** The name of a tool that nobody declared: as it is written, without the namespace and the number that some formats give to calls. */
 export function undeclaredName(written: string): string {
-  return clean(written).replace(/^functions?\./i, '')
+  return clean(written)
+    .replace(/^functions?\./i, '')
+    .replace(/:\d+$/, '')
 }
 
 /** Names as they are, in any case, and with any separators or none. */

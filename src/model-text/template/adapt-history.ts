@@ -37,7 +37,7 @@ export function openWithUser(turns: Turns): Turns {
 }
 
 /** An empty user turn in front, where all that the user says is in tags: templates take that for results, and look for a question. */
-function withQuestion(turns: Turns): Turns {
+export function withQuestion(turns: Turns): Turns {
   const said = turns.flatMap((turn) => (turn.role === 'user' ? turn.content : []))
   const inTags = said.every((part) => part.type === 'text' && /^\s*<\w+>.*<\/\w+>\s*$/s.test(plainText(part.text)))
   if (said.length === 0 || !inTags) return turns

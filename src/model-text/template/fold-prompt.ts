@@ -1,6 +1,6 @@
 import { isFunctionTool } from '../../canonical/callable-tools.ts'
 import type { FunctionTool, Prompt } from '../../contract/request.ts'
-import { openWithUser, withoutEmptyReplies } from './adapt-history.ts'
+import { openWithUser, withoutEmptyReplies, withQuestion } from './adapt-history.ts'
 import { type HistoryTraits, normalizeMessages } from './normalize-messages.ts'
 import { plainSchema } from './plain-schema.ts'
 import { spellIds } from './template-messages.ts'
@@ -38,7 +38,7 @@ const onlyTexts: HistoryTraits = { ...noSystem, toolHistory: false, tools: false
 
 /**
  * Forms of a conversation for a template that nobody shows us, each with less to refuse than the one before: one system message at the
- * start; turns of the user and the assistant that alternate, ids of nine characters and plain schemas of tools; no system message; calls
+ * start, and a question; turns of the user and the assistant that alternate, ids of nine characters and plain schemas of tools; no system message; calls
  * and results as text.
  */
 export const foldings: readonly ((prompt: ChatPrompt) => ChatPrompt)[] = [
@@ -51,7 +51,7 @@ export const foldings: readonly ((prompt: ChatPrompt) => ChatPrompt)[] = [
 function folded(prompt: ChatPrompt, traits: HistoryTraits): ChatPrompt {
   const given = toTurns(prompt.messages)
   const isStrict = !traits.repeatedUser
-  const turns = normalizeMessages(isStrict ? openWithUser(withoutEmptyReplies(given)).map(withText) : given, traits)
+  const turns = normalizeMessages(isStrict ? openWithUser(withoutEmptyReplies(given)).map(withText) : withQuestion(given), traits)
   return { ...prompt, messages: turns.map((turn) => toMessage(spellIds(turn, { nineCharacterIds: isStrict }))) }
 }
 

@@ -1,0 +1,105 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type History, histories } from '../../../src/model-text/template/__fixtures__/histories.ts'
+import { oddSchemas } from '../../../src/model-text/template/__fixtures__/odd-schemas.ts'
+import { type AsBody, asChat, asMessages, asResponses } from '../../support/conversations/as-bodies.ts'
+import { type RunningApp, startApp } from '../../support/http/app.ts'
+import { llamaServerBinary } from '../../support/llama/llama-server.ts'
+import { readLlamaTemplates } from '../../support/llama/llama-templates.ts'
+import { text } from '../../support/parts.ts'
+
+/** `npm run equal-engines` tries all templates, conversations and schemas: half an hour. CI tries those that refuse most, and a part. */
+const isWhole = process.env.EQUAL_ENGINES === 'all'
+const strict = ['Qwen3.5-4B', 'Mistral-Small-3.2', 'google-gemma-2-2b-it', 'NousResearch-Hermes-3', 'openai-gpt-oss-120b']
+const templates = [...(readLlamaTemplates() ?? [])].filter(([name]) => isWhole || strict.some((start) => name.startsWith(start)))
+const everyNth = isWhole ? 1 : 3
+
+const protocols: readonly AsBody[] = [asChat, asMessages, asResponses]
+const schemaHistories = oddSchemas.map((parameters, index): History => {
+  const tool = { name: 'find_boat', description: 'Finds one.', ...(parameters !== undefined && { parameters }) }
+  return { name: `a tool with schema ${index}`, messages: [{ role: 'user', content: [text('Usr1')] }], tools: [tool] }
+})
+const conversations = [...histories, ...schemaHistories]
+
+const hint = llamaServerBinary === undefined ? ' (skipped: `npm run llama-server` builds one)' : ''
+describe.skipIf(llamaServerBinary === undefined || templates.length === 0)(`what one engine takes, all take${hint}`, () => {
+  let folder: string
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'dragoman-equal-'))
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  async function startEngines(source: string): Promise<{ app: RunningApp; models: string[] }> {
+    const [chatTemplate, script] = [join(folder, 'template.jinja'), join(folder, 'script.json')]
+    await writeFile(script, JSON.stringify([{ reply: { raw: 'Hello.' } }]))
+    await writeFile(chatTemplate, source)
+    const tiny = { source: 'builtin:dragoman-tiny.gguf', contextLength: 8192, threads: 1, chatTemplate } as const
+    const models = [
+      { id: 'embedded', engine: 'llama', slots: 2, ...tiny },
+      { id: 'managed', engine: 'llama-server', binary: llamaServerBinary, slots: 2, ...tiny },
+      { id: 'scripted', engine: 'fake', script, chatTemplate },
+    ]
+    return { app: await startApp({ models: models as never }), models: models.map(({ id }) => id) }
+  }
+
+  test.each(templates)('with the template of %s', async (_, source) => {
+    const { app, models } = await startEngines(source)
+    const faults: string[] = []
+    try {
+      for (const [index, history] of conversations.entries()) {
+        for (const [offset, asBody] of protocols.entries()) {
+          const request = asBody(history)
+          if (request === undefined || (index + offset) % everyNth !== 0) continue
+          for (const stream of isWhole ? [false, true] : [(index + offset) % 2 === 0]) {
+            const body = { ...request.body, stream }
+            const outcomes = await Promise.all(models.map((model) => outcomeOf(`${app.url}${request.path}`, { model, ...body })))
+            const isEqual = outcomes.every(({ status }) => status === outcomes[0]?.status && status < 500)
+            if (!isEqual) faults.push(`${history.name} at ${request.path}: ${JSON.stringify(outcomes)}`)
+          }
+        }
+      }
+    } finally {
+      await app.close()
+    }
+    expect(faults).toEqual([])
+  })
+
+  test('an answer at the end is continued on request, and else a new turn follows it', async () => {
+    const { app } = await startEngines(readLlamaTemplates()?.get('Qwen-Qwen3-0.6B.jinja') ?? '')
+    const messages = [
+      { role: 'user', content: 'Say hello.' },
+      { role: 'assistant', content: 'The answer' },
+    ]
+    const promptTokens = async (model: string, more: object) => {
+      const body = { model, messages, max_tokens: 1, ...more }
+      const reply = await fetch(`${app.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+      return ((await reply.json()) as { usage: { prompt_tokens: number } }).usage.prompt_tokens
+    }
+    try {
+      for (const more of [{}, { continue_final_message: true, add_generation_prompt: false }]) {
+        expect(await promptTokens('managed', more)).toBe(await promptTokens('embedded', more))
+      }
+    } finally {
+      await app.close()
+    }
+  })
+})
+
+/** The status, also of an error that ends a stream, and what was wrong. */
+async function outcomeOf(url: string, body: object): Promise<{ status: number; said?: string }> {
+  const reply = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  const said = await reply.text()
+  const isError = reply.status !== 200 || /"error":\s*\{|event: error|"type":"response.failed"/.test(said)
+  if (!isError) return { status: 200 }
+  return { status: reply.status === 200 ? 500 : reply.status, said: said.slice(-300) }
+}
