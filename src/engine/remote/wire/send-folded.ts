@@ -20,13 +20,13 @@ export async function sendFolded<T>(
   // Another Dragoman heals by itself.
   if (prompt.type !== 'chat' || upstream.profile.name === 'dragoman') return send(request)
   const known = learned.get(upstream) ?? 0
-  const foldedTo = (step: number) => (step === 0 ? prompt : (foldings[step - 1]?.(prompt) ?? prompt))
-  let sent = foldedTo(known)
+  const steps = [known, ...Array.from({ length: foldings.length + 1 }, (_, step) => step).filter((step) => step !== known)]
+  const sent: unknown[] = []
   let refusal: unknown
-  for (let step = known; step <= foldings.length; step++) {
-    const folded = step === known ? sent : foldedTo(step)
-    if (step > known && isDeepStrictEqual(folded, sent)) continue
-    sent = folded
+  for (const step of steps) {
+    const folded = step === 0 ? prompt : (foldings[step - 1]?.(prompt) ?? prompt)
+    if (sent.some((form) => isDeepStrictEqual(form, folded))) continue
+    sent.push(folded)
     try {
       const result = await send(folded === prompt ? request : { ...request, prompt: folded })
       if (step > known) learned.set(upstream, step)
