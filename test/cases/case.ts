@@ -96,12 +96,15 @@ export type CaseCheck = z.infer<typeof checkSchema>
 export type CaseStep = z.infer<typeof stepSchema>
 export type UpstreamRule = z.infer<typeof ruleSchema>
 
-/** Our own cases, and the files of those beside the checkout. Throws for what is not a case. */
+/** Our own cases, and the files of those in `cases…` beside the checkout. Throws for what is not a case. */
 export function readCases(): readonly Case[] {
-  const shared = fileURLToPath(new URL('../../../shared/cases', import.meta.url))
-  const files = existsSync(shared) ? readdirSync(shared, { recursive: true, encoding: 'utf8' }) : []
+  const shared = fileURLToPath(new URL('../../../shared', import.meta.url))
+  const folders = existsSync(shared) ? readdirSync(shared).filter((name) => name.startsWith('cases')) : []
+  const files = folders.flatMap((folder) =>
+    readdirSync(join(shared, folder), { recursive: true, encoding: 'utf8' }).map((file) => join(shared, folder, file)),
+  )
   const theirs = files.filter((file) => file.endsWith('.json')).sort()
-  return [...ourCases, ...theirs.map((file) => readCase(join(shared, file)))].map((each) => ({
+  return [...ourCases, ...theirs.map(readCase)].map((each) => ({
     ...caseSchema.parse(each),
     name: each.name,
     id: `case-${each.name.replace(/[^a-z0-9-]/gi, '-')}`,
