@@ -29,7 +29,7 @@ export const callRows: readonly StrictnessRow[] = [
     sample: { messages: [user, { role: 'tool', tool_call_id: 'c9', content: 'r' }] },
     outcome: 'tolerated',
     becomes: becomes(asked, result('c9')),
-    note: 'clients cut long histories, and read calls out of texts themselves; a template that drops it gets it as text of the user; other servers get it as it is',
+    note: 'clients cut long histories, and read calls out of texts themselves; a template that drops it, or a server that refuses it, gets it as text of the user',
   },
   {
     what: 'calls without results',
