@@ -16,6 +16,7 @@ test.each<[object, object]>([
   [{ model: 'other' }, { request: { model: 'other' } }],
   [{ input: [[1], [2]] }, { request: { inputs: [{ tokens: [1] }, { tokens: [2] }] } }],
   [{ input: [1, 2] }, { request: { inputs: [{ tokens: [1, 2] }] } }],
+  [{ input: ['a', [1]] }, { request: { inputs: [{ text: 'a' }, { tokens: [1] }] } }],
 ])('%j changes the request', (fields, expected) => {
   expect(decodeEmbeddings({ ...body, ...fields })).toMatchObject(expected)
 })

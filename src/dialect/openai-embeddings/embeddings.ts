@@ -20,6 +20,7 @@ export const embeddingRequestSchema = looseObject({
     list(nonEmptyText, { error: 'an array of non-empty strings', max: tooMany }).min(1, none),
     tokenIds,
     list(tokenIds, { error: 'an array of arrays of token ids', max: tooMany }).min(1, none),
+    list(z.union([nonEmptyText, tokenIds]), { error: 'an array of texts and of arrays of token ids', max: tooMany }).min(1, none),
   ]),
   dimensions: integerFrom(1),
   encoding_format: z.enum(['float', 'base64']).nullish(),

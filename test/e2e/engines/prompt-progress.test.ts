@@ -41,4 +41,6 @@ test.each([
   expect(processed.at(-1)).toBe(total)
   const [again] = await progressOf(app(), `${text}And more.`)
   expect(again?.cache).toBeGreaterThan(total / 2)
+  const cached = await progressOf(app(), `${text}And more.`)
+  expect(cached.at(-1)?.processed).toBe(cached.at(-1)?.total)
 })

@@ -35,8 +35,10 @@ export async function decode(loaded: WorkerModel, asked: Run, report: (report: R
   const first = await loaded.pool.take({}, tokens)
   const startedMs = performance.now()
   let keptTokens = 0
+  let toldTokens: number | undefined
   const onRead = (readTokens: number) => {
-    if (decodeFromMs !== undefined || run.command.tellsProgress !== true) return
+    if (decodeFromMs !== undefined || run.command.tellsProgress !== true || readTokens === toldTokens) return
+    toldTokens = readTokens
     const elapsedMs = thousandths(performance.now() - startedMs)
     report({ type: 'prompt-progress', id, cachedTokens: keptTokens, readTokens, elapsedMs })
   }
@@ -47,6 +49,8 @@ export async function decode(loaded: WorkerModel, asked: Run, report: (report: R
   const cachedTokens = await readPrompt(loaded, { ...run, echoed: asked.command.tokens, first, onKept, onRead }, report)
   const begin = () => {
     if (decodeFromMs !== undefined) return
+    // The last token of a cached prompt is read with the first of the answer.
+    onRead(tokens.length)
     decodeFromMs = performance.now()
     report({ type: 'prompt-read', id, cachedTokens: cachedTokens ?? 0, prefillMs: thousandths(decodeFromMs - startedMs) })
   }
