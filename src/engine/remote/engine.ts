@@ -217,7 +217,7 @@ class RemoteEngine implements Engine {
       run: (signal, emit, late) => {
         const sink = { signal, emit, onTokensAfterCancel: this.#late.of(late) }
         return this.#generate(session, { checked, ...counted }, sink).catch((error: unknown) => {
-          if (own === undefined && session.prompts.mayHelp(given, chatTemplate, error))
+          if (own === undefined && session.prompts.learnsFrom(given, chatTemplate, error))
             throw toAppError(error, { preparesAgain: true })
           return failAtEdge(error)
         })
@@ -252,7 +252,7 @@ class RemoteEngine implements Engine {
   /** A conversation as text, where the servers take nothing else. */
   #writeOwn({ session, discovery }: OpenSession, request: OwnRequest, signal: AbortSignal): Promise<OwnPrompt> | undefined {
     const { protocol, chatTemplate } = discovery
-    const isText = protocol === 'completions' || session.prompts.helps(request)
+    const isText = protocol === 'completions' || session.prompts.isSentAsText(request)
     return isText ? session.prompts.write(request, chatTemplate, signal) : undefined
   }
 

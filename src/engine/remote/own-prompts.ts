@@ -81,7 +81,7 @@ export class OwnPrompts {
   /** Parsers cache by the format. */
   readonly #formats = new Map<string, OutputFormat | undefined>()
   /** By the ids of requests. */
-  readonly #helped = new LruMap<string, object>({ max: 1000 })
+  readonly #sentAsText = new LruMap<string, object>({ max: 1000 })
   #template: Promise<OwnTemplate | undefined> | undefined
   #hasRead = false
   #known: OwnTemplate | undefined
@@ -91,19 +91,18 @@ export class OwnPrompts {
   }
 
   /**
-   * Whether a request that a server could not render, or whose reply it could not read, may be taken as a text, which is written and read
-   * here; it then `helps` for this request.
+   * Whether an error says that a server could not render this request, or read its reply, so that it is to be sent as a text: the next
+   * `isSentAsText` of it is true.
    */
-  mayHelp({ id, prompt }: Pick<GenerationRequest, 'id' | 'prompt'>, reported: string | undefined, error: unknown): boolean {
+  learnsFrom({ id, prompt }: Pick<GenerationRequest, 'id' | 'prompt'>, reported: string | undefined, error: unknown): boolean {
     const isKnown = reported !== undefined || this.#known !== undefined
     if (prompt.type !== 'chat' || hasMedia(prompt) || !isKnown || !failedAtForm(error)) return false
-    this.#helped.set(id, {})
+    this.#sentAsText.set(id, {})
     return true
   }
 
-  /** The request is to be sent as a text. */
-  helps({ id }: Pick<OwnRequest, 'id'>): boolean {
-    return id !== undefined && this.#helped.get(id) !== undefined
+  isSentAsText({ id }: Pick<OwnRequest, 'id'>): boolean {
+    return id !== undefined && this.#sentAsText.get(id) !== undefined
   }
 
   /** The model's template need not be read, or has been. */
