@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { call } from '../../../test/support/parts.ts'
+import { call, image } from '../../../test/support/parts.ts'
 import { asForeign } from '../../jinja/values/foreign-text.ts'
 import type { Turn } from './turn.ts'
 import { writeUnsupportedTurns } from './write-turns.ts'
@@ -21,4 +21,11 @@ test.each([
     role: 'user',
     content: [{ type: 'text', text: asForeign(JSON.stringify({ tool_result: { ...known, content: 'r' } })) }],
   })
+})
+
+test('the pictures of a written result stay', () => {
+  const picture = image('AA==')
+  const seen: Turn = { role: 'tool', toolCallId: 'b', content: [{ type: 'text', text: 'r' }, picture] }
+  const written = writeUnsupportedTurns([user, seen], { userAfterCall: true, strayResults: false }, undefined)
+  expect(written.at(-1)?.content.at(-1)).toBe(picture)
 })

@@ -63,5 +63,6 @@ function writeResult({ toolCallId, name, content }: Result, isNamed: boolean): T
     content: plainText(joinText(content)),
   }
   const text = asForeign(JSON.stringify({ tool_result: result }))
-  return { role: 'user', content: [{ type: 'text', text }] }
+  // Pictures, which a text cannot hold.
+  return { role: 'user', content: [{ type: 'text', text }, ...content.filter(({ type }) => type === 'media')] }
 }

@@ -56,8 +56,8 @@ const routes: readonly Row[] = [
   ),
   better(
     9,
-    ['scores from vLLM or SGLang', '400 that says the engine does not score, in place of 500'],
-    score({ model: 'vllm' }, status(400, /does not score/)),
+    ['scores from vLLM or SGLang', 'by the log-probabilities of the prompt, in place of 500'],
+    shownBy('../src/engine/remote/echoed-prompt.test.ts', 'come from a server that repeats it, and are not those of the output'),
   ),
   works(10, 'GET /docs and /openapi.json', get('/docs', body(/<html/i)), get('/openapi.json', has('openapi', /^3/))),
   better(

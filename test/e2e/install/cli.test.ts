@@ -216,7 +216,7 @@ describe('dragoman serve', () => {
   test('an address that is not of this machine is one clear line', async () => {
     // Reserved for documentation, so no machine has it.
     const result = await cli.run(['serve', '--config', cli.config, '--host', '192.0.2.1', '--port', '0'], {
-      DRAGOMAN_API_KEY: 'k',
+      DRAGOMAN_API_KEY: 'a-key-that-is-long-enough',
     })
     expect(result).toMatchObject({ code: 1, out: '' })
     expect(noticesOf(result.err)).toMatch(/^192\.0\.2\.1 is not an address [^\n]*$/)

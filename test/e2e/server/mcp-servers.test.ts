@@ -84,7 +84,7 @@ describe.runIf(hasEverything)(`the reference server${hint(hasEverything)}`, () =
     expect(listing.absent).toEqual([])
     expect(await call(listing, 'echo', { message: 'hello' })).toEqual({ text: 'Echo: hello', isError: false })
     expect((await call(listing, 'get-sum', { a: 2, b: 3 })).text).toContain('5')
-    expect((await call(listing, 'get-tiny-image')).text).toMatch(/\(image, image\/png, \d+ bytes: it is not shown to you\)/)
+    expect((await call(listing, 'get-tiny-image')).text).toMatch(/\(image, image\/png, \d+ bytes\)/)
     expect((await call(listing, 'get-resource-links', { count: 2 })).text).toMatch(/\(resource .+: demo:\/\/resource/)
     expect((await call(listing, 'get-resource-reference', { resourceType: 'Text', resourceId: 1 })).text).toContain(
       '(resource demo://',
@@ -112,7 +112,7 @@ describe.runIf(hasPython)(`a server of the Python SDK${hint(hasPython)}`, () => 
   const check = async (listing: ToolListing) => {
     expect(listing.tools.map(({ name }) => name)).toEqual(['it__add', 'it__picture', 'it__wait', 'it__fail'])
     expect(await call(listing, 'add', { a: 2, b: 3 })).toEqual({ text: '5', isError: false })
-    expect((await call(listing, 'picture')).text).toBe('(image, image/png, 4 bytes: it is not shown to you)')
+    expect((await call(listing, 'picture')).text).toBe('(image, image/png, 4 bytes)')
     expect(await call(listing, 'fail')).toMatchObject({ isError: true, text: expect.stringContaining('fail') })
     await cancelled(listing, 'wait', {})
     expect(await call(listing, 'add', { a: 1, b: 1 })).toMatchObject({ text: '2' })
