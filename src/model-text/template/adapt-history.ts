@@ -86,7 +86,7 @@ function withNamedResults(turns: Turns): Turns {
   return named.some((turn, index) => turn !== turns[index]) ? named : turns
 }
 
-function withoutReasoning(turn: Turn): Turn {
+export function withoutReasoning(turn: Turn): Turn {
   if (turn.role !== 'assistant') return turn
   const { reasoning: _, ...rest } = turn
   return rest

@@ -1,9 +1,9 @@
 import { isFunctionTool } from '../../canonical/callable-tools.ts'
 import type { FunctionTool, Prompt } from '../../contract/request.ts'
-import { openWithUser, withoutEmptyReplies, withQuestion } from './adapt-history.ts'
+import { openWithUser, withoutEmptyReplies, withoutReasoning, withQuestion } from './adapt-history.ts'
 import { type HistoryTraits, normalizeMessages } from './normalize-messages.ts'
 import { plainSchema } from './plain-schema.ts'
-import { spellIds } from './template-messages.ts'
+import { describeParameters, spellIds } from './template-messages.ts'
 import { type Turn, toMessage, toTurns } from './turn.ts'
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
@@ -39,7 +39,7 @@ const onlyTexts: HistoryTraits = { ...noSystem, toolHistory: false, tools: false
 /**
  * Forms of a conversation for a template that nobody shows us, each with less to refuse than the one before: one system message at the
  * start, and a question; turns of the user and the assistant that alternate, ids of nine characters and plain schemas of tools; no system message; calls
- * and results as text.
+ * and results as text, and no reasoning.
  */
 export const foldings: readonly ((prompt: ChatPrompt) => ChatPrompt)[] = [
   (prompt) => folded(prompt, oneSystemMessage),
@@ -49,7 +49,9 @@ export const foldings: readonly ((prompt: ChatPrompt) => ChatPrompt)[] = [
 ]
 
 function folded(prompt: ChatPrompt, traits: HistoryTraits): ChatPrompt {
-  const given = toTurns(prompt.messages)
+  const said = toTurns(prompt.messages)
+  // A template may refuse a turn of reasoning alone.
+  const given = traits.toolHistory ? said : said.map(withoutReasoning)
   const isStrict = !traits.repeatedUser
   const turns = normalizeMessages(isStrict ? openWithUser(withoutEmptyReplies(given)).map(withText) : withQuestion(given), traits)
   return { ...prompt, messages: turns.map((turn) => toMessage(spellIds(turn, { nineCharacterIds: isStrict }))) }
@@ -66,5 +68,5 @@ function withPlainTools(prompt: ChatPrompt): ChatPrompt {
 
 function plainTool(tool: FunctionTool): FunctionTool {
   const plain = tool.parameters === undefined ? undefined : plainSchema(tool.parameters)
-  return plain === undefined ? tool : { ...tool, parameters: plain }
+  return { description: '', ...tool, ...(plain !== undefined && { parameters: describeParameters(plain) }) }
 }

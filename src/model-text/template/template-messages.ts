@@ -92,7 +92,7 @@ export function encodeTools(tools: readonly FunctionTool[], { descriptions }: Pi
 const noParameters: JsonObject = { type: 'object', properties: {} }
 
 /** Some templates print the description of every parameter, and fail if one is missing. */
-function describeParameters(parameters: JsonObject): JsonObject {
+export function describeParameters(parameters: JsonObject): JsonObject {
   const { properties } = parameters
   if (!isObject(properties)) return parameters
   const described = Object.entries(properties).map(([key, schema]) => [

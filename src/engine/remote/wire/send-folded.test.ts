@@ -70,6 +70,12 @@ const anthropic: Answer = (request, response) => {
   return messageOf(textBlock(0, 'ok'))(request, response)
 }
 
+const plainTool = {
+  name: 'f',
+  description: 'Does it.',
+  parameters: { type: 'object', properties: { a: { type: 'string', description: 'An a.' } }, required: ['a'] },
+}
+
 /** Whether a plain question is rendered. */
 function takes(template: JinjaTemplate, tools: (typeof histories)[number]['tools'] = []): boolean {
   try {
@@ -112,7 +118,8 @@ describe('what a server refuses is sent once more in a form that its template re
         const end = await answer(engine, requestOf(history)).catch((error: Error) => error)
         if (end instanceof Error) faults.push(`${name}, ${history.name}: ${end.message}`)
       }
-      for (const parameters of oddSchemas) {
+      // Some render tools with variables, or by rules, that only their own servers have.
+      for (const parameters of takes(template, [plainTool]) ? oddSchemas : []) {
         const tool = { name: 'find_boat', description: 'Finds one.', ...(parameters !== undefined && { parameters }) }
         const end = await answer(engine, ask('Usr1', {}, [tool])).catch((error: Error) => error)
         if (end instanceof Error) faults.push(`${name}, ${JSON.stringify(parameters)}: ${end.message}`)
