@@ -1,4 +1,5 @@
 import { fieldsOf, ownFolder, readRecordings, routeOf } from '../../clients/recording.ts'
+import { tabbyDefaults } from '../../support/tabby-defaults.ts'
 
 export type ClientBody = { readonly client: string; readonly path: string; readonly body: object }
 
@@ -101,53 +102,6 @@ const webui = {
   max_tokens: 4,
 }
 
-/** tabbyAPI's defaults, which its clients copy. */
-const tabby = {
-  max_tokens: 4,
-  min_tokens: 0,
-  stop: [],
-  banned_strings: [],
-  banned_tokens: [],
-  allowed_tokens: [],
-  token_healing: false,
-  temperature: 1,
-  temperature_last: false,
-  smoothing_factor: 0,
-  top_k: 0,
-  top_p: 1,
-  top_a: 0,
-  min_p: 0,
-  tfs: 1,
-  typical: 1,
-  skew: 0,
-  xtc_probability: 0,
-  xtc_threshold: 0.1,
-  frequency_penalty: 0,
-  presence_penalty: 0,
-  repetition_penalty: 1,
-  penalty_range: -1,
-  repetition_decay: 0,
-  dry_multiplier: 0,
-  dry_base: 0,
-  dry_allowed_length: 0,
-  dry_range: 0,
-  mirostat_mode: 0,
-  mirostat_tau: 1.5,
-  mirostat_eta: 0.3,
-  add_bos_token: true,
-  ban_eos_token: false,
-  skip_special_tokens: true,
-  logit_bias: null,
-  negative_prompt: null,
-  cfg_scale: 1,
-  max_temp: 1,
-  min_temp: 1,
-  temp_exponent: 1,
-  n: 1,
-  adaptive_target: 1,
-  adaptive_decay: 0.9,
-}
-
 /** llama.vscode's completion while its user types, with the samplers off that few servers have. */
 const typing = {
   input_prefix: 'a',
@@ -171,7 +125,7 @@ export const clientBodies: readonly ClientBody[] = [
   ...sillyTavern,
   { client: 'KoboldAI Lite', path: '/api/v1/generate', body: lite },
   { client: 'text-generation-webui', path: '/v1/completions', body: { prompt: 'hi', ...webui } },
-  { client: 'a client of tabbyAPI', path: '/v1/completions', body: { prompt: 'hi', ...tabby } },
+  { client: 'a client of tabbyAPI', path: '/v1/completions', body: { prompt: 'hi', ...tabbyDefaults } },
   { client: 'llama.vscode', path: '/infill', body: typing },
   { client: 'Open WebUI', path: '/v1/chat/completions', body: openWebui },
   { client: 'Open WebUI', path: '/api/chat', body: { ...openWebui, options: liteOptions, format: '', keep_alive: '5m' } },
