@@ -39,10 +39,10 @@ export async function sendFolded<T>(
   throw refusal
 }
 
-/** Templates refuse in their own words, which name no field. */
+/** Templates refuse in their own words, which name no field and no limit. */
 function mayBeTemplate(error: unknown): boolean {
   if (!(error instanceof UpstreamError) || error.failure.type !== 'status') return false
-  const { status, overflow, isTooLong, param, isEvent } = error.failure
-  if (isEvent === true || overflow !== undefined || isTooLong === true || param !== undefined) return false
-  return status === 400 || status === 422
+  const { status, overflow, mostOutputTokens, isTooLong, param, isEvent } = error.failure
+  const isLimit = overflow !== undefined || mostOutputTokens !== undefined || isTooLong === true
+  return (status === 400 || status === 422) && !isLimit && param === undefined && isEvent !== true
 }
