@@ -134,11 +134,12 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
     if (replica.affinity !== undefined) request.origin?.onPlaced?.(replica.affinity)
     const reader = this.#readerFor(upstream.profile)
     this.#reply = undefined
-    const end = await sendFolded(request, upstream, async (folded) => {
+    const reply = await sendFolded(request, upstream, async (folded) => {
       const writing = this.#bodyFor(folded, upstream, reader)
       const { path, body } = writing instanceof Promise ? await writing : writing
-      return await this.#read(reader, replica, { path, body })
+      return await this.#send(replica, { path, body })
     })
+    const end = await this.#read(reader, replica, reply)
     this.signal.throwIfAborted()
     const { missing } = reader
     if (!reader.isFinished && missing.length === 0) throw unfinished(end)
@@ -200,12 +201,16 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
     return requestBody(request, upstream, this.#deps.grammars)
   }
 
-  async #read(reader: ReplyReader, replica: ReplicaAttempt, request: Pick<UpstreamBody, 'path' | 'body'>): Promise<StreamEnd> {
+  async #send(replica: ReplicaAttempt, request: Pick<UpstreamBody, 'path' | 'body'>): Promise<ReplyBody> {
     const { head } = replica.upstream.profile
     const headers = this.#deps.headersOf(this.#plan.request, replica)
     const sent = { method: 'POST', head, headers, ...request } as const
-    const { body: reply } = await this.#deps.client.stream(replica.endpoint, sent, replica.signal)
-    this.#reply = reply
+    const { body } = await this.#deps.client.stream(replica.endpoint, sent, replica.signal)
+    this.#reply = body
+    return body
+  }
+
+  async #read(reader: ReplyReader, replica: ReplicaAttempt, reply: ReplyBody): Promise<StreamEnd> {
     let hasToken = false
     let emitting: Promise<void> | undefined
     const take = (value: unknown) => {

@@ -6,13 +6,14 @@ import {
   answer,
   ask,
   engineOver,
+  eventsOf,
   failure,
   fine,
   knownEngine,
   refusing,
   upstream,
 } from '../../../../test/support/upstream/remote-engine.ts'
-import type { Answer } from '../../../../test/support/upstream/upstream.ts'
+import { type Answer, chatChunk } from '../../../../test/support/upstream/upstream.ts'
 import { type GenerationRequest, type Message, plainChat } from '../../../contract/request.ts'
 import { compileJinja, type JinjaTemplate } from '../../../jinja/jinja-template.ts'
 import { histories } from '../../../model-text/template/__fixtures__/histories.ts'
@@ -102,31 +103,35 @@ const isWhole = process.env.EQUAL_ENGINES === 'all'
 /** Those that refuse most. */
 const strict =
   /^(Qwen3.5-4B|mistralai-Mistral-Nemo|Mistral-Small-3.2|google-gemma-2|NousResearch-Hermes-3|openai-gpt-oss|CohereForAI-c4ai-command-r7b)/
-const templates = [...(readLlamaTemplates() ?? [])].filter(([name]) => isWhole || strict.test(name))
+const all = readLlamaTemplates()
+const templates = [...(all ?? [])].filter(([name]) => isWhole || strict.test(name))
 const begun = histories.filter(({ start }) => start !== 'last-message')
 
 describe('what a server refuses is sent once more in a form that its template renders', () => {
-  test.each<ProfileName>(['vllm', 'sglang', 'openai', 'ollama'])('to %s, whatever the template', async (profile) => {
-    const faults: string[] = []
-    for (const [name, source] of templates) {
-      const template = compileJinja(source, { rules: 'transformers' })
-      const server = await upstream(rendering(template))
-      const engine = engineOver([server], { profile })
-      for (const history of begun) {
-        // Templates for tools alone are not used without them.
-        if (!takes(template, history.tools)) continue
-        const end = await answer(engine, requestOf(history)).catch((error: Error) => error)
-        if (end instanceof Error) faults.push(`${name}, ${history.name}: ${end.message}`)
+  test.skipIf(all === undefined).each<ProfileName>(['vllm', 'sglang', 'openai', 'ollama'])(
+    'to %s, whatever the template',
+    async (profile) => {
+      const faults: string[] = []
+      for (const [name, source] of templates) {
+        const template = compileJinja(source, { rules: 'transformers' })
+        const server = await upstream(rendering(template))
+        const engine = engineOver([server], { profile })
+        for (const history of begun) {
+          // Templates for tools alone are not used without them.
+          if (!takes(template, history.tools)) continue
+          const end = await answer(engine, requestOf(history)).catch((error: Error) => error)
+          if (end instanceof Error) faults.push(`${name}, ${history.name}: ${end.message}`)
+        }
+        // Some render tools with variables, or by rules, that only their own servers have.
+        for (const parameters of takes(template, [plainTool]) ? oddSchemas : []) {
+          const tool = { name: 'find_boat', description: 'Finds one.', ...(parameters !== undefined && { parameters }) }
+          const end = await answer(engine, ask('Usr1', {}, [tool])).catch((error: Error) => error)
+          if (end instanceof Error) faults.push(`${name}, ${JSON.stringify(parameters)}: ${end.message}`)
+        }
       }
-      // Some render tools with variables, or by rules, that only their own servers have.
-      for (const parameters of takes(template, [plainTool]) ? oddSchemas : []) {
-        const tool = { name: 'find_boat', description: 'Finds one.', ...(parameters !== undefined && { parameters }) }
-        const end = await answer(engine, ask('Usr1', {}, [tool])).catch((error: Error) => error)
-        if (end instanceof Error) faults.push(`${name}, ${JSON.stringify(parameters)}: ${end.message}`)
-      }
-    }
-    expect(faults).toEqual([])
-  })
+      expect(faults).toEqual([])
+    },
+  )
 
   test('to a server with the rules of Anthropic', async () => {
     const engine = engineOver([await upstream(anthropic)], { profile: 'anthropic' })
@@ -171,6 +176,20 @@ describe('a form that a server has taken', () => {
       await failure(engineOver([server], { profile: 'vllm' }), late)
       expect([...new Set(server.seen.map(({ body }) => rolesIn(body)))]).toEqual(['system,system,user'])
     }
+  })
+
+  test('is remembered though its reply was not read to its end', async () => {
+    const server = await upstream((request, response) => {
+      if (rolesIn(request.body) === 'system,system,user') return refusal('system first')(request, response)
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(chatChunk({ delta: { content: 'ok' } }))
+      return undefined
+    })
+    const engine = await knownEngine([server], { profile: 'vllm' })
+    for (let turn = 0; turn < 2; turn++) {
+      for await (const { type } of eventsOf(engine, late)) if (type === 'text-delta') break
+    }
+    expect(server.seen.map(({ body }) => rolesIn(body))).toEqual(['system,system,user', 'system,user', 'system,user'])
   })
 
   test('ends with the first refusal where none is taken', async () => {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { Prompt } from '../../../contract/request.ts'
 import { foldings } from '../../../model-text/template/fold-prompt.ts'
-import type { SentRequest } from '../servers/check-upstream.ts'
 import type { Upstream } from '../servers/upstream.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 
@@ -9,12 +9,12 @@ const learned = new WeakMap<Upstream, number>()
 
 /**
  * Sends a request, and once more in each folded form that differs, until the server does not refuse it: few servers tell what their
- * templates render. The form that was taken is remembered for the server. Rejects with the first refusal.
+ * templates render. `send` resolves when the server has taken it; that form is remembered for the server. Rejects with the first refusal.
  */
-export async function sendFolded<T>(
-  request: SentRequest,
+export async function sendFolded<R extends { readonly prompt: Prompt }, T>(
+  request: R,
   upstream: Upstream,
-  send: (request: SentRequest) => Promise<T>,
+  send: (request: R) => Promise<T>,
 ): Promise<T> {
   const { prompt } = request
   // Another Dragoman heals by itself.
@@ -42,7 +42,7 @@ export async function sendFolded<T>(
 /** Templates refuse in their own words, which name no field and no limit. */
 function mayBeTemplate(error: unknown): boolean {
   if (!(error instanceof UpstreamError) || error.failure.type !== 'status') return false
-  const { status, overflow, mostOutputTokens, isTooLong, param, isEvent } = error.failure
+  const { status, overflow, mostOutputTokens, isTooLong, param } = error.failure
   const isLimit = overflow !== undefined || mostOutputTokens !== undefined || isTooLong === true
-  return (status === 400 || status === 422) && !isLimit && param === undefined && isEvent !== true
+  return (status === 400 || status === 422) && !isLimit && param === undefined
 }
