@@ -6,6 +6,7 @@ import { estimateTokens } from './estimate-tokens.ts'
 import type { Profile } from './servers/profile.ts'
 import type { Upstream, UpstreamAccess } from './servers/upstream.ts'
 import { UpstreamError } from './transport/upstream-error.ts'
+import { sendFolded } from './wire/send-folded.ts'
 import { countRemotely } from './wire/tokenizer.ts'
 
 /**
@@ -47,7 +48,7 @@ export async function countInput(
   if (prompt.type === 'tokens') return prompt.tokens.length
   const conversation = { prompt, reasoning, toolChoice, addBos: true, parseSpecial: true }
   try {
-    return await ask((access) => countRemotely(conversation, access))
+    return await ask((access) => sendFolded(conversation, access.upstream, (folded) => countRemotely(folded, access)))
   } catch (error) {
     signal.throwIfAborted()
     // Media that cannot be decoded.

@@ -3,6 +3,7 @@ import type { Prompt } from '../../contract/request.ts'
 import { refuseTokensOfMedia } from '../shared/refuse-media.ts'
 import type { UpstreamAccess } from './servers/upstream.ts'
 import { embedRemotely, queryOf, rankRemotely } from './wire/embeddings.ts'
+import { sendFolded } from './wire/send-folded.ts'
 import { countRemotely, detokenizeRemotely, piecesRemotely, renderRemotely, tokenizeRemotely } from './wire/tokenizer.ts'
 
 /** `tokens`: the likely cost of a call. */
@@ -32,24 +33,30 @@ export function createTextCapabilities({
     const text = prompt.type === 'chat' ? await ownText({ ...request, prompt }, signal) : undefined
     return text === undefined ? request : { ...request, prompt: { type: 'text', text } }
   }
+  /** In the form that the replica takes. */
+  const askFor = <R extends { readonly prompt: Prompt }, T>(
+    request: R,
+    signal: AbortSignal,
+    call: (request: R, access: UpstreamAccess) => Promise<T>,
+  ): Promise<T> => ask(signal, (access) => sendFolded(request, access.upstream, (folded) => call(folded, access)))
   const tokenizer: Tokenizer = {
     checkTokens: refuseTokensOfMedia,
     tokenize: async (request, signal) => {
       const sent = await asSent(request, signal)
-      return ask(signal, (access) => tokenizeRemotely(sent, access))
+      return askFor(sent, signal, tokenizeRemotely)
     },
     pieces: async (request, signal) => {
       const sent = await asSent(request, signal)
-      return ask(signal, (access) => piecesRemotely(sent, access))
+      return askFor(sent, signal, piecesRemotely)
     },
     count: async (request, signal) => {
       const sent = await asSent(request, signal)
-      return ask(signal, (access) => countRemotely(sent, access))
+      return askFor(sent, signal, countRemotely)
     },
     detokenize: (request, signal) => ask(signal, (access) => detokenizeRemotely(request, access)),
     render: async (given, signal) => {
       const request = await adapt(given, signal)
-      return (await ownText(request, signal)) ?? ask(signal, (access) => renderRemotely(request, access))
+      return (await ownText(request, signal)) ?? askFor(request, signal, renderRemotely)
     },
   }
   return {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { readLlamaTemplates } from '../../../../test/support/llama/llama-templates.ts'
-import { text } from '../../../../test/support/parts.ts'
+import { assistant, call, text } from '../../../../test/support/parts.ts'
+import { droppingUpstream } from '../../../../test/support/upstream/dropping-upstream.ts'
 import { messageOf, textBlock } from '../../../../test/support/upstream/messages-stream.ts'
 import {
   answer,
@@ -10,15 +11,16 @@ import {
   failure,
   fine,
   knownEngine,
+  never,
   refusing,
   upstream,
 } from '../../../../test/support/upstream/remote-engine.ts'
-import { type Answer, chatChunk } from '../../../../test/support/upstream/upstream.ts'
+import { type Answer, chatChunk, doneLine, streamOf } from '../../../../test/support/upstream/upstream.ts'
 import { type GenerationRequest, type Message, plainChat } from '../../../contract/request.ts'
 import { compileJinja, type JinjaTemplate } from '../../../jinja/jinja-template.ts'
 import { histories } from '../../../model-text/template/__fixtures__/histories.ts'
 import { oddSchemas } from '../../../model-text/template/__fixtures__/odd-schemas.ts'
-import type { ProfileName } from '../servers/profile.ts'
+import type { ProfileName, Protocol } from '../servers/profile.ts'
 
 type Sent = {
   readonly role: string
@@ -141,6 +143,60 @@ describe('what a server refuses is sent once more in a form that its template re
       if (end instanceof Error) faults.push(`${history.name}: ${end.message}`)
     }
     expect(faults).toEqual([])
+  })
+})
+
+describe('a server that takes no calls in a history', () => {
+  const { answer: reply } = droppingUpstream({ conforming: '', prose: 'ok' })
+  const callsInside = /"tool_use"|"function_call"|"tool_calls"/
+  const withoutCalls: Answer = (request, response) => {
+    if (callsInside.test(JSON.stringify(request.body))) return refusal('no calls')(request, response)
+    if (!/token/.test(request.path)) return reply(request, response)
+    response.end(JSON.stringify({ tokens: [1, 2, 3], input_tokens: 3 }))
+    return undefined
+  }
+  const called = ask('', {
+    prompt: {
+      type: 'chat',
+      ...plainChat,
+      tools: [plainTool],
+      messages: [
+        { role: 'user', content: [text('a')] },
+        assistant(call('call_1', 'f', '{"a":"b"}')),
+        { role: 'tool', toolCallId: 'call_1', content: [text('c')] },
+      ],
+    },
+  })
+
+  test.each<Protocol>(['chat', 'responses', 'messages'])('gets and counts them as text, in %s', async (protocol) => {
+    const server = await upstream(withoutCalls)
+    const engine = await knownEngine([server], { profile: 'vllm', protocol })
+    const { prompt, reasoning, toolChoice } = called
+    const counted = { prompt, reasoning, toolChoice, addBos: false, parseSpecial: true }
+    expect(await engine.capabilities.tokenizer?.count(counted, never)).toBe(3)
+    const { choices } = await answer(engine, { ...called, choices: 2 })
+    expect(choices).toMatchObject([{ parts: [{ text: 'ok' }] }, { parts: [{ text: 'ok' }] }])
+    // The count has learned it.
+    const refused = server.seen.filter(({ body }) => callsInside.test(JSON.stringify(body)))
+    expect(refused.every(({ path }) => path.includes('token'))).toBe(true)
+  })
+
+  test('has its broken reply continued as text, too', async () => {
+    let turn = 0
+    const breaking: Answer = (request, response) => {
+      if (callsInside.test(JSON.stringify(request.body))) return refusal('no calls')(request, response)
+      turn += 1
+      return streamOf(
+        ...(turn === 1
+          ? [chatChunk({ delta: { content: 'o' } })]
+          : [chatChunk({ delta: { content: 'k' }, finish_reason: 'stop' }), doneLine]),
+      )(request, response)
+    }
+    const servers = [await upstream(breaking), await upstream(breaking)]
+    const { choices } = await answer(engineOver(servers, { profile: 'vllm' }), called)
+    expect(choices).toMatchObject([{ parts: [{ text: 'ok' }] }])
+    const continuations = servers.flatMap(({ seen }) => seen).filter(({ body }) => body.continue_final_message === true)
+    expect(continuations.some(({ body }) => !callsInside.test(JSON.stringify(body)))).toBe(true)
   })
 })
 
