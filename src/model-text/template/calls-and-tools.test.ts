@@ -110,6 +110,11 @@ describe('what a template cannot show as it is', () => {
     const tools = [{ name: 'f', parameters: { type: 'object', properties: { a: { type: 'string' } } } }]
     expect(renderWith(strict, { tools }).text).toBe('f:.a')
     expect(renderWith('{{ tools[0].function | tojson if tools }}', { tools }).text).not.toContain('description')
+    const healed = (source: string) =>
+      compileChatTemplate(source, {}).heal({ type: 'chat', messages: [], ...plainChat, tools }).tools
+    const parameters = { type: 'object', properties: { a: { type: 'string', description: '' } } }
+    expect(healed(strict)).toEqual([{ name: 'f', description: '', parameters }])
+    expect(healed('{{ tools[0].function | tojson if tools }}')).toEqual(tools)
   })
 })
 

@@ -17,7 +17,7 @@ import { createToolDescriber } from './describe-tools.ts'
 import { normalizeMessages } from './normalize-messages.ts'
 import { reasoningVariables } from './reasoning-variables.ts'
 import { showTool } from './show-tools.ts'
-import { encodeMessages, encodeTools, spellIds } from './template-messages.ts'
+import { describeTool, encodeMessages, encodeTools, spellIds } from './template-messages.ts'
 import { type ProbeInput, probeTraits, type TemplateTraits } from './template-traits.ts'
 import { type Turn, toMessage, toTurns } from './turn.ts'
 
@@ -52,8 +52,8 @@ export type ChatTemplate = {
    */
   render(prompt: ChatPrompt, options?: RenderOptions): RenderedPrompt
   /**
-   * The conversation, and the schemas of its tools, as `render` would pass them to the template: for a server that renders with the same
-   * template, and that describes tools by itself. Throws as `render` does.
+   * The conversation, and its tools with their schemas and descriptions, as `render` would pass them to the template: for a server that
+   * renders with the same template, and that shows tools by itself. Throws as `render` does.
    */
   heal(prompt: ChatPrompt, options?: RenderOptions): ChatPrompt
 }
@@ -148,11 +148,11 @@ export function compileChatTemplate(
       const { shown, renderTurns } = rendererOf(prompt, options)
       const { messages, tools, start } = prompt
       const { turns } = renderTurns(toTurns(messages), { generationPrompt: start === 'new-turn', declares: false })
-      const schemas = new Map(shown.map((tool) => [tool.name, tool]))
+      const described = new Map(shown.map((tool) => [tool.name, describeTool(tool, traits)]))
       return {
         ...prompt,
         messages: turns.map((turn) => toMessage(spellIds(turn, traits))),
-        tools: tools.map((tool) => (isFunctionTool(tool) ? { ...tool, ...schemas.get(tool.name) } : tool)),
+        tools: tools.map((tool) => (isFunctionTool(tool) ? { ...tool, ...described.get(tool.name) } : tool)),
       }
     },
   }

@@ -3,7 +3,7 @@ import type { FunctionTool, Prompt } from '../../contract/request.ts'
 import { openWithUser, withoutEmptyReplies, withoutReasoning, withQuestion } from './adapt-history.ts'
 import { type HistoryTraits, normalizeMessages } from './normalize-messages.ts'
 import { plainSchema } from './plain-schema.ts'
-import { describeParameters, spellIds } from './template-messages.ts'
+import { describeTool, spellIds } from './template-messages.ts'
 import { type Turn, toMessage, toTurns } from './turn.ts'
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
@@ -38,8 +38,8 @@ const onlyTexts: HistoryTraits = { ...noSystem, toolHistory: false, tools: false
 
 /**
  * Forms of a conversation for a template that nobody shows us, each with less to refuse than the one before: one system message at the
- * start, and a question; turns of the user and the assistant that alternate, ids of nine characters and plain schemas of tools; no system message; calls
- * and results as text, and no reasoning.
+ * start, and a question; turns of the user and the assistant that alternate, ids of nine characters and plain schemas of tools; no
+ * system message; calls and results as text, and no reasoning.
  */
 export const foldings: readonly ((prompt: ChatPrompt) => ChatPrompt)[] = [
   (prompt) => folded(prompt, oneSystemMessage),
@@ -67,6 +67,6 @@ function withPlainTools(prompt: ChatPrompt): ChatPrompt {
 }
 
 function plainTool(tool: FunctionTool): FunctionTool {
-  const plain = tool.parameters === undefined ? undefined : plainSchema(tool.parameters)
-  return { description: '', ...tool, ...(plain !== undefined && { parameters: describeParameters(plain) }) }
+  const parameters = tool.parameters === undefined ? undefined : plainSchema(tool.parameters)
+  return describeTool({ ...tool, ...(parameters !== undefined && { parameters }) }, { descriptions: 'parameters' })
 }

@@ -78,21 +78,24 @@ export function spellIds(turn: Turn, { nineCharacterIds }: Pick<Spelling, 'nineC
 }
 
 /** Tools as the list of function specifications that templates print. */
-export function encodeTools(tools: readonly FunctionTool[], { descriptions }: Pick<Spelling, 'descriptions'>): unknown[] {
-  return tools.map(({ name, description, parameters = noParameters }) => ({
-    type: 'function',
-    function: {
-      name,
-      ...(description === undefined ? descriptions !== 'optional' && { description: '' } : { description }),
-      parameters: descriptions === 'parameters' ? describeParameters(parameters) : parameters,
-    },
-  }))
+export function encodeTools(tools: readonly FunctionTool[], spelling: Pick<Spelling, 'descriptions'>): unknown[] {
+  return tools.map((tool) => {
+    const { name, description, parameters = noParameters } = describeTool(tool, spelling)
+    return { type: 'function', function: { name, ...(description !== undefined && { description }), parameters } }
+  })
 }
 
 const noParameters: JsonObject = { type: 'object', properties: {} }
 
-/** Some templates print the description of every parameter, and fail if one is missing. */
-export function describeParameters(parameters: JsonObject): JsonObject {
+/** The tool with empty descriptions where it has none: some templates print that of every tool, or of every parameter, and fail without. */
+export function describeTool(tool: FunctionTool, { descriptions }: Pick<Spelling, 'descriptions'>): FunctionTool {
+  if (descriptions === 'optional') return tool
+  const { description = '', parameters } = tool
+  const isDeep = descriptions === 'parameters' && parameters !== undefined
+  return { ...tool, description, ...(isDeep && { parameters: describeParameters(parameters) }) }
+}
+
+function describeParameters(parameters: JsonObject): JsonObject {
   const { properties } = parameters
   if (!isObject(properties)) return parameters
   const described = Object.entries(properties).map(([key, schema]) => [
