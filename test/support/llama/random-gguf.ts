@@ -3,7 +3,7 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { createNormal } from '../normal.ts'
 import { encodeGguf, type GgufTensor, type GgufValue } from './gguf-writer.ts'
-import { randomVocabulary, type Vocabulary } from './random-vocabulary.ts'
+import { randomVocabulary, type Vocabulary, vocabularyMetadata } from './random-vocabulary.ts'
 
 /** What a random model can differ in; equal options give equal bytes on every machine. */
 export type RandomModelOptions = {
@@ -22,11 +22,12 @@ export const chatMl =
   "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 
 const layerCount = 2
-const embeddingLength = 64
-const headCount = 4
-const keyValueHeadCount = 2
-const headLength = embeddingLength / headCount
-const keyValueLength = keyValueHeadCount * headLength
+/** The sizes of all random models. */
+export const embeddingLength = 64
+export const headCount = 4
+export const keyValueHeadCount = 2
+export const headLength = embeddingLength / headCount
+export const keyValueLength = keyValueHeadCount * headLength
 const feedForwardLength = 128
 
 /**
@@ -70,11 +71,7 @@ function modelMetadata(vocabulary: Vocabulary, contextLength: number, chatTempla
     ['llama.attention.layer_norm_rms_epsilon', { type: 'float32', value: 1e-5 }],
     ['llama.rope.dimension_count', uint32(headLength)],
     ['llama.rope.freq_base', { type: 'float32', value: 10_000 }],
-    ['tokenizer.ggml.model', text('gpt2')],
-    ['tokenizer.ggml.pre', text('smollm')],
-    ['tokenizer.ggml.tokens', { type: 'strings', value: vocabulary.tokens }],
-    ['tokenizer.ggml.token_type', { type: 'int32s', value: vocabulary.types }],
-    ['tokenizer.ggml.merges', { type: 'strings', value: vocabulary.merges }],
+    ...vocabularyMetadata(vocabulary),
     ['tokenizer.ggml.bos_token_id', idOf('<|im_start|>')],
     ['tokenizer.ggml.eos_token_id', idOf('<|im_end|>')],
     ['tokenizer.ggml.eot_token_id', idOf('<|im_end|>')],

@@ -1,3 +1,5 @@
+import type { GgufValue } from './gguf-writer.ts'
+
 /** What a GGUF file says of a byte-level BPE tokenizer: parallel arrays by token id, and the merges by rank. */
 export type Vocabulary = {
   readonly tokens: readonly string[]
@@ -39,6 +41,17 @@ export function randomVocabulary(moreControlTokens: readonly string[] = []): Voc
     ...moreControlTokens.map(() => tokenTypes.control),
   ]
   return { tokens, types, merges: merges.map((pair) => pair.join(' ')) }
+}
+
+/** What a model's file says of the vocabulary. */
+export function vocabularyMetadata({ tokens, types, merges }: Vocabulary): [string, GgufValue][] {
+  return [
+    ['tokenizer.ggml.model', { type: 'string', value: 'gpt2' }],
+    ['tokenizer.ggml.pre', { type: 'string', value: 'smollm' }],
+    ['tokenizer.ggml.tokens', { type: 'strings', value: tokens }],
+    ['tokenizer.ggml.token_type', { type: 'int32s', value: types }],
+    ['tokenizer.ggml.merges', { type: 'strings', value: merges }],
+  ]
 }
 
 /** GPT-2's byte-to-unicode table: printable Latin-1 stands for itself, each other byte for the next character from U+0100. */

@@ -1,16 +1,12 @@
 import { createNormal } from '../normal.ts'
 import { encodeGguf, type GgufTensor, type GgufValue } from './gguf-writer.ts'
-import { randomVocabulary } from './random-vocabulary.ts'
+import { embeddingLength, headCount, headLength, keyValueHeadCount, keyValueLength } from './random-gguf.ts'
+import { randomVocabulary, vocabularyMetadata } from './random-vocabulary.ts'
 
 /** Architectures of llama.cpp with sliding windows, and one without. */
 export const windowedArchitectures = ['gemma2', 'gemma3', 'cohere2', 'gpt-oss'] as const
 export type SmallArchitecture = (typeof windowedArchitectures)[number] | 'llama'
 
-const embedding = 64
-const heads = 4
-const keyValueHeads = 2
-const headLength = embedding / heads
-const keyValueLength = keyValueHeads * headLength
 const feedForward = 64
 const experts = 2
 
@@ -21,7 +17,7 @@ type Weights = {
 }
 
 type Architecture = {
-  /** The pattern of layers repeats after so many: each kind of layer is there. */
+  /** As many as one repetition of the pattern of layers has, so that each kind is there. */
   readonly layers: number
   readonly metadata: Readonly<Record<string, GgufValue>>
   readonly tensors: (block: string, weights: Weights) => GgufTensor[]
@@ -32,13 +28,13 @@ const float32 = (value: number): GgufValue => ({ type: 'float32', value })
 const rmsNorm = { 'attention.layer_norm_rms_epsilon': float32(1e-5) }
 
 const dense = (block: string, { matrix }: Weights): GgufTensor[] => [
-  matrix(`${block}.ffn_gate.weight`, embedding, feedForward),
-  matrix(`${block}.ffn_up.weight`, embedding, feedForward),
-  matrix(`${block}.ffn_down.weight`, feedForward, embedding),
+  matrix(`${block}.ffn_gate.weight`, embeddingLength, feedForward),
+  matrix(`${block}.ffn_up.weight`, embeddingLength, feedForward),
+  matrix(`${block}.ffn_down.weight`, feedForward, embeddingLength),
 ]
 
 const norms = (block: string, { ones }: Weights, ...names: string[]): GgufTensor[] =>
-  names.map((name) => ones(`${block}.${name}.weight`, embedding))
+  names.map((name) => ones(`${block}.${name}.weight`, embeddingLength))
 
 const postNorms = ['ffn_norm', 'post_attention_norm', 'post_ffw_norm']
 
@@ -78,22 +74,22 @@ const architectures: Readonly<Record<SmallArchitecture, Architecture>> = {
       expert_feed_forward_length: uint32(feedForward),
     },
     tensors: (block, { matrix, ones, bias }) => [
-      ones(`${block}.post_attention_norm.weight`, embedding),
-      bias(`${block}.attn_sinks.weight`, heads),
-      bias(`${block}.attn_output.bias`, embedding),
-      matrix(`${block}.ffn_gate_inp.weight`, embedding, experts),
+      ones(`${block}.post_attention_norm.weight`, embeddingLength),
+      bias(`${block}.attn_sinks.weight`, headCount),
+      bias(`${block}.attn_output.bias`, embeddingLength),
+      matrix(`${block}.ffn_gate_inp.weight`, embeddingLength, experts),
       bias(`${block}.ffn_gate_inp.bias`, experts),
-      matrix(`${block}.ffn_gate_exps.weight`, embedding, feedForward, experts),
+      matrix(`${block}.ffn_gate_exps.weight`, embeddingLength, feedForward, experts),
       bias(`${block}.ffn_gate_exps.bias`, feedForward, experts),
-      matrix(`${block}.ffn_up_exps.weight`, embedding, feedForward, experts),
+      matrix(`${block}.ffn_up_exps.weight`, embeddingLength, feedForward, experts),
       bias(`${block}.ffn_up_exps.bias`, feedForward, experts),
-      matrix(`${block}.ffn_down_exps.weight`, feedForward, embedding, experts),
-      bias(`${block}.ffn_down_exps.bias`, embedding, experts),
+      matrix(`${block}.ffn_down_exps.weight`, feedForward, embeddingLength, experts),
+      bias(`${block}.ffn_down_exps.bias`, embeddingLength, experts),
     ],
   },
 }
 
-/** The file of a model with random weights whose windows, if it has any, are of so many tokens. */
+/** The file of a model with random weights whose sliding windows, if it has any, have `window` tokens. */
 export function encodeWindowedModel(architecture: SmallArchitecture, window: number): Buffer {
   const { layers, metadata, tensors } = architectures[architecture]
   const vocabulary = randomVocabulary([])
@@ -110,22 +106,22 @@ export function encodeWindowedModel(architecture: SmallArchitecture, window: num
   }
   const { matrix, ones } = weights
   const blocks = Array.from({ length: layers }, (_, layer) => `blk.${layer}`).flatMap((block) => [
-    ones(`${block}.attn_norm.weight`, embedding),
-    matrix(`${block}.attn_q.weight`, embedding, embedding),
-    matrix(`${block}.attn_k.weight`, embedding, keyValueLength),
-    matrix(`${block}.attn_v.weight`, embedding, keyValueLength),
-    matrix(`${block}.attn_output.weight`, embedding, embedding),
+    ones(`${block}.attn_norm.weight`, embeddingLength),
+    matrix(`${block}.attn_q.weight`, embeddingLength, embeddingLength),
+    matrix(`${block}.attn_k.weight`, embeddingLength, keyValueLength),
+    matrix(`${block}.attn_v.weight`, embeddingLength, keyValueLength),
+    matrix(`${block}.attn_output.weight`, embeddingLength, embeddingLength),
     ...tensors(block, weights),
   ])
   const size = vocabulary.tokens.length
   const common = {
     vocab_size: uint32(size),
     context_length: uint32(4096),
-    embedding_length: uint32(embedding),
+    embedding_length: uint32(embeddingLength),
     block_count: uint32(layers),
     feed_forward_length: uint32(feedForward),
-    'attention.head_count': uint32(heads),
-    'attention.head_count_kv': uint32(keyValueHeads),
+    'attention.head_count': uint32(headCount),
+    'attention.head_count_kv': uint32(keyValueHeadCount),
     'attention.key_length': uint32(headLength),
     'attention.value_length': uint32(headLength),
     'rope.dimension_count': uint32(headLength),
@@ -136,18 +132,14 @@ export function encodeWindowedModel(architecture: SmallArchitecture, window: num
     new Map<string, GgufValue>([
       ['general.architecture', { type: 'string', value: architecture }],
       ...Object.entries(common).map(([key, value]): [string, GgufValue] => [`${architecture}.${key}`, value]),
-      ['tokenizer.ggml.model', { type: 'string', value: 'gpt2' }],
-      ['tokenizer.ggml.pre', { type: 'string', value: 'smollm' }],
-      ['tokenizer.ggml.tokens', { type: 'strings', value: vocabulary.tokens }],
-      ['tokenizer.ggml.token_type', { type: 'int32s', value: vocabulary.types }],
-      ['tokenizer.ggml.merges', { type: 'strings', value: vocabulary.merges }],
+      ...vocabularyMetadata(vocabulary),
     ]),
     [
-      matrix('token_embd.weight', embedding, size),
+      matrix('token_embd.weight', embeddingLength, size),
       ...blocks,
-      ones('output_norm.weight', embedding),
+      ones('output_norm.weight', embeddingLength),
       // The others use the embeddings of tokens.
-      ...(['llama', 'gpt-oss'].includes(architecture) ? [matrix('output.weight', embedding, size)] : []),
+      ...(['llama', 'gpt-oss'].includes(architecture) ? [matrix('output.weight', embeddingLength, size)] : []),
     ],
   )
 }
