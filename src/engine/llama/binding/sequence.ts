@@ -106,7 +106,7 @@ export class Sequence {
 
   /**
    * Whether memory has all that the next token sees once those from this one on are erased: a sliding window loses its oldest tokens as it
-   * moves on, and does not get them back when the newest are erased. llama-server has the same rule.
+   * moves on, and does not get them back when the newest are erased. llama-server's rule is a little stricter.
    */
   #isWholeBefore(start: number, memory: Memory): boolean {
     const { library, window } = this.context
