@@ -27,7 +27,7 @@ export async function cutToFit<Result>(
       const { inputTokens, contextLength } = overflow
       limit = limit === undefined ? contextLength : limit - Math.max(1, inputTokens - contextLength)
       if (limit < 1) throw error
-      inputs = await firstTokens(given, limit, context)
+      inputs = await firstTokens(inputs, limit, context)
     }
   }
 }

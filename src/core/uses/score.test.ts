@@ -98,19 +98,20 @@ test('of a text that is longer than the limit, only its first tokens are read', 
 
 test('texts are scored side by side, and their scores come in order', async () => {
   const { context, mostBusy } = open({}, { reportsPrompt: true }, 4)
-  const scored = await score(deps, { texts: ['-1', '-2', '-3', '-4', '-5'] }, context)
-  expect(scored.scores).toEqual([-1, -2, -3, -4, -5])
+  const scored = await score(deps, { texts: ['-1', '-2', '-30', '-4', '-500'] }, context)
+  expect(scored.scores).toEqual([-1, -2, -30, -4, -500])
   expect(mostBusy()).toBe(4)
 })
 
-test.each([1, 8])('a text that does not fit is named, with both numbers, on %i slots', async (slots) => {
-  const { context } = open({}, { reportsPrompt: true }, slots)
+test.each([1, 8])('a text that does not fit is named, with both numbers, before another is read, on %i slots', async (slots) => {
+  const { context, asked } = open({}, { reportsPrompt: true }, slots)
   const scored = score(deps, { texts: ['-1', '-2', '-3', 'long', '-5'] }, context)
   await expect(scored).rejects.toMatchObject({
     code: 'context-length-exceeded',
     at: ['texts', 3],
     message: expect.stringMatching(/ 4 .*texts\[3\] has 9/),
   })
+  expect(asked).toHaveLength(1)
 })
 
 test('an engine that does not report prompt tokens is refused by name', async () => {

@@ -46,16 +46,19 @@ async function scoreByHead(texts: readonly string[], context: RequestContext): P
   return { scores, method: 'ranking-head', inputTokens }
 }
 
+/** The longest text is read first: where the model has no room for it, nothing has been read in vain. */
 async function scoreByLikelihood(deps: GenerateDeps, texts: readonly string[], context: RequestContext): Promise<Scores> {
-  const [first, ...rest] = texts.map((text) => scoreRequest(text, context.model.id))
+  const longestFirst = [...texts.entries()].sort(([, a], [, b]) => b.length - a.length)
+  const [first, ...rest] = longestFirst.map(([, text]) => scoreRequest(text, context.model.id))
   if (first === undefined) return { scores: [], method: 'log-likelihood', scoredTokens: [], inputTokens: 0 }
   let failed = 0
   const onFailed = (index: number) => {
-    failed = index
+    failed = longestFirst[index]?.[0] ?? 0
   }
   try {
     const { choices, usage } = await foldEvents(generate({ ...deps, onFailed }, [first, ...rest], context))
-    const logprobs = choices.map(logprobsOf)
+    const logprobs: number[][] = []
+    for (const [at, [index]] of longestFirst.entries()) logprobs[index] = logprobsOf(choices[at] as Choice)
     return {
       scores: logprobs.map((values) => values.reduce((sum, value) => sum + value, 0)),
       method: 'log-likelihood',
