@@ -173,6 +173,10 @@ describe('a server of the configuration', () => {
     known.add('another')
     expect(await run(tools[0], { text: 'x' })).toEqual({ text: 'echo: {"text":"x"}', isError: false })
     expect(server.messages.filter(({ method }) => method === 'initialize')).toHaveLength(2)
+    const cancel = new AbortController()
+    known.clear()
+    server.handle.initialize = () => cancel.abort()
+    expect(await run(tools[0], {}, cancel.signal)).toEqual({ text: 'The call was cancelled.', isError: true })
   })
 
   test('is told of a cancel, and the connection of the call is closed', async () => {

@@ -99,6 +99,7 @@ export class McpServer {
     clearTimeout(this.#idle)
     let isSent = false
     const callOnce = async () => {
+      isSent = false
       const connection = await orAborted(this.#connect(), signal)
       isSent = true
       return connection.call(name, args, signal)
