@@ -2,6 +2,7 @@ import { outsideText } from '../../canonical/tool-output.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { Message, OutputPart, ToolApproval } from '../../contract/request.ts'
 import type { Sealer } from '../../contract/sealer.ts'
+import { refuseLargeJson } from '../openai/large-json.ts'
 import { callInput } from '../wire/call-input.ts'
 import type { DecodedMessages, MessagePaths } from '../wire/message-paths.ts'
 import { preview } from '../wire/preview.ts'
@@ -96,6 +97,7 @@ class Decoder {
       case 'reasoning':
         return this.#addThought(item, path)
       case 'function_call':
+        refuseLargeJson(item.arguments, `${path}.arguments`)
         this.#addCall(item, callInput(item.arguments), path)
         return true
       case 'custom_tool_call':
@@ -135,6 +137,7 @@ class Decoder {
   }
 
   #addOther(item: OtherItem, path: string, isOwn: boolean): boolean {
+    refuseLargeJson(item, path)
     const meaning = readOther(item)
     switch (meaning?.type) {
       case undefined:

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { assistant, byUrl, call, text } from '../../../test/support/parts.ts'
 import type { Message } from '../../contract/request.ts'
-import { decode, messagesOf } from './__fixtures__/decode.ts'
+import { decode, failureOf, messagesOf } from './__fixtures__/decode.ts'
 
 const hi = { role: 'user', content: 'hi' }
 const asked: Message = { role: 'user', content: [text('hi')] }
@@ -121,6 +121,19 @@ describe('a call of a tool that OpenAI defines, and its result', () => {
     const returned = { type: 'local_shell_call_output', call_id: 'c1', output: 'a' }
     const left = decode({ input: [hi, made, returned, hi] }).withoutOldest(2)
     expect(left?.dropped).toEqual(['input[0]', 'input[1]', 'input[2]'])
+  })
+})
+
+describe('an item that is too large to work on is refused', () => {
+  const deep = JSON.parse(`${'['.repeat(10_000)}${']'.repeat(10_000)}`)
+  const made = { type: 'a_call', call_id: 'c1' }
+  test.each<[string, object, string]>([
+    ['a message of many parts', { type: 'agent_message', content: Array(100_000).fill(1) }, 'input[2]'],
+    ['a deep call', { type: 'a_call', call_id: 'c2', query: deep }, 'input[2]'],
+    ['a deep output', { type: 'a_call_output', call_id: 'c1', output: deep }, 'input[2]'],
+    ['deep arguments', { type: 'function_call', call_id: 'c2', name: 'f', arguments: { deep } }, 'input[2].arguments'],
+  ])('%s', (_, item, param) => {
+    expect(failureOf({ input: [hi, made, item] })).toMatchObject({ code: 'invalid-request', param })
   })
 })
 

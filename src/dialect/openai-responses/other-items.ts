@@ -1,3 +1,4 @@
+import { list } from '../wire/first-fault.ts'
 import { type OtherItem, type WirePart, wirePart } from './item-schema.ts'
 
 const roles = ['user', 'assistant', 'system', 'developer'] as const
@@ -60,11 +61,13 @@ function inputOf({ type: _, id: __, call_id: ___, status: ____, ...said }: Other
   return JSON.stringify(said)
 }
 
+const wireParts = list(wirePart)
+
 function outputOf({ output, result, status }: OtherItem): Content {
   const given = output ?? result ?? status
   if (typeof given === 'string') return given
   const { image_url, file_id } = Object(given)
   const parts = (image_url ?? file_id) === undefined ? given : [{ type: 'input_image', image_url, file_id }]
-  const read = wirePart.array().safeParse(parts)
+  const read = wireParts.safeParse(parts)
   return read.success ? read.data : JSON.stringify(given ?? '')
 }
