@@ -21,6 +21,14 @@ test.each<[object, object]>([
   expect(decodeEmbeddings({ ...body, ...fields })).toMatchObject(expected)
 })
 
+test.each<[string, unknown, string]>([
+  ['none', [], 'at least one input'],
+  ['many texts', Array(2049).fill('a'), 'at most 2048 inputs'],
+  ['many lists of token ids', Array(2049).fill([1]), 'at most 2048 inputs'],
+])('of %s, the number is what is wrong', (_, input, expected) => {
+  expect(() => decodeEmbeddings({ ...body, input })).toThrow(`input: expected ${expected}, got `)
+})
+
 test.each(['input_type', 'task', 'prompt_name', 'instruction', 'truncate_prompt_tokens'])(
   '%s, which would change the vectors, is refused',
   (name) => {

@@ -17,10 +17,8 @@ export const embeddingRequestSchema = looseObject({
   model: nonEmptyText,
   input: z.union([
     nonEmptyText,
-    list(nonEmptyText, { error: 'an array of non-empty strings', max: tooMany }).min(1, none),
+    list(z.union([nonEmptyText, tokenIds]), { error: 'an array of texts, or of arrays of token ids', max: tooMany }).min(1, none),
     tokenIds,
-    list(tokenIds, { error: 'an array of arrays of token ids', max: tooMany }).min(1, none),
-    list(z.union([nonEmptyText, tokenIds]), { error: 'an array of texts and of arrays of token ids', max: tooMany }).min(1, none),
   ]),
   dimensions: integerFrom(1),
   encoding_format: z.enum(['float', 'base64']).nullish(),

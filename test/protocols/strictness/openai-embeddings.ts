@@ -8,7 +8,25 @@ export const embeddingStrictness: StrictnessTable = {
     { what: 'an empty text', sample: { input: '' }, outcome: 'refused', param: 'input', note: 'as OpenAI does' },
     { what: 'an empty text in a list', sample: { input: ['hi', ''] }, outcome: 'refused', param: 'input[1]', note: '' },
     { what: 'an empty list', sample: { input: [] }, outcome: 'refused', param: 'input', note: '' },
-    { what: 'a list of texts and token ids', sample: { input: ['hi', 5] }, outcome: 'refused', param: 'input[1]', note: '' },
+    {
+      what: 'a list of texts and single token ids',
+      sample: { input: ['hi', 5] },
+      outcome: 'refused',
+      param: 'input[1]',
+      note: '',
+    },
+    {
+      what: 'a list of texts and arrays of token ids',
+      sample: { input: ['hi', [5]] },
+      outcome: 'tolerated',
+      becomes: {
+        inputs: [
+          { type: 'text', text: 'hi' },
+          { type: 'tokens', tokens: [5] },
+        ],
+      },
+      note: '',
+    },
     {
       what: 'token ids',
       sample: { input: [1, 2] },
