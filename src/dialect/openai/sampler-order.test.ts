@@ -74,8 +74,14 @@ test.each<[string, Wire]>([
   ["KoboldCpp's numbers with commas", { sampler_order: '6,0,1,3,4,2,5' }],
 ])('%s are a list', (_, wire) => {
   expect(decodeSamplerOrder(wire)).toEqual({ temperatureLast: true, off: {} })
-  const { samplers, sampler_order, ...rest } = wire
-  expect(decodeSamplerOrder({ ...rest, samplers: 'k' })?.off).toMatchObject({ temperature: 1, topP: 1 })
+})
+
+test('a text of letters switches off what it lacks', () => {
+  expect(decodeSamplerOrder({ samplers: 'k' })?.off).toMatchObject({ temperature: 1, topP: 1 })
+})
+
+test.each(['constructor', '__proto__'])('%s, which each object has, is no sampler', (name) => {
+  expect(decodeSamplerOrder({ samplers: ['top_k', name] })).toEqual(decodeSamplerOrder({ samplers: ['top_k'] }))
 })
 
 test('a text of one name is that sampler, not its letters', () => {

@@ -33,7 +33,7 @@ type Ordered = Pick<
   | 'smoothing_factor'
 >
 
-/** Names of llama.cpp and text-generation-webui, and KoboldCpp's numbers; its `min_p` and `xtc` have none. */
+/** Names of llama.cpp and text-generation-webui, KoboldCpp's numbers (its `min_p` and `xtc` have none), and llama.cpp's letters. */
 const names: Readonly<Record<string, SamplerName>> = {
   penalties: 'penalties',
   repetition_penalty: 'penalties',
@@ -60,10 +60,6 @@ const names: Readonly<Record<string, SamplerName>> = {
   3: 'tail-free',
   4: 'typical',
   5: 'temperature',
-}
-
-/** Of llama.cpp. */
-const letters: Readonly<Record<string, SamplerName>> = {
   e: 'penalties',
   d: 'dry',
   s: 'top-n-sigma',
@@ -120,15 +116,19 @@ export function decodeSamplerOrder(wire: Ordered): SamplerOrder | undefined {
   return { order, off }
 }
 
-/** llama.cpp's letters are read as a text, and as the items of a list. */
 function readSamplers(given: string | readonly (string | number)[]): readonly SamplerName[] {
   const items = typeof given === 'string' ? splitOrder(given) : given
-  return items.flatMap((item) => names[String(item)] ?? letters[String(item)] ?? [])
+  return items.flatMap((item) => samplerOf(String(item)) ?? [])
 }
 
+/** One word that names no sampler is letters. */
 function splitOrder(text: string): readonly string[] {
   const words = text.split(/[\s,;]+/)
-  return words.length === 1 && names[text] === undefined ? [...text] : words
+  return words.length === 1 && samplerOf(text) === undefined ? [...text] : words
+}
+
+function samplerOf(name: string): SamplerName | undefined {
+  return Object.hasOwn(names, name) ? names[name] : undefined
 }
 
 /** With the others where they usually are: behind the sampler that comes before. */
