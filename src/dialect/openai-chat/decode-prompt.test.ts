@@ -107,6 +107,7 @@ describe('log-probabilities', () => {
   test.each<[object, string]>([
     [{ top_logprobs: 1 }, 'top_logprobs'],
     [{ logprobs: false, top_logprobs: 1 }, 'top_logprobs'],
+    [{ n_probs: 3, top_logprobs: 5 }, 'n_probs'],
     [{ logprobs: true, top_logprobs: 21 }, 'top_logprobs'],
     [{ logprobs: true, top_logprobs: -1 }, 'top_logprobs'],
     [{ logprobs: 'yes' }, 'logprobs'],

@@ -6,6 +6,7 @@ import { decodeCommon, decodeIncludeUsage } from '../openai/decode-common.ts'
 import { decodeForwarded } from '../openai/decode-forwarded.ts'
 import { type DecodedOutput, decodeOutput } from '../openai/decode-output.ts'
 import { decodeServerFields } from '../openai/server-fields.ts'
+import { pickSpelling } from '../openai/spelling.ts'
 import { decodeProgress } from '../openai/times/running-fields.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
@@ -94,10 +95,11 @@ function decodeChatOutput(wire: ChatWire, { toolChoice }: DecodedTools): Decoded
   )
 }
 
-/** OpenAI's pair of fields, or tabbyAPI's number, which above 1 is the number of top log-probabilities. */
+/** OpenAI's pair of fields, llama.cpp's number instead of both, or tabbyAPI's number, which above 1 is that of top log-probabilities. */
 function decodeLogprobs({ logprobs, n_probs, top_logprobs: top }: ChatWire): { readonly top: number } | undefined {
-  const top_logprobs = top ?? (n_probs === 0 ? undefined : n_probs)
-  if (typeof n_probs === 'number' && n_probs > 0) return { top: top_logprobs ?? 0 }
+  const named = n_probs === 0 ? undefined : n_probs
+  const top_logprobs = pickSpelling({ top_logprobs: top, n_probs: named }, ['top_logprobs', 'n_probs'])
+  if (typeof named === 'number') return { top: named }
   if (typeof logprobs === 'number' && logprobs > 0) return { top: top_logprobs ?? (logprobs > 1 ? logprobs : 0) }
   if (logprobs === true) return { top: top_logprobs ?? 0 }
   if (typeof top_logprobs === 'number' && top_logprobs > 0) {
