@@ -155,6 +155,7 @@ describe('the input', () => {
     { input: '', max_output_tokens: 1 },
     { input: [], max_output_tokens: 1 },
     { input: null, max_output_tokens: 1 },
+    { input: '', max_tokens: 1 },
   ])('%j, which probes a model, is an empty message', (fields) => {
     expect(messagesOf(fields)).toEqual([user('')])
   })

@@ -12,7 +12,7 @@ import { checkFields, indexFields } from '../wire/field-table.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
 import { validate } from '../wire/validate.ts'
 import { type Conversation, decodeItems } from './decode-items.ts'
-import { decodeFormat, decodeLimits, decodeLogprobs, decodeReasoning, decodeVariables } from './decode-options.ts'
+import { decodeFormat, decodeLimits, decodeLogprobs, decodeReasoning, decodeVariables, limitOf } from './decode-options.ts'
 import { readReferences } from './decode-references.ts'
 import { type DecodedTools, decodeTools } from './decode-tools.ts'
 import { dropOldest, replaceOldest } from './drop-oldest.ts'
@@ -144,8 +144,9 @@ export function decodeResponse(body: unknown, context: ResponseContext): Decoded
 const leastOutput = 16
 
 /** Throws where nobody says anything that could be answered, unless a client only tries whether the model answers. */
-function refuseEmpty({ input, instructions, max_output_tokens: limit }: ResponseWire): void {
-  const isProbe = typeof limit === 'number' && limit >= 0 && limit < leastOutput
+function refuseEmpty(wire: ResponseWire): void {
+  const { input, instructions } = wire
+  const isProbe = (limitOf(wire) ?? leastOutput) < leastOutput
   if ((input ?? '').length > 0 || (instructions ?? '') !== '' || isProbe) return
   const message = 'input is missing or empty: send a text or items, or continue a response with previous_response_id'
   throw new AppError('invalid-request', message, { param: 'input' })
