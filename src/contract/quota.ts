@@ -71,6 +71,13 @@ export type Usage = {
   readonly endsAtMs: number
 }
 
+/** Of an account that begins its period. */
+export const unused: Usage = { requests: 0, tokens: 0, isStretched: false, minute: 0, endsAtMs: 0 }
+
+export const minuteMs = 60_000
+/** A minute that ends later than this began before the clock of a store was set back. Clocks that are read together differ by less. */
+export const longestMinuteMs = 70_000
+
 /** What a request takes. */
 export type Share = {
   readonly requests: number

@@ -1,9 +1,14 @@
 import { steadyMs } from '../base/steady-ms.ts'
-import type { KeyLimits, Settlement, Share, Usage, UsageCounter } from '../contract/quota.ts'
-
-const minuteMs = 60_000
-/** Of an account that begins its period. */
-export const unused: Usage = { requests: 0, tokens: 0, isStretched: false, minute: 0, endsAtMs: 0 }
+import {
+  type KeyLimits,
+  longestMinuteMs,
+  minuteMs,
+  type Settlement,
+  type Share,
+  type Usage,
+  type UsageCounter,
+  unused,
+} from '../contract/quota.ts'
 
 /** Counts in the memory of this process. Its calls have taken effect when they return. */
 export class MinuteCounter implements UsageCounter {
@@ -32,7 +37,7 @@ export class MinuteCounter implements UsageCounter {
 
   async take(account: string, share: Share, limits: KeyLimits): Promise<Usage | undefined> {
     const { requestsPerMinute = Infinity, tokensPerMinute = Infinity } = limits
-    const before = this.known(account)
+    const before = inPeriod(this.known(account), share.untilMs === undefined)
     const usage = {
       ...this.#periodOf(before, share.untilMs === undefined ? minuteMs : share.untilMs - Date.now()),
       requests: before.requests + share.requests,
@@ -66,4 +71,9 @@ export class MinuteCounter implements UsageCounter {
     const endMs = steadyMs() + lengthMs
     return { minute: endMs, endsAtMs: endMs }
   }
+}
+
+/** What counts of a usage: nothing of a minute that lasts too long, since the clock of a store has been set back. */
+export function inPeriod(usage: Usage, isMinute: boolean): Usage {
+  return isMinute && usage.endsAtMs - steadyMs() > longestMinuteMs ? unused : usage
 }

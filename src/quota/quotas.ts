@@ -3,12 +3,10 @@ import { AppError } from '../contract/errors.ts'
 import type { BudgetState, ExceededLimit, KeyQuota, LimitState, Share, Usage, UsageCounter } from '../contract/quota.ts'
 import type { RequestCost } from '../contract/scheduler.ts'
 import { type Gate, gatesOf } from './gates.ts'
-import { MinuteCounter, unused } from './minute-counter.ts'
+import { inPeriod, MinuteCounter } from './minute-counter.ts'
 
 /** What a request without an output limit is expected to generate. */
 const expectedOutputTokens = 4096
-/** The clocks of processes that share a store differ by less than ten seconds. */
-const longestMinuteMs = 70_000
 
 /** What was reserved of one limit. */
 type Part = Pick<Share, 'requests' | 'tokens' | 'isStretched'> & Pick<Usage, 'minute'> & { readonly gate: Gate }
@@ -39,8 +37,9 @@ export class Quotas {
   async check(quota: KeyQuota): Promise<void> {
     for (const gate of gatesOf(quota, Date.now())) {
       const counter = this.#counterOf(gate)
-      if (findSpent(gate, inPeriod(gate, counter.known(gate.account))) === undefined) continue
-      const spent = findSpent(gate, inPeriod(gate, await counter.read(gate.account)))
+      const isMinute = gate.period === 'minute'
+      if (findSpent(gate, inPeriod(counter.known(gate.account), isMinute)) === undefined) continue
+      const spent = findSpent(gate, inPeriod(await counter.read(gate.account), isMinute))
       if (spent !== undefined) throw spent
     }
   }
@@ -63,7 +62,8 @@ export class Quotas {
 
   async #reserve(gate: Gate, wanted: Wanted): Promise<Part> {
     const counter = this.#counterOf(gate)
-    let usage = inPeriod(gate, counter.known(gate.account))
+    const isMinute = gate.period === 'minute'
+    let usage = inPeriod(counter.known(gate.account), isMinute)
     for (let isFresh = false; ; isFresh = true) {
       const share = plan(gate, usage, wanted)
       const isEnough = !(share instanceof AppError) && !share.isStretched
@@ -74,7 +74,7 @@ export class Quotas {
         if (taken !== undefined) return { gate, requests, tokens, isStretched, minute: taken.minute }
       }
       // Other processes may have used, or given back, something. A race that is lost is one that another request has won.
-      usage = inPeriod(gate, await counter.read(gate.account))
+      usage = inPeriod(await counter.read(gate.account), isMinute)
     }
   }
 
@@ -99,7 +99,7 @@ export class Quotas {
 
   /** What is left of the limits of a key in its minute, as far as is known; empty without limits. */
   states({ account, requestsPerMinute, tokensPerMinute }: KeyQuota): readonly LimitState[] {
-    const usage = inPeriod({ period: 'minute' }, this.#minutes.known(account))
+    const usage = inPeriod(this.#minutes.known(account), true)
     return [
       ...(requestsPerMinute === undefined ? [] : [stateOf('requests', requestsPerMinute, usage)]),
       ...(tokensPerMinute === undefined ? [] : [stateOf('tokens', tokensPerMinute, usage)]),
@@ -120,11 +120,6 @@ export class Quotas {
   #counterOf({ period }: Gate): KnowingCounter {
     return period === 'minute' ? this.#minutes : this.#budgets
   }
-}
-
-/** What a period has left of a usage: nothing of a minute that goes on for longer than one, since the clock of a store has been set back. */
-function inPeriod({ period }: Pick<Gate, 'period'>, usage: Usage): Usage {
-  return period === 'minute' && msLeft(usage) > longestMinuteMs ? unused : usage
 }
 
 /** Why nothing is left for any request, if so. */

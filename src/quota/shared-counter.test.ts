@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest'
+import { steadyMs } from '../base/steady-ms.ts'
 import type { KeyQuota, UsageCounter } from '../contract/quota.ts'
 import { MinuteCounter } from './minute-counter.ts'
 import { Quotas } from './quotas.ts'
@@ -83,3 +84,15 @@ test('a counter that does not answer is waited for once', async () => {
 })
 
 const never = () => new Promise<never>(() => undefined)
+
+test('a minute that a store prolongs, as its clock was set back, keeps no request from one that fails next', async () => {
+  const endsAtMs = steadyMs() + 7_200_000
+  const prolonged = { requests: 4, tokens: 0, isStretched: false, minute: endsAtMs, endsAtMs }
+  const fails = () => Promise.reject(new Error('down'))
+  const shared: UsageCounter = { read: async () => prolonged, take: fails, settle: fails }
+  const counter = new SharedCounter({ shared, onAway: () => undefined, onBack: () => undefined })
+  await counter.read(quota.account)
+  const here = new Quotas(counter)
+  await here.admit(quota, cost)
+  expect(left(here)).toEqual([3, 70])
+})

@@ -1,12 +1,16 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { steadyMs } from '../base/steady-ms.ts'
-import type { KeyLimits, Settlement, Share, Usage, UsageCounter } from '../contract/quota.ts'
+import {
+  type KeyLimits,
+  longestMinuteMs,
+  minuteMs,
+  type Settlement,
+  type Share,
+  type Usage,
+  type UsageCounter,
+  unused,
+} from '../contract/quota.ts'
 import type { Tables } from './tables.ts'
-
-const minuteMs = 60_000
-/** A minute that ends later began by another clock: it has been set back since. The clocks of two statements differ by less. */
-const longestMinuteMs = 70_000
-const unused: Usage = { requests: 0, tokens: 0, isStretched: false, minute: 0, endsAtMs: 0 }
 
 type Row = {
   readonly requests: number
