@@ -20,7 +20,7 @@ export function redactHeaders(headers: Readonly<Record<string, string | string[]
 
 /** A URL without secrets in its query. */
 export function redactUrl(text: string): string {
-  return text.replace(/([?&#])([^=&#]*)=[^&#]*/g, (parameter, before: string, name: string) => {
+  return text.replace(/([?&#])([^=?&#]*)=[^&#]*/g, (parameter, before: string, name: string) => {
     const plain = normalized(decoded(name))
     return secretField.test(plain) || secretParameter.test(plain) ? `${before}${name}=${hidden}` : parameter
   })
