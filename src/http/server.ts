@@ -8,7 +8,7 @@ import { createAnthropicMessages } from '../dialect/anthropic/dialect.ts'
 import { ollamaDialects } from '../dialect/ollama/dialects.ts'
 import { createResponsesService } from '../responses/service.ts'
 import { type AccessRules, createAccess } from './access/access.ts'
-import { authorize } from './access/auth.ts'
+import { authorize, readKeys } from './access/auth.ts'
 import { preflightHeaders } from './access/cross-origin.ts'
 import { readHosts, refuseHosts } from './access/hosts.ts'
 import { watchRoutes } from './access/route-guard.ts'
@@ -222,9 +222,10 @@ export function createServer(deps: ServerDeps): Server {
     done()
   })
   const noteWrongKey = createWrongKeyWatch(log)
-  app.addHook('onError', ({ headers, ip }, _reply, error, done) => {
-    const sentKey = headers.authorization ?? headers['x-api-key'] ?? headers['x-admin-key']
-    if (sentKey !== undefined && AppError.from(error).code === 'unauthorized') noteWrongKey(ip)
+  app.addHook('onError', ({ headers, ip, principal }, _reply, error, done) => {
+    // With a principal, it is an upstream that has refused a key.
+    const isWrongKey = principal === undefined && AppError.from(error).code === 'unauthorized'
+    if (isWrongKey && readKeys(headers).length > 0) noteWrongKey(ip)
     done()
   })
   app.addHook('onSend', (request, reply, payload, done) => {

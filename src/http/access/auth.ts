@@ -83,8 +83,8 @@ export function authorize(principal: Principal, scope: Scope): void {
   throw new AppError('forbidden', message)
 }
 
-/** All keys of a request; SDKs that send two headers often put a placeholder in one of them. */
-function readKeys(headers: IncomingHttpHeaders): readonly string[] {
+/** All keys of a request, right or wrong; SDKs that send two headers often put a placeholder in one of them. */
+export function readKeys(headers: IncomingHttpHeaders): readonly string[] {
   // Some clients leave the word out.
   const bearer = /^(?:bearer(?: +|$))?(\S*) *$/i.exec(headers.authorization ?? '')?.[1]
   // tabbyAPI's clients send the second.
