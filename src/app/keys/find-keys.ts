@@ -4,9 +4,9 @@ import { AppError } from '../../contract/errors.ts'
 import { type ApiKey, allScopes } from '../../contract/principal.ts'
 import { type KeyLimits, limitNames } from '../../contract/quota.ts'
 import type { FindKey } from '../../http/access/auth.ts'
+import { isLoopback } from '../../http/access/loopback.ts'
 import { ApiKeyFile } from './api-key-file.ts'
 import { counts } from './key-directory.ts'
-import { isLoopback } from './loopback.ts'
 import { hashApiKey, type MadeKeys, type StoredKey } from './made-keys.ts'
 
 /** The configured API keys, and how to find those that were made. */

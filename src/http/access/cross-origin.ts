@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { AppError } from '../../contract/errors.ts'
+import { readHostName } from './hosts.ts'
+import { isLoopback } from './loopback.ts'
 
 type CrossOrigin = {
   /** CORS headers for all replies, errors included; without them a browser hides the reply from its page. */
@@ -20,7 +22,7 @@ export const preflightHeaders = {
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/** Pages of programs and of browsers' extensions, which no website can pretend to be. */
+/** Origins of programs and of browsers' extensions, which no website can pretend to have. */
 const ofPrograms = /^(app|tauri|vscode-webview|vscode-file|chrome-extension|moz-extension|safari-web-extension):\/\/[^/]*$/
 
 /**
@@ -35,7 +37,7 @@ export function createCrossOrigin(allowedOrigins: readonly string[]): CrossOrigi
   const patterns = allowedOrigins.filter((each) => each.includes('*')).map(originPattern)
   const isListed = (origin: string) => allowsAll || origins.has(origin) || patterns.some((pattern) => pattern.test(origin))
   const isAllowed = ({ origin, host }: IncomingHttpHeaders) =>
-    origin !== undefined && (isListed(origin) || (ofPrograms.test(origin) && isLoopback(host)))
+    origin !== undefined && (isListed(origin) || (ofPrograms.test(origin) && isLoopback(readHostName(host ?? ''))))
   const varies = origins.size > 0 && !allowsAll ? { vary: 'origin' } : {}
   return {
     replyHeaders(request) {
@@ -58,10 +60,6 @@ export function createCrossOrigin(allowedOrigins: readonly string[]): CrossOrigi
       )
     },
   }
-}
-
-function isLoopback(host: string | undefined): boolean {
-  return /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i.test(host ?? '')
 }
 
 /** Such as `chrome-extension://*` or `http://localhost:*`. */

@@ -60,7 +60,7 @@ function readTargetHost(target: string): string | undefined {
 }
 
 /** The name in a `Host` header, without port, brackets and final dot, in lower case. */
-function readHostName(host: string): string {
+export function readHostName(host: string): string {
   const bracketed = /^\[([^\]]*)\](?::\d*)?$/.exec(host)?.[1]
   if (bracketed !== undefined) return isIP(bracketed) === 6 ? bracketed : ''
   const bare = isIP(host) === 6 ? host : host.replace(/:\d*$/, '')
