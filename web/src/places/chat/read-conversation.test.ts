@@ -117,7 +117,7 @@ test.each<[field: string, value: unknown, read: unknown]>([
   ['settings', null, noSettings],
   [
     'settings',
-    { system: 7, sampling: { temperature: 'hot', top_k: 1 }, serverTools: [] },
+    { system: 7, sampling: { temperature: 'hot', top_k: 1, model: 1, messages: 2 }, serverTools: [] },
     { ...noSettings, sampling: { top_k: 1 } },
   ],
   [

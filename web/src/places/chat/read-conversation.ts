@@ -1,4 +1,5 @@
 import type { Attachment, Conversation, Facts, Message, Settings, Token, ToolCall } from './conversation.ts'
+import { samplingFields } from './request.ts'
 
 /**
  * A conversation of a file or of the browser's store. A field that is not what it should be gets a default, or is left out, so that the
@@ -69,9 +70,14 @@ function timeMs(value: unknown): number | undefined {
   return typeof value === 'number' && !Number.isNaN(new Date(value).getTime()) ? value : undefined
 }
 
-function numbers(value: unknown): Readonly<Record<string, number>> {
-  const entries = Object.entries(isObject(value) ? value : {})
-  return Object.fromEntries(entries.filter((entry): entry is [string, number] => number(entry[1]) !== undefined))
+/** Without other fields: they would stand in requests, in place of the model or the messages. */
+function sampling(value: unknown): Settings['sampling'] {
+  const found = isObject(value) ? value : {}
+  const entries = samplingFields.flatMap(({ field }) => {
+    const read = number(found[field])
+    return read === undefined ? [] : [[field, read] as const]
+  })
+  return Object.fromEntries(entries)
 }
 
 function oneOf<T extends string>(...allowed: readonly T[]) {
@@ -161,7 +167,7 @@ const messageOf = fields<Message>({
 const settingsOf = fields<Settings>({
   model: text,
   system: or(text, ''),
-  sampling: numbers,
+  sampling,
   thinking: flag,
   tools: or(text, ''),
   serverTools: object<NonNullable<Settings['serverTools']>>({ web: flag, python: flag, terminal: flag, mcp: text, asks: flag }),
