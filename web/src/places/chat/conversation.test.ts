@@ -61,10 +61,15 @@ describe('a file of conversations', () => {
     expect(fromFile(toFile(all))).toEqual(all)
   })
 
+  test('cannot let tools of the server run without a question', () => {
+    const [made] = fromFile(toFile([createConversation('c', 1, { serverTools: { python: true, mcp: 'files', asks: false } })]))
+    expect(made?.settings.serverTools).toEqual({ python: true, mcp: 'files', asks: true })
+  })
+
   test.each([
     ['not json', /is not JSON/],
     ['{"format":"other"}', /"format" must be "dragoman-conversations"/],
-    ['{"format":"dragoman-conversations","conversations":[{"id":"x"}]}', /Conversation 1 of this file has no id or no messages/],
+    ['{"format":"dragoman-conversations","conversations":[{"id":"x"}]}', /Conversation 1 of this file needs messages, and an id/],
     [toFile([talk(message('m1', undefined)), null as never]), /Conversation 2 of this file .* nothing was imported/],
     ['null', /has no conversations/],
   ])('%s is refused', (text, words) => {

@@ -21,8 +21,15 @@ export function fromFile(text: string): readonly Conversation[] {
   }
   return file.conversations.map((each, index) => {
     const read = readConversation(each)
-    if (read === undefined)
-      throw new Error(`Conversation ${index + 1} of this file has no id or no messages; nothing was imported.`)
-    return read
+    if (read === undefined) {
+      const needs = 'needs messages, and an id of letters, digits, "-" and "_"'
+      throw new Error(`Conversation ${index + 1} of this file ${needs}; nothing was imported.`)
+    }
+    return asking(read)
   })
+}
+
+/** Tools that run without a question are the choice of the person at this page, not of who made the file. */
+function asking({ settings: { serverTools, ...settings }, ...conversation }: Conversation): Conversation {
+  return { ...conversation, settings: { ...settings, ...(serverTools && { serverTools: { ...serverTools, asks: true } }) } }
 }
