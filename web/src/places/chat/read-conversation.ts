@@ -1,4 +1,5 @@
 import type { Attachment, Conversation, Facts, Message, Settings, Token, ToolCall } from './conversation.ts'
+import { isObject, type JsonObject } from './json-object.ts'
 import { samplingFields } from './request.ts'
 
 /**
@@ -22,7 +23,7 @@ export function readConversation(value: unknown): Conversation | undefined {
   }
 }
 
-function readMessages(found: Fields): Conversation['messages'] {
+function readMessages(found: JsonObject): Conversation['messages'] {
   const messages = Object.entries(found).flatMap(([id, message]) => (isObject(message) ? messageOf({ ...message, id }) : []))
   const ids = new Set(messages.map(({ id }) => id))
   return Object.fromEntries(
@@ -38,15 +39,9 @@ function readMessages(found: Fields): Conversation['messages'] {
 }
 
 /** By parent, the branch that was chosen if it is there, else the last one. */
-function readChosen(chosen: Fields, messages: Conversation['messages']): Conversation['chosen'] {
+function readChosen(chosen: JsonObject, messages: Conversation['messages']): Conversation['chosen'] {
   const branches = Object.values(messages).map(({ id, parent = 'start' }) => [parent, id] as const)
   return Object.fromEntries([...branches, ...branches.filter(([parent, id]) => chosen[parent] === id)])
-}
-
-type Fields = Readonly<Record<string, unknown>>
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function text(value: unknown): string | undefined {
@@ -96,7 +91,7 @@ function list<T>(read: Read<T | undefined>): Read<readonly T[] | undefined> {
 }
 
 /** Each field of a type has its reader, which returns a value wherever the type has one. */
-function fields<T>(readers: { readonly [Name in keyof T]-?: Read<T[Name]> }): (value: Fields) => T {
+function fields<T>(readers: { readonly [Name in keyof T]-?: Read<T[Name]> }): (value: JsonObject) => T {
   const all = Object.entries<Read<unknown>>(readers)
   return (value) => {
     const read: Record<string, unknown> = {}

@@ -1,4 +1,5 @@
 import type { Attachment, Conversation, Message, Settings } from './conversation.ts'
+import { isObject } from './json-object.ts'
 
 type WireMessage = Readonly<Record<string, unknown>> & { readonly role: string }
 export type ChatBody = Readonly<Record<string, unknown>> & { readonly model: string; readonly messages: readonly WireMessage[] }
@@ -105,7 +106,7 @@ export function jsonProblem(text: string, kind: 'array' | 'object'): string | un
   if (text.trim() === '') return undefined
   try {
     const value: unknown = JSON.parse(text)
-    const isRight = kind === 'array' ? Array.isArray(value) : typeof value === 'object' && value !== null && !Array.isArray(value)
+    const isRight = kind === 'array' ? Array.isArray(value) : isObject(value)
     return isRight ? undefined : `This must be a JSON ${kind}.`
   } catch (error) {
     return error instanceof Error ? error.message : String(error)

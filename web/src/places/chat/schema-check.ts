@@ -1,4 +1,5 @@
-type Schema = Readonly<Record<string, unknown>>
+import { isObject, type JsonObject } from './json-object.ts'
+
 type At = { readonly root: unknown; readonly place: string; readonly work: { left: number } }
 
 /** Schemas that are compared with a value at most: those that refer to each other may ask for endless work. */
@@ -6,7 +7,6 @@ const mostWork = 100_000
 
 const typeOf = (value: unknown) =>
   value === null ? 'null' : Array.isArray(value) ? 'array' : Number.isInteger(value) ? 'integer' : typeof value
-const isObject = (value: unknown): value is Schema => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
  * What of a value breaks a JSON Schema, each with its place; empty: nothing. It checks the keywords that schemas of answers use; others
@@ -59,7 +59,7 @@ export function schemaProblems(
   return problems
 }
 
-function limits(value: unknown, schema: Schema, place: string): string[] {
+function limits(value: unknown, schema: JsonObject, place: string): string[] {
   const size = Array.isArray(value) ? value.length : typeof value === 'string' ? [...value].length : undefined
   const [least, most] = Array.isArray(value) ? ['minItems', 'maxItems'] : ['minLength', 'maxLength']
   const rules: readonly (readonly [string, (limit: number) => boolean, string])[] = [
