@@ -36,6 +36,10 @@ const damaged = [
   conversation('file-without-data', withQuestion({ attachments: [{ kind: 'image', name: 'cat.png', type: 'image/png' }] })),
   conversation('no-calls', withAnswer({ calls: [null] })),
   conversation('calls-no-list', withAnswer({ calls: { length: 1 } })),
+  conversation(
+    'odd-picture',
+    withAnswer({ calls: [{ id: 'c', name: 'python', input: '{}', by: 'server', pictures: ['\uD800'] }] }),
+  ),
   conversation('no-facts', withAnswer({ facts: null })),
   conversation('slow-pattern', withAnswer({ text: `"An answer${'a'.repeat(40)}!"`, schema: '{"pattern":"^An answer(a+)+$"}' })),
 ]

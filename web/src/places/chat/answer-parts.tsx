@@ -122,10 +122,12 @@ function Picture({ session, name }: { readonly session: string; readonly name: s
   useEffect(() => {
     const reader = new FileReader()
     reader.onload = () => setUrl(String(reader.result))
-    send(`api/inference/sandbox/${encodeURIComponent(session)}/${encodeURIComponent(name)}`)
-      .then(async (response) => reader.readAsDataURL(await response.blob()))
-      // Its name stays: the server deletes files after a while.
-      .catch(() => undefined)
+    const load = async () => {
+      const response = await send(`api/inference/sandbox/${encodeURIComponent(session)}/${encodeURIComponent(name)}`)
+      reader.readAsDataURL(await response.blob())
+    }
+    // Its name stays: the server deletes files after a while, and a file may name what no address can have.
+    load().catch(() => undefined)
   }, [session, name])
   return url === undefined ? (
     <p class="small muted">{chatTexts.toolPicture(name)}</p>
