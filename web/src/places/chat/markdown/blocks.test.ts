@@ -35,6 +35,11 @@ test('a long head of a table is not repeated', () => {
   expect(split(table)).toEqual({ closed: [], open: table })
 })
 
+test('rows of a table are not repeated as its head', () => {
+  const table = `| a |\n|--|\n${'| 1 |\n'.repeat(9)}\n  indented\n${'more\n'.repeat(1000)}`
+  expect(split(table)).toEqual({ closed: [], open: table })
+})
+
 test('a long list becomes several, each of complete items', () => {
   const item = `7. ${'x'.repeat(990)}\n\n   - more\n\n`
   expect(split(item.repeat(9))).toEqual({ closed: [item.repeat(4), item.repeat(4)], open: item })
