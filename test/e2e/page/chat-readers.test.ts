@@ -82,7 +82,7 @@ describe.skipIf(chromium === undefined)(`the chat of the page, for every reader 
     await close()
   })
 
-  test('what turns the direction of a text turns neither the links in it nor the words of the page', async () => {
+  test('characters that set the direction of a text change neither the links in it nor the words of the page', async () => {
     const { page, close } = await open()
     await write(page, script({ raw: 'turned \u202E [abcdef](https://ok.example/) words' }))
     await facts(page).waitFor()
@@ -197,7 +197,7 @@ describe.skipIf(chromium === undefined)(`the chat of the page, for every reader 
       .locator('.md ol')
       .evaluateAll((found) => found.map((list) => [Number(list.getAttribute('start') ?? 1), list.children.length] as const))
     expect(lists.length).toBeGreaterThan(5)
-    // Each goes on where the one before has ended.
+    // Each continues the numbers of the one before.
     expect(lists.reduce((next, [start, count]) => (start === next ? next + count : Number.NaN), 1)).toBe(301)
     expect(await answers(page).locator('.md ol > li > strong').count()).toBe(300)
     await close()

@@ -24,7 +24,7 @@ const conversation = (id: string, more: Fields = {}) => ({
 const withAnswer = (more: Fields) => ({ messages: { ...messages, b: { ...messages.b, ...more } } })
 const withQuestion = (more: Fields) => ({ messages: { ...messages, a: { ...messages.a, ...more } } })
 
-/** Conversations that a page should survive; each has a question and an answer that can be shown. */
+/** Each has a question and an answer that can be shown. */
 const damaged = [
   conversation('no-time', { updatedAtMs: undefined }),
   conversation('late', { updatedAtMs: 1e300, createdAtMs: 'now' }),
@@ -101,7 +101,7 @@ describe.skipIf(chromium === undefined)(`what the page finds in files and in the
     }
   }
 
-  test('damaged conversations of a file are shown as far as they go, and take no other with them', async () => {
+  test('damaged conversations of a file show what can be read, and do no harm to others', async () => {
     const { page, problems, close } = await open()
     await write(page, 'what was here')
     await facts(page).waitFor()
@@ -130,7 +130,7 @@ describe.skipIf(chromium === undefined)(`what the page finds in files and in the
     await close()
   })
 
-  test('an import takes the place of nothing, also of what another tab has begun since', async () => {
+  test('an import replaces nothing, not even what another tab has begun since', async () => {
     const { page, close } = await open()
     await importFile(page, [conversation('same'), conversation('same', { title: 'of the same file' })])
     await store(page, [conversation('other', { title: 'of another tab' })])
@@ -158,7 +158,7 @@ describe.skipIf(chromium === undefined)(`what the page finds in files and in the
     await close()
   })
 
-  test('of a branch of thousands of messages the last ones are drawn, and earlier ones when they are asked for', async () => {
+  test('a branch of thousands of messages shows its last ones, and earlier ones on request', async () => {
     const { page, close } = await open()
     const ids = Array.from({ length: 20_000 }, (_, index) => `m${index}`)
     const all = ids.map((id, index) => ({ id, parent: ids[index - 1], role: 'user', text: `text ${index}`, atMs: index }))

@@ -12,7 +12,7 @@ const hint = isInstalled ? '' : ' (skipped: install it with `npm run mcp-servers
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const client = `"${process.execPath}" test/support/mcp/conformance-client.mjs`
 
-/** What they need is not here: nobody is asked while a tool runs. */
+/** They need elicitation, which this client does not offer: it asks nobody while a tool runs. */
 const elicitation = new Set(['elicitation-sep1034-client-defaults', 'sep-2322-client-request-state'])
 
 /** Scenarios for clients, at each revision of the protocol; without logins, which are the operator's matter, and without extensions. */
@@ -45,7 +45,7 @@ describe.runIf(isInstalled)(`MCP's conformance suite for clients${hint}`, () => 
   })
 
   test.concurrent.each(all.filter(([name]) => elicitation.has(name)))(
-    '%s of %s fails, as it asks somebody',
+    '%s of %s fails, because it needs elicitation',
     async (name, revision) => {
       const { passed, output } = await run(name, revision)
       expect(passed, output).toBe(false)

@@ -6,7 +6,7 @@ type BoundaryProps = {
   readonly instead: (error: unknown) => ComponentChildren
 }
 
-/** Its children; once one of them throws, what stands instead. The rest of the page stays as it is. */
+/** Shows its children, or `instead` once one of them throws. The rest of the page stays as it is. */
 export function Boundary({ children, instead }: BoundaryProps) {
   const [error] = useErrorBoundary()
   return <>{error === undefined ? children : instead(error)}</>

@@ -1,5 +1,5 @@
 /**
- * A name that a model, a file or another person has given, to stand in a sentence of ours: without the characters that set the direction of
+ * A name from a model, a file or another person, for a sentence of the page: without the characters that set the direction of
  * what follows them. One of them, U+202E, shows the rest of the sentence backwards.
  */
 export function plainName(name: string): string {

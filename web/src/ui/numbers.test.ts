@@ -20,7 +20,7 @@ test.each([
 })
 
 test.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 1e300, -1e300])(
-  '%s is no time, and does not throw',
+  '%s is not a time, and does not throw',
   (at) => {
     expect(fullTime(at)).toBe('')
     expect(formatTime(at, 0)).toMatch(/^(now)?$/)

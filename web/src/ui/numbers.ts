@@ -49,7 +49,7 @@ export function fullTime(atMs: number): string {
   return stampOf(new Date(atMs), fullStamps)
 }
 
-/** Empty for a time that no date has: one wrong time must not end the view that shows it. */
+/** Empty for a time that no `Date` can have: one wrong time must not end the view that shows it. */
 function stampOf(at: Date, format: Intl.DateTimeFormat): string {
   return Number.isNaN(at.getTime()) ? '' : format.format(at)
 }

@@ -49,7 +49,7 @@ describe('a conversation', () => {
     expect([made.id, made.updatedAtMs, shown(made)]).toEqual(['d', 9, ['m1', 'm2']])
   })
 
-  test('has an end also where its branches are a circle', () => {
+  test('ends, even where its branches form a circle', () => {
     const whole = talk(message('m1', undefined), message('m2', 'm1'))
     expect(shown({ ...whole, chosen: { start: 'm1', m1: 'm2', m2: 'm1' } })).toEqual(['m1', 'm2'])
   })

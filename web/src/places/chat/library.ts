@@ -82,7 +82,7 @@ export async function discard(id: string): Promise<void> {
   }
 }
 
-/** Adds conversations of a file. One whose id is taken gets another: here, or by a tab that has begun one since. */
+/** Adds conversations of a file. One whose id is taken, here or by another tab since, gets a new id. */
 export async function take(imported: readonly Conversation[]): Promise<void> {
   await readLibrary()
   // Without a store, nothing else can be there.

@@ -14,7 +14,7 @@ import { modelOf, models } from './models.ts'
 
 /** How near to its end a reader must be for the view to stay there. */
 const nearPx = 48
-/** Messages that are drawn at first, and more at each wish: a conversation may have thousands. */
+/** Messages that are drawn at first, and that each click on the button adds: a conversation may have thousands. */
 const drawnAtOnce = 100
 
 type PaneProps = {

@@ -62,7 +62,7 @@ test.each([
   [{ id: 'c', messages: [] }],
   [{ id: '', messages: {} }],
   [{ id: '\uD800', messages: {} }],
-])('%j is no conversation', (value) => {
+])('%j is not a conversation', (value) => {
   expect(readConversation(value)).toBeUndefined()
 })
 
@@ -81,7 +81,7 @@ test.each<[field: string, value: unknown, read: unknown]>([
   ['text', { html: '' }, ''],
   ['model', 7, undefined],
   ['state', 'asleep', undefined],
-  // What ran when the page was left runs no more.
+  // The page was left while the answer ran.
   ['state', 'running', 'broken'],
   ['reasoning', ['a'], undefined],
   ['reasoningMs', -1, undefined],
@@ -132,19 +132,19 @@ test.each<[field: string, value: unknown, read: unknown]>([
   expect(readConversation({ ...good, [field]: value })).toEqual({ ...good, [field]: read })
 })
 
-test('messages that are none are left out, and those that followed them begin the conversation', () => {
+test('values that are not messages are left out, and messages that followed them begin the conversation', () => {
   const made = readConversation({ ...good, messages: { m0: null, m1: 'Hello', m2: answer } })
   expect(made && pathOf(made).map(({ id }) => id)).toEqual(['m2'])
 })
 
-test('a message may have the name of what every object has', () => {
+test('the id of a message may be the name of a property that every object has', () => {
   const messages = JSON.parse('{"__proto__":{"role":"user"},"start":{"parent":"__proto__"},"constructor":{"parent":"start"}}')
   const made = readConversation({ ...good, messages, chosen: { start: 'start' } })
   expect(made && Object.keys(made.messages)).toEqual(['__proto__', 'start', 'constructor'])
   expect(made && pathOf(made).length).toBeLessThanOrEqual(3)
 })
 
-test('the branch that was chosen stays, and one that is not there gives way to the newest', () => {
+test('the chosen branch stays, and the last one replaces a choice that is not there', () => {
   const messages = { ...good.messages, m3: { ...answer, id: 'm3' } }
   expect(readConversation({ ...good, messages })?.chosen.m1).toBe('m2')
   expect(readConversation({ ...good, messages, chosen: { start: 'm1', m1: 'm9' } })?.chosen.m1).toBe('m3')

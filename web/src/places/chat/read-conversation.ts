@@ -3,8 +3,8 @@ import { isObject, type JsonObject } from './json-object.ts'
 import { samplingFields } from './request.ts'
 
 /**
- * A conversation of a file or of the browser's store. A field that is not what it should be gets a default, or is left out, so that the
- * rest can be shown; what ran then runs no more. Undefined: this is no conversation.
+ * A conversation of a file or of the browser's store. A field of another type gets a default, or is left out, so that the rest can be
+ * shown; an answer that was running has broken off. Undefined: the value is not a conversation.
  */
 export function readConversation(value: unknown): Conversation | undefined {
   if (!isObject(value)) return undefined

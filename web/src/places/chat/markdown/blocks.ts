@@ -54,7 +54,7 @@ export class BlockSplitter {
     else this.#splitTable()
   }
 
-  /** Each part has the same head; one that is long itself would be much text many times. */
+  /** Each part has the same head. A long head is not repeated: the parts would be longer than the table. */
   #splitTable(): void {
     if (this.#tableHead === undefined) {
       const isTable = this.#openLines === 2 && this.#open.length < longPart && startsTable(this.#open)

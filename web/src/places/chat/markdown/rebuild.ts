@@ -79,7 +79,7 @@ function link(href: string, text: string): HTMLElement {
   const isSafe = /^(https?|mailto):/i.test(href)
   const made = document.createElement(isSafe ? 'a' : 'span')
   made.textContent = text
-  // What turns the direction of the text around it does not turn its own.
+  // A character that sets the direction of the text around it does not set its own.
   made.dir = 'auto'
   if (made instanceof HTMLAnchorElement) Object.assign(made, { href, target: '_blank', rel: 'noopener noreferrer' })
   return made
