@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { assistant, call, image, reasoning, refusal, text } from '../../../test/support/parts.ts'
 import type { Message, OutputPart, ToolResultPart } from '../../contract/request.ts'
-import { type Turn, toTurns } from './turn.ts'
+import { type Turn, toMessage, toTurns } from './turn.ts'
 
 const result = (toolCallId: string, words: string): ToolResultPart => ({
   type: 'tool-result',
@@ -68,10 +68,26 @@ test('each part of a turn that is split has its name', () => {
   expect(toTurns([message])).toEqual([turn([text('a')], { name: 'Ann' }), answer('1', 'A'), turn([text('b')], { name: 'Ann' })])
 })
 
-test('other messages are turns as they are; that a tool failed is in its words', () => {
+test('other messages are turns as they are', () => {
   const user: Message = { role: 'user', content: [text('q'), image('AA==')], name: 'Bob' }
   const failed: Message = { role: 'tool', toolCallId: '1', content: [text('no such city')], name: 'f', isError: true }
-  expect(toTurns([user, failed])).toEqual([user, { ...answer('1', 'no such city'), name: 'f' }])
+  expect(toTurns([user, failed])).toEqual([user, failed])
+})
+
+test('turns are messages again, with signed reasoning unless it has changed', () => {
+  const signed: OutputPart = { type: 'reasoning', text: 'x', opaque: 'signature:s' }
+  const messages: Message[] = [
+    { role: 'system', content: [text('s')] },
+    { role: 'user', content: [text('q'), image('AA==')], name: 'Bob' },
+    { ...assistant(signed, reasoning('y'), text('a'), call('1', 'f', '{}')), name: 'Ann' },
+    { role: 'tool', toolCallId: '1', content: [text('no such city')], name: 'f', isError: true },
+    assistant(reasoning('z'), text('b')),
+  ]
+  expect(toTurns(messages).map(toMessage)).toEqual(messages)
+  const [turned] = toTurns([assistant(signed)]) as [Extract<Turn, { role: 'assistant' }>]
+  expect(toMessage({ ...turned, reasoning: 'w\n\nx' })).toEqual(assistant(reasoning('w\n\nx')))
+  const { reasoning: _, ...thoughtless } = turned
+  expect(toMessage(thoughtless)).toEqual(assistant())
 })
 
 test('texts, calls and results keep their order, whatever stands between', () => {

@@ -1,5 +1,5 @@
-import { callsOf, contentOf } from '../../canonical/parts.ts'
-import type { ContentPart, Message, OutputPart, ToolCallPart } from '../../contract/request.ts'
+import { callsOf, contentOf, reasoningOf } from '../../canonical/parts.ts'
+import type { ContentPart, Message, OutputPart, ReasoningPart, ToolCallPart } from '../../contract/request.ts'
 import { plainText } from '../../jinja/values/foreign-text.ts'
 
 /** A turn as chat templates can express it: text, then calls, with all reasoning before both. */
@@ -9,6 +9,8 @@ export type Turn =
       readonly role: 'assistant'
       readonly content: readonly ContentPart[]
       readonly reasoning?: string
+      /** The parts that the reasoning had at first, where a server has signed one. */
+      readonly signed?: readonly ReasoningPart[]
       readonly toolCalls: readonly ToolCallPart[]
       readonly name?: string
     }
@@ -17,6 +19,7 @@ export type Turn =
       readonly content: readonly ContentPart[]
       readonly toolCallId: string
       readonly name?: string
+      readonly isError?: true
     }
 
 /** A conversation as turns. A tool result inside an assistant message splits it: the parts after it become a new turn. */
@@ -30,19 +33,21 @@ export function toTurns(messages: readonly Message[]): Turn[] {
 export function toMessage(turn: Turn): Message {
   const content = turn.content.map((part) => (part.type === 'text' ? { ...part, text: plainText(part.text) } : part))
   if (turn.role !== 'assistant') return { ...turn, content }
-  const { reasoning, toolCalls, name } = turn
-  const thought = reasoning === undefined ? [] : [{ type: 'reasoning', text: reasoning } as const]
-  return { role: 'assistant', parts: [...thought, ...content, ...toolCalls], ...(name !== undefined && { name }) }
+  const { toolCalls, name } = turn
+  return { role: 'assistant', parts: [...thoughtsOf(turn), ...content, ...toolCalls], ...(name !== undefined && { name }) }
+}
+
+/** A signature is valid for the text that it was made for. */
+function thoughtsOf({ reasoning, signed = [] }: Extract<Turn, { role: 'assistant' }>): readonly ReasoningPart[] {
+  if (reasoning === undefined) return []
+  return signed.length > 0 && reasoningOf(signed) === reasoning ? signed : [{ type: 'reasoning', text: reasoning }]
 }
 
 function splitMessage(message: Message): readonly Turn[] {
   switch (message.role) {
     case 'assistant':
       return splitAssistant(message.parts, message.name)
-    case 'tool': {
-      const { isError: _, ...turn } = message
-      return [turn]
-    }
+    case 'tool':
     case 'system':
     case 'developer':
     case 'user':
@@ -56,7 +61,8 @@ function splitAssistant(parts: readonly OutputPart[], name: string | undefined):
   for (const [index, part] of parts.entries()) {
     if (part.type !== 'tool-result') continue
     if (index > from) turns.push(toAssistant(parts.slice(from, index), name))
-    turns.push({ role: 'tool', content: part.content, toolCallId: part.toolCallId })
+    const { type: _, ...result } = part
+    turns.push({ role: 'tool', ...result })
     from = index + 1
   }
   if (from < parts.length || turns.length === 0) turns.push(toAssistant(parts.slice(from), name))
@@ -68,7 +74,8 @@ function toAssistant(parts: readonly OutputPart[], name: string | undefined): Tu
   return {
     role: 'assistant',
     content: contentOf(parts),
-    ...(reasoning.length > 0 && { reasoning: reasoning.map(({ text }) => text).join('') }),
+    ...(reasoning.length > 0 && { reasoning: reasoningOf(reasoning) }),
+    ...(reasoning.some(({ opaque }) => opaque !== undefined) && { signed: reasoning }),
     toolCalls: callsOf(parts),
     ...(name !== undefined && { name }),
   }
