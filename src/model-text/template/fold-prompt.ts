@@ -5,6 +5,7 @@ import { type HistoryTraits, normalizeMessages } from './normalize-messages.ts'
 import { plainSchema } from './plain-schema.ts'
 import { describeTool, spellIds } from './template-messages.ts'
 import { type Turn, toMessage, toTurns } from './turn.ts'
+import { writeUnpairedTurns } from './write-turns.ts'
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
@@ -30,16 +31,15 @@ const strictTurns: HistoryTraits = {
   ...oneSystemMessage,
   repeatedUser: false,
   repeatedAssistant: false,
-  userAfterCall: false,
-  strayResults: false,
 }
 const noSystem: HistoryTraits = { ...strictTurns, system: false, userAfterTool: false }
 const onlyTexts: HistoryTraits = { ...noSystem, toolHistory: false, tools: false }
 
 /**
  * Forms of a conversation for a template that nobody shows us, each with less to refuse than the one before: one system message at the
- * start, and a question; turns of the user and the assistant that alternate, ids of nine characters and plain schemas of tools; no
- * system message; calls and results as text, and no reasoning.
+ * start, a question, and calls with their results; turns of the user and the assistant that alternate, ids of nine characters and plain
+ * schemas of tools; no system message; calls and results as text, and no reasoning. The first leaves a sound conversation as it is: a
+ * server that refuses only others is not thought to need more.
  */
 export const foldings: readonly ((prompt: ChatPrompt) => ChatPrompt)[] = [
   (prompt) => folded(prompt, oneSystemMessage),
@@ -49,7 +49,7 @@ export const foldings: readonly ((prompt: ChatPrompt) => ChatPrompt)[] = [
 ]
 
 function folded(prompt: ChatPrompt, traits: HistoryTraits): ChatPrompt {
-  const said = toTurns(prompt.messages)
+  const said = writeUnpairedTurns(toTurns(prompt.messages))
   // A template may refuse a turn of reasoning alone.
   const given = traits.toolHistory ? said : said.map(withoutReasoning)
   const isStrict = !traits.repeatedUser

@@ -1,6 +1,8 @@
+import type { ToolCallPart } from '../../contract/request.ts'
 import { asForeign, plainText } from '../../jinja/values/foreign-text.ts'
 import type { ToolDescriber } from './describe-tools.ts'
 import { appendTo } from './join-content.ts'
+import { orderToolResults } from './order-results.ts'
 import { joinText } from './template-messages.ts'
 import type { TemplateTraits } from './template-traits.ts'
 import type { Turn } from './turn.ts'
@@ -23,7 +25,7 @@ export function writeToolTurns(
     if (message.role === 'tool') return tools && resultsAlone ? message : writeResult(message, named.has(message.toolCallId))
     if (message.role !== 'assistant' || message.toolCalls.length === 0) return message
     if (describer?.writeCalls(message.toolCalls) !== undefined) for (const { id } of message.toolCalls) named.add(id)
-    return writeCalls(message, describer)
+    return writeCalls(message, message.toolCalls, describer)
   })
 }
 
@@ -45,15 +47,39 @@ export function writeUnsupportedTurns(
     const isInterrupted = followsCalls && (next === 'user' || next === 'system')
     if (message.role !== 'assistant' || !isInterrupted || userAfterCall) return message
     if (describer?.writeCalls(message.toolCalls) === undefined) for (const { id } of message.toolCalls) writtenWithIds.add(id)
-    return writeCalls(message, describer)
+    return writeCalls(message, message.toolCalls, describer)
   })
 }
 
-function writeCalls(message: Assistant, describer: ToolDescriber | undefined): Turn {
+/** For servers that refuse a call without its result behind it, and the reverse: writes those alone. */
+export function writeUnpairedTurns(messages: readonly Turn[]): Turn[] {
+  const ordered = orderToolResults(messages)
+  const paired = new Set<Result | ToolCallPart>()
+  let open: readonly ToolCallPart[] = []
+  for (const [index, turn] of ordered.entries()) {
+    if (turn.role === 'tool') {
+      const call = open.find(({ id }) => id === turn.toolCallId)
+      if (call !== undefined) paired.add(turn).add(call)
+      open = open.filter((each) => each !== call)
+    } else {
+      // Parallel calls may stand in turns of their own.
+      const isNext = ordered[index - 1]?.role === 'assistant'
+      open = turn.role === 'assistant' ? [...(isNext ? open : []), ...turn.toolCalls] : []
+    }
+  }
+  return ordered.map((turn) => {
+    if (turn.role === 'tool') return paired.has(turn) ? turn : writeResult(turn, false)
+    const alone = turn.role === 'assistant' ? turn.toolCalls.filter((call) => !paired.has(call)) : []
+    return turn.role === 'assistant' && alone.length > 0 ? writeCalls(turn, alone, undefined) : turn
+  })
+}
+
+/** Writes calls of a turn as its text. */
+function writeCalls(message: Assistant, calls: readonly ToolCallPart[], describer: ToolDescriber | undefined): Turn {
   const text =
-    describer?.writeCalls(message.toolCalls) ??
-    asForeign(JSON.stringify({ tool_calls: message.toolCalls.map(({ id, name, input }) => ({ id, name, arguments: input })) }))
-  return { ...appendTo(message, [{ type: 'text', text }]), toolCalls: [] }
+    describer?.writeCalls(calls) ??
+    asForeign(JSON.stringify({ tool_calls: calls.map(({ id, name, input }) => ({ id, name, arguments: input })) }))
+  return { ...appendTo(message, [{ type: 'text', text }]), toolCalls: message.toolCalls.filter((call) => !calls.includes(call)) }
 }
 
 function writeResult({ toolCallId, name, content }: Result, isNamed: boolean): Turn {

@@ -136,15 +136,44 @@ describe('what a server refuses is sent once more in a form that its template re
   )
 
   test('to a server with the rules of Anthropic', async () => {
-    const engine = engineOver([await upstream(anthropic)], { profile: 'anthropic' })
+    const server = await upstream(anthropic)
+    const engine = engineOver([server], { profile: 'anthropic' })
     const faults: string[] = []
     for (const history of histories) {
       const end = await answer(engine, requestOf(history)).catch((error: Error) => error)
       if (end instanceof Error) faults.push(`${history.name}: ${end.message}`)
     }
     expect(faults).toEqual([])
+    // A sound conversation has lost nothing by those: no signature, no id, no call.
+    const signed = { type: 'reasoning', text: 'hm', opaque: 'signature:s' } as const
+    const tooled = assistant(signed, call('toolu_long_id', 'f', '{"a":"b"}'))
+    const messages: readonly Message[] = [say('a'), tooled, { role: 'tool', toolCallId: 'toolu_long_id', content: [text('c')] }]
+    const parameters = { type: 'object', properties: { a: { $ref: '#/$defs/T' } }, $defs: { T: { type: 'string' } } }
+    const tools = [{ name: 'f', parameters }]
+    await answer(engine, ask('', { prompt: { type: 'chat', ...plainChat, tools, messages } }))
+    const { body } = server.seen.at(-1) ?? {}
+    expect(body?.messages).toMatchObject([
+      {},
+      {
+        content: [
+          { type: 'thinking', signature: 's' },
+          { type: 'tool_use', id: 'toolu_long_id' },
+        ],
+      },
+      { content: [{ type: 'tool_result', tool_use_id: 'toolu_long_id' }] },
+    ])
+    expect(body?.tools).toMatchObject([{ input_schema: parameters }])
   })
 })
+
+const say = (words: string): Message => ({ role: 'user', content: [text(words)] })
+const calling = {
+  type: 'chat',
+  ...plainChat,
+  tools: [plainTool],
+  messages: [say('a'), assistant(call('call_1', 'f', '{"a":"b"}')), { role: 'tool', toolCallId: 'call_1', content: [text('c')] }],
+} as const
+const called = ask('', { prompt: calling })
 
 describe('a server that takes no calls in a history', () => {
   const { answer: reply } = droppingUpstream({ conforming: '', prose: 'ok' })
@@ -155,24 +184,11 @@ describe('a server that takes no calls in a history', () => {
     response.end(JSON.stringify({ tokens: [1, 2, 3], input_tokens: 3 }))
     return undefined
   }
-  const called = ask('', {
-    prompt: {
-      type: 'chat',
-      ...plainChat,
-      tools: [plainTool],
-      messages: [
-        { role: 'user', content: [text('a')] },
-        assistant(call('call_1', 'f', '{"a":"b"}')),
-        { role: 'tool', toolCallId: 'call_1', content: [text('c')] },
-      ],
-    },
-  })
 
   test.each<Protocol>(['chat', 'responses', 'messages'])('gets and counts them as text, in %s', async (protocol) => {
     const server = await upstream(withoutCalls)
     const engine = await knownEngine([server], { profile: 'vllm', protocol })
-    const { prompt, reasoning, toolChoice } = called
-    const counted = { prompt, reasoning, toolChoice, addBos: false, parseSpecial: true }
+    const counted = { prompt: calling, reasoning: {}, addBos: false, parseSpecial: true }
     expect(await engine.capabilities.tokenizer?.count(counted, never)).toBe(3)
     const { choices } = await answer(engine, { ...called, choices: 2 })
     expect(choices).toMatchObject([{ parts: [{ text: 'ok' }] }, { parts: [{ text: 'ok' }] }])
