@@ -30,7 +30,7 @@ export function adaptRequest<R extends AdaptedRequest>(given: R, servers: Server
       : adaptMedia(request, { upstreams, converter, separatesMedia }, signal)
   const { prompt, reasoning = {}, toolChoice } = given
   // Another Dragoman heals by itself.
-  if (prompt.type !== 'chat' || protocol !== 'chat' || profile === 'dragoman') return withMedia(given)
+  if (prompt.type !== 'chat' || profile === 'dragoman') return withMedia(given)
   const rendered = { prompt, reasoning, ...(toolChoice !== undefined && { toolChoice }) }
   const healing = prompts.heal(rendered, chatTemplate, signal)
   return healing === undefined ? withMedia(given) : healing.then((healed) => withMedia({ ...given, prompt: healed }))
