@@ -1,7 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { openChat } from '../../test/support/http/raw-client.ts'
 import { openTestServer, type TestServerOptions } from '../../test/support/http/test-server.ts'
 import { hashApiKey } from '../app/keys/made-keys.ts'
@@ -10,6 +7,7 @@ import type { Scope } from '../contract/principal.ts'
 import type { ServerTool, ToolOutcome, ToolRun } from '../contract/server-tool.ts'
 import { ToolApprovals } from '../core/tool-loop/tool-approvals.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'
+import { parseScriptFile } from '../engine/fake/script.ts'
 import { SourceToolBox } from '../tools/tool-box.ts'
 
 const script = `
@@ -21,12 +19,6 @@ const script = `
   reply: { raw: 'Let me look.<tool_call>{"name":"web_search","arguments":{"query":"secret weather"}}</tool_call>' }
 - reply: { raw: Hello. }
 `
-let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'dragoman-server-tools-'))
-  await writeFile(join(folder, 'script.yaml'), script)
-})
-afterAll(() => rm(folder, { recursive: true }))
 
 const sunny: ToolOutcome = { text: 'sunny, 20 degrees', isError: false }
 
@@ -49,7 +41,7 @@ function open({ run = async () => sunny, needsApproval, ...options }: Setup = {}
     close: async () => undefined,
   }
   const server = openTestServer({
-    engine: createFakeEngine({ script: join(folder, 'script.yaml'), toolFormat: 'hermes' }),
+    engine: createFakeEngine({ script: parseScriptFile(script, 'script'), toolFormat: 'hermes' }),
     tools: new SourceToolBox([source], ['web_search', 'python']),
     approvals: new ToolApprovals(),
     ...options,

@@ -1,8 +1,5 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { openTestServer } from '../../test/support/http/test-server.ts'
 import { scriptedLlama } from '../../test/support/llama/scripted-llama.ts'
 import { engineOver, upstream } from '../../test/support/upstream/remote-engine.ts'
@@ -10,6 +7,7 @@ import { type Answer, chatChunk, doneLine, streamOf } from '../../test/support/u
 import type { Engine } from '../contract/engine.ts'
 import type { ServerTool } from '../contract/server-tool.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'
+import { parseScriptFile } from '../engine/fake/script.ts'
 import { SourceToolBox } from '../tools/tool-box.ts'
 
 const search = '<tool_call>{"name":"web_search","arguments":{"query":"weather"}}</tool_call>'
@@ -23,15 +21,9 @@ const script = `
 - reply: { raw: Hello. }
 `
 const template = fileURLToPath(new URL('../dialect/openai-chat/__fixtures__/hermes.jinja', import.meta.url))
-let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'dragoman-unknown-tools-'))
-  await writeFile(join(folder, 'script.yaml'), script)
-})
-afterAll(() => rm(folder, { recursive: true }))
 
 /** A server whose model calls a tool that is not there, then one that is, and then that one again in its answer. */
-function open(engine: Engine = createFakeEngine({ script: join(folder, 'script.yaml'), toolFormat: 'hermes' })) {
+function open(engine: Engine = createFakeEngine({ script: parseScriptFile(script, 'script'), toolFormat: 'hermes' })) {
   const run = async () => ({ text: 'sunny', isError: false })
   const tool: ServerTool = { name: 'web_search', kind: 'web-search', description: 'Searches.', parameters: {}, run }
   const source = { list: () => ({ tools: [tool], absent: [] }), close: async () => undefined }

@@ -1,11 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { openTestServer } from '../../test/support/http/test-server.ts'
 import type { ServerTool } from '../contract/server-tool.ts'
 import { ToolApprovals } from '../core/tool-loop/tool-approvals.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'
+import { parseScriptFile } from '../engine/fake/script.ts'
 import { SourceToolBox } from '../tools/tool-box.ts'
 
 const plot = '<tool_call>{"name":"python","arguments":{"code":"plot()"}}</tool_call>'
@@ -18,12 +16,6 @@ const script = `
   reply: { raw: '${plot}${plot}' }
 - reply: { raw: 'I draw.${plot}' }
 `
-let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'dragoman-unsloth-page-'))
-  await writeFile(join(folder, 'script.yaml'), script)
-})
-afterAll(() => rm(folder, { recursive: true }))
 
 /** A server whose model draws a picture, for Unsloth Studio's page. */
 async function open() {
@@ -31,7 +23,7 @@ async function open() {
   const tool: ServerTool = { name: 'python', kind: 'python', description: 'Runs.', parameters: {}, run }
   const source = { list: () => ({ tools: [tool], absent: [] }), close: async () => undefined }
   const server = openTestServer({
-    engine: createFakeEngine({ script: join(folder, 'script.yaml'), toolFormat: 'hermes' }),
+    engine: createFakeEngine({ script: parseScriptFile(script, 'script'), toolFormat: 'hermes' }),
     tools: new SourceToolBox([source], ['python']),
     approvals: new ToolApprovals(),
   })
