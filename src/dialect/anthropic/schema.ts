@@ -2,7 +2,18 @@ import { z } from 'zod'
 import { cancelShape } from '../wire/cancel-keys.ts'
 import { dictionary, jsonObject, list, looseObject, openObject } from '../wire/first-fault.ts'
 import { jsonSchema } from '../wire/json-schema.ts'
-import { above, between, flag, integerFrom, limitFrom, nonEmptyText, stopList, text, typeOtherThan } from '../wire/wire-types.ts'
+import {
+  above,
+  absentIfEmpty,
+  between,
+  flag,
+  integerFrom,
+  limitFrom,
+  nonEmptyText,
+  stopList,
+  text,
+  typeOtherThan,
+} from '../wire/wire-types.ts'
 
 /** Accepted in blocks and tools: equal prefixes are reused without the first, and others come back from replies. */
 const everywhere = ['cache_control', 'citations', 'caller', 'toolset_name', 'annotations']
@@ -172,7 +183,7 @@ const toolChoice = looseObject({
 /** Types that come later than this code mean that the model may think; only `disabled` switches thinking off. */
 const thinking = looseObject({ type: z.string(), budget_tokens: integerFrom(0), display: text })
 const outputFormat = looseObject({ type: z.literal('json_schema'), schema: jsonSchema })
-const outputConfig = looseObject({ effort: text, format: outputFormat.nullish() })
+const outputConfig = looseObject({ effort: text, format: absentIfEmpty(outputFormat) })
 /** Claude Code asks with `keep: 'all'` that the model sees all that it thought. */
 const contextManagement = openObject({ edits: list(looseObject({ type: z.string(), keep: z.unknown().optional() })).nullish() })
 const metadata = looseObject({ user_id: text })

@@ -4,6 +4,7 @@ import { dictionary, jsonObject, list, looseObject } from '../wire/first-fault.t
 import { jsonSchema } from '../wire/json-schema.ts'
 import {
   above,
+  absentIfEmpty,
   between,
   flag,
   integerBetween,
@@ -106,7 +107,7 @@ const logprobs = looseObject({ top_k: integerBetween(0, 20).nullish() })
 const commonShape = {
   model_id: nonEmptyText,
   sampling_params: samplingParams.nullish(),
-  response_format: z.discriminatedUnion('type', [responseFormats.json_schema, responseFormats.grammar]).nullish(),
+  response_format: absentIfEmpty(z.discriminatedUnion('type', [responseFormats.json_schema, responseFormats.grammar])),
   logprobs: logprobs.nullish(),
   ...cancelShape,
 }

@@ -27,7 +27,7 @@ export function list<T extends z.ZodType>(element: T, { error, max, accepts }: L
   return new FirstFaultArray(def as never) as unknown as z.ZodArray<T>
 }
 
-/** `z.record` that stops at the first bad entry and reports only that one. */
+/** `z.record` that stops at the first bad entry and reports only that one. An empty list is an empty object. */
 export function dictionary<V extends z.ZodType>(
   key: z.ZodString,
   value: V,
@@ -98,6 +98,7 @@ const FirstFaultRecord = z.core.$constructor<z.ZodRecord>('FirstFaultRecord', (s
   }
   schema._zod.parse = (payload, context) => {
     const given: unknown = payload.value
+    if (isEmptyList(given)) return asEmptyObject(payload)
     if (!z.core.util.isPlainObject(given)) return parseWithZod(payload, context)
     const all = Object.entries(given)
     if (limit !== undefined && all.length > limit.count) return tooMany(payload, limit, { origin: 'object', inst: schema })
@@ -136,21 +137,25 @@ const PlainRecord = z.core.$constructor<z.ZodRecord>('PlainRecord', (schema, def
   const parseWithZod = schema._zod.parse
   schema._zod.parse = (payload, context) => {
     if (z.core.util.isPlainObject(payload.value)) return payload
-    if (Array.isArray(payload.value) && payload.value.length === 0) {
-      payload.value = {}
-      return payload
-    }
-    return parseWithZod(payload, context)
+    return isEmptyList(payload.value) ? asEmptyObject(payload) : parseWithZod(payload, context)
   }
 })
 
-/**
- * An object with arbitrary keys (a JSON Schema, template variables), as it is: `z.record` would copy it. PHP writes an empty one as an empty list.
- */
+/** An object with arbitrary keys (a JSON Schema, template variables), as it is: `z.record` would copy it. An empty list is an empty object. */
 export const jsonObject = new PlainRecord(z.record(z.string(), z.unknown())._zod.def as never) as unknown as z.ZodRecord<
   z.ZodString,
   z.ZodUnknown
 >
+
+/** What PHP writes for an object without keys. */
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0
+}
+
+function asEmptyObject(payload: Payload): Payload {
+  payload.value = {}
+  return payload
+}
 
 /** Without listing all of them. */
 function hasMoreFields(value: object, count: number): boolean {

@@ -103,6 +103,13 @@ const toolsAndOptions: readonly StrictnessRow[] = [
     note: 'PHP writes an empty object so; also of `output_config.format`',
   },
   {
+    what: 'an empty `output_config.format`',
+    sample: { output_config: { format: {} } },
+    outcome: 'tolerated',
+    becomes: { output: { type: 'text' } },
+    note: 'the same as leaving it out',
+  },
+  {
     what: 'a deferred tool that no search has found',
     sample: { tools: [{ ...tool, defer_loading: true }] },
     outcome: 'tolerated',

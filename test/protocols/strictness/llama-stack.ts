@@ -103,6 +103,20 @@ const messages: readonly StrictnessRow[] = [
 
 const toolsAndOptions: readonly StrictnessRow[] = [
   {
+    what: 'an empty list for `parameters` of a tool',
+    sample: { tools: [{ tool_name: 'f', parameters: [] }] },
+    outcome: 'healed',
+    becomes: { prompt: { tools: [{ name: 'f' }] } },
+    note: 'PHP writes an empty object so',
+  },
+  {
+    what: 'an empty `response_format`',
+    sample: { response_format: {} },
+    outcome: 'tolerated',
+    becomes: { output: { type: 'text' } },
+    note: 'the same as leaving it out',
+  },
+  {
     what: '`tool_choice` of an undeclared tool',
     sample: { tools: [tool], tool_config: { tool_choice: 'g' } },
     outcome: 'refused',

@@ -87,8 +87,11 @@ const toolsAndOptions: readonly StrictnessRow[] = [
     note: 'the model would not have it',
   },
   {
-    what: 'an empty list for an object of a schema: `properties: []`',
-    sample: { tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'object', properties: [] } } }] },
+    what: 'an empty list for an object of a schema: `properties: []`; `metadata: []`',
+    sample: {
+      metadata: [],
+      tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'object', properties: [] } } }],
+    },
     outcome: 'healed',
     becomes: { prompt: { tools: [{ name: 'f', parameters: { type: 'object', properties: {} } }] } },
     note: 'PHP writes an empty object so; also of `response_format`',
