@@ -116,16 +116,16 @@ function modelTensors(vocabulary: Vocabulary, seed: number): GgufTensor[] {
     )
   }
   const output = matrix('output', embeddingLength, size, 0.35)
-  for (const [id, token] of vocabulary.tokens.entries()) {
-    output.data.subarray(id * embeddingLength, (id + 1) * embeddingLength).forEach((weight, index, row) => {
-      row[index] = weight * outputScale(token, vocabulary.types[id] ?? 0)
-    })
-  }
+  weakenOddTokens(output, vocabulary)
   return [...tensors, norm('output_norm'), output]
 }
 
 /** A token with small output weights has a logit near 0, the median, and so is seldom chosen: specials, and odd bytes less so. */
-function outputScale(token: string, type: number): number {
-  if (type !== 1) return 0.1
-  return /[^\x20-\x7eĠ]/.test(token) ? 0.5 : 1
+export function weakenOddTokens({ shape: [length = 0], data }: GgufTensor, { tokens, types }: Vocabulary): void {
+  for (const [id, token] of tokens.entries()) {
+    const scale = types[id] !== 1 ? 0.1 : /[^\x20-\x7eĠ]/.test(token) ? 0.5 : 1
+    data.subarray(id * length, (id + 1) * length).forEach((weight, index, row) => {
+      row[index] = weight * scale
+    })
+  }
 }

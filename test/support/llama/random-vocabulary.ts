@@ -8,7 +8,7 @@ export type Vocabulary = {
 }
 
 const tokenTypes = { normal: 1, control: 3, userDefined: 4 } as const
-const mergeCount = 512
+const mostMerges = 512
 
 /** Control tokens first (ids 0-2), as SmolLM2 has them. */
 const controlTokens = ['<|endoftext|>', '<|im_start|>', '<|im_end|>']
@@ -29,9 +29,9 @@ const words = `
  */
 const partialCharacters = ['e4b8', 'e4ba', 'e69c', 'e697', 'e381', 'e382', 'e280', 'd0b0'].map((hex) => Buffer.from(hex, 'hex'))
 
-/** A vocabulary of 256 bytes and a few hundred merges, the same on every machine; `moreControlTokens` come last. */
-export function randomVocabulary(moreControlTokens: readonly string[] = []): Vocabulary {
-  const merges = learnMerges()
+/** A vocabulary of 256 bytes and up to so many merges, the same on every machine; `moreControlTokens` come last. */
+export function randomVocabulary(moreControlTokens: readonly string[] = [], mergeCount = mostMerges): Vocabulary {
+  const merges = learnMerges(mergeCount)
   const pieces = new Set([...byteSymbols, ...merges.map(([left, right]) => left + right)])
   const tokens = [...controlTokens, ...pieces, ...userDefinedTokens, ...moreControlTokens]
   const types = [
@@ -66,7 +66,7 @@ const byteSymbols: readonly string[] = (() => {
 })()
 
 /** Plain BPE training: merge the most frequent neighbours (the first seen wins a tie) until there are enough merges. */
-function learnMerges(): [left: string, right: string][] {
+function learnMerges(mergeCount: number): [left: string, right: string][] {
   const list = words.trim().split(/\s+/)
   const sample = [...list.map((word) => ` ${word}`), ...list, ' café', ' naïve', ' für', '  ', '    ', '\n\n']
   const texts = sample.map((text) => toSymbols(Buffer.from(text)))
