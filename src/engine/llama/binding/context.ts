@@ -289,7 +289,8 @@ async function contextParams(model: Model, options: ContextOptions) {
   const sequences = vectors === undefined ? options.sequences : 1
   const flashAttention = options.flashAttention ?? (fileInsights.flashAttentionSupported ? 'auto' : false)
   const wished = await fileInsights.configurationResolver.resolveContextContextSize(options.contextSize, {
-    ...(options.batchSize !== undefined && { batchSize: options.batchSize }),
+    // It makes such a context without memory.
+    batchSize: roundUp(options.batchSize ?? usualBatchSize, options.sequences),
     sequences,
     modelGpuLayers: gpuLayers,
     modelTrainContextSize: trainContextSize,
@@ -304,8 +305,8 @@ async function contextParams(model: Model, options: ContextOptions) {
   // Cells that are there anyway.
   const contextSize = padded < trainContextSize ? padded : wished
   const batchSize = Math.max(options.batchSize ?? Math.min(contextSize * sequences, usualBatchSize), options.sequences)
-  // A window that slides needs one more.
-  const cells = batchSize + ((fileInsights.swaSize ?? 0) > 0 ? 1 : 0)
+  // A window that slides needs one more; some models compute only what divides into their sequences (`[TAG_RESERVE_DIAG_DECAY]`).
+  const cells = roundUp(batchSize + ((fileInsights.swaSize ?? 0) > 0 ? 1 : 0), options.sequences)
   const params = {
     ...library.contextDefaults(),
     n_ctx: padCells(contextSize * sequences),
@@ -337,7 +338,11 @@ function ropeParams({ scaling, factor, originalContext, base }: Rope = {}) {
 }
 
 function padCells(cells: number): number {
-  return Math.ceil(cells / cellPadding) * cellPadding
+  return roundUp(cells, cellPadding)
+}
+
+function roundUp(count: number, step: number): number {
+  return Math.ceil(count / step) * step
 }
 
 type Part = { readonly work: Work; readonly count: number }
