@@ -53,7 +53,10 @@ type LlamaEngineOptions = Start<LoadOptions> & {
 const saveTimeoutMs = 20_000
 
 /** A request as the worker has prepared it. */
-type PreparedPrompt = Pick<Extract<Report, { type: 'prepared' }>, 'tokens' | 'templateMs' | 'format' | 'reasoningFront'> & {
+type PreparedPrompt = Pick<
+  Extract<Report, { type: 'prepared' }>,
+  'tokens' | 'lastMessage' | 'templateMs' | 'format' | 'reasoningFront'
+> & {
   /** The number of template switches before it was prepared. */
   readonly templateEdition: number
 }
@@ -269,7 +272,7 @@ export class LlamaEngine implements Engine {
 
   async *#run(
     request: GenerationRequest,
-    { tokens, templateMs, plan, templateEdition }: Prepared,
+    { tokens, lastMessage, templateMs, plan, templateEdition }: Prepared,
     { signal, late, chosen }: RunOptions,
   ): AsyncGenerator<EngineEvent, void, void> {
     // The worker may have crashed and restarted since the prompt was prepared; the tokens are still valid.
@@ -284,6 +287,7 @@ export class LlamaEngine implements Engine {
       type: 'run',
       id,
       tokens,
+      lastMessage,
       owner: this.#keepsPrefixes && owner !== undefined ? shortHash(owner) : undefined,
       maxOutputTokens,
       minOutputTokens,

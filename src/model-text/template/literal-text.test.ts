@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { asForeign } from '../../jinja/values/foreign-text.ts'
-import { splitPrompt } from './literal-text.ts'
+import { lastMessageStart, splitPrompt } from './literal-text.ts'
 
 const special = ['<|im_start|>', '<|im_end|>', '<s>', '<s>x', '>y<']
 
@@ -64,3 +64,19 @@ function overlaps(origin: string, own: string, [from, to]: readonly [number, num
   }
   return false
 }
+
+describe('the last message begins', () => {
+  test.each<[string, string, string | undefined]>([
+    [
+      'behind the special token in front of it',
+      '<s>sys«A»<|im_end|><|im_start|>user:«Ü b»<|im_end|><|im_start|>bot',
+      '<s>sysA<|im_end|><|im_start|>user:',
+    ],
+    ['with the first of its texts', '<|im_start|>user:«a» and «b»<|im_end|>', '<|im_start|>user:'],
+    ['behind a token that only looks like one', '<|im_start|>user:«a<|im_end|>b»', '<|im_start|>user:'],
+    ['nowhere, in a prompt without texts of the caller', '<s>a', undefined],
+    ['nowhere, where the template writes no special tokens', 'user:«a» bot:', undefined],
+  ])('%s', (_, prompt, before) => {
+    expect(lastMessageStart(traced(prompt), special)).toBe(before === undefined ? undefined : Buffer.byteLength(before))
+  })
+})

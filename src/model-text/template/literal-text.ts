@@ -26,6 +26,22 @@ export function splitPrompt(traced: string, specialTexts: readonly string[]): re
   return segments
 }
 
+/**
+ * The bytes in front of the last message: what the caller wrote behind the last special token that has a text of the caller behind it.
+ * Undefined where the template writes no special tokens.
+ */
+export function lastMessageStart(traced: string, specialTexts: readonly string[]): number | undefined {
+  if (!isForeign(traced)) return undefined
+  const text = plainText(traced)
+  let last = traced.length - 1
+  while (!isForeignAt(traced, last)) last -= 1
+  const token = findTokens(traced, text, specialTexts).own.findLast(({ to }) => to <= last)
+  if (token === undefined) return undefined
+  let start = token.to
+  while (!isForeignAt(traced, start)) start += 1
+  return Buffer.byteLength(text.slice(0, start))
+}
+
 /** The special tokens in a text, in order of their start: those of the template alone, and those with foreign characters. */
 function findTokens(traced: string, text: string, specialTexts: readonly string[]) {
   const own: Range[] = []

@@ -1,3 +1,4 @@
+import { mostPointBytes, mostPoints } from '../../contract/point-memory.ts'
 import type { GgufFacts, Layer } from './gguf-facts.ts'
 
 /** Bytes per value of the number formats of cached keys and values. */
@@ -28,6 +29,8 @@ export type MemorySettings = {
 export type MemoryEstimate = {
   /** Keys and values of all slots. */
   readonly contextBytes: number
+  /** The points to return to that slots keep, of recurrent layers and sliding windows. */
+  readonly pointBytes: number
   /** What is computed in one step. */
   readonly workBytes: number
 }
@@ -46,12 +49,19 @@ export function estimateMemory(facts: GgufFacts, settings: MemorySettings): Memo
   const { layers, vocabularySize, embeddingLength, headCount } = facts
   const batch = Math.min(batchSize, contextLength * slots)
   const cells = roundUp(contextLength)
-  const contextBytes = slots * layers.reduce((sum, layer) => sum + layerBytes(layer, { cells, batch, settings }), 0)
+  const bytesOf = (kept: readonly Layer[]) =>
+    slots * kept.reduce((sum, layer) => sum + layerBytes(layer, { cells, batch, settings }), 0)
+  const contextBytes = bytesOf(layers)
+  const pointBytes = Math.min(mostPointBytes, mostPoints * bytesOf(layers.filter(forgets)))
   // Logits and attention are not computed at the same time: the larger one counts.
   const logits = vocabularySize * batch
   const attention = flashAttention ? cells * batch : (headCount + 1) * cells * batch
   const workBytes = floatBytes * (Math.max(logits, attention) + keptPerToken * embeddingLength * batch)
-  return { contextBytes: Math.ceil(contextBytes), workBytes }
+  return { contextBytes: Math.ceil(contextBytes), pointBytes: Math.ceil(pointBytes), workBytes }
+}
+
+function forgets(layer: Layer): boolean {
+  return layer.type === 'recurrent' || layer.window !== undefined
 }
 
 type Context = { readonly cells: number; readonly batch: number; readonly settings: MemorySettings }

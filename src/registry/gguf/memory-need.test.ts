@@ -89,6 +89,18 @@ describe('the memory of a context', () => {
   })
 })
 
+test('slots keep points to return to of what forgets, up to a gigabyte for all', () => {
+  const points = (values: Readonly<Record<string, GgufValue>>, slots = 1) => {
+    const found = readGgufFacts(headerOf('cohere2', { ...plain, ...values }))
+    if (found.type !== 'known') throw new Error('the header was not read')
+    return estimateMemory(found.value, { contextLength: 1000, slots, batchSize: 100, flashAttention: true }).pointBytes
+  }
+  const windows = { 'attention.sliding_window': uint32(128) }
+  expect(points({})).toBe(0)
+  expect(points(windows, 2)).toBe(2 * 32 * 3 * 256 * 128 * 2)
+  expect(points(windows, 1000)).toBe(2 ** 30)
+})
+
 describe('what a model needs', () => {
   const plan = { modelPath: builtinModel.path, slots: 4, flashAttention: true, processBytes: 160e6, contextLength: 8192 }
 

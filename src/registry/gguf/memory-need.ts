@@ -29,7 +29,7 @@ export async function memoryNeed(plan: LoadPlan): Promise<MemoryNeed> {
   const models = files.map((file) => needOf(file, plan))
   const others = await Promise.all(otherPaths.map(sizeOf))
   const weights = sum([...models.map(({ weightsBytes }) => weightsBytes), ...others])
-  const context = sum(models.map(({ contextBytes }) => contextBytes))
+  const context = sum(models.map(({ contextBytes, pointBytes }) => contextBytes + pointBytes))
   const rest = sum(models.map(({ workBytes }) => workBytes)) + processBytes
   const bytes = weights + context + rest
   const tokens = models[0]?.contextLength
@@ -67,6 +67,7 @@ function waysOut(fitting: readonly { readonly slots: number; readonly tokens: nu
 type FileNeed = {
   readonly weightsBytes: number
   readonly contextBytes: number
+  readonly pointBytes: number
   readonly workBytes: number
   readonly contextLength?: number
 }
@@ -79,13 +80,13 @@ async function readModel(path: string): Promise<ModelFile> {
 }
 
 function needOf({ weightsBytes, facts }: ModelFile, plan: LoadPlan): FileNeed {
-  if (facts === undefined) return { weightsBytes, contextBytes: 0, workBytes: 0 }
+  if (facts === undefined) return { weightsBytes, contextBytes: 0, pointBytes: 0, workBytes: 0 }
   const { contextLength = usualContext } = plan
   return { weightsBytes, contextLength, ...estimateMemory(facts, { ...plan, contextLength }) }
 }
 
-function bytesOf({ weightsBytes, contextBytes, workBytes }: FileNeed): number {
-  return weightsBytes + contextBytes + workBytes
+function bytesOf({ weightsBytes, contextBytes, pointBytes, workBytes }: FileNeed): number {
+  return weightsBytes + contextBytes + pointBytes + workBytes
 }
 
 /** Contexts are allocated in steps of this many tokens. */

@@ -1,4 +1,5 @@
 import { Batch } from './batch.ts'
+import { CheckpointRoom } from './checkpoints.ts'
 import { Gaps, type SequenceTokens } from './gaps.ts'
 import { floatsAt, type Library, type Memory, type Context as Native } from './library.ts'
 import type { Model } from './model.ts'
@@ -106,6 +107,7 @@ export class Context {
   readonly memory: Memory | null
   /** What a sequence has cannot be taken back from the end on: recurrent layers and sliding windows forget. */
   readonly forgets: boolean
+  readonly checkpointRoom = new CheckpointRoom()
   /** The tokens that a layer with a sliding window sees; 0 where no layer has one. */
   readonly window: number
   readonly library: Library

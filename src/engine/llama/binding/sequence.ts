@@ -1,4 +1,4 @@
-import { Checkpoints } from './checkpoints.ts'
+import { Checkpoints, type Stops } from './checkpoints.ts'
 import type { Context, LogitIndex, Read } from './context.ts'
 import type { Memory } from './library.ts'
 import type { Token } from './tokenizer.ts'
@@ -9,11 +9,12 @@ export class Sequence {
   readonly id: number
   readonly #tokens: Token[] = []
   readonly #checkpoints: Checkpoints | undefined
+  #stops: readonly number[] = []
 
   constructor(context: Context, id: number) {
     this.context = context
     this.id = id
-    this.#checkpoints = context.forgets ? new Checkpoints(context, id) : undefined
+    this.#checkpoints = context.forgets ? new Checkpoints(context, id, context.checkpointRoom) : undefined
   }
 
   get contextTokens(): readonly Token[] {
@@ -59,6 +60,16 @@ export class Sequence {
       this.#checkpoints?.copyFrom(other.#checkpoints)
       this.#truncate(tokens)
     })
+  }
+
+  /** Where the reading of the prompt is to stop for a point to return to, as planned: numbers of tokens that it has then. */
+  get stops(): readonly number[] {
+    return this.#stops
+  }
+
+  /** Plans points to return to for a prompt that it has the first tokens of. */
+  planStops(stops: Stops): void {
+    this.#stops = this.#checkpoints?.stopsOf(stops, this.#tokens.length) ?? []
   }
 
   /** A point to return to, where tokens cannot be erased. */

@@ -104,6 +104,8 @@ export const commandSchema = z.discriminatedUnion('type', [
     type: z.literal('run'),
     id: z.string(),
     tokens: tokensSchema,
+    /** The tokens in front of the last message, as `prepared` has them. */
+    lastMessage: z.int().nonnegative().optional(),
     /** Who may get the prefixes that it leaves on disk; absent: it leaves none. */
     owner: z.string().optional(),
     /** For each choice. 0: only the prompt is read. Absent: the rest of the context. */
@@ -180,6 +182,8 @@ const reportSchema = z.discriminatedUnion('type', [
     type: z.literal('prepared'),
     id: z.string(),
     tokens: tokensSchema,
+    /** The tokens in front of the last message, where the slots need to know, and the template shows where it begins. */
+    lastMessage: z.int().nonnegative().optional(),
     templateMs: z.number(),
     format: outputFormatSchema.optional(),
     /** Whether reasoning comes before a constrained output. */

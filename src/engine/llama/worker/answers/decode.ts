@@ -120,13 +120,14 @@ async function readPrompt(
       return isRead ? 0 : undefined
     }
     if (echoPrompt !== undefined) reportTokens(describePrompt(loaded, [...echoed] as Token[]))
-    const kept = await keepPrefix(slot, { tokens, others: [], prefixes })
+    const filling = { tokens, others: [], prefixes, lastMessage: command.lastMessage }
+    const kept = await keepPrefix(slot, filling)
     if (pinsPrompt === true) slot.pinnedTokens = tokens.length - 1
     onKept(kept)
     if (choices === 1 && maxOutputTokens !== 0) return kept
     const { pacer, rounds } = loaded
     const reading = { pacer, rounds, isOver: control.cancelled, onRead }
-    return (await fillSlot(slot, { tokens, others: [], prefixes }, reading)) ? kept : undefined
+    return (await fillSlot(slot, filling, reading)) ? kept : undefined
   } catch (error) {
     // The failed step leaves unknown contents in the cache, as in `sampleInParallel`.
     await slot.sequence.clearHistory().catch(() => undefined)

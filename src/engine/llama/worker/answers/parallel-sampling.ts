@@ -37,7 +37,7 @@ export async function sampleInParallel(
   const fill = async (choice: Choice, lease: SlotLease<Slot>): Promise<boolean> => {
     const { slot } = lease
     const others = [...seats.keys()].map((seat) => seat.slot).filter((other) => other !== slot)
-    const filling = { tokens: choice.tokens(), others, prefixes }
+    const filling = { tokens: choice.tokens(), others, prefixes, lastMessage: command.lastMessage }
     if (command.choices === 1) {
       // The only choice reads the rest itself: its first token comes with the last step.
       await keepPrefix(slot, filling)

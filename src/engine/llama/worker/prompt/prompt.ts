@@ -2,10 +2,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AppError } from '../../../../contract/errors.ts'
 import type { GenerationRequest, Prompt } from '../../../../contract/request.ts'
 import { type ReasoningAtEnd, reasoningAtEnd, requestFormat } from '../../../../model-text/model-format.ts'
-import { type PromptSegment, splitPrompt } from '../../../../model-text/template/literal-text.ts'
+import { lastMessageStart, type PromptSegment, splitPrompt } from '../../../../model-text/template/literal-text.ts'
 import { reasoningFront } from '../../../front/reasoning-front.ts'
 import { checkContextFit } from '../../../shared/context-fit.ts'
 import type { Model } from '../../binding/model.ts'
+import type { Token } from '../../binding/tokenizer.ts'
 import type { Command, Report } from '../../channel/ipc.ts'
 import type { WorkerModel } from '../model/model.ts'
 import { infillTokens } from './infill.ts'
@@ -31,7 +32,7 @@ export async function preparePrompt(loaded: WorkerModel, command: PrepareCommand
   const startedMs = performance.now()
   const { prompt, maxOutputTokens: outputTokens } = command
   const limits = { contextLength: loaded.context.contextSize, outputTokens }
-  const { segments, reasoning } = renderSegments(loaded, command)
+  const { segments, reasoning, messageStart } = renderSegments(loaded, command)
   await refuseFarTooLong(loaded.model, segments, limits)
   const tokens = Uint32Array.from(promptTokens(loaded.model, prompt, segments))
   if (tokens.length === 0) throw new AppError('invalid-request', 'the prompt is empty: it must have at least one token')
@@ -39,6 +40,7 @@ export async function preparePrompt(loaded: WorkerModel, command: PrepareCommand
   const templateMs = Math.round(performance.now() - startedMs)
   return {
     tokens,
+    ...(messageStart !== undefined && loaded.context.forgets && { lastMessage: tokensOf(tokens, messageStart, loaded) }),
     templateMs,
     format: requestFormat(loaded.format, prompt, reasoning === 'open'),
     reasoningFront: reasoningFront(command.reasoning, reasoning, loaded.thinksByDefault),
@@ -69,7 +71,27 @@ export function bareTokens(model: TokenizingModel, segments: readonly PromptSegm
   return segments.flatMap((segment, index) => tokenize(model, segment, index))
 }
 
-type Rendered = { readonly segments: readonly PromptSegment[]; readonly reasoning: ReasoningAtEnd }
+/** The tokens that are within the first bytes of a prompt's text. */
+function tokensOf(tokens: Uint32Array, bytes: number, { model, vocabulary }: Pick<WorkerModel, 'model' | 'vocabulary'>): number {
+  const { bos, shouldPrependBosToken } = model.tokens
+  let left = bytes
+  const end = tokens.findIndex((token, index) => {
+    // It may stand in front of the text.
+    if (index === 0 && shouldPrependBosToken && token === bos) return false
+    const { length } = vocabulary.bytesOf(token as Token)
+    // Control tokens are in the prompt's text, and in no output.
+    left -= length > 0 ? length : Buffer.byteLength(model.detokenize([token as Token], true))
+    return left < 0
+  })
+  return Math.max(0, end)
+}
+
+type Rendered = {
+  readonly segments: readonly PromptSegment[]
+  readonly reasoning: ReasoningAtEnd
+  /** The bytes of the text in front of the last message. */
+  readonly messageStart?: number | undefined
+}
 
 /** A prompt's text, split by whether control tokens are parsed. Throws `template-failed`. */
 export function renderSegments(
@@ -87,6 +109,7 @@ export function renderSegments(
       const rendered = template().render(prompt, { reasoning, ...(toolChoice !== undefined && { toolChoice }) })
       return {
         segments: splitPrompt(rendered.traced, vocabulary.controlTexts),
+        messageStart: lastMessageStart(rendered.traced, vocabulary.controlTexts),
         reasoning: reasoningAtEnd(rendered, prompt, format.reasoning),
       }
     }

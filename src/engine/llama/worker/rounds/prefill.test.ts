@@ -22,6 +22,24 @@ describe('reading a prompt in steps', () => {
     expect(steps.map((step) => step.length)).toEqual([16, 408, 448, 128])
   })
 
+  test('stops for points to return to, and takes each once', async () => {
+    const steps: number[] = []
+    const points: number[] = []
+    const lasts: boolean[] = []
+    let read = 100
+    const compute = async (step: number[], isLast: boolean) => {
+      steps.push(step.length)
+      lasts.push(isLast)
+      read += step.length
+    }
+    const stops = { stops: [90, 400, 1096, 1100], takeCheckpoint: async () => void points.push(read) }
+    const pacer = new PrefillPacer({ largestStep: 504, now: () => 0 })
+    await readInSteps(prompt, { pacer, rounds: new Rounds(), isOver: () => false, depth: 100, stops }, compute)
+    expect(points).toEqual([400, 1096])
+    expect(steps.reduce((sum, count) => sum + count)).toBe(1000)
+    expect(lasts.indexOf(true)).toBe(lasts.length - 1)
+  })
+
   test('ends between two steps when its request is over', async () => {
     const { isRead, steps } = await read(prompt, (count) => count === 2)
     expect([isRead, steps.flat().length]).toEqual([false, 424])

@@ -17,6 +17,8 @@ export type Reading = {
   readonly depth: number
   /** Called after each step with the tokens that the sequence has then. */
   readonly onRead?: ((tokens: number) => void) | undefined
+  /** Steps end where the sequence gets a point to return to. */
+  readonly stops?: Pick<Sequence, 'stops' | 'takeCheckpoint'> | undefined
 }
 
 /** `isLast`: the step has the last token. */
@@ -25,13 +27,18 @@ type Compute<T> = (step: T[], isLast: boolean) => Promise<void>
 /** Reads a prompt in steps, each in a round. False: `isOver` ended it. */
 export async function readInSteps<T>(
   tokens: readonly T[],
-  { depth, ...reading }: Reading,
+  { depth, stops, ...reading }: Reading,
   compute: Compute<T>,
 ): Promise<boolean> {
   let read = 0
   while (read < tokens.length) {
     if (reading.isOver()) return false
-    read += await readStep(tokens.slice(read), { ...reading, depth: depth + read }, compute)
+    const stop = stops?.stops.find((at) => at > depth + read && at < depth + tokens.length)
+    const part = tokens.slice(read, stop === undefined ? undefined : stop - depth)
+    read += await readStep(part, { ...reading, depth: depth + read }, (step, isLast) =>
+      compute(step, isLast && stop === undefined),
+    )
+    if (depth + read === stop) await stops?.takeCheckpoint()
     reading.onRead?.(depth + read)
   }
   return true
@@ -81,10 +88,14 @@ export async function readLast<T>(
     return reading.rounds.join('tokens', async () => (reading.isOver() ? 'over' : sequence.computeLast(unread, read)))
   }
   let last: T | undefined
-  const isRead = await readInSteps(unread, { ...reading, depth: sequence.nextTokenIndex }, async (step, isLast) => {
-    if (isLast) last = await sequence.computeLast(step, read)
-    else await sequence.compute(step)
-  })
+  const isRead = await readInSteps(
+    unread,
+    { ...reading, depth: sequence.nextTokenIndex, stops: sequence },
+    async (step, isLast) => {
+      if (isLast) last = await sequence.computeLast(step, read)
+      else await sequence.compute(step)
+    },
+  )
   return isRead ? (last as T) : 'over'
 }
 

@@ -18,13 +18,15 @@ type Filling = {
   /** Other slots of the same run; their tokens may be copied. */
   readonly others: Iterable<Slot>
   readonly prefixes: KeptPrefixes | undefined
+  /** Where the last message of the prompt begins, if known. */
+  readonly lastMessage: number | undefined
 }
 
 /**
  * Leaves in a slot only tokens that these begin with, after copying those of another one, or of the disk, if that helps. Returns how many
  * it has: at most all but the last, which must be computed for its logits.
  */
-export async function keepPrefix(slot: Slot, { tokens, others, prefixes }: Filling): Promise<number> {
+export async function keepPrefix(slot: Slot, { tokens, others, prefixes, lastMessage }: Filling): Promise<number> {
   const { sequence } = slot
   const before = tokens.slice(0, -1)
   await prefixes?.store.save(slot, before)
@@ -32,6 +34,7 @@ export async function keepPrefix(slot: Slot, { tokens, others, prefixes }: Filli
   await copyPrefix(slot, before, others)
   await prefixes?.store.restore(slot, { owner: prefixes.owner, tokens: before })
   await sequence.truncate(sharedPrefix(sequence.contextTokens, before))
+  sequence.planStops({ tokens: tokens.length, lastMessage })
   const kept = sequence.nextTokenIndex
   if ((slot.pinnedTokens ?? 0) > kept) slot.pinnedTokens = 0
   return kept
@@ -40,7 +43,10 @@ export async function keepPrefix(slot: Slot, { tokens, others, prefixes }: Filli
 /** Fills a slot with these tokens except the last. False: `isOver` ended it. */
 export async function fillSlot(slot: Slot, filling: Filling, reading: Omit<Reading, 'depth'>): Promise<boolean> {
   const kept = await keepPrefix(slot, filling)
-  return readInSteps(filling.tokens.slice(kept, -1), { ...reading, depth: kept }, (step) => slot.sequence.compute(step))
+  const { sequence } = slot
+  return readInSteps(filling.tokens.slice(kept, -1), { ...reading, depth: kept, stops: sequence }, (step) =>
+    sequence.compute(step),
+  )
 }
 
 /** Copies from the slot with the longest shared prefix, if copying costs less than reading. */

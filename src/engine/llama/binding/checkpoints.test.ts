@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest'
+import { CheckpointRoom, Checkpoints } from './checkpoints.ts'
+import type { Context } from './context.ts'
+
+/** A context whose sequences have states of ten bytes, and the tokens that a test sets. */
+function fakeContext() {
+  const lengths = new Map<number, number>()
+  const library = {
+    lastPosition: (_: unknown, id: number) => (lengths.get(id) ?? 0) - 1,
+    stateSize: () => 10,
+    getState: (_: unknown, state: Uint8Array) => state.length,
+    setState: (_: unknown, state: Uint8Array) => state.length,
+    removeTokens: (_: unknown, id: number, from: number) => {
+      lengths.set(id, from)
+      return true
+    },
+  }
+  const context = { library, memory: {}, native: {} } as unknown as Context
+  return { context, lengths }
+}
+
+function open({ id = 0, bytes = 1000 } = {}) {
+  const { context, lengths } = fakeContext()
+  const points = new Checkpoints(context, id, new CheckpointRoom(bytes))
+  const takeAt = (...tokens: number[]) => {
+    for (const count of tokens) {
+      lengths.set(id, count)
+      points.take()
+    }
+  }
+  return { points, takeAt, lengths, context }
+}
+
+test('a prompt is cut in front of its last message, and near its end', () => {
+  expect(open().points.stopsOf({ tokens: 1400, lastMessage: 1288 }, 0)).toEqual([1288, 1396])
+  expect(open().points.stopsOf({ tokens: 1400, lastMessage: undefined }, 0)).toEqual([1396])
+})
+
+test('a prompt is cut where the one before parted from what there was', () => {
+  const { points } = open()
+  expect(points.restore(900)).toBe(0)
+  expect(points.stopsOf({ tokens: 1400, lastMessage: 1288 }, 0)).toEqual([900, 1288, 1396])
+  expect(points.stopsOf({ tokens: 1400, lastMessage: 1288 }, 1300)).toEqual([1396])
+})
+
+test('a point that spares few tokens is not taken', () => {
+  const { points, takeAt } = open()
+  expect(points.stopsOf({ tokens: 30, lastMessage: 20 }, 0)).toEqual([])
+  takeAt(1280)
+  expect(points.stopsOf({ tokens: 1400, lastMessage: 1288 }, 1280)).toEqual([1396])
+  expect(points.stopsOf({ tokens: 1400, lastMessage: 1380 }, 1280)).toEqual([1380])
+})
+
+test('the newest point that a prompt shares is returned to', () => {
+  const { points, takeAt, lengths } = open()
+  takeAt(500, 900, 1300)
+  points.forgetFrom(1000)
+  expect(points.restore(1000)).toBe(900)
+  expect(lengths.get(0)).toBe(900)
+})
+
+test('sequences share room: the one that has taken none for the longest time drops points first', () => {
+  const { context, lengths } = fakeContext()
+  const room = new CheckpointRoom(40)
+  const [idle, busy] = [new Checkpoints(context, 0, room), new Checkpoints(context, 1, room)]
+  const take = (points: Checkpoints, id: number, tokens: number) => {
+    lengths.set(id, tokens)
+    points.take()
+  }
+  for (const tokens of [100, 200, 300]) take(idle, 0, tokens)
+  for (const tokens of [100, 200, 300]) take(busy, 1, tokens)
+  expect([idle.bytes, busy.bytes]).toEqual([10, 30])
+  // Its newest is the last to go.
+  expect(idle.restore(1000)).toBe(300)
+  for (const tokens of [400, 500]) take(busy, 1, tokens)
+  expect([idle.bytes, busy.bytes]).toEqual([0, 40])
+  // The first and the newest stay.
+  busy.forgetFrom(250)
+  expect(busy.restore(1000)).toBe(100)
+})
+
+test('a state that is larger than the room is not taken', () => {
+  const { points, takeAt } = open({ bytes: 9 })
+  takeAt(100)
+  expect(points.bytes).toBe(0)
+})
