@@ -1,11 +1,11 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { ThreadPool } from './thread-pool.ts'
 
 const module = new URL('../../test/support/process/spinning-thread.mjs', import.meta.url)
 
 describe('ThreadPool', () => {
   const pools: ThreadPool<number, number>[] = []
-  const open = (timeoutMs = 5000) => {
+  const open = (timeoutMs = 60_000) => {
     const pool = new ThreadPool<number, number>({ module, timeoutMs, sliceMs: 50 })
     pools.push(pool)
     return pool
@@ -19,25 +19,59 @@ describe('ThreadPool', () => {
     expect(await Promise.all([3, 1, 2].map((ms) => pool.request(ms)))).toEqual([3, 1, 2])
   })
 
-  test('short work overtakes six pieces of long work', async () => {
-    const pool = open(60_000)
-    const order: string[] = []
-    const long = Array.from({ length: 6 }, () => pool.request(60_000).then(() => order.push('long')))
-    const short = Array.from({ length: 3 }, () => pool.request(1).then((reply) => order.push(`short ${reply}`)))
-    await Promise.all(short)
-    expect(order).toEqual(['short 1', 'short 1', 'short 1'])
-    expect(long).toHaveLength(6)
-  })
-
   test('work that was interrupted for others is done after them', async () => {
     const pool = open()
     const replies = await Promise.all([300, 301, 1, 302, 2].map((ms) => pool.request(ms)))
     expect(replies).toEqual([300, 301, 1, 302, 2])
   })
 
-  test('work past the time limit has no reply, and the next request is answered', async () => {
-    const pool = open(100)
-    expect(await Promise.all([pool.request(60_000), pool.request(1)])).toEqual([undefined, 1])
+  describe('by a clock that only the test moves', () => {
+    beforeEach(() => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    })
+    afterEach(() => {
+      vi.useRealTimers()
+    })
+    /** Work that runs has a timer for its limit; while others wait, there is one for the end of its slice. */
+    const timersAre = async (count: number) => {
+      while (vi.getTimerCount() !== count) await new Promise((resolve) => setImmediate(resolve))
+    }
+
+    test('short work overtakes six pieces of long work', async () => {
+      const pool = open()
+      const order: string[] = []
+      const long = Array.from({ length: 6 }, () => pool.request(60_000).then(() => order.push('long')))
+      const short = Array.from({ length: 3 }, () => pool.request(1).then((reply) => order.push(`short ${reply}`)))
+      for (const _ of long.slice(1)) {
+        await timersAre(3)
+        vi.advanceTimersByTime(50)
+      }
+      await Promise.all(short)
+      expect(order).toEqual(['short 1', 'short 1', 'short 1'])
+    })
+
+    test('work past the limit has no reply, and the next request is answered', async () => {
+      const pool = open(100)
+      const long = pool.request(60_000)
+      await timersAre(1)
+      vi.advanceTimersByTime(100)
+      expect([await long, await pool.request(1)]).toEqual([undefined, 1])
+    })
+
+    test('work that was interrupted for others has all its time when it begins again', async () => {
+      const pool = open()
+      const ended: string[] = []
+      const long = ['first', 'second'].map((name) => pool.request(3_600_000).then(() => ended.push(name)))
+      await timersAre(2)
+      const short = pool.request(1)
+      vi.advanceTimersByTime(50)
+      expect(await short).toBe(1)
+      vi.advanceTimersByTime(60_000)
+      await timersAre(1)
+      expect(ended).toEqual(['first'])
+      vi.advanceTimersByTime(60_000)
+      await Promise.all(long)
+    })
   })
 
   test('work that is aborted is dropped, waiting or running', async () => {

@@ -5,7 +5,7 @@ import { threadSource } from './thread-module.ts'
 type Options = {
   /** The module that the threads run: it posts `ready`, then one reply per request. */
   readonly module: URL
-  /** The time limit of one reply, from the moment when its work begins. */
+  /** The time limit of one reply, from the moment when its work begins, or begins again. */
   readonly timeoutMs: number
   /** How long work may keep others waiting; it then continues on one thread only, or begins again behind them. */
   readonly sliceMs?: number
@@ -113,6 +113,7 @@ export class ThreadPool<Request, Reply> {
       if (job === undefined) continue
       job.isLate = true
       if (index === 0) continue
+      clearTimeout(job.deadline)
       this.#late.push(job)
       void stop(seat)
     }
@@ -146,7 +147,7 @@ export class ThreadPool<Request, Reply> {
       }
       seat.thread = thread
       seat.sinceMs = performance.now()
-      job.deadline ??= setTimeout(() => this.#giveUp(job), this.#timeoutMs)
+      job.deadline = setTimeout(() => this.#giveUp(job), this.#timeoutMs)
       const replied = once(thread, 'message', { signal })
       thread.postMessage(job.request)
       // Others may wait for the end of its slice.
