@@ -15,6 +15,10 @@ test('a release ends the waits that began before it, and a later wait needs anot
   expect(ended).toEqual(['a', 'b', 'c'])
 })
 
+test('with a signal that is aborted already, a wait ends at once, with its reason', async () => {
+  await expect(new Waiters().wait(AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone')
+})
+
 test('an aborted signal ends its own wait only, with its reason', async () => {
   const waiters = new Waiters()
   const leaving = new AbortController()

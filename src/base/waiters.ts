@@ -8,6 +8,7 @@ export class Waiters {
 
   /** Resolves at the next `release`; rejects at the next `fail`, or with the signal's reason when it is aborted first. */
   wait(signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted === true) return Promise.reject(signal.reason)
     return new Promise((resolve, reject) => {
       const leave = () => {
         this.#waiting.delete(waiter)
