@@ -308,14 +308,23 @@ describe('a client', () => {
     expect(pongs.length).toBeLessThan(1000)
   })
 
-  test('is sent pings, and disconnected when it reads nothing', async () => {
-    const { port, watched } = await openWatchedServer({ heartbeatMs: () => 20, stalledReaderMs: 200 })
+  test('is sent pings, and disconnected when it answers none for long', async () => {
+    let nowMs = 0
+    const { port, watched } = await openWatchedServer({ heartbeatMs: () => 20, stalledReaderMs: 1000, now: () => nowMs })
     const client = await openSocket(port)
-    await once(client.socket, 'ping')
-    client.socket.pause()
     client.send({ input: late })
     await watched.started()
+    for (let count = 0; count < 20; count++) {
+      await once(client.socket, 'ping')
+      nowMs += 100
+    }
+    expect(client.socket.readyState).toBe(WebSocket.OPEN)
+    client.socket.pause()
+    const clock = setInterval(() => {
+      nowMs += 100
+    }, 20)
     expect(await watched.ended()).toEqual({ aborted: true })
+    clearInterval(clock)
   })
 })
 
