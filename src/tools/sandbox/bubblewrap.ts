@@ -74,7 +74,7 @@ export function bubblewrapLaunch({ program, folder, limits }: SandboxJob, machin
   ]
   descriptors[0] = Buffer.from(options.map((option) => `${option}\0`).join(''))
   const server = give('server')
-  const start = [...whileServerLives(server), ...prlimit(limits), ...commandOf(program, interpreter.path)]
+  const start = [...whenServerAnswers(server), ...prlimit(limits), ...commandOf(program, interpreter.path)]
   return {
     ...piped(['nice', '-n', '10', bwrap, '--args', '3', '--', ...start], descriptors.length, server),
     env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
@@ -100,14 +100,14 @@ export function piped(command: readonly string[], descriptors: number, server?: 
 }
 
 /**
- * Inside: starts a command only if the server still lives once its end is bound to end what is inside. The first process binds itself to
- * bubblewrap, which is bound to the server by then, before it waits for others; who has ended before that would have ended nothing.
+ * Inside: starts a command when the server answers that it lives. It is asked when its end is bound to end what is inside: the first process
+ * binds itself to bubblewrap, which is bound to the server by then, before it waits for others. That its end of the descriptor is open does
+ * not show that it lives: a process that is killed tells its children at once, and closes its files when its memory is freed.
  */
-function whileServerLives(descriptor: string): readonly string[] {
+function whenServerAnswers(descriptor: string): readonly string[] {
   const script = [
     'until read -r state < /proc/1/stat && [[ $state == *") S "* ]]; do :; done',
-    // After its line, nothing but its end can be read.
-    `if read -t 0 -u ${descriptor}; then exit; fi`,
+    `echo >&${descriptor} && read -r -u ${descriptor} || exit`,
     `exec ${descriptor}<&-`,
     'exec env -u SHLVL "$@"',
   ]

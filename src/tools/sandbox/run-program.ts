@@ -77,8 +77,10 @@ export function runProgram(launch: Launch, watch: ProgramWatch, signal: AbortSig
     // A program that does not start reads nothing.
     stream?.on('error', () => undefined)
     if (Buffer.isBuffer(content)) stream?.end(content)
-    else if (content === 'server') stream?.write('\n')
-    else if (content === 'status') {
+    else if (content === 'server') {
+      stream?.write('\n')
+      stream?.on('data', () => (endedFor === undefined ? stream.write('\n') : stream.destroy()))
+    } else if (content === 'status') {
       stream?.on('data', (bytes: Buffer) => {
         status.push(bytes)
         if (endedFor !== undefined) kill()

@@ -28,7 +28,7 @@ export type Launch = {
 
 /**
  * What is at file descriptor 3 and those that follow: content to read; `status`, where the command writes about itself; `server`, where the
- * command reads a line when all is ready for it, and whose other end is open as long as the server lives: no program starts after that.
+ * command reads a line when all is ready for it, and the answer to each line that it writes: no program starts when the server has ended.
  */
 export type LaunchDescriptor = Buffer | 'status' | 'server'
 

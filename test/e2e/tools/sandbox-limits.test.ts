@@ -177,7 +177,7 @@ echo '{ "child-pid": '$first' }' >&3; echo $first; exit 0`
     await expect.poll(() => readdirSync('/proc').includes(output.trim())).toBe(false)
   })
 
-  test('when the server has ended before its program starts', async () => {
+  test('when the server has ended before its program starts, and its files are still open', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'dragoman-sandbox-'))
     try {
       const isolation = await findIsolation('bubblewrap', undefined)
@@ -190,11 +190,14 @@ echo '{ "child-pid": '$first' }' >&3; echo $first; exit 0`
       let said = ''
       child.stdout?.on('data', (bytes) => {
         said += bytes
+        child.kill('SIGKILL')
       })
       for (const [index, content] of descriptors.entries()) {
         const stream = child.stdio[index + 3] as Duplex
-        if (content === 'server') stream.end('\n')
-        else stream.on('error', () => undefined).end(content === 'status' ? undefined : content)
+        if (content === 'server') {
+          stream.write('\n')
+          stream.once('data', () => stream.end())
+        } else stream.on('error', () => undefined).end(content === 'status' ? undefined : content)
       }
       await once(child, 'close')
       expect(said).toBe('')
