@@ -38,7 +38,7 @@ function decodeMessage(wire: MessageWire, around: Around): { readonly message: M
     case 'assistant': {
       const calls = decodeCalls(wire, path, around)
       // Replies with calls have an empty text.
-      const shown = calls.length > 0 && (wire.content ?? '') === '' ? content.slice(0, -1) : content
+      const shown = calls.length > 0 && (wire.content ?? '') === '' ? content.filter(({ part }) => part.type !== 'text') : content
       const { thinking } = wire
       const thought: readonly Placed<OutputPart>[] = thinking
         ? [{ part: { type: 'reasoning', text: thinking }, at: `${path}.thinking` }]

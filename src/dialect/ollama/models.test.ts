@@ -20,3 +20,14 @@ test.each([
 ] as const)('a model of the kind %s has the capabilities %j', (kind, capabilities) => {
   expect(encodeTags([{ ...model, ...(kind !== undefined && { kind }) }])).toMatchObject({ models: [{ capabilities }] })
 })
+
+test('the list has the newest model first, by its file where it has one', () => {
+  const models = [
+    { ...model, id: 'old', createdAtMs: 1000 },
+    { ...model, id: 'new', createdAtMs: 3000 },
+    { ...model, id: 'middle', createdAtMs: 2000 },
+  ]
+  expect(encodeTags(models)).toMatchObject({
+    models: [{ name: 'new:latest' }, { name: 'middle:latest' }, { name: 'old:latest' }],
+  })
+})

@@ -1,5 +1,7 @@
+import { fastify } from 'fastify'
 import { expect, test } from 'vitest'
 import { chatBody, openWatchedServer, readAll, readUntil, receive, sendChat } from '../../../test/support/http/test-server.ts'
+import { reportPlace } from './queue-place.ts'
 
 const hourMs = 3_600_000
 const stream = (script: unknown) => chatBody(script, { stream: true })
@@ -28,6 +30,19 @@ test('a request that had to wait has its first place and estimated wait in its h
   expect(replies.map(({ headers }) => headers['x-dragoman-queue-position'])).toEqual(['1', '2'])
   for (const { headers } of replies) expect(headers['x-dragoman-estimated-wait-ms']).toMatch(/^\d+$/)
   await Promise.all(replies.map(readAll))
+})
+
+test('of several waits of one request, its headers have the first', async () => {
+  const app = fastify()
+  app.decorateRequest('queuePlace', undefined)
+  app.get('/', async (request, reply) => {
+    const report = reportPlace(request, reply)
+    report(() => ({ position: 2, estimatedWaitMs: 200 }))
+    report(() => ({ position: 1, estimatedWaitMs: 100 }))
+    return {}
+  })
+  const { headers } = await app.inject('/')
+  expect([headers['x-dragoman-queue-position'], headers['x-dragoman-estimated-wait-ms']]).toEqual(['2', '200'])
 })
 
 test('a request that had not to wait has no such headers', async () => {

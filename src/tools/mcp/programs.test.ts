@@ -269,6 +269,23 @@ describe('processes', () => {
     expect(pids()).not.toEqual(before)
   })
 
+  test('stay while a call runs, however long, also when another has ended', async () => {
+    start('family', {}, { limits: { idleMs: 20 } })
+    const cancel = new AbortController()
+    let isOver = false
+    const file = join(folder, 'runs')
+    const waiting = call('wait', { file }, cancel.signal).finally(() => {
+      isOver = true
+    })
+    await expect.poll(() => existsSync(file)).toBe(true)
+    const before = pids()
+    await call('echo', { text: 'x' })
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect([isOver, pids(), before.map(isRunning)]).toEqual([false, before, [true, true]])
+    cancel.abort()
+    await waiting
+  })
+
   test('are shared by calls', async () => {
     start('family')
     await Promise.all(Array.from({ length: 20 }, (_, n) => call('echo', { text: String(n) })))

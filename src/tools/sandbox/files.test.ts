@@ -12,6 +12,9 @@ afterAll(() => rmSync(root, { recursive: true, force: true }))
 let made = 0
 /** Makes folders whose names together are too long for a path. */
 const deeper = "names=$(printf 'abcdefghijklmnop/%.0s' {1..200}); mkdir -p $names && cd -P $names && mkdir -p $names"
+function makeDeep(at: string, depth: number): void {
+  mkdirSync(join(at, ...Array.from({ length: depth }, () => 'd')), { recursive: true })
+}
 function folder(): string {
   const path = join(root, `${++made}`)
   mkdirSync(path)
@@ -159,7 +162,8 @@ describe('too much in a folder', () => {
     ],
     ['a file with holes, which takes no room', (at) => void execFileSync('truncate', ['-s', '1G', join(at, 'a')]), undefined],
     ['a link to a large folder', (at) => symlinkSync('/usr', join(at, 'a')), undefined],
-    ['deep folders', (at) => mkdirSync(join(at, ...Array.from({ length: 70 }, () => 'd')), { recursive: true }), /64 deep/],
+    ['folders that are just not too deep', (at) => makeDeep(at, 64), undefined],
+    ['folders that are one too deep', (at) => makeDeep(at, 65), /64 deep/],
     ['very deep folders', (at) => void execFileSync('bash', ['-c', deeper], { cwd: at }), /64 deep/],
     ['many files', (at) => void execFileSync('bash', ['-c', 'touch {1..10001}'], { cwd: at }), /more than 10000 files/],
   ])('%s', async (_, make, expected) => {

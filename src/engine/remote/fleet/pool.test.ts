@@ -75,6 +75,16 @@ test('a busy replica is avoided until its Retry-After, unless none is left', () 
   expect(idOf(take(pool, 10, { nowMs: 5000 }))).toBe('0')
 })
 
+test('a shorter Retry-After does not end a longer one', () => {
+  const pool = createPool([1, 1])
+  const to0 = () => take(pool, 10, { avoid: new Set(['1']) })
+  const [first, second] = [to0(), to0()]
+  first.release({ type: 'busy', retryAfterMs: 9000 }, 0)
+  second.release({ type: 'busy', retryAfterMs: 1000 }, 100)
+  pool.avoid('0', 2000, 100)
+  expect([1100, 2000, 8999, 9000].map((nowMs) => pool.isUsable('0', nowMs))).toEqual([false, false, false, true])
+})
+
 test('an avoided replica is used only when no other may be', () => {
   const pool = createPool([1, 1])
   const avoid = new Set(['0'])

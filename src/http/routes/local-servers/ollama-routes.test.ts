@@ -7,11 +7,14 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { type RunningApp, startApp } from '../../../../test/support/http/app.ts'
 import { openTestServer } from '../../../../test/support/http/test-server.ts'
 import { openHub } from '../../../../test/support/upstream/hub.ts'
+import { hashApiKey } from '../../../app/keys/made-keys.ts'
 import type { Engine } from '../../../contract/engine.ts'
+import { allScopes, type Scope } from '../../../contract/principal.ts'
 import type { Resident } from '../../../contract/residency.ts'
 import { FairScheduler } from '../../../core/schedule/fair-scheduler.ts'
 import { createFakeEngine } from '../../../engine/fake/engine.ts'
 import { builtinModel } from '../../../registry/names/builtin-model.ts'
+import type { KeyRules } from '../../access/auth.ts'
 
 let app: RunningApp
 beforeAll(async () => {
@@ -178,13 +181,13 @@ function waitFor(signal: AbortSignal): Promise<never> {
 }
 
 describe('how long a model stays', () => {
-  const openKept = () => {
+  const openKept = (auth: KeyRules = { apiKeys: [] }) => {
     const kept: number[] = []
     const engine = createFakeEngine({ script: 'from-request' })
     const scheduler = new FairScheduler({ slots: 1, maxQueued: 1, engine })
     const resident = { keepFor: (ms: number) => void kept.push(ms) } as Resident
     const model = { id: 'org/fake', engine, scheduler, resident }
-    return { kept, app: openTestServer({ engine, resolveModel: () => model, findModel: () => model }).app }
+    return { kept, app: openTestServer({ engine, auth, resolveModel: () => model, findModel: () => model }).app }
   }
 
   test.each<[string, object]>([
@@ -200,7 +203,17 @@ describe('how long a model stays', () => {
     expect(kept).toEqual([300_000, Number.POSITIVE_INFINITY])
   })
 
-  test('is not for keys that may not unload: the reply names the field', async () => {
+  test('is not for keys that may not unload: the model stays as long as before, and the reply names the field', async () => {
+    const apiKeys = [
+      { hash: hashApiKey('admin'), scopes: allScopes },
+      { hash: hashApiKey('user'), scopes: new Set<Scope>(['inference']) },
+    ]
+    const { kept, app: inner } = openKept({ apiKeys })
+    for (const key of ['user', 'admin']) {
+      const payload = { model: 'default', messages: [{ role: 'user', content: 'a' }], keep_alive: key === 'user' ? '9m' : '5m' }
+      await inner.inject({ method: 'POST', url: '/api/chat', payload, headers: { authorization: `Bearer ${key}` } })
+    }
+    expect(kept).toEqual([300_000])
     const asked = await call('/api/chat', { ...hi, keep_alive: -1 }, { key: 'user' })
     expect([asked.status, asked.ignored]).toEqual([200, 'keep_alive'])
     expect((await call('/api/chat', { ...hi, keep_alive: -1 })).ignored).toBeNull()

@@ -61,6 +61,12 @@ test('while the prompt is read, it knows how far', () => {
   expect(fold.reading).toBeUndefined()
 })
 
+test('a prompt that is in the cache has nothing to read', () => {
+  const fold = new AnswerFold(empty, 0)
+  fold.push({ choices: [{ delta: {} }], prompt_progress: { total: 100, cache: 100, processed: 100 } }, 1)
+  expect(fold.reading).toBeUndefined()
+})
+
 test('a call of the server waits for an approval, runs, and has ended', () => {
   const fold = new AnswerFold(empty, 0)
   const call = { tool_name: 'python', tool_call_id: 'c' }
