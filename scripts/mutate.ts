@@ -1,5 +1,5 @@
-// npm run mutate -- FOLDER: makes one small change after the other in a folder's product files, runs the folder's unit tests,
-// and lists the changes that no test notices. Works in a copy of the sources: the checkout stays as it is.
+// npm run mutate -- FOLDER [TESTS…]: makes one small change after the other in a folder's product files, runs the folder's unit tests or those
+// at other paths, and lists the changes that no test notices. Works in a copy of the sources: the checkout stays as it is.
 import { spawnSync } from 'node:child_process'
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -15,8 +15,10 @@ const opposite: Readonly<Record<string, string>> = {
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const [folder] = process.argv.slice(2)
-if (folder === undefined) throw new Error('usage: npm run mutate -- FOLDER, such as src/core')
+const [folder, ...paths] = process.argv.slice(2)
+if (folder === undefined)
+  throw new Error('usage: npm run mutate -- FOLDER [TESTS…], such as src/store src/store src/http/responses')
+const tests = paths.length === 0 ? [`${folder}/`] : paths
 
 mkdirSync(join(root, '.cache'), { recursive: true })
 const copy = mkdtempSync(join(root, '.cache', 'mutate-'))
@@ -27,7 +29,7 @@ for (const name of ['src', 'test', 'docs', 'bench', 'scripts', 'models', 'packag
 symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
 
 const files = globSync(join(copy, folder, '**/*.ts')).filter((path) => !/\.test\.ts$|__fixtures__/.test(path))
-if (testsFail()) throw new Error(`the tests of ${folder} fail without a change, or there are none`)
+if (testsFail()) throw new Error(`the tests at ${tests.join(', ')} fail without a change, or there are none`)
 let survivors = 0
 let count = 0
 for (const path of files.sort()) {
@@ -45,7 +47,7 @@ for (const path of files.sort()) {
 console.log(`${survivors} of ${count} changes survive`)
 
 function testsFail(): boolean {
-  const args = ['run', '--mode', 'sources', '--project', 'unit', '--bail', '1', '--reporter', 'dot', `${folder}/`]
+  const args = ['run', '--mode', 'sources', '--project', 'unit', '--bail', '1', '--reporter', 'dot', ...tests]
   const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
   return spawnSync(process.execPath, [vitest, ...args], { cwd: copy, stdio: 'ignore', timeout: 600_000 }).status !== 0
 }
