@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { until } from '../../test/support/http/app.ts'
 import { openChat } from '../../test/support/http/raw-client.ts'
 import { openTestServer, type TestServerOptions } from '../../test/support/http/test-server.ts'
+import { soon } from '../../test/support/process/stall-bound.ts'
 import { hashApiKey } from '../app/keys/made-keys.ts'
 import { createToolLog } from '../app/log/tool-log.ts'
 import type { Scope } from '../contract/principal.ts'
@@ -248,8 +250,10 @@ describe('while a tool runs', () => {
     const { listen, post } = open({ run })
     const stream = openChat(`http://127.0.0.1:${await listen()}`, asked({ stream: true, cancel_id: 'c' }))
     await stream.untilText('look.')
-    await expect.poll(async () => (await post('/api/inference/cancel', { cancel_id: 'c' })).json().cancelled).toBe(1)
-    await stream.ended
+    await soon(async () => {
+      expect((await post('/api/inference/cancel', { cancel_id: 'c' })).json().cancelled).toBe(1)
+      await stream.ended
+    })
     expect(stream.text()).toMatch(/"finish_reason":"length".*data: \[DONE\]\n\n$/s)
     await expect.poll(() => facts.aborted).toBe(true)
   })
@@ -259,8 +263,10 @@ describe('while a tool runs', () => {
     const { listen, deps } = open({ run })
     const stream = openChat(`http://127.0.0.1:${await listen()}`, asked({ stream: true }))
     await stream.untilText('look.')
-    stream.hangUp()
-    await expect.poll(() => deps.cancellations.size).toBe(0)
+    await soon(() => {
+      stream.hangUp()
+      return until(() => deps.cancellations.size === 0)
+    })
     expect(facts.aborted).toBe(true)
   })
 })

@@ -7,6 +7,7 @@ import { until } from '../../../test/support/http/app.ts'
 import { eventsOf, openResponsesServer, openStream } from '../../../test/support/http/responses-server.ts'
 import { openSocket, type SocketEvent } from '../../../test/support/http/responses-socket.ts'
 import { openTestServer, openWatchedServer, readAll } from '../../../test/support/http/test-server.ts'
+import { soon } from '../../../test/support/process/stall-bound.ts'
 import type { Engine } from '../../contract/engine.ts'
 import { createFakeEngine } from '../../engine/fake/engine.ts'
 
@@ -99,8 +100,11 @@ describe('a socket', () => {
     const { client, watched, deps } = await open()
     client.send({ input: late })
     await watched.started()
-    client.socket.terminate()
-    expect(await watched.ended()).toEqual({ aborted: true })
+    const ended = await soon(() => {
+      client.socket.terminate()
+      return watched.ended()
+    })
+    expect(ended).toEqual({ aborted: true })
     expect(deps.cancellations.size).toBe(0)
     expect(await deps.metrics.render()).toContain('dragoman_cancellations_total{reason="client-gone"} 1')
   })

@@ -9,6 +9,7 @@ import {
   type WireResponse,
 } from '../../../test/support/http/responses-server.ts'
 import { openTestServer, readAll, readUntil } from '../../../test/support/http/test-server.ts'
+import { soon } from '../../../test/support/process/stall-bound.ts'
 import { createFakeEngine } from '../../engine/fake/engine.ts'
 
 const hourMs = 3_600_000
@@ -158,8 +159,11 @@ describe('a streamed response', () => {
     const input = JSON.stringify({ chunks: Array(1000).fill('word '), delayMs: 20 })
     const { request, response } = await openStream(await listen(), { input })
     const id = eventsOf(await readUntil(response, 'output_text.delta'))[0]?.response?.id
-    request.destroy()
-    expect(await watched.ended()).toEqual({ aborted: true })
+    const ended = await soon(() => {
+      request.destroy()
+      return watched.ended()
+    })
+    expect(ended).toEqual({ aborted: true })
     await until(async () => (await call('GET', `/v1/responses/${id}`)).status === 200)
     const stored = (await call('GET', `/v1/responses/${id}`)).body as WireResponse
     expect([stored.status, textOfResponse(stored)]).toEqual(['cancelled', expect.stringMatching(/^word /)])
@@ -182,10 +186,14 @@ describe('a background response', () => {
     const { create, call, watched, deps } = await openResponsesServer()
     const { id } = await create({ input: JSON.stringify({ raw: 'late', delayMs: hourMs }), background: true })
     await watched.started()
-    for (let times = 0; times < 2; times++) {
+    const cancel = async () =>
       expect(await call('POST', `/v1/responses/${id}/cancel`)).toMatchObject({ status: 200, body: { id, status: 'cancelled' } })
-    }
-    expect(await watched.ended()).toEqual({ aborted: true })
+    const ended = await soon(async () => {
+      await cancel()
+      return watched.ended()
+    })
+    expect(ended).toEqual({ aborted: true })
+    await cancel()
     expect(deps.cancellations.size).toBe(0)
   })
 
@@ -200,8 +208,11 @@ describe('a background response', () => {
     const { create, call, watched } = await openResponsesServer()
     const { id } = await create({ input: JSON.stringify({ raw: 'late', delayMs: hourMs }), background: true })
     await watched.started()
-    expect((await call('DELETE', `/v1/responses/${id}`)).status).toBe(200)
-    expect(await watched.ended()).toEqual({ aborted: true })
+    const ended = await soon(async () => {
+      expect((await call('DELETE', `/v1/responses/${id}`)).status).toBe(200)
+      return watched.ended()
+    })
+    expect(ended).toEqual({ aborted: true })
     expect((await call('GET', `/v1/responses/${id}`)).status).toBe(404)
   })
 

@@ -2,6 +2,7 @@ import { EventEmitter, once } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { openSocket } from '../../../test/support/http/responses-socket.ts'
 import { openTestServer, readAll, receive, sendChat, type TestServerOptions } from '../../../test/support/http/test-server.ts'
+import { soon } from '../../../test/support/process/stall-bound.ts'
 import { openTestStore } from '../../../test/support/test-store.ts'
 import type { Engine } from '../../contract/engine.ts'
 import { createFakeEngine } from '../../engine/fake/engine.ts'
@@ -62,8 +63,10 @@ describe('a cancel reaches a request', () => {
     const { port, reached, cancel, scheduler, deps } = await serve(stage)
     const request = sendChat(port, JSON.stringify({ model, messages, cancel_id: 'c' }))
     await reached
-    expect(await cancel({ cancel_id: 'c' })).toEqual({ cancelled: 1 })
-    const reply = JSON.parse(await readAll(await receive(request)))
+    const reply = await soon(async () => {
+      expect(await cancel({ cancel_id: 'c' })).toEqual({ cancelled: 1 })
+      return JSON.parse(await readAll(await receive(request)))
+    })
     expect(reply.choices).toMatchObject([{ message: { content }, finish_reason: 'length' }])
     expect(scheduler.load).toMatchObject({ busy: 0, queued: 0 })
     expect(deps.cancellations.size).toBe(0)
@@ -82,8 +85,10 @@ describe('a cancel reaches a request', () => {
     const request = sendChat(port, JSON.stringify({ ...body, session_id: 's', cancel_id: 'c' }), { path })
     await reached
     expect(await cancel({ cancel_id: 'other', session_id: 's' })).toEqual({ cancelled: 0 })
-    expect(await cancel({ session_id: 's' })).toEqual({ cancelled: 1 })
-    const response = await receive(request)
+    const response = await soon(async () => {
+      expect(await cancel({ session_id: 's' })).toEqual({ cancelled: 1 })
+      return receive(request)
+    })
     expect(response.statusCode).toBe(200)
     expect(response.headers['x-dragoman-ignored']).toBeUndefined()
   })
@@ -93,8 +98,11 @@ describe('a cancel reaches a request', () => {
     const { turn } = await openSocket(port, { 'x-claude-code-session-id': 'agent' })
     const first = turn({ input: 'hi', cancel_id: 'c' })
     await reached
-    expect(await cancel({ cancel_id: 'c' })).toEqual({ cancelled: 1 })
-    expect(await first).toMatchObject({ type: 'response.incomplete', response: { status: 'cancelled' } })
+    const ended = await soon(async () => {
+      expect(await cancel({ cancel_id: 'c' })).toEqual({ cancelled: 1 })
+      return first
+    })
+    expect(ended).toMatchObject({ type: 'response.incomplete', response: { status: 'cancelled' } })
     await cancel({ cancel_id: 'd' })
     expect(await turn({ input: 'hi', cancel_id: 'd' })).toMatchObject({ response: { status: 'cancelled', output: [] } })
   })
@@ -105,8 +113,10 @@ describe('a cancel reaches a request', () => {
     const payload = { model, input: 'hi', background: true }
     const { id } = (await app.inject({ method: 'POST', url: '/v1/responses', payload })).json()
     await reached
-    expect(await cancel({ response_id: id })).toEqual({ cancelled: 1 })
-    const cancelled = await app.inject({ method: 'POST', url: `/v1/responses/${id}/cancel` })
+    const cancelled = await soon(async () => {
+      expect(await cancel({ response_id: id })).toEqual({ cancelled: 1 })
+      return app.inject({ method: 'POST', url: `/v1/responses/${id}/cancel` })
+    })
     expect(cancelled.json()).toMatchObject({ status: 'cancelled', output: [{ content: [{ text: 'Hello' }] }] })
   })
 

@@ -12,6 +12,7 @@ import {
   sendChat,
   watchEngine,
 } from '../../../test/support/http/test-server.ts'
+import { soon } from '../../../test/support/process/stall-bound.ts'
 import type { Dialect } from '../../contract/dialect.ts'
 import type { Engine } from '../../contract/engine.ts'
 import { createOpenaiChat } from '../../dialect/openai-chat/dialect.ts'
@@ -60,8 +61,11 @@ describe('a non-streaming reply', () => {
     const { port, watched, deps, scheduler } = await openWatchedServer()
     const request = sendChat(port, chatBody({ raw: 'late', delayMs: hourMs }))
     await watched.started()
-    request.destroy()
-    expect(await watched.ended()).toEqual({ aborted: true })
+    const ended = await soon(() => {
+      request.destroy()
+      return watched.ended()
+    })
+    expect(ended).toEqual({ aborted: true })
     expect(scheduler.load.busy).toBe(0)
     expect(await deps.metrics.render()).toContain('dragoman_cancellations_total{reason="client-gone"} 1')
   })

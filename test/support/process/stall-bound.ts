@@ -20,3 +20,21 @@ export function mostHealthMs(): number {
 export function longestStallMs(): number {
   return 500 * loadFactor()
 }
+
+/**
+ * Within which a cancel ends the reply and all that runs for it. The product promises 200 ms, which `bench/tool-cancel.ts` measures; a test
+ * asks and looks over a connection besides.
+ */
+export function mostCancelMs(): number {
+  return 400 * loadFactor()
+}
+
+/** Cancels something and waits until it has ended; rejects when that takes longer than the product promises. */
+export async function soon<T>(cancel: () => Promise<T>): Promise<T> {
+  const startMs = performance.now()
+  const result = await cancel()
+  const tookMs = performance.now() - startMs
+  const mostMs = mostCancelMs()
+  if (tookMs > mostMs) throw new Error(`the cancel took ${Math.round(tookMs)} ms, more than ${Math.round(mostMs)} ms`)
+  return result
+}

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { startApp, until } from '../../../../test/support/http/app.ts'
 import { type LoadingApp, startLoadingApp } from '../../../../test/support/http/loading-app.ts'
+import { soon } from '../../../../test/support/process/stall-bound.ts'
 import { openHub } from '../../../../test/support/upstream/hub.ts'
 
 let app: LoadingApp
@@ -26,8 +27,11 @@ describe('a load from a repository', () => {
       call('/unload', { model_path: 'owner/some', load_request_id: id }, key === undefined ? {} : { key })
     expect((await cancel('two')).body).toMatchObject({ status: 'cancelled', cancelled: 0 })
     expect((await cancel('one', 'other')).body).toMatchObject({ cancelled: 0 })
-    expect((await call('/unload', { load_request_id: 'one' })).body).toEqual({ status: 'cancelled', model: null, cancelled: 1 })
-    expect((await loading).status).toBe(499)
+    const loaded = await soon(async () => {
+      expect((await call('/unload', { load_request_id: 'one' })).body).toEqual({ status: 'cancelled', model: null, cancelled: 1 })
+      return loading
+    })
+    expect(loaded.status).toBe(499)
     expect((await call('/status')).body).toMatchObject({ loading: [], active_model: 'echo' })
   })
 
@@ -37,14 +41,19 @@ describe('a load from a repository', () => {
     const loading = call('/load', { model_path: 'owner/some' })
     await until(async () => (await call('/load-progress')).body.phase === 'downloading')
     expect((await call('/unload', { model_path: 'owner/some' }, { key: 'other' })).status).toBe(409)
-    expect((await call('/unload', { model_path: 'Owner/Some' })).status).toBe(200)
-    expect((await loading).status).toBe(499)
+    const loaded = await soon(async () => {
+      expect((await call('/unload', { model_path: 'Owner/Some' })).status).toBe(200)
+      return loading
+    })
+    expect(loaded.status).toBe(499)
     const client = new AbortController()
     const left = call('/load', { model_path: 'owner/some' }, { signal: client.signal })
     left.catch(() => undefined)
     await until(async () => (await call('/load-progress')).body.phase === 'downloading')
-    client.abort()
-    await until(async () => (await call('/load-progress')).body.phase !== 'downloading')
+    await soon(() => {
+      client.abort()
+      return until(async () => (await call('/load-progress')).body.phase !== 'downloading')
+    })
     expect(await states()).toEqual(['echo: ready', 'tiny: stopped'])
   })
 })
