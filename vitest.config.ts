@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { dirname, join, resolve, sep } from 'node:path'
 import { defineConfig, type Plugin } from 'vitest/config'
 import { ensureNode } from './scripts/node.mjs'
-import { LongestFirst } from './test/longest-first.ts'
+import { LongestFirst } from './test/lanes/longest-first.ts'
 
 // Also for `npx vitest`.
 await ensureNode()
@@ -38,7 +38,7 @@ const alone = { ...beside, fileParallelism: false }
 // `agents` runs coding agents, `v8-habits` shows what V8 does and our code relies on or avoids.
 export default defineConfig(({ mode }) => ({
   test: {
-    reporters: ['default', './test/closing-line.ts'],
+    reporters: ['default', './test/lanes/closing-line.ts'],
     sequence: { sequencer: LongestFirst },
     projects: [
       {
@@ -46,7 +46,12 @@ export default defineConfig(({ mode }) => ({
         ...(mode !== 'sources' && { plugins: [testWhatIsBuilt] }),
         test: {
           name: 'unit',
-          include: ['src/**/*.test.ts', 'web/src/**/*.test.ts', 'test/*.test.ts', 'test/{clients,documents,protocols}/*.test.ts'],
+          include: [
+            'src/**/*.test.ts',
+            'web/src/**/*.test.ts',
+            'test/*.test.ts',
+            'test/{clients,documents,lanes,protocols}/*.test.ts',
+          ],
           ...(mode !== 'sources' && built),
           // Most files need less time than loading their imports anew: they share a process, and leave nothing behind in it.
           isolate: false,

@@ -85,9 +85,11 @@ describe.each(['bash', 'zsh', 'fish'] as const)('the completions of %s', (shell)
     expect(ask('un').sort()).toEqual(['undrain', 'unload'])
   })
 
-  test.skipIf(!isInstalled || shell !== 'bash')('have names with colons, of which bash has read a part', () => {
-    expect(ask('run qwen3:1')).toEqual(['1.7b', '14b'])
-  })
+  if (shell === 'bash') {
+    test.skipIf(!isInstalled)('have names with colons, of which bash has read a part', () => {
+      expect(ask('run qwen3:1')).toEqual(['1.7b', '14b'])
+    })
+  }
 })
 
 test('a script of a shell is valid for it', () => {

@@ -227,12 +227,14 @@ describe.each(answers)('$format', ({ format, raw, text = 'Sure.' }) => {
     expect(left).toContain('Köln')
   })
 
-  test.skipIf(beginsWithName.has(format))('calls of undeclared tools are calls for who answers calls of any name', () => {
-    for (const chunks of [[raw], [...raw]]) {
-      const { calls, text: left } = parseOutput({ ...options, tools: [{ name: 'other' }], otherTools: [] }, chunks)
-      expect({ left, names: calls.map(({ name }) => name) }).toEqual({ left: text, names: ['get_weather', 'now'] })
-    }
-  })
+  if (!beginsWithName.has(format)) {
+    test('calls of undeclared tools are calls for who answers calls of any name', () => {
+      for (const chunks of [[raw], [...raw]]) {
+        const { calls, text: left } = parseOutput({ ...options, tools: [{ name: 'other' }], otherTools: [] }, chunks)
+        expect({ left, names: calls.map(({ name }) => name) }).toEqual({ left: text, names: ['get_weather', 'now'] })
+      }
+    })
+  }
 
   test('calls of tools that the prompt does not show are calls', () => {
     for (const chunks of [[raw], [...raw]]) {

@@ -1,0 +1,45 @@
+/** A test of a run. Its name is the path of its file and its full name: `FILE > SUITE > TEST`. */
+export interface RanTest {
+  readonly name: string
+  readonly state: 'passed' | 'failed' | 'skipped' | 'pending'
+  /** It failed before it passed. */
+  readonly isFlaky: boolean
+}
+
+export interface AllowedSkips {
+  readonly why: string
+  /** The beginnings of names. */
+  readonly tests: readonly string[]
+}
+
+/** A busy machine makes a test or two late; more is a defect. */
+const mostFlaky = 3
+
+/**
+ * The closing lines of a run, the counts last. Tests that passed only when tried again are named; more than three of them count as failed. With
+ * `isStrict`, as in CI, so does a test that is skipped and not allowed to be.
+ */
+export function closingLines(tests: readonly RanTest[], allowed: readonly AllowedSkips[], isStrict: boolean): string[] {
+  const named = (wanted: (test: RanTest) => boolean) => tests.filter(wanted).map(({ name }) => name)
+  const flaky = named(({ isFlaky }) => isFlaky)
+  const skipped = named(({ state }) => state === 'skipped' || state === 'pending')
+  const whyOf = (name: string) => allowed.find(({ tests }) => tests.some((start) => name.startsWith(start)))?.why
+  const unlisted = skipped.filter((name) => whyOf(name) === undefined)
+  const tooFlaky = flaky.length > mostFlaky ? flaky.length : 0
+  const failed = named(({ state }) => state === 'failed').length + tooFlaky + (isStrict ? unlisted.length : 0)
+  const passed = named(({ state }) => state === 'passed').length - tooFlaky
+  return [
+    ...flaky.map((name) => `passed only when tried again: ${name}`),
+    ...(tooFlaky > 0 ? [`${tooFlaky} tests passed only when tried again: more than ${mostFlaky} count as failed`] : []),
+    ...allowed.flatMap(({ why }) => {
+      const { length } = skipped.filter((name) => whyOf(name) === why)
+      return length > 0 ? [`${length} skipped: ${why}`] : []
+    }),
+    ...(isStrict
+      ? unlisted.map((name) => `skipped, which test/lanes/allowed-skips.ts does not allow: ${name}`)
+      : unlisted.length > 0
+        ? [`${unlisted.length} skipped: npm run doctor-dev shows what this machine lacks`]
+        : []),
+    `${passed} passed, ${failed} failed, ${skipped.length - (isStrict ? unlisted.length : 0)} skipped`,
+  ]
+}
