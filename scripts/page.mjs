@@ -17,9 +17,13 @@ export async function ensurePage() {
   say('building the page')
   rmSync(folder, { recursive: true, force: true })
   // As Vite sets it where it is unset: tests have `test`, and would get a page with the checks of libraries for developers.
+  const { NODE_ENV } = process.env
   process.env.NODE_ENV = 'production'
   const { build } = await import('vite')
   await build({ configFile: join(root, 'web', 'vite.config.ts') })
+  // What this process starts next, such as the tests, is not for production.
+  if (NODE_ENV === undefined) delete process.env.NODE_ENV
+  else process.env.NODE_ENV = NODE_ENV
   for (const file of filesBelow(folder)) {
     const bytes = readFileSync(file)
     writeFileSync(`${file}.gz`, gzipSync(bytes, { level: 9 }))

@@ -7,8 +7,9 @@ import { ensureNode } from './node.mjs'
 import { productionModules } from './stage.mjs'
 
 export function sbom() {
-  // With `--omit`, npm leaves out packages that installed ones need, too: its whole list is reduced to what the lock file says.
-  const { status, stdout, output } = npm(['sbom', '--package-lock-only', '--sbom-format=cyclonedx'])
+  // With `--omit`, as with NODE_ENV=production, npm leaves out packages that installed ones need, too: its whole list is reduced to what the
+  // lock file says.
+  const { status, stdout, output } = npm(['sbom', '--package-lock-only', '--include=dev', '--sbom-format=cyclonedx'])
   if (status !== 0) fail(`npm sbom failed:\n${output}`)
   const all = JSON.parse(stdout)
   const installed = productionModules().map(({ path, version }) => `${path.replace(/^.*node_modules\//, '')}@${version}`)

@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { runAsOrdinaryUser } from '../../support/process/ordinary-user.ts'
 import { hasSandbox, sandboxHint, startSandbox, type TestSandbox } from '../../support/tools/sandbox.ts'
 
 const mebibyte = 2 ** 20
@@ -206,10 +206,8 @@ describe.skipIf(!hasSandbox)(`a program is held to its limits, though no process
 test.skipIf(!hasSandbox || process.getuid?.() !== 0)('a server of an ordinary user holds them, too', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'dragoman-sandbox-'))
   try {
-    await chmod(folder, 0o777)
-    const module = import.meta.resolve('../../../dist/tools/sandbox/sandbox-tools.js')
     const options = { python: { ...limits, runtime: 'bubblewrap' }, folder: join(folder, 'own'), idleMs: 60_000 }
-    const script = `const { SandboxTools } = await import(${JSON.stringify(module)})
+    const script = `const { SandboxTools } = await import('./dist/tools/sandbox/sandbox-tools.js')
 const box = new SandboxTools(${JSON.stringify(options)})
 const { tools: [tool] } = await box.list()
 const texts = []
@@ -217,8 +215,7 @@ for (const code of ${JSON.stringify(attacks.map(([, body]) => frame(body)))})
   texts.push((await tool.run({ arguments: { code }, session: { principalId: 'a', id: code }, signal: new AbortController().signal })).text)
 console.log(JSON.stringify(texts))
 await box.close()`
-    const node = ['--input-type=module', '-e', script]
-    const said = JSON.parse(execFileSync(process.execPath, node, { uid: 61_234, gid: 61_234, encoding: 'utf8' })) as string[]
+    const said = JSON.parse(runAsOrdinaryUser(folder, script)) as string[]
     for (const [index, [, , expected]] of attacks.entries()) expect(said[index]).toMatch(expected)
   } finally {
     await rm(folder, { recursive: true, force: true })

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
@@ -12,6 +12,7 @@ import type { ToolOutcome } from '../../../src/contract/server-tool.ts'
 import { findIsolation } from '../../../src/tools/sandbox/isolation.ts'
 import { runProgram } from '../../../src/tools/sandbox/run-program.ts'
 import { startApp } from '../../support/http/app.ts'
+import { runAsOrdinaryUser } from '../../support/process/ordinary-user.ts'
 import { hasSandbox, processesWith, sandboxHint, startSandbox, type TestSandbox } from '../../support/tools/sandbox.ts'
 
 /** Stands in commands, so that their processes are found. */
@@ -364,8 +365,6 @@ test.skipIf(!hasSandbox)(`a stream has all its events while programs take what t
 test.skipIf(!hasSandbox || process.getuid?.() !== 0)('an ordinary user has the same sandbox as root', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'dragoman-sandbox-'))
   try {
-    await chmod(folder, 0o777)
-    const module = import.meta.resolve('../../../dist/tools/sandbox/sandbox-tools.js')
     const limits = {
       runtime: 'bubblewrap',
       timeoutMs: 60000,
@@ -375,16 +374,14 @@ test.skipIf(!hasSandbox || process.getuid?.() !== 0)('an ordinary user has the s
       fileBytes: 1e6,
       diskBytes: 1e6,
     }
-    const script = `const { SandboxTools } = await import(${JSON.stringify(module)})
+    const script = `const { SandboxTools } = await import('./dist/tools/sandbox/sandbox-tools.js')
 const box = new SandboxTools({ python: ${JSON.stringify(limits)}, folder: ${JSON.stringify(join(folder, 'own'))}, idleMs: 60000 })
 const { tools: [tool], absent } = await box.list()
 const run = (code) => tool.run({ arguments: { code }, session: { principalId: 'a', id: 'b' }, signal: new AbortController().signal })
 if (tool === undefined) console.log(absent[0].why)
 else console.log(JSON.stringify([await run('print(open("/proc/self/uid_map").read().split())'), await run('import os, time\\nfor _ in range(3): os.fork()\\nx = bytearray(10**8); time.sleep(60)')]))
 await box.close()`
-    const node = ['--input-type=module', '-e', script]
-    const said = execFileSync(process.execPath, node, { uid: 61_234, gid: 61_234, encoding: 'utf8' })
-    expect(JSON.parse(said)).toMatchObject([
+    expect(JSON.parse(runAsOrdinaryUser(folder, script))).toMatchObject([
       { isError: false, text: expect.stringContaining("'1000'") },
       { text: expect.stringMatching(/more than 191 MB of memory/) },
     ])
