@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
@@ -96,15 +96,12 @@ export type CaseCheck = z.infer<typeof checkSchema>
 export type CaseStep = z.infer<typeof stepSchema>
 export type UpstreamRule = z.infer<typeof ruleSchema>
 
-/** Our own cases, and the files of those in `cases…` beside the checkout. Throws for what is not a case. */
+const reported = fileURLToPath(new URL('./reported', import.meta.url))
+
+/** All cases. Throws for what is none. */
 export function readCases(): readonly Case[] {
-  const shared = fileURLToPath(new URL('../../../shared', import.meta.url))
-  const folders = existsSync(shared) ? readdirSync(shared).filter((name) => name.startsWith('cases')) : []
-  const files = folders.flatMap((folder) =>
-    readdirSync(join(shared, folder), { recursive: true, encoding: 'utf8' }).map((file) => join(shared, folder, file)),
-  )
-  const theirs = files.filter((file) => file.endsWith('.json')).sort()
-  return [...ourCases, ...theirs.map(readCase)].map((each) => ({
+  const files = readdirSync(reported, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.json'))
+  return [...ourCases, ...files.sort().map(readCase)].map((each) => ({
     ...caseSchema.parse(each),
     name: each.name,
     id: `case-${each.name.replace(/[^a-z0-9-]/gi, '-')}`,
@@ -112,5 +109,6 @@ export function readCases(): readonly Case[] {
 }
 
 function readCase(file: string) {
-  return { ...(JSON.parse(readFileSync(file, 'utf8')) as z.input<typeof caseSchema>), name: basename(file, '.json') }
+  const content = JSON.parse(readFileSync(join(reported, file), 'utf8')) as z.input<typeof caseSchema>
+  return { ...content, name: basename(file, '.json') }
 }

@@ -230,7 +230,7 @@ const limitsAndLoads: readonly OurCase[] = [
   },
 ]
 
-/** Cases that a plain clone runs: each kind of fault in other formats, protocols, templates and servers than where it was found. */
+/** Each kind of fault in other formats, protocols, templates and servers than where it was reported. */
 export const ourCases: readonly OurCase[] = [
   ...callCases,
   ...stopSequences,
