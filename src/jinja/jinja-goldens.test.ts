@@ -10,7 +10,6 @@ import { JinjaError } from './values/jinja-error.ts'
 const vectors = new URL('../../../shared/vectors/templates/', import.meta.url)
 const hasVectors = existsSync(vectors)
 const templates = hasVectors ? readLlamaTemplates() : undefined
-if (templates === undefined) console.warn('jinja vectors are skipped: ../shared/vectors or the sources of llama.cpp are not here')
 
 type Golden = { template: string; case: string; output?: string; error?: string }
 type Goldens = { cases: { id: string; context: Record<string, unknown> }[]; renders: Golden[] }

@@ -26,6 +26,9 @@ const refusals: readonly Refusal[] = [
   { route: /^\/api\/copy$/, status: 501, words: /alias/ },
   { route: /^\/api\/create$/, status: 501, words: /configuration/ },
   { route: /^\/api\/generate$/, when: ({ template }) => Boolean(template), status: 400, words: /Go templates are not rendered/ },
+  // The model here has no tokens for it.
+  { route: /^\/infill$/, status: 400, words: /cannot fill in the middle/ },
+  { route: /^\/api\/generate$/, when: ({ suffix }) => Boolean(suffix), status: 400, words: /cannot fill in the middle/ },
   // Claude Code asks whether it is connected, and takes any answer.
   { route: /^\/api\/hello$/, status: 404, words: /^/ },
 ]

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { neutralRecording } from './record/neutral.ts'
-import { ownFolder, type Recording, readRecordings } from './recording.ts'
+import { moreFolder, ownFolder, type Recording, readRecordings } from './recording.ts'
 
 const sent = (more: Partial<Recording>): Recording => ({
   client: 'a client',
@@ -60,6 +60,6 @@ test('headers of one connection are left out', () => {
   expect(neutralRecording(sent({ headers })).headers).toEqual({ 'user-agent': 'a/1' })
 })
 
-test.each([...readRecordings(ownFolder)])('%s has neutral texts', (_, recording) => {
+test.each([...readRecordings(ownFolder), ...readRecordings(moreFolder)])('%s has neutral texts', (_, recording) => {
   expect(neutralRecording(recording)).toEqual(recording)
 })

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
 
 const recordingSchema = z.object({
@@ -19,10 +19,14 @@ export type Recording = z.output<typeof recordingSchema>
 /** Ours: a folder for each client. */
 export const ownFolder = new URL('./recorded/', import.meta.url)
 
-/** The recordings of a folder and its folders, by their paths without `.json`; empty where there is no such folder. */
+/** Calls that `record/` does not make. */
+export const moreFolder = new URL('./more/', import.meta.url)
+
+/** The recordings of a folder and its folders, by their paths without `.json`. */
 export function readRecordings(folder: URL): ReadonlyMap<string, Recording> {
-  const files = existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : []
-  const names = files.flatMap((file) => (file.endsWith('.json') && file !== 'expected.json' ? [file.slice(0, -5)] : []))
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).flatMap((file) =>
+    file.endsWith('.json') ? [file.slice(0, -5)] : [],
+  )
   return new Map(
     names.sort().map((name) => [name, recordingSchema.parse(JSON.parse(readFileSync(new URL(`${name}.json`, folder), 'utf8')))]),
   )

