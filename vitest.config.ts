@@ -29,8 +29,9 @@ const testWhatIsBuilt: Plugin = {
 /** A condition that is polled for comes soon, or never: only a machine with other work makes it late. */
 const expect = { poll: { timeout: 60_000 } }
 const built = { globalSetup: 'test/support/process/built-program.ts', server: { deps: { external: [/\/dist\//] } } }
-/** Their files start processes, and wait for them: more files at a time than there are processors keep a small machine busy. */
-const beside = { ...built, maxWorkers: 3, testTimeout: 300_000, hookTimeout: 300_000, expect }
+/** Many files wait for most of their time, for processes that they start: more at a time than there are processors keep a small machine busy. */
+const workers = { maxWorkers: availableParallelism() + 1, sequence: { groupOrder: 0 } }
+const beside = { ...built, ...workers, testTimeout: 300_000, hookTimeout: 300_000, expect }
 /** These measure: nothing runs beside them. */
 const alone = { ...beside, fileParallelism: false }
 
@@ -59,9 +60,7 @@ export default defineConfig(({ mode }) => ({
           testTimeout: 300_000,
           hookTimeout: 300_000,
           expect,
-          // Some files wait for most of their time.
-          maxWorkers: availableParallelism() + 1,
-          sequence: { groupOrder: 0 },
+          ...workers,
         },
       },
       {
@@ -70,7 +69,6 @@ export default defineConfig(({ mode }) => ({
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts', 'test/cases/**/*.test.ts'],
           ...beside,
-          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -79,16 +77,15 @@ export default defineConfig(({ mode }) => ({
           name: 'agents',
           include: ['test/agents/**/*.test.ts', 'test/sillytavern/**/*.test.ts'],
           ...beside,
-          sequence: { groupOrder: 1 },
         },
       },
       {
         plugins: [testWhatIsBuilt],
-        test: { name: 'soak', include: ['test/soak/**/*.test.ts'], ...beside, maxWorkers: 2, sequence: { groupOrder: 2 } },
+        test: { name: 'soak', include: ['test/soak/**/*.test.ts'], ...beside, maxWorkers: 2, sequence: { groupOrder: 1 } },
       },
       {
         plugins: [testWhatIsBuilt],
-        test: { name: 'v8-habits', include: ['test/v8-habits/**/*.test.ts'], ...alone, sequence: { groupOrder: 3 } },
+        test: { name: 'v8-habits', include: ['test/v8-habits/**/*.test.ts'], ...alone, sequence: { groupOrder: 2 } },
       },
     ],
   },

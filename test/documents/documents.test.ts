@@ -5,7 +5,7 @@ import { commandsDocument } from './commands-document.ts'
 import { errorsDocument } from './errors-document.ts'
 import { settingsDocument } from './settings-document.ts'
 
-// `npx vitest run --project unit test/documents --update` writes them again.
+// `npm run unit -- test/documents -u` writes them again.
 test.each([
   ['cli.md', 'the commands as they are defined', () => commandsDocument(program)],
   ['errors.md', 'each failure with its statuses', errorsDocument],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { renderProtocols } from './field-tables.ts'
 
-const hint = 'docs/protocols.md is out of date; regenerate it with: npx vitest run --project unit test/protocols -u'
+const hint = 'docs/protocols.md is out of date; regenerate it with: npm run unit -- test/protocols -u'
 
 test('docs/protocols.md is what the field tables say', async () => {
   await expect(renderProtocols(), hint).toMatchFileSnapshot('../../docs/protocols.md')

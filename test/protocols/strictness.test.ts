@@ -53,7 +53,7 @@ const decoders: Readonly<Record<keyof typeof strictnessTables, (body: object) =>
   },
 }
 
-const hint = 'docs/strictness.md is out of date; regenerate it with: npx vitest run --project unit test/protocols -u'
+const hint = 'docs/strictness.md is out of date; regenerate it with: npm run unit -- test/protocols -u'
 
 test('docs/strictness.md is what the tables say', async () => {
   await expect(renderStrictness(), hint).toMatchFileSnapshot('../../docs/strictness.md')

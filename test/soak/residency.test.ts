@@ -61,7 +61,8 @@ test('two agents alternate: no request fails, swaps are few, and the longest wai
 test('crashes of workers under load and swaps lose no request that could be served', async () => {
   app = await startApp({ builtinModel: false, memory: { budget: '300MB', minResidencyMs: 2000 }, models: [tiny('a'), tiny('b')] })
   const { url, logLines } = app
-  const untilMs = performance.now() + soakLength(30_000)
+  // Long enough for some loads on any machine.
+  const untilMs = performance.now() + Math.max(soakLength(30_000), 8000)
   const killer = async () => {
     for (let seen = 0; performance.now() < untilMs; ) {
       await new Promise((resolve) => setTimeout(resolve, 200))

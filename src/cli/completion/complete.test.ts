@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, test } from 'vitest'
-import { builtProgram } from '../../../test/support/process/built-program.ts'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { buildProgram, builtProgram } from '../../../test/support/process/built-program.ts'
 import { program } from '../commands.ts'
 import { type Completion, complete } from './complete.ts'
 import { completionScript } from './scripts.ts'
@@ -58,6 +58,7 @@ describe.each(['bash', 'zsh', 'fish'] as const)('the completions of %s', (shell)
   const isInstalled = spawnSync(shell, ['--version']).status === 0
   if (!isInstalled) console.warn(`completions of ${shell} are not tested: it is not installed`)
   let folder: string
+  beforeAll(buildProgram)
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'dragoman-completion-'))
     writeFileSync(join(folder, 'dragoman'), `#!/bin/sh\nexec '${process.execPath}' '${builtProgram}' "$@"\n`)
