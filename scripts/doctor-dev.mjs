@@ -36,6 +36,7 @@ const checks = [
     'test/e2e/tools, install.sh, images',
     debian('bubblewrap'),
   ],
+  ['Python 3', has('python3'), 'wheels, conversations in a terminal, an MCP server', debian('python3 python3-pip')],
   ['PostgreSQL', namesIn('/usr/lib/postgresql').length > 0, 'the store in PostgreSQL', debian('postgresql')],
   ['ffmpeg', has('ffmpeg'), 'conversion of media', debian('ffmpeg')],
   ['Chromium', has('chromium'), 'test/e2e/page, /docs, SillyTavern', debian('chromium')],
