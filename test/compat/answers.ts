@@ -43,3 +43,8 @@ export function whole(body: object, status = 200, headers: Readonly<Record<strin
     response.end(JSON.stringify(body))
   }
 }
+
+/** Bytes, such as those of a sound. */
+export function bytes(data: Buffer, contentType: string): Answer {
+  return (_, response) => void response.writeHead(200, { 'content-type': contentType }).end(data)
+}

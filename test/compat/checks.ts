@@ -6,12 +6,15 @@ export type Reply = {
   readonly status: number
   readonly headers: Headers
   readonly text: string
+  readonly bytes: Buffer
   /** Its JSON; undefined for a stream. */
   readonly json: unknown
   /** The JSON of its events, without `[DONE]`. */
   readonly events: readonly unknown[]
   /** What the upstream has got. */
   readonly seen: readonly SeenRequest[]
+  /** What the service of searches was asked for. */
+  readonly searches: readonly string[]
 }
 
 /** What is wrong with a reply; undefined if nothing is. */
@@ -19,11 +22,17 @@ export type Check = (reply: Reply) => string | undefined
 
 /** The status, and a part of the body. */
 export function status(wanted: number, text?: RegExp): Check {
-  return (reply) => {
+  const check: Check = (reply) => {
     if (reply.status !== wanted) return `status ${reply.status} in place of ${wanted}: ${short(reply.text)}`
     return text === undefined || text.test(reply.text) ? undefined : `not ${text}: ${short(reply.text)}`
   }
+  if (wanted < 300 && text === undefined) acceptances.add(check)
+  return check
 }
+
+const acceptances = new WeakSet<Check>()
+/** It says that a request is accepted, and nothing more. */
+export const isAcceptance = (check: Check) => acceptances.has(check)
 
 export function body(text: RegExp): Check {
   return status(200, text)
@@ -47,9 +56,35 @@ export function upstreamLacks(path: string): Check {
   return ({ seen }) => (valueAt(seen.at(-1)?.body, path) === undefined ? undefined : `upstream: ${path} is there`)
 }
 
+/** Some request that the upstream got: its path, a header, its bytes. */
+export function upstreamSaw(wanted: (request: SeenRequest) => boolean): Check {
+  return ({ seen }) => (seen.some(wanted) ? undefined : `upstream: ${seen.map(({ path }) => path).join(', ') || 'nothing'}`)
+}
+
+export function searchedFor(wanted: string): Check {
+  return ({ searches }) => (searches.includes(wanted) ? undefined : `searched for ${searches.join('; ') || 'nothing'}`)
+}
+
 export function header(name: string, wanted: RegExp): Check {
   return ({ headers }) =>
     wanted.test(headers.get(name) ?? '') ? undefined : `header ${name}: ${headers.get(name) ?? 'absent'}, not ${wanted}`
+}
+
+/** Where replies of a model have their text. */
+const textPlaces = [
+  ...['choices.0.message.content', 'choices.0.text', 'content.0.text', 'output.0.content.0.text', 'message.content', 'response'],
+  ...['completion_message.content', 'content', 'results.0.text', 'choices.0.delta.content', 'delta.text'],
+]
+
+/** The text that a model wrote, in a reply of any protocol. */
+export function textOf(reply: Reply): string | undefined {
+  const ofModel = (value: unknown, place: string) => {
+    const found = valueAt(value, place)
+    return typeof found === 'string' ? found : undefined
+  }
+  if (reply.json !== undefined) return textPlaces.map((place) => ofModel(reply.json, place)).find((found) => found !== undefined)
+  const found = textPlaces.map((place) => reply.events.map((one) => ofModel(one, place) ?? '').join(''))
+  return found.find((text) => text !== '')
 }
 
 /** The text of a chat completion, whole or streamed. */

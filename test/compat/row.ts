@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { hasSandbox } from '../support/tools/sandbox.ts'
 import type { Answer } from '../support/upstream/upstream.ts'
 import { type Check, status } from './checks.ts'
 
@@ -14,18 +15,43 @@ export type Request = {
   readonly call: string
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
-  /** The key: `admin` unless given; `none` sends none. */
-  readonly key?: 'admin' | 'user' | 'none'
-  /** The server: `main` unless given; `other` has no keys, and the settings that change replies. */
-  readonly at?: 'main' | 'other'
+  /** In place of a body: the fields of a form. */
+  readonly form?: Readonly<Record<string, string | Blob>>
+  /** `admin` unless given; `user` and `other-user` are callers without its rights, `reader` reads metrics; `none` sends no key. */
+  readonly key?: 'admin' | 'user' | 'other-user' | 'reader' | 'none'
+  /** The server: `main` unless given (servers.ts). */
+  readonly at?: Place
   /** What the upstream answers meanwhile. */
   readonly upstream?: Answer
 }
 
-/** A request, and what its reply has to be; or the test that shows more than a request can. */
+export type Place = 'main' | 'other' | 'tools'
+
+/**
+ * What a request is in its row, if its checks do not show the row at once. `accepts`: that it is accepted is the row. `prepares`: others
+ * need it. `cleans-up`: sent also when the row has failed. `starts`: its reply is read by a later step with the same request. `soon`: it
+ * is repeated until the checks hold.
+ */
+export type Part = 'accepts' | 'prepares' | 'cleans-up' | 'starts' | 'soon'
+
+export type RequestStep = {
+  readonly type: 'request'
+  readonly request: Request
+  readonly checks: readonly Check[]
+  readonly part?: Part
+}
+
+/** What shows a row. */
 export type Step =
-  | { readonly type: 'request'; readonly request: Request; readonly checks: readonly Check[] }
+  | RequestStep
+  /** The request with and without these fields: the texts are equal, or differ. */
+  | { readonly type: 'comparison'; readonly request: Request; readonly fields: object; readonly areEqual: boolean }
+  /** A file below the folder of the servers that has a text; or none has it. */
+  | { readonly type: 'file'; readonly pattern: string; readonly wanted: RegExp; readonly isThere: boolean }
+  /** A test of ours. */
   | { readonly type: 'test'; readonly file: string; readonly name: string }
+  /** What this machine cannot show. */
+  | { readonly type: 'not-run'; readonly why: string }
 
 export type Row = {
   readonly number: number | string
@@ -67,7 +93,7 @@ function rowOf(verdict: Verdict) {
   })
 }
 
-/** A test of ours, by its path from `test`: `name` is a part of its text. */
+/** A test of ours, by its path from `test`: `name` is a part of its title, in the source and when it runs. */
 export function shownBy(file: string, name: string): Step {
   return { type: 'test', file: join('test', file), name }
 }
@@ -84,13 +110,55 @@ export function post(path: string, body: object, ...checks: readonly Check[]): S
   return reads({ call: `POST ${path}`, body }, ...checks)
 }
 
-/** The same step with more about its request. */
-export function sent(more: Partial<Request>, step: Step): Step {
-  return step.type === 'test' ? step : { ...step, request: { ...step.request, ...more } }
+/** A form, such as one with a file. */
+export function postForm(path: string, form: NonNullable<Request['form']>, ...checks: readonly Check[]): Step {
+  return reads({ call: `POST ${path}`, form }, ...checks)
 }
 
+/** The same step with more about its request. */
+export function sent(more: Partial<Request>, step: Step): Step {
+  return 'request' in step ? { ...step, request: { ...step.request, ...more } } : step
+}
+
+const inPart = (part: Part) => (step: Step) => (step.type === 'request' ? { ...step, part } : step)
+export const accepts = inPart('accepts')
+export const prepares = inPart('prepares')
+export const cleansUp = inPart('cleans-up')
+export const starts = inPart('starts')
+export const soon = inPart('soon')
+
+/** The fields change the text of a reply, which is the same each time without them: set a seed. */
+export function changes(base: Step, fields: object): Step {
+  return comparison(base, fields, false)
+}
+
+/** The fields do not change the text of a reply. */
+export function keeps(base: Step, fields: object): Step {
+  return comparison(base, fields, true)
+}
+
+function comparison(base: Step, fields: object, areEqual: boolean): Step {
+  if (base.type !== 'request') throw new Error('only the texts of two requests can be compared')
+  return { type: 'comparison', request: base.request, fields, areEqual }
+}
+
+/** Some file below the servers' folder, such as `other/captured/*`, has a text. */
+export function file(pattern: string, wanted: RegExp): Step {
+  return { type: 'file', pattern, wanted, isThere: true }
+}
+
+export function noFile(pattern: string, wanted: RegExp): Step {
+  return { type: 'file', pattern, wanted, isThere: false }
+}
+
+/** A step that runs programs of models. */
+export const inSandbox = (step: Step): Step => (hasSandbox ? step : { type: 'not-run', why: 'install bubblewrap' })
+
 export const asUser = (step: Step) => sent({ key: 'user' }, step)
+export const asOtherUser = (step: Step) => sent({ key: 'other-user' }, step)
 export const withoutKey = (step: Step) => sent({ key: 'none' }, step)
+/** With the server that has tools and services. */
+export const onTools = (step: Step) => sent({ at: 'tools' }, step)
 export const elsewhere = (step: Step) => sent({ at: 'other', key: 'none' }, step)
 
 const hello = [{ role: 'user', content: 'hello' }]
@@ -114,6 +182,11 @@ export function prompt(model: string, messages: readonly object[], ...checks: re
 /** A chat completion of `hello` with the scripted model. */
 export function chat(fields: object, ...checks: readonly Check[]): Step {
   return post('/v1/chat/completions', { model: 'scripted', messages: hello, ...fields }, ...checks)
+}
+
+/** A chat with the model that calls what its user says: `call web_search {"query": "tides"}`. It then repeats the result. */
+export function usesTools(words: string, fields: object, ...checks: readonly Check[]): Step {
+  return onTools(chat({ model: 'tool-user', messages: [user(words)], enable_tools: true, ...fields }, ...checks))
 }
 
 /** A short one with the model that is computed. */
@@ -141,9 +214,9 @@ export function over(answer: Answer, fields: object, ...checks: readonly Check[]
 
 /** The field alone is refused, by its name. */
 export function refuses(step: Step, name: string): Step {
-  return step.type === 'test'
-    ? step
-    : { ...step, checks: [status(400, new RegExp(`"param":"${name.replace(/[[\].]/g, '\\$&')}`))] }
+  return step.type === 'request'
+    ? { ...step, checks: [status(400, new RegExp(`"param":"${name.replace(/[[\].]/g, '\\$&')}`))] }
+    : step
 }
 
 export const tool = (name = 'f', parameters: object = { type: 'object', properties: { a: {} } }) => ({

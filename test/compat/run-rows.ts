@@ -1,70 +1,140 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fine } from './answers.ts'
-import type { Reply } from './checks.ts'
-import type { Request, Row, Step, System } from './row.ts'
+import { type Reply, textOf } from './checks.ts'
+import type { Request, RequestStep, Row, Step, System } from './row.ts'
 import type { Servers } from './servers.ts'
 
+export type TestStep = Extract<Step, { type: 'test' }>
+/** Why a step does not show its row; `isRun` is false for what this machine cannot show. */
+export type Problem = { readonly problem: string; readonly isRun: boolean }
+/** Rows, and what shows them. */
+export type Trial = {
+  readonly servers: Servers
+  /** What is wrong with a test of a row; undefined if nothing is. */
+  readonly testProblem: (step: TestStep) => Problem | undefined
+  /** The ids of the rows; all unless given. */
+  readonly only?: (id: string) => boolean
+}
+
 /** What is wrong with a row. */
-export type Fault = {
+export type Fault = Problem & {
   readonly id: string
   readonly step: string
-  readonly problem: string
   /** What it says is refused or missing is served now: its verdict is too low. */
   readonly isTooLow: boolean
 }
 
-const idOf = ({ prefix }: System, { number }: Row) => `${prefix}${number}`
+export const idOf = ({ prefix }: Pick<System, 'prefix'>, { number }: Row) => `${prefix}${number}`
 
-/** Sends what the rows of a system send, one after the other: some read what earlier ones have changed. */
-export async function runRows(servers: Servers, system: System): Promise<readonly Fault[]> {
-  const replies = new Map<Request, Reply>()
+/** Sends what the rows of a system send, one after the other. */
+export async function runRows(trial: Trial, system: System): Promise<readonly Fault[]> {
+  const sending: Sending = { servers: trial.servers, replies: new Map() }
   const faults: Fault[] = []
   for (const row of system.groups.flatMap(({ rows }) => rows)) {
-    for (const step of row.steps) {
-      const problem = await problemOf(step, { servers, replies })
-      if (problem === undefined) continue
-      const { name, served } =
-        step.type === 'test'
-          ? { name: step.file, served: false }
-          : { name: step.request.call, served: (replies.get(step.request)?.status ?? 500) < 300 }
-      const isLow = row.verdict === 'refused' || row.verdict === 'missing'
-      faults.push({ id: idOf(system, row), step: name, problem, isTooLow: served && isLow })
-      break
-    }
+    const id = idOf(system, row)
+    if (trial.only?.(id) === false) continue
+    const fault = await faultOf(row, trial, sending)
+    if (fault !== undefined) faults.push({ id, ...fault })
   }
   return faults
 }
 
-type Known = { readonly servers: Servers; readonly replies: Map<Request, Reply> }
+type Sending = { readonly servers: Servers; readonly replies: Map<Request, Promise<Reply>> }
 
-async function problemOf(step: Step, { servers, replies }: Known): Promise<string | undefined> {
-  if (step.type === 'test') return testProblem(step)
-  let reply = replies.get(step.request)
-  if (reply === undefined) {
-    reply = await send(step.request, servers)
-    replies.set(step.request, reply)
+async function faultOf(row: Row, trial: Trial, sending: Sending): Promise<Omit<Fault, 'id'> | undefined> {
+  let fault: Omit<Fault, 'id'> | undefined
+  for (const step of row.steps) {
+    if (fault !== undefined && !(step.type === 'request' && step.part === 'cleans-up')) continue
+    const found = await problemOf(step, trial, sending)
+    if (found === undefined || fault !== undefined) continue
+    const reply = step.type === 'request' ? await sending.replies.get(step.request)?.catch(() => undefined) : undefined
+    const isLow = row.verdict === 'refused' || row.verdict === 'missing'
+    fault = { ...found, step: nameOf(step), isTooLow: isLow && (reply?.status ?? 500) < 300 }
   }
-  const problems = step.checks.map((check) => check(reply)).filter((problem) => problem !== undefined)
-  if (problems.length > 0) return problems.join('; ')
-  // A check of a value says nothing of the status.
-  return step.checks.length === 0 && reply.status >= 300 ? `status ${reply.status}: ${reply.text.slice(0, 400)}` : undefined
+  return fault
 }
 
-function testProblem({ file, name }: Extract<Step, { type: 'test' }>): string | undefined {
-  try {
-    return readFileSync(file, 'utf8').includes(name) ? undefined : `has no test '${name}'`
-  } catch {
-    return 'is not there'
+function nameOf(step: Step): string {
+  if (step.type === 'test') return step.file
+  if (step.type === 'file') return step.pattern
+  return step.type === 'not-run' ? 'this machine' : step.request.call
+}
+
+async function problemOf(step: Step, { testProblem }: Trial, sending: Sending): Promise<Problem | undefined> {
+  if (step.type === 'test') return testProblem(step)
+  if (step.type === 'not-run') return { problem: step.why, isRun: false }
+  const problem =
+    step.type === 'file'
+      ? fileProblem(step, sending.servers.folder)
+      : step.type === 'comparison'
+        ? await comparisonProblem(step, sending)
+        : await requestProblem(step, sending)
+  return problem === undefined ? undefined : { problem, isRun: true }
+}
+
+async function requestProblem(step: RequestStep, sending: Sending): Promise<string | undefined> {
+  const { request, part } = step
+  if (part === 'starts') {
+    const begun = send(request, sending.servers)
+    // Who reads it is told.
+    begun.catch(() => undefined)
+    sending.replies.set(request, begun)
+    return undefined
   }
+  for (let tries = 1; ; tries += 1) {
+    const problem = replyProblem(step, await replyTo(request, sending))
+    if (part !== 'soon' || problem === undefined || tries === 400) return problem
+    sending.replies.delete(request)
+    await pause(25)
+  }
+}
+
+function replyTo(request: Request, { servers, replies }: Sending): Promise<Reply> {
+  const reply = replies.get(request) ?? send(request, servers)
+  replies.set(request, reply)
+  return reply
+}
+
+function replyProblem({ checks }: RequestStep, reply: Reply): string | undefined {
+  const problems = checks.map((check) => check(reply)).filter((problem) => problem !== undefined)
+  if (problems.length > 0) return problems.join('; ')
+  // A check of a value says nothing of the status.
+  return checks.length === 0 && reply.status >= 300 ? `status ${reply.status}: ${reply.text.slice(0, 400)}` : undefined
+}
+
+async function comparisonProblem(
+  { request, fields, areEqual }: Extract<Step, { type: 'comparison' }>,
+  { servers }: Sending,
+): Promise<string | undefined> {
+  const base = await send(request, servers)
+  const changed = await send({ ...request, body: { ...(request.body as object), ...fields } }, servers)
+  const again = areEqual ? base : await send(request, servers)
+  const failed = [base, changed].find(({ status }) => status >= 300)
+  if (failed !== undefined) return `status ${failed.status}: ${failed.text.slice(0, 400)}`
+  const [before, after] = [textOf(base), textOf(changed)]
+  if (before === undefined || after === undefined) return `no text: ${(before === undefined ? base : changed).text.slice(0, 400)}`
+  if (before !== textOf(again)) return `without ${Object.keys(fields)}, it is not the same each time: ${before}; ${textOf(again)}`
+  const named = `with ${JSON.stringify(fields)}`
+  if (areEqual) return before === after ? undefined : `${named} ${JSON.stringify(after)}, not ${JSON.stringify(before)}`
+  return before === after ? `${named} the same text: ${JSON.stringify(after)}` : undefined
+}
+
+function fileProblem({ pattern, wanted, isThere }: Extract<Step, { type: 'file' }>, folder: string): string | undefined {
+  const found = globSync(pattern, { cwd: folder, withFileTypes: true }).filter((entry) => entry.isFile())
+  const has = found.some(({ parentPath, name }) => wanted.test(readFileSync(join(parentPath, name), 'utf8')))
+  return has === isThere ? undefined : `${has ? 'one' : 'none'} of ${found.length} files has ${wanted}`
 }
 
 async function send(
-  { call, body, headers, key = 'admin', at = 'main', upstream = fine }: Request,
+  { call, body, form, headers, key = 'admin', at = 'main', upstream = fine }: Request,
   servers: Servers,
 ): Promise<Reply> {
   const [method = '', path = ''] = call.split(' ')
   servers.upstream.answer = upstream
   servers.upstream.seen.length = 0
+  servers.searches.length = 0
   const response = await fetch(`${servers.urls[at]}${path}`, {
     method,
     headers: {
@@ -72,19 +142,31 @@ async function send(
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...headers,
     },
-    ...(body !== undefined && { body: JSON.stringify(body).replaceAll('FOLDER', servers.folder) }),
+    ...(body !== undefined && {
+      body: JSON.stringify(body).replaceAll('FOLDER', servers.folder).replaceAll('SITE/', `${servers.site}/`),
+    }),
+    ...(form !== undefined && { body: formOf(form) }),
     signal: AbortSignal.timeout(60_000),
   })
-  const text = await response.text()
+  const bytes = Buffer.from(await response.arrayBuffer())
+  const text = bytes.toString()
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
   return {
     status: response.status,
     headers: response.headers,
     text,
+    bytes,
     json: isStream ? undefined : parsed(text),
     events: isStream ? eventsOf(text) : [],
     seen: [...servers.upstream.seen],
+    searches: [...servers.searches],
   }
+}
+
+function formOf(fields: NonNullable<Request['form']>): FormData {
+  const form = new FormData()
+  for (const [name, value] of Object.entries(fields)) form.append(name, value)
+  return form
 }
 
 function eventsOf(text: string): readonly unknown[] {

@@ -1,16 +1,20 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import type { RequestListener } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { toolFormatNames } from '../../src/model-text/formats/format-names.ts'
 import { builtinModel } from '../../src/registry/names/builtin-model.ts'
 import { writeRandomBert } from '../support/llama/random-bert.ts'
 import { builtProgram } from '../support/process/built-program.ts'
+import { hasSandbox } from '../support/tools/sandbox.ts'
+import { listenOnLoopback } from '../support/upstream/loopback.ts'
 import { type ScriptedUpstream, startUpstream } from '../support/upstream/upstream.ts'
 import { fine } from './answers.ts'
-import type { Request } from './row.ts'
+import type { Place, Step } from './row.ts'
 
 const kinds = ['vllm', 'sglang', 'openai', 'llama-server', 'dragoman', 'ollama', 'tgi', 'together', 'fireworks', 'groq'] as const
 /** What a template may say about its model besides how a conversation is written. */
@@ -22,59 +26,107 @@ const thinkingTemplate = `{% for m in messages %}<|{{ m.role }}|>{{ m.content }}
 {% endif %}{# </think> {{ tone }} {{ reasoning_effort }} #}{{ tone }}`
 
 export type Servers = {
-  readonly urls: Readonly<Record<NonNullable<Request['at']>, string>>
+  readonly urls: Readonly<Partial<Record<Place, string>>>
   readonly upstream: ScriptedUpstream
+  /** What the service of searches was asked for. */
+  readonly searches: string[]
+  /** Where pages and pictures are, which the server may fetch. */
+  readonly site: string
   /** Where models, templates and media are. */
   readonly folder: string
   close(): Promise<void>
 }
 
+/** The servers to which steps send something. */
+export function placesOf(steps: readonly Step[]): readonly Place[] {
+  return [...new Set(steps.flatMap((step) => ('request' in step ? [step.request.at ?? 'main'] : [])))]
+}
+
 /**
- * The server as users start it, twice: `main` has keys, the scripted engine, dragoman-tiny and models of other servers; `other` has no
- * keys, and settings that change every reply.
+ * The server as users start it: `main` has keys, the scripted engine, dragoman-tiny and models of other servers; `other` has no keys, and
+ * settings that change every reply; `tools` has the same keys, tools that it runs itself, and services of sound and pictures.
  */
-export async function startServers(): Promise<Servers> {
+export async function startServers(places: readonly Place[] = ['main', 'other', 'tools']): Promise<Servers> {
   const folder = await mkdtemp(join(tmpdir(), 'dragoman-compat-'))
+  // Programs of models may run as another user.
+  await chmod(folder, 0o711)
   const upstream = await startUpstream(fine)
-  await mkdir(join(folder, 'models'))
-  await mkdir(join(folder, 'templates'))
-  await mkdir(join(folder, 'media'))
+  const searches: string[] = []
+  const search = await listenOnLoopback(({ url = '' }, response) => {
+    searches.push(new URL(url, 'http://x').searchParams.get('q') ?? '')
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(found))
+  })
+  const site = await listenOnLoopback(servePage, 0, siteHost)
+  for (const name of ['models', 'templates', 'media']) await mkdir(join(folder, name))
   await Promise.all([
     cp(builtinModel.path, join(folder, 'models', 'tiny.gguf')),
     writeRandomBert(join(folder, 'ranker.gguf'), 'rank'),
+    writeFile(join(folder, 'tool-user.yaml'), JSON.stringify(toolScript)),
     writeFile(join(folder, 'templates', 'described.jinja'), describedTemplate),
     writeFile(join(folder, 'templates', 'thinking.jinja'), thinkingTemplate),
     writeFile(join(folder, 'templates', 'found-by-name.jinja'), '[found] {{ messages[0].content }}'),
     writeFile(join(folder, 'media', 'red.png'), Buffer.from(redPixel, 'base64')),
   ])
   const children: ChildProcess[] = []
-  const start = (name: string, config: object) => serve(join(folder, name), config, children)
-  const [main, other] = await Promise.all([start('main', mainConfig(folder, upstream.url)), start('other', otherConfig(folder))])
+  const configs = {
+    main: mainConfig(folder, upstream.url),
+    other: otherConfig(folder),
+    tools: toolsConfig(folder, { upstream: upstream.url, search: search.origin }),
+  }
+  const started = places.map(async (place) => [place, await serve(join(folder, place), configs[place], children)] as const)
   return {
-    urls: { main, other },
+    urls: Object.fromEntries(await Promise.all(started)),
     upstream,
+    searches,
+    site: site.origin,
     folder,
     close: async () => {
       for (const child of children) await end(child)
-      await upstream.close()
+      await Promise.all([upstream, search, site].map((one) => one.close()))
       await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+const found = { results: [{ url: 'https://a.example/tides', title: 'Tides', content: 'Twice a day.' }] }
+/** It calls what its user says, such as `call web_search {"query": "tides"}`, and repeats the result. */
+const toolScript = [
+  { result: '([^]*)', reply: { raw: 'The tool said: $1' } },
+  {
+    match: 'call (\\S+) (\\{[^]*\\})',
+    reply: { raw: 'I look. <tool_call>{"name": "$1", "arguments": $2}</tool_call>' },
+  },
+  { reply: { raw: 'Hello.' } },
+]
+const mcpProgram = fileURLToPath(new URL('../support/mcp/program.mjs', import.meta.url))
+
+const servePage: RequestListener = ({ url }, response) => {
+  if (url === '/red.png') return response.setHeader('content-type', 'image/png').end(Buffer.from(redPixel, 'base64'))
+  return response.setHeader('content-type', 'text/html').end('<title>Tides</title><p>High water comes <b>twice</b> a day.</p>')
 }
 
 /** A picture of one pixel. */
 export const redPixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC'
 export const picture = `data:image/png;base64,${redPixel}`
 
+const fake = { engine: 'fake', script: 'from-request' }
+const remoteAt = (upstream: string) => ({ engine: 'remote', endpoints: [{ url: upstream }], upstreamModel: 'up', probe: false })
+const keyed = {
+  port: 0,
+  adminKey: 'admin',
+  apiKeys: ['user', 'other-user', { key: 'reader', name: 'reader', scopes: ['metrics'] }],
+}
+/** Of the site. */
+const siteHost = '127.0.0.2'
+
 function mainConfig(folder: string, upstream: string): object {
-  const fake = { engine: 'fake', script: 'from-request' }
-  const remote = { engine: 'remote', endpoints: [{ url: upstream }], upstreamModel: 'up', probe: false }
+  const remote = remoteAt(upstream)
   return {
-    server: { port: 0, adminKey: 'admin', apiKeys: ['user', { key: 'reader', name: 'reader', scopes: ['metrics'] }] },
+    server: keyed,
     log: { level: 'fatal' },
     modelsFolder: join(folder, 'models'),
     templates: join(folder, 'templates'),
-    media: { allowedLocalPath: join(folder, 'media') },
+    media: { allowedLocalPath: join(folder, 'media'), allowedAddresses: [siteHost] },
     sampling: { presets: { cold: { temperature: { override: 0, force: true }, stop: { override: ['###'], additive: true } } } },
     models: [
       { ...fake, id: 'scripted', aliases: ['default', 'gpt-*'] },
@@ -92,6 +144,32 @@ function mainConfig(folder: string, upstream: string): object {
         server: 'vllm',
         protocol: 'completions',
         chatTemplate: join(folder, 'templates', 'thinking.jinja'),
+      },
+    ],
+  }
+}
+
+function toolsConfig(folder: string, { upstream, search }: { readonly upstream: string; readonly search: string }): object {
+  const mcp = { command: process.execPath, args: [mcpProgram] }
+  return {
+    server: keyed,
+    log: { level: 'fatal' },
+    media: { allowedAddresses: [siteHost] },
+    builtinModel: false,
+    tools: {
+      webSearch: { kind: 'searxng', url: search },
+      ...(hasSandbox && { python: true, terminal: true, sessions: { folder: join(folder, 'sandbox') } }),
+      mcp: { docs: { ...mcp, approval: 'never' }, guarded: { ...mcp, approval: 'always' } },
+    },
+    models: [
+      { engine: 'fake', script: join(folder, 'tool-user.yaml'), id: 'tool-user', toolFormat: 'hermes', aliases: ['default'] },
+      { ...fake, id: 'scripted', toolFormat: 'hermes' },
+      { ...remoteAt(upstream), id: 'vllm', server: 'vllm' },
+      {
+        ...remoteAt(upstream),
+        id: 'studio',
+        server: 'openai',
+        services: ['speech', 'transcription', 'translation', 'images'],
       },
     ],
   }

@@ -10,11 +10,11 @@ export type LoopbackServer = {
 }
 
 /** An HTTP server on loopback, on a free port unless one is given. */
-export async function listenOnLoopback(listener: RequestListener, port = 0): Promise<LoopbackServer> {
+export async function listenOnLoopback(listener: RequestListener, port = 0, host = '127.0.0.1'): Promise<LoopbackServer> {
   const server = createServer(listener)
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(port, host, resolve))
   return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    origin: `http://${host}:${(server.address() as AddressInfo).port}`,
     server,
     close: async () => {
       server.closeAllConnections()
