@@ -49,6 +49,12 @@ export async function ensureBuilt() {
   })
 }
 
+/** For whoever has changed a source and what is built from it: dist/ is not built anew. */
+export function markBuilt() {
+  rmSync(buildStamp, { force: true })
+  writeFileSync(buildStamp, sourcesState())
+}
+
 /** Runs the command line with these arguments and exits with its code. */
 export async function runProgram(args) {
   // npm runs scripts in the package's folder; paths are relative to the user's folder.

@@ -61,6 +61,9 @@ export function upstreamSaw(wanted: (request: SeenRequest) => boolean): Check {
   return ({ seen }) => (seen.some(wanted) ? undefined : `upstream: ${seen.map(({ path }) => path).join(', ') || 'nothing'}`)
 }
 
+export const upstreamGotNothing: Check = ({ seen }) =>
+  seen.length === 0 ? undefined : `upstream: ${seen.map(({ path }) => path).join(', ')}`
+
 export function searchedFor(wanted: string): Check {
   return ({ searches }) => (searches.includes(wanted) ? undefined : `searched for ${searches.join('; ') || 'nothing'}`)
 }

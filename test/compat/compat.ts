@@ -1,59 +1,53 @@
-// npm run compat [PREFIXES OR IDS]: tries every row, or these, prints its verdict, and writes docs/compatibility.md.
+// npm run compat [-- [--mutants] PREFIXES OR IDS]: tries all rows, or these, prints their verdicts, and writes docs/compatibility.md.
+// With `--mutants`, it breaks the behaviours behind them instead, and counts what is noticed.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { buildProgram } from '../support/process/built-program.ts'
 import { compatibilityDocument, rowsOf, worseThan } from './document.ts'
-import { idOf, runRows } from './run-rows.ts'
-import { placesOf, startServers } from './servers.ts'
-import { runTests } from './shown-by.ts'
+import { allMutants } from './mutants/mutant.ts'
+import { runMutants } from './mutants/run-mutants.ts'
+import { type Fault, idOf } from './run-rows.ts'
 import { systems } from './systems.ts'
+import { tryRows } from './try-rows.ts'
 
 const path = 'docs/compatibility.md'
-const asked = process.argv.slice(2)
-const unknown = asked.filter((one) => !systems.some((system) => isAskedFor(system.prefix, [one]) || hasRow(system, one)))
+const root = process.cwd()
+const say = (line: string) => void process.stdout.write(`${line}\n`)
+const asked = process.argv.slice(2).filter((one) => one !== '--mutants')
+const tableOf = (id: string) => id.replace(/\d.*/, '')
+const isAsked = (id: string) => asked.length === 0 || asked.includes(id) || asked.includes(tableOf(id))
+const rows = systems.flatMap((system) => rowsOf(system).map((row) => ({ ...row, id: idOf(system, row) })))
+const unknown = asked.filter((one) => !rows.some(({ id }) => id === one || tableOf(id) === one))
 if (unknown.length > 0) throw new Error(`there are no rows ${unknown.join(', ')}`)
-const only = (id: string) => asked.length === 0 || isAskedFor(id, asked)
-const tried = systems.map((system) => ({ system, rows: rowsOf(system).filter((row) => only(idOf(system, row))) }))
-const steps = tried.flatMap(({ rows }) => rows.flatMap((row) => row.steps))
-const testProblem = await runTests(
-  steps.filter((step) => step.type === 'test'),
-  process.cwd(),
-)
-const servers = await startServers(placesOf(steps))
-let failed = 0
-let notRun = 0
-try {
-  for (const { system, rows } of tried) {
-    const faults = new Map((await runRows({ servers, testProblem, only }, system)).map((fault) => [fault.id, fault]))
-    for (const row of rows) {
-      const id = idOf(system, row)
-      const fault = faults.get(id)
-      const found = fault === undefined ? row.verdict + (row.how && `: ${row.how}`) : wordsOf(fault, row.verdict)
-      process.stdout.write(`${id.padEnd(5)} ${row.expects}: ${found}\n`)
-      if (fault?.isRun === false) notRun += 1
-      else if (fault !== undefined) failed += 1
-    }
+buildProgram()
+await (process.argv.includes('--mutants') ? breakRows() : tryAll())
+
+async function tryAll(): Promise<void> {
+  const limitMs = { reply: 60_000, tests: 1_800_000 }
+  const faults = await tryRows(systems, { only: isAsked, root, limitMs })
+  for (const { id, expects, verdict, how } of rows.filter((row) => isAsked(row.id))) {
+    const fault = faults.get(id)
+    say(`${id.padEnd(5)} ${expects}: ${fault === undefined ? verdict + (how && `: ${how}`) : wordsOf(fault, verdict)}`)
   }
-} finally {
-  await servers.close()
-}
-const worse = existsSync(path) ? worseThan(readFileSync(path, 'utf8'), systems) : []
-for (const line of worse) process.stdout.write(`worse: ${line}\n`)
-if (notRun > 0) process.stdout.write(`${notRun} rows are not run here\n`)
-if (failed + worse.length > 0) {
-  process.stdout.write(`${failed} rows are not as they say, ${worse.length} are worse than in ${path}, which is not written\n`)
-  process.exitCode = 1
-} else if (asked.length === 0) {
-  writeFileSync(path, compatibilityDocument(systems))
-}
-
-function wordsOf(fault: { isRun: boolean; isTooLow: boolean; step: string; problem: string }, verdict: string): string {
-  if (!fault.isRun) return `not run: ${fault.problem}`
-  return `${fault.isTooLow ? 'BETTER THAN' : 'NOT'} ${verdict}: ${fault.step}: ${fault.problem}`
+  const failed = [...faults.values()].filter(({ isRun }) => isRun).length
+  if (faults.size > failed) say(`${faults.size - failed} rows are not run here`)
+  const worse = existsSync(path) ? worseThan(readFileSync(path, 'utf8'), systems) : []
+  for (const line of worse) say(`worse: ${line}`)
+  if (failed + worse.length > 0) {
+    say(`${failed} rows are not as they say, ${worse.length} are worse than in ${path}, which is not written`)
+    process.exitCode = 1
+  } else if (asked.length === 0) {
+    writeFileSync(path, compatibilityDocument(systems))
+  }
 }
 
-function isAskedFor(id: string, names: readonly string[]): boolean {
-  return names.includes(id) || names.includes(id.replace(/\d.*/, ''))
+function wordsOf({ isRun, isTooLow, step, problem }: Fault, verdict: string): string {
+  if (!isRun) return `not run: ${problem}`
+  return `${isTooLow ? 'BETTER THAN' : 'NOT'} ${verdict}: ${step}: ${problem}`
 }
 
-function hasRow(system: (typeof systems)[number], id: string): boolean {
-  return rowsOf(system).some((row) => idOf(system, row) === id)
+async function breakRows(): Promise<void> {
+  const mutants = (await allMutants()).filter((mutant) => mutant.rows.some(isAsked))
+  const noticed = await runMutants({ systems, mutants, root, workers: 2, say })
+  say(`${noticed} of ${mutants.length} noticed`)
+  if (noticed < 0.95 * mutants.length) process.exitCode = 1
 }

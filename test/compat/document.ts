@@ -4,8 +4,8 @@ import { type Row, type System, type Verdict, verdicts } from './row.ts'
 const introduction = `# What clients of other servers find here
 
 For users of LLaMA-Factory's API, MLC-LLM serve, tabbyAPI, llama-stack and Unsloth Studio: what they expect of their server, and what
-Dragoman does. \`npm run compat\` starts a server, sends what each row is about, reads the reply as such a client would, and writes this
-page; it fails when a verdict gets worse. What a request cannot show has a test of ours, named in its row.
+Dragoman does. \`npm run compat\` starts servers, sends what each row is about, and looks at the reply, at what another server was sent, and at
+files; what a request cannot show has a test, which it runs. It writes this page only if every row is as it says, and no verdict got worse.
 
 - **better**: more than there.
 - **works**: as there.

@@ -46,7 +46,7 @@ export type Step =
   | RequestStep
   /** The request with and without these fields: the texts are equal, or differ. */
   | { readonly type: 'comparison'; readonly request: Request; readonly fields: object; readonly areEqual: boolean }
-  /** A file below the folder of the servers that has a text; or none has it. */
+  /** A file below the folder of the servers has a text, or none has it, within ten seconds. */
   | { readonly type: 'file'; readonly pattern: string; readonly wanted: RegExp; readonly isThere: boolean }
   /** A test of ours. */
   | { readonly type: 'test'; readonly file: string; readonly name: string }

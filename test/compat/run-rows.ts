@@ -5,17 +5,17 @@ import { fine } from './answers.ts'
 import { type Reply, textOf } from './checks.ts'
 import type { Request, RequestStep, Row, Step, System } from './row.ts'
 import type { Servers } from './servers.ts'
+import type { TestProblem } from './shown-by.ts'
 
-export type TestStep = Extract<Step, { type: 'test' }>
 /** Why a step does not show its row; `isRun` is false for what this machine cannot show. */
 export type Problem = { readonly problem: string; readonly isRun: boolean }
 /** Rows, and what shows them. */
 export type Trial = {
   readonly servers: Servers
-  /** What is wrong with a test of a row; undefined if nothing is. */
-  readonly testProblem: (step: TestStep) => Problem | undefined
+  readonly testProblem: TestProblem
   /** The ids of the rows; all unless given. */
   readonly only?: (id: string) => boolean
+  readonly replyLimitMs?: number
 }
 
 /** What is wrong with a row. */
@@ -30,7 +30,8 @@ export const idOf = ({ prefix }: Pick<System, 'prefix'>, { number }: Row) => `${
 
 /** Sends what the rows of a system send, one after the other. */
 export async function runRows(trial: Trial, system: System): Promise<readonly Fault[]> {
-  const sending: Sending = { servers: trial.servers, replies: new Map() }
+  const { servers, replyLimitMs = 60_000 } = trial
+  const sending: Sending = { servers, replies: new Map(), replyLimitMs }
   const faults: Fault[] = []
   for (const row of system.groups.flatMap(({ rows }) => rows)) {
     const id = idOf(system, row)
@@ -41,7 +42,11 @@ export async function runRows(trial: Trial, system: System): Promise<readonly Fa
   return faults
 }
 
-type Sending = { readonly servers: Servers; readonly replies: Map<Request, Promise<Reply>> }
+type Sending = {
+  readonly servers: Servers
+  readonly replies: Map<Request, Promise<Reply>>
+  readonly replyLimitMs: number
+}
 
 async function faultOf(row: Row, trial: Trial, sending: Sending): Promise<Omit<Fault, 'id'> | undefined> {
   let fault: Omit<Fault, 'id'> | undefined
@@ -66,34 +71,48 @@ async function problemOf(step: Step, { testProblem }: Trial, sending: Sending): 
   if (step.type === 'test') return testProblem(step)
   if (step.type === 'not-run') return { problem: step.why, isRun: false }
   const problem =
-    step.type === 'file'
-      ? fileProblem(step, sending.servers.folder)
-      : step.type === 'comparison'
-        ? await comparisonProblem(step, sending)
-        : await requestProblem(step, sending)
-  return problem === undefined ? undefined : { problem, isRun: true }
+    step.type === 'request'
+      ? requestProblem(step, sending)
+      : step.type === 'file'
+        ? untilNone(async () => fileProblem(step, sending.servers.folder))
+        : comparisonProblem(step, sending)
+  // No reply in time, or none at all.
+  return asProblem(await problem.catch((error: Error) => `${error.message} ${error.cause ?? ''}`))
 }
+
+const asProblem = (problem: string | undefined): Problem | undefined =>
+  problem === undefined ? undefined : { problem, isRun: true }
 
 async function requestProblem(step: RequestStep, sending: Sending): Promise<string | undefined> {
   const { request, part } = step
   if (part === 'starts') {
-    const begun = send(request, sending.servers)
+    const begun = send(request, sending)
     // Who reads it is told.
     begun.catch(() => undefined)
     sending.replies.set(request, begun)
     return undefined
   }
-  for (let tries = 1; ; tries += 1) {
-    const problem = replyProblem(step, await replyTo(request, sending))
-    if (part !== 'soon' || problem === undefined || tries === 400) return problem
+  const once = async () => replyProblem(step, await replyTo(request, sending))
+  if (part !== 'soon') return once()
+  return untilNone(() => {
     sending.replies.delete(request)
+    return once()
+  })
+}
+
+/** Tries again for ten seconds. */
+async function untilNone(find: () => Promise<string | undefined>): Promise<string | undefined> {
+  const lastMs = performance.now() + 10_000
+  for (;;) {
+    const problem = await find()
+    if (problem === undefined || performance.now() > lastMs) return problem
     await pause(25)
   }
 }
 
-function replyTo(request: Request, { servers, replies }: Sending): Promise<Reply> {
-  const reply = replies.get(request) ?? send(request, servers)
-  replies.set(request, reply)
+function replyTo(request: Request, sending: Sending): Promise<Reply> {
+  const reply = sending.replies.get(request) ?? send(request, sending)
+  sending.replies.set(request, reply)
   return reply
 }
 
@@ -106,11 +125,11 @@ function replyProblem({ checks }: RequestStep, reply: Reply): string | undefined
 
 async function comparisonProblem(
   { request, fields, areEqual }: Extract<Step, { type: 'comparison' }>,
-  { servers }: Sending,
+  sending: Sending,
 ): Promise<string | undefined> {
-  const base = await send(request, servers)
-  const changed = await send({ ...request, body: { ...(request.body as object), ...fields } }, servers)
-  const again = areEqual ? base : await send(request, servers)
+  const base = await send(request, sending)
+  const changed = await send({ ...request, body: { ...(request.body as object), ...fields } }, sending)
+  const again = areEqual ? base : await send(request, sending)
   const failed = [base, changed].find(({ status }) => status >= 300)
   if (failed !== undefined) return `status ${failed.status}: ${failed.text.slice(0, 400)}`
   const [before, after] = [textOf(base), textOf(changed)]
@@ -129,7 +148,7 @@ function fileProblem({ pattern, wanted, isThere }: Extract<Step, { type: 'file' 
 
 async function send(
   { call, body, form, headers, key = 'admin', at = 'main', upstream = fine }: Request,
-  servers: Servers,
+  { servers, replyLimitMs }: Sending,
 ): Promise<Reply> {
   const [method = '', path = ''] = call.split(' ')
   servers.upstream.answer = upstream
@@ -146,7 +165,7 @@ async function send(
       body: JSON.stringify(body).replaceAll('FOLDER', servers.folder).replaceAll('SITE/', `${servers.site}/`),
     }),
     ...(form !== undefined && { body: formOf(form) }),
-    signal: AbortSignal.timeout(60_000),
+    signal: AbortSignal.timeout(replyLimitMs),
   })
   const bytes = Buffer.from(await response.arrayBuffer())
   const text = bytes.toString()

@@ -46,7 +46,10 @@ export function placesOf(steps: readonly Step[]): readonly Place[] {
  * The server as users start it: `main` has keys, the scripted engine, dragoman-tiny and models of other servers; `other` has no keys, and
  * settings that change every reply; `tools` has the same keys, tools that it runs itself, and services of sound and pictures.
  */
-export async function startServers(places: readonly Place[] = ['main', 'other', 'tools']): Promise<Servers> {
+export async function startServers(
+  places: readonly Place[] = ['main', 'other', 'tools'],
+  program = builtProgram,
+): Promise<Servers> {
   const folder = await mkdtemp(join(tmpdir(), 'dragoman-compat-'))
   // Programs of models may run as another user.
   await chmod(folder, 0o711)
@@ -73,19 +76,19 @@ export async function startServers(places: readonly Place[] = ['main', 'other', 
     other: otherConfig(folder),
     tools: toolsConfig(folder, { upstream: upstream.url, search: search.origin }),
   }
-  const started = places.map(async (place) => [place, await serve(join(folder, place), configs[place], children)] as const)
-  return {
-    urls: Object.fromEntries(await Promise.all(started)),
-    upstream,
-    searches,
-    site: site.origin,
-    folder,
-    close: async () => {
-      for (const child of children) await end(child)
-      await Promise.all([upstream, search, site].map((one) => one.close()))
-      await rm(folder, { recursive: true, force: true })
-    },
+  const close = async () => {
+    for (const child of children) await end(child)
+    await Promise.all([upstream, search, site].map((one) => one.close()))
+    await rm(folder, { recursive: true, force: true })
   }
+  const started = places.map(
+    async (place) => [place, await serve(configs[place], { program, home: join(folder, place), children })] as const,
+  )
+  const urls = await Promise.all(started).catch(async (error: Error) => {
+    await close()
+    throw error
+  })
+  return { urls: Object.fromEntries(urls), upstream, searches, site: site.origin, folder, close }
 }
 
 const found = { results: [{ url: 'https://a.example/tides', title: 'Tides', content: 'Twice a day.' }] }
@@ -199,12 +202,15 @@ function otherConfig(folder: string): object {
 }
 
 /** Starts `dragoman serve` with a home of its own, and resolves with its address. */
-async function serve(home: string, config: object, children: ChildProcess[]): Promise<string> {
+async function serve(
+  config: object,
+  { program, home, children }: { readonly program: string; readonly home: string; readonly children: ChildProcess[] },
+): Promise<string> {
   await mkdir(home)
   const file = join(home, 'dragoman.yaml')
   await writeFile(file, JSON.stringify(config))
   const env = { ...process.env, DRAGOMAN_HOME: home }
-  const child = spawn(process.execPath, [builtProgram, 'serve', '--config', file], { stdio: ['ignore', 'pipe', 'inherit'], env })
+  const child = spawn(process.execPath, [program, 'serve', '--config', file], { stdio: ['ignore', 'pipe', 'inherit'], env })
   children.push(child)
   for await (const line of createInterface({ input: child.stdout })) {
     const url = /http:\/\/[\d.]+:\d+/.exec(line)?.[0]

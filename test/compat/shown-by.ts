@@ -4,26 +4,35 @@ import { readFileSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Problem, TestStep, Trial } from './run-rows.ts'
+import type { Step } from './row.ts'
+import type { Problem } from './run-rows.ts'
+
+export type TestStep = Extract<Step, { type: 'test' }>
+/** What is wrong with the test of a row; undefined if nothing is. */
+export type TestProblem = (step: TestStep) => Problem | undefined
+
+export type TestRun = {
+  /** `unit` runs from the sources, `e2e` with what is built. */
+  readonly project: 'unit' | 'e2e'
+  /** The tree whose tests run. */
+  readonly root: string
+  readonly limitMs: number
+}
 
 type Ran = { readonly fullName: string; readonly status: string; readonly failureMessages?: readonly string[] }
 type Report = { readonly testResults: readonly { readonly name: string; readonly assertionResults: readonly Ran[] }[] }
 
-/** Runs the tests that rows name, in the tree at a folder: those of sources in one process, the others in a second. */
-export async function runTests(steps: readonly TestStep[], root: string): Promise<Trial['testProblem']> {
-  const ran = new Map<string, readonly Ran[]>()
-  for (const project of ['unit', 'e2e']) {
-    const mine = steps.filter(({ file }) => projectOf(file) === project)
-    if (mine.length === 0) continue
-    for (const { name, assertionResults } of (await report(mine, project, root)).testResults) {
-      ran.set(name, assertionResults)
-    }
+/** Runs the tests of a project that rows name, in one process. Nothing is wrong with those of another. */
+export async function runTests(steps: readonly TestStep[], run: TestRun): Promise<TestProblem> {
+  const mine = steps.filter(({ file }) => projectOf(file) === run.project)
+  const report = mine.length === 0 ? { testResults: [] } : await runVitest(mine, run)
+  const ran = new Map(report?.testResults.map(({ name, assertionResults }) => [name, assertionResults]))
+  return (step) => {
+    if (projectOf(step.file) !== run.project) return undefined
+    if (report === undefined) return { problem: 'the tests did not end', isRun: true }
+    const named = (ran.get(join(run.root, step.file)) ?? []).filter(({ fullName }) => fullName.includes(step.name))
+    return problemOf(named, step.name)
   }
-  return ({ file, name }) =>
-    problemOf(
-      (ran.get(join(root, file)) ?? []).filter(({ fullName }) => fullName.includes(name)),
-      name,
-    )
 }
 
 /** That a test is there: the lanes run it. */
@@ -39,7 +48,7 @@ function problemOf(found: readonly Ran[], name: string): Problem | undefined {
   if (found.length === 0) return { problem: `no test '${name}' ran`, isRun: true }
   const bad = found.find(({ status }) => status !== 'passed')
   if (bad === undefined) return undefined
-  const [, missing] = /\(skipped:? (.*?)\)/.exec(bad.fullName) ?? []
+  const missing = /\(skipped:? (.*?)\)/.exec(bad.fullName)?.[1]
   if (bad.status !== 'failed' && missing !== undefined) return { problem: missing, isRun: false }
   const why = bad.failureMessages?.[0]?.split('\n')[0] ?? ''
   return { problem: `'${bad.fullName}' ${bad.status} ${why}`.trim(), isRun: true }
@@ -47,7 +56,8 @@ function problemOf(found: readonly Ran[], name: string): Problem | undefined {
 
 const projectOf = (file: string) => (/^test\/(e2e|cases)\//.test(file) ? 'e2e' : 'unit')
 
-async function report(steps: readonly TestStep[], project: string, root: string): Promise<Report> {
+/** Undefined if it did not end in time. */
+async function runVitest(steps: readonly TestStep[], { project, root, limitMs }: TestRun): Promise<Report | undefined> {
   const folder = await mkdtemp(join(tmpdir(), 'dragoman-shown-by-'))
   const output = join(folder, 'report.json')
   const names = [...new Set(steps.map(({ name }) => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')))]
@@ -57,11 +67,20 @@ async function report(steps: readonly TestStep[], project: string, root: string)
     ...['--reporter', 'json', '--outputFile', output, '-t', names.join('|')],
     ...new Set(steps.map(({ file }) => file)),
   ]
+  // A group of its own: what its tests started ends with it.
+  const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'], detached: true })
+  const { pid } = child
+  if (pid === undefined) throw new Error('vitest does not start')
+  let isLate = false
+  const timer = setTimeout(() => {
+    isLate = true
+    process.kill(-pid, 'SIGKILL')
+  }, limitMs)
   try {
-    const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] })
     await once(child, 'exit')
-    return JSON.parse(await readFile(output, 'utf8')) as Report
+    return isLate ? undefined : (JSON.parse(await readFile(output, 'utf8')) as Report)
   } finally {
+    clearTimeout(timer)
     await rm(folder, { recursive: true, force: true })
   }
 }

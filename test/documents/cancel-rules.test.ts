@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { testTitles } from './test-titles.ts'
 
 const read = (path: string) => readFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8')
 const rows = [...read('docs/cancelling.md').matchAll(/^\| (C\d+b?) +\| .+ \| `([^`]+)` +\|$/gm)].map(
@@ -18,6 +19,5 @@ test('docs/cancelling.md names each rule from C1 to C46 once: in the table, or w
 })
 
 test.each(rows)('rule $rule of cancelling is in the name of a test of $file', ({ rule, file }) => {
-  const names = [...read(file).matchAll(/(?:test|describe|\]\)|\))\(\s*(['"`])((?:(?!\1).)*)\1/g)].map(([, , name = '']) => name)
-  expect(names.some((name) => new RegExp(`\\b${rule}\\b`).test(name))).toBe(true)
+  expect(testTitles(file).some((name) => new RegExp(`\\b${rule}\\b`).test(name))).toBe(true)
 })

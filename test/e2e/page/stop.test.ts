@@ -1,0 +1,58 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type RunningApp, startApp } from '../../support/http/app.ts'
+import { answers, facts, script, write } from '../../support/page/chat-words.ts'
+import { chromium, hint, openBrowser, openServerPage } from '../../support/page/open-page.ts'
+
+const cancels = '**/api/inference/cancel'
+
+describe.skipIf(chromium === undefined)(`the stop of an answer, in a browser${hint}`, () => {
+  let app: RunningApp
+  let browser: Browser
+  beforeAll(async () => {
+    const models = [{ engine: 'fake', id: 'scripted', script: 'from-request' } as const]
+    ;[app, browser] = await Promise.all([startApp({ models }), openBrowser()])
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await app?.close()
+  })
+
+  /** A page on which an answer without an end has begun. */
+  const openAnswering = async () => {
+    const opened = await openServerPage(browser, app.url)
+    await opened.page.getByRole('combobox', { name: 'Model' }).waitFor()
+    await write(opened.page, script({ raw: 'word '.repeat(90_000), delayMs: 20 }))
+    await answers(opened.page).getByText('word word').waitFor()
+    return opened
+  }
+  const hasStopped = async () => expect.poll(() => app.metric('dragoman_slots_busy{model="scripted"}')).toBe(0)
+
+  test('C42: a cancel that fails closes the connection', async () => {
+    const { page, close } = await openAnswering()
+    await page.route(cancels, (route) => route.abort())
+    // What would close the connection after a while does not come.
+    await page.clock.install()
+    await page.clock.pauseAt(Date.now() + 1000)
+    await page.keyboard.press('Escape')
+    await hasStopped()
+    await close()
+  })
+
+  test('C43: however often Escape is pressed, one cancel is sent', async () => {
+    const { page, close } = await openAnswering()
+    let sent = 0
+    let answer = () => undefined as unknown
+    await page.route(cancels, (route) => {
+      sent += 1
+      answer = () => route.continue()
+    })
+    for (let time = 0; time < 3; time += 1) await page.keyboard.press('Escape')
+    await expect.poll(() => sent).toBe(1)
+    await answer()
+    await facts(page).waitFor()
+    await hasStopped()
+    expect(sent).toBe(1)
+    await close()
+  })
+})
