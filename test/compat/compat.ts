@@ -22,7 +22,7 @@ buildProgram()
 await (process.argv.includes('--mutants') ? breakRows() : tryAll())
 
 async function tryAll(): Promise<void> {
-  const limitMs = { reply: 60_000, tests: 1_800_000 }
+  const limitMs = { reply: 60_000, test: 300_000, tests: 1_800_000 }
   const faults = await tryRows(systems, { only: isAsked, root, limitMs })
   for (const { id, expects, verdict, how } of rows.filter((row) => isAsked(row.id))) {
     const fault = faults.get(id)

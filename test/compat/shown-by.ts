@@ -16,7 +16,8 @@ export type TestRun = {
   readonly project: 'unit' | 'e2e'
   /** The tree whose tests run. */
   readonly root: string
-  readonly limitMs: number
+  /** How long one test, and all of them, may take. */
+  readonly limitMs: { readonly test: number; readonly tests: number }
 }
 
 type Ran = { readonly fullName: string; readonly status: string; readonly failureMessages?: readonly string[] }
@@ -64,6 +65,7 @@ async function runVitest(steps: readonly TestStep[], { project, root, limitMs }:
   const args = [
     ...[join(root, 'node_modules', 'vitest', 'vitest.mjs'), 'run', '--project', project],
     ...(project === 'unit' ? ['--mode', 'sources'] : []),
+    ...['--testTimeout', String(limitMs.test), '--hookTimeout', String(limitMs.test)],
     ...['--reporter', 'json', '--outputFile', output, '-t', names.join('|')],
     ...new Set(steps.map(({ file }) => file)),
   ]
@@ -75,7 +77,7 @@ async function runVitest(steps: readonly TestStep[], { project, root, limitMs }:
   const timer = setTimeout(() => {
     isLate = true
     process.kill(-pid, 'SIGKILL')
-  }, limitMs)
+  }, limitMs.tests)
   try {
     await once(child, 'exit')
     return isLate ? undefined : (JSON.parse(await readFile(output, 'utf8')) as Report)

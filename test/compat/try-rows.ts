@@ -3,15 +3,15 @@ import { rowsOf } from './document.ts'
 import type { System } from './row.ts'
 import { type Fault, idOf, runRows } from './run-rows.ts'
 import { placesOf, startServers } from './servers.ts'
-import { runTests, type TestStep } from './shown-by.ts'
+import { runTests, type TestRun, type TestStep } from './shown-by.ts'
 
 export type Tries = {
   /** The ids of the rows. */
   readonly only: (id: string) => boolean
   /** The tree whose built server and whose tests are tried. */
   readonly root: string
-  /** How long a reply, and all tests of a project, may take. */
-  readonly limitMs: { readonly reply: number; readonly tests: number }
+  /** How long a reply may take. */
+  readonly limitMs: TestRun['limitMs'] & { readonly reply: number }
 }
 
 /** Tries rows: their requests, then the tests of those with which nothing is wrong so far. The faults, by the ids of their rows. */
@@ -35,7 +35,7 @@ export async function tryRows(systems: readonly System[], { only, root, limitMs 
       .flatMap((row) => row.steps.filter((step): step is TestStep => step.type === 'test').map((step) => ({ id: row.id, step })))
     const testProblem = await runTests(
       tests.map(({ step }) => step),
-      { project, root, limitMs: limitMs.tests },
+      { project, root, limitMs },
     )
     for (const { id, step } of tests) {
       const found = testProblem(step)

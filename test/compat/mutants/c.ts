@@ -43,9 +43,9 @@ export const mutants: readonly Mutant[] = [
   { rows: ['C13', 'C14', 'C16'], file: cancellations, find: 'running.delete(description.id)\n', replace: '\n' },
   {
     rows: ['C18', 'C23', 'C41', 'C50'],
-    file: early,
-    find: '?.delete(cancelId) === true)',
-    replace: '?.delete(cancelId) === undefined)',
+    file: cancellations,
+    find: 'if (cancelId !== undefined && this.#early.take(owner, cancelId))',
+    replace: 'if (this.#early.size < 0)',
   },
   { rows: ['C19'], file: early, find: 'const keptMs = 30_000', replace: 'const keptMs = 300_000' },
   {

@@ -14,8 +14,8 @@ export type MutantsRun = {
   readonly say: (line: string) => void
 }
 
-/** What is slow without a change would be a fault with each. */
-const limitMs = { reply: 15_000, tests: 180_000 }
+/** A change may make what waits wait for ever. */
+const limitMs = { reply: 20_000, test: 60_000, tests: 600_000 }
 
 /** Breaks one behaviour after the other in copies of a tree, and counts those that all of their rows notice. */
 export async function runMutants({ systems, mutants, root, workers, say }: MutantsRun): Promise<number> {
@@ -26,7 +26,7 @@ export async function runMutants({ systems, mutants, root, workers, say }: Mutan
     if (unknown.length > 0) throw new Error(`${mutant.file}: there are no rows ${unknown.join(', ')}`)
   }
   const wanted = new Set(mutants.flatMap(({ rows }) => rows))
-  const before = await tryRows(systems, { only: (id) => wanted.has(id), root, limitMs: { ...limitMs, tests: 600_000 } })
+  const before = await tryRows(systems, { only: (id) => wanted.has(id), root, limitMs })
   for (const { id, problem } of before.values()) say(`${id} is not as it says without a change: ${problem}`)
 
   const left = [...mutants]
@@ -35,10 +35,16 @@ export async function runMutants({ systems, mutants, root, workers, say }: Mutan
     const copy = copyTree(root)
     try {
       for (let mutant = left.shift(); mutant !== undefined; mutant = left.shift()) {
-        const unaware = await unawareRows(mutant, copy, systems)
-        const blind = mutant.rows.filter((id) => before.has(id) || unaware.includes(id))
-        if (blind.length === 0) noticed += 1
-        else say(`${blind.join(', ')} did not notice: ${mutant.file}: ${mutant.find} -> ${mutant.replace || '(nothing)'}`)
+        const change = `${mutant.file}: ${mutant.find} -> ${mutant.replace || '(nothing)'}`
+        try {
+          const unaware = await unawareRows(mutant, copy, systems)
+          const blind = mutant.rows.filter((id) => before.has(id) || unaware.includes(id))
+          if (blind.length === 0) noticed += 1
+          else say(`${blind.join(', ')} did not notice: ${change}`)
+        } catch (error) {
+          // Such as a server that does not start: that is no behaviour.
+          say(`${error}: ${change}`)
+        }
       }
     } finally {
       copy.remove()

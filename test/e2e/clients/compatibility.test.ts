@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { has, type Reply, status } from '../../compat/checks.ts'
+import { has, isAcceptance, type Reply, status } from '../../compat/checks.ts'
 import { compatibilityDocument, worseThan } from '../../compat/document.ts'
-import { works } from '../../compat/row.ts'
+import { type Step, works } from '../../compat/row.ts'
 import { runRows } from '../../compat/run-rows.ts'
 import { type Servers, startServers } from '../../compat/servers.ts'
 import { testIsThere } from '../../compat/shown-by.ts'
@@ -27,6 +27,24 @@ test('a row that is not missing has what proves it, and one that is refused has 
   )
   expect(rows.filter(({ how, verdict }) => how === '' && verdict !== 'works')).toEqual([])
 })
+
+/** It says no more than that a request was accepted, where that is not the row. */
+function isMute(step: Step): boolean {
+  if (step.type !== 'request') return false
+  return step.part !== 'accepts' && step.checks.every(isAcceptance)
+}
+const isHelp = (step: Step) => step.type === 'request' && ['prepares', 'cleans-up', 'starts'].includes(step.part ?? '')
+
+/** The tables of which this is true. */
+const shown = ['C']
+test.each(systems.filter(({ prefix }) => shown.includes(prefix)))(
+  'each request of $title shows its row, helps another to, or says that to be accepted is the row',
+  ({ groups }) => {
+    const rows = groups.flatMap((group) => group.rows).filter(({ verdict }) => verdict !== 'missing')
+    const shows = (steps: readonly Step[]) => steps.length > 0 && !steps.some(isMute)
+    expect(rows.filter(({ steps }) => !shows(steps.filter((step) => !isHelp(step)))).map(({ number }) => number)).toEqual([])
+  },
+)
 
 describe('the verdicts', () => {
   let servers: Servers
