@@ -18,6 +18,7 @@ const isAsked = (id: string) => asked.length === 0 || asked.includes(id) || aske
 const rows = systems.flatMap((system) => rowsOf(system).map((row) => ({ ...row, id: idOf(system, row) })))
 const unknown = asked.filter((one) => !rows.some(({ id }) => id === one || tableOf(id) === one))
 if (unknown.length > 0) throw new Error(`there are no rows ${unknown.join(', ')}`)
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130))
 buildProgram()
 await (process.argv.includes('--mutants') ? breakRows() : tryAll())
 

@@ -74,15 +74,18 @@ async function runVitest(steps: readonly TestStep[], { project, root, limitMs }:
   const { pid } = child
   if (pid === undefined) throw new Error('vitest does not start')
   let isLate = false
+  const kill = () => process.kill(-pid, 'SIGKILL')
   const timer = setTimeout(() => {
     isLate = true
-    process.kill(-pid, 'SIGKILL')
+    kill()
   }, limitMs.tests)
+  process.once('exit', kill)
   try {
     await once(child, 'exit')
     return isLate ? undefined : (JSON.parse(await readFile(output, 'utf8')) as Report)
   } finally {
     clearTimeout(timer)
+    process.removeListener('exit', kill)
     await rm(folder, { recursive: true, force: true })
   }
 }

@@ -14,6 +14,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Mutant, mutated } from './mutant.ts'
 
+/** It is removed when the process exits. */
 export type TreeCopy = {
   readonly root: string
   /** Changes a source and what is built from it; resolves with what takes the change back. */
@@ -26,6 +27,8 @@ export function copyTree(tree: string): TreeCopy {
   const cache = join(tree, '.cache')
   mkdirSync(cache, { recursive: true })
   const folder = realpathSync(mkdtempSync(join(cache, 'mutants-')))
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  process.once('exit', remove)
   const root = join(folder, 'tree')
   mkdirSync(root)
   const shared = join(tree, '..', 'shared')
@@ -56,7 +59,7 @@ export function copyTree(tree: string): TreeCopy {
         await markBuilt()
       }
     },
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    remove,
   }
 }
 
