@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { has } from '../../compat/checks.ts'
-import { type Mutant, mutated } from '../../compat/mutants/mutant.ts'
+import { allMutants, type Mutant, mutated } from '../../compat/mutants/mutant.ts'
 import { runMutants } from '../../compat/mutants/run-mutants.ts'
 import { elsewhere, get, type System, shownBy, works } from '../../compat/row.ts'
 
@@ -32,6 +32,10 @@ test('a change that a row does not notice is named, and one that its row notices
   const noticed = await runMutants({ systems: [system], mutants, root, workers: 1, say: (line) => said.push(line) })
   expect(said).toEqual([`Z1 did not notice: ${file}: keptMs = 30_000 -> keptMs = 300_000`])
   expect(noticed).toBe(2)
+})
+
+test('each change finds its text in the sources', async () => {
+  expect((await allMutants()).map((mutant) => mutated(mutant, root))).not.toEqual([])
 })
 
 test('a change of a text that is not there, or is there twice, is an error', () => {
