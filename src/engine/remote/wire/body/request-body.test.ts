@@ -230,3 +230,10 @@ describe('a continued reply', () => {
     expect(continued(request, { text: 'a', outputTokens }, { profile, model: 'up' })).toBeUndefined()
   })
 })
+
+test('the name and description of a schema are passed on', () => {
+  const output = { type: 'json-schema', name: 'n', description: 'd', schema: {}, strict: false } as const
+  expect(bodyOf('openai', { output })).toMatchObject({
+    response_format: { json_schema: { name: 'n', description: 'd', schema: {} } },
+  })
+})
