@@ -3,15 +3,14 @@ import {
   asUser,
   better,
   chat,
+  cleansUp,
   complete,
   differs,
-  elsewhere,
   get,
-  imagePart,
   post,
+  prompt,
   type Row,
   type System,
-  sent,
   shownBy,
   user,
   withoutKey,
@@ -19,60 +18,160 @@ import {
 } from '../row.ts'
 import { tabbyClients } from './tabby-clients.ts'
 import { tabbyFields } from './tabby-fields.ts'
+import { tabbyLoads } from './tabby-loads.ts'
+import { tabbyServer } from './tabby-server.ts'
+import { draws, finished, ids, isShare, kinds, load, onlyWords, overrides, unloadModel, unloadPreset } from './tabby-steps.ts'
 
-const load = (fields: object, ...checks: readonly Check[]) =>
-  post('/v1/model/load', { model_name: 'scripted', ...fields }, ...checks)
-const finished = event('status', 'finished')
-
-const routes: readonly Row[] = [
+const question = 'Is it a greeting?'
+const decides = (fields: object, ...checks: readonly Check[]) =>
+  post('/v1/decisions', { model: 'dragoman-tiny', input: 'hello', ...fields }, ...checks)
+const numbers = (count: number) => (value: unknown) =>
+  Array.isArray(value) && value.length === count && value.every((one) => typeof one === 'number')
+const lists: readonly Row[] = [
   better(
     '0a',
-    ['POST /v1/decisions', "also in OpenAI's form, with pictures and conversations, and for models of other servers"],
-    post(
-      '/v1/decisions',
-      { model: 'dragoman-tiny', input: 'hello', questions: [{ id: 'a', type: 'yes_no', question: 'Is it a greeting?' }] },
-      has('answers.a.probabilities.yes'),
+    ['POST /v1/decisions', "also in OpenAI's form, and with conversations and pictures"],
+    decides(
+      { questions: [{ id: 'a', type: 'yes_no', question }] },
+      has('answers.a.probabilities.yes', isShare),
+      has('answers.a.probabilities.no', isShare),
+      has('answers.a.type', 'yes_no'),
     ),
-    post(
-      '/v1/decisions',
-      { model: 'dragoman-tiny', input: 'hello', questions: [{ type: 'predicate', instructions: 'Is it a greeting?' }] },
-      has('answers.0.probability'),
-    ),
+    decides({ questions: [{ type: 'predicate', instructions: question }] }, has('answers.0.probability', isShare)),
+    shownBy('../src/dialect/openai-decisions/decisions.test.ts', 'behind a conversation with pictures and JSON'),
   ),
-  works(1, 'POST /v1/chat/completions', chat({}, text('hello'))),
+  works(1, 'POST /v1/chat/completions', chat({}, text('hello'), has('object', 'chat.completion'))),
   better(
     2,
     ['POST /v1/completions with a list', 'each prompt has its own choices'],
-    complete({ prompt: ['a', 'b'] }, has('choices.1.text', 'b')),
+    complete({ prompt: ['a', 'b'] }, has('choices.0.text', 'a'), has('choices.1.text', 'b'), has('choices.1.index', 1)),
   ),
-  works(3, 'POST /v1/embeddings', post('/v1/embeddings', { model: 'scripted', input: 'a' }, has('data.0.embedding'))),
+  works(
+    3,
+    'POST /v1/embeddings',
+    post(
+      '/v1/embeddings',
+      { model: 'scripted', input: 'a', dimensions: 4 },
+      has('object', 'list'),
+      has('data.0.embedding', numbers(4)),
+      has('model', 'scripted'),
+    ),
+  ),
   differs(
     4,
-    ['GET /health', 'without a list of past problems; `GET /ready` has the models, and recovers'],
+    ['GET /health', 'without a list of past problems; `GET /ready` has the models'],
     withoutKey(get('/health', has('status', 'ok'))),
+    get('/ready', has('status', 'ready'), has('models.0', { id: 'scripted', state: 'ready', required: true })),
   ),
-  works(5, 'GET /.well-known/serviceinfo', withoutKey(get('/.well-known/serviceinfo', body(/"relative_url":"\/v1"/)))),
+  works(
+    5,
+    'GET /.well-known/serviceinfo',
+    withoutKey(get('/.well-known/serviceinfo', has('api.openai.relative_url', '/v1'), has('api.koboldai.relative_url', '/api'))),
+  ),
   better(
     6,
     ['GET /v1/models', 'every model that the key may use, with its state'],
-    asUser(get('/v1/models', has('data.0.state'))),
+    asUser(
+      get(
+        '/v1/models',
+        ids((all) => all.includes('scripted') && all.includes('tiny')),
+        has('data.0.state', 'ready'),
+      ),
+    ),
+    shownBy('../src/app/keys/key-models.test.ts', 'lists only these, in each form'),
   ),
-  works(7, 'GET /v1/model/list', asUser(get('/v1/model/list', body(/"id":"scripted"/)))),
-  works(8, 'GET /v1/model', load({}, finished), get('/v1/model', has('id', 'scripted'), has('parameters.max_batch_size'))),
-  works(9, 'GET /props', asUser(get('/props', has('total_slots')))),
-  works(10, 'GET /v1/model/draft/list', asUser(get('/v1/model/draft/list', body(/"id":"tiny"/)))),
-  works(11, 'GET /v1/model/embedding/list', asUser(get('/v1/model/embedding/list', body(/"id":"scripted"/)))),
+  works(
+    7,
+    'GET /v1/model/list',
+    asUser(
+      get(
+        '/v1/model/list',
+        ids((all) => all.includes('scripted') && all.includes('tiny')),
+      ),
+    ),
+    withoutKey(get('/v1/model/list', status(401))),
+  ),
+  works(
+    8,
+    'GET /v1/model',
+    load({ model_name: 'tiny', max_seq_len: 512, max_batch_size: 2 }, finished),
+    get(
+      '/v1/model',
+      has('id', 'tiny'),
+      has('parameters.max_seq_len', 512),
+      has('parameters.max_batch_size', 2),
+      has('parameters.prompt_template', 'model'),
+      has('parameters.prompt_template_content', /im_start/),
+    ),
+    cleansUp(unloadModel()),
+  ),
+  works(
+    9,
+    'GET /props',
+    load({ model_name: 'tiny', max_seq_len: 512, max_batch_size: 2 }, finished),
+    asUser(get('/props', has('total_slots', 2), has('default_generation_settings.n_ctx', 512), has('chat_template', /im_start/))),
+    cleansUp(unloadModel()),
+  ),
+  works(
+    10,
+    'GET /v1/model/draft/list',
+    asUser(
+      get(
+        '/v1/model/draft/list',
+        ids((all) => all.includes('tiny')),
+      ),
+    ),
+  ),
+  works(
+    11,
+    'GET /v1/model/embedding/list',
+    asUser(
+      get(
+        '/v1/model/embedding/list',
+        ids((all) => all.includes('scripted') && all.includes('short')),
+      ),
+    ),
+    shownBy('../src/http/routes/local-servers/tabby-routes.test.ts', 'the models are listed, and those that embed'),
+  ),
   works(
     12,
     'GET /v1/model/embedding',
-    post('/v1/model/embedding/load', { embedding_model_name: 'short' }),
+    post('/v1/model/embedding/load', { embedding_model_name: 'short' }, has('status', 'finished')),
     get('/v1/model/embedding', has('id', 'short')),
+    cleansUp(post('/v1/model/embedding/unload', {}, body(/^\{\}$/))),
   ),
-  works(13, 'POST /v1/model/load with progress', load({ max_seq_len: 500 }, finished), asUser(load({}, status(403, /admin/)))),
-  works(14, 'POST /v1/model/unload', post('/v1/model/unload', {}, body(/^\{\}$/))),
+]
+
+const loading: readonly Row[] = [
+  works(
+    13,
+    'POST /v1/model/load with progress',
+    load({ model_name: 'tiny', max_seq_len: 1024 }, event('status', 'processing'), event('modules', 100), finished),
+    get('/v1/model', has('id', 'tiny'), has('parameters.max_seq_len', 1024)),
+    asUser(load({}, status(403, /admin/))),
+    load({ model_name: 'zzz' }, status(404, /zzz/)),
+    cleansUp(unloadModel()),
+  ),
+  works(
+    14,
+    'POST /v1/model/unload',
+    load({ model_name: 'tiny' }, finished),
+    get('/v1/models/tiny', has('state', 'ready')),
+    unloadModel(),
+    get(
+      '/v1/models/tiny',
+      has('state', (state: string) => state !== 'ready'),
+    ),
+    asUser(post('/v1/model/unload', {}, status(403, /admin/))),
+  ),
   works(
     15,
     'POST /v1/model/embedding/load, /unload',
+    post(
+      '/v1/model/embedding/load',
+      { embedding_model_name: 'short' },
+      has('', { model_type: 'embedding_model', module: 1, modules: 1, status: 'finished' }),
+    ),
     post('/v1/model/embedding/unload', {}, body(/^\{\}$/)),
     post('/v1/model/embedding/unload', {}, status(400, /no embedding model/)),
   ),
@@ -80,14 +179,16 @@ const routes: readonly Row[] = [
     16,
     'POST /v1/download',
     post('/v1/download', {}, status(400, /repo_id/)),
+    asUser(post('/v1/download', { repo_id: 'a/b' }, status(403, /admin/))),
+    shownBy('e2e/models/download-models.test.ts', 'a repository is fetched with its own token, which nothing keeps'),
     shownBy('e2e/models/download-models.test.ts', 'patterns choose the file'),
   ),
   works(
     17,
     'GET /v1/loras, /v1/lora',
-    load({}, finished),
-    get('/v1/loras', has('object', 'list')),
-    get('/v1/lora', has('object', 'list')),
+    get('/v1/loras', has('', { object: 'list', data: [] })),
+    get('/v1/lora', has('', { object: 'list', data: [] })),
+    shownBy('e2e/models/lora.test.ts', 'are loaded, listed and unloaded while the server runs'),
   ),
   works(
     18,
@@ -111,111 +212,63 @@ const routes: readonly Row[] = [
     asUser(get('/v1/auth/permission', has('permission', 'api'))),
     withoutKey(get('/v1/auth/permission', status(401))),
   ),
-  works(22, 'GET /v1/templates', asUser(get('/v1/templates', body(/"selected".*|described/)))),
+]
+
+const shownUser = (...checks: readonly Check[]) => prompt('scripted', [user('x')], ...checks)
+const ownTemplate = () => post('/v1/template/switch', { prompt_template_name: 'model', model: 'scripted' }, has('selected', null))
+
+const chosen: readonly Row[] = [
+  works(
+    22,
+    'GET /v1/templates',
+    asUser(get('/v1/templates?model=described', has('data', /"described".*"thinking"/), has('selected', 'model'))),
+    withoutKey(get('/v1/templates', status(401))),
+  ),
   works(
     23,
     'POST /v1/template/switch',
-    post('/v1/template/switch', { prompt_template_name: 'described', model: 'scripted' }, body(/described/)),
-    post('/v1/template/switch', { prompt_template_name: '../x' }, status(400)),
+    post('/v1/template/switch', { prompt_template_name: 'described', model: 'scripted' }, has('selected', 'described')),
+    shownUser(has('prompt', /<user>x/)),
+    post('/v1/template/switch', { prompt_template_name: '../x', model: 'scripted' }, status(400, /prompt_template_name/)),
+    asUser(post('/v1/template/switch', { prompt_template_name: 'described', model: 'scripted' }, status(403, /admin/))),
+    cleansUp(ownTemplate()),
   ),
   works(
     24,
     'POST /v1/template/unload',
-    post('/v1/template/unload', { model: 'scripted' }, body(/selected/)),
-    post('/v1/template/switch', { prompt_template_name: 'model', model: 'scripted' }),
+    post('/v1/template/switch', { prompt_template_name: 'described', model: 'scripted' }, has('selected', 'described')),
+    post('/v1/template/unload', { model: 'scripted' }, has('selected', null)),
+    shownUser(status(400, /template_failed/)),
+    cleansUp(ownTemplate()),
   ),
-  works(25, 'GET /v1/sampling/overrides', asUser(get('/v1/sampling/overrides', has('overrides')))),
+  works(
+    25,
+    'GET /v1/sampling/overrides',
+    asUser(get('/v1/sampling/overrides', has('', { selected_preset: null, overrides: {}, presets: ['cold'] }))),
+  ),
   better(
     26,
     ['POST /v1/sampling/override/switch, /unload', 'forced zeros count'],
-    post(
-      '/v1/sampling/override/switch',
-      { overrides: { temperature: { override: 0, force: true } } },
-      has('overrides.temperature.force', true),
-    ),
-    post('/v1/sampling/override/unload', {}, has('overrides', {})),
+    overrides({ temperature: { override: 0, force: true } }, has('overrides.temperature.force', true)),
+    draws({ temperature: 1 }, onlyWords('alth')),
+    unloadPreset(),
+    draws({ temperature: 1 }, kinds(16)),
+    asUser(overrides({ temperature: { override: 0 } }, status(403, /admin/))),
+    cleansUp(unloadPreset()),
   ),
-  works(
+  differs(
     27,
-    "routes of KoboldAI's API",
-    post('/api/v1/generate', { prompt: 'a' }, has('results.0.text')),
+    ["routes of KoboldAI's API", 'without `/api/extra/generate/check`'],
+    post('/api/v1/generate', { prompt: 'a b c', max_length: 2 }, has('results.0.text', /^a b\s?$/)),
+    post('/api/extra/generate/stream', { prompt: 'a b' }, event('token', /a/)),
     post('/api/extra/tokencount', { prompt: 'ab' }, has('value', 2)),
     post('/api/extra/abort', {}, has('success', false)),
-  ),
-]
-
-const server: readonly Row[] = [
-  works(
-    28,
-    'a busy port: the next one, with `server.portFallback`',
-    shownBy('../src/app/listen.test.ts', 'with a fallback, the next free port is used'),
-  ),
-  works(
-    29,
-    '`disable_fetch_requests`: `media.urls: off`',
-    elsewhere(
-      post(
-        '/llm/v1/chat/completions',
-        { messages: [user([imagePart('https://example.com/a.png')])] },
-        status(400, /media\.urls|not fetch|off/),
-      ),
+    shownBy(
+      '../src/http/routes/local-servers/kobold-routes.test.ts',
+      'a request is ended by its genkey, and without one nothing is',
     ),
+    post('/api/extra/generate/check', {}, status(404)),
   ),
-  works(
-    30,
-    '`disable_request_streaming`: `server.streaming: false`',
-    elsewhere(post('/llm/v1/chat/completions', { stream: true, messages: [user('a b')] }, text('a b'))),
-  ),
-  differs(
-    31,
-    ['`send_tracebacks`', 'the log has the cause, with the id of the request; replies have no internals'],
-    chat({ messages: [user('{"chunks":[],"failAfter":0}')] }, status(500)),
-  ),
-  works(
-    32,
-    '`sse_ping_interval`: `server.heartbeatMs`, 0 is off',
-    elsewhere(post('/llm/v1/chat/completions', { stream: true, messages: [user('a')] }, text('a'))),
-  ),
-]
-
-const keys: readonly Row[] = [
-  better(33, ['an API key', 'any number, with scopes, models, limits and an expiry'], asUser(get('/v1/models'))),
-  works(
-    34,
-    'an admin key',
-    sent({ headers: { 'x-admin-key': 'admin' }, key: 'none' }, get('/v1/auth/permission', has('permission', 'admin'))),
-  ),
-  works(
-    35,
-    '`X-Api-Key` and bearer',
-    sent({ headers: { 'x-api-key': 'user' }, key: 'none' }, get('/v1/models')),
-    sent({ headers: { 'x-api-key': 'wrong' }, key: 'none' }, get('/v1/models', status(401))),
-  ),
-  works(
-    36,
-    'a file of keys, read again when it changes',
-    shownBy('e2e/server/reload.test.ts', 'a key that is made, revoked or expires takes effect at once'),
-  ),
-  better(37, ['keys are printed at the start', 'and never in the log here'], shownBy('e2e/install/cli.test.ts', 'shows it once')),
-  works(38, '`disable_auth`: no key is configured', elsewhere(get('/llm/v1/models'))),
-  works(
-    39,
-    'a request without `model`: the one that was loaded',
-    post('/v1/chat/completions', { messages: [user('a')] }, has('model', 'scripted')),
-  ),
-  better(
-    40,
-    ['another name is answered by the loaded model', '404 with the names; or an alias'],
-    chat({ model: 'zzz' }, status(404, /available/)),
-  ),
-  works(41, 'a model is loaded by its name in a request', chat({ model: 'tiny', max_tokens: 2 }, has('model', 'tiny'))),
-  works(42, 'dummy names: `aliases`', chat({ model: 'gpt-3.5-turbo' }, has('model', 'scripted'))),
-  differs(
-    43,
-    ['`tabby_config.yml` of a model', 'settings and `defaults` in the configuration'],
-    get('/props?model=dragoman-tiny', has('default_generation_settings')),
-  ),
-  works(44, 'replies name the loaded model', chat({ model: 'default' }, has('model', 'scripted'))),
 ]
 
 /** tabbyAPI. */
@@ -225,10 +278,12 @@ export const tabby: System = {
   introduction:
     'A field that is refused refuses its request, unless it has the value with which it changes nothing: default bodies pass.',
   groups: [
-    { title: 'routes', rows: routes },
-    { title: 'server', rows: server },
-    { title: 'keys and models', rows: keys },
+    { title: 'routes', rows: lists },
+    { title: 'loads, adapters, tokens', rows: loading },
+    { title: 'templates, presets, KoboldAI', rows: chosen },
+    ...tabbyServer,
     ...tabbyFields,
+    ...tabbyLoads,
     ...tabbyClients,
   ],
 }
