@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import type { RequestListener } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ const kinds = ['vllm', 'sglang', 'openai', 'llama-server', 'dragoman', 'ollama',
 const describedTemplate = `{% set stop_strings = ["STOPME"] %}{% set tool_start = "<|tool_start|>" %}{% set tool_end = "<|tool_end|>" %}
 {% set tool_call_format = "json" %}
 {% for message in messages %}<{{ message.role }}>{{ message.content }}{% endfor %}{% if functions %}{{ functions | tojson }}{% endif %}`
-const thinkingTemplate = `{% for m in messages %}<|{{ m.role }}|>{{ m.content }}
+const thinkingTemplate = `{% for m in messages %}<|{{ m.role }}|>{% if preserve_thinking and m.reasoning_content %}({{ m.reasoning_content }}) {% endif %}{{ m.content }}
 {% endfor %}{% if tools %}{{ tools | tojson }}{% endif %}<|assistant|>{% if enable_thinking %}<think>
 {% endif %}{# </think> {{ tone }} {{ reasoning_effort }} #}{{ tone }}`
 
@@ -69,6 +69,8 @@ export async function startServers(
     writeFile(join(folder, 'templates', 'thinking.jinja'), thinkingTemplate),
     writeFile(join(folder, 'templates', 'found-by-name.jinja'), '[found] {{ messages[0].content }}'),
     writeFile(join(folder, 'media', 'red.png'), Buffer.from(redPixel, 'base64')),
+    writeFile(join(folder, 'outside.png'), Buffer.from(redPixel, 'base64')),
+    symlink(join(folder, 'outside.png'), join(folder, 'media', 'link.png')),
   ])
   const children: ChildProcess[] = []
   const configs = {
@@ -104,6 +106,7 @@ const toolScript = [
 const mcpProgram = fileURLToPath(new URL('../support/mcp/program.mjs', import.meta.url))
 
 const servePage: RequestListener = ({ url }, response) => {
+  if (url === '/away') return response.writeHead(302, { location: 'http://127.0.0.1/red.png' }).end()
   if (url === '/red.png') return response.setHeader('content-type', 'image/png').end(Buffer.from(redPixel, 'base64'))
   return response.setHeader('content-type', 'text/html').end('<title>Tides</title><p>High water comes <b>twice</b> a day.</p>')
 }
@@ -125,7 +128,7 @@ const siteHost = '127.0.0.2'
 function mainConfig(folder: string, upstream: string): object {
   const remote = remoteAt(upstream)
   return {
-    server: keyed,
+    server: { ...keyed, allowedOrigins: ['https://page.example'] },
     log: { level: 'fatal' },
     modelsFolder: join(folder, 'models'),
     templates: join(folder, 'templates'),
@@ -134,6 +137,7 @@ function mainConfig(folder: string, upstream: string): object {
     models: [
       { ...fake, id: 'scripted', aliases: ['default', 'gpt-*'] },
       { ...fake, id: 'short', contextLength: 20 },
+      { ...fake, id: 'narrow', slots: 1, maxQueued: 0 },
       { ...fake, id: 'described', chatTemplate: join(folder, 'templates', 'described.jinja') },
       { ...fake, id: 'thinking', chatTemplate: join(folder, 'templates', 'thinking.jinja') },
       { ...fake, id: 'found-by-name' },
@@ -141,6 +145,7 @@ function mainConfig(folder: string, upstream: string): object {
       ...toolFormatNames.map((name) => ({ ...fake, id: `writes-${name}`, toolFormat: name })),
       { engine: 'llama', id: 'ranker', source: join(folder, 'ranker.gguf'), slots: 1, load: 'demand' },
       ...kinds.map((server) => ({ ...remote, id: server, server })),
+      { ...remote, id: 'fleet', server: 'vllm', endpoints: [{ url: upstream }, { url: upstream.replace('/v1', '/second/v1') }] },
       {
         ...remote,
         id: 'completions',
