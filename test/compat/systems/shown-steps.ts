@@ -59,3 +59,16 @@ export const inOrder = (...words: readonly string[]) => {
     return places.every((place, index) => place >= 0 && (index === 0 || place > (places[index - 1] ?? 0)))
   }
 }
+
+/** That the tokens of a stream's log-probabilities are the text of their choice. */
+export function tokensAreTexts(choices: number): Check {
+  return (reply) => {
+    const tokens: string[] = []
+    for (const one of deltas(reply, 'choices.0')) {
+      const index = Number(valueAt(one, 'index'))
+      const found = (valueAt(one, 'logprobs.content') ?? []) as { token: string }[]
+      tokens[index] = `${tokens[index] ?? ''}${found.map(({ token }) => token).join('')}`
+    }
+    return tokens.length === choices ? streamed(...tokens)(reply) : `log-probabilities of ${tokens.length} choices`
+  }
+}
