@@ -168,7 +168,7 @@ const server: readonly Row[] = [
     18,
     ['`MAX_CONCURRENT`: `slots`', 'with a queue, 429 and `Retry-After` when it is full; a client that leaves frees its place'],
     starts(slow),
-    soon(get('/metrics', body(/^dragoman_requests_in_flight 2$/m))),
+    soon(get('/metrics', body(/^dragoman_slots_busy\{model="narrow"\} 1$/m))),
     chat({ model: 'narrow' }, status(429, /queue/), header('retry-after', /^\d+$/)),
     slow,
     chat({ model: 'narrow' }, text('hello')),

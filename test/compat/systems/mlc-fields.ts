@@ -30,7 +30,13 @@ import { counting, inOrder, renders, streamed, wild } from './shown-steps.ts'
 
 /** A chat where the operator allows debugging. */
 const debugged = (debug: object, more: object, ...checks: readonly Check[]) =>
-  elsewhere(post('/llm/v1/chat/completions', { max_tokens: 3, messages: [user('x')], debug_config: debug, ...more }, ...checks))
+  elsewhere(
+    post(
+      '/llm/v1/chat/completions',
+      { model: 'any', max_tokens: 3, messages: [user('x')], debug_config: debug, ...more },
+      ...checks,
+    ),
+  )
 const withPieces = { stream: true, stream_options: { include_usage: true } }
 /** Tokens of dragoman-tiny. */
 const [one, comma] = [16, 11]
