@@ -80,7 +80,7 @@ export const mutants: readonly Mutant[] = [
   {
     rows: ['L35'],
     file: 'src/http/reply/reply-headers.ts',
-    find: '`${name};asked=${shortened.asked};room=${shortened.room}`',
+    find: `\`\${name};asked=\${shortened.asked};room=\${shortened.room}\``,
     replace: 'name',
   },
   {
@@ -116,7 +116,7 @@ export const mutants: readonly Mutant[] = [
   {
     rows: ['L32', 'L67'],
     file: stream,
-    find: '{"index":${choice},"delta":{',
+    find: `{"index":\${choice},"delta":{`,
     replace: '{"index":0,"delta":{',
   },
   { rows: ['L64', 'L70'], file: usage, find: 'total_tokens: inputTokens + outputTokens', replace: 'total_tokens: inputTokens' },

@@ -154,7 +154,7 @@ export const mutants: readonly Mutant[] = [
   {
     rows: ['M71'],
     file: chunks,
-    find: 'return `data: ${toFrameJson(encodeOpenaiError(error).body)}\\n\\n${done}`',
+    find: `return \`data: \${toFrameJson(encodeOpenaiError(error).body)}\\n\\n\${done}\``,
     replace: 'return error === undefined ? "" : done',
   },
   {
@@ -178,8 +178,8 @@ export const mutants: readonly Mutant[] = [
   {
     rows: ['M78'],
     file: completions,
-    find: '...rest.map((prompt, index) => ({ id: `${requestId}-${index + 1}`, ...shared, prompt })),',
-    replace: '...rest.map((_, index) => ({ id: `${requestId}-${index + 1}`, ...shared })),',
+    find: `...rest.map((prompt, index) => ({ id: \`\${requestId}-\${index + 1}\`, ...shared, prompt })),`,
+    replace: `...rest.map((_, index) => ({ id: \`\${requestId}-\${index + 1}\`, ...shared })),`,
   },
   {
     rows: ['M79'],
@@ -209,9 +209,9 @@ export const mutants: readonly Mutant[] = [
   {
     rows: ['M61'],
     file: tools,
-    find: 'const tools = (wire.tools ?? []).map((tool, index) => decodeTool(tool, `tools[${index}]`))',
+    find: `const tools = (wire.tools ?? []).map((tool, index) => decodeTool(tool, \`tools[\${index}]\`))`,
     replace:
-      "const tools = wire.tools?.length === 0 ? [{ name: 'none' }] : (wire.tools ?? []).map((tool, index) => decodeTool(tool, `tools[${index}]`))",
+      `const tools = wire.tools?.length === 0 ? [{ name: 'none' }] : (wire.tools ?? []).map((tool, index) => decodeTool(tool, \`tools[\${index}]\`))`,
   },
   {
     rows: ['M97'],
