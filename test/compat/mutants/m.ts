@@ -210,8 +210,7 @@ export const mutants: readonly Mutant[] = [
     rows: ['M61'],
     file: tools,
     find: `const tools = (wire.tools ?? []).map((tool, index) => decodeTool(tool, \`tools[\${index}]\`))`,
-    replace:
-      `const tools = wire.tools?.length === 0 ? [{ name: 'none' }] : (wire.tools ?? []).map((tool, index) => decodeTool(tool, \`tools[\${index}]\`))`,
+    replace: `const tools = wire.tools?.length === 0 ? [{ name: 'none' }] : (wire.tools ?? []).map((tool, index) => decodeTool(tool, \`tools[\${index}]\`))`,
   },
   {
     rows: ['M97'],

@@ -207,7 +207,7 @@ const server: readonly Row[] = [
     ),
     shownBy('../src/http/access/cross-origin.test.ts', 'is any page when all are allowed, without `vary`'),
   ),
-  better(
+  differs(
     22,
     ['the address it listens on', '127.0.0.1 unless another is configured, and then only with a key'],
     shownBy('../src/config/load.test.ts', 'without settings, the default model is served on loopback'),

@@ -7,6 +7,7 @@ import {
   changes,
   chat,
   complete,
+  differs,
   elsewhere,
   type Group,
   over,
@@ -47,7 +48,7 @@ const asked = { max_tokens: 40, messages: [user('What is the weather in Paris?')
 const labelled = chat({ user: 'x', messages: [user('{"chunks":["a","b"],"delayMs":200}')] }, text('ab'))
 
 const fields: readonly Row[] = [
-  better(23, ['empty `messages`', 'a 400'], refuses(chat({ messages: [] }), 'messages')),
+  differs(23, ['empty `messages`', 'a 400: there is nothing to answer'], refuses(chat({ messages: [] }), 'messages')),
   better(
     24,
     ['lists of parts for users only', 'for every role'],

@@ -64,9 +64,9 @@ const routes: readonly Row[] = [
       }),
     ),
   ),
-  better(
+  differs(
     5,
-    ['GET /metrics', 'for keys with the scope `metrics`'],
+    ['GET /metrics', 'for keys with the scope `metrics`, where the server has keys'],
     chat({ model: 'short' }, text('hello')),
     sent({ key: 'reader' }, get('/metrics', body(/^dragoman_output_tokens_total\{[^}]*model="short"[^}]*\} [1-9]/m))),
     asUser(get('/metrics', status(403))),
