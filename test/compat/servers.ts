@@ -117,6 +117,7 @@ export const picture = `data:image/png;base64,${redPixel}`
 
 const fake = { engine: 'fake', script: 'from-request' }
 const remoteAt = (upstream: string) => ({ engine: 'remote', endpoints: [{ url: upstream }], upstreamModel: 'up', probe: false })
+const bothAt = (upstream: string) => [{ url: upstream }, { url: upstream.replace('/v1', '/second/v1') }]
 const keyed = {
   port: 0,
   adminKey: 'admin',
@@ -145,7 +146,7 @@ function mainConfig(folder: string, upstream: string): object {
       ...toolFormatNames.map((name) => ({ ...fake, id: `writes-${name}`, toolFormat: name })),
       { engine: 'llama', id: 'ranker', source: join(folder, 'ranker.gguf'), slots: 1, load: 'demand' },
       ...kinds.map((server) => ({ ...remote, id: server, server })),
-      { ...remote, id: 'fleet', server: 'vllm', endpoints: [{ url: upstream }, { url: upstream.replace('/v1', '/second/v1') }] },
+      ...['fleet', 'pair'].map((id) => ({ ...remote, id, server: 'vllm', endpoints: bothAt(upstream) })),
       {
         ...remote,
         id: 'completions',

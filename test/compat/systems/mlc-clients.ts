@@ -23,13 +23,16 @@ import {
 import { noPeers } from './mlc-steps.ts'
 import { counting, streamed, tokensAreTexts } from './shown-steps.ts'
 
-/** One of the two servers of `fleet` fails. */
-const without =
-  (isSecond: boolean): Answer =>
-  (request, response) => {
-    if (request.path.startsWith('/second') === isSecond) return void response.writeHead(500).end()
-    return fine(request, response)
+const isSecond = ({ path }: { readonly path: string }) => path.startsWith('/second')
+
+/** Of two servers, the one that is asked first fails. */
+function failsFirst(): Answer {
+  let failing: boolean | undefined
+  return (request, response) => {
+    failing ??= isSecond(request)
+    return isSecond(request) === failing ? void response.writeHead(500).end() : fine(request, response)
   }
+}
 
 /** It breaks off, and goes on when it is asked to continue. */
 const breaksOff: Answer = (request, response) => {
@@ -67,19 +70,12 @@ const routers: readonly Row[] = [
       has('servers', (all: unknown[]) => all.length === 2),
     ),
     sent(
-      { upstream: without(true) },
+      { upstream: failsFirst() },
       chat(
         { model: 'fleet' },
         text('ok'),
-        upstreamSaw(({ path }) => path === '/v1/chat/completions'),
-      ),
-    ),
-    sent(
-      { upstream: without(false) },
-      chat(
-        { model: 'fleet' },
-        text('ok'),
-        upstreamSaw(({ path }) => path === '/second/v1/chat/completions'),
+        upstreamSaw(isSecond),
+        upstreamSaw((request) => !isSecond(request)),
       ),
     ),
   ),
@@ -117,7 +113,7 @@ const routers: readonly Row[] = [
     sent(
       { upstream: breaksOff },
       chat(
-        { model: 'fleet', stream: true },
+        { model: 'pair', stream: true },
         streamed('one two'),
         finish('stop'),
         upstreamSaw(({ body }) => JSON.stringify(body.messages).includes('"content":"one "')),
