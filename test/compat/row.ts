@@ -10,7 +10,10 @@ import { type Check, status } from './checks.ts'
 export const verdicts = ['missing', 'refused', 'differs', 'works', 'better'] as const
 export type Verdict = (typeof verdicts)[number]
 
-/** What a client sends. The same object is sent once: several steps may read its reply. */
+/**
+ * What a client sends. The same object is sent once: several steps may read its reply. `LAST:id`, in the path or the body, is a value of
+ * the reply of the step before.
+ */
 export type Request = {
   readonly call: string
   readonly body?: unknown

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fine } from './answers.ts'
-import { type Reply, textOf } from './checks.ts'
+import { type Reply, textOf, valueAt } from './checks.ts'
 import type { Request, RequestStep, Row, Step, System } from './row.ts'
 import type { Servers } from './servers.ts'
 import type { TestProblem } from './shown-by.ts'
@@ -31,12 +31,12 @@ export const idOf = ({ prefix }: Pick<System, 'prefix'>, { number }: Row) => `${
 /** Sends what the rows of a system send, one after the other. */
 export async function runRows(trial: Trial, system: System): Promise<readonly Fault[]> {
   const { servers, replyLimitMs = 60_000 } = trial
-  const sending: Sending = { servers, replies: new Map(), replyLimitMs }
+  const replies: Sending['replies'] = new Map()
   const faults: Fault[] = []
   for (const row of system.groups.flatMap(({ rows }) => rows)) {
     const id = idOf(system, row)
     if (trial.only?.(id) === false) continue
-    const fault = await faultOf(row, trial, sending)
+    const fault = await faultOf(row, trial, { servers, replies, replyLimitMs })
     if (fault !== undefined) faults.push({ id, ...fault })
   }
   return faults
@@ -46,6 +46,8 @@ type Sending = {
   readonly servers: Servers
   readonly replies: Map<Request, Promise<Reply>>
   readonly replyLimitMs: number
+  /** The reply of the step before, in the same row. */
+  last?: Reply
 }
 
 async function faultOf(row: Row, trial: Trial, sending: Sending): Promise<Omit<Fault, 'id'> | undefined> {
@@ -92,7 +94,11 @@ async function requestProblem(step: RequestStep, sending: Sending): Promise<stri
     sending.replies.set(request, begun)
     return undefined
   }
-  const once = async () => replyProblem(step, await replyTo(request, sending))
+  const once = async () => {
+    const reply = await replyTo(request, sending)
+    sending.last = reply
+    return replyProblem(step, reply)
+  }
   if (part !== 'soon') return once()
   return untilNone(() => {
     sending.replies.delete(request)
@@ -148,9 +154,9 @@ function fileProblem({ pattern, wanted, isThere }: Extract<Step, { type: 'file' 
 
 async function send(
   { call, body, form, headers, key = 'admin', at = 'main', upstream = fine }: Request,
-  { servers, replyLimitMs }: Sending,
+  { servers, last, replyLimitMs }: Sending,
 ): Promise<Reply> {
-  const [method = '', path = ''] = call.split(' ')
+  const [method = '', path = ''] = filled(call, last).split(' ')
   servers.upstream.answer = upstream
   servers.upstream.seen.length = 0
   servers.searches.length = 0
@@ -162,7 +168,7 @@ async function send(
       ...headers,
     },
     ...(body !== undefined && {
-      body: JSON.stringify(body).replaceAll('FOLDER', servers.folder).replaceAll('SITE/', `${servers.site}/`),
+      body: filled(JSON.stringify(body), last).replaceAll('FOLDER', servers.folder).replaceAll('SITE/', `${servers.site}/`),
     }),
     ...(form !== undefined && { body: formOf(form) }),
     signal: AbortSignal.timeout(replyLimitMs),
@@ -180,6 +186,11 @@ async function send(
     seen: [...servers.upstream.seen],
     searches: [...servers.searches],
   }
+}
+
+/** A text with values of the last reply, such as an id. */
+function filled(given: string, last: Reply | undefined): string {
+  return given.replace(/LAST:([\w.]+)/g, (_, path: string) => String(valueAt(last?.json, path)))
 }
 
 function formOf(fields: NonNullable<Request['form']>): FormData {
