@@ -1,26 +1,29 @@
-import { call, calling, deltasThen, pieces, saying, whole } from '../answers.ts'
-import { type Check, calls, event, finish, has, status, text } from '../checks.ts'
+import { call, calling, pieces, saying } from '../answers.ts'
+import { body, calls, event, has, header, lacks, text } from '../checks.ts'
 import { better, differs, type Group, over, type Row, tool, works, writes } from '../row.ts'
 import { stackEnds } from './llama-stack-ends.ts'
-import { overStack, stack } from './stack-steps.ts'
+import { stackStructured } from './llama-stack-structured.ts'
+import { content, events, f, overStack, says, stack, stackCalls, stopReason } from './stack-steps.ts'
 
-const f = { tool_name: 'f', parameters: { a: { param_type: 'string' } } }
-const search = [{ tool_name: 'brave_search' }]
-const says = (raw: string, fields: object, ...checks: readonly Check[]) =>
-  overStack(saying(raw), { tools: [f], ...fields }, ...checks)
-const stackCall = (name: string, args: object): Check =>
-  has(
-    'completion_message.tool_calls.0',
-    (one: { tool_name: string; arguments: object } | undefined) =>
-      one?.tool_name === name && JSON.stringify(one.arguments) === JSON.stringify(args),
+const search = { tools: [{ tool_name: 'brave_search' }] }
+const asPython = { tool_config: { tool_prompt_format: 'python_list' } }
+const searched = stackCalls(['brave_search', { query: 'x' }])
+
+const hermes = '<tool_call>{"name":"f","arguments":{}}</tool_call>'
+const twoTokens = { model_id: 'dragoman-tiny', sampling_params: { max_tokens: 2 } }
+/** Of each position, at most two tokens with their log-probabilities. */
+const isScores = (found: readonly { readonly logprobs_by_token: Readonly<Record<string, number>> }[] | undefined) =>
+  found?.every(
+    ({ logprobs_by_token: scores }) => Object.values(scores).length === 2 && Object.values(scores).every((one) => one < 0),
   )
 
 const texts: readonly Row[] = [
-  works(51, '`<|eot_id|>` is left out', says('a<|eot_id|>', {}, has('completion_message.content', 'a'))),
+  works(51, '`<|eot_id|>` is left out', says('a<|eot_id|>', {}, content('a'), stopReason('end_of_turn'))),
   differs(
     52,
     ['`<|eom_id|>` is `end_of_message`', 'of a call; a text that ends so has nothing to follow, and is `end_of_turn`'],
-    says('a<|eom_id|>', {}, has('completion_message.content', 'a'), has('completion_message.stop_reason', 'end_of_turn')),
+    says('a<|eom_id|>', {}, content('a'), stopReason('end_of_turn')),
+    says('<function=f>{"a": "x"}</function><|eom_id|>', {}, content(''), stopReason('end_of_message')),
   ),
   works(
     53,
@@ -31,16 +34,25 @@ const texts: readonly Row[] = [
       text('a'),
     ),
   ),
-  works(54, 'the event that closes a stream', stack({ stream: true }, event('event.event_type', 'complete'))),
+  works(
+    54,
+    'the event that closes a stream',
+    stack(
+      { stream: true },
+      events('event.event_type', 'start', 'progress', 'complete'),
+      events('event.stop_reason', 'end_of_turn'),
+      body(/"event_type":"complete"[^\n]*\n\n$/),
+    ),
+  ),
   works(
     55,
     'the header of the assistant is left out',
-    says('<|start_header_id|>assistant<|end_header_id|>\n\na', {}, has('completion_message.content', 'a')),
+    says('<|start_header_id|>assistant<|end_header_id|>\n\na', {}, content('a')),
   ),
   better(
     56,
     ['`<|python_tag|>`', 'also in pieces, and after a text'],
-    says('look: <|python_tag|>brave_search.call(query="x")', { tools: search }, stackCall('brave_search', { query: 'x' })),
+    overStack(saying('look: <|pyth', 'on_tag|>brave_se', 'arch.call(query="x")'), search, content(/^look: ?$/), searched),
   ),
   works(
     57,
@@ -48,18 +60,20 @@ const texts: readonly Row[] = [
     says(
       '<|python_tag|>{"name":"f","parameters":{"a":"1"}}; {"name":"f","parameters":{"a":"2"}}',
       {},
-      has('completion_message.tool_calls.1'),
+      content(''),
+      stackCalls(['f', { a: '1' }], ['f', { a: '2' }]),
     ),
   ),
   works(
     58,
     'the tag with `NAME.call(query=…)`',
-    says('<|python_tag|>brave_search.call(query="x")', { tools: search }, stackCall('brave_search', { query: 'x' })),
+    says('<|python_tag|>brave_search.call(query="x")', search, content(''), searched),
   ),
   works(
     59,
     '`NAME.call(query=…)` without the tag',
-    says('brave_search.call(query="x")', { tools: search }, stackCall('brave_search', { query: 'x' })),
+    says('brave_search.call(query="x")', search, content(''), searched),
+    says('wolfram_alpha.call(query="x")', search, content('wolfram_alpha.call(query="x")'), stackCalls()),
   ),
   works(
     60,
@@ -67,29 +81,45 @@ const texts: readonly Row[] = [
     says(
       '<|python_tag|>import math',
       { tools: [{ tool_name: 'code_interpreter' }] },
-      stackCall('code_interpreter', { code: 'import math' }),
+      content(''),
+      stackCalls(['code_interpreter', { code: 'import math' }]),
     ),
   ),
   better(
     61,
     ['`<function=NAME>{…}`', 'also nested, and with single quotes'],
-    says('<function=f>{"a": "x"}</function>', {}, stackCall('f', { a: 'x' })),
+    says(
+      `<function=f>{"a": {"b": "it's"}}</function>`,
+      { tools: [{ tool_name: 'f', parameters: { a: { param_type: 'dict' } } }] },
+      content(''),
+      stackCalls(['f', { a: { b: "it's" } }]),
+    ),
+    says("<function=f>{'a': 'x'}</function>", {}, content(''), stackCalls(['f', { a: 'x' }])),
   ),
   better(
     62,
     ['a call as a JSON object', 'of declared names only'],
-    says('{"type":"function","name":"f","parameters":{"a":"x"}}', {}, stackCall('f', { a: 'x' })),
+    ...['{"type":"function","name":"f","parameters":{"a":"x"}}', '{"name":"f","parameters":{"a":"x"}}'].map((raw) =>
+      says(raw, {}, content(''), stackCalls(['f', { a: 'x' }])),
+    ),
+    ...['{"name":"bob","parameters":{"a":"x"}}', '{"name":"f","age":3}'].map((raw) => says(raw, {}, content(raw), stackCalls())),
   ),
   better(
     63,
     ['calls as a list of Python', 'all of them, also with values without names'],
-    says('[f(a="1"), f(a="2")]', { tool_config: { tool_prompt_format: 'python_list' } }, has('completion_message.tool_calls.1')),
+    says('[f(a="1"), f("2)")]', asPython, content(''), stackCalls(['f', { a: '1' }], ['f', { a: '2)' }])),
   ),
-  works(64, 'without tools a text is a text', says('[f(a=1)]', { tools: [] }, has('completion_message.content', '[f(a=1)]'))),
+  works(
+    64,
+    'without tools a text is a text',
+    ...['[f(a=1)]', '<function=f>{"a": "x"}</function>', '<|python_tag|>f.call(query="x")'].map((raw) =>
+      says(raw, { tools: [] }, content(raw), stackCalls()),
+    ),
+  ),
   works(
     65,
     'an undeclared name is text',
-    says('<function=zzz>{"a": "x"}</function>', {}, has('completion_message.content', /zzz/)),
+    says('<function=zzz>{"a": "x"}</function>', {}, content('<function=zzz>{"a": "x"}</function>'), stackCalls()),
   ),
   works(
     66,
@@ -97,10 +127,15 @@ const texts: readonly Row[] = [
     overStack(
       calling(call('f', '{"a":"x"}')),
       { stream: true, tools: [f] },
-      event('event.delta.parse_status', 'started'),
-      event('event.delta.parse_status', 'succeeded'),
+      events('event.delta.parse_status', 'started', 'in_progress', 'succeeded'),
+      event('event.delta.tool_call.arguments', { a: 'x' }),
     ),
-    overStack(calling(call('f', '{oops')), { stream: true, tools: [f] }, event('event.delta.tool_call', 'f({oops)')),
+    overStack(
+      calling(call('f', '{oops')),
+      { stream: true, tools: [f] },
+      event('event.delta.parse_status', 'failed'),
+      event('event.delta.tool_call', 'f({oops)'),
+    ),
   ),
   differs(
     67,
@@ -108,234 +143,52 @@ const texts: readonly Row[] = [
       'a call that stops early, and the server says `stop`',
       'its arguments are as far as they came, and `x-dragoman-calls` says so',
     ],
-    over(calling(call('f', '{"a":"lon')), { tools: [tool()] }, status(200)),
+    over(
+      calling(call('f', '{"a":"lon')),
+      { tools: [tool()] },
+      calls('f({"a":"lon)'),
+      header('x-dragoman-calls', /call_0;state=unparseable/),
+    ),
+    overStack(
+      calling(call('f', '{"a":"lon')),
+      { tools: [f] },
+      stackCalls(['f', '{"a":"lon']),
+      header('x-dragoman-calls', /call_0;state=unparseable/),
+    ),
   ),
   differs(
     68,
     ['`toolFormat: llama3` reads other families', 'a configured format is the only one; without one, all are read'],
-    writes('<tool_call>{"name":"f","arguments":{}}</tool_call>', { model: 'writes-llama3', tools: [tool()] }, status(200)),
+    writes(hermes, { model: 'writes-llama3', tools: [tool()] }, text(hermes), calls()),
+    over(saying(hermes), { tools: [tool()] }, calls('f({})')),
   ),
   better(
     69,
     ['log-probabilities of raw chats', 'in whole replies and streams'],
-    stack(
-      { model_id: 'dragoman-tiny', sampling_params: { max_tokens: 2 }, logprobs: { top_k: 1 } },
-      has('logprobs.0.logprobs_by_token'),
-    ),
+    stack({ ...twoTokens, logprobs: { top_k: 2 } }, has('logprobs', isScores)),
+    stack({ ...twoTokens, logprobs: { top_k: 2 }, stream: true }, event('event.logprobs', isScores)),
+    stack(twoTokens, lacks('logprobs'), stopReason('out_of_tokens')),
   ),
   works(
     123,
     'a list of Python with an undeclared name keeps the others',
-    says(
-      '[nope(a=1), f(a="x")]',
-      { tool_config: { tool_prompt_format: 'python_list' } },
-      has('completion_message.tool_calls', (all: { tool_name: string }[]) => all.some((one) => one.tool_name === 'f')),
-    ),
+    says('[nope(a=1), f(a="x")]', asPython, stackCalls(['f', { a: 'x' }]), content(/nope\(a=1\)/)),
   ),
   works(
     124,
     'a list of Python that ends after a comma',
-    says('[f(a="1"), f(a="2"), ', { tool_config: { tool_prompt_format: 'python_list' } }, has('completion_message.content', '')),
+    says('[f(a="1"), f(a="2"), ', asPython, content(''), stackCalls(['f', { a: '1' }], ['f', { a: '2' }])),
   ),
   works(
     125,
     'a built-in call with another argument name',
-    says('<|python_tag|>brave_search.call(q="x")', { tools: search }, stackCall('brave_search', { query: 'x' })),
-  ),
-]
-
-const families: Readonly<Record<string, string>> = {
-  hermes: '<tool_call>{"name":"f","arguments":{"a":1}}</tool_call>',
-  'qwen3-coder': '<tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>',
-  mistral: '[TOOL_CALLS][{"name":"f","arguments":{"a":1}}]',
-  gemma4: '<|tool_call>call:f{a:1}<tool_call|>',
-  llama4: '<|python_start|>[f(a=1)]<|python_end|>',
-  'minimax-m2': '<minimax:tool_call>\n<invoke name="f">\n<parameter name="a">1</parameter>\n</invoke>\n</minimax:tool_call>',
-  harmony: '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a":1}',
-  react: 'Action: f\nAction Input: {"a": 1}',
-  functools: 'functools[{"name":"f","arguments":{"a":1}}]',
-  'command-r7b': '<|START_ACTION|>[{"tool_call_id":"0","tool_name":"f","parameters":{"a":1}}]<|END_ACTION|>',
-  nemotron: '<TOOLCALL>[{"name":"f","arguments":{"a":1}}]</TOOLCALL>',
-  lfm2: '<|tool_call_start|>[f(a=1)]<|tool_call_end|>',
-}
-
-const structured: readonly Row[] = [
-  works(70, 'a reply without a choice is a 502', over(whole({ choices: [] }), {}, status(502))),
-  differs(
-    71,
-    ['a stream without a finish reason', '502: what has not ended may lack its end'],
-    over(
-      pieces('data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n', 'data: [DONE]\n\n'),
-      { model: 'openai' },
-      status(502),
-    ),
-  ),
-  works(
-    72,
-    'content, calls and messages that are null',
-    over(
-      whole({
-        choices: [{ index: 0, message: { role: 'assistant', content: null, tool_calls: null }, finish_reason: 'stop' }],
-        usage: null,
-      }),
-      {},
-      status(200),
-    ),
-  ),
-  better(
-    73,
-    ['chunks with usage only, or without choices', 'read in any order'],
-    over(
-      pieces(
-        'data: {"choices":[]}\n\n',
-        'data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}\n\n',
-        'data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":1}}\n\n',
-        'data: [DONE]\n\n',
-      ),
-      {},
-      text('a'),
-      has('usage.prompt_tokens', 3),
-    ),
-  ),
-  better(
-    74,
-    ['a finish reason is not overwritten by null', '`length` stays'],
-    over(
-      pieces(
-        'data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"length"}]}\n\n',
-        'data: {"choices":[{"index":0,"delta":{},"finish_reason":null}]}\n\n',
-        'data: [DONE]\n\n',
-      ),
-      {},
-      finish('length'),
-    ),
-  ),
-  works(
-    75,
-    'a text and a call in one delta',
-    over(
-      deltasThen('tool_calls', { content: 'a', tool_calls: [call('f', '{}')] }),
-      { tools: [tool()] },
-      calls('f({})'),
-      text('a'),
-    ),
-  ),
-  works(
-    76,
-    'several calls in one delta',
-    over(
-      deltasThen('tool_calls', { tool_calls: [call('f', '{}'), call('f', '{"a":1}', 1)] }),
-      { tools: [tool()] },
-      calls('f({})', 'f({"a":1})'),
-    ),
-  ),
-  works(
-    77,
-    'JSON in place of a stream',
-    over(
-      whole({ choices: [{ index: 0, message: { role: 'assistant', content: 'a' }, finish_reason: 'stop' }] }),
-      { stream: true },
-      text('a'),
-    ),
-  ),
-  better(
-    78,
-    ['fragments of calls in odd shapes', 'ids and indices may be missing or repeated'],
-    over(calling(call('f', '{"a":'), { index: 0, function: { arguments: '1}' } }), { tools: [tool()] }, calls('f({"a":1})')),
-  ),
-  differs(
-    79,
-    ['a call as text, `NAME(args)`, in deltas', 'arguments only; the name is in the event that succeeds'],
-    overStack(calling(call('f', '{"a":"x"}')), { stream: true, tools: [f] }, event('event.delta.tool_call.tool_name', 'f')),
-  ),
-  better(
-    80,
-    ['arguments that are not JSON', 'as the model wrote them; small mistakes are mended'],
-    over(calling(call('f', "{'a': 1,}")), { tools: [tool()] }, calls('f({"a":1})')),
-  ),
-  better(
-    81,
-    ['one bad call among several', 'the others are made'],
-    over(
-      deltasThen('tool_calls', { tool_calls: [call('f', '{oops'), call('f', '{"a":1}', 1)] }),
-      { tools: [tool()] },
-      has('choices.0.message.tool_calls.1.function.arguments', /1/),
-    ),
-  ),
-  better(
-    82,
-    ['a strict tool with bad arguments', '502'],
-    over(
-      calling(call('f', '{"a":"x"}')),
-      {
-        tools: [
-          {
-            type: 'function',
-            function: {
-              name: 'f',
-              strict: true,
-              parameters: {
-                type: 'object',
-                properties: { a: { type: 'integer' } },
-                required: ['a'],
-                additionalProperties: false,
-              },
-            },
-          },
-        ],
-      },
-      status(502),
-    ),
-  ),
-  better(
-    83,
-    ['calls that end with `stop`', '`tool_calls`'],
-    over(deltasThen('stop', { tool_calls: [call('f', '{}')] }), { tools: [tool()] }, finish('tool_calls')),
-  ),
-  works(84, 'a call of an undeclared function is text', over(calling(call('zzz', '{}')), { tools: [tool()] }, text(/zzz/))),
-  works(85, '`refusal`', over(deltasThen('stop', { refusal: 'no' }), {}, has('choices.0.message.refusal', 'no'))),
-  differs(
-    86,
-    [
-      'annotations, `system_fingerprint`, `service_tier` of a server',
-      'annotations are kept; the others name this server, which composes the reply',
-    ],
-    over(
-      deltasThen('stop', {
-        content: 'a',
-        annotations: [
-          { type: 'url_citation', url_citation: { url: 'https://x.example', title: 't', start_index: 0, end_index: 1 } },
-        ],
-      }),
-      {},
-      has('system_fingerprint', /^dragoman/),
-    ),
-  ),
-  better(
-    87,
-    ['thoughts of a server', 'by every name, and from tags'],
-    over(
-      deltasThen('stop', { reasoning_content: 'r' }, { content: 'a' }),
-      {},
-      has('choices.0.message.reasoning_content', 'r'),
-      text('a'),
-    ),
-  ),
-  works(
-    88,
-    'calls in thoughts are text',
-    says('<think><function=f>{"a":"x"}</function></think>b', {}, has('completion_message.tool_calls', [])),
-  ),
-  works(
-    126,
-    'families of calls without a template',
-    ...Object.values(families).map((raw) => over(saying(raw), { tools: [tool()] }, calls('f({"a":1})'))),
+    says('<|python_tag|>brave_search.call(q="x")', search, content(''), searched),
   ),
 ]
 
 /** What llama-stack makes of the replies of servers. */
 export const stackReplies: readonly Group[] = [
   { title: 'calls in texts', rows: texts },
-  { title: 'structured replies', rows: structured },
+  { title: 'structured replies', rows: stackStructured },
   ...stackEnds,
 ]

@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Answer } from '../../support/upstream/upstream.ts'
-import type { Check } from '../checks.ts'
+import { saying } from '../answers.ts'
+import { type Check, deltas, has, valueAt } from '../checks.ts'
 import { post, type Step, sent, user } from '../row.ts'
 
 /** A chat by llama-stack's own route. */
@@ -10,4 +12,49 @@ export function stack(fields: object, ...checks: readonly Check[]): Step {
 /** The same, with a model of another server, which answers so. */
 export function overStack(answer: Answer, fields: object, ...checks: readonly Check[]): Step {
   return sent({ upstream: answer }, stack({ model_id: 'vllm', ...fields }, ...checks))
+}
+
+/** A tool with one text. */
+export const f = {
+  tool_name: 'f',
+  description: 'd',
+  parameters: { a: { param_type: 'string', description: 'x', required: true } },
+}
+
+/** A chat with `f`, in which the model of another server writes this. */
+export function says(raw: string, fields: object, ...checks: readonly Check[]): Step {
+  return overStack(saying(raw), { tools: [f], ...fields }, ...checks)
+}
+
+export const content = (wanted: unknown) => has('completion_message.content', wanted)
+export const stopReason = (wanted: string) => has('completion_message.stop_reason', wanted)
+
+type StackCall = { readonly tool_name: string; readonly arguments: unknown }
+
+/** All calls of a reply, by name and arguments. */
+export function stackCalls(...wanted: readonly (readonly [name: string, args: unknown])[]): Check {
+  return has('completion_message.tool_calls', (found: readonly StackCall[] | undefined) =>
+    isDeepStrictEqual(
+      found?.map((call) => [call.tool_name, call.arguments]),
+      wanted,
+    ),
+  )
+}
+
+/** The values of all events of a stream that have one, in order. */
+export function events(path: string, ...wanted: readonly unknown[]): Check {
+  return (reply) => {
+    const found = deltas(reply, path)
+    return isDeepStrictEqual(found, wanted)
+      ? undefined
+      : `events with ${path}: ${JSON.stringify(found)}: ${reply.text.slice(0, 400)}`
+  }
+}
+
+/** The values at a path of each request for an answer that the upstream got. */
+export function upstreamGotEach(path: string, ...wanted: readonly unknown[]): Check {
+  return ({ seen }) => {
+    const found = seen.filter((request) => request.path.endsWith('completions')).map(({ body }) => valueAt(body, path))
+    return isDeepStrictEqual(found, wanted) ? undefined : `upstream: ${path} of each is ${JSON.stringify(found)}`
+  }
 }
