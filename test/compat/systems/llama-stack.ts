@@ -1,21 +1,6 @@
 import { fine, saying, whole } from '../answers.ts'
-import { has, status, text, upstreamGot, upstreamLacks } from '../checks.ts'
-import {
-  better,
-  chat,
-  complete,
-  differs,
-  get,
-  over,
-  type Row,
-  refused,
-  refuses,
-  type System,
-  sent,
-  shownBy,
-  tiny,
-  works,
-} from '../row.ts'
+import { has, status, text, upstreamGot, upstreamLacks, upstreamSaw } from '../checks.ts'
+import { better, chat, complete, differs, get, over, type Row, refused, refuses, type System, sent, tiny, works } from '../row.ts'
 import { stackReplies } from './llama-stack-replies.ts'
 import { stackRequests } from './llama-stack-requests.ts'
 import { stackRoutes } from './llama-stack-routes.ts'
@@ -215,7 +200,17 @@ const sampling: readonly Row[] = [
     23,
     'keys of providers for each request',
     sent({ headers: { 'x-llamastack-provider-data': 'not json' } }, stack({ model_id: 'together' }, status(400, /is not JSON/))),
-    shownBy('e2e/server/caller-keys.test.ts', 'callers at the same time have their own keys'),
+    ...['a', 'b'].map((key) =>
+      sent(
+        { headers: { 'x-llamastack-provider-data': JSON.stringify({ together_api_key: key }) } },
+        overStack(
+          fine,
+          { model_id: 'together' },
+          content('ok'),
+          upstreamSaw(({ headers }) => headers.authorization === `Bearer ${key}`),
+        ),
+      ),
+    ),
   ),
 ]
 
