@@ -38,8 +38,14 @@ export const mutants: readonly Mutant[] = [
     replace: 'metadata: {}',
   },
   {
-    rows: ['U170', 'U203'],
+    rows: ['U170'],
     file: `${responses}/decode.ts`,
+    find: "truncation: wire.truncation ?? 'disabled'",
+    replace: "truncation: 'disabled'",
+  },
+  {
+    rows: ['U203'],
+    file: `${responses}/response-head.ts`,
     find: "truncation: wire.truncation ?? 'disabled'",
     replace: "truncation: 'disabled'",
   },
