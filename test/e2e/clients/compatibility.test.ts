@@ -36,7 +36,7 @@ function isMute(step: Step): boolean {
 const isHelp = (step: Step) => step.type === 'request' && ['prepares', 'cleans-up', 'starts'].includes(step.part ?? '')
 
 /** The tables of which this is true. */
-const shown = ['C']
+const shown = ['S', 'C']
 test.each(systems.filter(({ prefix }) => shown.includes(prefix)))(
   'each request of $title shows its row, helps another to, or says that to be accepted is the row',
   ({ groups }) => {
