@@ -56,6 +56,14 @@ export function upstreamLacks(path: string): Check {
   return ({ seen }) => (valueAt(seen.at(-1)?.body, path) === undefined ? undefined : `upstream: ${path} is there`)
 }
 
+/** The values at a path of each request for an answer that the upstream got. */
+export function upstreamGotEach(path: string, ...wanted: readonly unknown[]): Check {
+  return ({ seen }) => {
+    const found = seen.filter((request) => request.path.endsWith('completions')).map(({ body }) => valueAt(body, path))
+    return isDeepStrictEqual(found, wanted) ? undefined : `upstream: ${path} of each is ${JSON.stringify(found)}`
+  }
+}
+
 /** Some request that the upstream got: its path, a header, its bytes. */
 export function upstreamSaw(wanted: (request: SeenRequest) => boolean): Check {
   return ({ seen }) => (seen.some(wanted) ? undefined : `upstream: ${seen.map(({ path }) => path).join(', ') || 'nothing'}`)
@@ -134,6 +142,14 @@ export function event(path: string, wanted?: unknown): Check {
     const found = deltas(reply, path)
     const good = wanted === undefined ? found.length > 0 : found.some((value) => matches(value, wanted))
     return good ? undefined : `no event with ${path} ${wanted ?? ''}: ${short(reply.text)}`
+  }
+}
+
+/** The values of all events of a stream that have one, in order. */
+export function events(path: string, ...wanted: readonly unknown[]): Check {
+  return (reply) => {
+    const found = deltas(reply, path)
+    return isDeepStrictEqual(found, wanted) ? undefined : `events with ${path}: ${JSON.stringify(found)}: ${short(reply.text)}`
   }
 }
 

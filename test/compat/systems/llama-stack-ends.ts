@@ -1,7 +1,7 @@
 import { call, calling, deltasThen, pieces, saying, whole } from '../answers.ts'
-import { finish, has, status } from '../checks.ts'
+import { finish, has, status, upstreamGotEach } from '../checks.ts'
 import { better, complete, type Group, over, type Row, sent, works } from '../row.ts'
-import { content, f, overStack, stack, stopReason, upstreamGotEach } from './stack-steps.ts'
+import { content, f, overStack, stack, stopReason } from './stack-steps.ts'
 
 /** A stream of one chunk with the text `a`, and what else the server says of it. */
 const scored = (logprobs: unknown) =>

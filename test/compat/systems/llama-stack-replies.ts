@@ -1,9 +1,9 @@
 import { call, calling, pieces, saying } from '../answers.ts'
-import { body, calls, event, has, header, lacks, text } from '../checks.ts'
+import { body, calls, event, events, has, header, lacks, text } from '../checks.ts'
 import { better, differs, type Group, over, type Row, tool, works, writes } from '../row.ts'
 import { stackEnds } from './llama-stack-ends.ts'
 import { stackStructured } from './llama-stack-structured.ts'
-import { content, events, f, overStack, says, stack, stackCalls, stopReason } from './stack-steps.ts'
+import { content, f, overStack, says, stack, stackCalls, stopReason } from './stack-steps.ts'
 
 const search = { tools: [{ tool_name: 'brave_search' }] }
 const asPython = { tool_config: { tool_prompt_format: 'python_list' } }

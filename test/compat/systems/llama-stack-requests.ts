@@ -1,5 +1,5 @@
 import { call, calling, fine, saying } from '../answers.ts'
-import { calls, status, upstreamGot, upstreamLacks } from '../checks.ts'
+import { calls, has, status, upstreamGot, upstreamGotEach, upstreamGotNothing, upstreamLacks } from '../checks.ts'
 import {
   assistant,
   better,
@@ -17,7 +17,7 @@ import {
   works,
 } from '../row.ts'
 import { picture, redPixel } from '../servers.ts'
-import { content, f, overStack, says, stack, stackCalls, upstreamGotEach } from './stack-steps.ts'
+import { content, f, overStack, says, stack, stackCalls } from './stack-steps.ts'
 
 const g = { ...f, tool_name: 'g' }
 const callOfF = '<function=f>{"a":"x"}</function>'
@@ -75,8 +75,8 @@ const toolConfig: readonly Row[] = [
         tools: [{ tool_name: 'f', parameters: { a: { param_type: 'bool' } } }],
         tool_config: { tool_choice: 'required' },
       },
-      content(''),
-      upstreamGotEach(''),
+      has('completion_message.tool_calls.0.tool_name', 'f'),
+      has('completion_message.tool_calls.0.arguments.a', (value: unknown) => typeof value === 'boolean'),
     ),
   ),
   differs(
@@ -216,9 +216,7 @@ const conversations: readonly Row[] = [
       'file:///etc/passwd',
       'data:image/svg+xml;base64,PHN2Zy8+',
       'data:image/png;base64,!',
-    ].map((url) =>
-      over(fine, { messages: [user([imagePart(url)])] }, status(400, /"param":"messages\[0\]/), upstreamGotEach('')),
-    ),
+    ].map((url) => over(fine, { messages: [user([imagePart(url)])] }, status(400, /"param":"messages\[0\]/), upstreamGotNothing)),
   ),
   better(
     40,

@@ -1,5 +1,5 @@
 import { fine, pieces, whole } from '../answers.ts'
-import { body, type Check, has, lacks, status, text, upstreamGot } from '../checks.ts'
+import { body, type Check, has, lacks, status, text, upstreamGot, upstreamGotEach } from '../checks.ts'
 import {
   asUser,
   better,
@@ -19,7 +19,7 @@ import {
   user,
   works,
 } from '../row.ts'
-import { overStack, stack, upstreamGotEach } from './stack-steps.ts'
+import { overStack, stack } from './stack-steps.ts'
 
 const errorAfter = (error: object) =>
   pieces('data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n', `data: ${JSON.stringify({ error })}\n\n`)

@@ -1,7 +1,7 @@
 import { call, calling, deltasThen, pieces, saying, whole } from '../answers.ts'
-import { calls, finish, has, header, lacks, status, text, upstreamGot } from '../checks.ts'
+import { calls, events, finish, has, header, lacks, status, text, upstreamGot, upstreamGotEach } from '../checks.ts'
 import { better, differs, over, type Row, tool, works } from '../row.ts'
-import { content, events, f, overStack, says, stackCalls, upstreamGotEach } from './stack-steps.ts'
+import { content, f, overStack, says, stackCalls } from './stack-steps.ts'
 
 const families: Readonly<Record<string, string>> = {
   hermes: '<tool_call>{"name":"f","arguments":{"a":1}}</tool_call>',

@@ -1,10 +1,10 @@
 import { fine, saying, whole } from '../answers.ts'
-import { has, status, text, upstreamGot, upstreamLacks, upstreamSaw } from '../checks.ts'
+import { has, status, text, upstreamGot, upstreamGotEach, upstreamLacks, upstreamSaw } from '../checks.ts'
 import { better, chat, complete, differs, get, over, type Row, refused, refuses, type System, sent, tiny, works } from '../row.ts'
 import { stackReplies } from './llama-stack-replies.ts'
 import { stackRequests } from './llama-stack-requests.ts'
 import { stackRoutes } from './llama-stack-routes.ts'
-import { content, overStack, stack, stopReason, upstreamGotEach } from './stack-steps.ts'
+import { content, overStack, stack, stopReason } from './stack-steps.ts'
 
 const strategy = (type: string, more: object = {}) => ({ sampling_params: { strategy: { type, ...more } } })
 const format = (schema: object) => ({ response_format: { type: 'json_schema', json_schema: { name: 'x', schema } } })

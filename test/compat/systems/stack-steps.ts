@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Answer } from '../../support/upstream/upstream.ts'
 import { saying } from '../answers.ts'
-import { type Check, deltas, has, valueAt } from '../checks.ts'
+import { type Check, has } from '../checks.ts'
 import { post, type Step, sent, user } from '../row.ts'
 
 /** A chat by llama-stack's own route. */
@@ -39,22 +39,4 @@ export function stackCalls(...wanted: readonly (readonly [name: string, args: un
       wanted,
     ),
   )
-}
-
-/** The values of all events of a stream that have one, in order. */
-export function events(path: string, ...wanted: readonly unknown[]): Check {
-  return (reply) => {
-    const found = deltas(reply, path)
-    return isDeepStrictEqual(found, wanted)
-      ? undefined
-      : `events with ${path}: ${JSON.stringify(found)}: ${reply.text.slice(0, 400)}`
-  }
-}
-
-/** The values at a path of each request for an answer that the upstream got. */
-export function upstreamGotEach(path: string, ...wanted: readonly unknown[]): Check {
-  return ({ seen }) => {
-    const found = seen.filter((request) => request.path.endsWith('completions')).map(({ body }) => valueAt(body, path))
-    return isDeepStrictEqual(found, wanted) ? undefined : `upstream: ${path} of each is ${JSON.stringify(found)}`
-  }
 }
