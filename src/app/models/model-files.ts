@@ -14,7 +14,7 @@ type Parts = {
   readonly sharing: Pick<MemorySharing, 'room'>
 }
 
-/** Reads what the files of models say; each is read again only when it has changed. */
+/** Reads what the files of models say; each is read again only when it, or the configuration of its model, has changed. */
 export function createModelFiles({ models, home, sharing }: Parts): ModelFiles {
   const known = new Map<string, { readonly key: string; readonly facts: Promise<ModelFileFacts | undefined> }>()
   return {
@@ -24,7 +24,7 @@ export function createModelFiles({ models, home, sharing }: Parts): ModelFiles {
       const file = await locateModelFile(config.source, home)
       if (file === undefined) return undefined
       const room = sharing.room()
-      const key = JSON.stringify([file, config.sha256, room])
+      const key = JSON.stringify([file, config, room])
       const before = known.get(id)
       if (before?.key === key) return before.facts
       const facts = describeFile(config, file, room)
