@@ -121,9 +121,12 @@ test('a model thinks by default where its operator says so, and counts what it i
   expect(await count('llama-thinking')).toBeGreaterThan(await count('llama-plain'))
 })
 
-test.skipIf(llamaServerBinary === undefined)('engines render one file alike where nobody says anything', async () => {
-  expect(await prompt({ model: 'llama-server-plain' })).toBe(await prompt({ model: 'llama-plain' }))
-})
+test.skipIf(llamaServerBinary === undefined)(
+  `engines render one file alike where nobody says anything${llamaServerHint}`,
+  async () => {
+    expect(await prompt({ model: 'llama-server-plain' })).toBe(await prompt({ model: 'llama-plain' }))
+  },
+)
 
 test('its answer begins with thoughts then, and a default of the operator is not reported as ignored', async () => {
   const answer = async (model: string) => post('/v1/chat/completions', { model, max_tokens: 4, temperature: 0 })

@@ -132,6 +132,14 @@ test('a model is found without loading it', async () => {
   expect(await states()).toEqual(['echo: ready', 'tiny: stopped'])
 })
 
+test('a gated repository is looked up with the token of the request', async () => {
+  const hub = await openHub()
+  const found = await call('/validate', { model_path: 'o/r', gguf_variant: 'Q8_0', hf_token: 'hf_secret' })
+  expect(found.body).toMatchObject({ valid: true, gguf_variant: 'Q8_0' })
+  expect(hub.seen.map(({ headers }) => headers.authorization)).toEqual(hub.seen.map(() => 'Bearer hf_secret'))
+  expect(hub.seen).not.toEqual([])
+})
+
 describe('a model that is not there is not valid', () => {
   test('in a repository', async () => {
     const hub = await openHub()
