@@ -8,7 +8,10 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { toolFormatNames } from '../../src/model-text/formats/format-names.ts'
 import { builtinModel } from '../../src/registry/names/builtin-model.ts'
+import type { GgufValue } from '../support/llama/gguf-writer.ts'
+import { writeRandomAdapter } from '../support/llama/random-adapter.ts'
 import { writeRandomBert } from '../support/llama/random-bert.ts'
+import { writeRandomModel } from '../support/llama/random-gguf.ts'
 import { builtProgram } from '../support/process/built-program.ts'
 import { hasSandbox } from '../support/tools/sandbox.ts'
 import { listenOnLoopback } from '../support/upstream/loopback.ts'
@@ -60,10 +63,14 @@ export async function startServers(
     response.setHeader('content-type', 'application/json').end(JSON.stringify(found))
   })
   const site = await listenOnLoopback(servePage, 0, siteHost)
-  for (const name of ['models', 'templates', 'media']) await mkdir(join(folder, name))
+  for (const name of ['models', 'templates', 'media', 'in-folder', 'safetensors']) await mkdir(join(folder, name))
   await Promise.all([
     cp(builtinModel.path, join(folder, 'models', 'tiny.gguf')),
     writeRandomBert(join(folder, 'ranker.gguf'), 'rank'),
+    writeRandomModel(join(folder, 'advised.gguf'), { moreMetadata: advisedSampling }),
+    writeRandomAdapter(join(folder, 'adapter.gguf'), 1, { base: 'advised' }),
+    cp(builtinModel.path, join(folder, 'in-folder', 'in-folder-Q8_0.gguf')),
+    writeFile(join(folder, 'safetensors', 'model.safetensors'), 'weights'),
     writeFile(join(folder, 'tool-user.yaml'), JSON.stringify(toolScript)),
     writeFile(join(folder, 'templates', 'described.jinja'), describedTemplate),
     writeFile(join(folder, 'templates', 'thinking.jinja'), thinkingTemplate),
@@ -111,6 +118,12 @@ const servePage: RequestListener = ({ url }, response) => {
   return response.setHeader('content-type', 'text/html').end('<title>Tides</title><p>High water comes <b>twice</b> a day.</p>')
 }
 
+/** What the file of `advised` says of its sampling. */
+const advisedSampling = new Map<string, GgufValue>([
+  ['general.sampling.temp', { type: 'float32', value: 0.25 }],
+  ['general.sampling.top_k', { type: 'uint32', value: 7 }],
+])
+
 /** A picture of one pixel. */
 export const redPixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC'
 export const picture = `data:image/png;base64,${redPixel}`
@@ -145,6 +158,7 @@ function mainConfig(folder: string, upstream: string): object {
       { ...fake, id: 'tagged', toolFormat: 'hermes', reasoningTags: { open: '[[', close: ']]' }, callsInReasoning: true },
       ...toolFormatNames.map((name) => ({ ...fake, id: `writes-${name}`, toolFormat: name })),
       { engine: 'llama', id: 'ranker', source: join(folder, 'ranker.gguf'), slots: 1, load: 'demand' },
+      { engine: 'llama', id: 'advised', source: join(folder, 'advised.gguf'), slots: 1, contextLength: 512, load: 'demand' },
       ...kinds.map((server) => ({ ...remote, id: server, server })),
       ...['fleet', 'pair'].map((id) => ({ ...remote, id, server: 'vllm', endpoints: bothAt(upstream) })),
       {
