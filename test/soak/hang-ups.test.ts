@@ -7,7 +7,8 @@ import { randomModel } from '../support/llama/models.ts'
 import { collectGarbage } from '../support/process/collect-garbage.ts'
 import { soakLength } from '../support/process/soak-length.ts'
 
-const durationMs = soakLength(60_000)
+/** What grows in less says nothing: it is still warming up. */
+const durationMs = Math.max(soakLength(60_000), 15_000)
 const clients = 8
 
 let app: RunningApp
