@@ -23,12 +23,12 @@ export default class ClosingLine implements Reporter {
 
 function testsOf(module: TestModule): RanTest[] {
   const file = module.relativeModuleId
-  const tests = [...module.children.allTests()]
-  // A file that cannot be loaded has none.
-  if (tests.length === 0 && !module.ok()) return [{ name: file, state: 'failed', isFlaky: false }]
-  return tests.map((test) => ({
+  const tests = [...module.children.allTests()].map((test) => ({
     name: `${file} > ${test.fullName}`,
     state: test.result().state,
     isFlaky: test.diagnostic()?.flaky === true,
   }))
+  // It cannot be loaded, or what its tests need cannot be prepared.
+  const hasFailedItself = !module.ok() && !tests.some(({ state }) => state === 'failed')
+  return hasFailedItself ? [...tests, { name: file, state: 'failed', isFlaky: false }] : tests
 }
