@@ -56,8 +56,8 @@ export default defineConfig(({ mode }) => ({
           ...(mode !== 'sources' && built),
           // Most files need less time than loading their imports anew: they share a process, and leave nothing behind in it.
           isolate: false,
-          // A machine may be busy with something else; no test needs a second when it is not.
-          testTimeout: 300_000,
+          // A machine may be busy with something else; few tests need a second when it is not.
+          testTimeout: 20_000,
           hookTimeout: 300_000,
           expect,
           ...workers,
