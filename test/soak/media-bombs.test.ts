@@ -112,7 +112,7 @@ test('the streams of others keep their rhythm, in bounded memory, whatever media
     const { stallMs, peakBytes } = await app.next()
     // All in one process: this one writes bodies of many megabytes meanwhile.
     expect(Math.max(...gaps), `${name}: longest gap`).toBeLessThan(2 * longestStallMs())
-    expect(stallMs, `${name}: the server held up`).toBeLessThan(500)
+    expect(stallMs, `${name}: the server held up`).toBeLessThan(longestStallMs())
     expect(peakBytes - before, `${name}: memory`).toBeLessThan(512 * mib)
   }
   other.hangUp()

@@ -77,13 +77,17 @@ describe('replicas of several kinds', () => {
 describe('several replicas', () => {
   test('one whose probe hangs delays nothing', async () => {
     const silent = await upstream(fine)
-    silent.get = () => true
+    let isGivenUp = false
+    silent.get = (_path, response) => {
+      response.on('close', () => {
+        isGivenUp = true
+      })
+      return true
+    }
     const sound = await upstream(fine)
     const engine = engineOver([silent, sound])
-    const startMs = performance.now()
     expect(textsOf(await answer(engine, ask('hi')))).toEqual(['ok'])
-    // The probe is given up after ten seconds.
-    expect(performance.now() - startMs).toBeLessThan(9000)
+    expect(isGivenUp).toBe(false)
   })
 
   test('a probe is shared by all waiting requests, and outlives the first', async () => {

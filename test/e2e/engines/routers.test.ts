@@ -10,6 +10,7 @@ import { openChat } from '../../support/http/raw-client.ts'
 import { llamaServerBinary, llamaServerHint } from '../../support/llama/llama-server.ts'
 import { randomModel } from '../../support/llama/models.ts'
 import { type RouterName, type RunningRouter, routerNames, routersHint, startRouter } from '../../support/process/routers.ts'
+import { loadFactor, soon } from '../../support/process/stall-bound.ts'
 import { asking, modelBehind, passesOf, post } from '../../support/upstream/over-routers.ts'
 import { type RecordingEngine, startRecordingEngine } from '../../support/upstream/recording-engine.ts'
 import { lossColumns, lossesOf } from '../../support/upstream/router-losses.ts'
@@ -139,8 +140,8 @@ describe.skipIf(routersHint !== undefined)(`routers over two scripted Dragomans$
         await sleep(300)
       }
       await Promise.all(bad)
-      // Behind an ejected router it would be many seconds; a busy machine may need a moment.
-      expect(Math.max(...took)).toBeLessThan(2 * usualMs + 1500)
+      // Behind an ejected router it would be many seconds.
+      expect(Math.max(...took)).toBeLessThan(2 * usualMs * loadFactor() + 500)
     })
 
     test.sequential.each([
@@ -168,11 +169,10 @@ describe.skipIf(routersHint !== undefined)(`routers over two scripted Dragomans$
       const chat = openChat(app.url, { model: name, messages: asking(script), stream: how === 'streamed' })
       if (how === 'streamed') await chat.untilContent()
       await until(() => arrived().length > 0 && active() === 1)
-      const leftMs = performance.now()
-      chat.hangUp()
-      await until(() => active() === 0)
-      // The reply would have taken 20 s; on a free machine it is some milliseconds.
-      expect(performance.now() - leftMs).toBeLessThan(5000)
+      await soon(() => {
+        chat.hangUp()
+        return until(() => active() === 0)
+      })
     })
 
     test.sequential('the engine hears the request id and the trace, and a name of the session', async () => {

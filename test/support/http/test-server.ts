@@ -69,6 +69,7 @@ export function createTestServer({ engine, slots = 4, maxQueued = 4, ...override
     history: new LoadHistory({ ...activity.reading(), modelBytes: 0, processBytes: 0 }),
     ...(lines !== undefined && { lines }),
     cancellations: new Cancellations({
+      now: () => deps.now(),
       onCancel: metrics.requestCancelled,
       onStopped: (run) => {
         createStopLog(log)(run)
