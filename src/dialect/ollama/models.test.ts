@@ -31,3 +31,14 @@ test('the list has the newest model first, by its file where it has one', () => 
     models: [{ name: 'new:latest' }, { name: 'middle:latest' }, { name: 'old:latest' }],
   })
 })
+
+test.each([
+  [{ parameterCount: 8_030_000_000 }, '8.0B'],
+  [{ parameterCount: 134_520_000 }, '134.52M'],
+  [{ parameterCount: 260_032 }, '260K'],
+  [{ parameterCount: 260_032, sizeLabel: 'tiny' }, 'tiny'],
+  [{}, ''],
+])('a file with %j has the size %j', (facts, size) => {
+  const file = { sizeBytes: 1, ...facts } as OllamaModel['file'] & object
+  expect(encodeTags([{ ...model, file }])).toMatchObject({ models: [{ details: { parameter_size: size } }] })
+})

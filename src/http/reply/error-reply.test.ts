@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
-import { hidePaths } from './error-reply.ts'
+import { AppError } from '../../contract/errors.ts'
+import { allScopes, type Principal } from '../../contract/principal.ts'
+import { hidePaths, shownTo } from './error-reply.ts'
 
 test.each([
   [
@@ -19,4 +21,14 @@ test.each([
   ],
 ])('%s', (message, shown) => {
   expect(hidePaths(message)).toBe(shown)
+})
+
+test('only who may administrate the server reads where its files are; what a caller sent is shown as it is', () => {
+  const user: Principal = { id: 'user', scopes: new Set(['inference']) }
+  const failed = new AppError('internal', 'cannot read /srv/models/a.gguf')
+  const refused = new AppError('invalid-request', 'there is no /srv/models/a.gguf')
+  const read = (principal: Principal | undefined, error: AppError) => shownTo(principal, error).message
+  expect([read(undefined, failed), read(user, failed)]).toEqual(['cannot read …/a.gguf', 'cannot read …/a.gguf'])
+  expect(read({ id: 'admin', scopes: allScopes }, failed)).toBe(failed.message)
+  expect(read(user, refused)).toBe(refused.message)
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hasSecondPrefix, withoutSecondPrefix, withSecondPrefix } from './second-prefix.ts'
+import { hasSecondPrefix, otherPathsOf, withoutSecondPrefix, withSecondPrefix } from './second-prefix.ts'
 
 test.each([
   ['/v1/openai/v1/chat/completions', '/v1/chat/completions'],
@@ -39,4 +39,17 @@ test.each(['/v1/models', '/v1/openai/v1/messages', '/v1/openai/v1/modelsx', '/v1
 
 test('paths of OpenAI can be written with the prefix', () => {
   expect(['/v1/models/*', '/v1/messages'].map(withSecondPrefix)).toEqual(['/v1/openai/v1/models/*', undefined])
+})
+
+test.each([
+  [
+    '/v1/chat/completions',
+    ['/chat/completions', '/v1/openai/v1/chat/completions', '/api/inference/chat/completions', '/api/v0/chat/completions'],
+  ],
+  ['/v1/files', ['/v1/openai/v1/files']],
+  ['/v1/rerank', ['/rerank', '/reranking', '/v1/reranking']],
+  ['/api/inference/status', ['/v1/status']],
+  ['/health', []],
+])('the other paths of %s are those that mean it: %j', (path, others) => {
+  expect(otherPathsOf(path)).toEqual(others)
 })
