@@ -41,6 +41,9 @@ export default defineConfig(({ mode }) => ({
   test: {
     reporters: ['default', './test/lanes/closing-line.ts'],
     sequence: { sequencer: LongestFirst },
+    tags: [
+      { name: 'gpu', description: 'compares numbers of different passes: `npm run gpu-tests` runs these where there is a GPU' },
+    ],
     projects: [
       {
         // `--mode sources`: without a build, for a watch.
