@@ -5,6 +5,7 @@ import { nestedConstraintFields } from '../openai/common-fields.ts'
 import { decodeCommon, decodeIncludeUsage } from '../openai/decode-common.ts'
 import { decodeForwarded } from '../openai/decode-forwarded.ts'
 import { type DecodedOutput, decodeOutput } from '../openai/decode-output.ts'
+import { refusePromptLogprobsInStream } from '../openai/prompt-logprobs.ts'
 import { decodeServerFields } from '../openai/server-fields.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { decodeProgress } from '../openai/times/running-fields.ts'
@@ -52,6 +53,8 @@ export function decodeChat(body: unknown, requestId: string, keepsAll = false): 
   const tools = decodeTools(wire, toolUse !== undefined)
   const { reasoning, isShown } = decodeReasoning(wire)
   const logprobs = decodeLogprobs(wire)
+  const promptTop = wire.prompt_logprobs ?? undefined
+  if (promptTop !== undefined) refusePromptLogprobsInStream(wire)
   const { constraint, param: outputField } = decodeChatOutput(wire, tools)
   const { messages, paths, ignored: ignoredTexts } = decodeMessages(wire)
   return {
@@ -65,6 +68,7 @@ export function decodeChat(body: unknown, requestId: string, keepsAll = false): 
       ...decodeCommon(wire),
       output: constraint,
       ...(logprobs !== undefined && { logprobs }),
+      ...(promptTop !== undefined && { promptTokens: { logprobs: { top: promptTop } } }),
       ...decodeForwarded(wire),
       ...decodeServerFields(wire, 'chat'),
       ...decodeProgress(wire),

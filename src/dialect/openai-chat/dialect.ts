@@ -37,6 +37,7 @@ export function createOpenaiChat({ reasoningFields, usageTimes, systemFingerprin
         reasoningFields: decoded.showsReasoning ? reasoningFields : 'none',
         legacyCalls: decoded.legacyCalls,
         logprobs: request.logprobs !== undefined,
+        promptLogprobs: request.promptTokens !== undefined,
         usageTimes,
         ...(request.toolUse !== undefined && { session: readCancelKeys({ headers, body }).sessionId ?? id }),
         ...(showsTools && request.toolUse !== undefined && { showsTools }),

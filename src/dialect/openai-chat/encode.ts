@@ -3,6 +3,7 @@ import type { FinishReason, StartEvent } from '../../contract/event.ts'
 import type { Annotation, JsonObject, ToolCallPart } from '../../contract/request.ts'
 import type { Choice, GenerationResult, ReplyPart } from '../../contract/result.ts'
 import { encodeUsage } from '../openai/encode-usage.ts'
+import { encodePromptLogprobs } from '../openai/prompt-logprobs.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
 import { encodeTimings, type UsageTimes } from '../openai/times/encode-timings.ts'
 import { picturePath } from '../wire/picture-path.ts'
@@ -18,6 +19,8 @@ export type ReplyStyle = {
   readonly legacyCalls: boolean
   /** The reply contains log-probabilities. */
   readonly logprobs: boolean
+  /** … of the prompt, too. */
+  readonly promptLogprobs?: boolean
   readonly usageTimes?: readonly UsageTimes[] | undefined
   /** A stream has Unsloth's frames about tools of the server. */
   readonly showsTools?: true
@@ -74,6 +77,7 @@ export function encodeResult(
       // vLLM's field; OpenAI does not report the stop sequence.
       ...(choice.finish.stopSequence !== undefined && { stop_reason: choice.finish.stopSequence }),
     })),
+    ...(style.promptLogprobs === true && { prompt_logprobs: encodePromptLogprobs(choices[0]?.promptTokens ?? []) }),
     usage: encodeUsage({ usage, timings }, style.usageTimes),
     timings: encodeTimings({ usage, timings }),
   }

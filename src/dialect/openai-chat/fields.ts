@@ -4,6 +4,7 @@ import {
   minimumField,
   passedOn,
   promptCacheFields,
+  promptLogprobsField,
   promptTemplateField,
   refusedExtensions,
   samplingExtensions,
@@ -160,6 +161,7 @@ export const chatFields: readonly Field[] = [
   ...chatExtensions,
   ...mediaFields,
   ...toolUseFields,
+  promptLogprobsField,
   ...refusedExtensions.filter(({ name }) => !toolUseFields.some((field) => field.name === name)),
   ...refusedChatExtensions,
 ]

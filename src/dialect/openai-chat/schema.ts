@@ -59,6 +59,7 @@ export const chatRequestSchema = looseObject({
   // tabbyAPI sends a number: above 0 it switches them on.
   logprobs: z.union([z.boolean(), integerBetween(0, maxTopLogprobs)]).nullish(),
   top_logprobs: integerBetween(0, maxTopLogprobs).nullish(),
+  prompt_logprobs: integerBetween(0, maxTopLogprobs).nullish(),
   n_probs: integerBetween(0, maxTopLogprobs).nullish(),
 
   reasoning_effort: nonEmptyText.nullish(),

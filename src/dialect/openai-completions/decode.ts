@@ -6,6 +6,7 @@ import { decodeCommon, decodeIncludeUsage, outputLimits } from '../openai/decode
 import { decodeForwarded } from '../openai/decode-forwarded.ts'
 import { decodeOutput } from '../openai/decode-output.ts'
 import { commonNames, nameOutput } from '../openai/field-names.ts'
+import { refusePromptLogprobsInStream } from '../openai/prompt-logprobs.ts'
 import { decodeServerFields } from '../openai/server-fields.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { decodeProgress } from '../openai/times/running-fields.ts'
@@ -34,6 +35,8 @@ export type DecodedCompletion = {
   readonly requests: readonly [GenerationRequest, ...GenerationRequest[]]
   /** The prefix of the text of each prompt's choices; empty where the engine reports the prompt's tokens. */
   readonly echoes: readonly string[]
+  /** The reply has the log-probabilities of the prompt, whose tokens may be no part of its text. */
+  readonly promptLogprobs?: { readonly isTextHidden: boolean }
   readonly stream: boolean
   readonly includeUsage: boolean
   /** Each chunk of the stream has the times so far. */
@@ -51,6 +54,8 @@ export function decodeCompletion(body: unknown, requestId: string): DecodedCompl
   const [first, ...rest] = decodePrompts(wire)
   const logprobs = decodeLogprobs(wire)
   const echoesTokens = needsPromptTokens(wire, [first, ...rest])
+  const promptTop = decodePromptLogprobs(wire)
+  const reportedTop = promptTop ?? logprobs
   const output = decodeOutput(wire)
   const shared = {
     prompt: first,
@@ -63,7 +68,9 @@ export function decodeCompletion(body: unknown, requestId: string): DecodedCompl
     ...(pickSpelling(wire, outputLimits) === undefined && { isMaxOutputAssumed: true as const }),
     output: output.constraint,
     ...(logprobs !== undefined && { logprobs: { top: logprobs } }),
-    ...(echoesTokens && { promptTokens: logprobs !== undefined ? { logprobs: { top: logprobs } } : {} }),
+    ...((echoesTokens || promptTop !== undefined) && {
+      promptTokens: reportedTop !== undefined ? { logprobs: { top: reportedTop } } : {},
+    }),
   }
   return {
     requests: [
@@ -71,6 +78,7 @@ export function decodeCompletion(body: unknown, requestId: string): DecodedCompl
       ...rest.map((prompt, index) => ({ id: `${requestId}-${index + 1}`, ...shared, prompt })),
     ],
     echoes: [first, ...rest].map((prompt) => (wire.echo === true && !echoesTokens ? textOf(prompt) : '')),
+    ...(promptTop !== undefined && { promptLogprobs: { isTextHidden: !echoesTokens } }),
     stream: wire.stream ?? false,
     includeUsage: decodeIncludeUsage(wire),
     timingsPerToken: wire.timings_per_token === true,
@@ -88,6 +96,23 @@ function decodeLogprobs({ logprobs, n_probs }: CompletionWire): number | undefin
   const own = typeof logprobs === 'boolean' ? (logprobs ? 1 : undefined) : (logprobs ?? undefined)
   const other = n_probs === 0 ? undefined : n_probs
   return pickSpelling({ logprobs: own, n_probs: other }, ['logprobs', 'n_probs'])
+}
+
+/** Two different numbers would be two reports of the prompt's tokens. */
+function decodePromptLogprobs(wire: CompletionWire): number | undefined {
+  const { prompt_logprobs: top, echo, n } = wire
+  if (top === undefined || top === null) return undefined
+  refusePromptLogprobsInStream(wire)
+  const logprobs = decodeLogprobs(wire)
+  if (echo === true && logprobs !== undefined && logprobs !== top) {
+    const message = `prompt_logprobs ${top} with echo and logprobs ${logprobs}: send the same number`
+    throw new AppError('invalid-request', message, { param: 'prompt_logprobs' })
+  }
+  if ((n ?? 1) > maxEchoChoices) {
+    const message = `n ${n} with prompt_logprobs repeats them for every choice: send at most ${maxEchoChoices}`
+    throw new AppError('invalid-request', message, { param: 'n' })
+  }
+  return top
 }
 
 function decodePrompts({ prompt, suffix }: CompletionWire): [Prompt, ...Prompt[]] {

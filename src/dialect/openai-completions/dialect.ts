@@ -19,11 +19,20 @@ type OpenaiCompletionsOptions = {
 export function createOpenaiCompletions({ systemFingerprint, usageTimes }: OpenaiCompletionsOptions): Dialect {
   return {
     decode({ body }, { id }) {
-      const { requests, echoes, stream, includeUsage, timingsPerToken, ignored, nameOf } = decodeCompletion(body, id)
+      const { requests, echoes, promptLogprobs, stream, includeUsage, timingsPerToken, ignored, nameOf } = decodeCompletion(
+        body,
+        id,
+      )
       const [{ choices, logprobs }] = requests
       const createdSeconds = Math.floor(Date.now() / 1000)
       const headOf = ({ model }: StartEvent): ReplyHead => ({ id, createdSeconds, model, systemFingerprint })
-      const style: ReplyStyle = { echoes, choicesPerPrompt: choices, logprobs: logprobs !== undefined, usageTimes }
+      const style: ReplyStyle = {
+        echoes,
+        choicesPerPrompt: choices,
+        logprobs: logprobs !== undefined,
+        ...(promptLogprobs !== undefined && { promptLogprobs }),
+        usageTimes,
+      }
       return {
         requests,
         stream,

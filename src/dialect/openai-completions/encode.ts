@@ -1,6 +1,7 @@
 import type { FinishReason, PromptToken } from '../../contract/event.ts'
 import type { GenerationResult } from '../../contract/result.ts'
 import { encodeUsage } from '../openai/encode-usage.ts'
+import { encodePromptLogprobs } from '../openai/prompt-logprobs.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
 import { encodeTimings, type UsageTimes } from '../openai/times/encode-timings.ts'
 import { countCharacters, ScoredPrompt } from './encode-logprobs.ts'
@@ -12,6 +13,8 @@ export type ReplyStyle = {
   readonly choicesPerPrompt: number
   /** The reply contains log-probabilities. */
   readonly logprobs: boolean
+  /** The reply has those of the prompt, too, whose tokens may be no part of the text. */
+  readonly promptLogprobs?: { readonly isTextHidden: boolean }
   readonly usageTimes?: readonly UsageTimes[] | undefined
 }
 
@@ -71,6 +74,7 @@ export function encodeResult({ choices, usage, timings }: GenerationResult, head
         // A completion does not separate reasoning from text.
         text: prompt.text + parts.map((part) => ('text' in part ? part.text : '')).join(''),
         logprobs: prompt.scores?.followedBy(tokens) ?? null,
+        ...(prompt.logprobs !== undefined && { prompt_logprobs: prompt.logprobs }),
         finish_reason: encodeFinishReason(finish.reason),
       }
     }),
@@ -79,9 +83,14 @@ export function encodeResult({ choices, usage, timings }: GenerationResult, head
   }
 }
 
-type EncodedPrompt = { readonly text: string; readonly scores: ScoredPrompt | undefined }
+type EncodedPrompt = { readonly text: string; readonly scores: ScoredPrompt | undefined; readonly logprobs?: object }
 
-function encodePrompt(tokens: readonly PromptToken[], echo: string, { logprobs }: ReplyStyle): EncodedPrompt {
+function encodePrompt(reported: readonly PromptToken[], echo: string, { logprobs, promptLogprobs }: ReplyStyle): EncodedPrompt {
+  const tokens = promptLogprobs?.isTextHidden === true ? [] : reported
   const scores = logprobs ? new ScoredPrompt(countCharacters(echo), tokens) : undefined
-  return { text: echo + new PromptText().push(tokens), scores }
+  return {
+    text: echo + new PromptText().push(tokens),
+    scores,
+    ...(promptLogprobs !== undefined && { logprobs: encodePromptLogprobs(reported) }),
+  }
 }

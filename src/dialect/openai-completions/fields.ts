@@ -2,6 +2,7 @@ import {
   adapterField,
   constraintFields,
   minimumField,
+  promptLogprobsField,
   refusedExtensions,
   refusedMedia,
   samplingExtensions,
@@ -71,5 +72,6 @@ export const completionFields: readonly Field[] = [
   ...cancelFields,
   ...refusedMedia,
   ...refusedExtensions,
+  promptLogprobsField,
   ...refusedHere,
 ]

@@ -39,6 +39,7 @@ export const completionRequestSchema = looseObject({
   num_predict: maxTokens,
   logprobs: z.union([z.boolean(), logprobCount]).nullish(),
   n_probs: logprobCount.nullish(),
+  prompt_logprobs: logprobCount.nullish(),
 })
 
 /** A request body with valid types and ranges; decoding finds contradictions. */

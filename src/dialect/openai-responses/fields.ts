@@ -9,6 +9,7 @@ import {
   refusedExtensions,
   refusedMedia,
   refusedProbs,
+  refusedPromptLogprobs,
   samplingExtensions,
   sharedOpenaiFields,
   templateBosField,
@@ -123,6 +124,7 @@ export const responseFields: readonly Field[] = [
   ...extensions,
   ...refusedMedia,
   ...refusedExtensions,
+  refusedPromptLogprobs,
   refusedProbs,
   ...refusedHere,
 ]

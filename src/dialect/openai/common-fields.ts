@@ -213,6 +213,15 @@ export const templateBosField: Field = used(
 /** llama.cpp's name of `logprobs`, in protocols that have another form of it. */
 export const refusedProbs: Field = refused('n_probs', 'use `logprobs`', { accepts: [0] })
 
+/** vLLM's log-probabilities of the prompt. */
+export const promptLogprobsField: Field = used(
+  'prompt_logprobs',
+  '0 to 20 top log-probabilities per token of the prompt, in a whole reply; of conversations, on the embedded engine only',
+)
+
+/** The same, in protocols whose replies have no place for it. */
+export const refusedPromptLogprobs: Field = refused('prompt_logprobs', 'only completions and chat completions have it')
+
 /** Unsloth's fields for one image and one sound, which chat completions have. */
 export const refusedMedia: readonly Field[] = [
   refused('audio_base64', 'only chat completions read it', { accepts: [''] }),
@@ -260,7 +269,6 @@ export const refusedExtensions: readonly Field[] = [
   informational('num_ctx', "the context length is the model's; a prompt that does not fit is refused, never shortened"),
   refused('options', 'send its fields beside `model`', { accepts: [{}] }),
   refused('penalty_alpha', 'no contrastive search', { accepts: [0] }),
-  refused('prompt_logprobs', 'use `echo` with `logprobs` in `POST /v1/completions`'),
   refused('raw', 'use `POST /v1/completions` for a prompt without template', { accepts: [false] }),
   refused('return_tokens_as_token_ids', 'tokens have their texts', { accepts: [false] }),
   refused('separate_reasoning', 'reasoning is never a part of the text', { accepts: [true] }),

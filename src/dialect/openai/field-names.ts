@@ -59,7 +59,7 @@ export const commonNames = {
   adapter: ['use_adapter'],
   logprobs: ['logprobs', 'n_probs'],
   'logprobs.top': ['top_logprobs', 'logprobs', 'n_probs'],
-  promptTokens: ['echo'],
+  promptTokens: ['echo', 'prompt_logprobs'],
   ...serverFieldNames,
 } as const satisfies FieldNames
 

@@ -1,4 +1,4 @@
-import { refusedExtensions, samplingExtensions, sharedOpenaiFields } from '../openai/common-fields.ts'
+import { refusedExtensions, refusedPromptLogprobs, samplingExtensions, sharedOpenaiFields } from '../openai/common-fields.ts'
 import { type Field, refused, used } from '../wire/field-table.ts'
 
 /** What conversations are rendered with. */
@@ -24,6 +24,7 @@ export const presetFields: readonly Field[] = [
   ...chatFields,
   ...samplingExtensions,
   ...refusedExtensions,
+  refusedPromptLogprobs,
   refused('skip_special_tokens', 'a request says so itself', { accepts: [true] }),
 ]
 

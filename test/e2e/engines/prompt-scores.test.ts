@@ -11,6 +11,7 @@ import { type RunningApp, startApp, until } from '../../support/http/app.ts'
 import { runOf } from '../../support/http/iterate.ts'
 import { randomModel } from '../../support/llama/models.ts'
 import { writeRandomModel } from '../../support/llama/random-gguf.ts'
+import { expectScores, isOnGpu, lengthOfSame } from '../../support/llama/same-text.ts'
 import { loadFactor } from '../../support/process/stall-bound.ts'
 import { createWireCheck } from '../../support/wire-schema.ts'
 
@@ -76,22 +77,27 @@ const sum = (values: readonly (number | null)[]) => values.reduce<number>((total
 describe.each(['random', 'tiny'])('on %s', (model) => {
   const prompt = 'The weather in Paris – 天気 – today is'
 
-  test('an echo changes nothing about what is generated, and says the text whole', async () => {
+  test('an echo changes nothing about what is generated, and says the text whole', { tags: ['gpu'] }, async () => {
     const ids = await tokenize(model, prompt)
     // The prompt has been read before: what is left of it in the slot must not matter.
     const body = { model, prompt: ids, max_tokens: 120, logprobs: 3, ignore_eos: true }
     const [echoed] = (await complete({ ...body, echo: true })).choices
     const [plain] = (await complete(body)).choices
-    expect(echoed?.logprobs.tokens.slice(ids.length)).toEqual(plain?.logprobs.tokens)
-    expect(echoed?.logprobs.token_logprobs.slice(ids.length)).toEqual(plain?.logprobs.token_logprobs)
-    expect(plain?.logprobs.tokens).toHaveLength(120)
+    const [echoedTokens, plainTokens] = [echoed?.logprobs.tokens.slice(ids.length) ?? [], plain?.logprobs.tokens ?? []]
+    if (!isOnGpu) expect(echoedTokens).toEqual(plainTokens)
+    const same = lengthOfSame(echoedTokens, plainTokens)
+    expectScores(
+      echoed?.logprobs.token_logprobs.slice(ids.length, ids.length + same) ?? [],
+      plain?.logprobs.token_logprobs.slice(0, same) ?? [],
+    )
+    expect(plainTokens).toHaveLength(120)
     const text = prompt + (plain?.text ?? '')
     const [whole] = (await complete({ model, prompt: text, echo: true, logprobs: 3, max_tokens: 0 })).choices
     expect(whole).toMatchObject({ text, finish_reason: 'length' })
     expect(whole?.logprobs.tokens).toHaveLength((await tokenize(model, text)).length)
   })
 
-  test('token ids are echoed as text, each with its offset and its score', async () => {
+  test('token ids are echoed as text, each with its offset and its score', { tags: ['gpu'] }, async () => {
     const ids = await tokenize(model, prompt)
     const { choices, usage } = await complete({ model, prompt: [ids, ids.slice(0, 3)], echo: true, logprobs: 2, max_tokens: 0 })
     const [first, second] = choices
@@ -107,13 +113,33 @@ describe.each(['random', 'tiny'])('on %s', (model) => {
       if (token.startsWith('bytes:')) continue
       expect(characters.slice(offsets[index], (offsets[index] ?? 0) + [...token].length).join('')).toBe(token)
     }
-    expect(second?.logprobs.token_logprobs).toEqual(logprobs.slice(0, 3))
+    expectScores(second?.logprobs.token_logprobs ?? [], logprobs.slice(0, 3))
     expect(usage).toMatchObject({ prompt_tokens: ids.length + 3, completion_tokens: 0 })
     const [plain] = (await complete({ model, prompt: ids, echo: true, max_tokens: 0 })).choices
     expect(plain).toMatchObject({ text: prompt, logprobs: null })
   })
 
-  test('a stream is the whole reply in pieces, for every choice', async () => {
+  test('`prompt_logprobs` has what an echo has, and the tokens of a conversation', async () => {
+    const [echoed] = (await complete({ model, prompt, echo: true, logprobs: 2, max_tokens: 1 })).choices
+    const asked = await post('/v1/completions', { model, prompt, prompt_logprobs: 2, max_tokens: 1, temperature: 0 })
+    const [choice] = asked.json.choices as unknown as { text: string; prompt_logprobs: (object | null)[] }[]
+    const ids = await tokenize(model, prompt)
+    expect(choice?.text).toBe(echoed?.text.slice(prompt.length))
+    const own = choice?.prompt_logprobs.map((token, index) => Reflect.get(token ?? {}, ids[index] ?? '')?.logprob ?? null)
+    expectScores(own ?? [], echoed?.logprobs.token_logprobs.slice(0, ids.length) ?? [])
+
+    const messages = [{ role: 'user', content: 'hello' }]
+    const chat = await post('/v1/chat/completions', { model, messages, prompt_logprobs: 1, max_tokens: 1 })
+    const { prompt_logprobs: tokens, usage } = chat.json as unknown as {
+      prompt_logprobs: (object | null)[]
+      usage: Reply['usage']
+    }
+    expect(tokens).toHaveLength(usage.prompt_tokens)
+    expect(tokens[0]).toBeNull()
+    for (const token of tokens.slice(1)) expect(Object.values(token ?? {})[0]).toMatchObject({ logprob: expect.any(Number) })
+  })
+
+  test('a stream is the whole reply in pieces, for every choice', { tags: ['gpu'] }, async () => {
     const body = { model, prompt, echo: true, logprobs: 1, max_tokens: 8, n: 2, temperature: 1, seed: 4, ignore_eos: true }
     const whole = await complete(body)
     const client = new OpenAI({ baseURL: `${app.url}/v1`, apiKey: 'none', maxRetries: 0 })
@@ -128,12 +154,15 @@ describe.each(['random', 'tiny'])('on %s', (model) => {
         offsets[index]?.push(...(logprobs?.text_offset ?? []))
       }
     }
-    expect(texts).toEqual(whole.choices.map(({ text }) => text))
-    expect(scores).toEqual(whole.choices.map(({ logprobs }) => logprobs.token_logprobs))
-    expect(offsets).toEqual(whole.choices.map(({ logprobs }) => logprobs.text_offset))
+    for (const [index, { text, logprobs }] of whole.choices.entries()) {
+      const [streamed = [], at = []] = [scores[index], offsets[index]]
+      if (!isOnGpu) expect([texts[index], at]).toEqual([text, logprobs.text_offset])
+      const compared = isOnGpu ? (await tokenize(model, prompt)).length : streamed.length
+      expectScores(streamed.slice(0, compared), logprobs.token_logprobs.slice(0, compared))
+    }
   })
 
-  test('an evaluation is the sum of those scores, text by text', async () => {
+  test('an evaluation is the sum of those scores, text by text', { tags: ['gpu'] }, async () => {
     const texts = [prompt, 'Hello', `${prompt} ${prompt}`, 'a']
     const { status, json } = await post('/v1/score/evaluation', { model, messages: texts })
     expect(status).toBe(200)
@@ -141,7 +170,8 @@ describe.each(['random', 'tiny'])('on %s', (model) => {
     const { choices } = await complete({ model, prompt: texts, echo: true, logprobs: 0, max_tokens: 0 })
     expect(json.scores).toHaveLength(4)
     for (const [index, { logprobs }] of choices.entries()) {
-      expect(json.scores[index]).toBeCloseTo(sum(logprobs.token_logprobs), 6)
+      const [perToken, digits] = isOnGpu ? [logprobs.tokens.length, 1] : [1, 6]
+      expect((json.scores[index] ?? Number.NaN) / perToken).toBeCloseTo(sum(logprobs.token_logprobs) / perToken, digits)
       expect(json.scored_tokens[index]).toBe(logprobs.token_logprobs.filter((value) => value !== null).length)
     }
     expect(json.usage.prompt_tokens).toBe(choices.reduce((total, { logprobs }) => total + logprobs.tokens.length, 0))
@@ -174,31 +204,38 @@ test.each([
   // Products of its 32-bit weights are rounded differently for one token and for several.
   ['random', randomModel, 1e-2],
   ['tiny', async () => builtinModel.path, 1e-3],
-] as const)('tokens that were generated on %s are scored as they were then', async (_, locateModel, tolerance) => {
-  const modelPath = await locateModel()
-  const options = { modelPath, slots: 1, contextLength: 512, threads: 1, flashAttention: true }
-  const engine = new LlamaEngine({ id: 'm', locate: async () => options, log: quiet })
-  try {
-    const tokens = Array.from({ length: 30 }, (_, index) => 300 + 7 * index)
-    const generation = { prompt: { type: 'tokens', tokens }, sampling: { temperature: 0 }, ignoreEos: true } as const
-    const { made } = await run(engine, { ...generation, logprobs: { top: 3 }, maxOutputTokens: 100 })
-    const whole = { type: 'tokens', tokens: [...tokens, ...made.map(({ id }) => id)] } as const
-    for (const maxOutputTokens of [0, 2]) {
-      const { prompt } = await run(engine, { prompt: whole, promptTokens: { logprobs: { top: 3 } }, maxOutputTokens })
-      expect(prompt.map(({ id }) => id)).toEqual(whole.tokens)
-      expect(prompt[0]).toMatchObject({ top: [] })
-      for (const [index, { logprob, top }] of made.entries()) {
-        const scored = prompt[tokens.length + index]
-        expect(Math.abs((scored?.logprob ?? Number.NaN) - logprob)).toBeLessThan(tolerance)
-        expect(Math.abs((scored?.top[0]?.logprob ?? Number.NaN) - (top[0]?.logprob ?? 0))).toBeLessThan(tolerance)
+] as const)(
+  'tokens that were generated on %s are scored as they were then',
+  { tags: ['gpu'] },
+  async (_, locateModel, onProcessor) => {
+    const tolerance = isOnGpu ? 0.3 : onProcessor
+    const modelPath = await locateModel()
+    const options = { modelPath, slots: 1, contextLength: 512, threads: 1, flashAttention: true }
+    const engine = new LlamaEngine({ id: 'm', locate: async () => options, log: quiet })
+    try {
+      const tokens = Array.from({ length: 30 }, (_, index) => 300 + 7 * index)
+      const generation = { prompt: { type: 'tokens', tokens }, sampling: { temperature: 0 }, ignoreEos: true } as const
+      const { made } = await run(engine, { ...generation, logprobs: { top: 3 }, maxOutputTokens: 100 })
+      const whole = { type: 'tokens', tokens: [...tokens, ...made.map(({ id }) => id)] } as const
+      for (const maxOutputTokens of [0, 2]) {
+        const { prompt } = await run(engine, { prompt: whole, promptTokens: { logprobs: { top: 3 } }, maxOutputTokens })
+        expect(prompt.map(({ id }) => id)).toEqual(whole.tokens)
+        expect(prompt[0]).toMatchObject({ top: [] })
+        for (const [index, { logprob, top }] of made.entries()) {
+          const scored = prompt[tokens.length + index]
+          expect(Math.abs((scored?.logprob ?? Number.NaN) - logprob)).toBeLessThan(tolerance)
+          expect(Math.abs((scored?.top[0]?.logprob ?? Number.NaN) - (top[0]?.logprob ?? 0))).toBeLessThan(tolerance)
+        }
+        const sums = [prompt.slice(tokens.length), made].map((list) => sum(list.map(({ logprob = null }) => logprob)))
+        expect(Math.abs((sums[0] ?? Number.NaN) - (sums[1] ?? Number.NaN))).toBeLessThan(
+          isOnGpu ? tolerance * made.length : tolerance,
+        )
       }
-      const sums = [prompt.slice(tokens.length), made].map((list) => sum(list.map(({ logprob = null }) => logprob)))
-      expect(Math.abs((sums[0] ?? Number.NaN) - (sums[1] ?? Number.NaN))).toBeLessThan(tolerance)
+    } finally {
+      await engine.close()
     }
-  } finally {
-    await engine.close()
-  }
-})
+  },
+)
 
 test('the slot of a client that hangs up while its texts are scored is free soon', async () => {
   const controller = new AbortController()

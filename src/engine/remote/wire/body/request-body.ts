@@ -13,6 +13,7 @@ import { completionBody } from './completion-body.ts'
 import { messagesBody } from './messages-body.ts'
 import { grammarRequest, usesOurGrammar } from './output-fields.ts'
 import { responsesBody } from './responses-body.ts'
+import { unsupported } from './sampling-fields.ts'
 
 /**
  * The request to one upstream; a promise where a grammar has to be compiled. Throws, or rejects with, `unsupported-field` and
@@ -23,6 +24,9 @@ export function requestBody(
   upstream: Upstream,
   grammars: Pick<GrammarCompiler, 'compile'>,
 ): UpstreamBody | Promise<UpstreamBody> {
+  // Of a conversation no server tells which tokens of a completion are its prompt's.
+  const isConversation = request.prompt.type === 'chat' || request.turnEnds !== undefined
+  if (request.promptTokens !== undefined && isConversation) throw unsupported(upstream.profile, ['promptTokens'])
   if (callsByGrammar(request, upstream.profile)) {
     const compile = (anyArguments: boolean) => grammars.compile(callGrammar(request, { anyArguments }))
     return compile(false)
