@@ -157,7 +157,8 @@ describe.each(['random', 'tiny'])('on %s', (model) => {
     for (const [index, { text, logprobs }] of whole.choices.entries()) {
       const [streamed = [], at = []] = [scores[index], offsets[index]]
       if (!isOnGpu) expect([texts[index], at]).toEqual([text, logprobs.text_offset])
-      const compared = isOnGpu ? (await tokenize(model, prompt)).length : streamed.length
+      // The texts may part behind the prompt.
+      const compared = isOnGpu ? (await tokenize(model, prompt)).length : undefined
       expectScores(streamed.slice(0, compared), logprobs.token_logprobs.slice(0, compared))
     }
   })
