@@ -17,6 +17,7 @@ const {
   suffix: ____,
   logprobs: _____,
   n_probs: ______,
+  prompt_logprobs: _________,
   ...shared
 } = completionRequestSchema.shape
 

@@ -1,3 +1,4 @@
+import { refusedPromptLogprobs } from '../openai/common-fields.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { completionFields } from '../openai-completions/fields.ts'
 import { type Field, givesWay, informational, refused, used } from '../wire/field-table.ts'
@@ -27,13 +28,14 @@ export const ownFields: readonly Field[] = [
   refused('bypass_eos', 'use `use_default_badwordsids`', { accepts: [false] }),
   used('render_special', 'true: the text has special tokens, as `skip_special_tokens: false`'),
   refused('logprobs', 'use `POST /v1/completions`', { aliases: ['n_probs'], accepts: [0, false] }),
+  refusedPromptLogprobs,
   refused('grammar_retain_state', 'a grammar begins anew with each output', { accepts: [false] }),
   ...wordsOfGames.map((name): Field => informational(name, 'of games that KoboldAI keeps itself')),
 ]
 
 /** The routes say whether they stream, and a reply has its text alone. */
 export const absentFields = ['stream', 'stream_options', 'timings_per_token', 'return_progress', 'echo', 'suffix']
-const otherwise = ['max_tokens', 'logprobs', 'n_probs', 'banned_tokens']
+const otherwise = ['max_tokens', 'logprobs', 'n_probs', 'prompt_logprobs', 'banned_tokens']
 
 /** Every field of `POST /api/v1/generate`. */
 export const koboldFields: readonly Field[] = [

@@ -1,3 +1,4 @@
+import { refusedPromptLogprobs } from '../openai/common-fields.ts'
 import { completionFields as openaiCompletionFields } from '../openai-completions/fields.ts'
 import { type Field, givesWay, informational, refused, used } from '../wire/field-table.ts'
 
@@ -18,6 +19,7 @@ const ownFields: readonly Field[] = [
   informational('sse_ping_interval', 'the server has an interval of its own'),
   informational('t_max_prompt_ms', 'llama-server does not read it either'),
   refused('post_sampling_probs', 'probabilities are those of the model', { accepts: [false] }),
+  refusedPromptLogprobs,
 ]
 const own = new Set(ownFields.map(({ name }) => name))
 /** Those of another form here. */

@@ -165,6 +165,7 @@ export const meaningful: ReadonlySet<string> = new Set([
   'prompt',
   'prompt_cache_key',
   'prompt_cache_retention',
+  'prompt_logprobs',
   'prompt_template',
   'reasoning_effort',
   'response_fields',
