@@ -140,7 +140,7 @@ export const mutants: readonly Mutant[] = [
     replace: "(mediaType ?? '')",
   },
   {
-    rows: ['U226', 'U227'],
+    rows: ['U226'],
     file: `${anthropic}/decode-messages.ts`,
     find: "return { type: 'tool-call', id: block.id, name, input }",
     replace: "return { type: 'tool-call', id: 'x', name, input }",
