@@ -1,7 +1,7 @@
 import { callsOf, reasoningOf, refusalOf, textOf } from '../../canonical/parts.ts'
 import type { FinishReason, GeneratedToken, StartEvent, Timings, Usage } from '../../contract/event.ts'
 import type { GenerationResult, ReplyPart } from '../../contract/result.ts'
-import { toWireLogprob } from '../openai/wire-logprob.ts'
+import { toWireLogprob } from '../openai/logprobs/wire-logprob.ts'
 import { callObject, withoutCutCall } from '../wire/call-input.ts'
 import type { ReplyStyle } from './style.ts'
 

@@ -1,5 +1,5 @@
 import type { GeneratedToken } from '../../contract/event.ts'
-import { toWireLogprob } from '../openai/wire-logprob.ts'
+import { toWireLogprob } from '../openai/logprobs/wire-logprob.ts'
 
 type ScoredToken = Pick<GeneratedToken, 'id' | 'text' | 'bytes' | 'logprob'>
 

@@ -6,7 +6,7 @@ import { decodeCommon, decodeIncludeUsage, outputLimits } from '../openai/decode
 import { decodeForwarded } from '../openai/decode-forwarded.ts'
 import { decodeOutput } from '../openai/decode-output.ts'
 import { commonNames, nameOutput } from '../openai/field-names.ts'
-import { refusePromptLogprobsInStream } from '../openai/prompt-logprobs.ts'
+import { refusePromptLogprobsInStream } from '../openai/logprobs/prompt-logprobs.ts'
 import { decodeServerFields } from '../openai/server-fields.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { decodeProgress } from '../openai/times/running-fields.ts'

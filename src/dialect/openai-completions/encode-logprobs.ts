@@ -1,5 +1,5 @@
 import type { GeneratedToken, PromptToken } from '../../contract/event.ts'
-import { toWireLogprob } from '../openai/wire-logprob.ts'
+import { toWireLogprob } from '../openai/logprobs/wire-logprob.ts'
 
 /** Tokens in the form of OpenAI's completion protocol: one list per property. */
 export type WireLogprobs = {

@@ -1,7 +1,7 @@
 import type { FinishReason, PromptToken } from '../../contract/event.ts'
 import type { GenerationResult } from '../../contract/result.ts'
 import { encodeUsage } from '../openai/encode-usage.ts'
-import { encodePromptLogprobs } from '../openai/prompt-logprobs.ts'
+import { encodePromptLogprobs } from '../openai/logprobs/prompt-logprobs.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
 import { encodeTimings, type UsageTimes } from '../openai/times/encode-timings.ts'
 import { countCharacters, ScoredPrompt } from './encode-logprobs.ts'

@@ -1,4 +1,4 @@
-import { mostPointBytes, mostPoints } from '../../contract/point-memory.ts'
+import { mostPointBytes, mostPoints } from '../../contract/engine.ts'
 import type { GgufFacts, Layer } from './gguf-facts.ts'
 
 /** Bytes per value of the number formats of cached keys and values. */

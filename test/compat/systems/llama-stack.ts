@@ -1,6 +1,6 @@
 import { fine, saying, whole } from '../answers.ts'
 import { has, status, text, upstreamGot, upstreamGotEach, upstreamLacks, upstreamSaw } from '../checks.ts'
-import { better, chat, complete, differs, get, over, type Row, refused, refuses, type System, sent, tiny, works } from '../row.ts'
+import { better, chat, complete, differs, get, over, type Row, refuses, type System, sent, tiny, works } from '../row.ts'
 import { stackReplies } from './llama-stack-replies.ts'
 import { stackRequests } from './llama-stack-requests.ts'
 import { stackRoutes } from './llama-stack-routes.ts'

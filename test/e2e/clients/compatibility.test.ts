@@ -35,9 +35,7 @@ function isMute(step: Step): boolean {
 }
 const isHelp = (step: Step) => step.type === 'request' && ['prepares', 'cleans-up', 'starts'].includes(step.part ?? '')
 
-/** The tables of which this is true. */
-const shown = ['S', 'C']
-test.each(systems.filter(({ prefix }) => shown.includes(prefix)))(
+test.each(systems)(
   'each request of $title shows its row, helps another to, or says that to be accepted is the row',
   ({ groups }) => {
     const rows = groups.flatMap((group) => group.rows).filter(({ verdict }) => verdict !== 'missing')

@@ -1,6 +1,6 @@
 import type { GeneratedToken } from '../../../contract/event.ts'
 import type { Annotation, JsonObject } from '../../../contract/request.ts'
-import { toWireLogprob } from '../../openai/wire-logprob.ts'
+import { toWireLogprob } from '../../openai/logprobs/wire-logprob.ts'
 import { createItemId } from '../item-id.ts'
 import type { Emitter, OutputItem } from './output-item.ts'
 

@@ -1,5 +1,5 @@
-import { mostPointBytes, mostPoints } from '../../../contract/point-memory.ts'
-import type { Context } from './context.ts'
+import { mostPointBytes, mostPoints } from '../../../contract/engine.ts'
+import type { Library, Memory, Context as Native } from './library.ts'
 
 /** `LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY`: what recurrent layers and sliding windows have, which is little. */
 const partialOnly = 1
@@ -7,6 +7,9 @@ const partialOnly = 1
 const interval = 8192
 /** A point this few tokens behind another one is not worth its pass and its bytes. */
 const leastDistance = 32
+
+/** Of a context, whose sequences have states. */
+type States = { readonly library: Library; readonly native: Native; readonly memory: Memory | null }
 
 /** What a sequence had after a number of tokens. */
 type Checkpoint = { readonly last: number; readonly state: Uint8Array }
@@ -45,14 +48,14 @@ export class CheckpointRoom {
 
 /** Points of a sequence to return to, where llama.cpp cannot erase its last tokens. */
 export class Checkpoints {
-  readonly #context: Context
+  readonly #context: States
   readonly #sequence: number
   readonly #room: CheckpointRoom
   #taken: Checkpoint[] = []
   /** Where the last prompt parted from what the sequence had, and no point was near. */
   #missed = 0
 
-  constructor(context: Context, sequence: number, room: CheckpointRoom) {
+  constructor(context: States, sequence: number, room: CheckpointRoom) {
     this.#context = context
     this.#sequence = sequence
     this.#room = room

@@ -1,4 +1,4 @@
-import type { System } from '../row.ts'
+import type { System } from '../../row.ts'
 import { unslothChats } from './unsloth-chats.ts'
 import { unslothModels } from './unsloth-models.ts'
 import { unslothProtocols } from './unsloth-protocols.ts'

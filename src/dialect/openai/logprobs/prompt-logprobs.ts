@@ -1,5 +1,5 @@
-import { AppError } from '../../contract/errors.ts'
-import type { PromptToken } from '../../contract/event.ts'
+import { AppError } from '../../../contract/errors.ts'
+import type { PromptToken } from '../../../contract/event.ts'
 import { toWireLogprob } from './wire-logprob.ts'
 
 type PromptLogprob = { readonly logprob: number; readonly rank: number | null; readonly decoded_token: string }

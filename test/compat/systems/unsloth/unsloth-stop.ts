@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { testTitles } from '../../documents/test-titles.ts'
-import type { Answer } from '../../support/upstream/upstream.ts'
-import { body, finish, has, status, text, upstreamGotNothing } from '../checks.ts'
+import { testTitles } from '../../../documents/test-titles.ts'
+import type { Answer } from '../../../support/upstream/upstream.ts'
+import { body, finish, has, status, text, upstreamGotNothing } from '../../checks.ts'
 import {
   asOtherUser,
   asUser,
@@ -25,8 +25,8 @@ import {
   user,
   withoutKey,
   works,
-} from '../row.ts'
-import { stack } from './stack-steps.ts'
+} from '../../row.ts'
+import { stack } from '../stack-steps.ts'
 
 const cancel = (keys: object, cancelled: number) => post('/api/inference/cancel', keys, has('cancelled', cancelled))
 const endless = [user(JSON.stringify({ chunks: ['a', 'b'], delayMs: 3_600_000 }))]

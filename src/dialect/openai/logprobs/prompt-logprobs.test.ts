@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { GenerationRequest } from '../../contract/request.ts'
-import { decodeChat } from '../openai-chat/decode.ts'
-import { decodeCompletion } from '../openai-completions/decode.ts'
+import type { GenerationRequest } from '../../../contract/request.ts'
+import { decodeChat } from '../../openai-chat/decode.ts'
+import { decodeCompletion } from '../../openai-completions/decode.ts'
 import { encodePromptLogprobs } from './prompt-logprobs.ts'
 
 const shown = (id: number, text: string) => ({ id, text, bytes: [...Buffer.from(text)] })

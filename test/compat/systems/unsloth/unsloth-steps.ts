@@ -1,6 +1,6 @@
-import { fine } from '../answers.ts'
-import { type Check, has, upstreamGot } from '../checks.ts'
-import { cleansUp, get, over, post, type Request, reads, type Step, soon, starts, tiny, user } from '../row.ts'
+import { fine } from '../../answers.ts'
+import { type Check, has, upstreamGot } from '../../checks.ts'
+import { cleansUp, get, over, post, type Request, reads, type Step, soon, starts, tiny, user } from '../../row.ts'
 
 export const api = '/api/inference'
 

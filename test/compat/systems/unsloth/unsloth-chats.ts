@@ -1,5 +1,5 @@
-import { fine, saying } from '../answers.ts'
-import { calls, event, finish, has, header, status, text, upstreamGot, upstreamLacks } from '../checks.ts'
+import { fine, saying } from '../../answers.ts'
+import { calls, event, finish, has, header, status, text, upstreamGot, upstreamLacks } from '../../checks.ts'
 import {
   assistant,
   better,
@@ -25,8 +25,8 @@ import {
   usesTools,
   works,
   writes,
-} from '../row.ts'
-import { picture, redPixel } from '../servers.ts'
+} from '../../row.ts'
+import { picture, redPixel } from '../../servers.ts'
 import { arrives, cancelled, drawn, greedy } from './unsloth-steps.ts'
 
 const sees = text(/image\/png/)

@@ -1,4 +1,4 @@
-import { type Check, has, status, text } from '../checks.ts'
+import { type Check, has, status, text } from '../../checks.ts'
 import {
   accepts,
   better,
@@ -20,7 +20,7 @@ import {
   user,
   usesTools,
   works,
-} from '../row.ts'
+} from '../../row.ts'
 import { unslothGenerations, unslothRoutes } from './unsloth-routes.ts'
 import { api, loaded, loadOf, unloadOf } from './unsloth-steps.ts'
 

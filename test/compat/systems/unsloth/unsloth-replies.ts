@@ -1,5 +1,5 @@
-import type { Answer } from '../../support/upstream/upstream.ts'
-import { bytes, call, calling, pieces, saying, whole } from '../answers.ts'
+import type { Answer } from '../../../support/upstream/upstream.ts'
+import { bytes, call, calling, pieces, saying, whole } from '../../answers.ts'
 import {
   body,
   type Check,
@@ -14,7 +14,7 @@ import {
   text,
   upstreamGot,
   upstreamLacks,
-} from '../checks.ts'
+} from '../../checks.ts'
 import {
   better,
   chat,
@@ -35,7 +35,7 @@ import {
   user,
   usesTools,
   works,
-} from '../row.ts'
+} from '../../row.ts'
 import { api, below } from './unsloth-steps.ts'
 
 const echo = 'call docs__echo {"text": "so be it"}'

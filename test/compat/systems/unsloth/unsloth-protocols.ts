@@ -1,4 +1,4 @@
-import type { Group } from '../row.ts'
+import type { Group } from '../../row.ts'
 import { messages } from './unsloth-messages.ts'
 import { responseReplies, responses } from './unsloth-responses.ts'
 

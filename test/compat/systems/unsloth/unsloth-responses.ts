@@ -1,6 +1,6 @@
-import type { Answer } from '../../support/upstream/upstream.ts'
-import { call, calling, deltasThen, fine, pieces, saying } from '../answers.ts'
-import { body, type Check, event, events, has, header, lacks, status, upstreamGot, upstreamLacks } from '../checks.ts'
+import type { Answer } from '../../../support/upstream/upstream.ts'
+import { call, calling, deltasThen, fine, pieces, saying } from '../../answers.ts'
+import { body, type Check, event, events, has, header, lacks, status, upstreamGot, upstreamLacks } from '../../checks.ts'
 import {
   assistant,
   better,
@@ -15,8 +15,8 @@ import {
   system,
   user,
   works,
-} from '../row.ts'
-import { picture } from '../servers.ts'
+} from '../../row.ts'
+import { picture } from '../../servers.ts'
 
 const respond = (fields: object, ...checks: readonly Check[]) =>
   post('/v1/responses', { model: 'scripted', input: 'hello', ...fields }, ...checks)

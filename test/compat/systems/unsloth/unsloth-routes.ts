@@ -1,5 +1,5 @@
-import { bytes, fine, whole } from '../answers.ts'
-import { body, type Check, event, has, header, status, text, upstreamGot } from '../checks.ts'
+import { bytes, fine, whole } from '../../answers.ts'
+import { body, type Check, event, has, header, status, text, upstreamGot } from '../../checks.ts'
 import {
   asOtherUser,
   asUser,
@@ -24,7 +24,7 @@ import {
   usesTools,
   withoutKey,
   works,
-} from '../row.ts'
+} from '../../row.ts'
 import { api, below, cancelled, loaded, loadOf, unloadOf } from './unsloth-steps.ts'
 
 const generate = (fields: object, ...checks: readonly Check[]) =>

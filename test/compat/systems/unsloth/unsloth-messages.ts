@@ -1,6 +1,6 @@
-import type { Answer } from '../../support/upstream/upstream.ts'
-import { call, calling, deltasThen, fine, pieces, saying } from '../answers.ts'
-import { body, type Check, event, events, has, status, upstreamGot, upstreamLacks } from '../checks.ts'
+import type { Answer } from '../../../support/upstream/upstream.ts'
+import { call, calling, deltasThen, fine, pieces, saying } from '../../answers.ts'
+import { body, type Check, event, events, has, status, upstreamGot, upstreamLacks } from '../../checks.ts'
 import {
   accepts,
   assistant,
@@ -18,8 +18,8 @@ import {
   system,
   user,
   works,
-} from '../row.ts'
-import { picture, redPixel } from '../servers.ts'
+} from '../../row.ts'
+import { picture, redPixel } from '../../servers.ts'
 
 const message = (fields: object, ...checks: readonly Check[]) =>
   post('/v1/messages', { model: 'scripted', max_tokens: 20, messages: [user('hello')], ...fields }, ...checks)
