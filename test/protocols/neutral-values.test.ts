@@ -42,7 +42,8 @@ function sentTo(request: GenerationRequest, { kind, protocol }: { kind: ProfileN
 describe.each(fronts)('$path', (front) => {
   test('each of its fields has a neutral value, unless it is only sent where it means something', () => {
     const used = front.fields.filter(({ treatment }) => treatment === 'used').map(({ name }) => name)
-    expect(used.filter((name) => neutralValues[name] === undefined && !meaningful.has(name))).toEqual([])
+    const isKnown = (name: string) => (front.own?.[name] ?? neutralValues[name]) !== undefined || meaningful.has(name)
+    expect(used.filter((name) => !isKnown(name))).toEqual([])
   })
 
   test('a value that changes nothing is refused by no kind of server', async () => {
@@ -117,7 +118,7 @@ describe('over HTTP', () => {
 
   /** Those that have prompts as this route makes them. */
   function modelsFor(path: string): readonly string[] {
-    const isChat = /chat|messages|responses/.test(path)
+    const isChat = /chat|messages|responses|inference\/generate/.test(path)
     const isInfill = path === '/infill'
     const remote = ways.filter(({ kind, protocol }) => {
       const takesTexts = protocol === 'chat' || protocol === 'completions'
@@ -127,15 +128,20 @@ describe('over HTTP', () => {
   }
 
   const all = [
-    ...fronts.map((front) => ({ client: 'all fields', path: front.path, body: front.body(together(front)) })),
-    ...clientBodies,
+    ...fronts.map((front) => ({
+      client: 'all fields',
+      path: front.path,
+      body: front.body(together(front)),
+      modelField: front.modelField ?? 'model',
+    })),
+    ...clientBodies.map((client) => ({ ...client, modelField: 'model' })),
   ]
 
-  test.each(all)('$client at $path: nobody refuses what changes nothing', async ({ path, body }) => {
+  test.each(all)('$client at $path: nobody refuses what changes nothing', async ({ path, body, modelField }) => {
     const refusals: string[] = []
     for (const model of modelsFor(path)) {
-      const { status, text } = await post(path, { ...body, model })
-      if (status !== 200) refusals.push(`${model}: ${status} ${text}`)
+      const { status, text } = await post(path, { ...body, [modelField]: model })
+      if (status !== 200 || /"error":\s*["{]/.test(text)) refusals.push(`${model}: ${status} ${text}`)
     }
     expect(refusals).toEqual([])
   })

@@ -52,7 +52,6 @@ export const unslothGenerate: Dialect = {
 
 function toRequest(wire: Wire, id: string): GenerationRequest {
   const system: Message[] = wire.system_prompt ? [{ role: 'system', content: [{ type: 'text', text: wire.system_prompt }] }] : []
-  const topK = wire.top_k ?? 20
   return {
     ...plainRequest,
     id,
@@ -62,7 +61,8 @@ function toRequest(wire: Wire, id: string): GenerationRequest {
     sampling: {
       temperature: wire.temperature ?? 0.6,
       topP: wire.top_p ?? 0.95,
-      topK: topK === -1 ? 0 : topK,
+      // Its default there, 20, would be refused by servers without this field.
+      ...(typeof wire.top_k === 'number' && { topK: Math.max(0, wire.top_k) }),
       repetitionPenalty: wire.repetition_penalty ?? 1,
       presencePenalty: wire.presence_penalty ?? 0,
     },

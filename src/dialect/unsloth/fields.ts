@@ -66,7 +66,7 @@ export const generateFields: readonly Field[] = [
   used('system_prompt', 'a system message before the others; empty: none'),
   used('temperature', '0 to 2; default 0.6'),
   used('top_p', '0 to 1; default 0.95'),
-  used('top_k', '-1 to 100; default 20, and -1 is all tokens'),
+  used('top_k', "-1 to 100; absent: the model's own default, and -1 is all tokens"),
   used('max_new_tokens', '1 to 4096; default 2048'),
   used('repetition_penalty', '1 to 2; default 1'),
   used('presence_penalty', '0 to 2; default 0'),

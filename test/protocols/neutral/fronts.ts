@@ -6,6 +6,11 @@ import { createKobold } from '../../../src/dialect/kobold/dialect.ts'
 import { koboldFields } from '../../../src/dialect/kobold/fields.ts'
 import { llamaCompletion, llamaInfill } from '../../../src/dialect/llama-server/dialect.ts'
 import { infillFields, completionFields as llamaFields } from '../../../src/dialect/llama-server/fields.ts'
+import { stackDialects } from '../../../src/dialect/llama-stack/dialects.ts'
+import {
+  chatFields as stackChatFields,
+  completionFields as stackCompletionFields,
+} from '../../../src/dialect/llama-stack/fields.ts'
 import { ollamaDialects } from '../../../src/dialect/ollama/dialects.ts'
 import { optionFields } from '../../../src/dialect/ollama/fields.ts'
 import { createOpenaiChat } from '../../../src/dialect/openai-chat/dialect.ts'
@@ -14,6 +19,8 @@ import { createOpenaiCompletions } from '../../../src/dialect/openai-completions
 import { completionFields } from '../../../src/dialect/openai-completions/fields.ts'
 import { decodeResponse } from '../../../src/dialect/openai-responses/decode.ts'
 import { responseFields } from '../../../src/dialect/openai-responses/fields.ts'
+import { unslothGenerate } from '../../../src/dialect/unsloth/dialect.ts'
+import { generateFields } from '../../../src/dialect/unsloth/fields.ts'
 import type { Field } from '../../../src/dialect/wire/field-table.ts'
 import { plainSealer } from '../../support/plain-sealer.ts'
 import type { NeutralValue } from './values.ts'
@@ -24,6 +31,8 @@ export type Front = {
   readonly fields: readonly Field[]
   /** What the fields of the common table have in this protocol. */
   readonly own?: Readonly<Record<string, readonly NeutralValue[]>>
+  /** `model`, unless the protocol names it otherwise. */
+  readonly modelField?: string
   /** A body with these fields. */
   body(fields: Readonly<Record<string, unknown>>): object
   decode(body: object): GenerationRequest
@@ -31,6 +40,23 @@ export type Front = {
 
 const style = { reasoningFields: 'both', systemFingerprint: 'dragoman-1' } as const
 const messages = [{ role: 'user', content: 'hi' }]
+
+/** What llama-stack's own routes have in the places of common fields. */
+const ofStack: Readonly<Record<string, readonly NeutralValue[]>> = {
+  logprobs: [{ value: { top_k: 0 } }],
+  response_format: [{ value: {} }],
+  sampling_params: [{ value: {} }, { value: { max_tokens: 0, repetition_penalty: 1, stop: [] } }],
+  tool_config: [{ value: {} }, { value: { tool_choice: 'auto', system_message_behavior: 'append' } }],
+  toolgroups: [{ value: [] }],
+}
+const ofUnsloth: Readonly<Record<string, readonly NeutralValue[]>> = {
+  max_new_tokens: [{ value: 2048 }],
+  repetition_penalty: [{ value: 1 }],
+  system_prompt: [{ value: '' }],
+  temperature: [{ value: 0.6 }],
+  top_k: [{ value: -1 }],
+  top_p: [{ value: 0.95 }, { value: 1 }],
+}
 
 const decodeWith =
   (dialect: Dialect) =>
@@ -95,5 +121,28 @@ export const fronts: readonly Front[] = [
     fields: optionFields,
     body: ({ model, ...options }) => ({ model, prompt: 'hi', stream: false, options }),
     decode: decodeWith(ollamaDialects.generate),
+  },
+  {
+    path: '/v1/inference/chat-completion',
+    fields: stackChatFields,
+    own: ofStack,
+    modelField: 'model_id',
+    body: ({ model, ...fields }) => ({ model_id: model, messages, ...fields }),
+    decode: decodeWith(stackDialects.chat),
+  },
+  {
+    path: '/v1/inference/completion',
+    fields: stackCompletionFields,
+    own: ofStack,
+    modelField: 'model_id',
+    body: ({ model, ...fields }) => ({ model_id: model, content: 'hi', ...fields }),
+    decode: decodeWith(stackDialects.completion),
+  },
+  {
+    path: '/api/inference/generate/stream',
+    fields: generateFields,
+    own: ofUnsloth,
+    body: (fields) => ({ messages, ...fields }),
+    decode: decodeWith(unslothGenerate),
   },
 ]

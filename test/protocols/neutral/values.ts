@@ -141,6 +141,7 @@ export const meaningful: ReadonlySet<string> = new Set([
   'add_special_tokens',
   'cancel_id',
   'container',
+  'content',
   'context_management',
   'conversation',
   'enable_thinking',
@@ -157,6 +158,7 @@ export const meaningful: ReadonlySet<string> = new Set([
   'messages',
   'min_dynamic_patch',
   'model',
+  'model_id',
   'output_config',
   'output_format',
   'permission_mode',
@@ -174,4 +176,5 @@ export const meaningful: ReadonlySet<string> = new Set([
   'session_id',
   'thinking',
   'tool_call_timeout',
+  'tool_prompt_format',
 ])

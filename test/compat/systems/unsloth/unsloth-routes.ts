@@ -1,5 +1,5 @@
 import { bytes, fine, whole } from '../../answers.ts'
-import { body, type Check, event, has, header, status, text, upstreamGot } from '../../checks.ts'
+import { body, type Check, event, has, header, status, text, upstreamGot, upstreamLacks } from '../../checks.ts'
 import {
   asOtherUser,
   asUser,
@@ -270,7 +270,14 @@ const generations: readonly Row[] = [
   works(48, '`system_prompt`', generates({ system_prompt: 'x' }, 'messages', [{ role: 'system', content: 'x' }, user('hello')])),
   works(49, '`temperature`', ...generated('temperature', [0.6, 0.5, 3])),
   works(50, '`top_p`', ...generated('top_p', [0.95, 0.5, 2])),
-  works(51, '`top_k`', ...generated('top_k', [20, 7, -2]), generates({ top_k: -1 }, 'top_k', -1)),
+  differs(
+    51,
+    ['`top_k`, 20 by default', 'absent, the model decides: not all servers have it'],
+    generates({ top_k: 7 }, 'top_k', 7),
+    generates({ top_k: -1 }, 'top_k', -1),
+    sent({ upstream: fine }, generate({ model: 'openai' }, upstreamLacks('top_k'), event('content', 'ok'))),
+    refuses(generate({ top_k: -2 }), 'top_k'),
+  ),
   works(
     52,
     '`max_new_tokens`, 1 to 4096',
