@@ -12,7 +12,7 @@ export type Mutant = {
 
 /** Those of all tables: each has a file. */
 export async function allMutants(): Promise<readonly Mutant[]> {
-  const files = globSync('?.ts', { cwd: import.meta.dirname }).sort()
+  const files = globSync(['?.ts', '?-*.ts'], { cwd: import.meta.dirname }).sort()
   const modules = await Promise.all(files.map((file) => import(join(import.meta.dirname, file))))
   return modules.flatMap(({ mutants }: { mutants: readonly Mutant[] }) => mutants)
 }
