@@ -32,7 +32,7 @@ export async function preparePrompt(loaded: WorkerModel, command: PrepareCommand
   const startedMs = performance.now()
   const { prompt, maxOutputTokens: outputTokens } = command
   const limits = { contextLength: loaded.context.contextSize, outputTokens }
-  const { segments, reasoning, messageStart } = renderSegments(loaded, command)
+  const { segments, reasoning, traced } = renderSegments(loaded, command)
   await refuseFarTooLong(loaded.model, segments, limits)
   const tokens = Uint32Array.from(promptTokens(loaded.model, prompt, segments))
   if (tokens.length === 0) throw new AppError('invalid-request', 'the prompt is empty: it must have at least one token')
@@ -40,7 +40,7 @@ export async function preparePrompt(loaded: WorkerModel, command: PrepareCommand
   const templateMs = Math.round(performance.now() - startedMs)
   return {
     tokens,
-    ...(messageStart !== undefined && loaded.context.forgets && { lastMessage: tokensOf(tokens, messageStart, loaded) }),
+    lastMessage: loaded.context.forgets ? lastMessageOf(tokens, traced, loaded) : undefined,
     templateMs,
     format: requestFormat(loaded.format, prompt, reasoning === 'open'),
     reasoningFront: reasoningFront(command.reasoning, reasoning, loaded.thinksByDefault),
@@ -71,8 +71,14 @@ export function bareTokens(model: TokenizingModel, segments: readonly PromptSegm
   return segments.flatMap((segment, index) => tokenize(model, segment, index))
 }
 
-/** The tokens that are within the first bytes of a prompt's text. */
-function tokensOf(tokens: Uint32Array, bytes: number, { model, vocabulary }: Pick<WorkerModel, 'model' | 'vocabulary'>): number {
+/** The tokens in front of the last message, where the template shows where it begins. */
+function lastMessageOf(
+  tokens: Uint32Array,
+  traced: string | undefined,
+  { model, vocabulary }: Pick<WorkerModel, 'model' | 'vocabulary'>,
+): number | undefined {
+  const bytes = traced === undefined ? undefined : lastMessageStart(traced, vocabulary.controlTexts)
+  if (bytes === undefined) return undefined
   const { bos, shouldPrependBosToken } = model.tokens
   let left = bytes
   const end = tokens.findIndex((token, index) => {
@@ -89,8 +95,8 @@ function tokensOf(tokens: Uint32Array, bytes: number, { model, vocabulary }: Pic
 type Rendered = {
   readonly segments: readonly PromptSegment[]
   readonly reasoning: ReasoningAtEnd
-  /** The bytes of the text in front of the last message. */
-  readonly messageStart?: number | undefined
+  /** The text of a conversation, with the origin of its characters. */
+  readonly traced?: string
 }
 
 /** A prompt's text, split by whether control tokens are parsed. Throws `template-failed`. */
@@ -109,7 +115,7 @@ export function renderSegments(
       const rendered = template().render(prompt, { reasoning, ...(toolChoice !== undefined && { toolChoice }) })
       return {
         segments: splitPrompt(rendered.traced, vocabulary.controlTexts),
-        messageStart: lastMessageStart(rendered.traced, vocabulary.controlTexts),
+        traced: rendered.traced,
         reasoning: reasoningAtEnd(rendered, prompt, format.reasoning),
       }
     }
