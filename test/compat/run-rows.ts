@@ -89,7 +89,7 @@ async function requestProblem(step: RequestStep, sending: Sending): Promise<stri
   const { request, part } = step
   if (part === 'starts') {
     const begun = send(request, sending)
-    // Who reads it is told.
+    // The step that reads it reports its error.
     begun.catch(() => undefined)
     sending.replies.set(request, begun)
     return undefined

@@ -4,7 +4,7 @@ import { createPullLines } from './pull.ts'
 
 type Progress = { readonly phase: LoadPhase; readonly doneBytes: number; readonly totalBytes: number }
 
-/** What a pull says to progress at these times. */
+/** The lines of a pull whose progress comes at these times. */
 function saidTo(steps: readonly (readonly [nowMs: number, progress: Progress])[]): readonly string[] {
   let time = 0
   const lines = createPullLines({ digest: 'a'.repeat(64), now: () => time })

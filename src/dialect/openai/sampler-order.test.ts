@@ -80,7 +80,7 @@ test('a text of letters switches off what it lacks', () => {
   expect(decodeSamplerOrder({ samplers: 'k' })?.off).toMatchObject({ temperature: 1, topP: 1 })
 })
 
-test.each(['constructor', '__proto__'])('%s, which each object has, is no sampler', (name) => {
+test.each(['constructor', '__proto__'])('%s, which each object has, is not a sampler', (name) => {
   expect(decodeSamplerOrder({ samplers: ['top_k', name] })).toEqual(decodeSamplerOrder({ samplers: ['top_k'] }))
 })
 

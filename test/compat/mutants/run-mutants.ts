@@ -42,7 +42,7 @@ export async function runMutants({ systems, mutants, root, workers, say }: Mutan
           if (blind.length === 0) noticed += 1
           else say(`${blind.join(', ')} did not notice: ${change}`)
         } catch (error) {
-          // Such as a server that does not start: that is no behaviour.
+          // Such as a server that does not start, which shows no behaviour.
           say(`${error}: ${change}`)
         }
       }

@@ -28,7 +28,7 @@ const endlessRequest = chat(
   { messages: [user(JSON.stringify({ chunks: ['a', 'b'], delayMs: 50_000 }))], cancel_id: 'stopped', stream: true },
   (reply) => (reply.status === 200 && textOf(reply) !== 'ab' ? undefined : `not cancelled: ${reply.text}`),
 )
-/** A list of so many float32 numbers in base64. */
+/** A list of this number of float32 numbers in base64. */
 const floats = (count: number) => (value: string) => Buffer.from(value, 'base64').length === 4 * count
 
 const rest: readonly Row[] = [

@@ -39,7 +39,7 @@ type Writer = {
   readonly matrix: (name: string, ...shape: number[]) => GgufTensor
   readonly ones: (name: string, length: number) => GgufTensor
   readonly bias: (name: string, ...shape: number[]) => GgufTensor
-  /** What a state loses with each token. */
+  /** The decay of a state with each token. */
   readonly decay: (name: string, ...shape: number[]) => GgufTensor
 }
 

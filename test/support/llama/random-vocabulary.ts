@@ -29,7 +29,7 @@ const words = `
  */
 const partialCharacters = ['e4b8', 'e4ba', 'e69c', 'e697', 'e381', 'e382', 'e280', 'd0b0'].map((hex) => Buffer.from(hex, 'hex'))
 
-/** A vocabulary of 256 bytes and up to so many merges, the same on every machine; `moreControlTokens` come last. */
+/** A vocabulary of 256 bytes and a limited number of merges, the same on every machine; `moreControlTokens` come last. */
 export function randomVocabulary(moreControlTokens: readonly string[] = [], mergeCount = mostMerges): Vocabulary {
   const merges = learnMerges(mergeCount)
   const pieces = new Set([...byteSymbols, ...merges.map(([left, right]) => left + right)])
@@ -43,7 +43,7 @@ export function randomVocabulary(moreControlTokens: readonly string[] = [], merg
   return { tokens, types, merges: merges.map((pair) => pair.join(' ')) }
 }
 
-/** What a model's file says of the vocabulary. */
+/** The metadata of the vocabulary in a model's file. */
 export function vocabularyMetadata({ tokens, types, merges }: Vocabulary): [string, GgufValue][] {
   return [
     ['tokenizer.ggml.model', { type: 'string', value: 'gpt2' }],

@@ -6,7 +6,7 @@ import { encodePromptLogprobs } from './prompt-logprobs.ts'
 
 const shown = (id: number, text: string) => ({ id, text, bytes: [...Buffer.from(text)] })
 
-test('each token of a prompt but the first is told with those that are more probable, by their ids', () => {
+test('each token of a prompt but the first is reported with the most probable ones, by their ids', () => {
   const top = [
     { ...shown(7, 'b'), logprob: -0.5 },
     { ...shown(9, 'd'), logprob: -1.5 },

@@ -8,7 +8,7 @@ const interval = 8192
 /** A point this few tokens behind another one is not worth its pass and its bytes. */
 const leastDistance = 32
 
-/** Of a context, whose sequences have states. */
+/** The parts of a context that save and restore the state of a sequence. */
 type States = { readonly library: Library; readonly native: Native; readonly memory: Memory | null }
 
 /** What a sequence had after a number of tokens. */
@@ -32,7 +32,7 @@ export class CheckpointRoom {
     this.#bytes = bytes
   }
 
-  /** Whether there is room for so many bytes of this owner, after others have dropped some. */
+  /** Whether this number of bytes fits, after points have been dropped for it. */
   take(owner: Checkpoints, bytes: number): boolean {
     this.#owners.delete(owner)
     this.#owners.add(owner)

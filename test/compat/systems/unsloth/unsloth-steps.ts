@@ -27,7 +27,7 @@ export function cancelled(fields: object, cancel: object, ...whileRunning: reado
   ]
 }
 
-/** What a chat below /api/inference streams. */
+/** The stream of a chat below /api/inference. */
 export function below(path: string, step: Step): Step {
   return 'request' in step ? { ...step, request: { ...step.request, call: `POST ${api}${path}` } } : step
 }

@@ -24,7 +24,7 @@ export function requestBody(
   upstream: Upstream,
   grammars: Pick<GrammarCompiler, 'compile'>,
 ): UpstreamBody | Promise<UpstreamBody> {
-  // Of a conversation no server tells which tokens of a completion are its prompt's.
+  // Servers do not report which tokens belong to the prompt of a conversation.
   const isConversation = request.prompt.type === 'chat' || request.turnEnds !== undefined
   if (request.promptTokens !== undefined && isConversation) throw unsupported(upstream.profile, ['promptTokens'])
   if (callsByGrammar(request, upstream.profile)) {
