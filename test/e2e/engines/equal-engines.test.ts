@@ -10,7 +10,7 @@ import { llamaServerBinary } from '../../support/llama/llama-server.ts'
 import { readLlamaTemplates } from '../../support/llama/llama-templates.ts'
 import { text } from '../../support/parts.ts'
 
-/** `npm run equal-engines` tries all templates, conversations and schemas, in half an hour. CI tries those that refuse most, and a part. */
+/** `npm run equal-engines` tries all templates, conversations and schemas, in an hour. CI tries those that refuse most, and a part. */
 const isWhole = process.env.EQUAL_ENGINES === 'all'
 const strict = ['Qwen3.5-4B', 'Mistral-Small-3.2', 'google-gemma-2-2b-it', 'NousResearch-Hermes-3', 'openai-gpt-oss-120b']
 const templates = [...(readLlamaTemplates() ?? [])].filter(([name]) => isWhole || strict.some((start) => name.startsWith(start)))
