@@ -9,6 +9,7 @@ import { withOneBos } from './own-prompts.ts'
 import { protocolNames } from './servers/profile.ts'
 
 const bos = '<s>'
+const say = (role: 'system' | 'user', words: string): Message => ({ role, content: [text(words)] })
 
 test.each([
   ['a server that adds it gets none', '<s>hi', { bos, serverAdds: true, tokenizerAdds: true }, 'hi'],
@@ -31,15 +32,17 @@ describe.skipIf(harmony === undefined)('a llama-server that cannot read what its
   const textChunk = (choice: object) =>
     `data: ${JSON.stringify({ object: 'text_completion', choices: [{ index: 0, ...choice }] })}\n\n`
   const sendsText = streamOf(textChunk({ text: raw }), textChunk({ text: '', finish_reason: 'stop' }), doneLine)
-  const failsAtChat: Answer = (request, response) => {
-    if (request.path === '/v1/completions') return sendsText(request, response)
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { role: 'assistant', content: null } }] })}\n\n`)
-    response.end(`data: ${JSON.stringify({ error: { code: 500, message: unread, type: 'server_error' } })}\n\n`)
-    return undefined
-  }
-  const server = async (template: string | undefined) => {
-    const started = await upstream(failsAtChat, { ownedBy: 'llamacpp' })
+  const failsAtChatAfter =
+    (content: string | null): Answer =>
+    (request, response) => {
+      if (request.path === '/v1/completions') return sendsText(request, response)
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { role: 'assistant', content } }] })}\n\n`)
+      response.end(`data: ${JSON.stringify({ error: { code: 500, message: unread, type: 'server_error' } })}\n\n`)
+      return undefined
+    }
+  const server = async (template: string | undefined, { writes = null }: { readonly writes?: string | null } = {}) => {
+    const started = await upstream(failsAtChatAfter(writes), { ownedBy: 'llamacpp' })
     started.get = (path, response) => {
       if (path !== '/props') return false
       response
@@ -64,6 +67,25 @@ describe.skipIf(harmony === undefined)('a llama-server that cannot read what its
     })
   })
 
+  test('gets the next conversations as texts after a reply that it broke off', async () => {
+    const started = await server(harmony, { writes: 'Hel' })
+    const engine = engineOver([started], { profile: 'llama-server' })
+    expect(await failure(engine)).toMatchObject({ code: 'upstream-failed', message: expect.stringContaining(unread) })
+    started.seen.length = 0
+    const { choices } = await answer(engine, ask('Say hello.', { id: 'next' }))
+    expect(choices[0]?.parts).toMatchObject([{ type: 'reasoning' }, { type: 'text', text: 'Hello.' }])
+    expect(started.seen.map(({ path }) => path)).not.toContain('/v1/chat/completions')
+
+    // What the server made of one with tools is not known.
+    const tools = [{ name: 'find_boat', description: 'Finds one.', parameters: { type: 'object' } }]
+    const withTools = ask('', {
+      id: 'with-tools',
+      prompt: { type: 'chat', ...plainChat, messages: [say('user', 'Find it.')], tools },
+    })
+    await expect(answer(engine, withTools)).rejects.toMatchObject({ code: 'upstream-failed' })
+    expect(started.seen.map(({ path }) => path)).toContain('/v1/chat/completions')
+  })
+
   test('fails where its template is not known', async () => {
     const started = await server(undefined)
     expect(await failure(engineOver([started], { profile: 'llama-server' }))).toMatchObject({
@@ -76,7 +98,6 @@ describe.skipIf(harmony === undefined)('a llama-server that cannot read what its
 /** Takes one system message, at the start. */
 const firstSystem = `{% for m in messages %}{% if m.role == 'system' and not loop.first %}{{ raise_exception('late') }}{% endif %}[{{ m.role }}]{{ m.content }}{% endfor %}`
 const { answer: reply } = droppingUpstream({ conforming: '', prose: 'ok' })
-const say = (role: 'system' | 'user', words: string): Message => ({ role, content: [text(words)] })
 
 test.each(protocolNames)('a conversation is healed for a template that is known, in %s', async (protocol) => {
   const server = await upstream(reply, { ownedBy: 'llamacpp' })

@@ -65,13 +65,18 @@ export function sentAsText(request: GenerationRequest, { text, turnEnds: ends, s
   return { ...request, prompt: { type: 'text', text }, turnEnds: ends, specialTexts }
 }
 
-/** llama-server's words where its own parser cannot read what the model has written, or its own grammar has no schema for a tool. */
-const beyondServer = /does not match the expected \S+ format|JSON schema error at/
+/** llama-server's words where its own parser cannot read what the model has written. */
+const unreadOutput = /does not match the expected \S+ format/
+/** llama-server's words where its own grammar has no schema for a tool. */
+const refusedSchema = /JSON schema error at/
 
-/** Whether a server that renders and reads by itself failed at that. */
-function failedAtForm(error: unknown): boolean {
-  if (!(error instanceof UpstreamError) || error.failure.type !== 'status') return false
-  return error.failure.code === 'template_failed' || beyondServer.test(error.message)
+/** What a server that renders and reads by itself failed at. */
+function failureAtForm(error: unknown): 'request' | 'output' | undefined {
+  // A reply that had begun was to be continued first.
+  const reason = error instanceof AppError ? error.cause : error
+  if (!(reason instanceof UpstreamError) || reason.failure.type !== 'status') return undefined
+  if (unreadOutput.test(reason.message)) return 'output'
+  return reason.failure.code === 'template_failed' || refusedSchema.test(reason.message) ? 'request' : undefined
 }
 
 /** Renders conversations for servers that take texts only, and heals those that other servers render. */
@@ -82,6 +87,8 @@ export class OwnPrompts {
   readonly #formats = new Map<string, OutputFormat | undefined>()
   /** By the ids of requests. */
   readonly #sentAsText = new LruMap<string, object>({ max: 1000 })
+  /** A server could not read an output of this model, with tools or without. */
+  readonly #unread = { withTools: false, withoutTools: false }
   #template: Promise<OwnTemplate | undefined> | undefined
   #hasRead = false
   #known: OwnTemplate | undefined
@@ -92,17 +99,21 @@ export class OwnPrompts {
 
   /**
    * Whether an error says that a server could not render this request, or read its reply, so that it is to be sent as a text: the next
-   * `isSentAsText` of it is true.
+   * `isSentAsText` of it is true. After an output that the server could not read, those of its like are true, too: a server may find out
+   * only when a part of the output has reached the client, and then the reply is lost.
    */
   learnsFrom({ id, prompt }: Pick<GenerationRequest, 'id' | 'prompt'>, reported: string | undefined, error: unknown): boolean {
     const isKnown = reported !== undefined || this.#known !== undefined
-    if (prompt.type !== 'chat' || hasMedia(prompt) || !isKnown || !failedAtForm(error)) return false
+    const failure = failureAtForm(error)
+    if (prompt.type !== 'chat' || hasMedia(prompt) || !isKnown || failure === undefined) return false
     this.#sentAsText.set(id, {})
+    if (failure === 'output') this.#unread[likeOf(prompt)] = true
     return true
   }
 
-  isSentAsText({ id }: Pick<OwnRequest, 'id'>): boolean {
-    return id !== undefined && this.#sentAsText.get(id) !== undefined
+  isSentAsText({ id, prompt }: Pick<OwnRequest, 'id' | 'prompt'>): boolean {
+    if (id !== undefined && this.#sentAsText.get(id) !== undefined) return true
+    return this.#unread[likeOf(prompt)] && !hasMedia(prompt)
   }
 
   /** The model's template need not be read, or has been. */
@@ -185,6 +196,10 @@ export class OwnPrompts {
   async close(): Promise<void> {
     await this.#renderer.close()
   }
+}
+
+function likeOf({ tools }: RenderRequest['prompt']): 'withTools' | 'withoutTools' {
+  return tools.length > 0 ? 'withTools' : 'withoutTools'
 }
 
 /** Every template renders it: the user and the assistant speak in turns, in texts. */
