@@ -9,7 +9,7 @@ import type { StoredItem } from '../contract/store.ts'
 import { generate } from '../core/generate.ts'
 import { countTokens } from '../core/uses/count-tokens.ts'
 import type { DecodedResponse } from '../dialect/openai-responses/decode.ts'
-import { createCompaction, summaryRequest } from '../dialect/openai-responses/encode-compaction.ts'
+import { createCompaction, summaryRequest } from '../dialect/openai-responses/encode/compaction.ts'
 import type { ResponsesDeps } from './deps.ts'
 
 /** The item that stands for a conversation, and what it cost. */

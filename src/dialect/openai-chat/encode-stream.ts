@@ -5,8 +5,7 @@ import type { ReplyHead } from '../openai/reply-head.ts'
 import { withProgress } from '../openai/times/running-fields.ts'
 import { ToolFrames } from '../openai/tool-frames.ts'
 import { toFrameJson } from '../wire/json/frame-json.ts'
-import { encodeAnnotation, encodeFinishReason, type ReplyStyle, reasoningNames } from './encode.ts'
-import { encodeLogprobs } from './encode-logprobs.ts'
+import { encodeAnnotation, encodeFinishReason, encodeLogprobs, type ReplyStyle, reasoningNames } from './encode.ts'
 
 /** Encodes events as `chat.completion.chunk` frames; what stands before a choice's delta is made once, too. */
 export function createChunkEncoder(

@@ -1,13 +1,13 @@
 import { callsOf, reasoningOf, refusalOf, textOf } from '../../canonical/parts.ts'
-import type { FinishReason, StartEvent } from '../../contract/event.ts'
+import type { FinishReason, GeneratedToken, StartEvent } from '../../contract/event.ts'
 import type { Annotation, JsonObject, ToolCallPart } from '../../contract/request.ts'
 import type { Choice, GenerationResult, ReplyPart } from '../../contract/result.ts'
 import { encodeUsage } from '../openai/encode-usage.ts'
 import { encodePromptLogprobs } from '../openai/logprobs/prompt-logprobs.ts'
+import { toWireLogprob } from '../openai/logprobs/wire-logprob.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
 import { encodeTimings, type UsageTimes } from '../openai/times/encode-timings.ts'
 import { picturePath } from '../wire/picture-path.ts'
-import { encodeLogprobs } from './encode-logprobs.ts'
 
 /** The fields in which the reply shows reasoning: clients read one or the other. */
 export type ReasoningFields = 'both' | 'reasoning_content' | 'reasoning' | 'none'
@@ -140,4 +140,15 @@ function encodeToolCall({ id, name, input, kind }: ToolCallPart) {
 /** There is at most one call: `decode-tools.ts` disables parallel calls. */
 function encodeLegacyCall([call]: readonly ToolCallPart[]) {
   return call === undefined ? {} : { function_call: { name: call.name, arguments: call.input } }
+}
+
+type ScoredToken = Pick<GeneratedToken, 'id' | 'text' | 'bytes' | 'logprob'>
+
+/** Tokens in the form of OpenAI's chat protocol, with tabbyAPI's `token_id`; `refusal` is for models that refuse in a separate field. */
+export function encodeLogprobs(tokens: readonly GeneratedToken[]) {
+  return { content: tokens.map((token) => ({ ...encodeToken(token), top_logprobs: token.top.map(encodeToken) })), refusal: null }
+}
+
+function encodeToken({ id, text, bytes, logprob }: ScoredToken) {
+  return { token: text, ...(id >= 0 && { token_id: id }), logprob: toWireLogprob(logprob), bytes }
 }

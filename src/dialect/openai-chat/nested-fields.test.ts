@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 
 /** The product files of this dialect that read requests. */
 const files = readdirSync(import.meta.dirname)
-  .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts') && !name.startsWith('encode'))
+  .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts') && !/^(encode|replies)/.test(name))
   .map((name) => ({ name, text: readFileSync(new URL(name, import.meta.url), 'utf8') }))
 
 test.each([

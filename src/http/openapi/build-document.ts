@@ -1,10 +1,10 @@
 import { z } from 'zod'
+import { names } from '../../dialect/wire/json/shapes.ts'
 import type { ServedRoute } from '../access/route-guard.ts'
 import { chapters } from './chapters.ts'
 import { envelopeOf } from './errors.ts'
 import type { Operation, Reply } from './operation.ts'
 import { type Json, withFields } from './request-schema.ts'
-import { names } from './shapes.ts'
 
 type Source = {
   readonly routes: readonly ServedRoute[]

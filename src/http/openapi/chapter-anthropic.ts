@@ -1,8 +1,8 @@
 import { countFields, messageFields } from '../../dialect/anthropic/fields.ts'
+import * as reply from '../../dialect/anthropic/replies.ts'
 import { countSchema, messageSchema } from '../../dialect/anthropic/schema.ts'
 import { messages } from './chapter-openai.ts'
 import { type Chapter, sse } from './operation.ts'
-import * as reply from './replies-anthropic.ts'
 
 const filledIn = ['model']
 

@@ -2,15 +2,28 @@ import { completionFields, infillFields } from '../../dialect/llama-server/field
 import { modelNameFields, modelNameSchema } from '../../dialect/llama-server/model-name.ts'
 import { completionSchema, infillSchema } from '../../dialect/llama-server/schema.ts'
 import { nestedConstraintFields } from '../../dialect/openai/common-fields.ts'
+import { promptProgress, timings } from '../../dialect/openai/replies.ts'
 import { embeddingRequestSchema } from '../../dialect/openai-embeddings/embeddings.ts'
 import { embeddingFields } from '../../dialect/openai-embeddings/fields.ts'
+import { inputTokens } from '../../dialect/openai-responses/replies.ts'
 import { detokenizeSchema, tokenizeSchema } from '../../dialect/tokens/decode.ts'
 import { detokenizeFields, tokenizeFields } from '../../dialect/tokens/fields.ts'
 import { type Field, used } from '../../dialect/wire/field-table.ts'
+import {
+  anyObject,
+  anything,
+  either,
+  flag,
+  is,
+  list,
+  named,
+  number,
+  numbers,
+  object,
+  text,
+} from '../../dialect/wire/json/shapes.ts'
 import { chatBody, messages } from './chapter-openai.ts'
 import { type Body, type Chapter, sse } from './operation.ts'
-import { inputTokens, promptProgress, timings } from './replies-openai.ts'
-import { anyObject, anything, either, flag, is, list, named, number, numbers, object, text } from './shapes.ts'
 
 const filledIn = ['model']
 const generating = (name: string, schema: Body['schema'], fields: readonly Field[]): Body => ({

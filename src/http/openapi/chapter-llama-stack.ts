@@ -7,6 +7,7 @@ import {
   nestedFields,
   rerankFields,
 } from '../../dialect/llama-stack/fields.ts'
+import * as reply from '../../dialect/llama-stack/replies.ts'
 import { rerankSchema } from '../../dialect/llama-stack/rerank.ts'
 import {
   batchChatSchema,
@@ -16,10 +17,9 @@ import {
   embeddingsSchema,
 } from '../../dialect/llama-stack/schema.ts'
 import type { Field } from '../../dialect/wire/field-table.ts'
+import { list, number, object, text } from '../../dialect/wire/json/shapes.ts'
 import { messages } from './chapter-openai.ts'
 import { type Body, type Chapter, sse } from './operation.ts'
-import * as reply from './replies-llama-stack.ts'
-import { list, number, object, text } from './shapes.ts'
 
 const body = (name: string, schema: Body['schema'], fields: readonly Field[]): Body => ({
   name,

@@ -6,10 +6,23 @@ import { loadSchema, unloadSchema, validateSchema } from '../../dialect/unsloth/
 import { speechSchema } from '../../dialect/unsloth/speech.ts'
 import { toolConfirmFields, toolConfirmSchema } from '../../dialect/unsloth/tool-confirm.ts'
 import { cancelFields } from '../../dialect/wire/cancel-keys.ts'
+import {
+  anyObject,
+  anything,
+  flag,
+  is,
+  list,
+  named,
+  number,
+  numbers,
+  object,
+  oneOf,
+  text,
+  texts,
+} from '../../dialect/wire/json/shapes.ts'
 import { chatBody, messages } from './chapter-openai.ts'
 import { encodeBody } from './chapter-tabby.ts'
 import { type Body, type Chapter, sse } from './operation.ts'
-import { anyObject, anything, flag, is, list, named, number, numbers, object, oneOf, text, texts } from './shapes.ts'
 
 const result = object({ result: text })
 const value = object({ value: number })

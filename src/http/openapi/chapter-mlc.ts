@@ -1,6 +1,6 @@
 import { debugFields, debugSchema } from '../../dialect/mlc/debug-requests.ts'
+import { anyObject, list, number, object, oneOf, text } from '../../dialect/wire/json/shapes.ts'
 import type { Body, Chapter } from './operation.ts'
-import { anyObject, list, number, object, oneOf, text } from './shapes.ts'
 
 const debug: Body = { name: 'DebugRequest', schema: debugSchema, fields: debugFields }
 const traceEvent = object({ name: text, ph: oneOf(['B', 'E', 'i']), ts: number, pid: number, tid: text })

@@ -8,9 +8,9 @@ import {
   showFields,
 } from '../../dialect/ollama/fields.ts'
 import { chatSchema, embeddingsSchema, embedSchema, generateSchema, namedSchema } from '../../dialect/ollama/schema.ts'
+import { anyObject, flag, is, list, named, number, numbers, object, text, texts } from '../../dialect/wire/json/shapes.ts'
 import { messages } from './chapter-openai.ts'
 import { type Body, type Chapter, lines } from './operation.ts'
-import { anyObject, flag, is, list, named, number, numbers, object, text, texts } from './shapes.ts'
 
 const model = 'MODEL'
 const logprob = { token: text, logprob: number, bytes: numbers }

@@ -1,27 +1,33 @@
 import { z } from 'zod'
+import * as anthropic from '../../dialect/anthropic/replies.ts'
+import * as stack from '../../dialect/llama-stack/replies.ts'
 import { nestedConstraintFields } from '../../dialect/openai/common-fields.ts'
 import { listSchema, metadataSchema, pageSchema } from '../../dialect/openai/lists.ts'
+import * as shared from '../../dialect/openai/replies.ts'
 import { chatFields } from '../../dialect/openai-chat/fields.ts'
+import * as chat from '../../dialect/openai-chat/replies.ts'
 import { chatRequestSchema } from '../../dialect/openai-chat/schema.ts'
 import { completionFields } from '../../dialect/openai-completions/fields.ts'
+import * as completions from '../../dialect/openai-completions/replies.ts'
 import { completionRequestSchema } from '../../dialect/openai-completions/schema.ts'
 import { decisionFields } from '../../dialect/openai-decisions/fields.ts'
+import { decisions, tabbyDecisions } from '../../dialect/openai-decisions/replies.ts'
 import { decisionSchema } from '../../dialect/openai-decisions/schema.ts'
 import { embeddingRequestSchema } from '../../dialect/openai-embeddings/embeddings.ts'
 import { embeddingFields } from '../../dialect/openai-embeddings/fields.ts'
+import { embeddings } from '../../dialect/openai-embeddings/replies.ts'
 import { newConversationSchema } from '../../dialect/openai-responses/decode-conversations.ts'
 import { compactFields, inputTokensFields, nestedResponseFields, responseFields } from '../../dialect/openai-responses/fields.ts'
 import { itemsSchema } from '../../dialect/openai-responses/items.ts'
 import { retrieveSchema } from '../../dialect/openai-responses/queries.ts'
+import * as responses from '../../dialect/openai-responses/replies.ts'
 import { responseSchema } from '../../dialect/openai-responses/schema.ts'
 import { rerankFields, scoreFields } from '../../dialect/scoring/fields.ts'
+import { ranking, scores } from '../../dialect/scoring/replies.ts'
 import { rerankSchema, scoreSchema } from '../../dialect/scoring/scoring.ts'
 import { cancelFields, cancelShape } from '../../dialect/wire/cancel-keys.ts'
+import { either, named } from '../../dialect/wire/json/shapes.ts'
 import { type Body, type Chapter, type Operations, sse } from './operation.ts'
-import * as anthropic from './replies-anthropic.ts'
-import * as stack from './replies-llama-stack.ts'
-import * as reply from './replies-openai.ts'
-import { either, named } from './shapes.ts'
 
 const filledIn = ['model']
 export const messages = [{ role: 'user', content: 'Good morning.' }]
@@ -78,16 +84,16 @@ export const openai: Chapter = {
     'POST /v1/chat/completions': {
       title: 'OpenAI chat completions',
       body: chatBody,
-      reply: reply.chatCompletion,
-      stream: sse(reply.chatChunk),
+      reply: chat.chatCompletion,
+      stream: sse(chat.chatChunk),
       example: { messages },
     },
-    'GET /v1/chat/completions': { title: 'List stored completions', query: listSchema, reply: reply.storedChats },
-    ...kept('/v1/chat/completions', { name: 'stored completion', reply: reply.storedChat, deleted: reply.deletedChat }),
+    'GET /v1/chat/completions': { title: 'List stored completions', query: listSchema, reply: chat.storedChats },
+    ...kept('/v1/chat/completions', { name: 'stored completion', reply: chat.storedChat, deleted: chat.deletedChat }),
     'GET /v1/chat/completions/{id}/messages': {
       title: 'The messages of a stored completion',
       query: pageSchema,
-      reply: reply.storedMessages,
+      reply: chat.storedMessages,
     },
     'POST /v1/completions': {
       title: 'OpenAI completions',
@@ -97,14 +103,14 @@ export const openai: Chapter = {
         fields: [...completionFields, ...nestedConstraintFields],
         filledIn,
       },
-      reply: reply.completion,
-      stream: sse(reply.completionChunk),
+      reply: completions.completion,
+      stream: sse(completions.completionChunk),
       example: { prompt: 'Once upon a time', max_tokens: 20 },
     },
     'POST /v1/decisions': {
       title: 'OpenAI decisions',
       body: { name: 'DecisionRequest', schema: decisionSchema, fields: [...decisionFields, ...cancelFields], filledIn },
-      reply: either([reply.decisions, reply.tabbyDecisions]),
+      reply: either([decisions, tabbyDecisions]),
       example: {
         input: 'I was charged twice.',
         questions: [{ type: 'predicate', name: 'refund', instructions: 'Is this about money?' }],
@@ -113,76 +119,80 @@ export const openai: Chapter = {
     'POST /v1/embeddings': {
       title: 'OpenAI embeddings',
       body: { name: 'EmbeddingRequest', schema: embeddingRequestSchema, fields: embeddingFields, filledIn },
-      reply: reply.embeddings,
+      reply: embeddings,
       example: { input: ['Good morning.', 'Good night.'] },
     },
     'POST /v1/responses': {
       title: 'OpenAI Responses',
       body: responseBody,
-      reply: reply.response,
-      stream: sse(reply.responseEvent),
+      reply: responses.response,
+      stream: sse(responses.responseEvent),
       example: { input: 'Good morning.' },
     },
     'GET /v1/responses': {
       title: 'List stored responses; with `upgrade: websocket`, a socket for Responses',
       query: listSchema,
-      reply: reply.responseList,
+      reply: responses.responseList,
     },
     'GET /v1/responses/{id}': {
       title: 'A stored response, or the stream of its events',
       query: retrieveSchema,
-      reply: reply.response,
-      stream: sse(reply.responseEvent),
+      reply: responses.response,
+      stream: sse(responses.responseEvent),
     },
-    'DELETE /v1/responses/{id}': { title: 'Delete a stored response', reply: reply.deletedResponse },
-    'GET /v1/responses/{id}/input_items': { title: 'The input of a stored response', query: pageSchema, reply: reply.itemList },
-    'POST /v1/responses/{id}/cancel': { title: 'Cancel a response that runs in the background', reply: reply.response },
+    'DELETE /v1/responses/{id}': { title: 'Delete a stored response', reply: responses.deletedResponse },
+    'GET /v1/responses/{id}/input_items': {
+      title: 'The input of a stored response',
+      query: pageSchema,
+      reply: responses.itemList,
+    },
+    'POST /v1/responses/{id}/cancel': { title: 'Cancel a response that runs in the background', reply: responses.response },
     'POST /v1/responses/input_tokens': {
       title: 'OpenAI Responses: count tokens',
       body: narrow('InputTokensRequest', inputTokensFields),
-      reply: reply.inputTokens,
+      reply: responses.inputTokens,
       example: { input: 'Good morning.' },
     },
     'POST /v1/responses/compact': {
       title: 'OpenAI Responses: compact',
       body: narrow('CompactRequest', compactFields, []),
-      reply: reply.compaction,
+      reply: responses.compaction,
       example: { model: 'default', input: 'Good morning.' },
     },
     'POST /v1/conversations': {
       title: 'Create a conversation',
       body: { name: 'ConversationRequest', schema: newConversationSchema, isOptional: true },
-      reply: reply.conversation,
+      reply: responses.conversation,
       example: { items: [item] },
     },
-    ...kept('/v1/conversations', { name: 'conversation', reply: reply.conversation, deleted: reply.deletedConversation }),
+    ...kept('/v1/conversations', { name: 'conversation', reply: responses.conversation, deleted: responses.deletedConversation }),
     'POST /v1/conversations/{id}/items': {
       title: 'Add items to a conversation',
       body: itemsBody,
-      reply: reply.itemList,
+      reply: responses.itemList,
       example: { items: [item] },
     },
-    'GET /v1/conversations/{id}/items': { title: 'The items of a conversation', query: pageSchema, reply: reply.itemList },
-    'GET /v1/conversations/{id}/items/{itemId}': { title: 'An item of a conversation', reply: reply.responseItem },
-    'DELETE /v1/conversations/{id}/items/{itemId}': { title: 'Delete an item of a conversation', reply: reply.conversation },
+    'GET /v1/conversations/{id}/items': { title: 'The items of a conversation', query: pageSchema, reply: responses.itemList },
+    'GET /v1/conversations/{id}/items/{itemId}': { title: 'An item of a conversation', reply: responses.responseItem },
+    'DELETE /v1/conversations/{id}/items/{itemId}': { title: 'Delete an item of a conversation', reply: responses.conversation },
     'GET /v1/models': {
       title: 'The models; in the form of Anthropic or llama-stack for their clients, by their headers',
-      reply: z.union([reply.modelList, anthropic.modelList, stack.modelList]),
+      reply: z.union([shared.modelList, anthropic.modelList, stack.modelList]),
     },
-    'GET /v1/models/{id}': { title: 'A model', reply: z.union([reply.modelDetail, anthropic.model, stack.model]) },
+    'GET /v1/models/{id}': { title: 'A model', reply: z.union([shared.modelDetail, anthropic.model, stack.model]) },
     'POST /v1/files': {
       title: 'Upload a file; its forms are those of Anthropic with `anthropic-version`',
       body: { name: 'FileUpload', schema: z.looseObject({ file: z.file(), purpose: purpose.optional() }), isForm: true },
-      reply: z.union([reply.file, anthropic.file]),
+      reply: z.union([shared.file, anthropic.file]),
     },
     'GET /v1/files': {
       title: 'The files of the caller',
       query: z.object({ purpose: purpose.optional(), order: z.enum(['asc', 'desc']).optional(), limit: digits.optional() }),
-      reply: z.union([reply.fileList, anthropic.fileList]),
+      reply: z.union([shared.fileList, anthropic.fileList]),
     },
-    'GET /v1/files/{id}': { title: 'A file', reply: z.union([reply.file, anthropic.file]) },
+    'GET /v1/files/{id}': { title: 'A file', reply: z.union([shared.file, anthropic.file]) },
     'GET /v1/files/{id}/content': { title: 'The bytes of a file', reply: { types: ['application/octet-stream'] } },
-    'DELETE /v1/files/{id}': { title: 'Delete a file', reply: z.union([reply.deletedFile, anthropic.deletedFile]) },
+    'DELETE /v1/files/{id}': { title: 'Delete a file', reply: z.union([shared.deletedFile, anthropic.deletedFile]) },
     'POST /v1/audio/speech': {
       title: 'Speech, by a server that has this service: other fields are passed on',
       body: passedOn('SpeechRequest', ['input']),
@@ -208,13 +218,13 @@ export const openai: Chapter = {
     'POST /v1/rerank': {
       title: 'Reranking',
       body: { name: 'RerankRequest', schema: rerankSchema, fields: rerankFields, filledIn },
-      reply: reply.ranking,
+      reply: ranking,
       example: { query: 'Where is the harbour?', documents: ['The harbour is in the north.', 'It rains.'] },
     },
     'POST /v1/score/evaluation': {
       title: 'LLaMA-Factory: scores',
       body: { name: 'ScoreRequest', schema: scoreSchema, fields: scoreFields, filledIn },
-      reply: reply.scores,
+      reply: scores,
       example: { messages: ['Good morning.', 'Good night.'] },
     },
   },

@@ -1,11 +1,11 @@
 import { newKeyFields, newKeySchema } from '../../dialect/own/keys.ts'
 import { eventsSchema, logsSchema, requestsSchema, usageSchema } from '../../dialect/own/queries.ts'
+import * as reply from '../../dialect/own/replies.ts'
 import { drainFields } from '../../dialect/replicas/fields.ts'
 import { drainSchema } from '../../dialect/replicas/requests.ts'
 import { cancelShape } from '../../dialect/wire/cancel-keys.ts'
+import { anyObject, list, number, object, oneOf, text } from '../../dialect/wire/json/shapes.ts'
 import { type Body, type Chapter, sse } from './operation.ts'
-import * as reply from './replies-own.ts'
-import { anyObject, list, number, object, oneOf, text } from './shapes.ts'
 
 const drain: Body = { name: 'DrainRequest', schema: drainSchema, fields: drainFields }
 const drained = object({

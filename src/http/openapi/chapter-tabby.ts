@@ -1,3 +1,4 @@
+import { model, modelCard, modelList } from '../../dialect/openai/replies.ts'
 import { presetSwitchFields } from '../../dialect/presets/fields.ts'
 import { presetSwitchSchema, presetUnloadSchema } from '../../dialect/presets/switch-request.ts'
 import { downloadSchema } from '../../dialect/tabby/download.ts'
@@ -14,9 +15,8 @@ import { templateSwitchFields, templateUnloadFields } from '../../dialect/templa
 import { templateSwitchSchema, templateUnloadSchema } from '../../dialect/templates/requests.ts'
 import { tokenDecodeSchema, tokenEncodeSchema } from '../../dialect/tokens/decode.ts'
 import { tokenDecodeFields, tokenEncodeFields } from '../../dialect/tokens/fields.ts'
+import { anyObject, is, list, named, number, numbers, object, oneOf, text, texts } from '../../dialect/wire/json/shapes.ts'
 import { type Body, type Chapter, sse } from './operation.ts'
-import { model, modelCard, modelList } from './replies-openai.ts'
-import { anyObject, is, list, named, number, numbers, object, oneOf, text, texts } from './shapes.ts'
 
 const progress = object({
   model_type: text,

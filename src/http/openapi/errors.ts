@@ -6,7 +6,7 @@ import { encodeStackError } from '../../dialect/llama-stack/errors.ts'
 import { encodeEmbedError, encodeOllamaError } from '../../dialect/ollama/errors.ts'
 import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
 import { encodeUnslothError } from '../../dialect/unsloth/replies.ts'
-import { anything, either, is, list, named, object, text } from './shapes.ts'
+import { anything, either, is, list, named, object, text } from '../../dialect/wire/json/shapes.ts'
 
 const openai = object({ message: text, type: text, param: text.nullable(), code: text.nullable() })
 const stack = either([text, object({ errors: list(object({ loc: list(anything), msg: text, type: text })) })])

@@ -159,7 +159,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rows: ['L90'],
-    file: 'src/dialect/openai-chat/encode-logprobs.ts',
+    file: 'src/dialect/openai-chat/encode.ts',
     find: 'top_logprobs: token.top.map(encodeToken)',
     replace: 'top_logprobs: []',
   },

@@ -4,7 +4,7 @@ import { plainSealer as sealer } from '../../../../test/support/plain-sealer.ts'
 import { AppError, type ErrorCode } from '../../../contract/errors.ts'
 import type { FinishReason, GeneratedToken } from '../../../contract/event.ts'
 import { brief, called, checked, encoderFor, finished, reported, say, start, stream, think } from '../__fixtures__/encode.ts'
-import { createCompaction } from '../encode-compaction.ts'
+import { createCompaction } from './compaction.ts'
 import { toSse } from './encoder.ts'
 
 describe('the end of a response', () => {

@@ -1,4 +1,4 @@
-import { anyObject, anything, flag, is, list, named, number, object, oneOf, text } from './shapes.ts'
+import { anyObject, anything, flag, is, list, named, number, object, oneOf, text } from '../wire/json/shapes.ts'
 
 /** Of what the server's tools returned. */
 const results = ['web_search', 'web_fetch', 'code_execution', 'bash_code_execution', 'mcp'].map((name) => `${name}_tool_result`)

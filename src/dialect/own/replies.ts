@@ -1,4 +1,4 @@
-import { anyObject, anything, flag, list, named, number, object, oneOf, text, texts } from './shapes.ts'
+import { anyObject, anything, flag, list, named, number, object, oneOf, text, texts } from '../wire/json/shapes.ts'
 
 const state = oneOf(['preparing', 'waiting', 'loading', 'reading_prompt', 'generating', 'done', 'failed', 'cancelled'])
 export const request = named(

@@ -1,11 +1,11 @@
-import type { Usage } from '../../contract/event.ts'
-import type { GenerationRequest, JsonObject } from '../../contract/request.ts'
-import { plainRequest } from '../../contract/request.ts'
-import type { Sealer } from '../../contract/sealer.ts'
-import type { StoredItem } from '../../contract/store.ts'
-import { seal } from '../wire/sealed.ts'
-import { createItemId } from './item-id.ts'
-import { encodeUsage } from './response-end.ts'
+import type { Usage } from '../../../contract/event.ts'
+import type { GenerationRequest, JsonObject } from '../../../contract/request.ts'
+import { plainRequest } from '../../../contract/request.ts'
+import type { Sealer } from '../../../contract/sealer.ts'
+import type { StoredItem } from '../../../contract/store.ts'
+import { seal } from '../../wire/sealed.ts'
+import { createItemId } from '../item-id.ts'
+import { encodeUsage } from '../response-end.ts'
 
 const instruction = `Summarise the conversation so far, so that another model can continue it without having read it. Keep every fact that
 is still needed: what the user asked for and prefers, decisions and their reasons, what was done and with which results, names of

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { text } from '../../../test/support/parts.ts'
-import { plainSealer as sealer } from '../../../test/support/plain-sealer.ts'
-import { createWireCheck } from '../../../test/support/wire-schema.ts'
-import { decode, failureOf, messagesOf, promptOf, said } from './__fixtures__/decode.ts'
-import { decodeCompact, decodeInputTokens, encodeInputTokens } from './decode-narrow-calls.ts'
-import { createCompaction, encodeCompaction, summaryRequest } from './encode-compaction.ts'
+import { text } from '../../../../test/support/parts.ts'
+import { plainSealer as sealer } from '../../../../test/support/plain-sealer.ts'
+import { createWireCheck } from '../../../../test/support/wire-schema.ts'
+import { decode, failureOf, messagesOf, promptOf, said } from '../__fixtures__/decode.ts'
+import { decodeCompact, decodeInputTokens, encodeInputTokens } from '../decode-narrow-calls.ts'
+import { createCompaction, encodeCompaction, summaryRequest } from './compaction.ts'
 
 const checkCompaction = createWireCheck('OpenResponses', { definition: 'CompactResource', isOpen: true })
 const usage = { inputTokens: 7, cachedInputTokens: 3, outputTokens: 5, reasoningTokens: 2 }

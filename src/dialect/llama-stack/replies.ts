@@ -1,4 +1,4 @@
-import { anyObject, anything, list, named, number, object, oneOf, text } from './shapes.ts'
+import { anyObject, anything, list, named, number, object, oneOf, text } from '../wire/json/shapes.ts'
 
 const call = object({ call_id: text, tool_name: text, arguments: anything, arguments_json: text })
 const stopReason = oneOf(['end_of_turn', 'end_of_message', 'out_of_tokens'])

@@ -1,0 +1,96 @@
+import { anyObject, flag, is, list, named, number, object, oneOf, text, texts } from '../wire/json/shapes.ts'
+
+const tokens = { cached_tokens: number }
+export const usage = named(
+  'Usage',
+  object({
+    prompt_tokens: number,
+    completion_tokens: number,
+    total_tokens: number,
+    prompt_tokens_details: object(tokens),
+    completion_tokens_details: object({ reasoning_tokens: number }),
+    // With `server.usageTimes`.
+    prompt_time: number.optional(),
+    prompt_tokens_per_sec: number.optional(),
+    completion_time: number.optional(),
+    completion_tokens_per_sec: number.optional(),
+    total_time: number.optional(),
+    extra: anyObject.optional(),
+  }),
+)
+/** What a generation has taken, as llama-server says it. */
+export const timings = named(
+  'Timings',
+  object({
+    cache_n: number,
+    prompt_n: number,
+    prompt_ms: number,
+    prompt_per_token_ms: number,
+    prompt_per_second: number,
+    predicted_n: number,
+    predicted_ms: number,
+    predicted_per_token_ms: number,
+    predicted_per_second: number,
+  }),
+)
+/** How far a prompt is read. */
+export const promptProgress = named(
+  'PromptProgress',
+  object({ total: number, cache: number, processed: number, time_ms: number }),
+)
+/** The fields of every reply and chunk of one request. */
+export const head = { id: text, created: number, model: text, system_fingerprint: text }
+/** How a list ends that has pages. */
+export const page = { first_id: text, last_id: text, has_more: flag }
+const modelShape = {
+  id: text,
+  object: is('model'),
+  created: number,
+  owned_by: text,
+  context_length: number.optional(),
+  max_context_length: number.optional(),
+  native_context_length: number.optional(),
+  quant: text.optional(),
+  kind: oneOf(['chat', 'embeddings', 'rerank', 'other']).optional(),
+  state: text,
+  loaded: flag,
+  aliases: texts,
+}
+export const model = named('Model', object(modelShape))
+export const modelList = named('ModelList', object({ object: is('list'), data: list(model) }))
+export const modelDetail = named(
+  'ModelDetail',
+  object({ ...modelShape, servers: list(anyObject).optional(), versions: list(anyObject).optional() }),
+)
+export const modelCard = named(
+  'ModelCard',
+  object({
+    ...modelShape,
+    parameters: object({
+      max_seq_len: number.optional(),
+      max_batch_size: number,
+      cache_size: number.optional(),
+      cache_mode: text.optional(),
+      chunk_size: number.optional(),
+      prompt_template: text.optional(),
+      prompt_template_content: text.optional(),
+      use_vision: flag.optional(),
+      draft: object({ ...modelShape, parameters: anyObject }).optional(),
+    }),
+  }),
+)
+const filePage = { first_id: text.nullable(), last_id: text.nullable(), has_more: flag }
+export const file = named(
+  'File',
+  object({
+    id: text,
+    object: is('file'),
+    bytes: number,
+    created_at: number,
+    filename: text,
+    purpose: text,
+    status: is('processed'),
+  }),
+)
+export const fileList = named('FileList', object({ object: is('list'), data: list(file), ...filePage }))
+export const deletedFile = object({ id: text, object: is('file'), deleted: is(true) })
