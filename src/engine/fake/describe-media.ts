@@ -4,8 +4,8 @@ import type { ContentPart, MediaPart, OutputPart } from '../../contract/request.
 const shownHash = 12
 
 /**
- * What the fake model sees of media: `[image image/png 95 bytes 40x30 sha256:0123456789ab]`. Equal bytes are described equally, however they
- * were sent.
+ * How the fake model describes media: `[image image/png 95 bytes 40x30 sha256:0123456789ab]`. Equal bytes have equal descriptions, however
+ * they were sent.
  */
 export function describeMedia(part: MediaPart): string {
   const { mediaType, sizeBytes, sha256, width, height, durationMs } = bytesOf(part)
@@ -21,7 +21,7 @@ export function describeMedia(part: MediaPart): string {
   return `[${facts.join(' ')}]`
 }
 
-/** The text of a content, with descriptions in the places of its media. */
+/** The text of a content, with descriptions in place of its media. */
 export function seenText(parts: readonly (ContentPart | OutputPart)[]): string {
   return parts.map((part) => (part.type === 'text' ? part.text : part.type === 'media' ? describeMedia(part) : '')).join('')
 }

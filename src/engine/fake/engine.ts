@@ -101,7 +101,7 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
         modalities: { image: true, audio: true, video: true },
         ...(options.contextLength !== undefined && { contextLength: options.contextLength }),
         ...templateFacts(chosen ?? given, ownTemplate),
-        // Its own way of reading a prompt, which needs no template: a switch can always be undone.
+        // The fake model reads prompts without a template, so a switch can always be undone.
         hasOwnTemplate: true as const,
       }
     },
@@ -115,7 +115,7 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
       if (request.prompt.type === 'chat' && chosen?.type === 'none' && template === undefined) throw noTemplate(chosen)
       if (request.prompt.type === 'infill') throw cannotFillIn()
       if (template !== undefined) refuseLongRender(request.prompt)
-      // The prompt is not used, but a conversation that the template refuses must be refused.
+      // The rendered prompt is not used, but a conversation that the template refuses must be refused.
       const rendered = request.prompt.type === 'chat' ? template?.render(request.prompt, request) : undefined
       if (rendered !== undefined) await nextTurn()
       const outputFormat = requestFormat(format, request.prompt, rendered?.startsInReasoning ?? false)
@@ -146,7 +146,7 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
       tokenizer: {
         tokenize,
         pieces: async (request, signal) => (await tokenize(request, signal)).map((id) => ({ id, bytes: Uint8Array.of(id) })),
-        // As generations count, for which a conversation needs no template.
+        // Counts as generations do, without a template.
         count: ({ prompt }) => countPrompt(prompt),
         detokenize: async ({ tokens }, signal) => {
           await ensureLoaded(signal)
@@ -226,7 +226,7 @@ async function readText(kind: string, path: string): Promise<string> {
   }
 }
 
-/** Rendering is not paused for other work, as it is in a thread of a model's own. */
+/** A template is rendered on the main thread here, so a long one would block everything else. */
 function refuseLongRender(prompt: GenerationRequest['prompt']): void {
   if (prompt.type !== 'chat') return
   const sizes = { messages: prompt.messages.length, tools: prompt.tools.length, chars: totalChars(textsOf(prompt)) }
@@ -257,7 +257,7 @@ function unloaded(): AppError {
 /** Ends all replies that are played. */
 function createClosing(): AbortController {
   const closing = new AbortController()
-  // Every reply with pauses listens.
+  // Every reply with pauses adds a listener.
   setMaxListeners(0, closing.signal)
   return closing
 }

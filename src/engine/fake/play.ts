@@ -9,7 +9,7 @@ import { watchReasoning } from '../shared/reasoning-watch.ts'
 import { TokenTally } from '../shared/token-tally.ts'
 import type { ScriptedReply } from './script.ts'
 
-/** The number of chunks before other work of the process runs. */
+/** Chunks to send before other work of the process runs. */
 const chunksPerTurn = 64
 
 const promptTokensPerTurn = 1000
@@ -39,7 +39,7 @@ export async function* play(plan: Plan, caller: AbortSignal): AsyncGenerator<Eng
   let firstMs = startedMs
   let outputTokens = 0
   let reasoningTokens = 0
-  // No signal of its own for both: making one costs as much as a short reply.
+  // Without a combined signal: creating one costs as much as a short reply.
   const throwIfEnded = () => {
     if (caller.aborted) throw caller.reason
     if (plan.closing.aborted) throw plan.closing.reason
@@ -96,7 +96,7 @@ export async function* play(plan: Plan, caller: AbortSignal): AsyncGenerator<Eng
       yield { type: 'raw-text', choice, text: held, ...(tokens !== undefined && { tokens }) }
     }
     const reason = stop !== undefined ? 'stop' : limited ? limitReason(request) : reply.finish
-    // What ends the turn by the template's own word is the model's end.
+    // The template's own end of a turn counts as the model's.
     const asked = request.stop.find((sequence) => sequence === stop)
     yield { type: 'finish', choice, reason, ...(asked !== undefined && { stopSequence: asked }) }
   }

@@ -15,7 +15,7 @@ export type ScriptedReply = {
   readonly failAfter?: number
 }
 
-/** Chooses the reply to a prompt. Throws `invalid-request` when there is none. */
+/** Chooses the reply to a prompt. Throws `invalid-request` when no reply fits. */
 export type Script = (prompt: Prompt) => ScriptedReply
 
 const replySchema = z
@@ -46,8 +46,8 @@ const fileSchema = z
   .min(1)
 
 /**
- * The last user message is the script: a JSON object with the reply's fields, whatever media are beside it, or else a text that is echoed,
- * with descriptions of its media.
+ * The last user message is the script: a JSON object with the reply's fields (media beside it are ignored), or text that is echoed with
+ * descriptions of its media.
  */
 export const scriptFromRequest: Script = (prompt) => {
   const text = lastUserText(prompt, textOf)
@@ -69,7 +69,7 @@ export function parseScriptFile(yaml: string, file: string): Script {
   return scriptOf(readYaml(yaml, file), file)
 }
 
-/** The same of a value, which errors call `file`. */
+/** Reads a script from parsed entries; errors name it `file`. */
 export function scriptOf(entries: unknown, file: string): Script {
   const parsed = fileSchema.safeParse(entries)
   if (!parsed.success) throw wrongFile(file, `wrong at ${firstIssue(parsed.error).message}`, parsed.error)
@@ -84,7 +84,7 @@ export function scriptOf(entries: unknown, file: string): Script {
     for (const { pattern, resultPattern, reply } of rules) {
       const match = pattern === undefined ? [] : pattern.exec(text)
       const found = resultPattern === undefined ? [] : results === undefined ? null : resultPattern.exec(results)
-      // The groups are those of the result, which is newer.
+      // The groups of `result` win: the result is newer.
       if (match !== null && found !== null) return toReply(reply, found.length > 0 ? found : match)
     }
     throw new AppError(

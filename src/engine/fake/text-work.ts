@@ -21,7 +21,7 @@ const wordsPerTurn = 1000
 export function fakeTokens(text: string, source: 'text' | 'chat' | 'tokens' | 'infill' = 'text'): readonly number[] {
   if (text.length <= maxTextChars) return [...Buffer.from(text)]
   const at = source === 'text' ? ['prompt', 'text'] : ['prompt', 'messages']
-  const message = `${field(...at)} has ${text.length} characters; at most ${maxTextChars} are read at once: split it`
+  const message = `${field(...at)} has ${text.length} characters, and a text may have ${maxTextChars}: split it`
   throw new AppError('invalid-request', message, { at })
 }
 

@@ -12,7 +12,7 @@ export type ReasoningFront = 'never' | 'opened' | 'optional'
 export type AnswerFront = {
   readonly format: OutputFormat | undefined
   readonly front: ReasoningFront
-  /** The answer follows the closing tag at once: who reads the output keeps line breaks between them. */
+  /** No line break between the closing tag and the answer: the reader of the output would keep it. */
   readonly isTight?: boolean
 }
 

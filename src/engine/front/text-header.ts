@@ -9,7 +9,7 @@ const textHeaders: ReadonlyMap<string, string> = new Map([
   ['functionary-v3.2', 'all\n'],
 ])
 
-/** What the model writes in front of its text, besides reasoning; mostly nothing. */
+/** The text that the model writes in front of its answer, besides reasoning; empty for most formats. */
 export function textHeader(format: OutputFormat | undefined): string {
   return textHeaders.get(format?.toolFormat ?? '') ?? ''
 }

@@ -106,7 +106,7 @@ export class LlamaServerEngine implements Engine {
     return this.#supervisor.state
   }
 
-  /** Of the current server. */
+  /** Counted by the current server. */
   get tokensAfterCancel(): number {
     return this.#running?.upstream.tokensAfterCancel ?? 0
   }
@@ -137,7 +137,7 @@ export class LlamaServerEngine implements Engine {
   }
 
   async prepare(asked: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
-    // The server is ours, and knows our key only.
+    // The server is ours, and knows only our key.
     const { callerKeys: _, ...own } = asked
     const request = withSeed(own)
     const prepare = async (running: Running) => {
@@ -214,7 +214,7 @@ export class LlamaServerEngine implements Engine {
     if (signal.aborted || (error instanceof AppError && !upstreamFailures.has(error.code))) return undefined
     const deadlineMs = performance.now() + exitIsKnownAfterMs
     while (running.ended === undefined && performance.now() < deadlineMs && !signal.aborted) {
-      // One that still answers has failed this request only.
+      // A server that still answers has failed only this request.
       const health = await this.#health(running.server.endpoint)
       if (health === 'ready' || health === 'loading') break
       await pause(10)
@@ -223,7 +223,7 @@ export class LlamaServerEngine implements Engine {
   }
 }
 
-/** Another server must be able to generate the same text again. */
+/** Sets a seed, so that another server can generate the same text again. */
 function withSeed(request: GenerationRequest): GenerationRequest {
   const { sampling } = request
   if (sampling.seed !== undefined) return request

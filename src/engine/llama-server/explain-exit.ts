@@ -1,6 +1,6 @@
 import { causeOf } from '../supervise/cause.ts'
 
-/** Why a server ended before it was ready: a message, or a taken port, so that another one is worth a try. */
+/** Why a server ended before it was ready: a message, or a taken port, where another one is worth a try. */
 type StartFailure = { readonly type: 'port-taken' } | { readonly type: 'failed'; readonly message: string }
 
 type StartEnd = { readonly binary: string; readonly description: string; readonly lastLines: readonly string[] }

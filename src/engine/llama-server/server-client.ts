@@ -8,7 +8,7 @@ export type ServerEndpoint = { readonly url: string; readonly apiKey: string; re
 export type Health = 'silent' | 'loading' | 'ready' | 'not-ours'
 
 const answerTimeoutMs = 5000
-/** Its properties have the chat template. */
+/** The properties contain the chat template. */
 const mostReplyBytes = 16 * 1024 * 1024
 
 /** Whether the server listens yet, and whether its model is loaded. Never rejects. */
@@ -20,7 +20,7 @@ export async function askHealth({ url }: ServerEndpoint): Promise<Health> {
     if (reply.status === 200) return 'ready'
     return reply.status === 503 ? 'loading' : 'not-ours'
   } catch {
-    // Not listening yet, or not answering: the caller decides by the time that it lasts.
+    // Not listening yet, or not answering: the caller decides by how long that lasts.
     return 'silent'
   }
 }

@@ -12,7 +12,7 @@ export type ServerFacts = {
   readonly readsAudio: boolean
   readonly readsVideo: boolean
   readonly version?: string
-  /** What it uses where a request says nothing: the file's recommendations, its arguments, or its own values. */
+  /** What the server uses where a request sets nothing: the file's recommendations, its arguments, or its own defaults. */
   readonly sampling?: Sampling
 }
 

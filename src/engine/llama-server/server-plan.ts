@@ -24,7 +24,7 @@ export type ServerPlan = {
   }
   readonly adapters?: readonly { readonly path: string; readonly scale: number }[]
   readonly chatTemplatePath?: string
-  /** Absent: it is the model's own. */
+  /** Absent: the model's own. */
   readonly chatTemplateName?: string
   /** Further arguments, passed unchanged; the configuration refuses those that contradict the other fields. */
   readonly extraArguments: readonly string[]
@@ -62,22 +62,22 @@ export function serverArguments(plan: ServerPlan, { port, alias }: ServerIdentit
     ...option('--spec-draft-p-min', draft?.minProbability),
     ...option('--spec-draft-ngl', layers(draft?.gpuLayers)),
     ...(plan.adapters ?? []).flatMap(adapterOption),
-    // It would keep prompts without the adapters that they were read with.
+    // The server would keep prompts without the adapters that they were read with.
     ...option('--cache-ram', (plan.adapters ?? []).length === 0 ? undefined : 0),
     ...plan.extraArguments,
   ]
 }
 
 /**
- * Of a prompt that is cancelled, the batch in progress is still computed: seconds of a CPU with the default of 2,048 tokens. On a GPU that takes
- * no time, and a batch is divided among several.
+ * After a cancel, the server still computes the batch in progress: seconds on a CPU with the default of 2,048 tokens. A GPU takes no time
+ * for it, and splits a batch for several devices.
  */
 function batchSize({ gpuLayers = 'auto', extraArguments }: ServerPlan): number | undefined {
   const isSet = extraArguments.some((argument) => batchArguments.test(argument.replaceAll('_', '-')))
   return isSet || (gpuLayers !== 0 && gpuLayers !== 'auto') ? undefined : smallBatch
 }
 
-/** Both options take lists with commas; the one with a scale has no way to write a path with a colon. */
+/** Both options take lists with commas; the one with a scale cannot take a path with a colon. */
 function adapterOption({ path, scale }: NonNullable<ServerPlan['adapters']>[number]): string[] {
   const quote = (text: string) => `"${text.replaceAll('"', '""')}"`
   if (scale === 1) return ['--lora', quote(path)]

@@ -31,7 +31,7 @@ const outsideSignals = new Set(['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP'])
 /** Environment variables that the server does not get: secrets, and those that would override its configuration. */
 const withheld = /KEY|TOKEN|SECRET|PASSWORD|^LLAMA_(?:ARG|SERVER)_/i
 
-/** Starts a server that ends with this process, for whatever reason this process ends. */
+/** Starts a server that ends with this process, however this process ends. */
 export function spawnServer({ binary, args, apiKey, onLine, graceMs = 5000 }: SpawnOptions): ServerProcess {
   // From sources (tests, development) the guardian is TypeScript; built, it is JavaScript.
   const extension = extname(fileURLToPath(import.meta.url))
@@ -97,7 +97,7 @@ function describeEnd(code: number | null, signal: string | null): End {
   return { description: `exited with code ${code}`, fromOutside: false }
 }
 
-/** Kills the guardian's process group, also a server whose guardian was killed. */
+/** Kills the guardian's process group: also the server of a killed guardian. */
 function killGroup(guardian: ChildProcess): void {
   if (guardian.pid === undefined) return
   try {

@@ -49,7 +49,7 @@ type LlamaEngineOptions = Start<LoadOptions> & {
   readonly constrainsAllTools?: boolean
 }
 
-/** A state is written at the speed of the disk's cache; a worker that hangs does not hold up the end. */
+/** Saving writes to the disk's cache; a worker that hangs must not delay the end for longer. */
 const saveTimeoutMs = 20_000
 
 /** A request as the worker has prepared it. */
@@ -78,9 +78,9 @@ export class LlamaEngine implements Engine {
   readonly #supervisor: Supervisor
   readonly #inboxes = new Inboxes((command) => this.#supervisor.steer(command))
   readonly #exchanges: WorkerExchanges
-  /** What an operator has switched to. */
+  /** The template that an operator has switched to. */
   #chosen: TemplateChoice | undefined
-  /** What the model is loaded with. */
+  /** The template that the model was loaded with. */
   #given: TemplateChoice = { type: 'own' }
   #templateEdition = 0
   /** The template switch that the worker has not confirmed yet. It never rejects. */
@@ -89,7 +89,7 @@ export class LlamaEngine implements Engine {
   #keepsPrefixes = false
   readonly #late = new TokensAfterCancel()
   readonly #active = new ActiveRuns()
-  /** Of one life of the process: what an unload closes, the next load has anew. */
+  /** Closed when the model is unloaded; the next load creates another. */
   #plans: PlanCompiler
   readonly #createPlans: () => PlanCompiler
   readonly capabilities: EngineCapabilities
@@ -188,7 +188,7 @@ export class LlamaEngine implements Engine {
       inputTokens: tokens.length,
       ...(plan.format !== undefined && { outputFormat: plan.format }),
       ...(structured !== undefined && { structured }),
-      // Only a required call is complete in the grammar: strict tools that it cannot enforce were refused.
+      // Only a required call is certain by the grammar: strict tools that it cannot enforce were refused.
       callsAreCertain: request.toolChoice.type === 'required',
       reportsPrompt: true,
       keepsMinimum: true,

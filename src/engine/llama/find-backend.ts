@@ -15,8 +15,8 @@ type Backend = z.infer<typeof answerSchema>
 type Options = { readonly modelPath: string; readonly enginePath?: string | undefined }
 
 /**
- * Loads llama.cpp and computes with a model, on the GPU if there is one: a build may load and still be none for this GPU or its driver.
- * In a child process, so that a driver that aborts ends only that process. Never rejects.
+ * Loads llama.cpp and computes with a model, on the GPU if there is one: a build may load and still not support this GPU or its driver.
+ * Runs in a child process, so that an aborting driver ends only that. Never rejects.
  */
 export function findBackend({ modelPath, enginePath }: Options): Promise<Backend> {
   const child = forkScript('probe', { args: [modelPath], enginePath })

@@ -23,7 +23,7 @@ export function forkScript(name: 'worker' | 'probe', { args, enginePath, ...opti
   })
 }
 
-/** Node's arguments for a process that imports node-llama-cpp and koffi from this folder, whichever file asks for them. */
+/** Node's arguments to import node-llama-cpp and koffi from this folder, from any file of the process. */
 function importLlamaFrom(folder: string): string[] {
   const parent = new URL('package.json', `file://${encodeURI(folder.replaceAll('\\', '/'))}/`).href
   const names = JSON.stringify(llamaPackages)

@@ -8,7 +8,7 @@ type Flow = 'pause' | 'resume'
 export class Inbox {
   static readonly #full = 64
   static readonly #drained = 8
-  /** Each gives a report, or throws the end of its worker. */
+  /** Each returns a report, or throws the error of the ended worker. */
   readonly #items: (() => RequestReport)[] = []
   readonly #steer: (how: Flow) => void
   #paused = false

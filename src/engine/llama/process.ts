@@ -22,12 +22,12 @@ export type WorkerHandlers = {
 /** `enginePath`: the folder to import node-llama-cpp from. */
 export type SpawnWorker = (handlers: WorkerHandlers, enginePath?: string) => WorkerProcess
 
-/** Signals that do not indicate a crash of ours; native code that crashes ends with SIGSEGV, SIGABRT, SIGBUS, SIGILL or SIGFPE. */
+/** Signals from outside, unlike those of crashing native code: SIGSEGV, SIGABRT, SIGBUS, SIGILL or SIGFPE. */
 const outsideSignals = new Set<NodeJS.Signals>(['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP'])
 /** Environment variables that the worker does not get. */
 const secret = /KEY|TOKEN|SECRET|PASSWORD/i
 
-/** Machines with at most so many cores compute passes and samples on one thread. */
+/** Up to this number of cores, passes and samples run on one thread. */
 const fewCores = 4
 
 /**

@@ -27,7 +27,7 @@ export async function* runOnWorker(
     cancelledMs ??= machineMs()
     supervisor.steer({ type: 'cancel', id })
   }
-  /** Tokens that were generated before the cancel are not late, however late they are read. */
+  /** Tokens generated before the cancel do not count, even if they are read after it. */
   const countLate = (report: RequestReport) => {
     if (report.type === 'text' && cancelledMs !== undefined && report.madeMs > cancelledMs) late(1)
   }

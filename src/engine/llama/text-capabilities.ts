@@ -61,7 +61,7 @@ export function createTextCapabilities({
   return { tokenizer, embedder, ranker }
 }
 
-/** What a prompt depends on besides its messages. */
+/** The options of a request that change how its prompt is rendered. */
 function renderOptions({ reasoning, toolChoice }: Pick<RenderRequest, 'reasoning' | 'toolChoice'>) {
   return { reasoning, ...(toolChoice !== undefined && { toolChoice }) }
 }

@@ -76,7 +76,7 @@ export class WorkerExchanges {
     }
   }
 
-  /** Sends a short request, in its turn. */
+  /** Sends a short request when its turn comes. */
   async ask<T extends WorkerReply['type']>(request: WorkerRequest, expected: T, signal: AbortSignal): Promise<ReplyOf<T>> {
     const work = () => this.exchange({ type: 'ask', id: this.nextId(), request }, 'answered')
     return checked((await this.inTurn(work, signal)).reply, expected)

@@ -7,7 +7,7 @@ import type { OutputFormat } from '../../contract/output-format.ts'
 export class ReasoningWatch {
   readonly #tags: { readonly open: string; readonly close: string }
   #state: 'before' | 'inside' | 'after'
-  /** The end of the text, as long as an incomplete tag may be. */
+  /** The end of the text, up to the length of an incomplete tag. */
   #tail = ''
   #tokens = 0
 
@@ -16,7 +16,7 @@ export class ReasoningWatch {
     this.#state = startsInReasoning ? 'inside' : 'before'
   }
 
-  /** Tokens between the tags, so far. */
+  /** The tokens between the tags so far. */
   get tokens(): number {
     return this.#tokens
   }

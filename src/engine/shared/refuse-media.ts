@@ -17,13 +17,13 @@ export function refuseMedia(
   }
 }
 
-/** A file may hold a picture, which is known when it was read; only for what would be fetched, its name has to do. */
+/** A file may contain a picture, which shows only once it is read; before it is fetched, its name decides. */
 function mayBeOther({ kind, source }: MediaPart): boolean {
   if (kind !== 'file' || source.type === 'bytes') return false
   return source.type !== 'url' || !/^https?:/i.test(source.url)
 }
 
-/** Throws `unsupported-field` for media, which only llama.cpp and servers like it count: they have no tokens with ids. */
+/** Throws `unsupported-field` for media: they have no tokens with ids, and only llama.cpp and servers like it count them. */
 export function refuseTokensOfMedia(request: Pick<GenerationRequest, 'prompt'>): void {
   const explain = (kind: MediaKind) =>
     `a part of type '${kind}' has no tokens with ids: leave it out, or have the conversation counted instead`

@@ -3,22 +3,22 @@ import type { EngineEvent } from '../../contract/event.ts'
 
 type OfChoice = Extract<EngineEvent, { readonly choice: number }>
 
-/** One event, or deltas of one block in a row. `key`: what it says but for its text. */
+/** One event, or consecutive deltas of one block. `key`: the event without its text. */
 type Piece = { readonly key: string; text: string; tokens: number; readonly isDelta: boolean }
 
 type Choice = {
   readonly passed: Piece[]
-  /** What of it the repeated run has not generated yet. */
+  /** The pieces that the repeated run has not generated yet. */
   ahead: Piece[]
   /** The ids of its calls, as the reader knows them. */
   readonly callIds: string[]
-  /** From the ids of this run, which a server makes anew, to those. */
+  /** From the ids of this run, which a server creates anew, to `callIds`. */
   readonly knownIds: Map<string, string>
 }
 
 /**
- * Lets a run that lost its process begin again without its reader noticing: with the same seed it generates the same output, and what
- * was passed on before is left out. A run that generates something else fails with the given error: two outputs must not become one.
+ * Lets a run that lost its process restart without its reader noticing: with the same seed it generates the same output, and what was
+ * already passed on is left out. If the output differs, the run fails with the given error: two outputs must not become one.
  */
 export class Replay {
   readonly #emit: Emit<EngineEvent>
@@ -32,7 +32,7 @@ export class Replay {
     this.#emit = emit
   }
 
-  /** The run begins again, because of this failure. */
+  /** Restarts the run after this failure. */
   restart(failure: unknown): void {
     this.#failure = failure
     this.#promptTokensAhead = this.#promptTokens
@@ -80,7 +80,7 @@ export class Replay {
       if (ahead.text === '' && ahead.tokens === 0) choice.ahead.shift()
       return undefined
     }
-    // Deltas may have other bounds; tokens belong to one delta.
+    // Deltas may be divided differently; tokens belong to one delta.
     if (choice.ahead.length > 1 || !piece.text.startsWith(ahead.text) || piece.tokens > 0) throw this.#failure
     choice.ahead = []
     const text = piece.text.slice(ahead.text.length)
@@ -105,7 +105,7 @@ export class Replay {
   }
 }
 
-/** The nth call of a repeated run has the id of the nth call before. */
+/** The nth call of a repeated run has the id that the nth call had before. */
 function knownId({ callIds, knownIds }: Choice, { id }: { readonly id: string }): string {
   const known = knownIds.get(id) ?? callIds[knownIds.size] ?? id
   if (!callIds.includes(known)) callIds.push(known)

@@ -41,7 +41,7 @@ export function noTemplate(choice: TemplateChoice): AppError {
   return new AppError('template-failed', `${why}; ${what}`)
 }
 
-/** The template of one request alone; undefined: it has the model's. */
+/** The template of this request alone; undefined: the model's. */
 export function templateOf(prompt: Prompt): RequestTemplate | undefined {
   if (prompt.type !== 'chat') return undefined
   const { template } = prompt

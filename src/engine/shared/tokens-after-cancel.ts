@@ -4,7 +4,7 @@ import type { OnTokensAfterCancel } from '../../base/emit.ts'
 export class TokensAfterCancel {
   total = 0
 
-  /** Counts those of one run, for its caller too. */
+  /** Counts the tokens of one run, also for its caller. */
   of(caller: OnTokensAfterCancel | undefined): OnTokensAfterCancel {
     return (count) => {
       this.total += count

@@ -3,7 +3,7 @@ const quotedLines = 3
 const memoryEstimate = /common_fit_params/
 const informativeLine = /error|fail|invalid|unsupported|unknown|not found|cannot|couldn't|out of memory/i
 
-/** What a process wrote about why it ended, from its last lines; empty if there are none. */
+/** The reason that a process wrote before it ended, from its last lines; empty without one. */
 export function causeOf(lines: readonly string[]): string {
   const errors = lines.filter((line) => /^[\d.]+ E /.test(line) && !memoryEstimate.test(line))
   const candidates = errors.length > 0 ? errors : lines.filter((line) => informativeLine.test(line) && !memoryEstimate.test(line))
@@ -12,7 +12,7 @@ export function causeOf(lines: readonly string[]): string {
   return /CUDA error/.test(quoted) ? `${quoted}; docs/gpu.md says what to do about errors of CUDA` : quoted
 }
 
-/** Without the time, the level and the source's name in front; and without the folder where llama.cpp was compiled. */
+/** Without the time, the level and the source's name, and without the folder where llama.cpp was compiled. */
 function withoutPrefix(line: string): string {
   return line
     .replace(/^[\d.]+ [DIWE] (?:srv|cmn|slot)?\s*/, '')

@@ -38,7 +38,7 @@ export type ProcessHandlers<Loaded> = {
   onReady(loaded: Loaded): void
   /** The process cannot load the model; the supervisor ends it. */
   onLoadFailed(message: string): void
-  /** The process is alive: any message of it. False: it was abandoned, so that what it says is late. */
+  /** Any message of the process shows that it is alive. False: it was abandoned, so the message is ignored. */
   onHeard(): boolean
 }
 
@@ -83,7 +83,7 @@ function backoffMs(failures: number): number {
 export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> {
   readonly #options: SuperviseOptions<Plan, Loaded, Process>
   readonly #waiters = new Waiters()
-  /** Reserves the memory of each start, as the last caller that knew how does. */
+  /** How the most recent caller that knew reserves the memory of a start. */
   #admit: Admit | undefined
   /** Aborts the current start. */
   #attempt = new AbortController()
@@ -261,7 +261,8 @@ export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> 
     const isStopping = this.#state.type === 'draining'
     onExit(new AppError('engine-failed', message), isStopping ? { ...exit, fromOutside: false } : exit)
     if (isStopping) return
-    // Killed by somebody else, such as for the memory of the whole machine: that says nothing of the model, unless it happens again.
+    // Killed by somebody else, for example because the machine ran out of memory: that says nothing about the model, unless it happens
+    // again.
     const isFirstKill = exit.fromOutside && this.#failures === 0
     if (!wasReady && !isFirstKill) {
       const cause = causeOf(exit.lastLines)

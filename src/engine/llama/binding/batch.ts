@@ -34,7 +34,7 @@ export class Batch {
     this.#length = 0
   }
 
-  /** Returns its place, by which llama.cpp names its logits, if they are `wanted`. */
+  /** Returns the token's place, by which llama.cpp names its logits if they are `wanted`. */
   add(token: Token, { position, sequence, wanted }: { position: number; sequence: number; wanted: boolean }): number {
     const at = this.#length++
     this.#tokens[at] = token

@@ -3,13 +3,13 @@ import type { Token } from './tokenizer.ts'
 
 /** The numbers of a `llama_token_data`: an id, a logit, a probability. */
 const numbers = 3
-/** The places in a `llama_token_data_array`, in bytes. */
+/** Byte offsets in a `llama_token_data_array`. */
 const at = { data: 0, size: 8, selected: 16, sorted: 24, end: 32 }
 
 /** What is added to logits, by token. */
 export type Biases = ReadonlyMap<number, number>
 
-/** What may be chosen, and what is more or less likely. */
+/** Which tokens may be chosen, and which are more or less likely. */
 export type Choosing = {
   readonly biases?: Biases | undefined
   /** Only these are chosen: one bit for each token. */
@@ -86,7 +86,7 @@ export class Candidates {
     this.#array.setUint8(at.sorted, 0)
   }
 
-  /** The token that the samplers have chosen; undefined where it is none. */
+  /** The token that the samplers have chosen; undefined if they chose none. */
   get chosen(): Token | undefined {
     const selected = this.#array.getBigInt64(at.selected, true)
     if (selected < 0n || selected >= this.#array.getBigUint64(at.size, true)) return undefined
@@ -94,7 +94,7 @@ export class Candidates {
     return intAt(data + selected * BigInt(numbers * Float32Array.BYTES_PER_ELEMENT)) as Token
   }
 
-  /** The place of a token among so many, which rise; -1 where it is not there. */
+  /** The index of a token among the first `count`, whose ids ascend; -1 if it is missing. */
   #find(token: number, count: number): number {
     let [from, to] = [0, count - 1]
     while (from <= to) {
@@ -107,7 +107,7 @@ export class Candidates {
     return -1
   }
 
-  /** A sampler may have put the tokens elsewhere. */
+  /** A sampler may have moved the tokens to other memory. */
   #memory(): { readonly memory: Float32Array; readonly size: number } {
     const size = Number(this.#array.getBigUint64(at.size, true))
     const data = this.#array.getBigUint64(at.data, true)

@@ -1,38 +1,38 @@
 import { mostPointBytes, mostPoints } from '../../../contract/engine.ts'
 import type { Library, Memory, Context as Native } from './library.ts'
 
-/** `LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY`: what recurrent layers and sliding windows have, which is little. */
+/** `LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY`: only the small state of recurrent layers and sliding windows. */
 const partialOnly = 1
-/** Between two that are taken while a long text is read, in tokens. */
+/** Tokens between two checkpoints of a long text. */
 const interval = 8192
-/** A point this few tokens behind another one is not worth its pass and its bytes. */
+/** Checkpoints closer than this are not worth their pass and their bytes, in tokens. */
 const leastDistance = 32
 
 /** The parts of a context that save and restore the state of a sequence. */
 type States = { readonly library: Library; readonly native: Native; readonly memory: Memory | null }
 
-/** What a sequence had after a number of tokens. */
+/** The state of a sequence after a number of tokens. */
 type Checkpoint = { readonly last: number; readonly state: Uint8Array }
 
-/** Where points to return to are worth most in a prompt, as numbers of tokens. */
+/** Where checkpoints are worth most in a prompt, as numbers of tokens. */
 export type Stops = {
-  /** Of the prompt. */
+  /** The length of the prompt. */
   readonly tokens: number
-  /** In front of the last message; absent: not known. */
+  /** The tokens in front of the last message, if known. */
   readonly lastMessage: number | undefined
 }
 
-/** All points of a context share this many bytes: those of the sequence that has taken none for the longest time go first. */
+/** The memory that all checkpoints of a context share. Those of the sequence that has been idle longest go first. */
 export class CheckpointRoom {
   readonly #bytes: number
-  /** In the order in which they have taken their last points. */
+  /** The last to take a checkpoint is the last in order. */
   readonly #owners = new Set<Checkpoints>()
 
   constructor(bytes = mostPointBytes) {
     this.#bytes = bytes
   }
 
-  /** Whether this number of bytes fits, after points have been dropped for it. */
+  /** Makes room for this number of bytes by dropping checkpoints; false: it cannot. */
   take(owner: Checkpoints, bytes: number): boolean {
     this.#owners.delete(owner)
     this.#owners.add(owner)
@@ -46,13 +46,13 @@ export class CheckpointRoom {
   }
 }
 
-/** Points of a sequence to return to, where llama.cpp cannot erase its last tokens. */
+/** Checkpoints of a sequence, for models whose last tokens llama.cpp cannot erase. */
 export class Checkpoints {
   readonly #context: States
   readonly #sequence: number
   readonly #room: CheckpointRoom
   #taken: Checkpoint[] = []
-  /** Where the last prompt parted from what the sequence had, and no point was near. */
+  /** Where the last prompt diverged from the sequence without a checkpoint nearby. */
   #missed = 0
 
   constructor(context: States, sequence: number, room: CheckpointRoom) {
@@ -66,9 +66,9 @@ export class Checkpoints {
   }
 
   /**
-   * Where a prompt is to be cut for points, rising: where the last one parted from what there was, which other conversations share; in front
-   * of the last message, for another one in its place; and near the end, for the same prompt again, or for the next turn of a template
-   * that shows an answer in another form.
+   * Where to stop for checkpoints while a prompt is read, ascending: where the last prompt diverged, since other conversations share what
+   * precedes; in front of the last message, which may be replaced; and near the end, for a repeated prompt, or for the next turn of a
+   * template that rewrites answers.
    */
   stopsOf({ tokens, lastMessage = 0 }: Stops, from: number): readonly number[] {
     const stops: number[] = []
@@ -94,7 +94,10 @@ export class Checkpoints {
     if (this.#taken.length > mostPoints) this.dropOne()
   }
 
-  /** Drops the point that is worth least: one near the one before it, but not the newest; else the oldest. False: there is none. */
+  /**
+   * Drops the least useful checkpoint: one close to its predecessor, except the newest; otherwise the oldest. Returns false if there is
+   * none.
+   */
   dropOne(): boolean {
     const near = this.#taken.findIndex(({ last }, index) => {
       const before = this.#taken[index - 1]
@@ -107,7 +110,7 @@ export class Checkpoints {
     if (last - (this.#taken.at(-1)?.last ?? -1) >= interval) this.take()
   }
 
-  /** Those that have the token of this number. */
+  /** Forgets the checkpoints that contain the token at `start`. */
   forgetFrom(start: number): void {
     this.#taken = this.#taken.filter(({ last }) => last < start)
   }
@@ -116,7 +119,7 @@ export class Checkpoints {
     this.#taken = other === undefined ? [] : [...other.#taken]
   }
 
-  /** Returns to the last one, of at most so many tokens; returns how many the sequence has then: 0 where there is none. */
+  /** Restores the last checkpoint with at most this many tokens. Returns its number of tokens, or 0 without a checkpoint. */
   restore(tokens: number): number {
     const restored = this.#restoreLast(tokens)
     if (tokens - restored >= leastDistance) this.#missed = tokens

@@ -14,14 +14,14 @@ export const poolingTypes = { none: 0, mean: 1, cls: 2, last: 3, rank: 4 } as co
 const flashAttentionTypes = { auto: -1, off: 0, on: 1 }
 /** `enum llama_rope_scaling_type` */
 export const ropeScalings = { none: 0, linear: 1, yarn: 2 }
-/** What llama.cpp rounds the cells of a context up to. */
+/** llama.cpp rounds the cells of a context up to a multiple of this. */
 const cellPadding = 256
 const usualBatchSize = 512
-/** More than the struct of which the flag is a field. */
+/** At least the size of the struct that contains the flag. */
 const flagBytes = 1024
 
 export type ContextOptions = {
-  /** Of each sequence; with `vectors`, of all together. Or the most that it may be, if there is memory for it now, and the least. */
+  /** The tokens of each sequence, or with `vectors`, of all together. A range: the largest that fits in free memory now. */
   readonly contextSize: number | { readonly min: number; readonly max: number }
   readonly sequences: number
   readonly threads: number
@@ -30,9 +30,9 @@ export type ContextOptions = {
   readonly flashAttention?: boolean | undefined
   readonly cacheTypeK?: keyof typeof cacheTypes | undefined
   readonly cacheTypeV?: keyof typeof cacheTypes | undefined
-  /** How positions are read; absent parts are as the file says. */
+  /** How positions are read; absent parts come from the file. */
   readonly rope?: Rope | undefined
-  /** It makes vectors, pooled as the file says, or like this. */
+  /** The context makes vectors, pooled as the file says unless `pooling` is set. */
   readonly vectors?: { readonly pooling?: keyof typeof poolingTypes | undefined } | undefined
   readonly adapters?: readonly { readonly path: string; readonly scale: number }[] | undefined
 }
@@ -49,14 +49,14 @@ type Rope = {
 /** The place of a token in the pass that was just computed, whose logits can be read until the next pass. */
 export type LogitIndex = number & { readonly __brand: 'logit index' }
 
-/** Ends the pass that a context computes. */
+/** Interrupts the pass that a context computes. */
 export type Interrupt = {
-  /** A pass fails at its next operation, and so does every later one until `lower`. */
+  /** Makes this pass, and every later one until `lower`, fail at its next operation. */
   raise(): void
   lower(): void
 }
 
-/** Reads what a pass has computed for the token of this number, of those that were given. */
+/** Reads what a pass has computed for one of the given tokens. */
 export type Read<T> = (index: LogitIndex, tokenIndex: number) => T | Promise<T>
 
 export type Decoding<T> = {
@@ -66,7 +66,7 @@ export type Decoding<T> = {
   readonly read: Read<T>
 }
 
-/** A sequence, as far as passes change it. */
+/** The part of a sequence that passes change. */
 type Member = {
   readonly id: number
   readonly nextTokenIndex: number
@@ -83,17 +83,17 @@ type Work = Decoding<unknown> & {
   readonly end: (error?: unknown) => void
 }
 
-/** One that nobody sees. */
+/** Its value does not matter. */
 const anyToken = 0 as Token
 
-/** What llama.cpp logs as errors when a pass is interrupted (`GGML_STATUS_ABORTED` is 1, and 2 what `llama_decode` makes of it). */
+/** What llama.cpp logs as errors when a pass is interrupted (`GGML_STATUS_ABORTED` is 1; `llama_decode` turns it into 2). */
 const expectedErrors = /compute_async failed with error 1\b|compute status: 1\b|failed to decode, ret = 2\b/
 
 export const isOfInterrupt = (logged: string): boolean => expectedErrors.test(logged)
 
 const passResults: Readonly<Record<number, string>> = { 1: 'the context has no room for it', 2: 'it was interrupted' }
 
-/** On Vulkan, passes of two contexts at once end the process. */
+/** On Vulkan, overlapping passes of two contexts crash the process. */
 const vulkanTurns = new Turns()
 
 /** Computes with a model, for several sequences of tokens. */
@@ -105,15 +105,15 @@ export class Context {
   readonly sequences: number
   readonly native: Native
   readonly memory: Memory | null
-  /** What a sequence has cannot be taken back from the end on: recurrent layers and sliding windows forget. */
+  /** Recurrent layers and sliding windows forget, so the last tokens of a sequence cannot be erased. */
   readonly forgets: boolean
   readonly checkpointRoom = new CheckpointRoom()
-  /** The tokens that a layer with a sliding window sees; 0 where no layer has one. */
+  /** The size of a layer's sliding window in tokens; 0 without one. */
   readonly window: number
   readonly library: Library
-  /** Absent where passes cannot be interrupted, or where a sequence cannot take back what an interrupted pass has computed. */
+  /** Absent where passes cannot be interrupted, or where the tokens of an interrupted pass cannot be erased. */
   readonly interrupt: Interrupt | undefined
-  /** Its sequences share one memory, and are computed together whatever their numbers and lengths. */
+  /** The sequences share one memory, and are computed in one pass whatever their numbers and lengths. */
   readonly #isShared: boolean
   readonly #batch: Batch
   readonly #gaps = new Gaps()
@@ -152,8 +152,8 @@ export class Context {
   }
 
   /**
-   * Queues the tokens for the next pass before it returns: all that is queued in a tick is computed in one. `read` is called for those whose
-   * logits are wanted, in order; what it returns is the result.
+   * Queues the tokens for the next pass before it returns: everything queued in one tick is computed in one pass. `read` is called in order
+   * for the tokens whose logits are wanted; its values are the result.
    */
   compute<T>(sequence: Member, decoding: Decoding<T>): Promise<T[]> {
     return new Promise((resolve, reject) => {
@@ -188,7 +188,7 @@ export class Context {
     return floatsAt(address, length).slice()
   }
 
-  /** After the pass that is computed. Nothing of it may be used after that. */
+  /** Frees the context after the current pass; nothing of it may be used afterwards. */
   dispose(): Promise<void> {
     return this.#turns.take(() => {
       if (!this.#isDisposed) this.library.freeContext(this.native)
@@ -229,10 +229,10 @@ export class Context {
     }
   }
 
-  /** Tokens that are forgotten after the pass, of sequences that would divide it. */
+  /** Placeholder tokens that join sequences into one pass, and are erased after it. */
   #fillers(pass: readonly Part[]): Work[] {
     const { library, memory } = this
-    // What they have forgotten for such a token they would not get back.
+    // These could not erase the placeholder.
     if (memory === null || this.forgets || this.#isShared) return []
     const filler = (id: number): Work => {
       const nextTokenIndex = library.lastPosition(memory, id) + 1
@@ -260,7 +260,7 @@ export class Context {
   }
 
   #makeInterruptible(): Interrupt | undefined {
-    // A GPU computes a step in little time, and llama.cpp cannot interrupt it.
+    // A pass on a GPU is short, and llama.cpp cannot interrupt it.
     if (this.model.llama.gpu !== false || this.forgets) return undefined
     this.library.setAbortCallback(this.native, this.library.readsFlag, this.#flag)
     return { raise: () => void this.#flag.fill(1), lower: () => void this.#flag.fill(0) }
@@ -287,11 +287,11 @@ type Made = {
 async function contextParams(model: Model, options: ContextOptions) {
   const { library, llama, gpuLayers, trainContextSize, fileInsights } = model
   const { threads, cacheTypeK = 'f16', cacheTypeV = 'f16', vectors } = options
-  /** That have a memory of their own. */
+  /** Sequences with memory of their own. */
   const sequences = vectors === undefined ? options.sequences : 1
   const flashAttention = options.flashAttention ?? (fileInsights.flashAttentionSupported ? 'auto' : false)
   const wished = await fileInsights.configurationResolver.resolveContextContextSize(options.contextSize, {
-    // It makes such a context without memory.
+    // llama.cpp gives such a context no memory.
     batchSize: roundUp(options.batchSize ?? usualBatchSize, options.sequences),
     sequences,
     modelGpuLayers: gpuLayers,
@@ -304,10 +304,10 @@ async function contextParams(model: Model, options: ContextOptions) {
     isEmbeddingContext: vectors !== undefined,
   })
   const padded = padCells(Math.max(2, wished))
-  // Cells that are there anyway.
+  // The padding costs nothing, so it is used.
   const contextSize = padded < trainContextSize ? padded : wished
   const batchSize = Math.max(options.batchSize ?? Math.min(contextSize * sequences, usualBatchSize), options.sequences)
-  // A window that slides needs one more; some models compute only what divides into their sequences (`[TAG_RESERVE_DIAG_DECAY]`).
+  // A sliding window needs one cell more; some models require a multiple of their sequences (`[TAG_RESERVE_DIAG_DECAY]`).
   const cells = roundUp(batchSize + ((fileInsights.swaSize ?? 0) > 0 ? 1 : 0), options.sequences)
   const params = {
     ...library.contextDefaults(),
@@ -350,8 +350,8 @@ function roundUp(count: number, step: number): number {
 type Part = { readonly work: Work; readonly count: number }
 
 /**
- * What the next pass computes. llama.cpp computes tokens of several sequences at once only while their numbers are consecutive and rising
- * (`llama_batch_allocr::split_equal`).
+ * The parts of the next pass, ordered by sequence: llama.cpp computes several sequences in one pass only while their numbers are
+ * consecutive and ascending (`llama_batch_allocr::split_equal`).
  */
 export function fillPass<
   T extends { readonly tokens: ArrayLike<number>; readonly computed: number; readonly sequence: { readonly id: number } },
@@ -386,7 +386,7 @@ function addToBatch(batch: Batch, { work, count }: Part): Place[] {
   return places
 }
 
-/** Returns the error of the one who reads: it ends its own work only. */
+/** Returns the error of a failed reader, which ends only its own work. */
 async function readResults({ read, results }: Work, places: readonly Place[]): Promise<unknown> {
   try {
     for (const { index, tokenIndex } of places) {

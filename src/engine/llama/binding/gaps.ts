@@ -1,8 +1,8 @@
 import { PassTimes } from './pass-times.ts'
 
-/** Two passes that were faster than one are joined again after so many decisions: the machine may have been busy with something else. */
+/** Passes that were faster apart are joined once in this many decisions: the machine may have been busy. */
 const decisionsUntilTrial = 256
-/** A longer gap is not filled: nobody knows what that takes before it is tried. */
+/** Longer gaps are not filled: what that costs is unknown until it is tried. */
 const longestGap = 8
 
 /** How many tokens of a sequence are in a pass. */
@@ -11,7 +11,7 @@ export type SequenceTokens = { readonly sequence: number; readonly tokens: numbe
 type Options = {
   /** Whether a sequence can compute another token. */
   readonly hasRoom: (sequence: number) => boolean
-  /** So many tokens more at most. */
+  /** The most placeholder tokens to add. */
   readonly most: number
 }
 
@@ -19,28 +19,31 @@ type Run = { readonly first: number; readonly last: number }
 
 /**
  * llama.cpp computes a token of each of several sequences in one pass only while their numbers are consecutive
- * (`llama_batch_allocr::split_equal`). A gap costs a pass more, which reads all weights again: with sixteen sequences of which each second
- * one has ended, a token takes four times as long (1.07 billion parameters in Q8_0, a Xeon with AMX). A token for each sequence in the gap,
- * which is forgotten after the pass, makes one pass of two. Whether that is faster depends on the machine, so passes are measured.
+ * (`llama_batch_allocr::split_equal`). Each gap costs another pass, which reads all weights again: with sixteen sequences of which every
+ * second one has ended, a token takes four times as long (1.07 billion parameters in Q8_0, a Xeon with AMX). A placeholder token for each
+ * sequence in the gap, erased after the pass, joins the two. Whether that is faster depends on the machine, so passes are measured.
  */
 export class Gaps {
   readonly #times = new PassTimes()
-  /** How many sequences passes had. */
+  /** Numbers of sequences that a pass has had. */
   readonly #seen = new Set<number>()
   #refused = 0
 
-  /** A pass, in rising order of sequences. Those with more than one token of a sequence, or with gaps, are several in llama.cpp. */
+  /**
+   * Learns the time of a pass, whose sequences ascend. Passes that llama.cpp splits are ignored: those with gaps, or with several tokens of
+   * a sequence.
+   */
   learn(pass: readonly SequenceTokens[], tookMs: number): void {
     const sequences = pass.length
     const [first, last] = [pass[0], pass.at(-1)]
     if (first === undefined || last === undefined || last.sequence - first.sequence + 1 !== sequences) return
     if (pass.some(({ tokens }) => tokens > 1)) return
-    // llama.cpp prepares the first one of its size.
+    // The first pass of a size includes its preparation.
     if (this.#seen.has(sequences)) this.#times.learn(sequences, tookMs)
     this.#seen.add(sequences)
   }
 
-  /** The sequences to compute a token for that is forgotten, so that those with one token each are in fewer passes. */
+  /** The sequences to compute a placeholder token for, so that those with one token each need fewer passes. */
   fill(pass: readonly SequenceTokens[], { hasRoom, most }: Options): number[] {
     const inPass = new Set(pass.map(({ sequence }) => sequence))
     const missing = (run: Run, next: Run) => between(run, next).filter((sequence) => !inPass.has(sequence))
@@ -65,7 +68,7 @@ export class Gaps {
     return filled
   }
 
-  /** Whether one pass is faster than two, as far as is known. */
+  /** Whether one pass is faster than two, going by what was measured. */
   #isFaster(run: Run, next: Run): boolean {
     const ms = (from: Run, to: Run) => this.#times.atLeast(to.last - from.first + 1)
     if (ms(run, next) <= ms(run, run) + ms(next, next)) return true

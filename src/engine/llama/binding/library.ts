@@ -23,7 +23,7 @@ type Bytes = NodeJS.ArrayBufferView | null
 
 export type Params = Readonly<Record<string, unknown>>
 
-/** Function pointers of another thread than JavaScript's get at no JavaScript: this one is called wherever llama.cpp computes. */
+/** llama.cpp calls this from its own threads, where a function pointer cannot run JavaScript. */
 type Predicate = Pointer
 
 /** The release whose layouts and functions these are. */
@@ -41,7 +41,7 @@ export function openLibrary(): Library {
   return opened
 }
 
-/** `version`: what the library says of itself. */
+/** `version`: as the library reports it. */
 export function checkRelease(version: string): void {
   if (version.replace(/-dev$/, '') === release) return
   throw new Error(`this Dragoman calls llama.cpp ${release}, but ${version} is installed: install Dragoman's own again`)
@@ -195,9 +195,7 @@ function declare(paths: Libraries) {
       samplers.set(name, create)
       return create(...(args.map(([, value]) => value) as never[]))
     },
-    /**
-     * Reads a flag in a struct: false of zeros, true of ones. llama.cpp asks this of its own threads, which JavaScript cannot answer.
-     */
+    /** Reads a flag in a struct: false of zeros, true of ones. llama.cpp asks from its own threads, which cannot call JavaScript. */
     readsFlag: base.symbol('ggml_get_no_alloc') as Pointer,
     deviceCount: ggml.func('size_t ggml_backend_dev_count()') as () => number,
     device: ggml.func('void *ggml_backend_dev_get(size_t)') as (index: number) => Device,
@@ -212,7 +210,7 @@ function declare(paths: Libraries) {
   }
 }
 
-/** Of a sampler: the type in C, and the value. */
+/** The type in C, and the value. */
 export type SamplerArgument = readonly [type: string, value: unknown]
 
 export type SpecialToken = 'bos' | 'eos' | 'eot' | 'sep' | 'nl' | 'fim_pre' | 'fim_suf' | 'fim_mid'

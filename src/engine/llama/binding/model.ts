@@ -74,7 +74,7 @@ export class Model extends Tokenizer {
     return new Model({ llama, library, native, fileInfo, fileInsights, gpuLayers: placed.gpuLayers })
   }
 
-  /** What uses the model must end before it does. */
+  /** Runs before the model is freed, for what still uses it. */
   onDispose(dispose: () => Promise<void>): void {
     this.#disposals.push(dispose)
   }
@@ -89,7 +89,7 @@ export class Model extends Tokenizer {
     return read
   }
 
-  /** Nothing of it may be used after that. */
+  /** The model may not be used afterwards. */
   async dispose(): Promise<void> {
     for (const dispose of this.#disposals) await dispose()
     this.library.freeModel(this.native)

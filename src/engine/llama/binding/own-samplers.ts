@@ -91,8 +91,8 @@ function softmax(logits: Float32Array): Float64Array {
 type Fading = { readonly penalty: number; readonly range: number; readonly decay: number }
 
 /**
- * What the logit of each token is divided by, or multiplied if it is negative: the penalty for the last `range` tokens, then less with each
- * token, and 1 after `decay` of them; its last occurrence counts (`apply_rep_penalty_cpu` of exllamav2).
+ * The divisor of each token's logit (the factor, if the logit is negative): the full penalty for the last `range` tokens, fading to 1 over
+ * `decay` more; the last occurrence of a token counts (`apply_rep_penalty_cpu` of exllamav2).
  */
 export function fadingPenalties(history: readonly number[], { penalty, range, decay }: Fading): ReadonlyMap<number, number> {
   const factors = new Map<number, number>()

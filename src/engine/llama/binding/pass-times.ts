@@ -1,9 +1,9 @@
-/** So many passes of the same size are remembered. */
+/** Times remembered for each size of pass. */
 const remembered = 5
 
 type Known = { readonly tokens: number; readonly ms: number }
 
-/** How long passes take in which each sequence has one token, by the number of sequences. */
+/** The durations of passes with one token of each sequence, by the number of sequences. */
 export class PassTimes {
   readonly #last: number[][] = []
 
@@ -13,18 +13,18 @@ export class PassTimes {
     if (last.push(tookMs) > remembered) last.shift()
   }
 
-  /** The usual time of such passes in ms; undefined where none has been computed. */
+  /** The median time of such passes in ms; undefined if none was measured. */
   measured(tokens: number): number | undefined {
     const last = this.#last[tokens]
     return last === undefined ? undefined : median(last)
   }
 
-  /** The usual time in ms, rather too long for fewer or more tokens than have been computed; 0 where nothing has. */
+  /** The expected time in ms, too long rather than too short for unmeasured sizes; 0 if nothing was measured. */
   of(tokens: number): number {
     return this.#estimate(tokens, ({ tokens: fewer, ms }) => (ms * tokens) / fewer)
   }
 
-  /** As `of`, but rather too short for more tokens than have been computed. */
+  /** As `of`, but too short rather than too long for passes larger than those measured. */
   atLeast(tokens: number): number {
     return this.#estimate(tokens, ({ ms }) => ms)
   }
@@ -33,7 +33,7 @@ export class PassTimes {
     if (tokens === 0) return 0
     const measured = this.measured(tokens)
     if (measured !== undefined) return measured
-    // `flatMap` leaves out numbers that have not been computed.
+    // `flatMap` skips sizes that were not measured.
     const known = this.#last.flatMap((last, count) => [{ tokens: count, ms: median(last) }])
     const fewer = known.findLast((one) => one.tokens < tokens)
     const more = known.find((one) => one.tokens > tokens)
@@ -43,7 +43,7 @@ export class PassTimes {
   }
 }
 
-/** One slow pass, or an empty one of a cancelled request, does not count. */
+/** Ignores an outlier, such as a slow pass, or an empty one of a cancelled request. */
 function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0
 }

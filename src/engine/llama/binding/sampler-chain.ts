@@ -15,15 +15,15 @@ type NativeStep = {
 
 export type SamplerStep = OwnStep | NativeStep
 
-/** What these choose depends on the tokens that they have accepted. */
+/** Samplers whose choice depends on the tokens accepted so far. */
 const remembering: ReadonlySet<string> = new Set(['penalties', 'fading', 'dry', 'adaptive_p'])
 
 const candidatesOf = new WeakMap<Model, Candidates>()
 
-/** What a sampler of our own does with the candidates; `accept` hears of each token. */
+/** A sampler of our own, which changes the candidates; `accept` receives each token of the output. */
 type Own = { apply(candidates: Candidates): void; accept?(token: Token): void; rewind?(output: readonly Token[]): void }
 
-/** Chooses tokens. Its state goes from token to token: random numbers, and what penalties have seen. It must be freed. */
+/** Chooses tokens. Keeps state between tokens: random numbers, and the history for penalties. It must be freed. */
 export class SamplerChain {
   readonly #model: Model
   readonly #library: Library
@@ -34,7 +34,7 @@ export class SamplerChain {
   /** llama.cpp's samplers of `remembering`, and the tokens before the output that they have seen. */
   readonly #remembering: { readonly sampler: Sampler; readonly history: Iterable<number> }[] = []
   readonly #biased = new Map<Biases, Sampler>()
-  /** What it chooses depends on the tokens that it has accepted. */
+  /** The choice depends on the tokens accepted so far. */
   readonly remembers: boolean
 
   constructor(model: Model, steps: readonly SamplerStep[]) {

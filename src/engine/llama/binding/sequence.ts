@@ -3,7 +3,7 @@ import type { Context, LogitIndex, Read } from './context.ts'
 import type { Memory } from './library.ts'
 import type { Token } from './tokenizer.ts'
 
-/** A text in a context: the tokens that llama.cpp has computed of it, from the first one on. Only one call may run at a time. */
+/** The tokens of a text that a context has computed. Only one call may run at a time. */
 export class Sequence {
   readonly context: Context
   readonly id: number
@@ -40,7 +40,7 @@ export class Sequence {
     return this.context.compute(this, { tokens, wanted: 'all', read })
   }
 
-  /** Erases the tokens from this one on; where that is not possible, it may have fewer afterwards. */
+  /** Erases the tokens from `start` on; where that is impossible, fewer may remain. */
   truncate(start: number): Promise<void> {
     return this.context.betweenPasses(() => this.#truncate(start))
   }
@@ -54,7 +54,7 @@ export class Sequence {
     return this.context.betweenPasses(() => {
       const { library, memory } = this.context
       if (memory === null) return
-      // Whole streams only (`kv_unified` is off); what is too much is erased.
+      // llama.cpp copies a sequence only as a whole here (`kv_unified` is off); the surplus is erased.
       library.copyTokens(memory, other.id, this.id, -1, -1)
       this.#hold(other.#tokens)
       this.#checkpoints?.copyFrom(other.#checkpoints)
@@ -62,17 +62,17 @@ export class Sequence {
     })
   }
 
-  /** Where the reading of the prompt is to stop for a point to return to, as planned: numbers of tokens that it has then. */
+  /** Where to stop for checkpoints while the prompt is read, as numbers of tokens. */
   get stops(): readonly number[] {
     return this.#stops
   }
 
-  /** Plans points to return to for a prompt that it has the first tokens of. */
+  /** Plans the checkpoints of a prompt whose first tokens the sequence has. */
   planStops(stops: Stops): void {
     this.#stops = this.#checkpoints?.stopsOf(stops, this.#tokens.length) ?? []
   }
 
-  /** A point to return to, where tokens cannot be erased. */
+  /** Takes a checkpoint, where tokens cannot be erased. */
   takeCheckpoint(): Promise<void> {
     return this.context.betweenPasses(() => this.#checkpoints?.take())
   }
@@ -86,7 +86,7 @@ export class Sequence {
     })
   }
 
-  /** Replaces what it has. The file must be of the same model and settings. */
+  /** Replaces the contents. The file must be of the same model and settings. */
   loadStateFromFile(path: string): Promise<void> {
     return this.context.betweenPasses(async () => {
       const { library, native } = this.context
@@ -98,13 +98,13 @@ export class Sequence {
     })
   }
 
-  /** A pass has computed these. */
+  /** A pass has computed these tokens. */
   append(tokens: readonly Token[]): void {
     for (const token of tokens) this.#tokens.push(token)
     this.#checkpoints?.takeAtInterval(this.#tokens.length - 1)
   }
 
-  /** A pass has failed: some of its tokens may be in memory. */
+  /** A pass has failed, perhaps after storing some of its tokens. */
   dropUnknown(): void {
     const { library, memory } = this.context
     if (memory !== null) library.removeTokens(memory, this.id, this.#tokens.length, -1)
@@ -116,8 +116,8 @@ export class Sequence {
   }
 
   /**
-   * Whether memory has all that the next token sees once those from this one on are erased: a sliding window loses its oldest tokens as it
-   * moves on, and does not get them back when the newest are erased. llama-server's rule is a little stricter.
+   * Whether memory still has everything that the next token needs once those from `start` on are erased: a sliding window drops its oldest
+   * tokens as it moves, and erasing the newest does not bring them back. llama-server's rule is a little stricter.
    */
   #isWholeBefore(start: number, memory: Memory): boolean {
     const { library, window } = this.context

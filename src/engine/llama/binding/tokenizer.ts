@@ -27,7 +27,7 @@ export class Tokenizer {
   readonly size: number
   readonly tokens: SpecialTokens
   readonly #eot: Token | null
-  /** It grows with the texts. */
+  /** Grows with the texts. */
   #buffer = Buffer.alloc(1 << 16)
 
   constructor(library: Library, vocabulary: Vocabulary) {
@@ -57,7 +57,7 @@ export class Tokenizer {
     return this.#buffer.toString('utf8', 0, this.#untilItFits(read, 1))
   }
 
-  /** Whether the model ends its turn with it. */
+  /** Whether the token ends the model's turn. */
   isEogToken(token: Token): boolean {
     return token === this.tokens.eos || token === this.#eot || this.#library.endsTurn(this.#vocabulary, token)
   }
@@ -79,7 +79,7 @@ export class Tokenizer {
     for (let token = 0; token < this.size; token++) yield token as Token
   }
 
-  /** As the model's file spells it. */
+  /** The token as the model's file spells it. */
   textOf(token: number): string {
     return this.#library.tokenText(this.#vocabulary, token) ?? ''
   }
@@ -94,7 +94,7 @@ export class Tokenizer {
     return Array.from(new Int32Array(this.#buffer.buffer, this.#buffer.byteOffset, count)) as Token[]
   }
 
-  /** Where the buffer is too small, llama.cpp returns the negative of what it needs. */
+  /** If the buffer is too small, llama.cpp returns the negative of the needed size. */
   #untilItFits(read: () => number, unit: number): number {
     for (;;) {
       const count = read()
@@ -103,7 +103,9 @@ export class Tokenizer {
     }
   }
 
-  /** The tokens after a control token, in front of which no tokenizer puts a space; undefined where that cannot be seen. */
+  /**
+   * The tokens of a text after a control token, where no tokenizer inserts a space; undefined if the control token does not stay separate.
+   */
   #tokenizeAfterStart(text: string): Token[] | undefined {
     const { bos, eos, nl } = this.tokens
     const start = bos ?? eos ?? nl
@@ -115,7 +117,7 @@ export class Tokenizer {
     return leadingSpaces(this.detokenize(rest, true)) === leadingSpaces(text) ? rest : undefined
   }
 
-  /** The tokens after a line break; those of the text as it is where that cannot be seen. */
+  /** The tokens of a text after a line break; if the line break does not stay separate, those of the text alone. */
   #tokenizeAfterLine(text: string, specialTokens: boolean): Token[] {
     const alone = this.#tokenize(text, specialTokens)
     if (text.startsWith('\n') && (!specialTokens || this.detokenize(alone, true).startsWith('\n'))) return alone

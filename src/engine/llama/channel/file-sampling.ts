@@ -53,7 +53,7 @@ export function readFileSampling(metadata: unknown): FileSampling {
     else layers.push(key.to(number))
   }
   const { sequence } = metadata as { readonly sequence?: unknown }
-  // A sampler that is not in the chain is off, even if its key is set.
+  // A sampler outside the chain is off, even if its key is set.
   if (typeof sequence === 'string') layers.push(readSequence(sequence, notes))
   return { sampling: mergeSampling(...layers), notes }
 }

@@ -22,16 +22,16 @@ const loadOptionsSchema = z.object({
   /** The folder to import node-llama-cpp from; absent: where it is installed beside this program. */
   enginePath: z.string().optional(),
   contextLength: z.int().positive().optional(),
-  /** Where no context is set: the longest that it may have, if there is memory for it now. */
+  /** Without a set context: its upper limit if memory allows. */
   longestContext: z.int().positive().optional(),
   slots: z.int().positive(),
   threads: z.int().positive().optional(),
   batchSize: z.int().positive().optional(),
-  /** The longest that a round may take with a step of a prompt, in ms. */
+  /** The longest that a round with a prompt's step may take, in ms. */
   stopWithinMs: z.int().positive().optional(),
   gpuLayers: gpuLayersSchema.optional(),
   flashAttention: z.boolean(),
-  /** Absent parts are as the file says. */
+  /** Absent parts come from the file. */
   rope: z
     .object({
       scaling: z.enum(['none', 'linear', 'yarn']).exactOptional(),
@@ -53,7 +53,7 @@ const loadOptionsSchema = z.object({
       gpuLayers: gpuLayersSchema.exactOptional(),
     })
     .exactOptional(),
-  /** Prefixes are kept in this folder, of at least this many tokens. */
+  /** Prefixes of at least `minTokens` are kept in this folder. */
   prefixCache: z.object({ folder: z.string(), maxBytes: z.number().positive(), minTokens: z.int().positive() }).exactOptional(),
   /** The number formats of the cache, as `contract/server/lifecycle.ts` names them; absent: f16. */
   cacheTypeK: z.enum(cacheTypes).optional(),
@@ -135,7 +135,7 @@ export const commandSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('ask'), id: z.string(), request: workerRequestSchema }),
   /** Replaces the template for conversations; prepared requests are not affected. */
   z.object({ type: z.literal('use-template'), id: z.string(), choice: templateChoiceSchema }),
-  /** Saves what the free slots hold; the worker gets no more work. */
+  /** Saves the contents of the free slots; no work follows. */
   z.object({ type: z.literal('save-prefixes'), id: z.string() }),
   z.object({ type: z.literal('cancel'), id: z.string() }),
   /** A heartbeat; answered immediately by `pong`. */
@@ -208,7 +208,7 @@ const reportSchema = z.discriminatedUnion('type', [
     choice: z.int(),
     text: z.string(),
     tokens: z.custom<readonly GeneratedToken[]>(Array.isArray).optional(),
-    /** When the token was there, by `machineMs`: reports are read later. */
+    /** When the token was generated, by `machineMs`: reports are read later. */
     madeMs: z.number(),
   }),
   z.object({
@@ -233,5 +233,5 @@ export type Report = z.infer<typeof reportSchema>
 
 export type RequestReport = Extract<Report, { id: string }>
 
-/** A message of the worker: all that it has to report since the last one, in order. */
+/** All reports since the last message of the worker, in order. */
 export const reportsSchema = z.array(reportSchema)

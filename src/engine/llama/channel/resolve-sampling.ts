@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { mergeSampling } from '../../../canonical/merge-sampling.ts'
 import type { Sampling } from '../../../contract/sampling.ts'
 
-/** llama.cpp's own defaults, for what neither the request, the configuration nor the model's file sets; there is no penalty. */
+/** llama.cpp's own defaults, where the request, the configuration and the model's file set nothing; no penalties. */
 const defaults = {
   temperature: 0.8,
   topP: 0.95,

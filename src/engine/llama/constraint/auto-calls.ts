@@ -7,7 +7,7 @@ import { findToolFormat } from '../../../model-text/formats/tool-formats.ts'
 import { readReasoningTags } from '../../../model-text/parse/reasoning-tags.ts'
 import { addCalls, afterEnd } from './calls-grammar.ts'
 
-/** What a constraint depends on in addition to the request. */
+/** What a constraint depends on besides the request. */
 export type ConstraintContext = { readonly format: OutputFormat | undefined; readonly endTexts: readonly string[] }
 
 const answer = 'dragoman-answer'
@@ -22,8 +22,8 @@ type AutoCalls = {
 }
 
 /**
- * A grammar for output in which the model may begin a call anywhere: text and reasoning are free, and a complete call follows each
- * tag of a call. Undefined for formats without an unambiguous tag.
+ * A grammar for output in which a call may begin anywhere: text and reasoning are free, and a complete call follows each opening tag.
+ * Undefined for formats without an unambiguous tag.
  */
 export function writeAutoCalls(
   { tools, declared, parallel }: AutoCalls,

@@ -1,7 +1,7 @@
 import { LlamaLogLevel } from 'node-llama-cpp'
 import { messageOf } from '../../../contract/errors.ts'
 
-/** llama.cpp's own summary, which the thrown error has, too. */
+/** llama.cpp's own summary, which the thrown error repeats. */
 const summary = /^failed to (?:load model|initialize the context|create context)\b/i
 
 /** What llama.cpp logs as errors while it loads a model: its exceptions say only that it failed. */
@@ -18,7 +18,7 @@ export class LoadErrors {
     if (reason !== '' && !summary.test(reason)) this.#reasons.add(reason)
   }
 
-  /** The error with the last reason that was logged, where it does not name it. */
+  /** Adds the last logged reason to an error that lacks it. */
   explain(error: unknown): string {
     const message = messageOf(error)
     const reason = [...this.#reasons].at(-1)

@@ -1,6 +1,6 @@
 /**
- * Collects what this process reports and sends it in one message when the event loop turns. By then the next pass has begun: writing to
- * the other process takes longer than anything else between two passes.
+ * Collects reports and sends them in one message when the event loop turns. By then the next pass has begun: writing to the other process
+ * takes longer than anything else between two passes.
  */
 export class Outbox<T> {
   readonly #send: (items: readonly T[]) => void

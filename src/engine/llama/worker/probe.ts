@@ -6,7 +6,7 @@ import { Sequence } from '../binding/sequence.ts'
 import { computeAndForget, llamaOptions } from './context/context.ts'
 import { endWithParent } from './parent-watch.ts'
 
-/** Enough tokens that llama.cpp computes them as it does a prompt, on the GPU also where layers are not. */
+/** Enough tokens that llama.cpp computes them like a prompt: on the GPU, even for layers that stay in memory. */
 const promptTokens = 64
 
 /** A child process that reports to its parent whether llama.cpp loads and computes, and on what, then ends. */
@@ -31,7 +31,7 @@ async function computeWith(llama: Llama): Promise<void> {
   const context = await Context.create(model, { contextSize: 4 * promptTokens, sequences: 1, threads })
   const sequence = new Sequence(context, 0)
   await computeAndForget(sequence, promptTokens)
-  // A single token is computed in another way.
+  // llama.cpp computes a single token differently.
   await computeAndForget(sequence, 1)
   await model.dispose()
 }

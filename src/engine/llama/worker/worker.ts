@@ -61,7 +61,7 @@ async function load({ options }: Extract<Command, { type: 'load' }>): Promise<vo
   }
 }
 
-/** Does the work of a command, whose failure is that of its request alone. */
+/** Does the work of a command; a failure fails only its request. */
 async function attempt(id: string, work: (model: WorkerModel) => Promise<void> | void): Promise<void> {
   try {
     if (loaded === undefined) throw new AppError('internal', 'the worker received work before its model was loaded')
@@ -93,7 +93,7 @@ function useTemplate(model: WorkerModel, { id, choice }: Extract<Command, { type
   report({ type: 'template-used', id })
 }
 
-/** Nothing runs any more on the slots that are free, and nothing will. */
+/** The free slots are idle, and no work will follow. */
 async function savePrefixes({ id }: Extract<Command, { type: 'save-prefixes' }>): Promise<void> {
   const { slots = [], prefixStore } = loaded ?? {}
   const free = slots.filter(({ busy }) => !busy).sort((a, b) => a.lastUsed - b.lastUsed)
@@ -177,9 +177,9 @@ process.on('message', (message) => {
       break
   }
 })
-// Without the parent, the output has no reader. A busy process learns of it from the other thread.
+// Without the parent, nobody reads the output. A busy process notices through the other thread.
 endWithParent(Number(process.argv[2] ?? process.ppid))
 process.on('disconnect', () => process.exit(0))
-// Ctrl-C in a terminal, its closing, and a service manager's stop signal the whole process group; the parent lets requests end, and then kills
-// its workers itself. SIGUSR1 would open Node's debugger.
+// Ctrl-C, closing a terminal, and a service manager's stop signal the whole process group; the parent lets requests end, then kills its
+// workers itself. SIGUSR1 would open Node's debugger.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1'] as const) process.on(signal, () => undefined)

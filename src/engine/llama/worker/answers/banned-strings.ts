@@ -4,12 +4,12 @@ import type { Token } from '../../binding/tokenizer.ts'
 import type { SourcedToken } from '../sampling/token-source.ts'
 import type { Vocabulary } from '../sampling/vocabulary.ts'
 
-/** The tokens that are certain now, in order, and how many of the last ones are taken back. */
+/** The tokens that are now certain, in order, and how many of the last ones to take back. */
 export type Sifted = { readonly released: readonly SourcedToken[]; readonly takenBack: number }
 
 /**
- * Keeps strings out of an output, in letters of either case: tokens are held while they may become one of them. When they do, those from
- * its beginning on are taken back, and the first of them is not chosen there again (as `banned_strings` of exllamav2 and exllamav3).
+ * Keeps strings out of an output, ignoring case: tokens are held while they may become a banned string. When they do, the output returns to
+ * where the string began, and its first token is not chosen there again (as `banned_strings` of exllamav2 and exllamav3).
  */
 export class BannedStrings {
   readonly #texts: readonly string[]
@@ -31,7 +31,7 @@ export class BannedStrings {
 
   push(next: SourcedToken): Sifted {
     this.#held.push(next)
-    // What the server inserts is not taken back.
+    // Tokens that the server inserts stay.
     if (next.isInserted === true) return { released: this.end(), takenBack: 0 }
     const { pieces, wholes } = this.#read()
     const { tag, at } = search(pieces.join(''), this.#texts)
@@ -45,7 +45,7 @@ export class BannedStrings {
     return { released: [], takenBack: taken.length }
   }
 
-  /** All that is held, once no more will come. */
+  /** Releases the held tokens at the end of the output. */
   end(): readonly SourcedToken[] {
     return this.#release(this.#held.length)
   }
@@ -56,10 +56,10 @@ export class BannedStrings {
     return released
   }
 
-  /** The text that each held token completes, and whether a character begins in front of it, and of the next one. */
+  /** The text that each held token completes, and whether it begins and ends between characters. */
   #read(): { readonly pieces: readonly string[]; readonly wholes: readonly boolean[] } {
     const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-    /** Since the last place between two characters. */
+    /** The bytes since the last boundary between characters. */
     let [left, open]: [Uint8Array, string] = [new Uint8Array(), '']
     const wholes = [true]
     const pieces = this.#held.map(({ token }) => {
@@ -76,12 +76,12 @@ export class BannedStrings {
   }
 }
 
-/** Letter by letter, so that a text folds as its pieces do. */
+/** Folds each character by itself, so that a text and its pieces fold alike. */
 function fold(text: string): string {
   return Array.from(text, (letter) => letter.toLowerCase()).join('')
 }
 
-/** The piece that has the character at this place; their number if none has. */
+/** The index of the piece with the character at `at`; the number of pieces if none has it. */
 function pieceAt(pieces: readonly string[], at: number): number {
   let end = 0
   const index = pieces.findIndex((piece) => {
@@ -94,7 +94,7 @@ function pieceAt(pieces: readonly string[], at: number): number {
 /** Clients send the same list again and again. */
 const known = new LruMap<string, readonly Token[]>({ max: 8 })
 
-/** The tokens that contain one of the strings: they need not be tried. */
+/** The tokens whose own text contains a banned string: they are never chosen. */
 export function tokensWith(texts: readonly string[], { size, bytesOf }: Vocabulary): readonly Token[] {
   const find = () => {
     const folded = texts.map(fold)
@@ -106,7 +106,7 @@ export function tokensWith(texts: readonly string[], { size, bytesOf }: Vocabula
   return known.find(JSON.stringify(texts), find)
 }
 
-/** The tokens of a vocabulary of which something holds. */
+/** The tokens of a vocabulary for which `holds` is true. */
 export function tokensWhere(size: number, holds: (token: Token) => boolean): readonly Token[] {
   return Array.from({ length: size }, (_, id) => id as Token).filter(holds)
 }

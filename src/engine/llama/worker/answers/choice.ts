@@ -34,7 +34,7 @@ export type Choice = {
   readonly index: number
   /** The prompt and the output so far. */
   readonly tokens: () => readonly Token[]
-  /** Reads what the slot does not contain of them; generates and reports text until the choice has ended or its slot is recalled. */
+  /** Reads the tokens that the slot lacks; generates and reports text until the choice has ended or its slot is recalled. */
   decode(lease: SlotLease<Slot>): Promise<ChoiceEnd | 'recalled'>
   readonly outputTokens: number
   readonly reasoningTokens: number
@@ -59,11 +59,11 @@ type ChoiceRun = {
 export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report: Report) => void): Choice {
   const { command, control, index, healing } = run
   const { id, maxOutputTokens, plan, topLogprobs, sampling } = command
-  /** It belongs to the prompt. */
+  /** The healed token belongs to the prompt. */
   const healed = healing === undefined ? 0 : 1
   const limit = maxOutputTokens === undefined ? loaded.context.contextSize - command.tokens.length : maxOutputTokens + healed
   const output: Token[] = []
-  /** The output, and what may still be taken back. */
+  /** The output, whose last tokens may still be taken back. */
   const generated: Token[] = []
   // The bytes of an incomplete character at the end of the output are dropped.
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -100,7 +100,7 @@ export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report:
     if (step.stopSequence !== undefined) tokens?.push(...(tally?.cut() ?? []))
     send(step.text, tokens)
     const { stopSequence } = step
-    // What ends the turn by the template's own word is the model's end.
+    // The template's own end of a turn counts as the model's.
     if (stopSequence !== undefined) return { reason: 'stop', ...(command.stop.includes(stopSequence) && { stopSequence }) }
     if (loop?.push(next.token) === true) return endTurn()
     if (output.length < limit) return undefined
@@ -114,14 +114,14 @@ export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report:
 
   const nextToken = async (sequence: Sequence) => {
     const known = command.tokens.length + generated.length
-    // After tokens were taken back: the last one that stays is computed again, for its logits.
+    // Tokens were taken back, so the last one that stays is computed again for its logits.
     if (bans !== undefined && sequence.nextTokenIndex >= known) await sequence.truncate(known - 1)
     const logits = guide === undefined ? undefined : await guide.read(generated)
     if (logits === 'over') return 'over'
     const unread = unreadOf({ prompt: command.tokens, output: generated }, sequence.nextTokenIndex)
     return source.next(sequence, unread, logits && { logits, scale: guidance?.scale ?? 1 })
   }
-  /** Takes the tokens that are certain now. */
+  /** Takes tokens that are now certain. */
   const accept = (next: SourcedToken | 'end'): ChoiceEnd | undefined => {
     if (next === 'end' || stopTokens.has(next.token)) return takeAll(bans?.end() ?? []) ?? endTurn()
     generated.push(next.token)
@@ -190,7 +190,7 @@ function unreadOf({ prompt, output }: { prompt: Uint32Array; output: readonly To
   return read < prompt.length ? [...(prompt.subarray(read) as Iterable<number> as Iterable<Token>), ...fromOutput] : fromOutput
 }
 
-/** Tokens that are inserted, taken back or guided depend on the text before them, which a draft would be ahead of. */
+/** Inserted, retracted and guided tokens depend on the text before them, which a draft would run ahead of. */
 function openSpeculation(
   { openDrafter, certainDrafts }: WorkerModel,
   { tokens, reasoningBudget, sampling }: RunCommand,
@@ -209,7 +209,7 @@ function openGuide(loaded: WorkerModel, { command, control }: ChoiceRun): Guide 
   if (guidance === undefined || guidance.scale === 1) return undefined
   const { model, pacer, rounds, guides } = loaded
   const text = tokenizeSegmentsNow(model, [{ text: guidance.negativePrompt, literal: false }])
-  // Something must be read: of an empty prompt, as the library transformers does, the last token of the other one.
+  // Guidance needs at least one token: for an empty negative prompt, the last one of the prompt, as in the library transformers.
   const prompt = text.length === 0 ? [command.tokens.at(-1) as Token] : (text as Token[])
   checkContextFit({
     inputTokens: prompt.length,
@@ -234,7 +234,7 @@ function openSource(
     ...(bannedStrings.length === 0 ? [] : tokensWith(bannedStrings, vocabulary)),
   ]
   const until = command.ignoreEos ? Number.POSITIVE_INFINITY : (minOutputTokens ?? 0)
-  // A completely constrained output may end where the grammar allows nothing else, even before the minimum.
+  // A completely constrained output may end where the grammar allows nothing else, even below the minimum.
   const asLastResort = constrained !== undefined && command.plan.grammar?.isOpen !== true
   const held = until > 0 ? { tokens: vocabulary.endTokens, until, asLastResort } : undefined
   const seeded = { ...sampling, seed: choiceSeed(sampling.seed, index) }

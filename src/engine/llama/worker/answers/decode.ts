@@ -49,7 +49,7 @@ export async function decode(loaded: WorkerModel, asked: Run, report: (report: R
   const cachedTokens = await readPrompt(loaded, { ...run, echoed: asked.command.tokens, first, onKept, onRead }, report)
   const begin = () => {
     if (decodeFromMs !== undefined) return
-    // The last token of a cached prompt is read with the first of the answer.
+    // The last token of a cached prompt is computed with the first of the answer.
     onRead(tokens.length)
     decodeFromMs = performance.now()
     report({ type: 'prompt-read', id, cachedTokens: cachedTokens ?? 0, prefillMs: thousandths(decodeFromMs - startedMs) })
@@ -83,17 +83,17 @@ export async function decode(loaded: WorkerModel, asked: Run, report: (report: R
 }
 
 type PromptRun = Run & {
-  /** The prompt as it was sent. */
+  /** The prompt as the client sent it. */
   readonly echoed: Uint32Array
   readonly first: SlotLease<Slot>
-  /** Called with the tokens that the slot has already. */
+  /** Called with the number of tokens that the slot already has. */
   readonly onKept: (kept: number) => void
   readonly onRead: (readTokens: number) => void
 }
 
 /**
  * Computes the prompt except its last token, whose logits give the first token of each choice, and reports the prompt's tokens if
- * requested. The only choice of a run reads the prompt itself. Returns how many tokens the slot had already; `undefined` when cancelled.
+ * requested. The only choice of a run reads the prompt itself. Returns how many tokens the slot already had; `undefined` when cancelled.
  */
 async function readPrompt(
   loaded: WorkerModel,

@@ -1,13 +1,13 @@
 import type { Token } from '../../binding/tokenizer.ts'
 
 /**
- * Whether the last tokens of an output, so many, are a pattern and its repetition, twice or more (`loop_detect_window` of tabbyAPI, which is
+ * Whether the last `window` tokens of an output are a pattern, repeated at least once (`loop_detect_window` of tabbyAPI, which is
  * `stop_on_loop` of exllamav3 with two repetitions).
  */
 export class LoopWatch {
   readonly #tokens: Token[] = []
   readonly #window: number
-  /** For each length of a pattern, how many of the last tokens are the same as those that many before. */
+  /** For each length of a pattern, how many of the last tokens repeat it. */
   readonly #runs: Uint32Array
 
   constructor(window: number) {
@@ -15,7 +15,7 @@ export class LoopWatch {
     this.#runs = new Uint32Array(Math.floor(window / 2) + 1)
   }
 
-  /** The output has another token; returns whether it loops now. */
+  /** Adds a token; returns whether the output loops now. */
   push(token: Token): boolean {
     const count = this.#tokens.push(token)
     let loops = false

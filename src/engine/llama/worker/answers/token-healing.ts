@@ -3,12 +3,12 @@ import type { RunCommand } from '../../channel/ipc.ts'
 import type { Vocabulary } from '../sampling/vocabulary.ts'
 import { tokensWhere } from './banned-strings.ts'
 
-/** The end of a prompt that the output begins with: its text, and the tokens that do not begin so. */
+/** The text at the end of a prompt that the output has to begin with, and the tokens that do not begin with it. */
 export type Healing = { readonly text: Uint8Array; readonly forbidden: ReadonlySet<Token> }
 
 /**
- * Takes the last token from a prompt: the output begins with one that begins with its text, of which only the rest is new (`token_healing`
- * of exllamav2 and exllamav3). A control token stays, and so does the only token.
+ * Removes the last token of a prompt: the output begins with a token that extends it, of which only the extension is new (`token_healing`
+ * of exllamav2 and exllamav3). Control tokens stay, and so does the only token.
  */
 export function healPrompt(command: RunCommand, vocabulary: Vocabulary): { command: RunCommand; healing?: Healing } {
   const { sampling, tokens } = command

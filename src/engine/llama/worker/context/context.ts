@@ -2,7 +2,7 @@ import { Context, type ContextOptions as Options } from '../../binding/context.t
 import type { Model } from '../../binding/model.ts'
 import { Sequence } from '../../binding/sequence.ts'
 
-/** Only what is installed runs. */
+/** Uses what is installed; neither builds nor downloads. */
 export const llamaOptions = { gpu: 'auto', build: 'never', skipDownload: true, progressLogs: false } as const
 
 export type ContextOptions = Omit<Options, 'sequences'> & { readonly slots: number }
@@ -15,7 +15,7 @@ export async function openContext(model: Model, { slots, ...options }: ContextOp
   return { context, sequences: Array.from({ length: slots }, (_, id) => new Sequence(context, id)) }
 }
 
-/** Computes so many tokens in an empty sequence, and forgets them. */
+/** Computes `tokens` tokens in an empty sequence, and forgets them. */
 export async function computeAndForget(sequence: Sequence, tokens: number): Promise<void> {
   const { bos, eos, nl } = sequence.context.model.tokens
   const token = bos ?? eos ?? nl

@@ -13,7 +13,7 @@ import { isCausal, type Pooling, poolingOf } from './pooling.ts'
 const smallestContext = 512
 /** llama.cpp also computes and keeps the logits of every token of a step: 100 KB each and more. */
 const largestStep = 128
-/** Of texts that are computed at the same time, unless one alone has more. */
+/** The most tokens of texts computed together; a longer text is computed alone. */
 const mostTokens = 256
 const mostTexts = 32
 
@@ -34,8 +34,8 @@ type Text = {
 }
 
 /**
- * Turns texts into vectors, in the order in which they come, short ones several in a pass. It has its own context, created on first use
- * and as large as the longest text so far needs.
+ * Turns texts into vectors in the order of their arrival, several short ones in a pass. It has its own context, created on first use and as
+ * large as the longest text so far needs.
  */
 export class Embedder {
   readonly #model: Model
@@ -46,7 +46,7 @@ export class Embedder {
   readonly maxTokens: number
   #open: Open | undefined
   readonly #waiting: Text[] = []
-  /** Of the texts that are computed now. */
+  /** The tokens of the texts that are being computed. */
   #tokens = 0
   readonly #turns = new Turns()
 
@@ -72,7 +72,7 @@ export class Embedder {
     })
   }
 
-  /** Starts the next ones, as many as can be computed together. */
+  /** Starts as many waiting texts as can be computed together. */
   #startWaiting(): void {
     void this.#turns.take(async () => {
       for (let next = this.#waiting[0]; next !== undefined && this.#hasRoom(next); next = this.#waiting[0]) {
@@ -130,7 +130,7 @@ export class Embedder {
     const batchSize = this.#isCausal ? Math.min(largestStep, size) : size
     const context = await Context.create(this.#model, {
       contextSize: size,
-      // Recurrent layers have a memory for each, whatever is in it.
+      // Recurrent layers have a memory for each sequence, even for an empty one.
       sequences: fileInsights.isHybrid || fileInsights.isRecurrent ? 1 : Math.min(mostTexts, batchSize),
       batchSize,
       threads,

@@ -49,10 +49,10 @@ export function readTemplatePart(
 /** Finds the part of a model under the template of a request. */
 export type TemplateParts = (template: RequestTemplate) => TemplatePart
 
-/** Each has a look at the whole vocabulary, which takes a tenth of a second. */
+/** Each scans the whole vocabulary, which takes a tenth of a second. */
 const keptParts = 8
 
-/** Keeps what the last templates that requests named make of a model. */
+/** Keeps what the most recently requested templates need of a model. */
 export function createTemplateParts(model: VocabularyModel, source: TemplateSource): TemplateParts {
   const parts = new LruMap<string, TemplatePart>({ max: keptParts })
   return (template) =>

@@ -30,43 +30,43 @@ export type WorkerModel = TemplatePart & {
   readonly model: Model
   readonly context: Context
   readonly slots: readonly Slot[]
-  /** Everything that this context computes goes through them. */
+  /** Everything that this context computes runs in its rounds. */
   readonly rounds: Rounds
   readonly pool: SlotPool<Slot>
   readonly pacer: PrefillPacer
-  /** For prompts that are read in steps of at most so many tokens. */
+  /** Creates a pacer for prompts that are read in steps of at most `largestStep` tokens. */
   createPacer(largestStep: number): PrefillPacer
   readonly templateSource: TemplateSource
-  /** What requests that name a template have of it. */
+  /** The model under templates that requests name. */
   readonly templateParts: TemplateParts
   readonly embedder: Embedder
   readonly tokenTrie: TokenTrie
   /** Drafts the text of a choice that begins with this prompt; absent: nothing is drafted. */
   readonly openDrafter?: (prompt: Iterable<number>) => Drafter
-  /** Absent where tokens cannot be taken back. */
+  /** Absent where tokens cannot be erased. */
   readonly certainDrafts: CertainDrafts | undefined
   readonly prefixStore: PrefixStore | undefined
   readonly guides: Guides
 }
 
-/** Less than this is not chosen: on a machine without memory for it, the operator has to set a context. */
+/** The smallest automatic context: on a machine without memory for it, the operator has to set one. */
 const usualContext = 8192
 const progressStep = 0.01
 
 const shortStepsHint =
   'a step of 64 tokens of a prompt takes longer here than `stopWithinMs` allows; in shorter steps a token takes up to twice as long: a ' +
-  'larger `stopWithinMs` makes long prompts faster, but running streams wait, and a cancelled prompt may go on, for that long'
+  'larger `stopWithinMs` makes long prompts faster, but running streams may wait that long, and cancelled prompts run on that long'
 
 type Observer = {
   onProgress(progress: number): void
   onLog(level: LlamaLogLevel, message: string): void
-  /** For the operator. */
+  /** Reports a warning to the operator. */
   onWarning(message: string): void
 }
 
 /** Loads the model file and makes one context with a sequence for each slot. Throws llama.cpp's own errors. */
 export async function loadModel(given: LoadOptions, { onProgress, onLog, onWarning }: Observer): Promise<WorkerModel> {
-  // Those of scale 0 change nothing: they are for requests that name them, which this engine refuses.
+  // Adapters of scale 0 change nothing: they serve requests that name them, which this engine refuses.
   const options = { ...given, adapters: given.adapters?.filter(({ scale }) => scale !== 0) }
   const llama = await startLlama(onLog)
   let reported = 0
@@ -131,7 +131,7 @@ export async function loadModel(given: LoadOptions, { onProgress, onLog, onWarni
   return { ...parts, ...templatePart, ...(openDrafter !== undefined && { openDrafter }) }
 }
 
-/** Where no context is set: as long as the free memory of the GPU and of the machine allows now. */
+/** Without a set context: as long as the free memory of GPU and machine allows. */
 function rangeOf(trained: number, longest = Math.min(trained, usualContext)): { readonly min: number; readonly max: number } {
   return { min: Math.min(longest, usualContext), max: longest }
 }
@@ -158,7 +158,9 @@ async function findDrafter(
   return (prompt) => model.open(prompt)
 }
 
-/** A rejected draft, and what is too much of a restored prefix, is erased from the end: recurrent layers and sliding windows cannot. */
+/**
+ * A rejected draft, and the surplus of a restored prefix, are erased from the end, which recurrent layers and sliding windows cannot do.
+ */
 function refuseUntruncatable(options: LoadOptions, { forgets }: Context): void {
   if (!forgets) return
   const setting = (['speculation', 'draft', 'prefixCache'] as const).find((name) => options[name] !== undefined)
@@ -179,7 +181,7 @@ async function openPrefixStore(
 /** llama.cpp only logs which tensor of an adapter the model does not have. */
 function withAdapterHint(error: unknown, { adapters = [] }: LoadOptions): unknown {
   if (adapters.length === 0 || !(error instanceof Error) || !error.message.includes('LoRA')) return error
-  return new Error(`${error.message}: it is no LoRA adapter in GGUF, or one for another base model`, { cause: error })
+  return new Error(`${error.message}: it is not a LoRA adapter in GGUF, or it is for another base model`, { cause: error })
 }
 
 function startLlama(onLog: Observer['onLog']): ReturnType<typeof getLlama> {

@@ -12,7 +12,7 @@ import { rankTokens } from './rank-tokens.ts'
 
 type RequestOf<T extends WorkerRequest['type']> = Extract<WorkerRequest, { type: T }>
 
-/** Of one request. */
+/** Texts of one request that are computed concurrently. */
 const textsAtOnce = 16
 
 /** A text of this length blocks the worker for some hundred milliseconds. */
@@ -41,7 +41,7 @@ function tokensOf({ model, vocabulary }: WorkerModel, tokens: readonly number[],
   if (!pieces) return { type: 'tokens', tokens: ids }
   const bytesOf = (token: Token) => {
     const bytes = vocabulary.bytesOf(token)
-    // A control token is nothing in the output.
+    // The output hides control tokens.
     return bytes.length > 0 ? bytes : Buffer.from(model.detokenize([token], true))
   }
   return { type: 'tokens', tokens: ids, pieces: (tokens as Token[]).map(bytesOf) }
@@ -134,13 +134,13 @@ async function compute(
         const vector = await embedder.embed(texts[index] as Token[], cancelled)
         if (vector !== 'cancelled') vectors[index] = vector
       } catch (error) {
-        // Nobody reads the others.
+        // Nobody reads the other vectors.
         next = texts.length
         throw error
       }
     }
   }
-  // The texts of other requests are between those of one with many.
+  // Leaves room for the texts of other requests.
   await Promise.all(Array.from({ length: textsAtOnce }, computeNext))
   if (cancelled()) return { type: 'cancelled' }
   return { type: 'vectors', vectors, inputTokens: texts.reduce((sum, tokens) => sum + tokens.length, 0) }
@@ -151,11 +151,11 @@ function tooManyTokens(tokens: number, limit: number, at: CanonicalPath): AppErr
   return new AppError('context-length-exceeded', message, { at, overflow: { inputTokens: tokens, contextLength: limit } })
 }
 
-/** `maxTokens`: what the model reads of one text; a text that is far longer is not tokenized to find that out. */
+/** `maxTokens`: the limit of the model for one text; a far longer text is refused before it is tokenized. */
 function refuseTooLong(text: string, at: CanonicalPath, maxTokens?: number): void {
   const limit = Math.min(maxTextChars, (maxTokens ?? maxTextChars) * maxTokenBytes)
   if (text.length <= limit) return
-  const message = `${field(...at)} has ${text.length} characters; at most ${limit} are read at once: split it`
+  const message = `${field(...at)} has ${text.length} characters, and a text may have ${limit}: split it`
   if (maxTokens === undefined) throw new AppError('invalid-request', message, { at })
   const overflow = { inputTokens: Math.ceil(text.length / maxTokenBytes), estimated: true, contextLength: maxTokens }
   throw new AppError('context-length-exceeded', message, { at, overflow })

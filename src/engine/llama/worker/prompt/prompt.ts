@@ -82,10 +82,10 @@ function lastMessageOf(
   const { bos, shouldPrependBosToken } = model.tokens
   let left = bytes
   const end = tokens.findIndex((token, index) => {
-    // It may stand in front of the text.
+    // The tokenizer may have added it in front of the text.
     if (index === 0 && shouldPrependBosToken && token === bos) return false
     const { length } = vocabulary.bytesOf(token as Token)
-    // Control tokens are in the prompt's text, and in no output.
+    // Control tokens are visible in the prompt, but not in outputs.
     left -= length > 0 ? length : Buffer.byteLength(model.detokenize([token as Token], true))
     return left < 0
   })

@@ -1,29 +1,29 @@
 import type { PassTimes } from '../../binding/pass-times.ts'
 
-/** Decisions between two trials of the other way, at least. */
+/** The fewest decisions between two trials of the other way. */
 const decisionsBetween = { first: 4, later: 32 }
 /** The part of the time that trials may lose. */
 const trialShare = 1 / 200
-/** One by one, sequences have to take at most this share of their time together, or the way would change with the noise. */
+/** One by one must take at most this share of the time together, or noise would flip the decision. */
 const worthChanging = 0.95
-/** Passes of one sequence in a row: llama.cpp prepares each anew that is not of the same one. */
+/** Consecutive passes of one sequence: llama.cpp prepares each pass of a different sequence anew. */
 const mostInARow = 4
-/** How long the others wait for it at most, unless a single pass takes longer. */
+/** The longest that the others wait meanwhile, unless a single pass takes longer. */
 const longestWaitMs = 100
 
 type Way = { isOneByOne: boolean; decisions: number; hasTried: boolean }
 
-/** All that wait, or one: the one that has waited for the longest time, or the one that came last, which is the one of the pass before. */
+/** All waiting sequences, the one that has waited longest, or the one that arrived last, which was in the pass before. */
 export type Taken = 'all' | 'first' | 'last'
 
 /**
- * Whether sequences that generate a token are computed in one pass or one by one. One pass is faster where reading the weights takes the
- * time. On some processors it is not: llama.cpp computes a single token in a way of its own (measured on one core of a Zen 5, a model of
- * 135 million parameters in Q4_1: 6.3 ms for one, 16.5 for two, 27.7 for four, 45.9 for eight). Now and then the other way is tried.
+ * Decides whether sequences that generate a token are computed in one pass or one by one. One pass is faster where reading the weights
+ * dominates. On some processors it does not: llama.cpp computes a single token differently (measured on one core of a Zen 5, a model of 135
+ * million parameters in Q4_1: 6.3 ms for one, 16.5 for two, 27.7 for four, 45.9 for eight). The other way is tried now and then.
  */
 export class PassSize {
   readonly #times: PassTimes
-  /** By the number of sequences. */
+  /** Indexed by the number of sequences. */
   readonly #ways: Way[] = []
   #leftInARow = 0
 
@@ -31,7 +31,7 @@ export class PassSize {
     this.#times = times
   }
 
-  /** What of so many sequences that wait is in the next pass. */
+  /** Which of the waiting sequences the next pass computes. */
   next(sequences: number): Taken {
     if (sequences < 2) return 'all'
     if (this.#leftInARow > 0) {
@@ -43,7 +43,7 @@ export class PassSize {
     return 'first'
   }
 
-  /** Whether they are computed one by one now. */
+  /** Whether to compute them one by one. */
   #decide(sequences: number): boolean {
     const way = this.#ways[sequences] ?? { isOneByOne: false, decisions: 0, hasTried: false }
     this.#ways[sequences] = way
@@ -61,7 +61,7 @@ export class PassSize {
     return Math.max(1, Math.min(mostInARow, Math.floor(longestWaitMs / (passMs * (sequences - 1)))))
   }
 
-  /** The time of so many passes of one sequence, relative to that of one pass of all; undefined until both are known. */
+  /** The time of `sequences` passes of one, relative to one pass of all; undefined until both were measured. */
   #oneByOne(sequences: number): number | undefined {
     const [one, all] = [this.#times.measured(1), this.#times.measured(sequences)]
     return one === undefined || all === undefined ? undefined : (one * sequences) / all
@@ -69,7 +69,7 @@ export class PassSize {
 
   #decisionsUntilTrial({ isOneByOne, hasTried }: Way, sequences: number, oneByOne = 1): number {
     if (!hasTried) return decisionsBetween.first
-    // One by one, a decision and a trial are some passes in a row; together, a single pass. What a trial loses is in the time of a decision.
+    // One by one, a decision covers several passes; together, a single one. The loss of a trial is measured in times of a decision.
     const inARow = this.#inARow(sequences)
     const loss = isOneByOne ? (sequences * (1 / oneByOne - 1)) / inARow : (inARow * (oneByOne - 1)) / sequences
     return Math.max(decisionsBetween.later, loss / trialShare)

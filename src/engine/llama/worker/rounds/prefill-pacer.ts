@@ -2,52 +2,52 @@ import { PromptCost, type Step } from './prompt-cost.ts'
 import type { Round } from './rounds.ts'
 import { block, stepLength } from './step-length.ts'
 
-/** In which a cancelled request frees its slot, unless configured. */
+/** The default time in which a cancelled request frees its slot. */
 export const defaultStopWithinMs = 250
-/** For a prompt alone whose steps can be interrupted: requests that arrive meanwhile wait so long for their first step. */
+/** The limit for a prompt alone whose steps can be interrupted: requests that arrive meanwhile wait this long for their first step. */
 export const interruptibleMs = 1000
-/** The share of that time that a round is expected to take; the rest is for noise. */
+/** The share of the limit that a round may be expected to take; the rest is for noise. */
 const expectedShare = 0.88
 /**
- * A round with a single block may be expected to take so many times as long: half of it would take almost the same time. So may one with more
- * blocks than the last step had: mostly, a token takes less in longer steps.
+ * A round with a single block may exceed the expected share by this factor, since half a block takes almost as long. So may one with more
+ * blocks than the last step: a token is usually cheaper in longer steps.
  */
 const trial = 1.09
-/** Beside streams that alone take almost as long as a round may, prompts get this share of their time. */
+/** The share that prompts get beside streams that fill the round themselves. */
 const leastShare = 0.5
-/** Where the shortest step takes longer than it may, it may take so many times as long, in a block. */
+/** If even the shortest step exceeds the limit, a block may take this many times as long. */
 const blockPatience = 2
 /**
- * Where the shortest step takes longer than it may, because it reads all weights once more, a round may take so much longer to read more
- * tokens with it, if each of them takes at most half of what a token takes in that step, and is expected to take at least an eighth.
+ * If the shortest step exceeds the limit because it reads all weights again, the round may be longer by this share, to read more tokens
+ * with it. Each of them may take at most half of what a token takes in that step, and is expected to take at least an eighth.
  */
 const filling = { share: 0.5, most: 1 / 2, least: 1 / 8 }
 /**
- * llama.cpp computes steps of different lengths in passes of their own (`llama_batch_allocr::split_equal`). Where a pass takes this share
- * of a round whatever is in it, the steps of a round are all as long as its first one.
+ * llama.cpp computes steps of different lengths in separate passes (`llama_batch_allocr::split_equal`). If a pass has a fixed cost of this
+ * share of a round, all steps of the round are as long as its first one.
  */
 const longPass = 0.2
-/** After so many short steps in all, their cost is worth a word. */
+/** Warn once after this many short steps. */
 const notableSteps = 16
-/** A step has at least so many tokens: fewer cost almost the same where reading the weights takes the time. */
+/** The smallest steps: fewer tokens cost almost the same where reading the weights dominates. */
 const shortest = { alone: 16, besideStreams: 8 }
-/** The last step may be so many times as long, where two would be shorter than the shortest. */
+/** The last step may be this much longer, where two steps would each be too short. */
 const lastStep = 1.5
 
-/** What a prompt is about to read: the tokens that it still has, after `depth` others of its sequence. */
+/** The tokens that a prompt still has to read, after `depth` others of its sequence. */
 type Wanted = { readonly remaining: number; readonly depth: number }
 
 type PacerOptions = {
   readonly largestStep: number
   /** The longest that a round may take. */
   readonly stopWithinMs?: number
-  /** Streams wait for its rounds that are not in them. */
+  /** Streams outside its rounds wait for them. */
   readonly holdsUpOthers?: boolean
   /** llama.cpp computes steps of different lengths in different passes. */
   readonly isDivided?: boolean
   /** A step is interrupted as soon as its prompt is cancelled. */
   readonly isInterruptible?: boolean
-  /** Called once, after some steps that were shorter than a block because a block takes longer than a round may. */
+  /** Called once, after several steps that were shorter than a block because a block exceeds the limit. */
   readonly onShortSteps?: (() => void) | undefined
   readonly now?: () => number
 }
@@ -108,7 +108,7 @@ export class PrefillPacer {
       this.#step = undefined
       this.#lastTokens = step.tokens
       const tookMs = this.#now() - step.startedMs
-      // What is known of the streams may be wrong, but a step never takes no time.
+      // The estimate for the streams may be wrong, but a step never takes no time.
       const isExact = round.tokens === 0 || round.tokensMs > 0
       this.#cost.learn(step, Math.max(tookMs / 4, tookMs - round.tokensMs), isExact)
     }
@@ -119,7 +119,7 @@ export class PrefillPacer {
     if (this.#shortSteps === notableSteps) this.#onShortSteps?.()
   }
 
-  /** So many tokens of prompts fit in the round. */
+  /** The most prompt tokens that fit in the round. */
   #mostTokens({ tokens: streams, prompts, tokensMs }: Round, shortestStep: Step): number {
     const { depth } = shortestStep
     const longestMs = streams === 0 && prompts === 1 ? this.#longestAloneMs : this.#longestMs
@@ -145,7 +145,7 @@ export class PrefillPacer {
     return times !== undefined && times.stepMs - shortestStep.tokens * times.furtherMs > longPass * this.#longestMs
   }
 
-  /** So many tokens take little longer than the shortest step, which takes too long itself; 0: it fits, or that is not known. */
+  /** How many tokens take little longer than the shortest step, if that alone exceeds the limit; 0: it fits, or its time is unknown. */
   #filled(shortestStep: Step, { tokensMs, leftMs }: { readonly tokensMs: number; readonly leftMs: number }): number {
     const { tokens } = shortestStep
     const times = this.#cost.timesOf(shortestStep)
@@ -156,7 +156,7 @@ export class PrefillPacer {
     return Math.min(block - 1, this.#largest, tokens + Math.floor(further))
   }
 
-  /** Whether a block takes little longer than the shortest step, which takes too long itself; the first one is a trial. */
+  /** Whether a block takes little longer than the shortest step, if that alone exceeds the limit; the first one is a trial. */
   #blockIsWorthIt(shortMs: number, depth: number): boolean {
     const blockMs = this.#cost.knowsBlocks ? this.#cost.of({ tokens: block, depth }) : undefined
     return blockMs === undefined || blockMs <= blockPatience * shortest.alone * shortMs

@@ -4,7 +4,7 @@ import type { Token } from '../../binding/tokenizer.ts'
 import type { PrefillPacer } from './prefill-pacer.ts'
 import type { Round, Rounds } from './rounds.ts'
 
-/** The first step of a new model reads its weights from disk, and says nothing about others. */
+/** The first step of a new model reads its weights from disk, so its time is not representative. */
 const warmUpTokens = { first: 1, measured: 16 }
 
 /** How a prompt is read. */
@@ -13,11 +13,11 @@ export type Reading = {
   readonly rounds: Rounds
   /** Checked between two steps; true ends the reading. */
   readonly isOver: () => boolean
-  /** The tokens that the sequence has already. */
+  /** The tokens that the sequence already has. */
   readonly depth: number
-  /** Called after each step with the tokens that the sequence has then. */
+  /** Called after each step with the tokens that the sequence then has. */
   readonly onRead?: ((tokens: number) => void) | undefined
-  /** Steps end where the sequence gets a point to return to. */
+  /** Steps end where the sequence takes a checkpoint. */
   readonly stops?: Pick<Sequence, 'stops' | 'takeCheckpoint'> | undefined
 }
 
@@ -99,7 +99,7 @@ export async function readLast<T>(
   return isRead ? (last as T) : 'over'
 }
 
-/** Computes in the next round. When it is over, nothing is computed, or what is computed may be interrupted. */
+/** Computes in the next round. Once it is over, nothing is computed, or the current pass may be interrupted. */
 function joinUntilOver(
   { rounds, isOver }: Pick<Reading, 'rounds' | 'isOver'>,
   compute: (round: Round) => Promise<void>,
@@ -110,14 +110,14 @@ function joinUntilOver(
     try {
       await compute(round)
     } catch (error) {
-      // llama.cpp has taken what it computed out of the sequence again.
+      // llama.cpp has removed the interrupted tokens from the sequence.
       if (!rounds.isInterrupted) throw error
     }
   }
   return rounds.join('prompts', computeUntilOver, { isOver })
 }
 
-/** Computes a few tokens, so that the weights are in memory and the first prompt is read in longer steps at once. */
+/** Computes a few tokens, so that the weights are in memory and the first prompt gets longer steps from the start. */
 export async function warmUp(compute: (tokens: number) => Promise<void>, pacer: PrefillPacer): Promise<void> {
   const { first, measured } = warmUpTokens
   await compute(first)

@@ -3,20 +3,20 @@ import { block } from './step-length.ts'
 /** The tokens of a step, and how many their sequence has before them. */
 export type Step = { readonly tokens: number; readonly depth: number }
 
-/** What a step takes, and each further token of it. */
+/** The time of a step, and of each further token in it. */
 type StepTimes = { readonly stepMs: number; readonly furtherMs: number }
 
 /**
- * How long the tokens of prompts take. Attention makes a token slower the more stand before it, and llama.cpp computes it differently in
- * steps of at least a block: each of the two has a line over the depth. A step also takes some time whatever its length, for reading the
- * weights: short steps have a line over their length.
+ * Predicts how long the tokens of prompts take. Attention makes a token slower the deeper it is, and llama.cpp computes differently in
+ * steps of at least a block: each kind has a line over the depth. Reading the weights costs a step the same at any length: short steps also
+ * have a line over their length.
  */
 export class PromptCost {
   readonly #short = new CostLine(leastSpread.depths)
   readonly #blocks = new CostLine(leastSpread.depths)
   readonly #lengths = new CostLine(leastSpread.lengths)
 
-  /** `isExact`: nothing else is in that time. */
+  /** `isExact`: the time contains nothing else. */
   learn({ tokens, depth }: Step, tookMs: number, isExact: boolean): void {
     const tokenMs = tookMs / tokens
     if (isExact && tokens < block && depth < shallow) this.#lengths.learn(tokens, tookMs)
@@ -30,7 +30,7 @@ export class PromptCost {
     return this.#blocks.at(0) !== undefined
   }
 
-  /** A short step, and what each token adds to it; `undefined` before steps of different lengths. */
+  /** The time of a short step, and of each token more; `undefined` until steps of different lengths were measured. */
   timesOf({ tokens, depth }: Step): StepTimes | undefined {
     const stepMs = this.#lengths.at(tokens)
     const furtherMs = this.#lengths.slope
@@ -39,7 +39,7 @@ export class PromptCost {
     return { stepMs: stepMs + tokens * attentionMs, furtherMs: furtherMs + attentionMs }
   }
 
-  /** In ms; rather too long for steps that are longer than those before. `undefined` before the first step. */
+  /** In ms; too long rather than too short for steps longer than those measured. `undefined` before the first step. */
   of({ tokens, depth }: Step): number | undefined {
     const short = this.#short.at(depth)
     const blocks = this.#blocks.at(depth)
@@ -47,21 +47,26 @@ export class PromptCost {
       const known = short ?? blocks
       return known === undefined ? undefined : known * tokens
     }
-    // A token takes no longer in blocks, so blocks that were slow by chance are tried again. What is known of short steps may be old.
+    // A token is never slower in blocks, so blocks that were slow by chance are tried again. The line of short steps may be outdated.
     return tokens * (tokens < block ? Math.max(short, this.#blocks.usual(depth) ?? 0) : Math.min(short, blocks))
   }
 }
 
-/** Steps count less the longer ago they were: what a token takes, and how fast the machine is now. */
+/** The decay of older steps: for the line, and for the present pace of the machine. */
 const memory = { line: 0.9, pace: 0.65 }
-/** A line over values that differ by less than this on average says nothing about others. */
+/** Values closer together than this on average give no slope. */
 const leastSpread = { depths: 100, lengths: 2 }
 /** Up to this depth, attention adds next to nothing to a step. */
 const shallow = 256
-/** For the line, a measurement is at most so many times what was usual; a point of the line is within these times the mean. */
+/**
+ * A measurement enters the line as at most `chance` times the usual value; points of the line are within `least` and `most` times the mean.
+ */
 const bounds = { chance: 3, least: 0.5, most: 3 }
 
-/** The ms of a token by depth, or of a step by length: a line through those so far (least squares), times the present pace of the machine. */
+/**
+ * The ms of a token by depth, or of a step by length: a line through the steps so far (least squares), times the present pace of the
+ * machine.
+ */
 class CostLine {
   readonly #leastSpread: number
   #steps = 0
@@ -91,7 +96,7 @@ class CostLine {
     this.#slope = Math.max(0, (this.#xMs / this.#steps - (mean * this.#ms) / this.#steps) / variance)
   }
 
-  /** `undefined` before values that differ enough. */
+  /** `undefined` until the values differ enough. */
   get slope(): number | undefined {
     return this.#slope === undefined ? undefined : this.#slope * this.#pace
   }

@@ -2,7 +2,7 @@ import type { Interrupt } from '../../binding/context.ts'
 import { PassTimes } from '../../binding/pass-times.ts'
 import { PassSize } from './pass-size.ts'
 
-/** What a round computes: the sequences that generate a token, and those that read a step of a prompt. */
+/** The sequences in a round: those that generate a token, and those that read a step of a prompt. */
 export type Round = {
   readonly tokens: number
   readonly prompts: number
@@ -11,11 +11,11 @@ export type Round = {
 }
 
 type Kind = 'tokens' | 'prompts'
-/** What a work does before its round computes, such as drafting tokens: whether the round takes longer for that. Never rejects. */
+/** Work before the round computes, such as drafting; true: it makes the round longer. Never rejects. */
 type Prepare = (round: Round) => Promise<boolean>
 type Joining = {
   readonly prepare?: Prepare
-  /** Whether nobody wants the result any more; absent: it is always wanted. The work sees from `isInterrupted` why its pass failed. */
+  /** Whether the result is no longer wanted; absent: it always is. `isInterrupted` shows why a pass failed. */
   readonly isOver?: () => boolean
 }
 type Waiting = Joining & { readonly kind: Kind; readonly start: (round: Round) => void }
@@ -23,17 +23,17 @@ type Waiting = Joining & { readonly kind: Kind; readonly start: (round: Round) =
 type Options = {
   /** Ends the passes of the context; absent: each is computed to its end. */
   readonly interrupt?: Interrupt | undefined
-  /** Sequences that generate a token may be computed one by one, where that is faster. */
+  /** Sequences that generate a token may be computed one by one where that is faster. */
   readonly mayDivide?: boolean
   readonly now?: () => number
 }
 
 /**
- * The rounds of one context. All work that waits starts in the same tick, after all of it is prepared, so that llama.cpp computes it in
- * one pass; what arrives meanwhile waits for the next round. A round ends when all of its work has ended, and the next one starts when no
- * promise is left to settle: until then all that continues at once has joined again. Who does not join is not waited for. Where that is
- * faster, a round without prompts has only one of those that wait (`PassSize`). Between two rounds
- * nothing is queued, so that what waits for the end of a pass, such as erasing and copying a sequence's tokens, has its turn.
+ * The rounds of one context. All waiting work starts in the same tick, once it is prepared, so that llama.cpp computes it in one pass; what
+ * arrives meanwhile waits for the next round. A round ends when all of its work has ended, and the next one starts when no promise is left
+ * to settle: by then, everything that continues has joined again, and nobody else is waited for. Where that is faster, a round without
+ * prompts computes only one of the waiting sequences (`PassSize`). Between two rounds nothing is queued, so that work that must not overlap
+ * with a pass, such as erasing and copying tokens, has its turn.
  */
 export class Rounds {
   readonly #now: () => number
@@ -55,12 +55,12 @@ export class Rounds {
     this.#now = now
   }
 
-  /** The pass of this round was interrupted, or will be. */
+  /** The pass of this round was or will be interrupted. */
   get isInterrupted(): boolean {
     return this.#isInterrupted
   }
 
-  /** Interrupts the pass, if all who take part in the round are over. */
+  /** Interrupts the pass if all participants are over. */
   interruptIfOver(): void {
     if (this.#interrupt === undefined || this.#running === 0 || this.#isInterrupted) return
     if (!this.#started.every(({ isOver }) => isOver?.() === true)) return
@@ -93,7 +93,7 @@ export class Rounds {
   #openNext(): void {
     if (this.#isOpening || this.#running > 0 || this.#waiting.length === 0) return
     this.#isOpening = true
-    // Runs after all promises that can settle now, and before the event loop turns: nothing else stands between two passes.
+    // Runs after all promises that can settle now, and before the event loop turns: nothing else comes between two passes.
     process.nextTick(() => this.#open())
   }
 
@@ -120,7 +120,7 @@ export class Rounds {
       })
   }
 
-  /** What is computed next; the others stay in line. */
+  /** The work of the next round; the rest keeps waiting. */
   #takeWaiting(): Waiting[] {
     const { length } = this.#waiting
     const hasPrompts = countTokens(this.#waiting) < length

@@ -4,7 +4,7 @@ export const block = 64
 type Step = {
   /** The tokens that the prompt still has. */
   readonly remaining: number
-  /** As many are wanted at most; one more beside streams, so that the rest is in blocks. */
+  /** The most tokens to take; one more beside streams, so that the rest is in blocks. */
   readonly most: number
   /**
    * Whether streams generate in the same round. llama.cpp then splits it: one token of each sequence, and after that what is left of the
@@ -13,7 +13,7 @@ type Step = {
   readonly isBesideStreams: boolean
 }
 
-/** How many tokens of a prompt are computed next, so that all that follow are in blocks: attention is cheapest at the beginning. */
+/** How many tokens of a prompt to compute next, so that all later steps are whole blocks: attention is cheapest at the beginning. */
 export function stepLength({ remaining, most, isBesideStreams }: Step): number {
   const blocks = Math.floor(most / block) * block
   if (blocks === 0) return Math.ceil(remaining / Math.ceil(remaining / most))

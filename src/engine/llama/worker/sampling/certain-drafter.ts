@@ -7,26 +7,26 @@ import type { Drafter, DraftRequest } from './speculation.ts'
 
 const limits = {
   tokens: 8,
-  /** More than so many tokens have. */
+  /** More characters than `tokens` tokens have. */
   characters: 64,
-  /** Of a pass, if a token takes as long in it as alone. A request that arrives meanwhile waits for its first step. */
+  /** The limit of a pass, if each of its tokens takes as long as one alone. A request that arrives meanwhile waits for it. */
   passMs: 1000,
 }
-/** Where drafts cost time, one of so many is tried all the same: what else the machine does changes that. */
+/** Where drafts cost time, one in this many is tried anyway: the load of the machine changes. */
 const untilTrial = 64
-/** A token has to take at most this share of a token's time alone. */
+/** A token with a draft must take at most this share of its time without. */
 const worthIt = 0.95
 const keptTexts = 256
 
 /**
- * Drafts what a grammar makes certain, such as the names of an object's properties, for streams that run alone. Where a longer pass saves
- * time, which differs by machine and model: it measures that.
+ * Drafts what a grammar makes certain, such as the names of an object's properties, for streams that run alone. Longer passes save time on
+ * some machines and models, so it measures.
  */
 export class CertainDrafts {
   readonly #model: Pick<Model, 'tokenize'>
   readonly #now: () => number
   readonly #tokens = new LruMap<string, readonly Token[]>({ max: keptTexts })
-  /** Of a token, by the length of the draft; and how often a draft of this length was not worth it. */
+  /** The time of a token by the length of its draft, and how often a draft of this length was skipped. */
   readonly #times = new PassTimes()
   readonly #skipped: number[] = []
 
@@ -35,7 +35,7 @@ export class CertainDrafts {
     this.#now = now
   }
 
-  /** Drafts one output; where the grammar says nothing, another one may. */
+  /** Drafts one output; where the grammar leaves a choice, `other` drafts. */
   open(constrained: Pick<ConstrainedOutput, 'certain'>, other?: Drafter): Drafter {
     let measured: { readonly length: number; readonly startedMs: number; tookMs: number; tokens: number } | undefined
     return {
@@ -58,7 +58,7 @@ export class CertainDrafts {
   }
 
   #draft(constrained: Pick<ConstrainedOutput, 'certain'>, { round, room }: DraftRequest): readonly Token[] {
-    // Beside other streams, llama.cpp computes it in a pass of its own. Without a time of theirs, there is nothing to compare with.
+    // Beside other streams, llama.cpp computes a draft in a separate pass. Without the time of a pass there is nothing to compare with.
     if (round.tokens !== 1 || round.prompts > 0 || round.tokensMs === 0) return []
     const most = Math.min(limits.tokens, room, Math.floor(limits.passMs / round.tokensMs) - 1)
     if (most <= 0) return []
@@ -66,7 +66,7 @@ export class CertainDrafts {
     return draft.length > 0 && this.#isWorthIt(draft.length, round.tokensMs) ? draft : []
   }
 
-  /** The last token may be a longer one that has what follows, too. */
+  /** Without the last token, which may be longer in the actual output. */
   #tokensOf(text: string): readonly Token[] {
     if (text.length < 2) return []
     return this.#tokens.find(text, () => this.#model.tokenize(text, false, 'trimLeadingSpace').slice(0, -1))

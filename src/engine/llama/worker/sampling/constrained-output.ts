@@ -78,7 +78,7 @@ export class ConstrainedOutput {
     for (const token of output) this.accept(token)
   }
 
-  /** The beginning of what follows that is certain, of at most so many characters. */
+  /** The certain beginning of the rest, at most `most` characters. */
   certain(most: number): string {
     return compileForRequest(() => {
       let [state, text]: [MachineState | undefined, string] = [this.#state, '']
@@ -92,7 +92,7 @@ export class ConstrainedOutput {
     })
   }
 
-  /** Every token that can follow, one bit for each token. Throws `engine-failed` where there is none. */
+  /** Every token that can follow, one bit for each token. Throws `engine-failed` if there is none. */
   allowed(): Uint32Array {
     const allowed = compileForRequest(() => this.#allowed())
     if (allowed.some((bits) => bits !== 0)) return allowed
@@ -126,7 +126,7 @@ export class ConstrainedOutput {
     return allowed
   }
 
-  /** Follows all texts of the vocabulary at once: what a common beginning rules out is looked at once. */
+  /** Follows all texts of the vocabulary together: a common beginning that is ruled out is read once. */
   #walk(allow: (token: number) => void): void {
     const { codes, depths, ends, tokens, sameText, deepest } = this.#vocabulary.trie
     const states: MachineState[] = Array.from({ length: deepest + 2 }, () => this.#state)

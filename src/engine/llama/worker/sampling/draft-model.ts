@@ -15,9 +15,9 @@ import type { Drafter, DraftRequest } from './speculation.ts'
 
 type Settings = NonNullable<LoadOptions['draft']>
 
-/** Unless configured. A longer draft, or a less certain one, is computed in vain too often (docs/decisions/0036). */
+/** Defaults. Longer or less certain drafts are rejected too often (docs/decisions/0036). */
 const defaults = { maxTokens: 8, minTokens: 0, minProbability: 0.6 }
-/** The share of a round in which the draft model reads a step of a text that it does not know yet; the rest is for the model itself. */
+/** The share of a round for the draft model to read a step of new text; the rest is for the model itself. */
 const readingShare = 0.5
 
 type Parts = {
@@ -25,7 +25,7 @@ type Parts = {
   readonly context: ContextOptions
   /** The sequences of the model that it drafts for. */
   readonly sequences: readonly Sequence[]
-  /** What a round with both models may take. */
+  /** The limit of a round with both models. */
   readonly stopWithinMs: number
   readonly onWarning: (message: string) => void
 }
@@ -68,7 +68,7 @@ export class DraftModel {
   }
 
   async #draft(text: readonly Token[], request: DraftRequest): Promise<readonly Token[]> {
-    // The time of a round with prompts is theirs.
+    // The round is for its prompts.
     if (request.round.prompts > 0) return []
     const sequence = this.#beside.get(request.sequence) as Sequence
     try {
@@ -82,7 +82,7 @@ export class DraftModel {
     }
   }
 
-  /** Reads what the sequence lacks of the text, and goes on; a long rest is read in several rounds. */
+  /** Reads the text that the sequence lacks, then drafts; a long text is read in several rounds. */
   async #continue(sequence: Sequence, text: readonly Token[], { room, isOver }: DraftRequest): Promise<readonly Token[]> {
     // The last token is always computed, for its logits.
     const known = Math.min(sharedPrefix(sequence.contextTokens, text), text.length - 1)

@@ -6,7 +6,7 @@ import { type Reading, readLast } from '../rounds/prefill.ts'
 import { sharedPrefix } from '../slots/slots.ts'
 import { logOfSum } from './scores.ts'
 
-/** What the model says after the negative prompt, and how far the output goes away from it. */
+/** The logits after the negative prompt, and how far the output moves away from them. */
 export type Guidance = { readonly logits: Float32Array; readonly scale: number }
 
 /**
@@ -18,7 +18,7 @@ export function guided(logits: Float32Array, { logits: negative, scale }: Guidan
   return logits.map((logit, token) => scale * (logit - total) + (1 - scale) * ((negative[token] as number) - negativeTotal))
 }
 
-/** The sequences of negative prompts: a context of their own, with as many as there are slots, which is made when the first is needed. */
+/** The sequences of negative prompts: a context of their own, with as many as there are slots, created on first use. */
 export class Guides {
   readonly #open: () => Promise<OpenContext>
   #opening: Promise<Sequence[]> | undefined
@@ -27,7 +27,7 @@ export class Guides {
     this.#open = open
   }
 
-  /** Every choice that runs has a slot, so that there is one for it. It must be given back. */
+  /** Every running choice has a slot, so a sequence is free. It must be given back. */
   async take(): Promise<Sequence> {
     this.#opening ??= this.#open().then(({ sequences }) => [...sequences])
     const free = await this.#opening.catch((error: unknown) => {
@@ -47,7 +47,7 @@ export class Guides {
   }
 }
 
-/** The negative prompt of one choice, on a sequence that it has while it runs. */
+/** The negative prompt of one choice, with a sequence while the choice runs. */
 export class Guide {
   readonly #guides: Guides
   readonly #prompt: readonly Token[]
@@ -60,7 +60,7 @@ export class Guide {
     this.#reading = reading
   }
 
-  /** What the model says after the negative prompt and the output so far. */
+  /** The logits after the negative prompt and the output so far. */
   async read(output: readonly Token[]): Promise<Float32Array | 'over'> {
     this.#sequence ??= await this.#guides.take()
     const sequence = this.#sequence
@@ -72,7 +72,7 @@ export class Guide {
     return readLast(unread, { sequence, ...this.#reading }, (index) => sequence.context.logits(index).slice())
   }
 
-  /** Until the next reading. */
+  /** Gives the sequence back until the next reading. */
   release(): void {
     if (this.#sequence !== undefined) void this.#guides.giveBack(this.#sequence)
     this.#sequence = undefined

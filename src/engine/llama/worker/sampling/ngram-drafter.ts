@@ -8,7 +8,7 @@ const length = 3
 export class NgramDrafter implements Drafter {
   readonly #maxTokens: number
   readonly #tokens: Token[] = []
-  /** Where the text went on after the newest occurrence, by a hash of its tokens. */
+  /** Where the newest occurrence of some tokens ended, by their hash. */
   readonly #next = new Map<number, number>()
 
   constructor({ prompt, maxTokens }: { readonly prompt: Iterable<number>; readonly maxTokens: number }) {
@@ -22,7 +22,7 @@ export class NgramDrafter implements Drafter {
     this.#tokens.push(token)
   }
 
-  /** None where the newest tokens are new. */
+  /** Empty where the newest tokens have not occurred before. */
   draft({ room }: Pick<DraftRequest, 'room'>): readonly Token[] {
     const most = Math.min(room, this.#maxTokens)
     const end = this.#tokens.length

@@ -4,7 +4,7 @@ import type { EffortMeter, GrammarMachine, MachineState } from '../../../../gram
 export type PartialChar = {
   readonly value: number
   readonly missing: number
-  /** The least code point that is written with so many bytes. */
+  /** The least code point that takes this many bytes. */
   readonly least: number
 }
 
@@ -43,7 +43,7 @@ function nextByte({ value, missing, least }: PartialChar, byte: number): Partial
   return (byte & 0xc0) === 0x80 ? { value: value * 64 + (byte & 0x3f), missing: missing - 1, least } : undefined
 }
 
-/** The characters that begin so. */
+/** The range of characters that begin with these bytes. */
 function boundsOf({ value, missing, least }: PartialChar): readonly [number, number] {
   const low = value * 64 ** missing
   return [Math.max(low, least), low + 64 ** missing - 1]

@@ -14,7 +14,7 @@ export function closeAtBudget(
   const { reasoningBudget, plan } = command
   const close = plan.format?.reasoning?.close
   if (reasoningBudget === undefined || watch === undefined || close === undefined) return undefined
-  // A closing tag within the message would leave its rest in the answer.
+  // A closing tag within the message would turn the rest of it into the answer.
   const [message = ''] = reasoningBudget.message?.split(close.trim()) ?? []
   const closing = [
     ...(message === '' ? [] : model.tokenize(message, false, 'trimLeadingSpace')),

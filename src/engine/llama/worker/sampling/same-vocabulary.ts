@@ -1,6 +1,6 @@
 import type { Model } from '../../binding/model.ts'
 
-/** llama.cpp's own rule for draft models: the sizes may differ by so many tokens, and the first tokens may have other texts. */
+/** llama.cpp's own rule for draft models: the sizes may differ by this many tokens, and the first tokens may have other texts. */
 const rule = { sizeDifference: 128, firstToken: 5 }
 
 /** Throws unless one model can draft tokens for the other: they need the same vocabulary. */

@@ -13,7 +13,7 @@ type StepsSource = {
   readonly contextLength: number
 }
 
-/** The samplers that remove tokens leave one in any case. */
+/** Samplers that remove tokens always leave one. */
 const leastKept = size(0)
 /** The tokens from which the first version of mirostat estimates; llama.cpp's server has the same. */
 const mirostatTokens = int(100)
@@ -126,7 +126,7 @@ type Held = { readonly tokens: readonly Token[]; readonly until: number; readonl
 /** Lower than any sum of logit, bias and penalties, but above tokens that a grammar forbids. */
 const lastResort = -1e9
 
-/** What is added to the logits when the output has so many tokens: the caller's bias, and the ban on some tokens. */
+/** The bias of the logits after `outputTokens` tokens: the caller's, and the ban on some tokens. */
 export function createBiases(
   { logitBias, allowedTokens }: Pick<ResolvedSampling, 'logitBias' | 'allowedTokens'>,
   { size, banned, held }: BiasSource,

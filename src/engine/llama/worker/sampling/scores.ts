@@ -5,7 +5,7 @@ import type { Vocabulary } from './vocabulary.ts'
 /** A token's log-probability, and the top log-probabilities at its position, the highest first. */
 export type TokenScore = { readonly logprob: number; readonly top: readonly (readonly [Token, number])[] }
 
-/** JSON has no infinity; OpenAI writes this instead. */
+/** JSON has no infinity; OpenAI writes this number. */
 const leastLogprob = -9999
 
 /** Log-probabilities of the model's own distribution: before penalties, bias, temperature, filters and grammar. */
@@ -29,7 +29,7 @@ export function logOfSum(logits: Float32Array): number {
   return most + Math.log(sum)
 }
 
-/** The tokens with the highest logits, in order; of equals, the first. */
+/** The tokens with the highest logits, in order; the first of equals. */
 function highest(logits: Float32Array, count: number): Token[] {
   const found: Token[] = []
   let least = Number.NEGATIVE_INFINITY

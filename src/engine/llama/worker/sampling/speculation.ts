@@ -6,7 +6,7 @@ import type { Round, Rounds } from '../rounds/rounds.ts'
 /** The tokens that were drafted, and those of them that the model chose too. */
 export type DraftCounts = { readonly proposed: number; readonly accepted: number }
 
-/** Where a draft is wanted. */
+/** Where to draft. */
 export type DraftRequest = {
   /** The sequence that contains the text, except its last token. */
   readonly sequence: Sequence
@@ -18,11 +18,11 @@ export type DraftRequest = {
   readonly isOver: () => boolean
 }
 
-/** Drafts how the text of one choice goes on. */
+/** Drafts the continuation of one choice's text. */
 export type Drafter = {
-  /** The text has another token. */
+  /** Adds a token to the text. */
   push(token: Token): void
-  /** Possibly none; never rejects. */
+  /** May be empty; never rejects. */
   draft(request: DraftRequest): readonly Token[] | Promise<readonly Token[]>
 }
 
@@ -48,7 +48,7 @@ export class Speculation {
     return { proposed: this.#proposed, accepted: this.#accepted }
   }
 
-  /** The text has another token. */
+  /** Adds a token to the text. */
   push(token: Token): void {
     this.#drafter.push(token)
   }

@@ -11,11 +11,11 @@ import { type Guidance, guided } from './guidance.ts'
 import { scoreToken, type TokenScore } from './scores.ts'
 import type { Speculation } from './speculation.ts'
 
-/** A generated token; `score` is there when log-probabilities were asked for. */
+/** A generated token; `score` is present when log-probabilities were requested. */
 export type SourcedToken = {
   readonly token: Token
   readonly score?: TokenScore | undefined
-  /** It was not chosen. */
+  /** The server inserted it. */
   readonly isInserted?: true
 }
 
@@ -34,7 +34,7 @@ export type TokenSource = {
 
 export type Steering = {
   readonly steps: readonly SamplerStep[]
-  /** When the output has so many tokens. */
+  /** The bias after this many tokens of output. */
   readonly biases: (outputTokens: number) => Biases
   /** The number of top log-probabilities; absent: no log-probabilities. */
   readonly topLogprobs?: number | undefined
@@ -42,7 +42,7 @@ export type Steering = {
   /** The next token to insert instead of a sampled one, if any. */
   readonly inserted?: (() => Token | undefined) | undefined
   readonly speculation?: Speculation | undefined
-  /** Tokens that are not chosen when the output has so many. */
+  /** Tokens that may not be chosen at this position of the output. */
   readonly forbidden?: ((outputTokens: number) => ReadonlySet<Token> | undefined) | undefined
 }
 

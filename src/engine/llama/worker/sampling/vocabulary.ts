@@ -22,7 +22,7 @@ export type Vocabulary = {
   readonly visibleTokens: readonly TokenBytes[]
   /** The bytes that a token adds to the output, in UTF-8; none for hidden tokens. */
   bytesOf(token: Token): Uint8Array
-  /** The same, with the texts of special tokens. */
+  /** As `bytesOf`, with the texts of special tokens. */
   shownBytesOf(token: Token): Uint8Array
 }
 

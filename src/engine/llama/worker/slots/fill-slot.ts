@@ -9,11 +9,11 @@ import { type Slot, sharedPrefix } from './slots.ts'
  */
 const cellsPerToken = 128
 
-/** Where the prefixes of a run are kept, and whose they are; absent: they are not. */
+/** Where the prefixes of a run are kept, and for whom; absent: they are not kept. */
 export type KeptPrefixes = { readonly store: PrefixStore; readonly owner: string }
 
 type Filling = {
-  /** The tokens that the slot is to contain, in order. */
+  /** The tokens to fill the slot with, in order. */
   readonly tokens: readonly Token[]
   /** Other slots of the same run; their tokens may be copied. */
   readonly others: Iterable<Slot>
@@ -23,8 +23,8 @@ type Filling = {
 }
 
 /**
- * Leaves in a slot only tokens that these begin with, after copying those of another one, or of the disk, if that helps. Returns how many
- * it has: at most all but the last, which must be computed for its logits.
+ * Keeps only the tokens of a slot that these begin with, after copying from another slot or from disk if that helps. Returns how many it
+ * has: at most all but the last, which must be computed for its logits.
  */
 export async function keepPrefix(slot: Slot, { tokens, others, prefixes, lastMessage }: Filling): Promise<number> {
   const { sequence } = slot

@@ -6,18 +6,18 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
 import type { StoredPrefix } from './prefix-rules.ts'
 
-/** A sequence on disk. Its name has its checksum: a crash of the machine can leave a file of the right size without its contents. */
+/** A sequence on disk. Its name contains its checksum: a crash of the machine can leave a file of the right size without its contents. */
 export type PrefixFile = StoredPrefix & { readonly path: string; usedAtMs: number }
 
 /** How llama.cpp begins the file of a sequence: these two numbers, the number of tokens, and the tokens, all of 32 bits. */
 const magic = 0x67677371
 const version = 3
 const headerBytes = 12
-/** Read and summed in 0.05 ms where the system has them in memory (measured). */
+/** Takes 0.05 ms to read and sum if the system has it in memory (measured). */
 const chunkBytes = 1 << 18
 const unfinished = '.tmp'
 
-/** The files of a folder. Deletes what is none of them, or is damaged: leftovers of a process that was killed. */
+/** The prefix files of a folder. Deletes files that do not belong here or are damaged: leftovers of a killed process. */
 export async function listPrefixes(folder: string): Promise<PrefixFile[]> {
   const found: PrefixFile[] = []
   for (const name of await readdir(folder)) {
@@ -29,7 +29,7 @@ export async function listPrefixes(folder: string): Promise<PrefixFile[]> {
   return found
 }
 
-/** Lets `write` write a new file of this owner, which only the user of this process can read. It is there completely, or not at all. */
+/** Lets `write` write a new file of this owner, readable only by the user of this process. It appears complete or not at all. */
 export async function addPrefix(folder: string, owner: string, write: (path: string) => Promise<unknown>): Promise<PrefixFile> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const name = `${owner}-${randomUUID().slice(0, 8)}`
@@ -78,8 +78,8 @@ async function readTokens(path: string, sizeBytes: number): Promise<Int32Array> 
 }
 
 /**
- * Read in this thread, piece by piece: where there are few cores, libuv's pool has one thread, which computes passes, and each read of a pool
- * would wait for the end of one (beside a stream, the first token of a restored prefix came after 155 ms instead of 62).
+ * Read in this thread, in chunks: with few cores, libuv's pool has one thread, which computes passes, and each read of a pool would wait
+ * for a pass to end (beside a stream, the first token of a restored prefix came after 155 ms instead of 62).
  */
 async function checksum(path: string): Promise<string> {
   const file = await open(path)

@@ -7,19 +7,22 @@ export type OwnedTokens = { readonly owner: string; readonly tokens: ArrayLike<n
 export type StoredPrefix = OwnedTokens & { readonly sizeBytes: number; readonly usedAtMs: number }
 
 /**
- * Computing this many tokens takes longer than restoring a prefix (measured; docs/decisions/0038). A gain below it is worth neither a
- * read nor a write.
+ * Computing this many tokens takes longer than restoring a prefix (measured; docs/decisions/0038). A smaller gain is worth neither a read
+ * nor a write.
  */
 const worthTokens = 64
 
 type Replacement = {
-  /** What the slot is to contain. */
+  /** The tokens that will replace the slot's. */
   readonly next: ArrayLike<number>
   readonly stored: Iterable<StoredPrefix>
   readonly minTokens: number
 }
 
-/** Whether to save what a slot holds before `next` replaces it: it is long, most of it goes, and the disk has too little of it. */
+/**
+ * Whether to save the contents of a slot before `next` replaces them: they are long, most of them will go, and the disk has too little of
+ * them.
+ */
 export function isWorthSaving(held: OwnedTokens, { next, stored, minTokens }: Replacement): boolean {
   const { length } = held.tokens
   if (length - sharedPrefix(held.tokens, next) < minTokens) return false
@@ -30,7 +33,7 @@ export function isWorthSaving(held: OwnedTokens, { next, stored, minTokens }: Re
   return length - covered >= Math.min(worthTokens, minTokens)
 }
 
-/** What to restore into a slot that shares `kept` tokens with the wanted ones: the owner's own, if it shares enough more. */
+/** The prefix to restore into a slot that shares `kept` tokens with the wanted ones: the owner's own, if it shares enough more. */
 export function pickRestored<T extends StoredPrefix>(stored: Iterable<T>, wanted: OwnedTokens, kept: number): T | undefined {
   let best: T | undefined
   let most = kept + worthTokens - 1
@@ -44,14 +47,14 @@ export function pickRestored<T extends StoredPrefix>(stored: Iterable<T>, wanted
   return best
 }
 
-/** Earlier turns of the same conversation: `added` takes their place. */
+/** Earlier turns of the same conversation, which `added` replaces. */
 export function pickReplaced<T extends StoredPrefix>(stored: Iterable<T>, added: T): T[] {
   const isRepeated = ({ owner, tokens }: T) =>
     owner === added.owner && tokens.length - sharedPrefix(tokens, added.tokens) < worthTokens
   return [...stored].filter((prefix) => prefix !== added && isRepeated(prefix))
 }
 
-/** What to delete so that the rest fits: what alone is too large, then the least recently used. */
+/** What to delete so that the rest fits: files that are too large alone, then the least recently used. */
 export function pickEvicted<T extends StoredPrefix>(stored: Iterable<T>, maxBytes: number): T[] {
   const oldestFirst = [...stored].sort((a, b) => a.usedAtMs - b.usedAtMs)
   const evicted = oldestFirst.filter(({ sizeBytes }) => sizeBytes > maxBytes)

@@ -12,8 +12,8 @@ type Settings = NonNullable<LoadOptions['prefixCache']>
 type Warn = (message: string) => void
 
 /**
- * Keeps the contents of slots on disk, for conversations that come back after their slot was taken or the worker has ended. An owner
- * gets only what its own requests left. A failure costs a prompt its prefix, and nothing else.
+ * Keeps the contents of slots on disk, for conversations that return after their slot was reused or the worker has ended. An owner gets
+ * only the prefixes of its own requests. A failure costs a prompt its prefix, and nothing else.
  */
 export class PrefixStore {
   readonly #folder: string
@@ -28,7 +28,7 @@ export class PrefixStore {
     this.#warn = warn
   }
 
-  /** `identity`: what the contents of a slot depend on besides its tokens. Those of other identities are deleted. */
+  /** `identity`: what the contents depend on besides their tokens. Those of other identities are deleted. */
   static async open(settings: Settings, identity: string, warn: Warn): Promise<PrefixStore> {
     const name = shortHash(identity)
     const folder = join(settings.folder, name)
@@ -39,7 +39,7 @@ export class PrefixStore {
         if (other !== name) await rm(join(settings.folder, other), { recursive: true, force: true })
       }
       for (const file of await listPrefixes(folder)) store.#files.add(file)
-      // The limit may be lower than it was.
+      // The limit may have been lowered.
       await store.#evict()
     } catch (error) {
       warn(`the prefix cache cannot be read: ${messageOf(error)}`)
@@ -47,7 +47,7 @@ export class PrefixStore {
     return store
   }
 
-  /** Saves what a free or leased slot holds, if that is worth it, before `next` replaces it. */
+  /** Saves the contents of a free or leased slot before `next` replaces them, if that is worthwhile. */
   async save({ sequence, owner }: Slot, next: ArrayLike<number>): Promise<void> {
     const { minTokens } = this.#settings
     const tokens = sequence.contextTokens
@@ -62,7 +62,7 @@ export class PrefixStore {
     }
   }
 
-  /** Replaces what a leased slot holds by what the owner stored, if that shares more with the wanted tokens. */
+  /** Restores what the owner stored into a leased slot, if that shares more with the wanted tokens. */
   async restore({ sequence }: Slot, wanted: OwnedTokens): Promise<void> {
     const file = pickRestored(this.#files, wanted, sharedPrefix(sequence.contextTokens, wanted.tokens))
     if (file === undefined) return
@@ -92,7 +92,7 @@ export class PrefixStore {
   }
 }
 
-/** What the contents of a slot depend on besides its tokens: the model file, its adapters, llama.cpp, and the settings of the context. */
+/** What the contents of a slot depend on besides their tokens: the model file, its adapters, llama.cpp, and the settings of the context. */
 export async function identityOf(options: LoadOptions, context: Context): Promise<string> {
   const { modelPath, adapters = [], cacheTypeK = 'f16', cacheTypeV = 'f16', flashAttention, rope } = options
   const { llamaCppRelease, gpu } = context.model.llama

@@ -6,7 +6,7 @@ import { pickRecall, pickSlot, type SlotFacts } from './slots.ts'
 export type SlotLease<T> = {
   readonly slot: T
   readonly holder: object
-  /** Another holder has no slot: give this one back at the end of the current step. */
+  /** Another holder waits: give this slot back at the end of the current step. */
   readonly isRecalled: boolean
   readonly whenRecalled: Promise<void>
   giveBack(): void

@@ -5,9 +5,9 @@ export type Slot = {
   readonly sequence: Sequence
   busy: boolean
   lastUsed: number
-  /** Whose request filled it, where that matters. */
+  /** The owner of the request that filled it, where that matters. */
   owner?: string | undefined
-  /** So many tokens are to stay in it while another slot is free. */
+  /** This many tokens stay in it while another slot is free. */
   pinnedTokens?: number
 }
 
@@ -15,16 +15,17 @@ export type Slot = {
 export type SlotFacts = Pick<Slot, 'busy' | 'lastUsed' | 'pinnedTokens'> & { readonly sequence: Pick<Sequence, 'contextTokens'> }
 
 /**
- * llama.cpp computes sequences in one pass only while their numbers are consecutive, so a gap between busy slots costs tokens
- * that nobody sees (`binding/gaps.ts`), or a pass more. Prefixes that differ by less than this, such as the beginning of a chat template, weigh less than a gap.
+ * llama.cpp computes sequences in one pass only while their numbers are consecutive, so a gap between busy slots costs placeholder tokens
+ * (`binding/gaps.ts`) or another pass. Prefixes that differ by less than this, such as the beginning of a chat template, weigh less than a
+ * gap.
  */
 const gapTokens = 32
 /** More than any prefix is worth. */
 const pinnedWorth = 1e9
 
 /**
- * The free slot that shares the longest prefix with `tokens`, a neighbour of busy ones where that costs little; of equals, the least
- * recently used one, so that the others keep their caches. `undefined` when all are busy.
+ * The free slot that shares the longest prefix with `tokens`, beside busy ones where that costs little; of equals, the least recently used,
+ * so that the others keep their caches. `undefined` when all are busy.
  */
 export function pickSlot<T extends SlotFacts>(slots: readonly T[], tokens: ArrayLike<number>): T | undefined {
   let best: { slot: T; worth: number } | undefined
