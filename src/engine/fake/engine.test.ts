@@ -46,20 +46,20 @@ function summary(events: readonly EngineEvent[]) {
 }
 
 describe('the fake engine', () => {
-  test('says when the prompt is read, then the text, the finish and the usage', async () => {
+  test('the fake engine reports when the prompt is read, then the text, the finish and the usage', async () => {
     const { events, usage } = await play(request({ chunks: ['a', 'b'] }))
     expect(events.map((event) => event.type)).toEqual(['prompt-read', 'raw-text', 'raw-text', 'finish', 'usage'])
     expect(usage).toEqual({ inputTokens: 1, cachedInputTokens: 0, outputTokens: 2, reasoningTokens: 0 })
   })
 
-  test('echoes a message that is no script, and counts the words of the prompt', async () => {
+  test('the fake engine echoes a message that is not a script, and counts the words of the prompt', async () => {
     expect(await play(request('say this  back'))).toMatchObject({
       text: 'say this  back',
       usage: { inputTokens: 3, outputTokens: 3 },
     })
   })
 
-  test('finishes as the script says', async () => {
+  test('a reply finishes as its script says', async () => {
     expect(await play(request({ raw: 'cut', finish: 'length' }))).toMatchObject({ finish: { reason: 'length' } })
   })
 
@@ -73,11 +73,11 @@ describe('the fake engine', () => {
     [2, 9, 'abc'],
     [5, 9, 'abcab'],
     [8, 8, 'abcabcab'],
-  ])('at least %i tokens and at most %i are %j', async (minOutputTokens, maxOutputTokens, text) => {
+  ])('between %i and %i tokens, the reply is %j', async (minOutputTokens, maxOutputTokens, text) => {
     expect(await play(request({ chunks: ['a', 'b', 'c'] }, { minOutputTokens, maxOutputTokens }))).toMatchObject({ text })
   })
 
-  test('tells a prompt’s tokens where they are wanted, and then may say nothing', async () => {
+  test('tokens of the prompt are reported where they are wanted, also without a reply', async () => {
     const asked = { ...request(''), prompt: { type: 'text', text: ' one two ' }, maxOutputTokens: 0 } as const
     const { events, usage } = await play({ ...asked, promptTokens: { logprobs: { top: 1 } } })
     expect(events.map((event) => event.type)).toEqual(['prompt-tokens', 'prompt-read', 'finish', 'usage'])
@@ -93,7 +93,7 @@ describe('the fake engine', () => {
     expect(usage).toMatchObject({ inputTokens: 2, outputTokens: 0 })
   })
 
-  test('fills in nothing, and says so', async () => {
+  test('infill is refused by name', async () => {
     const asked = { ...request(''), prompt: { type: 'infill', prefix: 'a', suffix: 'b' } } as const
     await expect(play(asked)).rejects.toMatchObject({ code: 'unsupported-field', at: ['prompt', 'suffix'] })
   })
@@ -105,14 +105,14 @@ describe('the fake engine', () => {
     expect(usage?.outputTokens).toBe(maxOutputTokens)
   })
 
-  test('a stop text that is cut between chunks ends the output and never shows', async () => {
+  test('a stop sequence that is split between chunks ends the output and never shows', async () => {
     const { text, finish, usage } = await play(request({ chunks: ['one E', 'N', 'D two', 'three'] }, { stop: ['END'] }))
     expect(text).toBe('one ')
     expect(finish).toEqual({ reason: 'stop', stop: 'END' })
     expect(usage?.outputTokens).toBe(3)
   })
 
-  test('text that only began like a stop text comes out in the end', async () => {
+  test('text that only begins like a stop sequence appears in the end', async () => {
     expect(await play(request({ chunks: ['one ', 'EN'] }, { stop: ['END'] }))).toMatchObject({
       text: 'one EN',
       finish: { reason: 'stop' },
@@ -123,7 +123,7 @@ describe('the fake engine', () => {
     [0, ''],
     [1, 'a'],
     [2, 'ab'],
-  ])('breaks after %i chunks', async (failAfter, text) => {
+  ])('a reply fails after %i chunks', async (failAfter, text) => {
     const result = await play(request({ chunks: ['a', 'b'], failAfter }))
     expect(result).toMatchObject({ text, error: { code: 'engine-failed' }, finish: undefined })
     if (failAfter === 0) expect(result.events).toEqual([])
@@ -154,7 +154,7 @@ describe('the fake engine', () => {
     })
   })
 
-  test('a delay ends at once when the request is cancelled, with its reason', async () => {
+  test('a cancel ends a delay immediately, with the reason of the cancel', async () => {
     const running = new Cancellations().open({ id: 'r1', owner: 'anyone' })
     const { signal } = running
     setImmediate(() => running.cancel('client-gone'))
@@ -162,7 +162,7 @@ describe('the fake engine', () => {
     expect(error).toBe(signal.reason)
   })
 
-  test('a long reply without delays lets others run, and stops when cancelled', async () => {
+  test('a long reply without delays leaves room for other work, and stops when cancelled', async () => {
     const running = new Cancellations().open({ id: 'r1', owner: 'anyone' })
     const { signal } = running
     setImmediate(() => running.cancel('client-gone'))
@@ -171,7 +171,7 @@ describe('the fake engine', () => {
     expect(events.length).toBeLessThan(1000)
   })
 
-  test('closing it ends what runs', async () => {
+  test('closing the engine ends its runs', async () => {
     const engine = createFakeEngine({ script: 'from-request' })
     const prepared = await engine.prepare(request({ raw: 'late', delayMs: 3_000_000 }), never)
     const first = runOf(prepared, never).next()
@@ -188,12 +188,12 @@ describe("the fake engine's chat template", () => {
     return createFakeEngine({ script: 'from-request', chatTemplate: path })
   }
 
-  test('a conversation that it refuses is refused, as on a real model', async () => {
+  test('a conversation that the template refuses is refused, as on a real model', async () => {
     const engine = await withTemplate("{{ raise_exception('no thanks') }}")
     await expect(engine.prepare(request({ raw: 'x' }), never)).rejects.toMatchObject({ code: 'template-failed' })
   })
 
-  test('a model without one can go back to none after a switch, and after it was unloaded', async () => {
+  test('a model without a template can return to none after a switch, and after an unload', async () => {
     const engine = createFakeEngine({ script: 'from-request' })
     const { templates } = engine.capabilities
     for (const choice of [{ type: 'named', name: 'odd', source: "{{ raise_exception('no') }}" }, { type: 'none' }] as const) {
@@ -205,7 +205,7 @@ describe("the fake engine's chat template", () => {
     }
   })
 
-  test('one that does not parse is said when the model loads', async () => {
+  test('a template that does not parse fails the load', async () => {
     const engine = await withTemplate('{% for %}')
     await expect(engine.ensureReady(never)).rejects.toMatchObject({ code: 'template-failed' })
     expect(engine.state.type).toBe('failed')
@@ -213,7 +213,7 @@ describe("the fake engine's chat template", () => {
 })
 
 describe('loading the fake engine', () => {
-  test('it is stopped until someone needs it, then ready', async () => {
+  test('the engine is stopped until someone needs it, then ready', async () => {
     const engine = createFakeEngine({ script: 'from-request' })
     expect(engine.state).toEqual({ type: 'stopped' })
     await engine.ensureReady(never)
@@ -251,8 +251,8 @@ describe('loading the fake engine', () => {
   })
 })
 
-describe('who wants to know how the fake engine stands', () => {
-  test('hears of every change, in order, until it wants no more', async () => {
+describe("an observer of the fake engine's state", () => {
+  test('an observer hears of every change in order, until it unsubscribes', async () => {
     const engine = createFakeEngine({ script: 'from-request' })
     const [heard, late]: EngineState[][] = [[], []]
     const leave = engine.onState((state) => {
@@ -272,7 +272,7 @@ describe('who wants to know how the fake engine stands', () => {
     expect(late).toEqual([...unloaded, ...loaded])
   })
 
-  test('hears of a failure', async () => {
+  test('an observer hears of a failure', async () => {
     const engine = createFakeEngine({ script: '/nowhere/script.yaml' })
     const heard: EngineState[] = []
     engine.onState((state) => heard.push(state))
@@ -289,7 +289,7 @@ describe('unloading the fake engine', () => {
     return events
   }
 
-  test('lets what runs end, and takes nothing new meanwhile', async () => {
+  test('unloading lets running requests end, and accepts no new ones meanwhile', async () => {
     const engine = createFakeEngine({ script: 'from-request' })
     const events = await start(engine, { chunks: ['a', 'b'], delayMs: 5 })
     let isUnloaded = false
@@ -307,7 +307,7 @@ describe('unloading the fake engine', () => {
     expect(engine.state).toEqual({ type: 'stopped' })
   })
 
-  test('fails what runs longer than it may', async () => {
+  test('unloading fails requests that run longer than allowed', async () => {
     const engine = createFakeEngine({ script: 'from-request' })
     const prepared = await engine.prepare(request({ raw: 'late', delayMs: 3_000_000 }), never)
     const running = runOf(prepared, never).next()
@@ -317,7 +317,7 @@ describe('unloading the fake engine', () => {
     expect(engine.state).toEqual({ type: 'stopped' })
   })
 
-  test('leaves an engine that loads again', async () => {
+  test('an unloaded engine loads again', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'dragoman-fake-'))
     const file = join(directory, 'script.yaml')
     await writeFile(file, '[{ reply: { raw: before } }]')
@@ -330,7 +330,7 @@ describe('unloading the fake engine', () => {
     expect(await play(request('x'), { engine })).toMatchObject({ text: 'after' })
   })
 
-  test('can be done to one that was never loaded', async () => {
+  test('an engine that was never loaded can be unloaded', async () => {
     const engine = createFakeEngine({ script: 'from-request' })
     await engine.unload({ drainMs: 60_000 })
     expect(engine.state).toEqual({ type: 'stopped' })
@@ -345,7 +345,7 @@ describe('media, on the fake engine', () => {
     prompt: { type: 'chat', messages: [{ role: 'user', content }], ...plainChat } as const,
   })
 
-  test('are described in their places in the echo', async () => {
+  test('media are described in their places in the echo', async () => {
     const asked = asking({ type: 'text', text: 'a ' }, { ...picture, detail: 'low' }, { type: 'text', text: ' b' }, audio('AAAA'))
     const { text: echo } = await play(asked)
     expect(echo).toMatch(
@@ -353,7 +353,7 @@ describe('media, on the fake engine', () => {
     )
   })
 
-  test('are matched by scripts, also in the results of tools', async () => {
+  test('media are matched by scripts, also in the results of tools', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'dragoman-fake-'))
     const file = join(folder, 'script.yaml')
     await writeFile(
@@ -367,11 +367,11 @@ describe('media, on the fake engine', () => {
     expect(await play(asked, { engine })).toMatchObject({ text: 'The tool showed image/png.' })
   })
 
-  test('leave a script beside them as it is', async () => {
+  test('media leave a script beside them unchanged', async () => {
     expect(await play(asking({ type: 'text', text: '{"raw":"hi"}' }, picture))).toMatchObject({ text: 'hi' })
   })
 
-  test('count as the words of their description', async () => {
+  test('media count as the words of their description', async () => {
     expect(await play(asking(picture))).toMatchObject({ text: seen, usage: { inputTokens: seen.split(' ').length } })
   })
 })

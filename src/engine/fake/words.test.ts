@@ -14,7 +14,7 @@ describe('words are those of a regular expression', () => {
     'é 中文\u00a0x',
     everySpace.join('x'),
     `x${everySpace.join('')}`,
-  ])('%j', async (text) => {
+  ])('%j has the words of the regular expression', async (text) => {
     expect(splitWords(text)).toEqual(text.match(/\s*\S+|\s+/g) ?? [])
     expect(await countWords([text, text])).toBe(2 * (text.match(/\S+/g)?.length ?? 0))
   })

@@ -31,7 +31,7 @@ describe('afterReasoning', () => {
     )
   })
 
-  test('where line breaks after the tag would be kept, the answer follows it at once', () => {
+  test('where line breaks after the tag would be kept, the answer follows it directly', () => {
     const front = { format: { reasoning: tags, startsInReasoning: true }, front: 'opened', isTight: true } as const
     expect(matches('so</think>{}', { gbnf: 'root ::= "{" "}"' }, front)).toBe(true)
     expect(matches('so</think>\n\n{}', { gbnf: 'root ::= "{" "}"' }, front)).toBe(false)

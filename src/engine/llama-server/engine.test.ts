@@ -94,7 +94,7 @@ describe('LlamaServerEngine', () => {
     return events
   }
 
-  test('what the upstream says goes through', async () => {
+  test('everything that the upstream reports passes through', async () => {
     plays = [
       async function* () {
         yield text('a')
@@ -105,7 +105,7 @@ describe('LlamaServerEngine', () => {
     expect(engine.state).toEqual({ type: 'ready' })
   })
 
-  test('a request without an answer yet is given to the next server when this one was killed', async () => {
+  test('a request without output yet is given to the next server when another process killed this one', async () => {
     plays = [
       async function* (end) {
         end(killed)
@@ -119,7 +119,7 @@ describe('LlamaServerEngine', () => {
     expect(closed).toBe(1)
   })
 
-  test('one that has answered goes on where it was, on the next server', async () => {
+  test('a request with output continues where it was, on the next server', async () => {
     const raw = (said: string): EngineEvent => ({ type: 'raw-text', choice: 0, text: said })
     const reasoning: EngineEvent = { type: 'reasoning-delta', choice: 0, delta: 'think' }
     plays = [
@@ -140,7 +140,7 @@ describe('LlamaServerEngine', () => {
     expect(seeds).toEqual([expect.any(Number), seeds[0]])
   })
 
-  test('one whose server has ended without a word about it yet goes on as well', async () => {
+  test('a request whose server ended before its exit was known continues as well', async () => {
     health = ['silent', 'silent', 'ended']
     plays = [
       async function* () {
@@ -155,7 +155,7 @@ describe('LlamaServerEngine', () => {
     expect(health).toEqual([])
   })
 
-  test('one whose second output differs from what was passed on fails with how the process ended', async () => {
+  test('a request whose second output differs from the first fails with how the process ended', async () => {
     plays = [
       async function* (end) {
         yield text('a')
@@ -179,7 +179,7 @@ describe('LlamaServerEngine', () => {
     await expect(run()).rejects.toMatchObject({ message: expect.stringContaining('killed by SIGSEGV') })
   })
 
-  test('a failure of a server that goes on is its own', async () => {
+  test("a failure of a server that stays alive is only the request's", async () => {
     plays = [() => fails()]
     await expect(run()).rejects.toBe(broken)
   })
@@ -202,11 +202,11 @@ describe('LlamaServerEngine', () => {
     expect(events).toEqual([text('b')])
   })
 
-  test('what the upstream cannot do is refused, not left hanging', async () => {
+  test('a call that the upstream does not support is refused, not left hanging', async () => {
     await expect(capability(engine, 'ranker').rank({ texts: ['a'] }, never)).rejects.toMatchObject({ code: 'unsupported-field' })
   })
 
-  test('unloading it lets what runs end, ends the server, and the next request starts another', async () => {
+  test('an unload lets running requests end and ends the server, and the next request starts another', async () => {
     const heard: string[] = []
     engine.onState(({ type }) => heard.push(type))
     let finish: () => void = () => undefined
@@ -237,7 +237,7 @@ describe('LlamaServerEngine', () => {
     expect(engine.state).toEqual({ type: 'ready' })
   })
 
-  test('unloading it fails what runs longer than it may', async () => {
+  test('an unload fails requests that run longer than allowed', async () => {
     plays = [
       async function* (end) {
         yield text('a')

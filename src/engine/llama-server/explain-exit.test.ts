@@ -13,7 +13,7 @@ test.each([
     "0.00.032.234 E srv         start: couldn't bind HTTP server socket, hostname: 127.0.0.1, port: 1",
   ],
   ['whatever the words', 'listen: Address already in use'],
-])('%s', (_name, line) => {
+])('the reason for an exit is found in %s', (_name, line) => {
   expect(explain('exited with code 1', line, '0.00.032.367 E srv  llama_server: exiting due to HTTP server error')).toEqual({
     type: 'port-taken',
   })
@@ -46,7 +46,7 @@ test('errors are quoted without their prefix, and before what they led to', () =
   )
 })
 
-test('without errors, the last lines are quoted; without lines, that is said', () => {
+test('without errors, the last lines are quoted; without lines, the message says so', () => {
   expect(message('exited with code 0', 'a', 'b', 'c', 'd')).toBe('bin exited with code 0: b | c | d')
   expect(message('killed by SIGSEGV')).toBe('bin killed by SIGSEGV and wrote nothing')
 })

@@ -11,11 +11,11 @@ test.each([
     21_000,
   ],
   ['', 0],
-])('%j', (list, mebibytes) => {
+])('the free memory in %j is summed', (list, mebibytes) => {
   expect(readFreeBytes(list)).toBe(mebibytes * 2 ** 20)
 })
 
-test('a program that does not list devices has none', async () => {
+test('a program that does not list devices counts as having none', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'dragoman-devices-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const program = async (name: string, text: string) => {

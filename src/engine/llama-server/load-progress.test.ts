@@ -15,14 +15,14 @@ async function planOf(bytes: number): Promise<ServerPlan> {
   return { binary: 'x', modelPath, contextLength: 1, slots: 1, flashAttention: 'auto', extraArguments: [] }
 }
 
-test('it is the share of the files that is in memory, and never all of it', async () => {
+test('progress is the share of the files that is in memory, and never all of it', async () => {
   const half = await readProgress(process.pid, process.memoryUsage.rss() * 2)
   expect(half).toBeGreaterThan(0.3)
   expect(half).toBeLessThan(0.7)
   expect(await readProgress(process.pid, 10)).toBe(0.99)
 })
 
-test('nothing is made up of a process or of files that cannot be seen', async () => {
+test('progress stays 0 where a process or its files cannot be seen', async () => {
   expect(await readProgress(2 ** 30, 10)).toBe(0)
   expect(await readProgress(process.pid, 0)).toBe(0)
 })

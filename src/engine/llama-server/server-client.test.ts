@@ -17,13 +17,13 @@ async function startEndless() {
   return { endpoint: { url: origin, apiKey: 'k', model: 'm' }, sent: () => sent }
 }
 
-test('the health of a server costs no more than its status, whatever follows it', async () => {
+test("asking for a server's health reads only the status of the reply", async () => {
   const { endpoint, sent } = await startEndless()
   expect(await askHealth(endpoint)).toBe('ready')
   expect(sent()).toBeLessThan(64)
 })
 
-test('facts that do not end are not read to their end', async () => {
+test('facts without an end are not read to their end', async () => {
   const { endpoint, sent } = await startEndless()
   await expect(askFacts(endpoint)).rejects.toThrow('the reply to /v1/models has more than 16777216 bytes')
   expect(sent()).toBeLessThan(128)

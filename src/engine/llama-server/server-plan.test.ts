@@ -15,7 +15,7 @@ const argumentAfter = (name: string, plan: Partial<ServerPlan>) => {
   return all.includes(name) ? all[all.indexOf(name) + 1] : undefined
 }
 
-test('it listens on loopback only, and each slot has the whole context length', () => {
+test('a server listens on loopback only, and each slot has the whole context length', () => {
   expect(argumentsOf({}).join(' ')).toBe(
     '--host 127.0.0.1 --port 1 --alias x --model /m.gguf --ctx-size 4000 --parallel 4 --flash-attn auto --jinja --slots --metrics --no-webui --no-prefill-assistant --batch-size 512',
   )
@@ -43,7 +43,7 @@ test.each<[name: string, value: string, plan: Partial<ServerPlan>]>([
   ['--spec-draft-p-min', '0', { draft: { modelPath: '/d', minProbability: 0 } }],
   ['--spec-draft-ngl', 'all', { draft: { modelPath: '/d', gpuLayers: 'max' } }],
   ['--numa', 'distribute', { extraArguments: ['--numa', 'distribute'] }],
-])('%s %s', (name, value, plan) => {
+])("the plan's %s becomes %s", (name, value, plan) => {
   expect(argumentAfter(name, plan)).toBe(value)
   expect(argumentAfter(name, {})).not.toBe(value)
 })
@@ -58,6 +58,6 @@ test.each<[size: string | undefined, where: string, plan: Partial<ServerPlan>]>(
   [undefined, "with the operator's own, in another spelling", { extraArguments: ['--batch_size=4096'] }],
   [undefined, "with the operator's own short one", { extraArguments: ['-b', '64'] }],
   [undefined, "with the operator's smaller batches, which cannot be larger than these", { extraArguments: ['-ub', '2048'] }],
-])('batches have the size %s %s', (size, _, plan) => {
+])('the batch size is %s %s', (size, _, plan) => {
   expect(argumentAfter('--batch-size', plan)).toBe(size)
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { spawnServer } from './spawn-server.ts'
 
-test('of what a server writes without a line break, the start is kept', async () => {
+test('a line without an end is truncated to its start', async () => {
   const script = "process.stderr.write('broken' + 'x'.repeat(4e6), () => process.exit(3))"
   const server = spawnServer({ binary: process.execPath, args: ['-e', script], apiKey: 'k', onLine: () => undefined })
   expect(await server.exited).toEqual({

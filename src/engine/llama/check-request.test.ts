@@ -14,7 +14,7 @@ describe('a prompt that cannot fit is refused before the worker gets it', () => 
     ['a message', chat(['a'.repeat(200_000)]), 50_000],
     ['many messages', chat(Array(600).fill('a')), 600],
     ['an infill', { type: 'infill', prefix: 'a'.repeat(200_000), suffix: '' }, 50_000],
-  ] as const)('%s', (_, prompt, inputTokens) => {
+  ] as const)('%s is refused', (_, prompt, inputTokens) => {
     expect(() => check(prompt)).toThrow(
       expect.objectContaining({
         code: 'context-length-exceeded',
@@ -24,7 +24,7 @@ describe('a prompt that cannot fit is refused before the worker gets it', () => 
   })
 
   test.each([[{ type: 'text', text: ' '.repeat(100_000) }], [chat(Array(500).fill('a'))]] as const)(
-    'what may fit passes',
+    'a prompt that may fit passes',
     (prompt) => {
       expect(() => check(prompt)).not.toThrow()
     },

@@ -64,7 +64,7 @@ describe('LlamaEngine', () => {
       (error: { code: string }) => error.code,
     )
 
-  test('a worker that answers one after the other is not hung, however many wait', async () => {
+  test('a worker that answers one request after the other is not hung, however many wait', async () => {
     const ids = Array.from({ length: 12 }, (_, index) => `r${index}`)
     const outcomes = ids.map((id) => settled(prepare(id)))
     await turn()
@@ -77,7 +77,7 @@ describe('LlamaEngine', () => {
     expect(workers.started).toHaveLength(1)
   })
 
-  test('one that hangs fails the question that it hangs at; the others are asked of the next worker', async () => {
+  test('a worker that hangs fails the current question; the others go to the next worker', async () => {
     const outcomes = ['endless', 'innocent'].map((id) => settled(prepare(id)))
     await vi.advanceTimersByTimeAsync(timeoutMs + 100)
     expect(workers.started).toHaveLength(2)
@@ -88,7 +88,7 @@ describe('LlamaEngine', () => {
     expect(await Promise.all(outcomes)).toEqual(['template-failed', 'answered'])
   })
 
-  test('the memory of GPUs is asked of the process that has the model loaded, also while another question waits', async () => {
+  test('the process with the model loaded reports the memory of GPUs, also while another question waits', async () => {
     const { read } = capability(engine, 'devices')
     void settled(prepare('waits'))
     const reading = read(never)
@@ -101,7 +101,7 @@ describe('LlamaEngine', () => {
     expect(workers.started).toHaveLength(1)
   })
 
-  test('nothing is prepared for who has left before it was begun', async () => {
+  test('nothing is prepared for a caller that left before its turn', async () => {
     const leaving = new AbortController()
     const first = prepare('first')
     const outcomes = [settled(prepare('left', leaving.signal)), settled(prepare('last'))]
@@ -114,7 +114,7 @@ describe('LlamaEngine', () => {
     expect(asked()).toEqual(['first', 'last'])
   })
 
-  test('closing it while it waits for an answer starts no other worker', async () => {
+  test('closing the engine while it waits for an answer starts no other worker', async () => {
     const questions = [prepare('a'), prepare('b'), capability(engine, 'templates').use(other, never)]
     const outcomes = questions.map(settled)
     await turn()
@@ -124,7 +124,7 @@ describe('LlamaEngine', () => {
     expect(workers.started).toHaveLength(1)
   })
 
-  test('closing it while its template is switched starts no other worker', async () => {
+  test('closing the engine during a template switch starts no other worker', async () => {
     const switching = settled(capability(engine, 'templates').use(other, never))
     await turn()
     await engine.close()
@@ -132,7 +132,7 @@ describe('LlamaEngine', () => {
     expect(workers.started).toHaveLength(1)
   })
 
-  test('a switch that fails changes nothing for who is prepared already', async () => {
+  test('a template switch that fails changes nothing for prepared requests', async () => {
     const before = await prepared('r')
     const switching = settled(capability(engine, 'templates').use(other, never))
     await turn()
@@ -148,7 +148,7 @@ describe('LlamaEngine', () => {
     expect(await running).toBe('engine-failed')
   })
 
-  test('a switch that succeeds refuses who was prepared with the earlier template', async () => {
+  test('a template switch that succeeds refuses requests prepared with the earlier template', async () => {
     const before = await prepared('r')
     const switching = capability(engine, 'templates').use(other, never)
     await turn()
@@ -170,7 +170,7 @@ describe('LlamaEngine', () => {
   test.each([
     ['once more where another process killed its worker', {}, 'once more'],
     ['not again where it may have crashed its worker', { description: 'killed by SIGSEGV', fromOutside: false }, 'engine-failed'],
-  ])('a run that has given nothing yet runs %s', async (_what, exit, outcome) => {
+  ])('a run without output yet runs %s', async (_what, exit, outcome) => {
     const events = runOf(await prepared('r'), never)
     const first = settled(events.next())
     await turn()
@@ -203,7 +203,7 @@ describe('LlamaEngine', () => {
       return { next, outcome, sampling }
     }
 
-    test('is generated again with its seed, and goes on where it was', async () => {
+    test('is generated again with its seed, and continues where it was', async () => {
       const { next, sampling } = await begin()
       expect(commands('run')).toMatchObject([{ id: 'r', sampling: { seed: sampling.seed } }])
       report({ type: 'prompt-read', id: 'r', cachedTokens: 0, prefillMs: 1 })
@@ -223,7 +223,7 @@ describe('LlamaEngine', () => {
     })
   })
 
-  test('of a cancelled run, only what was generated after the cancel is late', async () => {
+  test('after a cancel, only later tokens count as late', async () => {
     const leaving = new AbortController()
     const events = runOf(await prepared('r'), leaving.signal)
     const first = settled(events.next())
@@ -237,7 +237,7 @@ describe('LlamaEngine', () => {
     expect(engine.tokensAfterCancel).toBe(1)
   })
 
-  test('unloading it lets what runs end, and takes nothing new meanwhile', async () => {
+  test('an unload lets running requests end, and accepts no new ones meanwhile', async () => {
     const heard: EngineState['type'][] = []
     engine.onState(({ type }) => heard.push(type))
     const events = await start('r')
@@ -259,7 +259,7 @@ describe('LlamaEngine', () => {
     expect(workers.started).toHaveLength(1)
   })
 
-  test('unloading it ends what runs longer than it may, with its worker', async () => {
+  test('an unload ends requests that run longer than allowed, with the worker', async () => {
     const events = await start('r')
     const next = settled(events.next())
     const unloading = settled(engine.unload({ drainMs: 1000 }))
@@ -274,7 +274,7 @@ describe('LlamaEngine', () => {
     expect(workers.started).toHaveLength(1)
   })
 
-  test('one that was unloaded loads again when it is asked to be ready, and hears of it', async () => {
+  test('an unloaded model loads again on request, and announces it', async () => {
     await engine.unload({ drainMs: 1000 })
     const heard: EngineState['type'][] = []
     const leave = engine.onState(({ type }) => heard.push(type))

@@ -49,7 +49,7 @@ describe('Supervisor', () => {
     await waiting
   }
 
-  test("what a worker logs keeps the level of its own beside the log's", async () => {
+  test("a worker's log entries keep their own level beside the log's", async () => {
     await load()
     workers.last.handlers.onReport({ type: 'log', level: 'error', message: 'no such device' })
     expect(debugEntries.at(-1)).toEqual([{ model: 'm', workerLevel: 'error' }, 'no such device'])
@@ -65,7 +65,7 @@ describe('Supervisor', () => {
     await waiting
   })
 
-  test('one that is killed again fails the load', async () => {
+  test('a worker that is killed again while it loads fails the load', async () => {
     const waiting = supervisor.ensureReady(never)
     waiting.catch(() => undefined)
     await turn()
@@ -82,7 +82,7 @@ describe('Supervisor', () => {
     expect(workers.started).toHaveLength(0)
   })
 
-  test('it goes from starting through loading, with progress, to ready', async () => {
+  test('a worker goes from starting through loading, with progress, to ready', async () => {
     const waiting = supervisor.ensureReady(never)
     expect(supervisor.state).toEqual({ type: 'starting' })
     await turn()
@@ -162,7 +162,7 @@ describe('Supervisor', () => {
     expect(workers.started).toHaveLength(1)
   })
 
-  test('after a failed load requests are refused at once, until the pause is over and one of them tries again', async () => {
+  test('after a failed load requests are refused immediately, until the pause is over and one of them tries again', async () => {
     locate = () => Promise.reject(new Error('no such file'))
     await expect(supervisor.ensureReady(never)).rejects.toMatchObject({ code: 'model-unavailable' })
     await expect(supervisor.ensureReady(never)).rejects.toMatchObject({ retryAfterMs: firstPauseMs })
@@ -172,14 +172,14 @@ describe('Supervisor', () => {
     expect(supervisor.state).toEqual({ type: 'ready' })
   })
 
-  test('a process that dies while it loads is a failed load, with its last words', async () => {
+  test('a process that dies while it loads is a failed load, with its last lines', async () => {
     const waiting = supervisor.ensureReady(never)
     await turn()
     workers.last.exit({ description: 'killed by SIGABRT', lastLines: ['GGML_ASSERT failed'], fromOutside: false })
     await expect(waiting).rejects.toMatchObject({ message: expect.stringMatching(/SIGABRT.*GGML_ASSERT failed/) })
   })
 
-  test('stopping refuses new work, ends those who wait, and then the process', async () => {
+  test('stopping refuses new work, ends the waiting callers, and then the process', async () => {
     const waiting = supervisor.ensureReady(never)
     await turn()
     const stopped = supervisor.stop()
@@ -220,7 +220,7 @@ describe('Supervisor', () => {
     expect(started).toHaveLength(2)
   })
 
-  test('a worker that answers nothing for a minute counts as crashed; one that answers goes on', async () => {
+  test('a worker that answers nothing for a minute counts as crashed; one that answers stays', async () => {
     await load()
     for (let minute = 0; minute < 3; minute++) {
       await vi.advanceTimersByTimeAsync(50_000)
@@ -246,12 +246,12 @@ describe('Supervisor', () => {
     expect(exits).toMatchObject([{ description: 'killed by SIGTERM', fromOutside: false }])
   })
 
-  test('without a worker there is nothing to send to', () => {
+  test('without a worker, sending fails', () => {
     expect(() => supervisor.send({ type: 'cancel', id: 'r' })).toThrow(expect.objectContaining({ code: 'engine-failed' }))
     expect(() => supervisor.steer({ type: 'cancel', id: 'r' })).not.toThrow()
   })
 
-  test('it can be started again after a stop', async () => {
+  test('a stopped supervisor can start a worker again', async () => {
     await load()
     await supervisor.stop()
     await load()

@@ -20,7 +20,7 @@ test.each<[string, ExchangeCommand, string, RegExp]>([
     /7 tokens/,
   ],
   ['a rendering', { type: 'ask', id, request: { type: 'render', prompt: chat, reasoning } }, 'template-failed', /conversation/],
-])('a late reply about %s names what took so long, and the limit', (_, command, code, message) => {
+])('a late reply about %s names the work that took too long, and the limit', (_, command, code, message) => {
   expect(tookTooLong(command, 3000)).toMatchObject({ code, message: expect.stringMatching(message) })
   expect(tookTooLong(command, 3000).message).toContain('3000 ms')
 })

@@ -10,7 +10,7 @@ const aborted = [
   '',
 ].join('\n')
 
-test('of a process that aborted is its message, not the stack behind it, and a hint for CUDA', () => {
+test('the cause of an abort is its message, not the stack behind it, and a hint for CUDA', () => {
   const lines: string[] = []
   const tail = new OutputTail((line) => lines.push(line))
   tail.push(aborted)
@@ -19,13 +19,13 @@ test('of a process that aborted is its message, not the stack behind it, and a h
   expect(lines).toHaveLength(62)
 })
 
-test('is not the stack that a debugger writes', () => {
+test('the stack that a debugger writes is not a cause', () => {
   expect(causeOf(tailOf('GGML_ASSERT(x) failed\n#0  0x00007f in wait4 ()\n#1  0x00007f in main ()\n'))).toBe(
     'GGML_ASSERT(x) failed',
   )
 })
 
-test('is the last lines where none is an error, and nothing of a process that wrote nothing', () => {
+test('without errors the cause is the last lines, and without lines it is empty', () => {
   expect(causeOf(tailOf('a\nb\nc\nd\n'))).toBe('b | c | d')
   expect(causeOf([])).toBe('')
 })

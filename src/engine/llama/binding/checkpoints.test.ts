@@ -35,14 +35,14 @@ test('a prompt is cut in front of its last message, and near its end', () => {
   expect(open().points.stopsOf({ tokens: 1400, lastMessage: undefined }, 0)).toEqual([1396])
 })
 
-test('a prompt is cut where the one before parted from what there was', () => {
+test('a prompt is cut where the last one diverged from the sequence', () => {
   const { points } = open()
   expect(points.restore(900)).toBe(0)
   expect(points.stopsOf({ tokens: 1400, lastMessage: 1288 }, 0)).toEqual([900, 1288, 1396])
   expect(points.stopsOf({ tokens: 1400, lastMessage: 1288 }, 1300)).toEqual([1396])
 })
 
-test('a point that spares few tokens is not taken', () => {
+test('a checkpoint that spares few tokens is not taken', () => {
   const { points, takeAt } = open()
   expect(points.stopsOf({ tokens: 30, lastMessage: 20 }, 0)).toEqual([])
   takeAt(1280)
@@ -50,7 +50,7 @@ test('a point that spares few tokens is not taken', () => {
   expect(points.stopsOf({ tokens: 1400, lastMessage: 1380 }, 1280)).toEqual([1380])
 })
 
-test('the newest point that a prompt shares is returned to', () => {
+test('the newest checkpoint that a prompt shares is restored', () => {
   const { points, takeAt, lengths } = open()
   takeAt(500, 900, 1300)
   points.forgetFrom(1000)
@@ -58,7 +58,7 @@ test('the newest point that a prompt shares is returned to', () => {
   expect(lengths.get(0)).toBe(900)
 })
 
-test('sequences share room: the one that has taken none for the longest time drops points first', () => {
+test('sequences share room: the one idle longest drops its checkpoints first', () => {
   const { context, lengths } = fakeContext()
   const room = new CheckpointRoom(40)
   const [idle, busy] = [new Checkpoints(context, 0, room), new Checkpoints(context, 1, room)]

@@ -30,7 +30,7 @@ describe('what the next pass computes', () => {
     },
     { name: 'begins after what earlier passes have computed', queue: [work(1, 6, 4)], size: 8, pass: [[1, 2]] },
     { name: 'of nothing is nothing', queue: [], size: 8, pass: [] },
-  ])('$name', ({ queue, size, pass }) => {
+  ])('the next pass $name', ({ queue, size, pass }) => {
     const filled = fillPass(queue, size)
     expect(filled.map((part) => [part.work.sequence.id, part.count])).toEqual(pass)
     expect(filled.every((part) => queue.includes(part.work))).toBe(true)

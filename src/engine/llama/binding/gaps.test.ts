@@ -26,21 +26,21 @@ describe('gaps between the sequences of a pass', () => {
     { name: 'of different lengths', pass: single(3, 4, 7, 9), filled: [5, 6, 8] },
     { name: 'before the first and after the last', pass: single(5, 6), filled: [] },
     { name: 'that are longer than what is known to be worth it', pass: single(0, 10), filled: [] },
-  ])('are filled where that makes one pass of two: $name', ({ pass, filled }) => {
+  ])('gaps are filled where that joins two passes: $name', ({ pass, filled }) => {
     expect(createGaps(readsWeights).fill(pass, roomy)).toEqual(filled)
   })
 
-  test('are filled where nothing is known yet', () => {
+  test('gaps are filled where nothing was measured yet', () => {
     expect(new Gaps().fill(single(0, 3), roomy)).toEqual([1, 2])
   })
 
-  test('stay where two passes are faster than one', () => {
+  test('gaps stay where two passes are faster than one', () => {
     const gaps = createGaps(computes)
     expect(gaps.fill(single(0, 2), roomy)).toEqual([])
     expect(gaps.fill(single(0, 1, 2, 3, 5, 6, 7, 8), roomy)).toEqual([4])
   })
 
-  test('stay where a trial took longer, but for another one now and then', () => {
+  test('gaps stay where a trial took longer, apart from a rare further trial', () => {
     const gaps = createGaps({ 1: 6.3 })
     const passes = Array.from({ length: 1000 }, () => {
       const filled = gaps.fill(single(0, 2), roomy)
@@ -52,20 +52,20 @@ describe('gaps between the sequences of a pass', () => {
     expect(passes.slice(4).some((filled) => filled > 0)).toBe(true)
   })
 
-  test('stay where a sequence in them is full, or the batch is', () => {
+  test('gaps stay where a sequence in them is full, or the batch is', () => {
     const gaps = createGaps(readsWeights)
     expect(gaps.fill(single(0, 2, 4), { ...roomy, hasRoom: (sequence) => sequence !== 1 })).toEqual([3])
     expect(gaps.fill(single(0, 3, 5), { ...roomy, most: 1 })).toEqual([4])
   })
 
-  test('a step of a prompt closes a gap, and needs none closed to it', () => {
+  test('a step of a prompt ends a gap, and needs none filled beside it', () => {
     const gaps = createGaps(readsWeights)
     const prompt = (sequence: number) => ({ sequence, tokens: 8 })
     expect(gaps.fill([...single(0), prompt(2), ...single(3)], roomy)).toEqual([1])
     expect(gaps.fill([...single(0, 1), prompt(5)], roomy)).toEqual([])
   })
 
-  test('a pass with gaps or steps of prompts says nothing about others', () => {
+  test('a pass with gaps or steps of prompts is not measured', () => {
     const gaps = createGaps({ 1: 5, 3: 20 })
     for (let count = 0; count < 9; count++) {
       gaps.learn(single(0, 1, 5), 1)

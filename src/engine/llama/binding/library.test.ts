@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { checkRelease, findLibraries } from './library.ts'
 
-test('functions of another release are not called', () => {
+test('functions of another release are refused', () => {
   expect(() => checkRelease('9.9.9')).toThrow(/calls llama.cpp \S+, but 9.9.9 is installed/)
   expect(() => checkRelease('0.5.0-dev')).not.toThrow()
 })
@@ -15,7 +15,7 @@ describe('the files of llama.cpp', () => {
     ['Windows', 'llama.dll', 'ggml.dll', 'ggml-base.dll'],
   ]
 
-  test.each(builds)('%s', (build, llama, ggml, base) => {
+  test.each(builds)('the files of llama.cpp are found in %s', (build, llama, ggml, base) => {
     const folder = build === 'Windows' ? 'C:\\bins\\' : '/bins/'
     const others = [
       'libc.so.6',
@@ -29,7 +29,7 @@ describe('the files of llama.cpp', () => {
     expect(findLibraries(loaded)).toEqual({ llama: folder + llama, ggml: folder + ggml, base: folder + base })
   })
 
-  test('one that is not loaded', () => {
+  test('a file that is not loaded is named', () => {
     expect(() => findLibraries(['/bins/libllama.v0.5.0.so'])).toThrow("llama.cpp's library")
   })
 })

@@ -16,9 +16,9 @@ test.each([
   ['fewer tokens than ever take no longer than more', after([2, 16], [4, 40]), 1, 16],
   ['a number between two lies on a line', after([1, 16], [4, 40]), 2, 24],
   ['more tokens take at most as much longer as they are more', after([1, 16], [4, 40]), 8, 80],
-])('%s', (_, times, tokens, expected) => expect(times.of(tokens)).toBe(expected))
+])('the time of a pass, where %s', (_, times, tokens, expected) => expect(times.of(tokens)).toBe(expected))
 
-test('more tokens than ever take at least as long as fewer', () => {
+test('more tokens than ever measured take at least as long as fewer', () => {
   const times = after([1, 16], [4, 40])
   expect([times.atLeast(8), times.atLeast(4), times.atLeast(2)]).toEqual([40, 40, 24])
 })

@@ -46,7 +46,7 @@ describe('readFileSampling', () => {
     [{ constructor: 1 }, {}, /constructor is unknown/],
     [{ sequence: 'penalties;dry;temperature;top_k;top_p;min_p;xtc' }, {}, /order of samplers is fixed/],
     [{ sequence: 'penalties;dry;top_k;top_p;min_p;xtc;temperature;adaptive' }, {}, /sampler 'adaptive'/],
-  ])('%j is noted where it cannot be had', (metadata, sampling, note) => {
+  ])('%j is noted where it is not supported', (metadata, sampling, note) => {
     const read = readFileSampling(metadata)
     expect(read.sampling).toEqual(sampling)
     expect(read.notes).toEqual([expect.stringMatching(note)])

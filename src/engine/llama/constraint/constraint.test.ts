@@ -24,13 +24,13 @@ const call = (name: string, json: string) => `<tool_call>\n{"name": "${name}", "
 /** The codes of what is the caller's fault. */
 
 describe('compileConstraint', () => {
-  test('a request that asks for nothing is not constrained', () => {
+  test('a request without constraints is not constrained', () => {
     expect(compile({})).toBeUndefined()
     expect(compile({ tools })).toBeUndefined()
     expect(compile({ tools, toolChoice: { type: 'none' } })).toBeUndefined()
   })
 
-  test('says how much of the wanted output is certain', () => {
+  test('a constraint reports how much of the wanted output is certain', () => {
     expect(compile({ output: schema })?.structured).toBe('full')
     expect(compile({ output: { type: 'json-object' } })?.structured).toBe('full')
     expect(compile({ output: { type: 'regex', pattern: 'a+' } })?.structured).toBe('full')
@@ -92,7 +92,7 @@ describe('compileConstraint', () => {
     expect(matcher.matches('')).toBe(false)
   })
 
-  test('a token that ends the turn is not asked for as text', () => {
+  test('a token that ends the turn is not required as text', () => {
     const ending = { ...hermes, endTexts: ['</tool_call>'] }
     const matcher = createMatcher(compile({ tools: [clock], toolChoice: { type: 'required' } }, ending)?.gbnf ?? '')
     expect(matcher.matches('<tool_call>\n{"name": "get_time", "arguments": {}}\n')).toBe(true)

@@ -27,6 +27,6 @@ test.each([
   expect(explain(lines)).toMatch(expected)
 })
 
-test('what is no error is not a reason', () => {
+test('a log entry that is not an error is not a reason', () => {
   expect(explain(['print_info: file format = GGUF V3'], LlamaLogLevel.info)).toBe('Failed to load model')
 })

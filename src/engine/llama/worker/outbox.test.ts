@@ -4,7 +4,7 @@ import { Outbox } from './outbox.ts'
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 describe('an outbox', () => {
-  test('sends all of one turn of the event loop in one message, in order', async () => {
+  test('an outbox sends everything of one turn of the event loop in one message, in order', async () => {
     const sent: (readonly number[])[] = []
     const outbox = new Outbox<number>((items) => sent.push(items))
     outbox.add(1)
@@ -16,7 +16,7 @@ describe('an outbox', () => {
     expect(sent).toEqual([[1, 2, 3]])
   })
 
-  test('sends what comes later in the next message', async () => {
+  test('an outbox sends later reports in the next message', async () => {
     const sent: (readonly number[])[] = []
     const outbox = new Outbox<number>((items) => sent.push(items))
     outbox.add(1)

@@ -21,19 +21,19 @@ const sift = (banned: readonly string[]) => {
 }
 
 describe('banned strings', () => {
-  test('release what cannot be a part of them at once', () => {
+  test('tokens that cannot be part of a banned string are released immediately', () => {
     const { push } = sift(['shivers down'])
     expect(push(id(' my'))).toEqual([[id(' my')], 0])
   })
 
-  test('hold what may become one, until it does not', () => {
+  test('tokens that may become a banned string are held until they cannot', () => {
     const { push } = sift(['shivers down'])
     expect(push(id(' sh'))).toEqual([[], 0])
     expect(push(id('iv'))).toEqual([[], 0])
     expect(push(id('.'))).toEqual([[id(' sh'), id('iv'), id('.')], 0])
   })
 
-  test('take the tokens of one back, from the first on, which is forbidden there', () => {
+  test('the tokens of a banned string are taken back, and its first one is forbidden there', () => {
     const { bans, push } = sift(['SHIVERS down'])
     push(id(' my'))
     for (const piece of [' sh', 'iv', 'ers']) push(id(piece))
@@ -45,7 +45,7 @@ describe('banned strings', () => {
     expect(bans.forbidden(1)).toBeUndefined()
   })
 
-  test('forget what was tried behind a place that is taken back', () => {
+  test('tries behind a position that is taken back are forgotten', () => {
     const { bans, push } = sift(['hh', 'e..'])
     push(id('e'))
     push(id('.'))
@@ -55,7 +55,7 @@ describe('banned strings', () => {
     expect([...(bans.forbidden(0) ?? [])]).toEqual([id('e'), id('h')])
   })
 
-  test('are found in letters of either case, also beside ASCII, and in halves of a character', () => {
+  test('banned strings are found in either case, also beside ASCII, and in halves of a character', () => {
     const { push } = sift(['ÄÄ', '€.'])
     push(id('Ä'))
     expect(push(id('ä'))).toEqual([[], 2])
@@ -64,7 +64,7 @@ describe('banned strings', () => {
     expect(push(id('.'))).toEqual([[], 2])
   })
 
-  test('are released at the end, and together with what the server inserts', () => {
+  test('held tokens are released at the end, and together with inserted ones', () => {
     const { bans, push } = sift(['shivers down'])
     push(id(' sh'))
     expect(bans.end().map(({ token }) => token)).toEqual([id(' sh')])
@@ -73,7 +73,7 @@ describe('banned strings', () => {
     expect([released.map(({ token }) => token), takenBack]).toEqual([[id(' sh'), id('iv')], 0])
   })
 
-  test('that are inside one token need no trial', () => {
+  test('tokens that contain a banned string are found beforehand', () => {
     const all = { size: vocabulary.length, bytesOf } as Parameters<typeof tokensWith>[1]
     expect(tokensWith(['Sh', '€'], all)).toEqual([id(' sh'), id(' SH')])
   })

@@ -18,6 +18,6 @@ test.each<[string, number, readonly number[], number | undefined]>([
   ['a pattern with one difference', 8, [1, 2, 1, 2, 1, 2, 3, 1, 2, 1, 2, 1, 2], undefined],
   ['an output that is shorter than the window', 8, times(3, [1, 2]), undefined],
   ['a window of two', 2, [1, 2, 3, 3], 4],
-])('%s', (_, window, tokens, after) => {
+])('an output with %s', (_, window, tokens, after) => {
   expect(seenAfter(window, tokens)).toBe(after)
 })

@@ -6,7 +6,7 @@ test.each<[Pooling, number[]]>([
   ['mean', [2.5, 5]],
   ['cls', [1, 2]],
   ['last', [3, 6]],
-])('%s of steps is that of the whole', (pooling, expected) => {
+])("the %s of a text's steps is that of the text", (pooling, expected) => {
   const pooled = new PooledVector(pooling)
   pooled.add(Float32Array.of(1, 2), 1)
   pooled.add(Float32Array.of(3, 6), 3)

@@ -25,22 +25,22 @@ const run = (machine: Machine, sequences: number, passes: number) => createRun(s
 const share = (taken: readonly string[], what: string) => taken.filter((one) => one === what).length / taken.length
 
 describe('sequences that generate a token', () => {
-  test('are computed in one pass where that is faster, but for a few trials', () => {
+  test('sequences are computed in one pass where that is faster, apart from a few trials', () => {
     expect(share(run(memoryBound, 8, 4000), 'all')).toBeGreaterThan(0.98)
   })
 
-  test('are computed one by one where that is faster, a few tokens of each in a row', () => {
+  test('sequences are computed one by one where that is faster, a few tokens of each in a row', () => {
     const taken = run(quickAlone, 2, 400)
     expect(taken.slice(-16).join()).toContain('first,last,last,last,first,last,last,last')
     expect(share(taken, 'all')).toBeLessThan(0.05)
   })
 
-  test('are not computed one by one for a gain within the noise', () => {
+  test('sequences are not computed one by one for a gain within the noise', () => {
     const equal: Machine = (sequences) => (sequences === 1 ? 9.7 : 10 * sequences)
     expect(share(run(equal, 2, 1000), 'all')).toBeGreaterThan(0.85)
   })
 
-  test('change their way when the machine does, both ways', () => {
+  test('the way of computing follows the machine, in both directions', () => {
     const runOn = createRun(3)
     runOn(quickAlone, 2000)
     runOn(memoryBound, 2000)
@@ -56,7 +56,7 @@ describe('sequences that generate a token', () => {
     ['in one pass', memoryBound, 16],
     ['one by one', quickAlone, 2],
     ['one by one, in long passes', slowOneByOne, 4],
-  ])('lose little time by trials (%s, %#)', (_, machine, sequences) => {
+  ])('trials lose little time (%s, %#)', (_, machine, sequences) => {
     const taken = run(machine, sequences, 40_000)
     const all = taken.filter((one) => one === 'all').length
     const ones = taken.length - all
@@ -65,21 +65,21 @@ describe('sequences that generate a token', () => {
     expect(tookMs / bestMs).toBeLessThan(1.007)
   })
 
-  test('find the faster way soon after a trial that something else made slow', () => {
+  test('the faster way is found soon after a trial that something else slowed down', () => {
     const runOn = createRun(2)
     const disturbed: Machine = (sequences) => (sequences === 1 ? 8.9 : 9 * sequences)
     runOn(disturbed, 40)
     expect(share(runOn(quickAlone, 60).slice(-20), 'all')).toBe(0)
   })
 
-  test('take turns after each pass where a pass is long, so that none waits long', () => {
+  test('sequences take turns after each pass where a pass is long, so that none waits long', () => {
     const slow: Machine = (sequences) => (sequences === 1 ? 80 : 200 * sequences)
     const taken = run(slow, 2, 400)
     expect(taken).not.toContain('last')
     expect(share(taken, 'first')).toBeGreaterThan(0.9)
   })
 
-  test('are one pass where there is only one', () => {
+  test('a single sequence is one pass', () => {
     expect(new Set(run(quickAlone, 1, 50))).toEqual(new Set(['all']))
   })
 })

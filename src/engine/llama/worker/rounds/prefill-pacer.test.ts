@@ -64,7 +64,7 @@ describe('the length of steps in reading prompts', () => {
     expect(sizes.filter((size) => size === expected).length).toBeGreaterThan(75)
   })
 
-  test('on no machine does a step take longer than it may unless the shortest does', () => {
+  test('no step exceeds its limit unless the shortest does, on any machine', () => {
     const anyMachine = fc.record({
       roundMs: fc.double({ min: 0, max: 240, noNaN: true }),
       tokenMs: fc.double({ min: 0, max: 20, noNaN: true }),
@@ -83,7 +83,7 @@ describe('the length of steps in reading prompts', () => {
     )
   })
 
-  test('follows the depth of the prompt, down and up again', () => {
+  test('the length of steps follows the depth of the prompt, down and up again', () => {
     const depthOf = (step: number) => (step % 40) * 32
     const steps = createReader().read(attentive, { steps: 200, depthOf }).slice(120)
     expect(Math.max(...steps.map(({ tookMs }) => tookMs))).toBeLessThanOrEqual(250)
@@ -134,7 +134,7 @@ describe('the length of steps in reading prompts', () => {
     expect(sizesAt(gains, { holdsUpOthers: true })).toEqual(new Set([16]))
   })
 
-  test('says once that blocks do not fit', () => {
+  test('the pacer reports once that blocks do not fit', () => {
     const hints = (tokenMs: number) => {
       const onShortSteps = vi.fn()
       createReader({ onShortSteps }).read(machine(0, tokenMs), { steps: 60 })
@@ -143,7 +143,7 @@ describe('the length of steps in reading prompts', () => {
     expect([hints(5), hints(20), hints(2)]).toEqual([1, 1, 0])
   })
 
-  test('a step that was slow by chance costs some length for some steps', () => {
+  test('a step that was slow by chance shortens only some steps', () => {
     const steady = machine(40, 1.7)
     const sizes = sizesOf(createReader().read((one) => (one.step === 40 ? 2000 : steady(one)), { steps: 80 }))
     expect(sizes[40]).toBe(64)
@@ -161,7 +161,7 @@ describe('the length of steps in reading prompts', () => {
     expect(sizes.reduce((sum, size) => sum + size, 0) / sizes.length).toBeGreaterThan(60)
   })
 
-  test('a machine that becomes slower or faster is followed', () => {
+  test('the pacer follows a machine that becomes slower or faster', () => {
     const { read } = createReader()
     expect(read(machine(10, 0.5), { steps: 60 }).at(-1)?.size).toBeGreaterThanOrEqual(256)
     const slower = read(machine(20, 4), { steps: 60 })
@@ -219,7 +219,7 @@ describe('the length of steps in reading prompts', () => {
     expect(shortPrompts(pacer, { streams: 8, waiting: 8 }).length).toBeGreaterThan(2)
   })
 
-  test('steps of a round are as long as its first one where each length takes a pass of its own, and the rest waits', () => {
+  test('steps of a round are as long as its first one where each length takes a separate pass, and the rest waits', () => {
     const { pacer, read } = createReader()
     read(passes, { steps: 4 })
     read(passes, { steps: 4, streams: 1 })

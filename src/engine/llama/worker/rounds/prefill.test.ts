@@ -15,14 +15,14 @@ async function read(tokens: readonly number[], isOver: (steps: number) => boolea
 }
 
 describe('reading a prompt in steps', () => {
-  test('computes each token once, in order', async () => {
+  test("a prompt's tokens are computed once each, in order", async () => {
     const { isRead, steps } = await read(prompt)
     expect(isRead).toBe(true)
     expect(steps.flat()).toEqual(prompt)
     expect(steps.map((step) => step.length)).toEqual([16, 408, 448, 128])
   })
 
-  test('stops for points to return to, and takes each once', async () => {
+  test('reading stops for checkpoints, and takes each once', async () => {
     const steps: number[] = []
     const points: number[] = []
     const lasts: boolean[] = []
@@ -40,12 +40,12 @@ describe('reading a prompt in steps', () => {
     expect(lasts.indexOf(true)).toBe(lasts.length - 1)
   })
 
-  test('ends between two steps when its request is over', async () => {
+  test('reading ends between two steps when its request is over', async () => {
     const { isRead, steps } = await read(prompt, (count) => count === 2)
     expect([isRead, steps.flat().length]).toEqual([false, 424])
   })
 
-  test('computes nothing for a request that ends while it waits for its round', async () => {
+  test('a request that ends while it waits for its round computes nothing', async () => {
     let asked = 0
     const { isRead, steps } = await read(prompt, () => asked++ > 0)
     expect([isRead, steps]).toEqual([false, []])
@@ -71,7 +71,7 @@ describe('reading a prompt in steps', () => {
     expect(events).toEqual(['raise', 'lower'])
   })
 
-  test('of an empty prompt takes no step', async () => {
+  test('an empty prompt takes no step', async () => {
     expect(await read([])).toEqual({ isRead: true, steps: [] })
   })
 
@@ -89,7 +89,7 @@ describe('reading a prompt in steps', () => {
     expect(order).toEqual(['a15', 'b30', 'a15'])
   })
 
-  test('begins with longer steps after a warm-up, whose first step waited for the disk', async () => {
+  test('steps are longer after a warm-up, whose first step waited for the disk', async () => {
     let nowMs = 0
     const pacer = new PrefillPacer({ largestStep: 504, now: () => nowMs })
     const tookMs = [5000, 20]

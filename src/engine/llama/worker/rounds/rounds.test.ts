@@ -21,7 +21,7 @@ function createWork(rounds: Rounds, kind: 'tokens' | 'prompts' = 'tokens') {
 }
 
 describe('a round', () => {
-  test('has all that waits for it, and starts it in one tick', async () => {
+  test('a round takes all waiting work, and starts it in one tick', async () => {
     const rounds = new Rounds()
     const works = [createWork(rounds), createWork(rounds, 'prompts'), createWork(rounds)]
     expect(works.map(({ round }) => round)).toEqual([undefined, undefined, undefined])
@@ -29,7 +29,7 @@ describe('a round', () => {
     expect(works.map(({ round }) => round)).toEqual(works.map(() => ({ tokens: 2, prompts: 1, tokensMs: 0 })))
   })
 
-  test('ends with the last of its work; what came meanwhile is in the next one', async () => {
+  test('a round ends with the last of its work; later arrivals join the next one', async () => {
     const rounds = new Rounds()
     const [quick, slow] = [createWork(rounds), createWork(rounds)]
     await turn()
@@ -44,7 +44,7 @@ describe('a round', () => {
     expect(late.round).toMatchObject({ tokens: 1, prompts: 0 })
   })
 
-  test('computes nothing until all of it is prepared, and nothing is prepared for the next one', async () => {
+  test('a round computes nothing until all of it is prepared, and nothing is prepared for the next one', async () => {
     const rounds = new Rounds()
     const events: string[] = []
     const ends: (() => void)[] = []
@@ -69,7 +69,7 @@ describe('a round', () => {
     expect(events.slice(5)).toEqual(['prepare d', 'compute d'])
   })
 
-  test('that is longer by a draft says nothing about the others', async () => {
+  test('a round that drafting made longer is not measured', async () => {
     let now = 0
     const rounds = new Rounds({ now: () => now })
     const seen: number[] = []
@@ -93,7 +93,7 @@ describe('a round', () => {
     expect(seen).toEqual([0, 10, 10, 10, 10])
   })
 
-  test('waits for all that continues at once, after however many promises', async () => {
+  test('a round waits for all work that continues immediately, after however many promises', async () => {
     const rounds = new Rounds()
     const sizes: number[] = []
     const stream = async (hops: number) => {
@@ -106,7 +106,7 @@ describe('a round', () => {
     expect(sizes).toEqual(Array.from({ length: 15 }, () => 3))
   })
 
-  test('does not wait for who pauses or has left', async () => {
+  test('a round does not wait for work that pauses or has left', async () => {
     const rounds = new Rounds()
     const sizes: number[] = []
     let resume: () => void = () => undefined
@@ -127,7 +127,7 @@ describe('a round', () => {
     expect(sizes.at(-1)).toBe(1)
   })
 
-  test('goes on for the others where one fails, and the next one comes', async () => {
+  test('a failure leaves the other work of a round running, and the next round starts', async () => {
     const rounds = new Rounds()
     const [broken, sound] = [createWork(rounds), createWork(rounds)]
     await turn()
@@ -142,7 +142,7 @@ describe('a round', () => {
     expect(next.round).toMatchObject({ tokens: 1, prompts: 0 })
   })
 
-  test('with a prompt says how long its tokens took without one', async () => {
+  test('a round with a prompt knows how long its tokens took without one', async () => {
     let nowMs = 0
     const rounds = new Rounds({ now: () => nowMs })
     const compute = async (tookMs: number) => {
@@ -163,7 +163,7 @@ describe('a round', () => {
     for (const work of [next, ...beside]) work.end()
   })
 
-  test('without prompts has one of those that wait, where that is faster', async () => {
+  test('a round without prompts takes one of the waiting sequences where that is faster', async () => {
     let nowMs = 0
     const rounds = new Rounds({ mayDivide: true, now: () => nowMs })
     const computed: string[] = []
@@ -194,7 +194,7 @@ describe('a round', () => {
     expect(await rounds.join('tokens', async () => 'next')).toBe('next')
   })
 
-  test('whatever the streams do, each comes to its end, and no two rounds overlap', async () => {
+  test('each stream comes to its end, and no two rounds overlap', async () => {
     const step = fc.record({
       kind: fc.constantFrom('tokens' as const, 'prompts' as const),
       computeTurns: fc.nat(3),
@@ -228,7 +228,7 @@ describe('a round', () => {
     )
   })
 
-  test('is interrupted when all who take part are over, and only then', async () => {
+  test('a round is interrupted when all participants are over, and only then', async () => {
     const events: string[] = []
     const interrupt = { raise: () => void events.push('raise'), lower: () => void events.push('lower') }
     const rounds = new Rounds({ interrupt })

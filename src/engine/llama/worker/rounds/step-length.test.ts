@@ -19,9 +19,9 @@ describe('the steps of a prompt', () => {
     ['end in blocks', stepsOf(300, 64), [44, 64, 64, 64, 64]],
     ['end in blocks of the longest step', stepsOf(500, 128), [116, 128, 128, 128]],
     ['have one token more beside streams, which is computed with theirs', stepsOf(300, 64, true), [40, 65, 65, 65, 65]],
-  ])('%s', (_, steps, expected) => expect(steps).toEqual(expected))
+  ])('the steps of a prompt %s', (_, steps, expected) => expect(steps).toEqual(expected))
 
-  test('are as few as possible or one more, and none is empty or too long', () => {
+  test('the steps of a prompt are as few as possible or one more, and none is empty or too long', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 5000 }), fc.integer({ min: 1, max: 600 }), fc.boolean(), (tokens, most, beside) => {
         const steps = stepsOf(tokens, most, beside)

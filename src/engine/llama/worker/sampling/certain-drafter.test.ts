@@ -28,7 +28,7 @@ function open({ text = 'name":', other }: { readonly text?: string; readonly oth
 }
 
 describe('a draft of what is certain', () => {
-  test('leaves out the last token, which may be longer', () => {
+  test('a draft leaves out the last token, which may be longer', () => {
     expect(open().draft()).toBe('name"')
     expect(open({ text: '{' }).draft()).toBe('')
   })
@@ -40,21 +40,21 @@ describe('a draft of what is certain', () => {
     ['is empty beside other streams', { tokens: 2 }, 100, ''],
     ['is empty beside a prompt', { prompts: 1 }, 100, ''],
     ['is empty until the time of a token is known', { tokensMs: 0 }, 100, ''],
-  ])('%s', (_, round, room, expected) => {
+  ])('a draft %s', (_, round, room, expected) => {
     expect(open().draft(round, room)).toBe(expected)
   })
 
-  test('has at most eight tokens', () => {
+  test('a draft has at most eight tokens', () => {
     expect(open({ text: 'a long certain text' }).draft()).toBe('a long c')
   })
 
-  test('is made as long as it saves time', () => {
+  test('drafts are made while they save time', () => {
     const { compute } = open()
     // Six tokens for the time of four.
     expect(Array.from({ length: 20 }, () => compute(40))).toEqual(Array.from({ length: 20 }, () => 'name"'))
   })
 
-  test('is tried now and then where it saves none, and made again when it does', () => {
+  test('drafts that save no time are tried now and then, and made again when they do', () => {
     const { compute } = open()
     const drafted = Array.from({ length: 200 }, () => compute(100))
     expect(drafted.filter((text) => text !== '')).toHaveLength(4)
@@ -62,7 +62,7 @@ describe('a draft of what is certain', () => {
     expect(later.slice(-50).every((text) => text !== '')).toBe(true)
   })
 
-  test('leaves the rest to another drafter', () => {
+  test('another drafter drafts the rest', () => {
     const pushed: Token[] = []
     const other: Drafter = { push: (token) => void pushed.push(token), draft: () => model.tokenize('guess') }
     const { draft, compute } = open({ text: '', other })

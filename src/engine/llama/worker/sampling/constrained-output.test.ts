@@ -59,7 +59,7 @@ describe('ConstrainedOutput', () => {
     ['root ::= "€" "a"', [9], [10]],
     ['root ::= "€" "a"', [9, 10], [0]],
     ['root ::= [^a]', [], [3, 5, 8, 9]],
-  ])('%s after %j', (gbnf, before, expected) => {
+  ])('%s can follow %j', (gbnf, before, expected) => {
     expect(allowed(gbnf, before)).toEqual(expected)
   })
 

@@ -13,11 +13,11 @@ describe('a draft by prompt lookup', () => {
     ['is empty for a short text', [1, 2], 8, []],
     ['has at most its own limit', Array.from({ length: 20 }, (_, at) => 1 + (at % 10)), 8, [1, 2, 3, 4, 5, 6, 7]],
     ['is empty where there is no room', [1, 2, 3, 4, 1, 2, 3], 0, []],
-  ])('%s', (_, tokens, most, expected) => {
+  ])('a draft %s', (_, tokens, most, expected) => {
     expect(new NgramDrafter({ prompt: tokens, maxTokens: 7 }).draft({ room: most })).toEqual(expected)
   })
 
-  test('follows what was generated since', () => {
+  test('a draft follows the output so far', () => {
     const drafter = new NgramDrafter({ prompt: [1, 2, 3], maxTokens: 8 })
     for (const token of [8, 4, 1, 2, 3]) drafter.push(token as Token)
     expect(drafter.draft({ room: 2 })).toEqual([8, 4])

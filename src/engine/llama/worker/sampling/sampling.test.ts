@@ -15,7 +15,7 @@ const penalties = (range: number, ...values: readonly number[]) => [
 ]
 
 describe('the samplers of a choice', () => {
-  test('are in the order of llama.cpp', () => {
+  test('the samplers are in the order of llama.cpp', () => {
     const all = {
       repetitionPenalty: 1.1,
       presencePenalty: 0.5,
@@ -36,7 +36,7 @@ describe('the samplers of a choice', () => {
     ])
   })
 
-  test('that few requests have stand where llama.cpp has them', () => {
+  test('rare samplers stand where llama.cpp has them', () => {
     const types = (request: Parameters<typeof stepsOf>[0]) => stepsOf(request).map(({ type }) => type)
     expect(types({ topNSigma: 1, typicalP: 0.5, xtc: { probability: 0.5 }, adaptiveP: { target: 0.3 } })).toEqual([
       'top_n_sigma',
@@ -51,31 +51,31 @@ describe('the samplers of a choice', () => {
     expect(types({ dry: { multiplier: 1 }, mirostat: { version: 2 } })).toEqual(['dry', 'temp_ext', 'mirostat_v2'])
   })
 
-  test('change the temperature first where the request says so', () => {
+  test('the temperature comes first where the request says so', () => {
     expect(stepsOf({ temperatureLast: false }).map(({ type }) => type)).toEqual(['temp_ext', 'top_k', 'top_p', 'min_p', 'dist'])
   })
 
-  test('that are switched off are left out', () => {
+  test('samplers that are switched off are left out', () => {
     const off = { topNSigma: 0, typicalP: 1, mirostat: { version: 0 }, adaptiveP: { target: -1 } }
     expect(stepsOf(off)).toEqual(stepsOf({}))
   })
 
-  test('that are greedy remove nothing by chance', () => {
+  test('greedy samplers remove nothing by chance', () => {
     expect(stepsOf({ temperature: 0 })).toEqual([{ type: 'greedy', args: [] }])
   })
 
-  test('penalize repetition in the last tokens of the prompt too, and what OpenAI penalizes in the output only', () => {
+  test("samplers penalize repetition in the last tokens of the prompt too, and OpenAI's penalties apply to the output only", () => {
     const [repetition, output] = stepsOf({ repetitionPenalty: 1.1, repetitionRange: 3, frequencyPenalty: 0.5 })
     expect(repetition).toEqual({ type: 'penalties', args: penalties(3, 1.1, 0, 0), history: Uint32Array.from([2, 3, 4]) })
     expect(output).toEqual({ type: 'penalties', args: penalties(100, 1, 0.5, 0) })
   })
 
-  test('look for repetitions in the whole context where no range is set', () => {
+  test('samplers look for repetitions in the whole context where no range is set', () => {
     const dry = stepsOf({ dry: { multiplier: 1 } }).find(({ type }) => type === 'dry')
     expect(dry).toMatchObject({ args: expect.arrayContaining([['int', 100]]), history: source.prompt })
   })
 
-  test('without a range of repetition are without its penalty', () => {
+  test('without a range of repetition there is no penalty for it', () => {
     expect(stepsOf({ temperature: 0, repetitionPenalty: 2, repetitionRange: 0 })).toEqual([{ type: 'greedy', args: [] }])
   })
 })
@@ -87,7 +87,7 @@ describe('biases', () => {
   ])
   const held = (asLastResort: boolean) => ({ tokens: [9 as never], until: 2, asLastResort })
 
-  test('are those of the request, where -100 is never', () => {
+  test('biases are those of the request, where -100 is never', () => {
     expect([...createBiases({ logitBias }, { size: 10, banned: [8 as never] })(0)]).toEqual([
       [5, 2],
       [6, Number.NEGATIVE_INFINITY],
@@ -95,14 +95,14 @@ describe('biases', () => {
     ])
   })
 
-  test('hold tokens back until the output is long enough', () => {
+  test('biases hold tokens back until the output is long enough', () => {
     const biases = createBiases({ logitBias: new Map() }, { size: 10, banned: [], held: held(false) })
     expect([...biases(1)]).toEqual([[9, Number.NEGATIVE_INFINITY]])
     expect([...biases(2)]).toEqual([])
     expect(biases(0)).toBe(biases(1))
   })
 
-  test('leave a token that is held back possible where it is the last resort', () => {
+  test('biases leave a token that is held back possible as the last resort', () => {
     const bias = createBiases({ logitBias: new Map() }, { size: 10, banned: [], held: held(true) })(0).get(9)
     expect(bias).toBeGreaterThan(Number.NEGATIVE_INFINITY)
     expect(bias).toBeLessThan(-1e6)

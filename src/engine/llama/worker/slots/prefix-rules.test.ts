@@ -62,7 +62,7 @@ describe('pickRestored', () => {
     { name: 'a gain that is just enough', disk: [long], kept: 836, picked: 'long' },
     { name: 'none of another conversation', disk: [other], kept: 0, picked: undefined },
     { name: 'none of nothing', disk: [], kept: 0, picked: undefined },
-  ])('$name', ({ disk, kept, picked }) => {
+  ])('restored is $name', ({ disk, kept, picked }) => {
     expect(pickRestored(disk, anna(1000), kept)?.name).toBe(picked)
   })
 })
@@ -79,7 +79,7 @@ describe('pickReplaced', () => {
     },
     { name: 'another conversation', before: stored('other', { tokens: tokens(700, { shared: 636 }) }), replaced: [] },
     { name: 'that of another owner', before: stored('bens', { owner: 'ben', tokens: tokens(700) }), replaced: [] },
-  ])('$name', ({ before, replaced }) => {
+  ])('replaced is $name', ({ before, replaced }) => {
     expect(names(pickReplaced([before, added], added))).toEqual(replaced)
   })
 })
@@ -95,7 +95,7 @@ describe('pickEvicted', () => {
     { name: 'the least recently used', disk: [recent, old, middle], maxBytes: 299, evicted: ['old'] },
     { name: 'as many as necessary', disk: [recent, old, middle], maxBytes: 100, evicted: ['old', 'middle'] },
     { name: 'one that alone is too large, and no other', disk: [recent, old, huge], maxBytes: 200, evicted: ['huge'] },
-  ])('$name', ({ disk, maxBytes, evicted }) => {
+  ])('evicted is $name', ({ disk, maxBytes, evicted }) => {
     expect(names(pickEvicted(disk, maxBytes))).toEqual(evicted)
   })
 })

@@ -20,7 +20,7 @@ function watch<T>(promise: Promise<T>): { readonly promise: Promise<T>; isHere: 
 }
 
 describe('SlotPool', () => {
-  test('a slot that is free is taken at once, and is free again when it is given back', async () => {
+  test('a free slot is taken immediately, and is free again when it is given back', async () => {
     const slots = createSlots(1)
     const pool = new SlotPool(slots)
     const lease = await pool.take(anna, prompt)

@@ -53,7 +53,7 @@ describe('pickSlot', () => {
     },
     { name: 'pinned tokens go where no other slot is free', slots: [slot('a', [9], { pinnedTokens: 1 })], picked: 'a' },
     { name: 'none is free', slots: [slot('a', [1], { busy: true })], picked: undefined },
-  ])('$name', ({ slots, picked, tokens = prompt }) => {
+  ])('the slot for a prompt is $name', ({ slots, picked, tokens = prompt }) => {
     expect(pickSlot(slots, tokens)?.name).toBe(picked)
   })
 })
@@ -77,7 +77,7 @@ describe('pickRecall', () => {
       picked: '2',
     },
     { name: 'nothing is held', slots: [], picked: undefined },
-  ])('$name', ({ slots, picked }) => {
+  ])('the recalled slot is $name', ({ slots, picked }) => {
     expect(pickRecall(slots)?.name).toBe(picked)
   })
 })
