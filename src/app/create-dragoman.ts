@@ -11,7 +11,7 @@ import { createApp } from './create-app.ts'
 import { iterateEvents } from './iterate-events.ts'
 import { createLog, type LogOptions } from './log/log.ts'
 import type { OwnModel } from './models/create-model.ts'
-import type { NodeHandler } from './node-handler.ts'
+import type { NodeHandler } from './serving/node-handler.ts'
 
 /** A configuration, the caller's own parts, or both. */
 export type DragomanOptions = {

@@ -1,5 +1,5 @@
+import { createConfiguredTools } from '../app/generating/tools.ts'
 import { printableLines } from '../app/log/printable.ts'
-import { createConfiguredTools } from '../app/tools.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { AppError } from '../contract/errors.ts'
 import { allScopes } from '../contract/principal.ts'

@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { createSandboxTools } from '../../../src/app/tools.ts'
+import { createSandboxTools } from '../../../src/app/generating/tools.ts'
 import { serverTools } from '../../../src/config/sections/tools-schema.ts'
 import { hasSandbox, sandboxHint, someSession } from '../../support/tools/sandbox.ts'
 

@@ -3,7 +3,7 @@ import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { openTestServer } from '../../../../test/support/http/test-server.ts'
 import { hashApiKey } from '../../../app/keys/made-keys.ts'
-import { openPageFiles } from '../../../app/page-files.ts'
+import { openPageFiles } from '../../../app/serving/page-files.ts'
 import type { PageFiles } from '../../run/deps.ts'
 
 const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }

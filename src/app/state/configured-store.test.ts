@@ -4,11 +4,11 @@ import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { items, response } from '../../test/support/stored.ts'
-import { configSchema } from '../config/schema.ts'
-import { SqliteFile } from '../store/sqlite-file.ts'
+import { items, response } from '../../../test/support/stored.ts'
+import { configSchema } from '../../config/schema.ts'
+import { SqliteFile } from '../../store/sqlite-file.ts'
+import { createLog } from '../log/log.ts'
 import { describeStore, openConfiguredStore } from './configured-store.ts'
-import { createLog } from './log/log.ts'
 
 const log = createLog({ level: 'silent' })
 const home = mkdtempSync(join(tmpdir(), 'dragoman-home-'))

@@ -1,6 +1,6 @@
-import type { ActivityLog } from '../activity/activity-log.ts'
-import { LoadHistory, sampleEveryMs } from '../activity/load-history.ts'
-import type { Residency } from '../contract/residency.ts'
+import type { ActivityLog } from '../../activity/activity-log.ts'
+import { LoadHistory, sampleEveryMs } from '../../activity/load-history.ts'
+import type { Residency } from '../../contract/residency.ts'
 
 /** Notes every ten seconds what the server did. Close it. */
 export function sampleLoad(activity: ActivityLog, memory: Residency['memory']): { readonly history: LoadHistory; close(): void } {

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import inject, { type InjectOptions } from 'light-my-request'
-import { pathBelow, replyElsewhere } from '../http/base-path.ts'
-import type { Server } from '../http/server.ts'
+import { pathBelow, replyElsewhere } from '../../http/base-path.ts'
+import type { Server } from '../../http/server.ts'
 
 /** A reply that is not read waits at this size; the generation then waits for its reader. */
 const mostWaitingBytes = 256 * 1024

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../../config/schema.ts'
 import { explainListenError } from './listen-error.ts'
 
 type Address = Pick<Config['server'], 'host' | 'port' | 'portFallback'>

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 import { expect, test } from 'vitest'
-import { AppError } from '../contract/errors.ts'
+import { AppError } from '../../contract/errors.ts'
 import { explainListenError } from './listen-error.ts'
 
 const settings = { host: 'h', port: 80 }

@@ -1,12 +1,12 @@
-import type { Emit } from '../base/emit.ts'
-import type { AppError } from '../contract/errors.ts'
-import type { GenerationEvent } from '../contract/event.ts'
-import { allScopes, type ModelViewer, type Principal } from '../contract/principal.ts'
-import type { ServedModel } from '../contract/served-model.ts'
-import type { Cancellations } from '../core/cancel/cancellations.ts'
-import type { Generation, generate } from '../core/generate.ts'
-import { answer } from '../core/tool-loop/answer.ts'
-import type { AnswerDeps } from '../core/tool-loop/deps.ts'
+import type { Emit } from '../../base/emit.ts'
+import type { AppError } from '../../contract/errors.ts'
+import type { GenerationEvent } from '../../contract/event.ts'
+import { allScopes, type ModelViewer, type Principal } from '../../contract/principal.ts'
+import type { ServedModel } from '../../contract/served-model.ts'
+import type { Cancellations } from '../../core/cancel/cancellations.ts'
+import type { Generation, generate } from '../../core/generate.ts'
+import { answer } from '../../core/tool-loop/answer.ts'
+import type { AnswerDeps } from '../../core/tool-loop/deps.ts'
 
 /** Callers in this process have all scopes. */
 const principal: Principal = { id: 'in-process', scopes: allScopes }

@@ -1,12 +1,12 @@
 import { join } from 'node:path'
-import type { LoadedConfig } from '../config/load.ts'
-import type { FilePlace, FileStore } from '../contract/file-store.ts'
-import type { MediaConverter, MediaReader } from '../contract/media.ts'
-import { parseBlock } from '../media/address.ts'
-import { createMediaConverter } from '../media/convert/converter.ts'
-import { FileFolder } from '../media/file-folder.ts'
-import { createMediaReader } from '../media/reader.ts'
-import { UploadedFiles } from '../media/uploaded-files.ts'
+import type { LoadedConfig } from '../../config/load.ts'
+import type { FilePlace, FileStore } from '../../contract/file-store.ts'
+import type { MediaConverter, MediaReader } from '../../contract/media.ts'
+import { parseBlock } from '../../media/address.ts'
+import { createMediaConverter } from '../../media/convert/converter.ts'
+import { FileFolder } from '../../media/file-folder.ts'
+import { createMediaReader } from '../../media/reader.ts'
+import { UploadedFiles } from '../../media/uploaded-files.ts'
 
 /**
  * What reads the media of requests, as the configuration allows, and what keeps those that callers upload: in `place`, or else in the data

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { startApp } from '../../test/support/http/app.ts'
+import { startApp } from '../../../test/support/http/app.ts'
 import { listenToo } from './second-port.ts'
 
 /** A port that nothing listens on now. */

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { fastify } from 'fastify'
 import { expect, onTestFinished, test } from 'vitest'
+import { createLog } from '../log/log.ts'
 import { listen } from './listen.ts'
-import { createLog } from './log/log.ts'
 
 const host = '127.0.0.1'
 

@@ -3,10 +3,10 @@ import { existsSync, readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { PageFile, PageFiles } from '../http/run/deps.ts'
+import type { PageFile, PageFiles } from '../../http/run/deps.ts'
 
-/** Where a build puts the page: two folders above both `src` and `dist`. */
-const builtPage = fileURLToPath(new URL('../../dist/page/', import.meta.url))
+/** Where a build puts the page: three folders above this one, in both `src` and `dist`. */
+const builtPage = fileURLToPath(new URL('../../../dist/page/', import.meta.url))
 
 const types: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
-import type { Engine } from '../contract/engine.ts'
-import { messageOf } from '../contract/errors.ts'
-import type { PresetChoice } from '../contract/server/siblings.ts'
-import type { SharedDocuments } from '../contract/store.ts'
-import type { TemplateChoice } from '../contract/template.ts'
-import type { PresetSwitch } from '../core/presets/preset-switch.ts'
-import type { OperatorChoices } from '../http/run/deps.ts'
+import type { Engine } from '../../contract/engine.ts'
+import { messageOf } from '../../contract/errors.ts'
+import type { PresetChoice } from '../../contract/server/siblings.ts'
+import type { SharedDocuments } from '../../contract/store.ts'
+import type { TemplateChoice } from '../../contract/template.ts'
+import type { PresetSwitch } from '../../core/presets/preset-switch.ts'
+import type { OperatorChoices } from '../../http/run/deps.ts'
 
 type Parts = {
   readonly documents: SharedDocuments

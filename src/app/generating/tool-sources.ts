@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
-import type { LoadedConfig } from '../config/load.ts'
-import type { McpServerConfig } from '../config/sections/tools-schema.ts'
-import type { ToolSource } from '../contract/server-tool.ts'
-import { parseBlock } from '../media/address.ts'
-import type { Guard } from '../media/guarded-connect.ts'
-import { type ConfiguredServer, createMcpTools, type McpToolsOptions } from '../tools/mcp/mcp-tools.ts'
-import { createWebSearch } from '../tools/web/web-search.ts'
+import type { LoadedConfig } from '../../config/load.ts'
+import type { McpServerConfig } from '../../config/sections/tools-schema.ts'
+import type { ToolSource } from '../../contract/server-tool.ts'
+import { parseBlock } from '../../media/address.ts'
+import type { Guard } from '../../media/guarded-connect.ts'
+import { type ConfiguredServer, createMcpTools, type McpToolsOptions } from '../../tools/mcp/mcp-tools.ts'
+import { createWebSearch } from '../../tools/web/web-search.ts'
 
 type Config = Pick<LoadedConfig, 'tools' | 'media'>
 type Environment = Readonly<Record<string, string | undefined>>

@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import type { LoadedConfig } from '../config/load.ts'
-import type { SessionPictures, ToolBox, ToolSource } from '../contract/server-tool.ts'
-import type { McpToolsOptions } from '../tools/mcp/mcp-tools.ts'
-import { SandboxTools } from '../tools/sandbox/sandbox-tools.ts'
-import { SourceToolBox } from '../tools/tool-box.ts'
-import { createSessionHash } from './keys/sealer.ts'
+import type { LoadedConfig } from '../../config/load.ts'
+import type { SessionPictures, ToolBox, ToolSource } from '../../contract/server-tool.ts'
+import type { McpToolsOptions } from '../../tools/mcp/mcp-tools.ts'
+import { SandboxTools } from '../../tools/sandbox/sandbox-tools.ts'
+import { SourceToolBox } from '../../tools/tool-box.ts'
+import { createSessionHash } from '../keys/sealer.ts'
 import { createMcpSource, createWebTools } from './tool-sources.ts'
 
 export type ConfiguredTools = {

@@ -1,13 +1,13 @@
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { networkReason } from '../canonical/failure-reason.ts'
-import type { LoadedConfig } from '../config/load.ts'
-import { isPostgresUrl } from '../config/sections/storage-schema.ts'
-import { AppError, messageOf } from '../contract/errors.ts'
-import type { Store } from '../contract/store.ts'
-import { isServerStarting } from '../store/failure.ts'
-import type { DatabaseLocation } from '../store/open-store.ts'
+import { networkReason } from '../../canonical/failure-reason.ts'
+import type { LoadedConfig } from '../../config/load.ts'
+import { isPostgresUrl } from '../../config/sections/storage-schema.ts'
+import { AppError, messageOf } from '../../contract/errors.ts'
+import type { Store } from '../../contract/store.ts'
+import { isServerStarting } from '../../store/failure.ts'
+import type { DatabaseLocation } from '../../store/open-store.ts'
 
 const dayMs = 86_400_000
 const pruneEveryMs = 600_000
@@ -48,7 +48,7 @@ export async function connectStore({ storage, home }: StoreConfig): Promise<Stor
   const { ttlDays, conversationTtlDays, maxBytes } = storage
   try {
     // Loaded only here: its packages are a tenth of everything that a start loads.
-    const { openStore } = await import('../store/open-store.ts')
+    const { openStore } = await import('../../store/open-store.ts')
     return await openStore({
       database: location,
       maxBytes,

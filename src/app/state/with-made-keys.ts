@@ -1,8 +1,8 @@
-import type { LoadedConfig } from '../config/load.ts'
+import type { LoadedConfig } from '../../config/load.ts'
+import type { MadeKeys } from '../keys/made-keys.ts'
+import { openMadeKeys } from '../keys/open-made-keys.ts'
+import type { Notes } from '../keys/shared-keys.ts'
 import { connectSharedStore } from './configured-store.ts'
-import type { MadeKeys } from './keys/made-keys.ts'
-import { openMadeKeys } from './keys/open-made-keys.ts'
-import type { Notes } from './keys/shared-keys.ts'
 
 /** The keys that Dragoman made, for a command or a process that has no store open. */
 export async function withMadeKeys<T>(config: LoadedConfig, notes: Notes, work: (keys: MadeKeys) => Promise<T>): Promise<T> {
