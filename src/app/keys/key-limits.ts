@@ -2,19 +2,20 @@ import type { Logger } from 'pino'
 import { messageOf } from '../../contract/errors.ts'
 import type { ApiKey } from '../../contract/principal.ts'
 import type { UsageCounter } from '../../contract/quota.ts'
+import type { Scheduler } from '../../contract/scheduler.ts'
 import { FairScheduler, type FairSchedulerOptions } from '../../core/schedule/fair-scheduler.ts'
-import type { ModelDirectory, ServerDeps } from '../../http/run/deps.ts'
+import type { Generating, Limits, ModelDirectory } from '../../http/run/deps.ts'
 import { limitScheduler } from '../../quota/limit-scheduler.ts'
 import { Quotas } from '../../quota/quotas.ts'
 import { SharedCounter } from '../../quota/shared-counter.ts'
-import type { CreateScheduler } from '../models/create-model.ts'
 
 /** A budget is kept while its counter is slow; a limit of a minute is not worth the wait. */
 const budgetPatienceMs = 10_000
 
-type KeyLimiting = { readonly createScheduler: CreateScheduler } & Required<
-  Pick<ServerDeps, 'readLimits' | 'readBudgets' | 'admitsToolCall'>
->
+/** Makes the scheduler of a model. */
+export type CreateScheduler = (options: FairSchedulerOptions & { readonly id: string }) => Scheduler
+
+type KeyLimiting = { readonly createScheduler: CreateScheduler } & Required<Limits & Pick<Generating, 'admitsToolCall'>>
 
 type KeyLimitingOptions = {
   /** The counter of several processes; absent: this one counts alone. */

@@ -8,13 +8,12 @@ import { limitsOf } from '../../config/sections/limits-schema.ts'
 import type { FleetObserver } from '../../contract/attempts.ts'
 import type { Engine } from '../../contract/engine.ts'
 import type { MediaConverter } from '../../contract/media.ts'
-import type { Scheduler } from '../../contract/scheduler.ts'
 import type { ServedModel } from '../../contract/served-model.ts'
 import type { TemplateStore } from '../../contract/template.ts'
-import type { FairSchedulerOptions } from '../../core/schedule/fair-scheduler.ts'
 import { createFakeEngine } from '../../engine/fake/engine.ts'
 import { fetchFiles, type ModelWithFiles } from '../../lifecycle/fetch-files.ts'
 import type { DownloadProgress } from '../../registry/fetch/download.ts'
+import type { CreateScheduler } from '../keys/key-limits.ts'
 import { createLlama, type LocateFiles } from './create-llama-engine.ts'
 import { createLlamaServer } from './create-llama-server-engine.ts'
 import { createRemote } from './create-remote-engine.ts'
@@ -50,9 +49,6 @@ export type StartObserver = {
   /** Fetching begins, because the model's file is not on this disk. */
   onFetch(model: string): void
 }
-
-/** Makes the scheduler of a model. */
-export type CreateScheduler = (options: FairSchedulerOptions & { readonly id: string }) => Scheduler
 
 type ModelFactory = {
   readonly home: string

@@ -6,7 +6,7 @@ import type { KeyDirectory } from '../../contract/server/keys.ts'
 import { PresetSwitch } from '../../core/presets/preset-switch.ts'
 import { readPreset } from '../../dialect/presets/read-preset.ts'
 import type { AccessRules } from '../../http/access/access.ts'
-import type { ServerDeps } from '../../http/run/deps.ts'
+import type { Generating } from '../../http/run/deps.ts'
 import { TemplateFolder } from '../../registry/names/template-folder.ts'
 import { checkKeysRemain } from '../keys/find-keys.ts'
 import type { MadeKeys } from '../keys/made-keys.ts'
@@ -17,7 +17,7 @@ import type { TemplateFiles } from '../models/templates/template-by-name.ts'
 export class LiveConfig {
   readonly presets: PresetSwitch
   /** Those of the folder that is configured now. */
-  readonly templates: NonNullable<ServerDeps['templates']> & TemplateFiles
+  readonly templates: NonNullable<Generating['templates']> & TemplateFiles
   readonly #log: Logger
   readonly #started: LoadedConfig
   readonly #keys: ServerKeys

@@ -85,87 +85,116 @@ export interface OperatorChoices {
   templateChosen(model: Pick<ServedModel, 'id' | 'engine'>, choice: TemplateChoice): Promise<void>
 }
 
-/** The dependencies of the HTTP layer, from the composition root. */
-export type ServerDeps = AnswerDeps &
-  AccessRules &
-  LimitReader & {
-    /** Throws `model-not-found`, listing the models that the caller may use. */
-    resolveModel(name: string, viewer: ModelViewer): ServedModel
-    /** The same, after a look at servers that list their models, where the name is not known. */
-    findModel(name: string, viewer: ModelViewer): ServedModel | Promise<ServedModel>
-    readonly models: ModelDirectory
-    /** What the files of models say; absent: nothing. */
-    readonly modelFiles?: ModelFiles
-    /** Additional protocols, each with its path. */
-    readonly dialects?: readonly { readonly path: string; readonly dialect: Dialect }[]
-    readonly presets: PresetSwitch
-    /** Absent: what operators choose is for this server alone. */
-    readonly choices?: OperatorChoices
-    /** Loads and unloads models; absent: there are no routes for it. */
-    readonly lifecycle?: Lifecycle
-    readonly cancellations: Cancellations
-    /** The requests that run and have ended; absent: nobody watches. */
-    readonly activity?: Activity
-    readonly history?: History
-    /** The last lines of the log. */
-    readonly lines?: LogLines
-    readonly keys?: KeyDirectory
-    /** What callers have used; absent: nothing is kept of it. */
-    readonly usage?: Pick<UsageDays, 'read'>
-    /** What is left of the budgets of a key. */
-    readBudgets?(quota: KeyQuota): Promise<readonly BudgetState[]>
-    /** What the models hold of this machine's memory. */
-    memory?(): ReturnType<Residency['memory']>
-    /** The GPUs that models use. */
-    devices?(): Promise<readonly Device[]>
-    /** The requests that `capture` has kept; absent: it keeps none. */
-    readonly captures?: { find(requestId: string): Promise<Pick<CapturedRequest, 'path' | 'body'> | undefined> }
-    /** Seals reasoning that clients keep and send back. */
-    readonly sealerOf: SealerOf
-    /** Keeps responses and conversations; absent: nothing is kept. */
-    readonly store?: Store
-    /** Chat completions are kept unless a request has `store: false`. */
-    readonly keepsCompletions?: boolean
-    /** Keeps what callers upload; absent: uploads are off. */
-    readonly files?: FileStore
-    /** What programs of the server's tools have made; absent: there are no such tools. */
-    readonly pictures?: SessionPictures
-    /** The other processes of this server; absent: there is one. */
-    readonly siblings?: Siblings
-    /** The beginning of the paths of all routes, such as `/llm`; absent: none. */
-    readonly basePath?: string
-    /** The page for people; absent: browsers get a line that the server runs. */
-    readonly page?: PageFiles
-    /** MLC-LLM's `debug_config` and its routes below `/debug` are there. */
-    readonly debugs?: boolean
-    /** False: a stream is sent at once, when it is complete. */
-    readonly streaming?: boolean
-    /** The silence after which a stream that begins now sends a heartbeat, 0: never; default 10 s. */
-    heartbeatMs?(): number
-    /** How long a client may read nothing before it is disconnected; default 30 minutes. */
-    readonly stalledReaderMs?: number
-    /** How long a request may take to arrive completely; default 2 minutes. */
-    readonly requestTimeoutMs?: number
-    /** The maximum body size; default 32 MiB. */
-    readonly bodyLimitBytes?: number
-    /** The maximum size of the bodies of all requests in flight; default 256 MiB. */
-    readonly totalBodyLimitBytes?: number
-    /** The field names of reasoning in chat replies; default both. */
-    readonly reasoningFields?: ReasoningFields
-    /** Whose times and rates `usage` has in OpenAI's protocols; absent: nobody's. */
-    readonly usageTimes?: readonly UsageTimes[]
-    /** Recognises repeated requests; absent: a repetition is a request of its own. */
-    readonly repeats?: Repeats
-    /** Keeps each request, for operators that look for what a client sends; absent: none are kept. */
-    readonly capture?: Capture
-    readonly log: Logger
-    readonly metrics: Metrics
-    /** Records spans of requests; absent: nothing is recorded. */
-    readonly tracing?: Tracing
-    readonly version: string
-  }
+/** Generating, and what every generation may use. */
+export type Generating = AnswerDeps & {
+  readonly presets: PresetSwitch
+  /** Seals reasoning that clients keep and send back. */
+  readonly sealerOf: SealerOf
+}
+
+/** The models of this server, and how they come and go. */
+export type Models = {
+  /** Throws `model-not-found`, listing the models that the caller may use. */
+  resolveModel(name: string, viewer: ModelViewer): ServedModel
+  /** The same, after a look at servers that list their models, where the name is not known. */
+  findModel(name: string, viewer: ModelViewer): ServedModel | Promise<ServedModel>
+  readonly models: ModelDirectory
+  /** What the files of models say; absent: nothing. */
+  readonly modelFiles?: ModelFiles
+  /** Loads and unloads models; absent: there are no routes for it. */
+  readonly lifecycle?: Lifecycle
+}
+
+/** The requests that run and have ended: to cancel them, and to show, count and log them. */
+export type Watching = {
+  readonly cancellations: Cancellations
+  /** The requests that run and have ended; absent: nobody watches. */
+  readonly activity?: Activity
+  /** Records spans of requests; absent: nothing is recorded. */
+  readonly tracing?: Tracing
+  readonly log: Logger
+  readonly metrics: Metrics
+}
+
+/** What is kept for callers. */
+export type Keeping = {
+  /** Keeps responses and conversations; absent: nothing is kept. */
+  readonly store?: Store
+  /** Chat completions are kept unless a request has `store: false`. */
+  readonly keepsCompletions?: boolean
+  /** Keeps what callers upload; absent: uploads are off. */
+  readonly files?: FileStore
+  /** What programs of the server's tools have made; absent: there are no such tools. */
+  readonly pictures?: SessionPictures
+}
+
+/** What operators see and choose. */
+export type Operating = {
+  readonly keys?: KeyDirectory
+  /** What callers have used; absent: nothing is kept of it. */
+  readonly usage?: Pick<UsageDays, 'read'>
+  /** What the models hold of this machine's memory. */
+  memory?(): ReturnType<Residency['memory']>
+  /** The GPUs that models use. */
+  devices?(): Promise<readonly Device[]>
+  readonly history?: History
+  /** The last lines of the log. */
+  readonly lines?: LogLines
+  /** The requests that `capture` has kept; absent: it keeps none. */
+  readonly captures?: { find(requestId: string): Promise<Pick<CapturedRequest, 'path' | 'body'> | undefined> }
+  /** Absent: what operators choose is for this server alone. */
+  readonly choices?: OperatorChoices
+  /** The other processes of this server; absent: there is one. */
+  readonly siblings?: Siblings
+}
+
+/** The limits of keys. */
+export type Limits = LimitReader & {
+  /** What is left of the budgets of a key. */
+  readBudgets?(quota: KeyQuota): Promise<readonly BudgetState[]>
+}
+
+/** How replies are written. */
+export type Replying = {
+  readonly version: string
+  /** False: a stream is sent in one piece, when it is complete. */
+  readonly streaming?: boolean
+  /** The silence after which a stream that begins now sends a heartbeat, 0: never; default 10 s. */
+  heartbeatMs?(): number
+  /** The field names of reasoning in chat replies; default both. */
+  readonly reasoningFields?: ReasoningFields
+  /** Whose times and rates `usage` has in OpenAI's protocols; absent: nobody's. */
+  readonly usageTimes?: readonly UsageTimes[]
+}
+
+/** What is served, to whom, and how requests arrive. */
+export type Listening = AccessRules & {
+  /** Additional protocols, each with its path. */
+  readonly dialects?: readonly { readonly path: string; readonly dialect: Dialect }[]
+  /** The beginning of the paths of all routes, such as `/llm`; absent: none. */
+  readonly basePath?: string
+  /** The page for people; absent: browsers get a line that the server runs. */
+  readonly page?: PageFiles
+  /** MLC-LLM's `debug_config` and its routes below `/debug` are there. */
+  readonly debugs?: boolean
+  /** How long a client may read nothing before it is disconnected; default 30 minutes. */
+  readonly stalledReaderMs?: number
+  /** How long a request may take to arrive completely; default 2 minutes. */
+  readonly requestTimeoutMs?: number
+  /** The maximum body size; default 32 MiB. */
+  readonly bodyLimitBytes?: number
+  /** The maximum size of the bodies of all requests in flight; default 256 MiB. */
+  readonly totalBodyLimitBytes?: number
+  /** Recognises repeated requests; absent: a repetition is a request of its own. */
+  readonly repeats?: Repeats
+  /** Keeps each request, for operators that look for what a client sends; absent: none are kept. */
+  readonly capture?: Capture
+}
+
+/** The dependencies of the HTTP layer, from the composition root: routes take the groups that they use. */
+export type ServerDeps = Generating & Models & Watching & Keeping & Operating & Limits & Replying & Listening
 
 /** OpenAI's `system_fingerprint`: it changes when the same seed may give another text. */
-export function systemFingerprint({ version }: Pick<ServerDeps, 'version'>): string {
+export function systemFingerprint({ version }: Pick<Replying, 'version'>): string {
   return `dragoman-${version}`
 }

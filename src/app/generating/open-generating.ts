@@ -1,0 +1,53 @@
+import type { Logger } from 'pino'
+import type { LoadedConfig } from '../../config/load.ts'
+import { PrefixMemory } from '../../core/prefix/prefix-memory.ts'
+import { ToolApprovals } from '../../core/tool-loop/tool-approvals.ts'
+import type { Generating, Keeping } from '../../http/run/deps.ts'
+import { OutputValidator } from '../../threads/output-validator.ts'
+import type { ModelSet } from '../models/model-set.ts'
+import type { State } from '../state/open-state.ts'
+import type { openWatching } from '../watching/open-watching.ts'
+import { createConfiguredMedia } from './media.ts'
+import { createConfiguredTools } from './tools.ts'
+
+type Surroundings = {
+  readonly log: Logger
+  readonly models: Pick<ModelSet, 'find'>
+  readonly state: Pick<State, 'live' | 'sealerOf' | 'store'>
+  readonly watching: Pick<Awaited<ReturnType<typeof openWatching>>, 'metrics' | 'ofGenerations'>
+  readonly admitsToolCall: NonNullable<Generating['admitsToolCall']>
+}
+
+/** What generations of all callers use, with the media and the tools that the configuration allows. */
+export async function openGenerating(config: LoadedConfig, { log, models, state, watching, admitsToolCall }: Surroundings) {
+  const { live, sealerOf, store } = state
+  const { onFallback, ...observers } = watching.ofGenerations
+  const { media, files } = createConfiguredMedia(config, store?.files)
+  const { tools, pictures } = await createConfiguredTools(config, log)
+  const validator = new OutputValidator()
+  const approvals = new ToolApprovals()
+  return {
+    approvals,
+    forRoutes: {
+      now: () => performance.now(),
+      validator,
+      presets: live.presets,
+      templates: live.templates,
+      media,
+      tools,
+      others: { find: (name, viewer) => models.find(name, viewer), onFallback },
+      prefixes: new PrefixMemory({ onDiverged: watching.metrics.promptDiverged }),
+      ...observers,
+      approvals,
+      admitsToolCall,
+      shortensOutput: config.server.shortenOutput,
+      sealerOf,
+      ...(store !== undefined && { store, keepsCompletions: config.storage.chatCompletions === 'all' }),
+      ...(files !== undefined && { files }),
+      ...(pictures !== undefined && { pictures }),
+    } satisfies Generating & Keeping,
+    async close() {
+      await Promise.all([validator.close(), tools.close()])
+    },
+  }
+}

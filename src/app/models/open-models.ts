@@ -1,0 +1,123 @@
+import type { Logger } from 'pino'
+import type { LoadedConfig } from '../../config/load.ts'
+import type { ConfiguredModel } from '../../config/models.ts'
+import type { FleetObserver } from '../../contract/attempts.ts'
+import type { MediaConverter } from '../../contract/media.ts'
+import type { ModelViewer } from '../../contract/principal.ts'
+import type { DrainChange, Siblings } from '../../contract/server/siblings.ts'
+import type { ModelDirectory, Models, Operating } from '../../http/run/deps.ts'
+import { LifecycleService } from '../../lifecycle/service.ts'
+import type { CreateScheduler } from '../keys/key-limits.ts'
+import type { State } from '../state/open-state.ts'
+import { createModel, type OwnModel, registerOwnModel } from './create-model.ts'
+import { createDeviceMemory } from './device-memory.ts'
+import { Drains } from './drains.ts'
+import { findLlamaServer } from './find-llama-server.ts'
+import { openModelsFolder } from './folder-models.ts'
+import type { MemorySharing } from './memory-sharing.ts'
+import { createModelFiles } from './model-files.ts'
+import { ModelListings } from './model-listings.ts'
+import type { ModelSet } from './model-set.ts'
+import { replaceModels } from './replace-models.ts'
+import { SharedChecks } from './shared-checks.ts'
+
+type Surroundings = {
+  readonly log: Logger
+  /** Empty: it gets the models of the configuration, of its folder, and of the servers that list them. */
+  readonly models: ModelSet
+  readonly sharing: MemorySharing
+  readonly state: Pick<State, 'live' | 'hash'>
+  readonly converter: MediaConverter
+  readonly own: readonly OwnModel[]
+  /** What the operator has taken out of use before. */
+  readonly drained: readonly DrainChange[] | undefined
+  readonly siblings: Siblings | undefined
+  readonly createScheduler: CreateScheduler
+  fleetObserver(model: string): FleetObserver
+  /** Cancels the running requests of a model. */
+  endRequests(model: string): void
+}
+
+/** Creates the models, and finds those of folders and servers. Nothing is loaded yet. */
+export function openModels(config: LoadedConfig, surroundings: Surroundings) {
+  const { log, models, sharing, state, own, drained, siblings, endRequests, ...given } = surroundings
+  const { home } = config
+  const { live, hash } = state
+  const drains = new Drains(drained)
+  const checks = new SharedChecks(siblings?.tellPassed)
+  const factory = {
+    ...given,
+    home,
+    log,
+    hash,
+    sharing,
+    drains,
+    checks,
+    templates: live.templates,
+    observer: models.observer,
+    get limits() {
+      return live.current.limits
+    },
+  }
+  void models.change(() => [
+    ...own.map((model) => registerOwnModel(model, factory)),
+    ...config.models.map((model) => createModel(model, factory)),
+  ])
+  const create = (model: ConfiguredModel) => createModel(model, factory)
+  const llamaServer = findLlamaServer(config.models)
+  const folder = openModelsFolder(config, { models, log, create, llamaServer })
+  const listings = new ModelListings(config.listings, { models, log, create })
+  const resolveModel = (name: string, viewer: ModelViewer) => folder.find(() => models.resolve(name, viewer))
+  const directory: ModelDirectory = {
+    list: (viewer) => {
+      folder.refresh()
+      return models.summaries(viewer)
+    },
+    get: (name, viewer) => folder.find(() => models.summary(name, viewer)),
+    find: (name, viewer) => listings.find(name, () => folder.find(() => models.summary(name, viewer))),
+    refresh: () => listings.refresh(),
+    get isUnknown() {
+      return listings.known === 'none'
+    },
+  }
+  const lifecycle = new LifecycleService({
+    models,
+    refresh: () => folder.refresh(),
+    create,
+    endRequests,
+    home,
+    llamaServer,
+  })
+  return {
+    drains,
+    checks,
+    /** Asks servers for their lists. Resolves with whether the names of all models are known. */
+    async findListed(): Promise<boolean> {
+      await listings.refresh()
+      return listings.known === 'all'
+    },
+    /** Takes the models of another configuration; throws, without a change, for those that cannot be. */
+    replace(before: LoadedConfig, after: LoadedConfig): void {
+      const createNext = (model: ConfiguredModel) => createModel(model, { ...factory, limits: after.limits })
+      listings.change(after.listings, (others) => replaceModels(others, { before, after, create: createNext }))
+    },
+    forRoutes: {
+      resolveModel,
+      findModel: (name, viewer) => listings.find(name, () => resolveModel(name, viewer)),
+      models: directory,
+      modelFiles: createModelFiles({ models, home, sharing }),
+      // What one process loads, the others would not have.
+      ...(siblings === undefined && { lifecycle }),
+      memory: () => sharing.residency.memory(),
+      devices: createDeviceMemory({
+        engines: () => models.all().map(({ engine }) => engine),
+        now: () => performance.now(),
+        patience: () => AbortSignal.timeout(500),
+      }),
+    } satisfies Models & Operating,
+    async close() {
+      sharing.close()
+      await Promise.all([models.close(), listings.close()])
+    },
+  }
+}

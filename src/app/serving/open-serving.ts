@@ -1,0 +1,41 @@
+import type { Logger } from 'pino'
+import type { LoadedConfig } from '../../config/load.ts'
+import { Repeats } from '../../http/repeats/repeats.ts'
+import type { ServerDeps } from '../../http/run/deps.ts'
+import { createServer } from '../../http/server.ts'
+import { listen } from './listen.ts'
+import { openPageFiles } from './page-files.ts'
+import { listenToo } from './second-port.ts'
+
+/** The HTTP server as the configuration has it, not listening yet. */
+export function openServing({ server: settings }: Pick<LoadedConfig, 'server'>, deps: ServerDeps) {
+  const page = settings.page === 'on' ? openPageFiles() : undefined
+  const server = createServer({
+    ...deps,
+    reasoningFields: settings.reasoningFields,
+    usageTimes: settings.usageTimes,
+    basePath: settings.basePath,
+    debugs: settings.debug === 'on',
+    ...(page !== undefined && { page }),
+    streaming: settings.streaming,
+    ...(settings.retryGraceMs > 0 && { repeats: new Repeats({ graceMs: settings.retryGraceMs }) }),
+    bodyLimitBytes: settings.bodyLimitBytes,
+    totalBodyLimitBytes: settings.totalBodyLimitBytes,
+  })
+  let closeSecond: () => void = () => undefined
+  return {
+    server,
+    /** Resolves with the address. */
+    async listen(log: Logger): Promise<string> {
+      const url = await listen(server.app, settings, log)
+      const { host, ollamaPort: port } = settings
+      if (port !== undefined) closeSecond = await listenToo(server.app.server, { host, port, setting: 'server.ollamaPort' })
+      return url + settings.basePath
+    },
+    /** Finishes running requests within a grace period. */
+    async close({ shutdownGraceMs, drainDelayMs }: LoadedConfig['server']): Promise<void> {
+      await server.drain(shutdownGraceMs, drainDelayMs)
+      closeSecond()
+    },
+  }
+}
