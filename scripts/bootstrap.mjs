@@ -12,6 +12,8 @@ import { ensurePage, isPageBuilt } from './page.mjs'
 const program = join(root, 'dist', 'cli', 'program.js')
 const installStamp = join(root, 'node_modules', '.dragoman-lock')
 const buildStamp = join(root, 'dist', '.built')
+/** The compiler writes only what changed since. */
+const compilerState = join(root, 'dist', '.tsbuildinfo')
 const setupLock = join(root, '.cache', 'setup.lock')
 /** What is started while the lock is held keeps it, too. */
 const onStart = (pid) => writeFileSync(setupLock, `${process.pid} ${pid}`)
@@ -52,7 +54,13 @@ export async function ensureBuilt() {
 /** For whoever has changed a source and what is built from it: dist/ is not built anew. */
 export function markBuilt() {
   rmSync(buildStamp, { force: true })
+  forgetOutputs()
   writeFileSync(buildStamp, sourcesState())
+}
+
+/** For whoever changes what is built: the next build writes every file. */
+export function forgetOutputs() {
+  rmSync(compilerState, { force: true })
 }
 
 /** Runs the command line with these arguments and exits with its code. */
@@ -95,7 +103,7 @@ function sourcesState() {
 function removeStale(dist) {
   for (const file of filesBelow(dist)) {
     // The page has sources of its own.
-    if (file.startsWith(join(dist, 'page', '/'))) continue
+    if (file === compilerState || file.startsWith(join(dist, 'page', '/'))) continue
     const source = join(root, 'src', relative(dist, file)).replace(/\.(js|d\.ts)(\.map)?$/, '.ts')
     if (!existsSync(source)) rmSync(file)
   }

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { ensureBuilt, ensureInstalled } from './bootstrap.mjs'
+import { ensureBuilt, ensureInstalled, forgetOutputs } from './bootstrap.mjs'
 import { root } from './commands.mjs'
 import { llamaPackage } from './llama-package.mjs'
 import { ensureNode } from './node.mjs'
@@ -11,6 +11,7 @@ import { bundleMcpClient, removeInnerTypes } from './trim-package.mjs'
 await ensureNode()
 if (!existsSync(join(root, 'node_modules', 'typescript'))) await ensureInstalled()
 await ensureBuilt()
+forgetOutputs()
 await bundleMcpClient()
 removeInnerTypes()
 
