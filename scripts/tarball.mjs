@@ -1,5 +1,5 @@
 // npm run tarball -- [--out FOLDER] [--repository OWNER/NAME] PLATFORM…: tarballs with Node.js inside, for linux-x64, linux-arm64 and darwin-arm64, and
-// beside them what installs them: install.sh, the formula for Homebrew, SHA256SUMS, and an SBOM. FOLDER is .cache/release unless it is named.
+// beside them the packages for npm, and install.sh, the formula for Homebrew, SHA256SUMS and an SBOM. FOLDER is .cache/release unless it is named.
 import { createHash } from 'node:crypto'
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { capture, fail, npm, root, say } from './commands.mjs'
 import { ensureNpm } from './installers/npm-programs.mjs'
+import { packLibraries } from './libraries.mjs'
 import { ensureNode, nodePackage } from './node.mjs'
 import { sbom, withRuntime } from './sbom.mjs'
 import { pack, stage } from './stage.mjs'
@@ -41,6 +42,7 @@ const keep = (name) => {
 }
 const packed = pack(out)
 keep(packed)
+for (const library of packLibraries(out)) keep(library)
 stage(work, join(out, packed))
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 for (const platform of positionals) keep(makeTarball(platform))

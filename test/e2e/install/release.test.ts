@@ -100,7 +100,10 @@ describe.skipIf(reason !== '')(`a release${reason}`, () => {
   test('its checksums are those of its files', async () => {
     const { stdout } = await run('sha256sum', ['--check', 'SHA256SUMS'], { cwd: out })
     expect(stdout.trim().split('\n')).toEqual(
-      [`dragoman-${version}.tgz`, `${name}.tar.gz`, 'sbom.cdx.json', 'install.sh', 'dragoman.rb'].map((file) => `${file}: OK`),
+      [
+        ...['dragoman', 'dragoman-jinja', 'dragoman-grammar'].map((one) => `${one}-${version}.tgz`),
+        ...[`${name}.tar.gz`, 'sbom.cdx.json', 'install.sh', 'dragoman.rb'],
+      ].map((file) => `${file}: OK`),
     )
   })
 
