@@ -162,6 +162,13 @@ export type GenerationEvent =
   | { readonly type: 'usage'; readonly usage: Usage; readonly timings: Timings; readonly servedBy?: string }
   | { readonly type: 'error'; readonly error: AppError }
 
+/** An event of one of these types. */
+export type EventOf<Type extends GenerationEvent['type'], Event = GenerationEvent> = Event extends GenerationEvent
+  ? Type extends Event['type']
+    ? Event
+    : never
+  : never
+
 /** Engines may also emit raw text, which `model-text/parse` turns into events. */
 export type EngineEvent =
   | GenerationEvent

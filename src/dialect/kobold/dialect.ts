@@ -1,8 +1,8 @@
 import { randomHex } from '../../base/random-hex.ts'
-import type { Dialect, StreamEncoder } from '../../contract/dialect.ts'
-import type { GenerationEvent } from '../../contract/event.ts'
+import type { Dialect } from '../../contract/dialect.ts'
 import type { GenerationResult } from '../../contract/result.ts'
 import { encodeFinishReason } from '../openai-completions/encode.ts'
+import { allText, encodeStream, nothing, withoutCalls } from '../wire/encode-stream.ts'
 import { toFrameJson } from '../wire/json/frame-json.ts'
 import { decodeKobold } from './decode.ts'
 import { encodeKoboldError } from './errors.ts'
@@ -19,7 +19,7 @@ export function createKobold({ streams }: { readonly streams: boolean }): Dialec
         policy: { onHangUp: 'cancel' },
         nameOf,
         encodeResult,
-        createStreamEncoder: (): StreamEncoder => ({ encode }),
+        createStreamEncoder: () => encoder,
       }
     },
     createId: () => `kobold-${randomHex()}`,
@@ -41,20 +41,14 @@ function encodeResult({ choices, usage }: GenerationResult): unknown {
   }
 }
 
-function encode(event: GenerationEvent): string {
-  switch (event.type) {
-    case 'text-delta':
-    case 'reasoning-delta':
-    case 'refusal-delta':
-      return frame({ token: event.delta, finish_reason: null })
-    case 'finish':
-      return frame({ token: '', finish_reason: encodeFinishReason(event.reason) })
-    case 'error':
-      return frame(encodeKoboldError(event.error).body)
-    default:
-      return ''
-  }
-}
+const encoder = encodeStream({
+  ...allText(({ delta }) => frame({ token: delta, finish_reason: null })),
+  ...withoutCalls,
+  start: nothing,
+  finish: ({ reason }) => frame({ token: '', finish_reason: encodeFinishReason(reason) }),
+  usage: nothing,
+  error: ({ error }) => frame(encodeKoboldError(error).body),
+})
 
 function frame(value: unknown): string {
   return `event: message\ndata: ${toFrameJson(value)}\n\n`

@@ -1,10 +1,11 @@
 import type { StreamEncoder } from '../../contract/dialect.ts'
-import type { FinishReason, GeneratedToken, GenerationEvent, Timings, Usage } from '../../contract/event.ts'
+import type { FinishReason, GeneratedToken, Timings, Usage } from '../../contract/event.ts'
 import type { Choice, GenerationResult } from '../../contract/result.ts'
 import { encodeOpenaiError } from '../openai/errors.ts'
 import { toWireLogprob } from '../openai/logprobs/wire-logprob.ts'
 import { encodeTimings } from '../openai/times/encode-timings.ts'
 import { withProgress } from '../openai/times/running-fields.ts'
+import { allText, encodeStream, withoutCalls } from '../wire/encode-stream.ts'
 import { toFrameJson } from '../wire/json/frame-json.ts'
 import type { DecodedLlamaCompletion } from './decode.ts'
 
@@ -45,34 +46,24 @@ export function createStreamEncoder(style: Style): StreamEncoder {
     const probabilities = tokens === undefined ? {} : { completion_probabilities: tokens.map(encodeToken) }
     return frame({ index: choice, content, tokens: [], stop: false, id_slot: 0, ...probabilities })
   }
-  const encode = (event: GenerationEvent): string => {
-    switch (event.type) {
-      case 'start':
-        model = event.model
-        return ''
-      case 'text-delta':
-      case 'reasoning-delta':
-      case 'refusal-delta':
-        return onlyReads ? '' : piece(event.choice, event.delta, event.tokens)
-      case 'prompt-progress':
-        return onlyReads ? '' : withProgress(piece(0, '', undefined), event)
-      case 'finish':
-        finishes[event.choice] = event
-        return ''
-      case 'usage': {
-        const { usage, timings } = event
-        const ended = { model, content: '', tokens: [], usage, timings }
-        return finishes
-          .map((finish, index) => frame(encodeEnd({ ...ended, index, hasNewLine: newLines.has(index), finish }, style)))
-          .join('')
-      }
-      case 'error':
-        return frame(encodeOpenaiError(event.error).body)
-      default:
-        return ''
-    }
-  }
-  return { encode }
+  return encodeStream({
+    ...allText(({ choice, delta, tokens }) => (onlyReads ? '' : piece(choice, delta, tokens))),
+    ...withoutCalls,
+    start: (event) => {
+      model = event.model
+    },
+    'prompt-progress': (event) => (onlyReads ? '' : withProgress(piece(0, '', undefined), event)),
+    finish: (event) => {
+      finishes[event.choice] = event
+    },
+    usage: ({ usage, timings }) => {
+      const ended = { model, content: '', tokens: [], usage, timings }
+      return finishes
+        .map((finish, index) => frame(encodeEnd({ ...ended, index, hasNewLine: newLines.has(index), finish }, style)))
+        .join('')
+    },
+    error: ({ error }) => frame(encodeOpenaiError(error).body),
+  })
 }
 
 function frame(value: unknown): string {

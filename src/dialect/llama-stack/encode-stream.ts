@@ -1,123 +1,76 @@
 import type { StreamEncoder } from '../../contract/dialect.ts'
-import type { FinishReason, GeneratedToken, GenerationEvent } from '../../contract/event.ts'
+import type { EventOf, FinishReason, GeneratedToken } from '../../contract/event.ts'
+import { encodeStream, nothing, withoutCalls } from '../wire/encode-stream.ts'
 import { toFrameJson } from '../wire/json/frame-json.ts'
+import { WholeCalls } from '../wire/whole-calls.ts'
 import { encodeCall, encodeLogprobs, encodeMetrics, encodeStopReason } from './encode.ts'
 import { encodeStreamError } from './errors.ts'
 
 type ToolCallStatus = 'started' | 'in_progress' | 'succeeded' | 'failed'
-type OpenCall = { readonly id: string; readonly name: string; input: string }
 
 /** Encodes events as the chunks of `chat-completion`: `start`, any number of `progress`, `complete`. */
 export function createChatEncoder(): StreamEncoder {
-  let call: OpenCall | undefined
+  const calls = new WholeCalls()
   let reason: FinishReason = 'stop'
 
-  /** A call is complete when it ends, or another block begins. */
-  function endCall({ raw, state }: Pick<Extract<GenerationEvent, { type: 'tool-call-end' }>, 'raw' | 'state'> = {}): string {
+  function endCall({ raw, state }: Partial<EventOf<'tool-call-end'>> = {}): string {
+    const call = calls.take()
     if (call === undefined) return ''
     const made = encodeCall(call)
-    const { name, input } = call
-    call = undefined
     // What a limit truncated does not parse either.
     const hasFailed = state === 'unparseable' || typeof made.arguments === 'string'
-    if (hasFailed) return progress(callDelta(`${name}(${raw ?? input})`, 'failed'))
-    return progress(callDelta(made, 'succeeded'))
+    return progress(hasFailed ? callDelta(`${call.name}(${raw ?? call.input})`, 'failed') : callDelta(made, 'succeeded'))
   }
 
-  function encode(event: GenerationEvent): string {
-    switch (event.type) {
-      case 'start':
-        return chunk('start', textDelta(''))
-      case 'text-delta':
-      case 'refusal-delta':
-        if (event.delta === '' && event.tokens === undefined) return ''
-        return endCall() + progress(textDelta(event.delta), event.tokens)
-      case 'reasoning-delta':
-        // Its tokens belong to the reply, unlike its text.
-        return event.tokens === undefined ? '' : endCall() + progress(textDelta(''), event.tokens)
-      case 'tool-call-start': {
-        const ended = endCall()
-        call = { id: event.id, name: event.name, input: '' }
-        return ended + progress(callDelta('', 'started'), event.tokens)
-      }
-      case 'tool-call-delta':
-        if (call !== undefined) call.input += event.delta
-        return progress(callDelta(event.delta, 'in_progress'), event.tokens)
-      case 'tool-call-end':
-        return endCall(event)
-      case 'finish':
-        reason = event.reason
-        return endCall()
-      case 'usage':
-        return chunk('complete', textDelta(''), {
-          fields: { stop_reason: encodeStopReason(reason) },
-          metrics: encodeMetrics(event.usage),
-        })
-      case 'error':
-        return frame(encodeStreamError(event.error))
-      case 'prompt-progress':
-      case 'prompt-read':
-      case 'prompt-tokens':
-      case 'annotation':
-      case 'mcp-tools':
-      case 'approval-request':
-      case 'server-tool-start':
-      case 'server-tool-end':
-      case 'text-start':
-      case 'text-end':
-      case 'reasoning-start':
-      case 'reasoning-end':
-      case 'refusal-start':
-      case 'refusal-end':
-        return ''
-    }
+  function addText(delta: string, tokens: readonly GeneratedToken[] | undefined): string {
+    return delta === '' && tokens === undefined ? '' : endCall() + progress(textDelta(delta), tokens)
   }
 
-  return { encode }
+  return encodeStream({
+    start: () => chunk('start', textDelta('')),
+    'text-delta': ({ delta, tokens }) => addText(delta, tokens),
+    'refusal-delta': ({ delta, tokens }) => addText(delta, tokens),
+    // Its tokens belong to the reply, unlike its text.
+    'reasoning-delta': ({ tokens }) => addText('', tokens),
+    'tool-call-start': (event) => {
+      const ended = endCall()
+      calls.begin(event)
+      return ended + progress(callDelta('', 'started'), event.tokens)
+    },
+    'tool-call-delta': (event) => {
+      calls.add(event)
+      return progress(callDelta(event.delta, 'in_progress'), event.tokens)
+    },
+    'tool-call-end': endCall,
+    finish: (event) => {
+      reason = event.reason
+      return endCall()
+    },
+    usage: ({ usage }) => {
+      const ended = { fields: { stop_reason: encodeStopReason(reason) }, metrics: encodeMetrics(usage) }
+      return chunk('complete', textDelta(''), ended)
+    },
+    error: ({ error }) => frame(encodeStreamError(error)),
+  })
 }
 
 /** Encodes events as the chunks of `completion`: deltas, and a last one with the stop reason. */
 export function createCompletionEncoder(): StreamEncoder {
   let reason: FinishReason = 'stop'
-
-  function encode(event: GenerationEvent): string {
-    switch (event.type) {
-      case 'text-delta':
-        if (event.delta === '' && event.tokens === undefined) return ''
-        return frame({ delta: event.delta, ...encodeLogprobs(event.tokens) })
-      case 'finish':
-        reason = event.reason
-        return ''
-      case 'usage':
-        return frame({ delta: '', stop_reason: encodeStopReason(reason), metrics: encodeMetrics(event.usage) })
-      case 'error':
-        return frame(encodeStreamError(event.error))
-      // A text has neither reasoning nor calls.
-      case 'start':
-      case 'prompt-progress':
-      case 'prompt-read':
-      case 'prompt-tokens':
-      case 'annotation':
-      case 'mcp-tools':
-      case 'approval-request':
-      case 'server-tool-start':
-      case 'server-tool-end':
-      case 'text-start':
-      case 'text-end':
-      case 'reasoning-start':
-      case 'reasoning-delta':
-      case 'reasoning-end':
-      case 'refusal-start':
-      case 'refusal-delta':
-      case 'refusal-end':
-      case 'tool-call-start':
-      case 'tool-call-delta':
-      case 'tool-call-end':
-        return ''
-    }
-  }
-
-  return { encode }
+  return encodeStream({
+    ...withoutCalls,
+    start: nothing,
+    'text-delta': ({ delta, tokens }) => {
+      return delta === '' && tokens === undefined ? '' : frame({ delta, ...encodeLogprobs(tokens) })
+    },
+    'reasoning-delta': nothing,
+    'refusal-delta': nothing,
+    finish: (event) => {
+      reason = event.reason
+    },
+    usage: ({ usage }) => frame({ delta: '', stop_reason: encodeStopReason(reason), metrics: encodeMetrics(usage) }),
+    error: ({ error }) => frame(encodeStreamError(error)),
+  })
 }
 
 function textDelta(text: string) {

@@ -1,19 +1,19 @@
 import type { StreamEncoder } from '../../contract/dialect.ts'
-import type { FinishReason, GeneratedToken, GenerationEvent } from '../../contract/event.ts'
+import type { EventOf, FinishReason, GeneratedToken, GenerationEvent } from '../../contract/event.ts'
 import { isTruncated } from '../../contract/is-truncated.ts'
 import { isReadable, unreadableCall } from '../wire/call-input.ts'
+import { encodeStream } from '../wire/encode-stream.ts'
 import { toExactFrameJson } from '../wire/json/frame-json.ts'
+import { WholeCalls } from '../wire/whole-calls.ts'
 import { type Clock, encodeCall, encodeDoneReason, encodePiece, encodeTotals, type Piece, styleOf } from './encode.ts'
 import { encodeOllamaError } from './errors.ts'
 import type { ReplyStyle } from './style.ts'
 
-type OpenCall = { readonly id: string; readonly name: string; input: string; readonly tokens: GeneratedToken[] }
-
 /** Encodes events as lines of JSON; a call is written when it is complete. */
 export function createLineEncoder(asked: ReplyStyle, clock: Clock): StreamEncoder {
   let style = asked
-  let call: OpenCall | undefined
-  let calls = 0
+  const calls = new WholeCalls()
+  let nextIndex = 0
   let reason: FinishReason = 'stop'
   /** The name of a call whose arguments cannot be read as an object: a failure, unless the output ended in it. */
   let broken: string | undefined
@@ -24,78 +24,56 @@ export function createLineEncoder(asked: ReplyStyle, clock: Clock): StreamEncode
     return line({ ...encodePiece(given, style, clock.wallMs()), done: false })
   }
 
-  /** A call is complete when it ends, or another block begins. */
+  function addText(event: EventOf<'text-delta'>): string {
+    return endCall() + piece({ text: event.delta, ...withTokens(event) })
+  }
+
   function endCall(): string {
+    const call = calls.take()
     if (call === undefined) return ''
-    const { tokens, ...complete } = call
-    call = undefined
-    const made = isReadable(complete.input) ? encodeCall(complete, calls++) : undefined
-    if (made === undefined) broken = complete.name
-    return piece({ ...(made !== undefined && { calls: [made] }), tokens })
+    const { tokens } = call
+    if (isReadable(call.input)) return piece({ calls: [encodeCall(call, nextIndex++)], tokens })
+    broken = call.name
+    return piece({ tokens })
   }
 
-  function encode(event: GenerationEvent): string {
-    if (broken !== undefined && !isOfEnd(event)) throw unreadableCall(broken)
-    return encodeNext(event)
-  }
+  const encoder = encodeStream({
+    start: (event) => {
+      style = styleOf(event, asked)
+    },
+    'text-delta': addText,
+    'refusal-delta': addText,
+    'reasoning-delta': (event) => {
+      return endCall() + piece({ [style.form === 'raw' ? 'text' : 'thinking']: event.delta, ...withTokens(event) })
+    },
+    'tool-call-start': (event) => {
+      const ended = endCall()
+      calls.begin(event)
+      return ended
+    },
+    'tool-call-delta': (event) => {
+      calls.add(event)
+    },
+    'tool-call-end': endCall,
+    finish: (event) => {
+      const ended = endCall()
+      reason = event.reason
+      if (broken !== undefined && !isTruncated(event)) throw unreadableCall(broken)
+      return ended
+    },
+    usage: (event) => {
+      const head = encodePiece({}, style, clock.wallMs())
+      return line({ ...head, done: true, done_reason: encodeDoneReason(reason, style), ...encodeTotals(event) })
+    },
+    error: ({ error }) => line(encodeOllamaError(error).body),
+  })
 
-  function encodeNext(event: GenerationEvent): string {
-    switch (event.type) {
-      case 'text-delta':
-      case 'refusal-delta':
-        return endCall() + piece({ text: event.delta, ...withTokens(event) })
-      case 'reasoning-delta':
-        return endCall() + piece({ [style.form === 'raw' ? 'text' : 'thinking']: event.delta, ...withTokens(event) })
-      case 'tool-call-start': {
-        const ended = endCall()
-        call = { id: event.id, name: event.name, input: '', tokens: [...(event.tokens ?? [])] }
-        return ended
-      }
-      case 'tool-call-delta':
-        if (call !== undefined) {
-          call.input += event.delta
-          for (const token of event.tokens ?? []) call.tokens.push(token)
-        }
-        return ''
-      case 'tool-call-end':
-        return endCall()
-      case 'finish': {
-        const ended = endCall()
-        reason = event.reason
-        if (broken !== undefined && !isTruncated(event)) throw unreadableCall(broken)
-        return ended
-      }
-      case 'usage':
-        return line({
-          ...encodePiece({}, style, clock.wallMs()),
-          done: true,
-          done_reason: encodeDoneReason(reason, style),
-          ...encodeTotals(event),
-        })
-      case 'error':
-        return line(encodeOllamaError(event.error).body)
-      case 'start':
-        style = styleOf(event, asked)
-        return ''
-      case 'prompt-progress':
-      case 'prompt-read':
-      case 'prompt-tokens':
-      case 'annotation':
-      case 'mcp-tools':
-      case 'approval-request':
-      case 'server-tool-start':
-      case 'server-tool-end':
-      case 'text-start':
-      case 'text-end':
-      case 'reasoning-start':
-      case 'reasoning-end':
-      case 'refusal-start':
-      case 'refusal-end':
-        return ''
-    }
+  return {
+    encode: (event) => {
+      if (broken !== undefined && !isOfEnd(event)) throw unreadableCall(broken)
+      return encoder.encode(event)
+    },
   }
-
-  return { encode }
 }
 
 /** What may follow a call that the end of the output has cut. */

@@ -3,6 +3,7 @@ import type { GeneratedToken, GenerationEvent, PromptToken, StartEvent } from '.
 import { ChunkTemplate } from '../openai/chunk-template.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
 import { withProgress } from '../openai/times/running-fields.ts'
+import { allText, encodeStream, withoutCalls } from '../wire/encode-stream.ts'
 import { toFrameJson } from '../wire/json/frame-json.ts'
 import { echoOf, encodeFinishReason, PromptText, type ReplyStyle } from './encode.ts'
 import { countCharacters, LogprobsEncoder, type WireLogprobs } from './encode-logprobs.ts'
@@ -66,44 +67,23 @@ export function createChunkEncoder(
       .join('')
   }
 
-  function encode(event: GenerationEvent): string {
-    keepTokens(event)
-    switch (event.type) {
-      case 'start':
-        template.start(headOf(event))
-        return ''
-      case 'text-delta':
-      case 'reasoning-delta':
-      case 'refusal-delta':
-        return chunk(event.choice, event.delta, null)
-      case 'prompt-tokens':
-        return echoTokens(event.choice, event.promptTokens)
-      case 'prompt-progress':
-        return withProgress(chunk(0, '', null), event)
-      case 'finish':
-        return chunk(event.choice, '', encodeFinishReason(event.reason))
-      case 'prompt-read':
-      case 'text-start':
-      case 'text-end':
-      case 'reasoning-start':
-      case 'reasoning-end':
-      case 'refusal-start':
-      case 'refusal-end':
-      case 'annotation':
-      case 'mcp-tools':
-      case 'approval-request':
-      case 'server-tool-start':
-      case 'server-tool-end':
-      case 'tool-call-start':
-      case 'tool-call-delta':
-      case 'tool-call-end':
-        return ''
-      case 'usage':
-        return template.usage(event, style.usageTimes)
-      case 'error':
-        return template.error(event.error)
-    }
-  }
+  const encoder = encodeStream({
+    ...allText(({ choice, delta }) => chunk(choice, delta, null)),
+    ...withoutCalls,
+    start: (event) => {
+      template.start(headOf(event))
+    },
+    'prompt-tokens': ({ choice, promptTokens }) => echoTokens(choice, promptTokens),
+    'prompt-progress': (event) => withProgress(chunk(0, '', null), event),
+    finish: ({ choice, reason }) => chunk(choice, '', encodeFinishReason(reason)),
+    usage: (event) => template.usage(event, style.usageTimes),
+    error: ({ error }) => template.error(error),
+  })
 
-  return { encode }
+  return {
+    encode: (event) => {
+      keepTokens(event)
+      return encoder.encode(event)
+    },
+  }
 }

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import type { Dialect } from '../../contract/dialect.ts'
-import type { GenerationEvent } from '../../contract/event.ts'
 import { type GenerationRequest, type Message, plainChat, plainRequest } from '../../contract/request.ts'
 import { cancelFields, cancelShape } from '../wire/cancel-keys.ts'
+import { allText, encodeStream, nothing, withoutCalls } from '../wire/encode-stream.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { list, looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
@@ -41,7 +41,7 @@ export const unslothGenerate: Dialect = {
       encodeResult: () => {
         throw new Error('this route always streams')
       },
-      createStreamEncoder: () => ({ encode }),
+      createStreamEncoder: () => encoder,
     }
   },
   createId: () => `gen-${randomUUID()}`,
@@ -74,15 +74,19 @@ function toMessage({ role, content }: Wire['messages'][number]): Message {
   return role === 'assistant' ? { role, parts } : { role, content: parts }
 }
 
+const done = 'data: [DONE]\n\n'
+
 /** Reasoning is part of the text, in tags. */
-function encode(event: GenerationEvent): string {
-  if (event.type === 'text-delta' || event.type === 'reasoning-delta' || event.type === 'refusal-delta')
-    return frame({ content: event.delta })
-  if (event.type === 'reasoning-start') return frame({ content: '<think>' })
-  if (event.type === 'reasoning-end') return frame({ content: '</think>' })
-  if (event.type === 'error') return `${frame({ error: event.error.message })}data: [DONE]\n\n`
-  return event.type === 'usage' ? 'data: [DONE]\n\n' : ''
-}
+const encoder = encodeStream({
+  ...allText(({ delta }) => frame({ content: delta })),
+  ...withoutCalls,
+  start: nothing,
+  'reasoning-start': () => frame({ content: '<think>' }),
+  'reasoning-end': () => frame({ content: '</think>' }),
+  finish: nothing,
+  usage: () => done,
+  error: ({ error }) => frame({ error: error.message }) + done,
+})
 
 function frame(value: object): string {
   return `data: ${JSON.stringify(value)}\n\n`

@@ -1,10 +1,9 @@
-import type { GenerationEvent } from '../../../contract/event.ts'
+import type { EventOf } from '../../../contract/event.ts'
 import type { JsonObject } from '../../../contract/request.ts'
 import { createItemId } from '../item-id.ts'
 import type { ToolName } from '../namespaces.ts'
 import type { Emitter, OutputItem } from './output-item.ts'
 
-type Start = Extract<GenerationEvent, { type: 'tool-call-start' }>
 type Kind = 'function' | 'custom' | 'search'
 
 const prefixes = { function: 'fc', custom: 'ctc', search: 'tsc' } as const
@@ -25,7 +24,7 @@ export class CallItem implements OutputItem {
   #status: 'in_progress' | 'completed' | 'incomplete' = 'in_progress'
 
   /** `tool`: what the client calls the tool. */
-  constructor(emitter: Emitter, { id, kind }: Start, tool: ToolName) {
+  constructor(emitter: Emitter, { id, kind }: EventOf<'tool-call-start'>, tool: ToolName) {
     this.#kind = tool.isSearch === true ? 'search' : (kind ?? 'function')
     this.id = createItemId(prefixes[this.#kind])
     this.#emitter = emitter

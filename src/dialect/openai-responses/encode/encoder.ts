@@ -1,8 +1,9 @@
 import type { AppError } from '../../../contract/errors.ts'
-import type { GeneratedToken, GenerationEvent, Usage } from '../../../contract/event.ts'
+import type { EventOf, GeneratedToken, GenerationEvent, Usage } from '../../../contract/event.ts'
 import { isTruncated } from '../../../contract/is-truncated.ts'
 import type { JsonObject } from '../../../contract/request.ts'
 import type { ResponseStatus, StoredItem } from '../../../contract/store.ts'
+import { handleEvents } from '../../wire/encode-stream.ts'
 import { toFrameJson } from '../../wire/json/frame-json.ts'
 import type { DecodedResponse } from '../decode.ts'
 import { encodeFailure, encodeUsage, endOf } from '../response-end.ts'
@@ -41,8 +42,6 @@ export function createResponseEncoder(decoded: Pick<DecodedResponse, 'head' | 's
   return new Encoder(decoded)
 }
 
-type Finish = Extract<GenerationEvent, { type: 'finish' }>
-
 class Encoder implements ResponseEncoder {
   readonly #decoded: Pick<DecodedResponse, 'head' | 'style'>
   readonly #items: OutputItem[] = []
@@ -54,10 +53,70 @@ class Encoder implements ResponseEncoder {
   #model: string | undefined
   #open: OutputItem | undefined
   #heldTokens: readonly GeneratedToken[] = []
-  #finish: Finish | undefined
+  #finish: EventOf<'finish'> | undefined
   #usage: Usage | undefined
   #failure: AppError | undefined
   #completedAtSeconds: number | null = null
+
+  readonly #add = handleEvents<void>(
+    {
+      start: ({ model }) => {
+        this.#model = model
+        this.#status = 'in_progress'
+        this.#begin()
+        this.#sendResponse('response.in_progress')
+      },
+      'text-start': () => this.#endBlock(),
+      'text-delta': ({ delta, tokens = [] }) => this.#addText(delta, tokens),
+      'text-end': () => this.#endBlock(),
+      'refusal-start': () => this.#endBlock(),
+      'refusal-delta': ({ delta }) => {
+        if (delta !== '') this.#toMessage().addRefusal(delta)
+      },
+      'refusal-end': () => this.#endBlock(),
+      annotation: ({ annotation }) => this.#toMessage().addAnnotation(annotation),
+      'reasoning-start': () => this.#close(),
+      'reasoning-delta': ({ delta }) => {
+        if (delta !== '') this.#toThought().add(delta)
+      },
+      'reasoning-end': ({ opaque }) => {
+        if (opaque !== undefined) this.#toThought().addOpaque(opaque)
+        if (this.#open instanceof ReasoningItem) this.#close()
+      },
+      'tool-call-start': (event) => {
+        const tool = this.#decoded.style.names.restore(event.name)
+        this.#openItem((emitter) => new CallItem(emitter, event, tool))
+      },
+      // Blocks never interleave, so the open item is this call; so is a tool's of the server.
+      'tool-call-delta': ({ delta }) => {
+        if (this.#open instanceof CallItem) this.#open.add(delta)
+      },
+      'tool-call-end': ({ state }) => this.#close(state === 'unparseable' ? 'incomplete' : 'completed'),
+      'mcp-tools': (event) => this.#addWhole(listItem(event)),
+      'approval-request': ({ call }) => this.#addWhole(approvalItem(call)),
+      'server-tool-start': ({ call }) => {
+        this.#openItem((emitter) => new ServerCallItem(emitter, call, this.#decoded.style))
+      },
+      'server-tool-end': ({ outcome }) => {
+        if (this.#open instanceof ServerCallItem) this.#open.finish(outcome)
+        this.#open = undefined
+      },
+      finish: (event) => {
+        this.#finish = event
+        this.#close(isTruncated(event) ? 'incomplete' : 'completed')
+      },
+      usage: ({ usage }) => {
+        this.#usage = usage
+        this.#end(endOf(this.#finish?.reason ?? 'stop').status)
+      },
+      error: ({ error }) => {
+        this.#failure = error
+        this.#end('failed')
+      },
+    },
+    // The protocol has no place for what is known of the prompt.
+    () => undefined,
+  )
 
   constructor(decoded: Pick<DecodedResponse, 'head' | 'style'>) {
     this.#decoded = decoded
@@ -107,86 +166,9 @@ class Encoder implements ResponseEncoder {
     }
   }
 
-  #add(event: GenerationEvent): void {
-    switch (event.type) {
-      case 'start':
-        this.#model = event.model
-        this.#status = 'in_progress'
-        this.#begin()
-        this.#sendResponse('response.in_progress')
-        break
-      case 'text-delta':
-        this.#addText(event.delta, event.tokens ?? [])
-        break
-      case 'refusal-delta':
-        if (event.delta !== '') this.#toMessage().addRefusal(event.delta)
-        break
-      case 'annotation':
-        this.#toMessage().addAnnotation(event.annotation)
-        break
-      case 'reasoning-delta':
-        if (event.delta !== '') this.#toThought().add(event.delta)
-        break
-      case 'reasoning-end':
-        if (event.opaque !== undefined) this.#toThought().addOpaque(event.opaque)
-        if (this.#open instanceof ReasoningItem) this.#close()
-        break
-      case 'tool-call-start': {
-        const tool = this.#decoded.style.names.restore(event.name)
-        this.#openItem((emitter) => new CallItem(emitter, event, tool))
-        break
-      }
-      case 'tool-call-delta':
-        // Calls never interleave, so the open item is this call.
-        if (this.#open instanceof CallItem) this.#open.add(event.delta)
-        break
-      case 'tool-call-end':
-        this.#close(event.state === 'unparseable' ? 'incomplete' : 'completed')
-        break
-      case 'text-start':
-      case 'text-end':
-      case 'refusal-start':
-      case 'refusal-end':
-        if (this.#open instanceof MessageItem) this.#open.endBlock()
-        else this.#close()
-        break
-      case 'reasoning-start':
-        this.#close()
-        break
-      case 'mcp-tools':
-        this.#addWhole(listItem(event))
-        break
-      case 'approval-request':
-        this.#addWhole(approvalItem(event.call))
-        break
-      case 'server-tool-start': {
-        const { style } = this.#decoded
-        this.#openItem((emitter) => new ServerCallItem(emitter, event.call, style))
-        break
-      }
-      case 'server-tool-end':
-        // Blocks never interleave, so the open item is this call.
-        if (this.#open instanceof ServerCallItem) this.#open.finish(event.outcome)
-        this.#open = undefined
-        break
-      case 'finish':
-        this.#finish = event
-        this.#close(isTruncated(event) ? 'incomplete' : 'completed')
-        break
-      case 'usage':
-        this.#usage = event.usage
-        this.#end(endOf(this.#finish?.reason ?? 'stop').status)
-        break
-      case 'error':
-        this.#failure = event.error
-        this.#end('failed')
-        break
-      // The protocol has no place for them.
-      case 'prompt-progress':
-      case 'prompt-read':
-      case 'prompt-tokens':
-        break
-    }
+  #endBlock(): void {
+    if (this.#open instanceof MessageItem) this.#open.endBlock()
+    else this.#close()
   }
 
   #begin(): void {

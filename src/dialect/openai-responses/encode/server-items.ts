@@ -1,10 +1,10 @@
-import type { GenerationEvent, ServerToolCall } from '../../../contract/event.ts'
+import type { EventOf, ServerToolCall } from '../../../contract/event.ts'
 import type { JsonObject } from '../../../contract/request.ts'
 import type { StoredItem } from '../../../contract/store.ts'
 import { createIdFor } from '../item-id.ts'
 
 /** What an MCP server offers. */
-export function listItem({ server, tools, error }: Extract<GenerationEvent, { type: 'mcp-tools' }>): StoredItem {
+export function listItem({ server, tools, error }: EventOf<'mcp-tools'>): StoredItem {
   const listed = tools.map(({ name, description, parameters }): JsonObject => ({ name, description, input_schema: parameters }))
   return itemOf({ type: 'mcp_list_tools', server_label: server, tools: listed, ...(error !== undefined && { error }) })
 }

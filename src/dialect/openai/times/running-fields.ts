@@ -1,4 +1,4 @@
-import type { GenerationEvent } from '../../../contract/event.ts'
+import type { EventOf } from '../../../contract/event.ts'
 import { type Field, used } from '../../wire/field-table.ts'
 import { flag } from '../../wire/wire-types.ts'
 
@@ -21,10 +21,11 @@ export function decodeProgress({ stream, return_progress }: ProgressWire): { rea
   return stream === true && return_progress === true ? { tellsProgress: true } : {}
 }
 
-type Progress = Extract<GenerationEvent, { type: 'prompt-progress' }>
-
 /** A frame, or the end of one, with llama-server's `prompt_progress`. */
-export function withProgress(frame: string, { inputTokens, cachedInputTokens, readTokens, elapsedMs }: Progress): string {
+export function withProgress(
+  frame: string,
+  { inputTokens, cachedInputTokens, readTokens, elapsedMs }: EventOf<'prompt-progress'>,
+): string {
   const progress = { total: inputTokens, cache: cachedInputTokens, processed: readTokens, time_ms: elapsedMs }
   return frame.replace(/\}\n\n$/, `,"prompt_progress":${JSON.stringify(progress)}}\n\n`)
 }
