@@ -10,7 +10,7 @@ export type OutputStructure =
   | { readonly type: 'regex'; readonly pattern: string }
   | TaggedOutput
 
-/** An output or a caller's own grammar, and the caller's name for it, which errors carry. */
+/** An output or a caller's own grammar, and the caller's name for it, which errors quote. */
 export type GrammarRequest = {
   readonly output: OutputStructure | { readonly type: 'gbnf'; readonly grammar: string }
   readonly param: string

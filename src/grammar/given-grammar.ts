@@ -4,8 +4,8 @@ import { checkGbnf } from './rules/check-gbnf.ts'
 import { withParam } from './rules/grammar-error.ts'
 
 /**
- * A caller's grammar as GBNF. One without `::=` is read in Lark's language, whose rules have `:` there, and one that is not GBNF and whose
- * rules end in `;` in KBNF. Throws a `GrammarError` for anything else.
+ * A caller's grammar as GBNF. Without `::=` it is read as Lark, whose rules have `:` there; if it is not GBNF and its rules end in `;`, as
+ * KBNF. Throws a `GrammarError` for anything else.
  */
 export function givenGrammar(text: string, { param }: { readonly param?: string } = {}): string {
   const named = param === undefined ? {} : { param }

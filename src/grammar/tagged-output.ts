@@ -2,7 +2,7 @@ import type { GrammarBuilder } from './grammar-builder.ts'
 import type { Schema } from './schema/schema-document.ts'
 import { middleOf, taggedText } from './tagged-text.ts'
 
-/** Free text in which each of the triggers begins one of the structures: the JSON of a schema between two texts. */
+/** Free text in which each trigger begins one of the structures: the JSON of a schema between two texts. */
 export type TaggedOutput = {
   readonly type: 'tagged'
   readonly structures: readonly { readonly begin: string; readonly schema: Schema; readonly end: string }[]

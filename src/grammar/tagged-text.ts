@@ -1,11 +1,11 @@
 import type { GbnfRule } from './grammar-builder.ts'
 
-/** A tag that must be followed by something. */
+/** A tag with a required continuation. */
 export type TextTag = {
   readonly text: string
-  /** Where it counts: anywhere, at the start of a line, or only at the start of the text, after white space. */
+  /** Where the tag counts: anywhere, at the start of a line, or only at the start of the text, after white space. */
   readonly position: 'anywhere' | 'line' | 'start'
-  /** What follows, in GBNF, up to the end of the text. */
+  /** The continuation, in GBNF, up to the end of the text. */
   readonly next: string
 }
 
@@ -21,7 +21,7 @@ type State = {
   readonly children: Map<string, State>
   /** The state of the longest proper suffix that is also a prefix of a tag; none for the empty state. */
   shorter: State | undefined
-  /** What follows, if the text ends with a complete tag. */
+  /** The continuation, if the text ends with a complete tag. */
   next: string | undefined
 }
 
@@ -31,8 +31,8 @@ const spaces = [' ', '\t', '\n', '\r']
 const fronts = { anywhere: [[]], line: [[begin], ['\n']], start: [[begin]] } as const
 
 /**
- * Rules for free text that may end anywhere, and in which each tag is followed by its continuation: the Aho-Corasick automaton, with
- * a rule for each state.
+ * Rules for free text that may end anywhere, and in which each tag is followed by its continuation: the Aho-Corasick automaton, with a rule
+ * for each state.
  */
 export function taggedText(tags: readonly TextTag[], prefix: string): readonly GbnfRule[] {
   const states = createStates(tags)

@@ -19,7 +19,7 @@ function evaluatePlain(expression: Expression, scope: Scope, environment: Enviro
   return plain(evaluate(expression, scope, environment))
 }
 
-/** What a call costs before it does anything: its arguments are gathered and bound. */
+/** Steps of a call itself, for gathering and binding its arguments. */
 const callSteps = 12
 
 /** The value of an expression. Throws a `JinjaError` where Python would raise. */

@@ -31,8 +31,8 @@ export type JinjaTemplate = {
    */
   render(variables: Readonly<Record<string, unknown>>, limits?: Limits): string
   /**
-   * What a render leaves in these variables of the template's own, outside of loops and macros, as JSON; also one that fails, up to
-   * there. A value that JSON cannot hold is absent.
+   * The values of these variables after a render, as JSON, as far as the template set them outside loops and macros; after a failed render,
+   * those set before the failure. A value that JSON cannot hold is absent.
    */
   readAssigned(
     names: readonly string[],
@@ -42,7 +42,7 @@ export type JinjaTemplate = {
 }
 
 const known = { filters: new Set(filters.keys()), tests: new Set(tests.keys()) }
-/** No real template has a tenth of it. */
+/** No real template has a tenth of this. */
 const maxSource = 1 << 18
 /** A prompt of a thousand messages takes up to three million steps. */
 const defaultLimits: Limits = { steps: 20_000_000, memory: 1 << 27 }
@@ -81,7 +81,7 @@ export function compileJinja(source: string, options: JinjaOptions = {}): JinjaT
       try {
         withLimits(limits, () => runTemplate(statements, top, environment))
       } catch {
-        // What was assigned before counts.
+        // Assignments before the failure count.
       }
       const entries = wanted.map((name) => [name, jsonOf(top.own(name), limits)] as const)
       return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
@@ -139,7 +139,7 @@ function sizeOf(data: unknown): number {
   return size
 }
 
-/** Turns JavaScript's own errors, such as an exhausted stack, into a `JinjaError`. Its message has no foreign text. */
+/** Turns JavaScript's own errors, such as an exhausted stack, into a `JinjaError` whose message quotes no foreign text. */
 function guarded<T>(run: () => T): T {
   try {
     return run()

@@ -3,13 +3,13 @@ import { GrammarError } from '../rules/grammar-error.ts'
 const quoted = /"(?:\\[\s\S]|[^"\\])*"|'(?:\\[\s\S]|[^'\\])*'/y
 const word = /[A-Za-z_]\w*/y
 const mark = /::=|[;|()[\]{}?*+]/y
-/** What each mark is in Lark's language; the others are the same. */
+/** KBNF's marks in Lark's language; the others are the same in both. */
 const marks: Readonly<Record<string, string>> = { '::=': ':', ';': '\n', '{': '(', '}': ')*' }
 const escapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' }
 
 /**
- * A grammar in KBNF, which tabbyAPI takes, in Lark's language: its rules end in `;`, and it begins at `start`. Undefined for a text that does not end
- * so. Throws for what Lark's language lacks, with the line.
+ * A grammar in KBNF, which tabbyAPI accepts, in Lark's language: its rules end in `;`, and it begins at `start`. Undefined for a text whose
+ * rules end otherwise. Throws for what Lark's language lacks, with the line.
  */
 export function kbnfToLark(text: string): string | undefined {
   const end = text.trimEnd()

@@ -16,8 +16,8 @@ import { withoutLeftRecursion } from './left-recursion.ts'
 type LarkOptions = { readonly param?: string; readonly limits?: Partial<GrammarLimits> }
 
 /**
- * The GBNF for the texts that a grammar in Lark's language allows from its rule `start`, read as a context-free grammar: which terminal
- * a lexer would prefer is not considered. Throws as `parseLark` does, or when the grammar is too large or none of its texts ends.
+ * The GBNF for the texts that a grammar in Lark's language allows from its rule `start`, read as a context-free grammar: a lexer's
+ * preference among terminals is ignored. Throws as `parseLark` does, or when the grammar is too large or has no finite text.
  */
 export function larkToGbnf(text: string, { param, limits = {} }: LarkOptions = {}): string {
   return withParam(param, () => {

@@ -11,8 +11,8 @@ import type { Regex } from './regex-syntax.ts'
 const deterministicEffort = 700_000
 
 /**
- * The texts that a pattern matches as a whole, raw and not as JSON: of a pattern that can be read in several ways, the deterministic
- * automaton, so that an engine follows one. Throws when it is too large.
+ * The texts that a whole pattern matches, raw and not as JSON. An ambiguous pattern becomes a deterministic automaton, so that an engine
+ * follows one way. Throws when it is too large.
  */
 export function regexExpression(book: RuleBook, pattern: Regex, hint: string): Expression {
   const regex = wholeRegex(pattern)

@@ -7,9 +7,9 @@ import { namesIn, prune } from './prune.ts'
 const maxChars = 500_000
 /** llama.cpp expands repetitions; the bound is on all elements after that. */
 const maxElements = 500_000
-/** It refuses larger counts, or silently removes them, and multiplies them by the rules inside. */
+/** llama.cpp refuses larger counts or silently removes them, and multiplies nested ones. */
 const maxRepetitions = 2000
-/** It follows the first elements of rules recursively, on its own stack. */
+/** llama.cpp follows the first elements of rules recursively, on its own stack. */
 const maxLeading = 2000
 /** Each repetition that may be empty is one more stack for every token. */
 const maxEmptyRepetitions = 64

@@ -4,8 +4,8 @@ import { parseGbnf } from './gbnf-syntax.ts'
 import type { RuleBook } from './rule-book.ts'
 
 /**
- * The keyword of a string's schema for strings whose text is one of a grammar's; the value is GBNF. It is ours: JSON Schema has no
- * keyword for context-free languages.
+ * The keyword of a string's schema whose text must match a grammar; the value is GBNF. It is ours: JSON Schema has no keyword for
+ * context-free languages.
  */
 export const gbnfKeyword = 'x-dragoman-gbnf'
 

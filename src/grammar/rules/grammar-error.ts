@@ -2,7 +2,7 @@
  * Why there is no grammar.
  * - `invalid-schema`, `invalid-regex`, `invalid-grammar`: the input is malformed, or nothing can satisfy it.
  * - `schema-too-large`: the schema itself nests too deeply or has too many parts.
- * - `unsupported-schema`, `unsupported-regex`, `unsupported-grammar`: it is valid, and no grammar here can express it.
+ * - `unsupported-schema`, `unsupported-regex`, `unsupported-grammar`: it is valid, but no grammar here can express it.
  * - `grammar-too-large`: its grammar would exceed the limits of size or effort.
  */
 export type GrammarErrorKind =

@@ -1,6 +1,6 @@
 /**
- * What one grammar may cost; past a limit it is refused. Schemas come from outside, and an engine parses a grammar and walks it
- * for every token.
+ * The limits of one grammar; it is refused past any of them. Schemas come from outside, and an engine parses a grammar and walks it for
+ * every token.
  */
 export type GrammarLimits = {
   /** Levels of subschemas inside subschemas. */
@@ -23,7 +23,7 @@ export type GrammarLimits = {
   readonly anyValueDepth: number
 }
 
-/** What one automaton may cost. `spend` counts effort, in about microseconds, and throws past the limit. */
+/** The limits of one automaton. `spend` counts effort, in about microseconds, and throws past the limit. */
 export type AutomatonLimit = { readonly states: number; spend(effort: number): void }
 
 export const defaultLimits: GrammarLimits = {

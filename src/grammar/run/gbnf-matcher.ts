@@ -6,7 +6,7 @@ import type { TextMatcher } from './text-matcher.ts'
 /** Some seconds of work: callers have a deadline of their own. */
 const maxEffort = 500_000_000
 
-/** Tells whether a text is one of a grammar's. Throws for a grammar that cannot be used; the matcher throws for too much work. */
+/** Tells whether a grammar allows a text. Throws for an unusable grammar; the matcher throws for too much work. */
 export function createGbnfMatcher(gbnf: string): TextMatcher {
   checkGbnf(gbnf)
   const program = compileProgram(gbnf)

@@ -13,7 +13,7 @@ export type CheckContext = {
   readonly book: RuleBook
   readonly document: SchemaDocument
   readonly patterns: Patterns
-  /** The keys of the values of each `enum` met so far. */
+  /** The keys of the values of each `enum` seen so far. */
   readonly listed: Map<readonly unknown[], ReadonlySet<string>>
 }
 

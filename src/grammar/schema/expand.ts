@@ -77,7 +77,7 @@ class Expander {
     this.#chain.push(schema)
   }
 
-  /** What the schema combines, each as a list of branches. */
+  /** The schemas that this one combines, each as a list of branches. */
   *#parts(schema: SchemaObject): Generator<readonly Facets[]> {
     const { $ref, $dynamicRef } = schema
     if (typeof $ref === 'string') yield this.#one(this.#document.resolve($ref, schema))

@@ -128,7 +128,7 @@ export function writesOnlyDeclared({ layers, required }: Facets['object']): bool
   return !isOpen && (required.length > 0 || layers.some((layer) => layer.properties.size > 0))
 }
 
-/** Whether two JSON values are equal, whatever the order of keys. */
+/** Whether two JSON values are equal, in any order of keys. */
 export function sameValue(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false

@@ -11,8 +11,8 @@ const positional: ReadonlySet<string> = new Set(
 )
 
 /**
- * A number for what a schema means, in whatever document: tools repeat the same properties again and again. Undefined for a
- * schema whose meaning depends on its document, because it contains a reference or the target of one.
+ * A number for the meaning of a schema, equal across documents: tools repeat the same properties. Undefined for a schema whose meaning
+ * depends on its document, because it contains a reference or the target of one.
  */
 export type FingerprintOf = (schema: SchemaObject) => number | undefined
 
@@ -23,7 +23,7 @@ export function createFingerprints(): FingerprintOf {
 
   const fingerprintOf = (schema: SchemaObject): number | undefined => {
     if (known.has(schema)) return known.get(schema)
-    // A schema that contains itself has no fingerprint.
+    // A schema that contains itself gets no fingerprint.
     known.set(schema, undefined)
     const meaning = describe(schema)
     if (meaning === undefined) return undefined

@@ -1,9 +1,9 @@
 import { choiceOf, type Expression, empty, literal, sequence } from '../rules/expression.ts'
 import type { RuleBook } from '../rules/rule-book.ts'
 
-/** As many are written one beside the other. */
+/** Up to this many texts are written as plain alternatives. */
 const maxPlain = 8
-/** Groups in groups before one becomes a rule: an engine reads them recursively. */
+/** Deeper nested groups become a rule: an engine reads them recursively. */
 const maxInlined = 6
 
 /**

@@ -12,7 +12,7 @@ import type { Schema, SchemaPath } from './schema-document.ts'
 type Member = { readonly pair: Expression; readonly required: boolean }
 type Members = {
   readonly declared: readonly Member[]
-  /** An undeclared member; `never` when there is none. */
+  /** An undeclared member; `never` if none is allowed. */
   readonly other: Expression
   readonly min: number
   readonly max: number

@@ -65,8 +65,8 @@ export class Patterns {
   }
 
   /**
-   * Whether a pattern is found in a text; undefined if there is no automaton. Never with `RegExp`, which a caller's pattern can
-   * keep busy for years.
+   * Whether a pattern is found in a text; undefined without an automaton. `RegExp` is not used: a caller's pattern could keep it busy for
+   * years.
    */
   matches(source: string, text: string): boolean | undefined {
     const automaton = this.find(source)

@@ -56,7 +56,7 @@ export class SchemaGrammar {
     this.#check = { book: parts.book, document: parts.document, patterns: parts.patterns, listed: new Map() }
   }
 
-  /** What the grammar does not enforce: each keyword once for each path. */
+  /** The keywords that the grammar does not enforce, once for each path. */
   get gaps(): readonly Gap[] {
     return [...this.#gaps.values()]
   }

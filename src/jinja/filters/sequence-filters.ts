@@ -112,7 +112,7 @@ export const sequenceFilters = {
   },
 } satisfies Record<string, Filter>
 
-/** What an attribute that a filter reads costs, beside an expression that reads one. */
+/** Steps for each attribute that a filter reads, beside an expression that reads one. */
 const attributeSteps = 12
 
 type AttributeOptions = { readonly environment: Environment; readonly otherwise?: Value | undefined }
@@ -144,7 +144,7 @@ function fold(value: Value, caseSensitive: boolean): Value {
 type Keyed = { readonly item: Value; readonly key: readonly Value[] }
 type SortOptions = { readonly caseSensitive: boolean; readonly reverse: boolean }
 
-/** A stable sort; equal items keep their order also when it is reversed. */
+/** A stable sort; equal items keep their order even when reversed. */
 function sortKeyed(items: readonly Keyed[], { caseSensitive, reverse }: SortOptions): Value[] {
   const folded = items.map(({ item, key }) => ({ item, key: key.map((part) => fold(part, caseSensitive)) }))
   const order = (a: Keyed, b: Keyed): number => {

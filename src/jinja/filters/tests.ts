@@ -16,7 +16,7 @@ export const tests: ReadonlyMap<string, Test> = new Map<string, Test>(
     ...comparisons({ lt: '<', lessthan: '<', '<': '<', le: '<=', '<=': '<=' }),
     ...comparisons({ gt: '>', greaterthan: '>', '>': '>', ge: '>=', '>=': '>=' }),
     boolean: (value) => typeof value === 'boolean',
-    // In Python what is undefined has a `__call__`, which raises.
+    // In Python, undefined values have a `__call__`, which raises.
     callable: (value) => isA(value, 'callable') || isA(value, 'undefined') || (isA(value, 'native') && value.call !== undefined),
     defined: (value) => !isA(value, 'undefined'),
     divisibleby: (value, { positional: [by = null] }) => areEqual(calculate('%', value, by), 0),

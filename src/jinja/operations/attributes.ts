@@ -12,8 +12,8 @@ import { callable, hashKey, isA, orElse, typeName, undefinedValue, type Value } 
 import { containerMethod } from './container-methods.ts'
 
 /**
- * Whose restrictions apply. `transformers` does not let templates change lists and dictionaries or print a generator as JSON;
- * llama.cpp, for which the templates in GGUF files are written, does.
+ * The restrictions that apply. `transformers` does not let templates change lists and dictionaries or print a generator as JSON; llama.cpp,
+ * for which the templates in GGUF files are written, does.
  */
 export type Rules = 'transformers' | 'llama.cpp'
 

@@ -62,7 +62,7 @@ export const stringMethods: ReadonlyMap<string, Method> = new Map<string, Method
   } satisfies Record<string, Method>),
 )
 
-/** A method that looks at the characters one by one; `times` is how dear that is. */
+/** A method that reads the characters one by one; `times` is its cost for each. */
 function paying(method: (text: string) => Value, times: number): Method {
   return (text) => {
     spendCharacters(text.length * times)
@@ -75,7 +75,7 @@ function reading(method: (text: string) => boolean): Method {
   return paying((text) => method(plainText(text)), 1)
 }
 
-/** `text.split(separator)`, whatever the origin of either. */
+/** `text.split(separator)`, ignoring the origin of either. */
 function splitPlain(text: string, separator: string): string[] {
   const [all, by] = [plainText(text), plainText(separator)]
   const parts: string[] = []
@@ -105,7 +105,7 @@ export function replaceText(text: string, from: string, { to, count = -1 }: { to
   )
 }
 
-/** The characters of a text, and nothing on both sides. */
+/** The characters of a text, with an empty text at both ends. */
 function between(text: string): string[] {
   spendItems(text.length + 2)
   return ['', ...characters(text), '']

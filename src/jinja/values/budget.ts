@@ -1,10 +1,10 @@
 import { JinjaError } from './jinja-error.ts'
 
-/** What one render may cost. */
+/** The limits of one render. */
 export type Limits = {
   /** Statements, expressions and items, and the characters that are read or written, eight for a step. */
   readonly steps: number
-  /** Characters built, and items of lists and dictionaries, each as sixteen characters. Nothing that is let go counts less. */
+  /** Characters built, and items of lists and dictionaries, each as sixteen characters. Releasing a value gives nothing back. */
   readonly memory: number
 }
 
@@ -53,12 +53,12 @@ export function spendScan(length: number): void {
   if (length >= scannedPerStep) spend(Math.floor(length / scannedPerStep))
 }
 
-/** Pays for the search of one text in another: at worst each place is compared with most of what is sought. */
+/** Pays for the search of one text in another: at worst, most of the sought text is compared at each position. */
 export function spendSearch(length: number, soughtLength: number): void {
   spendScan(length * Math.max(1, soughtLength >> 1))
 }
 
-/** Pays for a text whose characters are looked at one by one. */
+/** Pays for a text whose characters are read one by one. */
 export function spendCharacters(length: number): void {
   spend(length >> 1)
 }

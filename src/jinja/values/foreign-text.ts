@@ -1,14 +1,14 @@
 import { spendItems, spendScan, spendText } from './budget.ts'
 
 /**
- * Foreign text: that of a caller, which must never act as the template's own. Each of its characters is replaced by a partner of its
- * own, one code unit for one, so that cutting, joining and repeating texts keep track of where each character came from. What reads
- * characters (comparisons, searches, conversions) looks at `plainText`, and what is printed can be told apart in the end.
+ * Foreign text: that of a caller, which must never act as the template's own. Each of its characters is replaced by a partner of its own,
+ * one code unit for one, so that cutting, joining and repeating texts keep track of where each character came from. Operations that read
+ * characters (comparisons, searches, conversions) use `plainText`, and the two kinds can be told apart in the printed text.
  *
  * The partners are lone low surrogates: no valid text contains one. White space and letters beyond the ranges below have none.
  */
 
-/** Ranges of characters with partners: first, last, and the partner of the first. They hold whatever special tokens are written with. */
+/** Ranges of characters with partners: first, last, and the partner of the first. They include all characters of special tokens. */
 const ranges: readonly (readonly [first: number, last: number, partner: number])[] = [
   [0x21, 0x7e, 0xdc21],
   [0xa1, 0xff, 0xdca1],
@@ -68,7 +68,7 @@ export function isForeignAt(text: string, index: number): boolean {
   return isLow(code) && !isHigh(text.charCodeAt(index - 1))
 }
 
-/** A text without foreign characters: what a template contains itself. */
+/** A text without foreign characters: the template's own. */
 export function wellFormed(text: string): string {
   return unpaired.test(text) ? translate(text, repaired) : text
 }
@@ -92,12 +92,12 @@ export function convertWords(text: string, convert: (plain: string) => string): 
   return converted.length === text.length && isForeign(text) ? withOrigins(converted, text) : derivedFrom([text], converted)
 }
 
-/** A text that was made of others in a way that lost track: foreign if one of them was. */
+/** A text made from others without a trace of their positions: foreign if one of them was. */
 export function derivedFrom(sources: readonly string[], made: string): string {
   return sources.some(isForeign) ? asForeign(plainText(made)) : made
 }
 
-/** Runs of foreign characters, and those between them. */
+/** Runs of foreign characters, and the runs between them. */
 export function runsOf(text: string): string[] {
   const runs: string[] = []
   let from = 0
