@@ -15,12 +15,12 @@ const preferred = [
   ...['Q2_K_XL', 'Q2_K_L', 'Q2_K', 'Q2_K_S', 'IQ2_M', 'IQ2_S', 'IQ2_XS', 'IQ2_XXS', 'IQ1_M', 'IQ1_S'],
 ]
 
-/** Files beside a model that are not one: projectors of images, and matrices and adapters for making models. */
+/** GGUF files beside a model: projectors of images, and matrices and adapters for making models. */
 const notModels = /(^|[-._])(mmproj|imatrix|lora)([-._]|$)/i
 
 /**
- * Chooses the model file of a repository: the most preferred quantization of those that fit into the memory. Throws
- * `model-unavailable` with the repository's model files when there is none to take.
+ * Chooses the model file of a repository: the most preferred quantization that fits into the memory. Throws `model-unavailable` with the
+ * repository's model files when none fits.
  */
 export function chooseFile(files: readonly RepositoryFile[], memoryBytes: number): FileChoice {
   const ggufs = files.filter(({ path }) => /\.gguf$/i.test(path)).toSorted((a, b) => (a.path < b.path ? -1 : 1))
@@ -73,7 +73,7 @@ export function quantizationOf(path: string): string | undefined {
 
 function comparePreference(a: RepositoryFile, b: RepositoryFile): number {
   const depth = ({ path }: RepositoryFile) => path.split('/').length
-  // Of several models with one quantization: the one in the outer folder, then the largest.
+  // Among models with one quantization: the outermost, then the largest.
   return rankOf(a) - rankOf(b) || depth(a) - depth(b) || b.sizeBytes - a.sizeBytes
 }
 

@@ -2,7 +2,9 @@ import { statfs } from 'node:fs/promises'
 import { AppError } from '../../contract/errors.ts'
 import { formatBytes } from '../names/format-bytes.ts'
 
-/** Throws `model-unavailable` where a folder has no room for this many more bytes. A file system that does not say counts as free. */
+/**
+ * Throws `model-unavailable` if a folder has no room for this many more bytes. A file system that does not report its room counts as free.
+ */
 export async function requireDiskSpace(folder: string, neededBytes: number): Promise<void> {
   const freeBytes = await statfs(folder).then(
     ({ blocks, bavail, bsize }) => (blocks === 0 ? undefined : bavail * bsize),

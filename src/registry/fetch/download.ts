@@ -24,7 +24,7 @@ export type DownloadOptions = {
   readonly signal?: AbortSignal | undefined
 }
 
-/** A failure that another attempt may get past. */
+/** A failure that another attempt may overcome. */
 type Interruption = { readonly type: 'interrupted'; readonly error: AppError }
 type Outcome = { readonly type: 'done'; readonly sha256: string } | { readonly type: 'part-outdated' } | Interruption
 
@@ -33,9 +33,9 @@ const defaultStallTimeoutMs = 30_000
 const defaultMaxResumes = 4
 
 /**
- * Downloads a file and resolves with its SHA-256. A failed or aborted download leaves a part that the next one continues,
- * unless the remote file has changed. The caller must hold the target's lock. Throws `model-unavailable`, also where the disk has too
- * little space for what is missing, or the signal's reason.
+ * Downloads a file and resolves with its SHA-256. A failed or aborted download leaves a part that the next one continues, unless the remote
+ * file has changed. The caller must hold the target's lock. Throws `model-unavailable`, also without enough disk space for the rest, or the
+ * signal's reason.
  */
 export async function download(options: DownloadOptions): Promise<string> {
   let interruptions = 0
@@ -100,7 +100,7 @@ async function receive(options: DownloadOptions, { file, watchdog, oldPart }: Tr
     if (oldPart === undefined && totalBytes !== undefined && etag?.startsWith('"')) {
       await part.remember({ url: options.url, etag, sizeBytes: totalBytes })
     }
-    // Now, instead of after many gigabytes.
+    // Fails now rather than after many gigabytes.
     if (totalBytes !== undefined) await requireDiskSpace(dirname(options.target), totalBytes - part.sizeBytes)
     const stallTimeoutMs = options.stallTimeoutMs ?? defaultStallTimeoutMs
     const stalled = `${host} sent no bytes for ${stallTimeoutMs / 1000} s; try again, the received bytes are kept`
@@ -108,7 +108,7 @@ async function receive(options: DownloadOptions, { file, watchdog, oldPart }: Tr
     let repeated: Buffer = oldPart?.tail ?? Buffer.alloc(0)
     for await (const received of response.body ?? []) {
       const known = Math.min(received.length, repeated.length)
-      // Right headers and other bytes: what is there may be of another file, and without a checksum nothing else would show it.
+      // The headers are right and the bytes differ: the part may belong to another file, and without a checksum nothing else would show it.
       if (!repeated.subarray(0, known).equals(received.subarray(0, known))) return { type: 'part-outdated' }
       repeated = repeated.subarray(known)
       const chunk = received.subarray(known)
@@ -155,7 +155,7 @@ function expect({ sha256 }: DownloadOptions, { response, host, linkedSha256 }: F
   return { sizeBytes, checksums }
 }
 
-/** Whether a partial response continues the same file, by its own word. */
+/** Whether the server declares a partial response to continue the same file. */
 function fitsPart(response: Response, previous: { etag: string; sizeBytes: number; resumeAt: number }): boolean {
   const range = contentRange(response)
   if (range === undefined) return false

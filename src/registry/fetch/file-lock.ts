@@ -38,7 +38,7 @@ export async function withFileLock<Result>(path: string, options: LockOptions, w
     )
   }
   const heartbeat = setInterval(() => {
-    // Another process removed the lock. The download is verified in any case.
+    // Another process removed the lock. The download is verified regardless.
     utimes(path, new Date(), new Date()).catch(() => clearInterval(heartbeat))
   }, heartbeatMs)
   heartbeat.unref()
@@ -61,7 +61,7 @@ async function tryLock(path: string): Promise<boolean> {
   try {
     await lock.writeFile(`process ${process.pid} on ${hostname()}`)
   } catch {
-    // A full disk has room for the file, which is the lock, and none for its text: then only its age shows that it was abandoned.
+    // A full disk has room for the file, which is the lock, but not for its text: then only its age shows that it was abandoned.
   } finally {
     await lock.close()
   }

@@ -11,7 +11,7 @@ export type FileRequestOptions = {
   readonly responseTimeoutMs: number
   /** Advice that is appended when access is refused. */
   readonly accessHint?: string | undefined
-  /** What is not there when the answer is 404. */
+  /** What a 404 says is missing. */
   readonly missing?: string
 }
 

@@ -2,18 +2,15 @@ import { quantizationOf } from './choose-file.ts'
 
 const projectorName = /(^|[-._])mmproj([-._]|$)/i
 
-/** Numbers of images, the best compromise first. Names that are not listed come last. */
+/** Number formats, the best compromise first. Others come last. */
 const preferred = ['F16', 'BF16', 'Q8_0', 'F32']
 
 type Options = {
-  /** All models among the files are one, in several quantizations, as in a repository: a projector needs not be named after it. */
+  /** The files are quantizations of one model, as in a repository: the projector need not be named after it. */
   readonly isOneModel?: boolean
 }
 
-/**
- * The multimodal projector of a model among files: of those named after it, or else of those that have no name of their own. The
- * files of its own folder come before those of others.
- */
+/** The multimodal projector of a model: named after it, or otherwise without a name of its own. Files in its own folder come first. */
 export function findProjector(files: readonly string[], model: string, { isOneModel = false }: Options = {}): string | undefined {
   const ggufs = files.filter((path) => /\.gguf$/i.test(path))
   const projectors = ggufs.filter((path) => projectorName.test(nameOf(path)))
@@ -30,7 +27,7 @@ export function findProjector(files: readonly string[], model: string, { isOneMo
   return fitting.toSorted((a, b) => distance(a) - distance(b) || rank(a) - rank(b) || (a < b ? -1 : 1))[0]
 }
 
-/** What names the model in the name of a file: without `mmproj`, its quantization and the number of its part. */
+/** The part of a file's name that identifies the model: without `mmproj`, the quantization and the part number. */
 function stemOf(path: string): string {
   const stem = nameOf(path)
     .replace(/\.gguf$/i, '')

@@ -23,7 +23,7 @@ export function huggingFaceFileUrl({ owner, repo, revision, file }: FileSource, 
   return `${trustedBase(env)}/${owner}/${repo}/resolve/${encodeURIComponent(revision)}/${path}`
 }
 
-/** What is sent to get access, and what is said when it is refused. */
+/** The token to send, and the hint for a refusal. */
 export function huggingFaceAccess({ HF_TOKEN }: Environment): { bearerToken: string | undefined; accessHint: string } {
   return HF_TOKEN === undefined || HF_TOKEN === ''
     ? { bearerToken: undefined, accessHint: 'for a private or gated repository, accept its terms and set HF_TOKEN' }
@@ -122,7 +122,7 @@ async function readText({ body }: Response, { host, mostBytes, signal }: Reading
 function readPage(text: string, host: string): z.infer<typeof pageSchema> {
   try {
     const page: unknown = JSON.parse(text)
-    // Each wrong one would be a fault that is described.
+    // Each invalid entry would become a described fault.
     if (Array.isArray(page) && page.length > maxPageEntries) throw new Error(`a page has ${page.length} entries`)
     return pageSchema.parse(page)
   } catch (error) {
@@ -135,11 +135,11 @@ function notAList(host: string, cause?: unknown): AppError {
   return new AppError('model-unavailable', message, { cause })
 }
 
-/** The address of the next page, on the same server: it gets the token. */
+/** The address of the next page, on the same server, since it gets the token. */
 function nextPage(response: Response, url: string): string | undefined {
   const link = /<([^>]+)>;\s*rel="?next"?/.exec(response.headers.get('link') ?? '')?.[1]
   if (link === undefined || !URL.canParse(link, url)) return undefined
-  // Only its query: a mirror passes on links with the hub's own address.
+  // Only the query: a mirror passes on links to the hub's own address.
   const next = new URL(url)
   next.search = new URL(link, url).search
   return next.href

@@ -7,29 +7,29 @@ import { findProjector } from './find-projector.ts'
 
 /** A model of the models folder. */
 export type FolderModel = {
-  /** The name of its file without `.gguf`; with its folders, where two files have that name. */
+  /** The name of its file without `.gguf`; with its folders if two files share the name. */
   readonly id: string
-  /** The name of its folder, where it is the only model in it. */
+  /** The name of its folder, if it is the only model there. */
   readonly alias?: string
   /** The file; of a split model, its first part. */
   readonly path: string
   /** The multimodal projector beside it. */
   readonly projector?: string
-  /** Of all parts. */
+  /** The size of all parts. */
   readonly sizeBytes: number
   readonly mtimeMs: number
 }
 
-/** A file that is passed on to the engine, and the part of its name that stays when the numbers of a part are taken off. */
+/** A file for the engine, and its name without a part number. */
 type Found = Omit<FolderModel, 'id' | 'alias'> & { readonly stem: string }
 
 const part = /^(.*)-(\d{5})-of-(\d{5})$/
-/** Deeper folders are not looked at, so that a circle of links ends. */
+/** Deeper folders are skipped, so that circular links end. */
 const maxDepth = 8
 
 /**
- * The GGUF models in a folder and the folders in it, by name: projectors, adapters and importance matrices are no models, and the parts of a
- * split model are one, if all are there. Throws `invalid-request` when the folder cannot be read.
+ * The GGUF models below a folder, by name, without projectors, adapters and importance matrices. A split model counts once, if all of its
+ * parts are there. Throws `invalid-request` when the folder cannot be read.
  */
 export function readModelsFolder(folder: string): readonly FolderModel[] {
   const found = joinParts(findFiles(folder)).sort((a, b) => (a.path < b.path ? -1 : 1))
@@ -65,7 +65,7 @@ function entriesOf(folder: string, depth: number): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true })
   } catch (error) {
-    // One folder without permission does not hide the others.
+    // A folder without permission does not hide the others.
     if (depth > 0) return []
     throw new AppError('invalid-request', `modelsFolder '${folder}' cannot be read: ${fileReason(error)}`, { cause: error })
   }

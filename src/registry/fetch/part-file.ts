@@ -68,7 +68,7 @@ export class PartFile {
     return this.#tail
   }
 
-  /** Stores what a later run needs to continue this part. */
+  /** Stores the facts that a later run needs to continue this part. */
   async remember(info: PartInfo): Promise<void> {
     await writeFile(infoPath(this.#target), JSON.stringify(info))
   }

@@ -9,7 +9,7 @@ import { readModelsFolder } from './models-folder.ts'
 
 /** A model file that was fetched. */
 export type StoredModel = {
-  /** The written source; of a URL, which the disk does not say, the path. */
+  /** The written source; for a URL, which the disk does not record, the path. */
   readonly source: string
   readonly path: string
   readonly sizeBytes: number
@@ -26,8 +26,8 @@ export function listStored(home: string): readonly StoredModel[] {
 }
 
 /**
- * Deletes what was fetched of a source, also half of it, and returns the freed bytes. Throws `invalid-request` for a file that Dragoman did
- * not fetch, and where there is nothing.
+ * Deletes what was fetched from a source, including unfinished downloads, and returns the freed bytes. Throws `invalid-request` for a file
+ * that Dragoman did not fetch, and if nothing is there.
  */
 export async function removeStored(source: Source, home: string): Promise<number> {
   const folder = join(home, 'models')
@@ -63,13 +63,13 @@ async function storedFile(source: Source, home: string): Promise<string | undefi
   throw new AppError('invalid-request', message)
 }
 
-/** The folders of a source that has nothing in them any more. */
+/** Removes the emptied folders of a source. */
 async function removeEmpty(folder: string, root: string): Promise<void> {
   for (let one = folder; one !== root && !relative(root, one).startsWith('..'); one = dirname(one)) {
     try {
       await rmdir(one)
     } catch {
-      // It has other files.
+      // The folder still has other files.
       return
     }
   }

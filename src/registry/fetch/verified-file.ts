@@ -17,10 +17,7 @@ type FileOptions = {
   readonly onVerify?: ((progress: { readonly receivedBytes: number; readonly totalBytes: number }) => void) | undefined
 }
 
-/**
- * Whether a file exists and has the expected checksum; false if none is known. `found` is its checksum, where that was
- * needed.
- */
+/** Whether a file exists and has the expected checksum; false if none is known. `found`: its checksum, if it was computed. */
 export async function checkFile(
   file: string,
   { record, sha256, signal, onVerify }: FileOptions,
@@ -45,7 +42,7 @@ export async function recordChecksum(file: string, { record, sha256 }: { record:
   await writeFile(record, JSON.stringify({ sha256, sizeBytes: size, mtimeMs }))
 }
 
-/** The checksum that was stored of a file, if the file is still the same; nothing is hashed. */
+/** The recorded checksum of a file that has not changed since; nothing is hashed. */
 export async function recordedChecksum(
   record: string,
   { size, mtimeMs }: Pick<Stats, 'size' | 'mtimeMs'>,

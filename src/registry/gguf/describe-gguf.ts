@@ -7,7 +7,7 @@ import { readFileHeader } from './read-file-header.ts'
 
 type Described = Omit<ModelFileFacts, 'sizeBytes' | 'modifiedAtMs' | 'sha256' | 'contextLength' | 'hasProjector'>
 
-/** What the header of a model's file says of it; nothing where it cannot be read. */
+/** The facts in the header of a model's file; empty if it cannot be read. */
 export async function describeGguf(path: string): Promise<Described> {
   const handle = await open(path)
   try {
@@ -74,7 +74,7 @@ function countParameters(cursor: GgufCursor, tensors: number): number {
     let values = 1
     for (let dimension = 0; dimension < dimensions; dimension += 1) values *= cursor.uint64()
     count += values
-    // Its type, and where its data begins.
+    // The type, and where the data begins.
     cursor.skip(4 + 8)
   }
   return count

@@ -29,9 +29,9 @@ export type MemorySettings = {
 export type MemoryEstimate = {
   /** Keys and values of all slots. */
   readonly contextBytes: number
-  /** The points to return to that slots keep, of recurrent layers and sliding windows. */
+  /** The checkpoints that slots keep, for recurrent layers and sliding windows. */
   readonly pointBytes: number
-  /** What is computed in one step. */
+  /** The buffers of one step. */
   readonly workBytes: number
 }
 
@@ -66,7 +66,7 @@ function forgets(layer: Layer): boolean {
 
 type Context = { readonly cells: number; readonly batch: number; readonly settings: MemorySettings }
 
-/** What a layer keeps of one sequence. */
+/** The memory of one sequence in a layer. */
 function layerBytes(layer: Layer, { cells, batch, settings }: Context): number {
   if (layer.type === 'recurrent') return layer.stateValues * floatBytes
   const { cacheTypeK = 'f16', cacheTypeV = 'f16' } = settings

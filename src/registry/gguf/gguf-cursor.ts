@@ -1,9 +1,9 @@
-/** What was read from the first bytes of a GGUF file. */
+/** The result of reading the first bytes of a GGUF file. */
 export type FromHeader<T> =
   | { readonly type: 'known'; readonly value: T }
-  /** The header goes on behind the given bytes, at least up to here. */
+  /** The header continues behind the given bytes, at least up to here. */
   | { readonly type: 'incomplete'; readonly neededBytes: number }
-  /** `why`: what is not known here, such as a version, or is more than any model has. */
+  /** `why`: an unknown value, such as a version, or one larger than in any model. */
   | { readonly type: 'unknown'; readonly why: string }
 
 /** Reads from a header, with a cursor behind its magic and version. */
@@ -30,7 +30,7 @@ class NeedsMore extends Error {
   }
 }
 
-/** A value that is not known here, or is more than any model has; the message is what an operator reads. */
+/** An unknown value, or one larger than in any model; operators read the message. */
 export class Unreadable extends Error {}
 
 /** The format allows no longer keys; names of tensors are shorter. */
@@ -62,13 +62,13 @@ export class GgufCursor {
     return this.#bytes.subarray(this.position - length, this.position)
   }
 
-  /** Exact up to 2^53, and larger than any file beyond. */
+  /** Exact up to 2^53, which no file reaches. */
   uint64(): number {
     const low = this.uint32()
     return this.uint32() * 2 ** 32 + low
   }
 
-  /** How many entries follow. They take at least so many bytes each: a count that the file has no room for ends the reading. */
+  /** The number of entries that follow, of at least `leastBytes` each: a count that the file has no room for ends the reading. */
   count(leastBytes: number): number {
     const entries = this.uint64()
     this.#require(entries * leastBytes)

@@ -1,7 +1,7 @@
 import { type FromHeader, readHeader, Unreadable } from './gguf-cursor.ts'
 import { type Metadata, readMetadata } from './gguf-metadata.ts'
 
-/** The facts of a model's file that its memory depends on; where the file does not say, what makes the model larger. */
+/** The facts of a model's file that its memory depends on; missing ones are assumed so that the model is larger. */
 export type GgufFacts = {
   readonly architecture: string
   readonly trainedContext: number | undefined
@@ -11,7 +11,7 @@ export type GgufFacts = {
   readonly layers: readonly Layer[]
 }
 
-/** What a layer keeps: of each token, of the last ones only, or of the sequence as a whole. */
+/** What a layer keeps: every token, the last ones only, or a state of the sequence. */
 export type Layer =
   | { readonly type: 'attention'; readonly keyValues: number; readonly valueValues: number; readonly window?: number }
   | { readonly type: 'recurrent'; readonly stateValues: number }
@@ -19,7 +19,7 @@ export type Layer =
 /** llama.cpp loads models of up to 512. */
 const mostLayers = 1024
 
-/** One layer in so many attends to all tokens, in architectures whose files do not say which. */
+/** One layer in this many attends to all tokens, in architectures whose files do not list them. */
 const fullAttentionEvery: Readonly<Record<string, number>> = {
   cohere2: 4,
   exaone4: 4,
@@ -45,7 +45,7 @@ function factsIn(metadata: Metadata): GgufFacts {
     const value = of(key)
     return typeof value === 'number' ? value : undefined
   }
-  /** The value of a layer, where each has its own, or of all. */
+  /** The value of a layer: its own, or the one for all. */
   const perLayer = (key: string, layer: number) => {
     const value = of(key)
     if (typeof value === 'number') return value

@@ -1,6 +1,6 @@
 import { type GgufCursor, Unreadable } from './gguf-cursor.ts'
 
-/** A value of the metadata; of texts in lists, and of what is longer than facts are, only its length. */
+/** A value of the metadata. Lists of texts, and values too long to be facts, are represented by their length. */
 export type MetadataValue = number | boolean | string | readonly (number | boolean)[] | { readonly length: number }
 
 export type Metadata = ReadonlyMap<string, MetadataValue>
@@ -29,7 +29,7 @@ const longestList = 1024
 const longestText = 1 << 20
 /** The length of a key, the type of a value, and a byte. */
 const leastEntryBytes = 13
-/** Files of models have some fifty. */
+/** Model files have about fifty. */
 const mostEntries = 4096
 
 /** Reads the entries; the cursor is before their count. */

@@ -38,7 +38,7 @@ const blocks: Readonly<Record<number, readonly [values: number, bytes: number]>>
 }
 
 const defaultAlignment = 32
-/** Of a tensor in the header: the length of its name, the number of its dimensions, its type, and where its data begins. */
+/** A tensor's entry in the header: the length of its name, the number of its dimensions, its type, and where its data begins. */
 export const leastTensorBytes = 8 + 4 + 4 + 8
 
 /** Reads the length of a GGUF file from its first bytes: the end of its last tensor. The file has at least this many bytes. */
@@ -62,6 +62,6 @@ function readTensorEnd(cursor: GgufCursor): number {
   for (let index = 0; index < dimensions; index += 1) values *= cursor.uint64()
   const block = blocks[cursor.uint32()]
   const offset = cursor.uint64()
-  // At least its offset, where its type is newer than this table.
+  // At least its offset, if its type is newer than this table.
   return block === undefined ? offset : offset + Math.ceil(values / block[0]) * block[1]
 }

@@ -13,16 +13,16 @@ export type LoadPlan = Omit<MemorySettings, 'contextLength'> & {
   readonly contextLength?: number
   /** A model that drafts tokens for this one, in a context of the same length. */
   readonly draftPath?: string
-  /** Files that are loaded besides, such as a projector. */
+  /** Further files to load, such as a projector. */
   readonly otherPaths?: readonly string[]
-  /** What the process needs without a model. */
+  /** The memory of the process without a model. */
   readonly processBytes: number
 }
 
-/** A context that is long enough for a chat; where nothing else is known, the one that a model gets. */
+/** Long enough for a chat; the default where nothing else is known. */
 export const usualContext = 8192
 
-/** Estimates, from the headers of the files, what loading them takes. A file that cannot be read counts with its size. */
+/** Estimates from the headers of the files how much memory they take when loaded. A file that cannot be read counts with its size. */
 export async function memoryNeed(plan: LoadPlan): Promise<MemoryNeed> {
   const { modelPath, draftPath, otherPaths = [], processBytes, slots } = plan
   const files = await Promise.all([modelPath, ...(draftPath === undefined ? [] : [draftPath])].map(readModel))
@@ -72,7 +72,7 @@ type FileNeed = {
   readonly contextLength?: number
 }
 
-/** What of a model's file its need depends on. */
+/** The part of a model's file that its need depends on. */
 type ModelFile = { readonly weightsBytes: number; readonly facts: GgufFacts | undefined }
 
 async function readModel(path: string): Promise<ModelFile> {
@@ -117,7 +117,7 @@ async function readFacts(path: string): Promise<GgufFacts | undefined> {
 /** The size of a file, or of all parts of a split one, of which the first is named. */
 export async function weightsOf(path: string): Promise<number> {
   const { parts } = partsOf(path)
-  // That of a missing part is not known here.
+  // The size of a missing part is unknown.
   return sum(await Promise.all(parts.map((part) => sizeOf(part).catch(() => 0))))
 }
 

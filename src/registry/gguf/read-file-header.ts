@@ -3,7 +3,7 @@ import type { FromHeader } from './gguf-cursor.ts'
 
 /** Large vocabularies make headers of several megabytes. */
 const firstReadBytes = 1 << 20
-/** The largest vocabularies take a third of it. It is held in memory, and read in one go, whoever wrote the file. */
+/** Three times the largest known vocabularies. The header is read in one go and held in memory, even from untrusted files. */
 const longestHeader = 64 << 20
 
 /** Reads from the header of an open file, as many of its first bytes as that takes. `incomplete`: the file ends within its header. */
@@ -11,7 +11,7 @@ export async function readFileHeader<T>(handle: FileHandle, read: (begin: Buffer
   const { size } = await handle.stat()
   let length = Math.min(firstReadBytes, size)
   let found = read(await readFirstBytes(handle, length))
-  // A header that names more than the file has is cut or damaged: the rest need not be read.
+  // A header that needs more than the file has is truncated or damaged: the rest need not be read.
   while (found.type === 'incomplete' && length < size && found.neededBytes <= size) {
     if (found.neededBytes > longestHeader)
       return { type: 'unknown', why: `the header of the file is longer than ${longestHeader} bytes` }

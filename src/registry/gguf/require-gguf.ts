@@ -7,12 +7,12 @@ import { readFileHeader, readFirstBytes } from './read-file-header.ts'
 
 const readableText = /^[\t\n\r\x20-\x7e]+$/
 const shownChars = 40
-/** Those that the embedded llama.cpp reads. */
+/** The versions that the embedded llama.cpp reads. */
 const knownVersions: readonly number[] = [2, 3]
 
 /**
  * Throws `model-unavailable` unless the file begins like a GGUF file and is as long as its header says. `quotes`: the message quotes a
- * readable beginning, which often shows what was served instead, such as an HTML page; not of a file of this machine, which may be any.
+ * readable beginning, which often shows what was served instead, such as an HTML page; not for local files, which may contain anything.
  */
 export async function requireGguf(file: string, { quotes = false }: { readonly quotes?: boolean } = {}): Promise<void> {
   const handle = await open(file)
@@ -61,8 +61,8 @@ async function requireWhole(handle: FileHandle, size: number): Promise<void> {
 }
 
 /**
- * Throws `model-unavailable` for a GGUF file whose header the embedded engine cannot read: node-llama-cpp reads an unknown version as if it
- * were a known one, for minutes, until it has no memory. A llama-server of the user's own may know more.
+ * Throws `model-unavailable` for a GGUF file whose header the embedded engine cannot read: node-llama-cpp reads an unknown version like a
+ * known one, for minutes, until memory runs out. The user's own llama-server may know more.
  */
 export async function requireReadableGguf(file: string): Promise<void> {
   const handle = await open(file)

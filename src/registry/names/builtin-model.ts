@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 
-/** The files that come with Dragoman: the model, and the projector with which llama-server lets it see. */
+/** The files that come with Dragoman: the model, and the projector through which llama-server lets it see. */
 export const builtinFileNames = ['dragoman-tiny.gguf', 'dragoman-tiny-mmproj.gguf'] as const
 
 /** The tiny model that comes with Dragoman and needs no network (training/README.md). */

@@ -10,7 +10,7 @@ export type CataloguedModel = {
   readonly name: string
   readonly source: string
   readonly sizeBytes: number
-  /** What it was trained for, in tokens. */
+  /** The context that it was trained for, in tokens. */
   readonly trained: number
 }
 
@@ -46,7 +46,7 @@ const rows: readonly Row[] = [
   ['smollm2:1.7b', 'SmolLM2 1.7B', 'bartowski/SmolLM2-1.7B-Instruct-GGUF', 1.1e9, 8192],
 ]
 
-/** All models with short names, by them. */
+/** All models of the catalogue, by short name. */
 export const catalogue: readonly CataloguedModel[] = rows.map(([shortName, name, repository, sizeBytes, trained]) => ({
   shortName,
   name,
@@ -61,7 +61,10 @@ export function findCatalogued(text: string): CataloguedModel | undefined {
   return catalogue.find(({ shortName }) => shortName === wanted)
 }
 
-/** The short names that an unknown name may have meant: those of its family, such as `qwen3`, of families that begin so, or of the nearest one. */
+/**
+ * The short names that an unknown name may have meant: those of its family, such as `qwen3`, of families that begin with it, or of the
+ * nearest one.
+ */
 export function relatedShortNames(name: string): readonly string[] {
   const familyOf = (shortName: string) => shortName.replace(/:.*/, '').toLowerCase()
   const names = catalogue.map(({ shortName }) => shortName)

@@ -11,7 +11,7 @@ export function fitsMemory(sizeBytes: number, memoryBytes: number): boolean {
 /** The memory that this process may use: that of the machine, or of its container. */
 export function availableMemoryBytes(): number {
   const total = totalmem()
-  // 0, or a number beyond the machine's memory, where there is no limit.
+  // Without a limit, 0 or a number beyond the machine's memory.
   const limit = process.constrainedMemory()
   return limit > 0 ? Math.min(total, limit) : total
 }

@@ -16,13 +16,13 @@ export function nearestName(name: string, candidates: readonly string[]): string
   return best?.candidate
 }
 
-/** The end of a message about a name that is not one of these: empty, or what may have been meant. */
+/** The end of a message about an unknown name: what may have been meant, or an empty text. */
 export function didYouMean(name: unknown, candidates: readonly string[]): string {
   const nearest = typeof name === 'string' ? nearestName(name, candidates) : undefined
   return nearest === undefined ? '' : `; did you mean '${nearest}'?`
 }
 
-/** Whether two neighbouring letters changed places, which is one mistake. */
+/** Whether the names differ by two swapped neighbours, which is one mistake. */
 function isSwapped(one: string, other: string): boolean {
   const at = [...one].findIndex((letter, index) => letter !== other[index])
   if (one.length !== other.length || at === -1) return false

@@ -2,7 +2,7 @@ import { AppError } from '../../contract/errors.ts'
 import { findNameConflicts, type ModelNames, pickByName } from './aliases.ts'
 import { didYouMean } from './near-name.ts'
 
-/** The models of a server by name; what a model is, beyond its names, is the caller's business. */
+/** The models of a server by name; the rest of a model is the caller's business. */
 type Registry<Model extends ModelNames> = {
   /** The model with this name, among those that `allowed` names. Throws `model-not-found` with their ids. */
   resolve(name: string, allowed?: readonly string[]): Model

@@ -1,9 +1,9 @@
 import { type CataloguedModel, findCatalogued } from './catalogue.ts'
 import { fitsMemory } from './memory.ts'
 
-/** A model of the catalogue that is proposed, and what it takes to run it. */
+/** A suggested model of the catalogue, and what it takes to run it. */
 export type SuggestedModel = CataloguedModel & {
-  /** What it reads for each token: less than all of it where it has experts. */
+  /** The bytes that it reads for each token: only a part of a model with experts. */
   readonly readBytes: number
   /** Keys and values of one token. */
   readonly tokenBytes: number
@@ -25,17 +25,17 @@ function suggest(name: string, size: { readonly tokenBytes: number; readonly rea
   return { readBytes: model.sizeBytes, ...model, ...size }
 }
 
-/** What a model runs on; `gpuBytes`: the memory of the GPU, if there is one. */
+/** The machine that runs a model; `gpuBytes`: the memory of its GPU, if any. */
 export type Machine = { readonly memoryBytes: number; readonly cores: number; readonly gpuBytes?: number | undefined }
 
 /** Each token reads the whole model, and a core reads about ten times this in a second. */
 const pleasantBytesPerCore = 0.7e9
-/** Weights and context may fill so much of a GPU. */
+/** The share of a GPU that weights and context may fill. */
 const shareOfGpu = 0.9
 
 /**
- * The models that a machine runs at reading speed, the most able first: of those that its memory holds, what fits its GPU, or else what its
- * cores read quickly. `tokens`: the context that is needed.
+ * The models that a machine runs at reading speed, the most able first: those that fit its GPU, or otherwise those that its memory holds
+ * and its cores read quickly. `tokens`: the context that is needed.
  */
 export function suggestModels({ memoryBytes, cores, gpuBytes = 0 }: Machine, tokens = 0): SuggestedModel[] {
   const fits = ({ sizeBytes, readBytes, trained, tokenBytes }: SuggestedModel) => {
