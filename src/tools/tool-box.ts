@@ -4,12 +4,12 @@ import type { AbsentTool, ServerTool, ToolBox, ToolListing, ToolSource, ToolWish
 const scopeMissing = "the API key lacks the scope 'tools'; send a key that has it in server.apiKeys"
 const notForKey = 'the API key may not use it; the names in `tools` of the key in server.apiKeys say which it may'
 
-/** The tools of all sources together. Of two with one name, the first counts. */
+/** The tools of all sources together. The first of two with one name wins. */
 export class SourceToolBox implements ToolBox {
   readonly #sources: readonly ToolSource[]
   readonly #names: readonly string[] | undefined
 
-  /** `names`: what the configuration turns on; absent: nothing. */
+  /** `names`: the tools that the configuration turns on; absent: none. */
   constructor(sources: readonly ToolSource[], names?: readonly string[]) {
     this.#sources = sources
     this.#names = names
@@ -17,7 +17,7 @@ export class SourceToolBox implements ToolBox {
 
   namesFor(principal: Principal): ReadonlySet<string> | undefined {
     if (this.#names === undefined || !mayUseTools(principal)) return undefined
-    // A key may have some of a server's tools.
+    // A key may be allowed only some of a server's tools.
     const mayUse = (name: string) => principal.tools?.some((own) => own === name || own.startsWith(`${name}__`)) !== false
     return new Set(this.#names.filter(mayUse))
   }
@@ -36,7 +36,7 @@ export class SourceToolBox implements ToolBox {
     return { tools, absent, others, end: async () => void (await Promise.all(listings.map((listing) => listing.end?.()))) }
   }
 
-  /** If one source refuses the wish, what the others began for it ends. */
+  /** If one source refuses the wish, what the others began for it is ended. */
   async #ask(wish: ToolWish): Promise<readonly ToolListing[]> {
     const asked = await Promise.allSettled(this.#sources.map(async (source) => source.list(wish)))
     const listings = asked.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))

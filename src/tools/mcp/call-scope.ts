@@ -1,21 +1,21 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** More bytes came than are read. */
+/** A reply exceeded its limit of bytes. */
 export class TooMuch extends Error {}
 
-/** How much has been read, of how much. */
+/** How many bytes have been read, and the limit. */
 export type Budget = { bytes: number; readonly maxBytes: number }
 
-/** Of the replies to one call, resumed ones included, or to another request. */
+/** The limit of the replies to one call, resumed ones included, and to any other request. */
 export const maxReplyBytes = 8 * 1024 * 1024
 const readingMs = 50
 
-/** A call whose requests are its own: they end with it, and it ends when its answer cannot come any more. */
+/** The requests of one call: they end with it. A call ends early when its answer can no longer come. */
 export class CallScope {
   readonly budget: Budget = { bytes: 0, maxBytes: maxReplyBytes }
-  /** How many of its requests have been answered. */
+  /** How many of the call's requests have been answered. */
   answers = 0
-  /** Of the newest event: the reply can be resumed after it. */
+  /** The id of the newest event: the reply can be resumed after it. */
   lastEventId: string | undefined
   readonly #stop = new AbortController()
   readonly #lost = new AbortController()
@@ -25,24 +25,24 @@ export class CallScope {
     return this.#stop.signal
   }
 
-  /** Its answer will not come, for the reason of the signal. */
+  /** Aborted when the answer will not come, with the reason. */
   get lost(): AbortSignal {
     return this.#lost.signal
   }
 
-  /** The reply to a request has ended that was sent when `answers` were there. */
+  /** The reply to a request has ended; `answers`: the count when the request was sent. */
   onReplyEnd(answers: number, error: Error | undefined): void {
     const decide = () => {
       if (this.answers > answers) return
       const canResume = this.lastEventId !== undefined && !(error instanceof TooMuch)
       if (!canResume) this.lose(error ?? new Error('it ended its reply without an answer'))
     }
-    // The answer, if there was one, is read by then.
+    // By then, an answer that was received has been read.
     setTimeout(decide, readingMs)
   }
 
   lose(why: Error): void {
-    // The server is told so outside of the call, whose requests end.
+    // The notice to the server is sent outside the call, whose requests end.
     callScope.exit(() => this.#lost.abort(why))
   }
 
@@ -55,19 +55,19 @@ export const callScope = new AsyncLocalStorage<CallScope>()
 
 const maxAttempts = 5
 const minDelayMs = 100
-/** The most that a timer waits. */
+/** The longest delay that a timer supports. */
 export const longestDelayMs = 2 ** 31 - 1
 
 /**
- * Resumes a stream that the server has closed to be resumed, when the server wants it, though not at once. A call whose reply cannot be
- * resumed for a while is lost.
+ * Resumes a stream that the server closed for that, after the delay that it asked for, within bounds. A call whose reply cannot be resumed
+ * after several attempts is lost.
  */
 export function scheduleResumption(resume: () => void, delayMs: number, attempts: number): () => void {
   const call = callScope.getStore()
   if (attempts >= maxAttempts) call?.lose(new Error('it ended its reply, and could not be asked for the rest'))
   const timer = attempts < maxAttempts ? setTimeout(resume, Math.min(Math.max(delayMs, minDelayMs), longestDelayMs)) : undefined
   const cancel = () => clearTimeout(timer)
-  // The stream of a session is nothing to stay for.
+  // The stream of a session must not keep the process alive.
   if (call === undefined) timer?.unref()
   else call.stopped.addEventListener('abort', cancel, { once: true })
   return cancel

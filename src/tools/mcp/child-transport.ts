@@ -19,14 +19,14 @@ const maxMessageBytes = 8 * 1024 * 1024
 /** Notifications and other noise since the last answer. */
 const maxUnansweredBytes = 16 * 1024 * 1024
 const graceMs = 1000
-/** What a program needs to run at all; everything else of the environment may be a secret. */
+/** The variables that a program needs to run at all; any other may be a secret. */
 const inherited = process.platform === 'win32' ? ['PATH', 'SYSTEMROOT', 'TEMP', 'USERPROFILE'] : ['PATH', 'HOME', 'LANG']
 
 const running = new Set<ChildTransport>()
 
 /**
- * A server on the standard input and output of a program that this starts. What that has started ends with it, as far as it can be found:
- * a server that npx or a shell has started, and a browser that leads a session of its own.
+ * A server on the standard input and output of a program. Its descendants end with it, as far as they can be found: a server started by npx
+ * or a shell, and a browser that leads a session of its own.
  */
 export class ChildTransport implements Transport {
   onclose?: () => void
@@ -61,9 +61,9 @@ export class ChildTransport implements Transport {
     this.#closed = new Promise((resolve) => child.once('close', resolve))
     child.once('exit', (code, signal) => {
       this.end ??= signal === null ? `it ended with exit code ${code}` : `it was ended by ${signal}`
-      // What it leaves behind would keep its output open.
+      // A surviving descendant would keep its output open.
       this.#signal('SIGKILL')
-      // So would what was not found; the last answers are read by then.
+      // A descendant that was not found would, too; the last answers have been read by then.
       setTimeout(() => this.#stopReading(), graceMs).unref()
     })
     child.once('close', () => {
@@ -81,12 +81,12 @@ export class ChildTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const { stdin } = this.#child ?? {}
     if (stdin === undefined || stdin.destroyed) throw new Error('the program has ended')
-    // One that does not read is noticed by the time limit of the call, unless it asks and asks.
+    // The call's time limit catches a program that does not read, unless requests pile up.
     if (stdin.writableLength > maxMessageBytes) this.#giveUp('it does not read what it is sent')
     else stdin.write(serializeMessage(message))
   }
 
-  /** Ends all its processes: with a signal, and a second later by force. */
+  /** Ends all its processes: with a signal, and by force a second later. */
   async close(): Promise<void> {
     const child = this.#child
     if (child === undefined || !running.has(this)) return
@@ -97,7 +97,7 @@ export class ChildTransport implements Transport {
     clearTimeout(timer)
   }
 
-  /** Immediately. */
+  /** Ends all its processes by force, immediately. */
   kill(): void {
     this.#signal('SIGKILL')
   }

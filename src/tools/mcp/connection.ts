@@ -10,14 +10,14 @@ import { AnswerLost, SessionLost } from './lost.ts'
 import { createMcpFetch } from './mcp-fetch.ts'
 import { Client, SdkHttpError, SSEClientTransport, StreamableHTTPClientTransport } from './protocol.ts'
 
-/** Where a server is. */
+/** How to reach a server. */
 export type McpTarget =
   | ({ readonly type: 'program' } & Program)
   | {
       readonly type: 'url'
       readonly url: string
       readonly headers: Readonly<Record<string, string>>
-      /** What it is connected to through; absent: its address is the operator's, and good wherever it leads. */
+      /** Restricts the connection to public addresses; absent: the operator chose the address, so it may lead anywhere. */
       readonly guard?: Guard
     }
 
@@ -25,23 +25,23 @@ export type ConnectOptions = {
   readonly timeoutMs: number
   /** Ends the attempt. */
   readonly signal: AbortSignal
-  /** The server has other tools now. */
+  /** The tools of the server have changed. */
   onToolsChanged(): void
   /** The connection has ended. */
   onEnd(): void
-  /** What a program writes to its standard error. */
+  /** Receives the lines that a program writes to its standard error. */
   onLine?: ((line: string) => void) | undefined
 }
 
-/** The tools of a server, and what is left out, in words that continue a sentence about it. */
+/** The tools of a server, and what was left out, in words that continue a sentence about it. */
 export type ToolList = { readonly tools: readonly Tool[]; readonly left: readonly string[] }
 
 /** A session with a server. Everything rejects with errors whose messages say what the server did. */
 export type McpConnection = {
   listTools(timeoutMs: number): Promise<ToolList>
   /**
-   * Without a time limit of its own. Rejects at once when the signal fires; the server is told, and connections of the call are closed.
-   * Rejects with `SessionLost` where the call has not begun, and with `AnswerLost` where it may have been carried out.
+   * Calls a tool, without a time limit of its own. Rejects immediately when the signal fires; the server is notified, and the connections
+   * of the call are closed. Rejects with `SessionLost` if the call has not begun, and with `AnswerLost` if it may have been carried out.
    */
   call(name: string, args: JsonObject, signal: AbortSignal): Promise<CallToolResult>
   close(): Promise<void>
@@ -49,10 +49,10 @@ export type McpConnection = {
 
 type Channel = {
   readonly transport: Transport
-  /** Whether it is asked for newer revisions of the protocol first. */
+  /** Whether to try newer revisions of the protocol first. */
   readonly negotiates: boolean
   close(): Promise<void>
-  /** Why it ended, where that is known. */
+  /** Why the connection ended, if known. */
   why(): string | undefined
 }
 
@@ -76,7 +76,7 @@ function httpChannel({ url, headers, guard }: Extract<McpTarget, { type: 'url' }
   let end: string | undefined
   let isClosed = false
   const onStreamEnd = (error: Error | undefined) => {
-    // It is opened again.
+    // The stream is opened again.
     if (kind === 'streamable' && !(error instanceof TooMuch)) return
     end ??= error?.message ?? 'it ended the stream'
     void channel.close()
@@ -92,7 +92,7 @@ function httpChannel({ url, headers, guard }: Extract<McpTarget, { type: 'url' }
     negotiates: kind === 'streamable',
     why: () => end,
     async close() {
-      // Closing it says that it has ended, which closes it.
+      // Closing the client reports an end, which closes it.
       if (isClosed) return
       isClosed = true
       await transport.close()
@@ -102,7 +102,7 @@ function httpChannel({ url, headers, guard }: Extract<McpTarget, { type: 'url' }
   return channel
 }
 
-/** When, and how often, is decided by `scheduleResumption`. */
+/** `scheduleResumption` decides when, and how often. */
 const resumption = {
   reconnectionScheduler: scheduleResumption,
   reconnectionOptions: {
@@ -113,7 +113,7 @@ const resumption = {
   },
 }
 
-/** Checks nothing: what a tool returns is read as text. */
+/** Validates nothing: results of tools are read as text. */
 const noValidation = {
   getValidator: () => (input: unknown) => ({ valid: true as const, data: input as never, errorMessage: undefined }),
 }
@@ -135,7 +135,7 @@ async function open(
   const explained = (error: unknown) => new Error(explainFailure(error, why()), { cause: error })
   client.onerror = () => undefined
   let listing: Listing = { pages: 0, left: [] }
-  // Before the client's own, which validates.
+  // Runs before the client's own handler, which validates.
   transport.onmessage = (message) => {
     const call = callScope.getStore()
     if (call !== undefined && !('method' in message)) call.answers += 1
@@ -144,7 +144,7 @@ async function open(
   try {
     await orAborted(withDeadline(client.connect(transport, { timeout: timeoutMs }), timeoutMs), ofAttempt)
   } catch (error) {
-    // Before it is closed, which would be the reason.
+    // Taken before closing, which would become the reason.
     const failure = explained(error)
     await close()
     throw failure
@@ -176,7 +176,7 @@ async function open(
       try {
         return await callScope.run(scope, () => client.callTool({ name, arguments: args }, options))
       } catch (error) {
-        // Of a session, so says the protocol; the client is of no use any more.
+        // By the protocol, a 404 means an unknown session: the client cannot be used any more.
         if (statusOf(error) === 404) {
           void client.close()
           throw new SessionLost(explainFailure(error, why()), { cause: error })

@@ -15,7 +15,7 @@ const maxTools = 128
 const maxDescription = 4000
 const maxNameLength = 256
 
-/** The tools of a server that models can be given, and what is left out. */
+/** The tools of a server that models can get, and what was left out. */
 export function describeTools(
   server: string,
   { tools: listed, left: leftBefore }: ToolList,

@@ -4,7 +4,7 @@ import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError 
 
 const maxLength = 300
 
-/** What a server did wrong, in words that continue a sentence about it; `why` is what its connection knows. */
+/** What a server did wrong, in words that continue a sentence about it; `why`: the reason that its connection knows. */
 export function explainFailure(error: unknown, why: string | undefined): string {
   const found = causes(error)
   if (found.some((cause) => cause instanceof ForbiddenAddress)) return 'it is not at a public address'
@@ -22,12 +22,12 @@ export function explainFailure(error: unknown, why: string | undefined): string 
   return code === undefined ? short(messageOf(found.at(-1))) : `it cannot be reached (${code})`
 }
 
-/** Errors of connections that were never there. */
+/** Errors of connections that were never established. */
 const unconnected = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'])
-/** Of the client: the request has been sent, and the answer is missing or not one. */
+/** Errors of the client after the request was sent: the answer is missing or invalid. */
 const afterSending: readonly string[] = [SdkErrorCode.ConnectionClosed, SdkErrorCode.InvalidResult, SdkErrorCode.RequestTimeout]
 
-/** Whether a server may have done what a request wanted, though its answer cannot be had. */
+/** Whether a server may have carried out a request although its answer is lost. */
 export function mayHaveRun(error: unknown): boolean {
   return causes(error).some((cause) => {
     if (cause instanceof SdkHttpError) return cause.status !== undefined && cause.status >= 500

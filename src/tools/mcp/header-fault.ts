@@ -2,14 +2,14 @@
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const annotation = 'x-mcp-header'
 const headerTypes: readonly unknown[] = ['string', 'integer', 'boolean']
-/** Keywords whose values are no schemas, and those whose members are. */
+/** Keywords whose values are not schemas, and keywords whose members are. */
 const data = new Set(['enum', 'const', 'default', 'examples'])
 const maps = new Set(['patternProperties', 'dependentSchemas', '$defs', 'definitions'])
 
 /**
- * Why a tool may not be used over HTTP since revision 2026-07-28 of MCP: arguments that its schema marks with `x-mcp-header` are sent as
- * headers, too, which only simple arguments with names that are good for headers can be. The client of the protocol leaves such tools out as
- * well, but writes on the console what the server said.
+ * Why a tool may not be used over HTTP since revision 2026-07-28 of MCP. Arguments that its schema marks with `x-mcp-header` are also sent
+ * as headers, which is possible only for simple values whose names are valid in headers. The client of the protocol leaves such tools out
+ * as well, but prints the server's text on the console.
  */
 export function headerFault(schema: object): string | undefined {
   const names = new Set<string>()

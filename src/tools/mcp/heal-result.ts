@@ -3,7 +3,7 @@ import { headerFault } from './header-fault.ts'
 import { healSchema } from './heal-schema.ts'
 import { isObject, type Members, withoutNulls } from './members.ts'
 
-/** A list of tools while it comes in. */
+/** A list of tools while it arrives. */
 export type Listing = {
   pages: number
   /** What was left out, in words that continue a sentence about the server. */
@@ -11,12 +11,13 @@ export type Listing = {
 }
 
 const maxPages = 16
-/** Of what is left out. */
+/** How many of them are named. */
 const maxNamed = 20
 
 /**
- * Repairs a server's result before it is validated as a whole, where one bad part would cost all: many servers write null for what they do
- * not have, and a tool that cannot be repaired is left out. `mirrors`: arguments may become headers, by annotations that have to be good.
+ * Repairs a server's result before it is validated as a whole, where one bad part would cost everything: many servers write null for
+ * missing members, and a tool that cannot be repaired is left out. `mirrors`: arguments may become headers, through annotations that must
+ * be valid.
  */
 export function healResult(message: JSONRPCMessage, listing: Listing, mirrors: boolean): void {
   if (!('result' in message)) return
@@ -24,7 +25,7 @@ export function healResult(message: JSONRPCMessage, listing: Listing, mirrors: b
   if (Array.isArray(result.tools)) healList(result, listing, mirrors)
   else if (Array.isArray(result.content)) result.content = result.content.map(healBlock)
   else if (isObject(result.capabilities)) {
-    // Some servers forget to say that they have tools.
+    // Some servers forget to announce that they have tools.
     result.capabilities = { tools: {}, ...withoutNulls(result.capabilities) }
     if (isObject(result.serverInfo)) result.serverInfo = withoutNulls(result.serverInfo)
   }
@@ -33,7 +34,7 @@ export function healResult(message: JSONRPCMessage, listing: Listing, mirrors: b
 
 function healList(result: Members, listing: Listing, mirrors: boolean): void {
   const tools = result.tools as readonly unknown[]
-  // How long a list is good is decided here.
+  // We decide how long a list is valid.
   Object.assign(result, { ttlMs: 0, cacheScope: 'private' })
   result.tools = tools.flatMap((tool) => {
     const healed = healTool(tool, mirrors)
@@ -55,7 +56,7 @@ function leaveOut({ left }: Listing, why: string): void {
   else if (left.length === maxNamed) left.push('more of it is left out')
 }
 
-/** What is used of a tool; or why it is left out. */
+/** The members of a tool that are used; or why it is left out. */
 function healTool(tool: unknown, mirrors: boolean): Members | string {
   if (!isObject(tool) || typeof tool.name !== 'string') return 'a tool has no name'
   const { name, description } = tool

@@ -2,14 +2,14 @@ import type { JsonObject } from '../../contract/request.ts'
 import { isObject, type Members, withoutNulls } from './members.ts'
 
 const maxLength = 32_768
-/** What validates and reads schemas calls itself for each level. */
+/** Validators and readers of schemas recurse at each level. */
 const maxDepth = 64
 /** Keywords of one schema, of a list of schemas, and of schemas with names. */
 const single = new Set(['additionalProperties', 'items', 'not'])
 const lists = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems'])
 const maps = new Set(['$defs', 'definitions', 'patternProperties', 'properties'])
 
-/** A schema of an object, repaired; or what is wrong with it, in words that continue a sentence about it. */
+/** The repaired schema of an object; or what is wrong with it, in words that continue a sentence about it. */
 export function healSchema(schema: unknown): JsonObject | string {
   if (isNothing(schema) || schema === true) return { type: 'object' }
   if (!isObject(schema)) return 'is not an object'
@@ -24,7 +24,7 @@ export function healSchema(schema: unknown): JsonObject | string {
   return { ...(healed as JsonObject), type: 'object' }
 }
 
-/** A schema, whatever is at the place of one. */
+/** A schema, from any value in its place. */
 function healNode(node: unknown): Members {
   const entries = isObject(node) ? Object.entries(node) : []
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-/** A server does not know the session any more, and has not begun the call: a new session can have it. */
+/** The server no longer knows the session, and has not begun the call: it can be repeated in a new session. */
 export class SessionLost extends Error {}
 
 /** A call was sent, and its answer will not come: it may have been carried out. */

@@ -4,13 +4,13 @@ import { Agent, fetch, Headers, Response } from 'undici'
 import { createGuardedConnect, type Guard } from '../../media/guarded-connect.ts'
 import { type Budget, callScope, maxReplyBytes, TooMuch } from './call-scope.ts'
 
-/** Of the stream of events that lasts as long as the connection, also when it is opened again. */
+/** The limit of the event stream that lasts as long as the connection, including its reopenings. */
 const maxStreamBytes = 32 * 1024 * 1024
 const connectTimeoutMs = 8000
 
 /**
- * What a client of a server asks with: no redirect leads to another origin, replies are bounded, and `close` ends every connection. With a
- * guard, only public addresses are connected to.
+ * The fetch of an MCP client: it follows no redirect to another origin, bounds replies, and `close` ends every connection. With a guard, it
+ * connects only to public addresses.
  */
 export function createMcpFetch({
   guard,
@@ -18,7 +18,7 @@ export function createMcpFetch({
   onStreamEnd,
 }: {
   readonly guard?: Guard | undefined
-  /** Streams that end are asked for again: a page in the place of one is none. */
+  /** Ended streams are requested again; a page in place of one is not a stream. */
   readonly resumes: boolean
   onStreamEnd(error: Error | undefined): void
 }): { readonly fetch: FetchLike; close(): Promise<void> } {
@@ -32,7 +32,7 @@ export function createMcpFetch({
     const answers = call?.answers ?? 0
     const signals = [init.signal, call?.stopped].filter((signal) => signal !== undefined && signal !== null)
     const headers = new Headers(init.headers as ConstructorParameters<typeof Headers>[0])
-    // Of this call, also when the stream that ended last had no event.
+    // The last id of this call, even if the last stream had no event.
     if (isStream && call?.lastEventId !== undefined) headers.set('last-event-id', call.lastEventId)
     const signal = AbortSignal.any([...signals, closing.signal])
     const options = { ...init, headers, redirect: 'manual', dispatcher: agent, signal }

@@ -16,28 +16,28 @@ export type McpServerOptions = {
 }
 
 const defaultLimits = {
-  /** Of connecting, and of asking for the tools. */
+  /** The limit for connecting, and for listing the tools. */
   answerMs: 8000,
-  /** The same of a program, which may have to be installed first. */
+  /** The same for a program, which may have to be installed first. */
   startMs: 60_000,
-  /** How long a server that failed is not asked again. */
+  /** How long a server that failed is left alone. */
   failedMs: 60_000,
   /** How long a server without calls stays connected. */
   idleMs: 300_000,
-  /** How long a list is good of a server that may not say when it changes. */
+  /** How long a list is valid if the server may not announce changes. */
   listMs: 300_000,
-  /** How long a list is waited for by a request that does not name the server, and after a failure by all. */
+  /** How long a request waits for the list of a server that it does not name; after a failure, how long any request waits. */
   soonMs: 3000,
 }
 
-/** Of one list, of a server that says again and again that it has changed. */
+/** Attempts for one list, if the server keeps announcing changes. */
 const maxTries = 3
 
 type Failure = { readonly why: string; readonly atMs: number }
 
 /**
- * One server and the session with it: connected when it is needed, its list of tools kept, and asked for again when the server says that it
- * changed. Calls share the session.
+ * One server and its session: connected on demand, with its list of tools kept until the server announces a change. Calls share the
+ * session.
  */
 export class McpServer {
   readonly #options: McpServerOptions
@@ -45,11 +45,11 @@ export class McpServer {
   #connection: Promise<McpConnection> | undefined
   #tools: ToolList | undefined
   #listedAtMs = 0
-  /** Since the list was asked for. */
+  /** The tools have changed since the list was requested. */
   #hasChanged = false
   #listing: Promise<ToolList> | undefined
   #failure: Failure | undefined
-  /** Which connection is the newest. */
+  /** Numbers the connections. */
   #generation = 0
   #calls = 0
   #idle: NodeJS.Timeout | undefined
@@ -61,8 +61,8 @@ export class McpServer {
   }
 
   /**
-   * Rejects with why there are none, without asking a server again that has just failed. `waits`: as long as the server may take; otherwise,
-   * for a slow one, a little: it is asked on, for later requests.
+   * The tools of the server. Rejects with the reason if there are none; a server that just failed is not asked again. `waits`: wait as long
+   * as the server may take; otherwise only briefly, while the list arrives for later requests.
    */
   async tools(signal: AbortSignal, waits: boolean): Promise<ToolList> {
     const known = this.#tools
@@ -74,11 +74,11 @@ export class McpServer {
     const failure = this.#recentFailure()
     if (failure !== undefined) throw new Error(failure.why)
     const listing = this.#list()
-    // Who has waited for it once in vain does not again.
+    // After one long wait in vain, later requests wait only briefly.
     return orAborted(waits && this.#failure === undefined ? listing : this.#soon(listing), signal)
   }
 
-  /** Waits a little for a list that is asked for. */
+  /** Waits briefly for a list that is on its way. */
   #soon(listing: Promise<ToolList>): Promise<ToolList> {
     const { soonMs } = this.#limits
     const slow = `it has not answered within ${soonMs / 1000} s`
@@ -128,7 +128,7 @@ export class McpServer {
     await this.#disconnect()
   }
 
-  /** A program says when its tools change, or ends. */
+  /** A program announces changes of its tools, or ends. */
   #isOld(): boolean {
     return this.#options.target.type === 'url' && this.#options.now() - this.#listedAtMs > this.#limits.listMs
   }
@@ -176,7 +176,7 @@ export class McpServer {
     this.#generation += 1
     const generation = this.#generation
     try {
-      // The client of the protocol is large, and most servers have no use for it.
+      // The client of the protocol is large, and most servers do not need it.
       const { connect } = await import('./connection.ts')
       this.#closing.signal.throwIfAborted()
       const connection = await connect(target, {
@@ -196,7 +196,7 @@ export class McpServer {
     }
   }
 
-  /** Who waits for the new list learns of a failure; the next request asks again. */
+  /** Later requests wait for the new list and see its failure; the next request asks again. */
   #refresh(): void {
     this.#hasChanged = true
     this.#list().catch(() => undefined)
@@ -204,7 +204,7 @@ export class McpServer {
 
   #fail(error: unknown): void {
     const why = messageOf(error)
-    // A failed connection is the failure of the list, too.
+    // A failed connection already reported the failure.
     if (this.#failure?.why !== why || this.#recentFailure() === undefined) this.#options.onFailure?.(why)
     this.#failure = { why, atMs: this.#options.now() }
   }

@@ -12,27 +12,27 @@ import { McpServer, type McpServerOptions } from './mcp-server.ts'
 
 export type ConfiguredServer = {
   readonly target: McpTarget
-  /** Names on the server; absent: all. */
+  /** Names on the server; absent: all tools. */
   readonly allowedTools?: readonly string[] | undefined
   readonly needsApproval: boolean
-  /** Why it cannot be used. */
+  /** Why the server cannot be used. */
   readonly missing?: string | undefined
 }
 
 export type McpToolsOptions = {
   readonly servers: ReadonlyMap<string, ConfiguredServer>
-  /** Hosts, with all below them, where requests may name servers of their own. */
+  /** Hosts, including subdomains, where requests may name servers of their own. */
   readonly allowedHosts: readonly string[]
-  /** What servers of requests are connected to through. */
+  /** Restricts connections to servers that requests name. */
   readonly guard: Guard
   readonly limits?: McpServerOptions['limits']
-  /** What programs write to their standard error. */
+  /** Receives the lines that programs write to their standard error. */
   onLine?: ((server: string, line: string) => void) | undefined
-  /** A server of the configuration does not answer as it should; of one that fails again and again, once a minute. */
+  /** A configured server misbehaves; reported at most once a minute while it keeps failing. */
   onFailure?(server: string, why: string): void
 }
 
-/** The label of a server; `AppError` names the field for one that is not good. */
+/** The label of a server. */
 const labelPattern = /^(?!.*__)[A-Za-z0-9_-]{1,32}$/
 const maxRequestServers = 8
 
@@ -133,7 +133,7 @@ type Labelled = {
   readonly allowedTools: readonly string[] | undefined
   readonly needsApproval: boolean
   readonly missing: string | undefined
-  /** Where the request names it, if that is its own. */
+  /** The position in the request, for a server that the request names. */
   readonly index?: number
 }
 
@@ -172,7 +172,7 @@ async function listOne(
   }
 }
 
-/** What is wrong with an address itself: a fault of who wrote it. */
+/** What is wrong with the address itself: a fault of whoever wrote it. */
 function addressFault(error: unknown): string | undefined {
   if (error instanceof ForbiddenAddress) return 'is not at a public address, or has none (media.allowedAddresses)'
   if (!(error instanceof Error)) return undefined

@@ -5,7 +5,7 @@ import type { ToolOutcome } from '../../contract/server-tool.ts'
 const maxLength = 8000
 const perhapsRun = 'The call may have been carried out all the same.'
 
-/** What a server answered, as a text: texts as they are, of all else its name, type and size. */
+/** The answer of a server as text: texts unchanged, other content by name, type and size. */
 export function outcomeOf({ content = [], structuredContent, isError = false }: CallToolResult): ToolOutcome {
   const parts: string[] = []
   let length = 0
@@ -15,7 +15,7 @@ export function outcomeOf({ content = [], structuredContent, isError = false }: 
     length += text.length
     parts.push(text)
   }
-  // Servers repeat it as a text, for clients that do not know it; some do not.
+  // Servers repeat structured content as text for older clients, but not all do.
   const hasText = content.some(({ type }) => type === 'text')
   if (!hasText && structuredContent !== undefined) parts.push(JSON.stringify(structuredContent))
   const text = parts.filter((part) => part !== '').join('\n')
@@ -29,7 +29,7 @@ export function failedCall(why: string): ToolOutcome {
   return { text: `The tool failed: ${capped(why)}`, isError: true, advice }
 }
 
-/** The call was made, and its answer could not be had: made again, it may be carried out twice. */
+/** The call was made, but its answer is lost: repeating it may carry it out twice. */
 export function lostAnswer(why: string): ToolOutcome {
   const advice = 'Find out whether it was before you make the call again, or answer without it and say so.'
   return { text: `The tool failed: ${capped(why)}. ${perhapsRun}`, isError: true, advice }

@@ -1,16 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** What a program and all that it starts have in their environment: by it they are found, whatever their group, session and parent. */
+/** A variable in the environment of a program and its descendants, which identifies them in any group, session and parent. */
 export const markVariable = 'DRAGOMAN_PROGRAM'
 
 type Listed = { readonly pid: number; readonly parent: number; readonly group: number }
 
 /**
- * Signals the process group that a program leads and, where there is /proc, what it started outside it: the processes below it, and those
- * with its mark that have lost their parent.
+ * Signals the process group that a program leads and, where /proc exists, its descendants outside the group: the processes below it, and
+ * orphans with its mark.
  */
 export function signalFamily(leader: number, mark: string, signal: 'SIGTERM' | 'SIGKILL'): void {
-  // Before the first of them ends: its children then have another parent.
+  // Taken before any of them ends, when its children get another parent.
   const outside = membersOutside(leader, mark)
   send(-leader, signal)
   for (const pid of outside) send(pid, signal)
@@ -32,7 +32,7 @@ function listProcesses(): readonly Listed[] {
   const ids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
   return ids.flatMap((id) => {
     const text = readIfThere(`/proc/${id}/stat`)
-    // Behind the name of the program, which may have spaces and parentheses: the state, the parent, the group.
+    // After the name of the program, which may contain spaces and parentheses: the state, the parent, the group.
     const [, parent, group] = text.slice(text.lastIndexOf(')') + 2).split(' ')
     return parent === undefined ? [] : [{ pid: Number(id), parent: Number(parent), group: Number(group) }]
   })
@@ -55,7 +55,7 @@ function send(target: number, signal: NodeJS.Signals): void {
   try {
     process.kill(target, signal)
   } catch (error) {
-    // It has ended already; or it has become another user's, and cannot be ended.
+    // It has already ended, or has become another user's and cannot be ended.
     const { code } = error as NodeJS.ErrnoException
     if (code !== 'ESRCH' && code !== 'EPERM') throw error
   }

@@ -1,5 +1,5 @@
-// What we use of the protocol's own client. Packing replaces what is built from this file by a bundle of it (scripts/trim-package.mjs): an
-// installed Dragoman needs a twentieth of that package.
+// The parts of the protocol's own client that we use. Packing replaces the output of this file by a bundle of them
+// (scripts/trim-package.mjs): an installed Dragoman needs a twentieth of that package.
 export {
   Client,
   isJSONRPCResponse,

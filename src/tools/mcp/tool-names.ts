@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto'
 const maxLength = 64
 
 /**
- * What models call the tools of a server, in their order: `SERVER__TOOL`, of letters, digits, `_` and `-`. A name that is too long, or that
- * is not unique after other characters became `_`, ends with a part of its hash, which is the same whatever else the server has.
+ * The models' names for the tools of a server, in their order: `SERVER__TOOL`, of letters, digits, `_` and `-`. A name that is too long, or
+ * no longer unique after other characters became `_`, ends with a part of its hash, so that it does not depend on the server's other tools.
  */
 export function modelNames(server: string, tools: readonly string[]): ReadonlyMap<string, string> {
   const plain = tools.map((tool) => `${server}__${tool.replace(/[^A-Za-z0-9_-]/g, '_')}`)

@@ -3,7 +3,7 @@ import type { ProgramEnd } from './run-program.ts'
 const noNetwork =
   /Network is unreachable|name resolution|Could not resolve host|Name or service not known|Connection refused|Temporary failure/i
 
-/** What a model can do about a program that failed. */
+/** A hint for the model about a program that failed. */
 export function adviseAfter({ output, exitCode, endedFor }: ProgramEnd): string {
   if (endedFor?.type === 'too-much' || exitCode === 137)
     return 'Do the work in smaller steps, with less data at a time and less output, instead of the same call again.'

@@ -1,6 +1,6 @@
 import { readText } from './measure-processes.ts'
 
-/** How control groups of both versions tell of their memory. Files that were read are given back when there is too little. */
+/** The memory files of both versions of control groups. Cached files are released when memory runs short. */
 const versions = [
   {
     controllers: '',
@@ -18,7 +18,7 @@ const versions = [
   },
 ] as const
 
-/** The memory that is left on this machine, or in the container or service of the server where that is less. */
+/** The memory left on this machine, or in the server's container or service if that is less. */
 export function availableBytes(read = readText): number {
   const [, amount] = /^MemAvailable:\s+(\d+) kB$/m.exec(read('/proc/meminfo')) ?? []
   const machine = amount === undefined ? Number.POSITIVE_INFINITY : Number(amount) * 1024
@@ -26,7 +26,7 @@ export function availableBytes(read = readText): number {
   const left = versions.flatMap(({ controllers, folder, most, used, givenBack }) => {
     const [, path] = new RegExp(`^\\d+:${controllers}:(/.*)$`, 'm').exec(groups) ?? []
     if (path === undefined) return []
-    // A limit holds for all groups below; in a container, the path may be one of the machine, and only the top is there.
+    // A limit applies to all groups below it; in a container, the path may be the machine's, and only the top is visible.
     return withParents(folder, path).flatMap((group) => {
       const limit = Number.parseInt(read(`${group}/${most}`), 10)
       if (Number.isNaN(limit)) return []

@@ -9,7 +9,7 @@ import {
   type SandboxJob,
 } from './sandbox.ts'
 
-/** What bubblewrap needs to know of this machine. */
+/** The facts of this machine that bubblewrap needs. */
 export type Machine = {
   readonly bwrap: string
   readonly interpreter: Interpreter
@@ -24,11 +24,11 @@ export type Machine = {
 
 export type Interpreter = {
   readonly path: string
-  /** Folders outside of /usr that it needs. */
+  /** Folders outside /usr that it needs. */
   readonly folders: readonly string[]
 }
 
-/** Of /etc, what programs need to start and to print dates, and nothing about this machine. */
+/** The entries of /etc that programs need to start and to print dates; none describes this machine. */
 const settings = ['alternatives', 'ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'localtime', 'mime.types', 'fonts']
 const inside = { uid: '1000', gid: '1000', name: 'sandbox' }
 const accounts = `root:x:0:0::/:/usr/bin/false\nuser:x:${inside.uid}:${inside.gid}::${insideFolder}:/bin/bash\n`
@@ -36,8 +36,8 @@ const groups = `root:x:0:\nuser:x:${inside.gid}:\n`
 const hosts = '127.0.0.1 localhost\n::1 localhost\n'
 
 /**
- * Starts a program in namespaces of its own, with a root that has what it needs to read and its session's folder to write. The options are
- * read from a descriptor: the list of processes, inside and outside, does not show them.
+ * Starts a program in namespaces of its own, with a root of what it needs to read and its session's folder to write. The options are read
+ * from a descriptor, so that no list of processes shows them, inside or outside.
  */
 export function bubblewrapLaunch({ program, folder, limits }: SandboxJob, machine: Machine): Launch {
   const { bwrap, interpreter, filter, groupFolder, user } = machine
@@ -64,12 +64,12 @@ export function bubblewrapLaunch({ program, folder, limits }: SandboxJob, machin
     ...['--ro-bind-data', give(Buffer.from(groups)), '/etc/group'],
     ...['--ro-bind-data', give(Buffer.from(hosts)), '/etc/hosts'],
     ...(program.language === 'python' ? ['--perms', '0444', '--ro-bind-data', give(Buffer.from(program.code)), insideCode] : []),
-    // Parameters of the kernel: even those of namespaces of its own are not a program's to change.
+    // A program must not change kernel parameters, even those of its own namespaces.
     ...['--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys', '--dev', '/dev'],
     ...['--perms', '1777', '--size', `${temporaryBytes}`, '--tmpfs', '/dev/shm'],
     ...['--perms', '1777', '--size', `${temporaryBytes}`, '--tmpfs', '/tmp'],
     ...['--bind', folder, insideFolder, '--chdir', insideFolder],
-    // What bubblewrap made is memory without a limit.
+    // Folders that bubblewrap made are memory without a limit.
     ...['--remount-ro', '/dev', '--remount-ro', '/'],
   ]
   descriptors[0] = Buffer.from(options.map((option) => `${option}\0`).join(''))
@@ -85,9 +85,9 @@ export function bubblewrapLaunch({ program, folder, limits }: SandboxJob, machin
 }
 
 /**
- * With one pipe for both outputs. What Node.js gives to children are sockets: their names in /dev/stdout cannot be opened, and a program
- * should not hold an end of one whose other end is the server. Descriptors that the server got from its own parent are closed. `server` is
- * the descriptor that tells when to begin.
+ * Starts a command with one pipe for both outputs. Node.js gives children sockets, which cannot be opened through /dev/stdout, and a
+ * program should not hold a socket whose other end is the server. Descriptors inherited from the server's own parent are closed. `server`:
+ * the descriptor that signals when to begin.
  */
 export function piped(command: readonly string[], descriptors: number, server?: string): Pick<Launch, 'command' | 'args'> {
   const script = [
@@ -100,9 +100,10 @@ export function piped(command: readonly string[], descriptors: number, server?: 
 }
 
 /**
- * Inside: starts a command when the server answers that it lives. It is asked when its end is bound to end what is inside: the first process
- * binds itself to bubblewrap, which is bound to the server by then, before it waits for others. That its end of the descriptor is open does
- * not show that it lives: a process that is killed tells its children at once, and closes its files when its memory is freed.
+ * Runs inside: starts a command when the server confirms that it is alive. The question is sent once the server's end is bound to end
+ * everything inside: before the first process waits for others, it has bound itself to bubblewrap, which is by then bound to the server. An
+ * open descriptor alone does not prove that the server is alive: a killed process signals its children immediately, and closes its files
+ * later, when its memory is freed.
  */
 function whenServerAnswers(descriptor: string): readonly string[] {
   const script = [
@@ -114,14 +115,14 @@ function whenServerAnswers(descriptor: string): readonly string[] {
   return ['/usr/bin/env', 'bash', '-c', script.join('\n'), 'sandbox']
 }
 
-/** Inside, where processes are counted for this run alone. Programs cannot raise them: they have no capabilities. */
+/** Runs inside, where the processes of this run are counted alone. Programs cannot raise the limits: they have no capabilities. */
 function prlimit({ memoryBytes, fileBytes, cpuSeconds, processes }: SandboxLimits): readonly string[] {
   return [
     '/usr/bin/prlimit',
     `--data=${memoryBytes}`,
     `--as=${addressSpaceBytes}`,
     `--fsize=${fileBytes}`,
-    // First a signal of its own, which tells why; then the end.
+    // First a signal that names the reason; then the kill.
     `--cpu=${cpuSeconds}:${cpuSeconds + 1}`,
     `--nproc=${processes}`,
     `--nofile=${openFiles}`,

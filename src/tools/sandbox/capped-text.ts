@@ -1,11 +1,11 @@
 import { StringDecoder } from 'node:string_decoder'
 
-/** What a model gets of an output: its beginning, and its end, where errors stand. */
+/** The size of an output for a model: its beginning, and its end, where errors stand. */
 const maxChars = 8000
 const endChars = 3000
 const noteChars = 200
 
-/** Text that arrives in pieces; what is more than a model gets is counted and forgotten. */
+/** Text that arrives in pieces; the surplus is counted and dropped. */
 export class CappedText {
   readonly #decoder = new StringDecoder('utf8')
   #beginning = ''
@@ -16,7 +16,7 @@ export class CappedText {
     this.#add(this.#decoder.write(bytes))
   }
 
-  /** All of it, or both ends with a note between them. */
+  /** The whole text, or both ends with a note between them. */
   finish(): string {
     this.#add(this.#decoder.end())
     if (this.#leftOut === 0) return this.#beginning + this.#end

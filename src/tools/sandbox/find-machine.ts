@@ -9,11 +9,11 @@ import { findGroupFolder } from './run-group.ts'
 import { systemCallFilter } from './seccomp.ts'
 
 const rootNames = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32']
-/** `nobody`: programs have no right that the server's user has. */
+/** `nobody`: programs get none of the rights of the server's user. */
 const nobody = { uid: 65534, gid: 65534 }
 const answerTimeoutMs = 10_000
 
-/** What bubblewrap needs to know of this machine. Rejects with a sentence that says what is missing. */
+/** The facts of this machine that bubblewrap needs. Rejects with a sentence about what is missing. */
 export async function findMachine(interpreter: string | undefined): Promise<Machine> {
   if (process.platform !== 'linux')
     throw new Error(`programs are isolated by bubblewrap, which needs Linux (this is ${process.platform})`)
@@ -34,12 +34,12 @@ export async function findMachine(interpreter: string | undefined): Promise<Mach
   }
 }
 
-/** Who programs run as where the server is root; undefined where it is an ordinary user. */
+/** The user of programs if the server is root; undefined for an ordinary user. */
 export function otherUser(): typeof nobody | undefined {
   return process.getuid?.() === 0 ? nobody : undefined
 }
 
-/** The path of a program in PATH; undefined where there is none. */
+/** The path of a program in PATH; undefined if it is missing. */
 export function findProgram(name: string): string | undefined {
   return (process.env.PATH ?? '')
     .split(delimiter)
@@ -63,7 +63,7 @@ async function findRootEntry(name: string): Promise<Machine['rootEntries']> {
   return [found.isSymbolicLink() ? { path, linkTo: await readlink(path) } : { path }]
 }
 
-/** The system's Python; or one that the operator chose, with the folders that it and its packages are in. */
+/** The system's Python, or one that the operator chose, with its own and its packages' folders. */
 async function findInterpreter(name: string | undefined): Promise<Interpreter> {
   if (name === undefined) {
     const path = ['/usr/local/bin/python3', '/usr/bin/python3'].find(isProgram)

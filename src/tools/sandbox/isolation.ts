@@ -8,14 +8,14 @@ import { ownEnvironment, podmanLaunch } from './podman.ts'
 import { runProgram } from './run-program.ts'
 import type { Launch, SandboxJob, SandboxProgram } from './sandbox.ts'
 
-/** What keeps programs apart from this machine. */
+/** How programs are isolated from this machine. */
 export type Isolation = {
   launch(job: SandboxJob): Launch
-  /** Programs are another user of this machine, without a namespace of users. */
+  /** Programs run as another user of this machine, without a user namespace. */
   readonly sharesUsers?: true
 }
 
-/** Finds what the configuration names. Rejects with a sentence that says why it cannot be used here, and what to do. */
+/** Finds the configured isolation. Rejects with a sentence about why it cannot be used here, and what to do. */
 export async function findIsolation(runtime: string, interpreter: string | undefined): Promise<Isolation> {
   if (runtime.startsWith('podman:')) return findPodman(runtime.slice('podman:'.length), interpreter)
   const machine = await findMachine(interpreter)
@@ -45,7 +45,7 @@ for name in '${namespaces.join(' ')}'.split(): print(os.readlink('/proc/self/ns/
 }
 const checkTimeoutMs = 20_000
 
-/** Runs a program that tells what surrounds it. Rejects with a sentence unless it is apart from this machine in every way. */
+/** Runs a program that reports its surroundings. Rejects with a sentence unless it is isolated in every way. */
 export async function checkIsolation(
   isolation: Isolation,
   job: Omit<SandboxJob, 'program'>,

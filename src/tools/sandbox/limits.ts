@@ -1,11 +1,11 @@
-/** What one run of a program may use, and what a session may keep. */
+/** The limits of one run of a program, and of what a session keeps. */
 export type SandboxLimits = {
-  /** Of all processes of a run together. */
+  /** The memory of all processes of a run together. */
   readonly memoryBytes: number
-  /** Of all files of a session together. */
+  /** The size of all files of a session together. */
   readonly diskBytes: number
   readonly fileBytes: number
-  /** Of each process. */
+  /** The CPU time of each process. */
   readonly cpuSeconds: number
   /** Processes and threads of a run. */
   readonly processes: number
@@ -15,20 +15,20 @@ export type SandboxLimits = {
 export const maxFiles = 10_000
 /** Folders within folders. */
 export const maxDepth = 64
-/** Of a run, before it is ended: nobody reads so much. */
+/** The output after which a run is ended: nobody reads more. */
 export const maxOutputBytes = 4 * 2 ** 20
-/** A run that writes more, over and over or into files that it has deleted, is ended. */
+/** A run that writes this many times its disk limit, by overwriting or into deleted files, is ended. */
 export const writtenPerDisk = 4
-/** Of `/tmp`, and of shared memory: they are memory. */
+/** The size of `/tmp` and of shared memory, each of which is memory. */
 export const temporaryBytes = 64 * 2 ** 20
 export const openFiles = 256
-/** What programs may reserve without using it. */
+/** The address space that programs may reserve without using it. */
 export const addressSpaceBytes = 64 * 2 ** 30
-/** When the machine has less, runs end, however little they use themselves. */
+/** When the machine has less free memory, runs end, however little they use themselves. */
 export const machineMemoryFloorBytes = 256 * 2 ** 20
 export const machineDiskFloorBytes = 512 * 2 ** 20
-/** So many looks in a row, a program may have files where the server cannot measure them. */
+/** How many consecutive looks a program may have files where the server cannot measure them. */
 export const maxPartialLooks = 10
 
-/** An amount as a model reads it. */
+/** An amount in the form that models read. */
 export const megabytes = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MB`

@@ -2,20 +2,20 @@ import { readdir, readFile, stat, statfs } from 'node:fs/promises'
 import { readText } from './measure-processes.ts'
 import { insideFolder } from './sandbox.ts'
 
-/** What is looked up together. */
+/** Processes that are inspected concurrently. */
 const atOnce = 64
-/** A file system in memory: those of programs have a size. */
+/** Files on tmpfs are limited by its size. */
 const tmpfs = 0x01021994
 const deleted = ' (deleted)\n'
 
-/** What files hold on disks that have no name any more. */
+/** The size of files on disk that no longer have a name. */
 export type DeletedUse = {
   readonly bytes: number
-  /** Some may be where nobody sees them: on their way in sockets, or in a process that hides from the server. */
+  /** Some files may be invisible: on their way in sockets, or in a process that hides from the server. */
   readonly isPartial: boolean
 }
 
-/** Looks at what keeps a file: descriptors, mappings, and programs that run. One file holds at most `fileBytes`. */
+/** Measures deleted files that are kept alive by descriptors, mappings and running programs. One file holds at most `fileBytes`. */
 export async function measureDeleted(pids: readonly number[], fileBytes: number): Promise<DeletedUse> {
   const bytesOf = new Map<number, number>()
   let isPartial = false
@@ -32,7 +32,7 @@ export async function measureDeleted(pids: readonly number[], fileBytes: number)
   for (const pid of pids) {
     const descriptors = await readdir(`/proc/${pid}/fd`).catch(() => undefined)
     if (descriptors === undefined) {
-      // What has ended has no memory, and keeps nothing.
+      // An ended process has no memory, and keeps no files.
       if (/^VmSize:/m.test(readText(`/proc/${pid}/status`))) isPartial = true
       continue
     }
@@ -42,7 +42,7 @@ export async function measureDeleted(pids: readonly number[], fileBytes: number)
     for (const [inode, range] of deletedMappings(await readFile(`/proc/${pid}/maps`, 'latin1').catch(() => ''))) {
       if (bytesOf.has(inode)) continue
       await note(`/proc/${pid}/map_files/${range}`).catch(({ code }: NodeJS.ErrnoException) => {
-        // Only root may look at what is mapped.
+        // Only root may inspect mappings.
         if (code === 'EPERM') bytesOf.set(inode, fileBytes)
       })
     }
@@ -50,7 +50,7 @@ export async function measureDeleted(pids: readonly number[], fileBytes: number)
   return { bytes: [...bytesOf.values()].reduce((sum, bytes) => sum + bytes, 0), isPartial }
 }
 
-/** Of each file that was deleted from the session's folder, one range of memory that it is mapped to. */
+/** One mapped memory range for each file that was deleted from the session's folder. */
 function deletedMappings(maps: string): ReadonlyMap<number, string> {
   const ranges = new Map<number, string>()
   for (let end = maps.indexOf(deleted); end !== -1; end = maps.indexOf(deleted, end + 1)) {

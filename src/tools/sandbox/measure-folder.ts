@@ -2,13 +2,13 @@ import { constants } from 'node:fs'
 import { type FileHandle, lstat, open, readdir } from 'node:fs/promises'
 import { maxDepth, maxFiles, megabytes } from './limits.ts'
 
-/** Names that are looked up together. */
+/** Names that are looked up concurrently. */
 const atOnce = 64
 
-/** What a session's folder holds; measuring ends as soon as there is too much. */
+/** The contents of a session's folder; measuring ends as soon as there is too much. */
 export type FolderUse = { readonly bytes: number; readonly tooMuch?: string }
 
-/** A program may change the folder meanwhile: no link is followed, and names are looked up in folders that are open. */
+/** A program may change the folder meanwhile: links are not followed, and names are looked up in open folders. */
 export async function measureFolder(folder: string, diskBytes: number): Promise<FolderUse> {
   const sum = { bytes: 0, files: 0 }
   const measure = async (handle: FileHandle, depth: number): Promise<string | undefined> => {
@@ -44,7 +44,7 @@ export async function measureFolder(folder: string, diskBytes: number): Promise<
   return { bytes: sum.bytes, ...(tooMuch !== undefined && { tooMuch }) }
 }
 
-/** What opening says when something else is at a path by now. */
+/** Errors of opening when the path has changed meanwhile. */
 const gone: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP'])
 
 async function openFolder(path: string | Buffer): Promise<FileHandle | 'gone' | 'closed'> {

@@ -13,9 +13,9 @@ const mediaTypes: Readonly<Record<string, string>> = {
   '.bmp': 'image/bmp',
 }
 const maxPictureBytes = 20 * 2 ** 20
-/** What one run names; a caller has no use for more. */
+/** The most pictures that one run reports; more are of no use to a caller. */
 const maxNamed = 20
-/** A name of a file, which is also one part of a path of a URL: without separators and control characters. */
+/** A file name that is also one segment of a URL's path: without separators and control characters. */
 const plainName = /^(?!\.)[^\p{C}/\\]{1,128}$/u
 
 /** The media type of a name that may be shown; undefined for all others. */
@@ -23,10 +23,10 @@ export function pictureType(name: string): string | undefined {
   return plainName.test(name) ? mediaTypes[extname(name).toLowerCase()] : undefined
 }
 
-/** What a picture was, to see whether it has changed. */
+/** The state of each picture, to detect changes. */
 export type Pictures = ReadonlyMap<string, string>
 
-/** The pictures of a session: those in its folder itself. */
+/** The pictures directly in a session's folder. */
 export async function findPictures(folder: string): Promise<Pictures> {
   const names = (await readdir(folder)).filter((name) => pictureType(name) !== undefined).sort()
   const found = new Map<string, string>()
@@ -37,7 +37,7 @@ export async function findPictures(folder: string): Promise<Pictures> {
   return found
 }
 
-/** Names of pictures that are new or changed. */
+/** The names of new or changed pictures. */
 export function changedPictures(before: Pictures, after: Pictures): readonly string[] {
   return [...after]
     .filter(([name, state]) => before.get(name) !== state)
@@ -46,8 +46,8 @@ export function changedPictures(before: Pictures, after: Pictures): readonly str
 }
 
 /**
- * Reads a picture out of a folder that programs write, while they may. Only what is a file at the moment it is opened is read: never what
- * a link names, a pipe or a device, nor a file that has a second name.
+ * Reads a picture from a folder that programs may be writing to. Only a regular file at the moment of opening is read: never the target of
+ * a link, a pipe or a device, or a file with a second name.
  */
 export async function readPicture(folder: string, name: string): Promise<SessionPicture> {
   const mediaType = pictureType(name)

@@ -5,7 +5,7 @@ import { openFiles, temporaryBytes } from './limits.ts'
 import { environment, insideFolder, type Launch, type SandboxJob } from './sandbox.ts'
 
 const settleMs = 500
-/** Of all containers of a user: podman would ask for more than some users may have. `pids-limit` holds for each. */
+/** For all containers of a user together: podman's default exceeds what some users may have. `pids-limit` applies to each. */
 const userProcesses = 4096
 
 /** The podman of this machine, and the image whose programs are used. */
@@ -17,7 +17,7 @@ export type Podman = {
   readonly user?: { readonly uid: number; readonly gid: number }
 }
 
-/** Starts a program in a container that is removed when it ends. `name` is the container's, and belongs to this run alone. */
+/** Starts a program in a container that is removed at its end. `name`: the container's, unique to this run. */
 export function podmanLaunch(
   { program, folder, limits }: SandboxJob,
   { podman, image, interpreter, user }: Podman,
@@ -44,10 +44,10 @@ export function podmanLaunch(
     ...piped([podman, 'run', ...options, image, ...start], 0),
     env: ownEnvironment(),
     descriptors: [],
-    // Its processes are not children of what was started.
+    // The container's processes are not children of podman's client.
     end: async () => {
       await remove(podman, name)
-      // One that was being made when its client was killed can appear later.
+      // A container that was being created when its client was killed can appear later.
       await pause(settleMs)
       await remove(podman, name)
     },
@@ -60,7 +60,7 @@ function remove(podman: string, name: string): Promise<void> {
   })
 }
 
-/** What podman itself needs, to find its images. */
+/** The variables that podman needs to find its images. */
 export function ownEnvironment(): Record<string, string> {
   const { PATH = '/usr/local/bin:/usr/bin:/bin', HOME, XDG_RUNTIME_DIR } = process.env
   return { PATH, ...(HOME !== undefined && { HOME }), ...(XDG_RUNTIME_DIR !== undefined && { XDG_RUNTIME_DIR }) }

@@ -7,12 +7,12 @@ const root = '/sys/fs/cgroup'
 const closingTries = 100
 const closingPauseMs = 10
 
-/** Where groups of processes are made, and the memory that one may use: all of it, what the kernel has for its sockets and files included. */
+/** Where control groups are made, and the memory limit of one: everything included, also the kernel's share for its sockets and files. */
 export type GroupPlace = { readonly folder: string; readonly memoryBytes: number }
 
 /**
- * The folder of control groups (version 2) where the server can make some: beside its own group, or in it at the top of all. Undefined where
- * it may not. Ends what killed servers have left there.
+ * The folder of control groups (version 2) where the server can make some: beside its own group, or inside it at the top level. Undefined
+ * without permission. Ends what killed servers have left there.
  */
 export function findGroupFolder(): string | undefined {
   const [, own] = /^0::(\/.*)$/m.exec(readText('/proc/self/cgroup')) ?? []
@@ -29,7 +29,7 @@ export function findGroupFolder(): string | undefined {
   return trial === undefined ? undefined : folder
 }
 
-/** Of the groups whose processes this server can see: another container may have the same folder, and other numbers of processes. */
+/** Identifies the groups whose processes this server can see: another container may share the folder, with other process numbers. */
 function ownPrefix(): string {
   return `dragoman-${/\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0]}-`
 }
@@ -44,14 +44,14 @@ export class RunGroup {
     this.#folder = folder
   }
 
-  /** Undefined where the server may not make it: what is measured holds there alone. */
+  /** Undefined if the server may not make one; the measured limits then apply alone. */
   static make({ folder, memoryBytes }: GroupPlace): RunGroup | undefined {
     made += 1
     const group = new RunGroup(join(folder, `${ownPrefix()}${process.pid}-${made}`))
     try {
       mkdirSync(group.#folder)
       group.#write('memory.max', memoryBytes)
-      // One without the others would do half of its work.
+      // Without the other settings, this one would do half of its work.
       group.#write('memory.oom.group', 1)
     } catch {
       void group.close()
@@ -65,7 +65,7 @@ export class RunGroup {
     return group
   }
 
-  /** With all that it will start. False where it stays outside. */
+  /** Adds a process and its future descendants. False: it stays outside. */
   add(pid: number): boolean {
     try {
       this.#write('cgroup.procs', pid)
@@ -75,7 +75,7 @@ export class RunGroup {
     }
   }
 
-  /** Whether the kernel has ended it, as it had too little memory. */
+  /** Whether the kernel has ended it for lack of memory. */
   get isExhausted(): boolean {
     return /^oom_kill [1-9]/m.test(readText(`${this.#folder}/memory.events`))
   }
@@ -84,11 +84,11 @@ export class RunGroup {
     try {
       this.#write('cgroup.kill', 1)
     } catch {
-      // Before Linux 5.14; the run is killed by its processes as well.
+      // Missing before Linux 5.14; the run is also killed by its processes.
     }
   }
 
-  /** Ends what is left in it. */
+  /** Ends what is left in the group. */
   async close(): Promise<void> {
     this.kill()
     for (let tries = 0; tries < closingTries; tries++) {

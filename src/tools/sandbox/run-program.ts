@@ -9,25 +9,25 @@ import type { Launch } from './sandbox.ts'
 /** How a program ended, and what it wrote. */
 export type ProgramEnd = {
   readonly output: string
-  /** Absent when it was killed, and when it never started. */
+  /** Absent if the program was killed, or never started. */
   readonly exitCode?: number
-  /** Why the server ended it; absent: it ended itself. */
+  /** Why the server ended it; absent: it ended by itself. */
   readonly endedFor?: EndReason
 }
 
-/** `aborted` by the signal; or it used too much of something, in words. */
+/** `aborted` by the signal; or too much of something, in words. */
 export type EndReason = { readonly type: 'aborted' } | { readonly type: 'too-much'; readonly what: string }
 
-/** What watches a program: `use` is asked again and again, and says what there is too much of. */
+/** Watches a program: `tooMuch` is called repeatedly, and names what the program uses too much of. */
 export type ProgramWatch = {
   readonly everyMs: number
-  /** `pid` is the first process of the program, outside. */
+  /** `pid`: the first process of the program, as seen from outside. */
   tooMuch(pid: number | undefined): string | undefined | Promise<string | undefined>
 }
 
 /**
  * Runs a program to its end. It is killed with all its processes when the signal is aborted, when it writes too much and when the watch
- * finds too much; when this resolves, all of them have ended.
+ * finds too much; by the time this resolves, all of them have ended.
  */
 export function runProgram(launch: Launch, watch: ProgramWatch, signal: AbortSignal): Promise<ProgramEnd> {
   if (signal.aborted) return Promise.resolve({ output: '', endedFor: { type: 'aborted' } })
@@ -36,7 +36,7 @@ export function runProgram(launch: Launch, watch: ProgramWatch, signal: AbortSig
     cwd: '/',
     env,
     ...user,
-    // A group of its own, to be killed at once.
+    // A separate group, which can be killed as a whole.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', ...descriptors.map(() => 'pipe' as const)],
   })
@@ -47,7 +47,10 @@ export function runProgram(launch: Launch, watch: ProgramWatch, signal: AbortSig
   let endedFor: EndReason | undefined
   let ended: Promise<void> | undefined
   const status = new StatusReader()
-  /** Of the program, which ends all others. It has left the group. It hears of its parent's end, but not too early, nor if it won't. */
+  /**
+   * Kills the program's first process, which ends all others. It has left the group. It also notices the end of its parent, but not early
+   * enough, and not if it chooses to ignore it.
+   */
   const killFirst = () => {
     if (status.pid !== undefined && isElsewhere(status.pid)) killIfThere(status.pid)
   }
@@ -116,7 +119,7 @@ export function runProgram(launch: Launch, watch: ProgramWatch, signal: AbortSig
   })
 }
 
-/** What bubblewrap writes about a program: objects one after the other. */
+/** Reads bubblewrap's status of a program: a sequence of objects. */
 class StatusReader {
   #text = ''
 
@@ -138,7 +141,7 @@ class StatusReader {
   }
 }
 
-/** Whether a process is in another namespace of processes than the server: its number may be another's by now. */
+/** Whether a process is in another process namespace than the server: its number may belong to another by now. */
 function isElsewhere(pid: number): boolean {
   try {
     return readlinkSync(`/proc/${pid}/ns/pid`) !== readlinkSync('/proc/self/ns/pid')

@@ -12,20 +12,20 @@ import type { SessionFolders } from './session-folders.ts'
 import { Turns } from './turns.ts'
 import { watchUse } from './watch-use.ts'
 
-/** How the programs of one tool run. */
+/** How one tool runs its programs. */
 export type RunSettings = {
   readonly isolation: Isolation
   readonly limits: SandboxLimits
-  /** Of a program, from its start; it waits as long for it at most. */
+  /** The time limit of a program, and also of its wait for a start. */
   readonly timeoutMs: number
 }
 
-/** What a call brings: `onBegin` is called when its program begins. */
+/** The settings of a call; `onBegin` is called when its program begins. */
 type Around = RunSettings & { readonly signal: AbortSignal; readonly onBegin: () => void }
 
 const maxAtOnce = Math.max(2, availableParallelism())
 
-/** Runs programs in the folders of their sessions: those of one session one after the other, and those of keys in turns. */
+/** Runs programs in the folders of their sessions: one after the other within a session, and in turns between keys. */
 export class SandboxRuns {
   readonly #folders: SessionFolders
   /** The end of the newest run of each session, files included. */
@@ -73,7 +73,7 @@ export class SandboxRuns {
     }).then((end) => describe(tooLate.aborted && !settings.signal.aborted ? lateEnd(end, timeoutMs) : end))
   }
 
-  /** Resolves when it is known how the program ended; `leave` is called when its files are in order, too. */
+  /** Resolves once the program's end is known; `leave` is called when its files are in order, too. */
   async #runNow(
     session: ToolSession,
     program: SandboxProgram,
@@ -88,7 +88,7 @@ export class SandboxRuns {
       const launch = isolation.launch({ program, folder, limits })
       const end = await runProgram(launch, watchUse(folder, limits), signal)
       tidied = this.#tidy(session, folder, limits.diskBytes)
-      // Whoever has cancelled does not wait for files to be counted.
+      // After a cancel, nobody waits for files to be measured.
       if (end.endedFor?.type === 'aborted') return end
       const emptied = await tidied
       if (emptied !== undefined) return { ...end, emptied }
@@ -100,7 +100,7 @@ export class SandboxRuns {
     }
   }
 
-  /** Deletes the files of a session that has too many, and says of what there was too much. */
+  /** Deletes the files of a session that has too many. Returns what there was too much of. */
   async #tidy(session: ToolSession, folder: string, diskBytes: number): Promise<string | undefined> {
     await this.#folders.touch(session)
     const { tooMuch: what } = await measureFolder(folder, diskBytes)
@@ -108,7 +108,7 @@ export class SandboxRuns {
     return what
   }
 
-  /** Marks the sessions of programs that run as used. */
+  /** Marks the sessions of running programs as used. */
   async touchRunning(): Promise<void> {
     await Promise.all([...this.#sessions.values()].map((session) => this.#folders.touch(session).catch(() => undefined)))
   }
@@ -129,11 +129,11 @@ class Latch {
 
 type FinishedRun = ProgramEnd & {
   readonly pictures?: readonly string[]
-  /** Of what there was too much, so that the session's files were deleted. */
+  /** What there was too much of, so that the session's files were deleted. */
   readonly emptied?: string
 }
 
-/** Of a program that has never begun, as it was cancelled, or as it had waited so long. */
+/** The outcome of a program that never began, because it was cancelled or waited too long. */
 function notStarted(waitedMs: number | undefined): ToolOutcome {
   if (waitedMs === undefined) return { text: 'Ended by the server before the program was started.', isError: true }
   return {

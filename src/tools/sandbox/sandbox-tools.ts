@@ -17,7 +17,7 @@ import type { SandboxProgram } from './sandbox.ts'
 import { SandboxRuns } from './sandbox-runs.ts'
 import { SessionFolders } from './session-folders.ts'
 
-/** What the configuration says of a tool. */
+/** The configuration of a tool. */
 export type SandboxToolSettings = SandboxLimits & {
   readonly runtime: string
   readonly interpreter?: string
@@ -58,11 +58,11 @@ const definitions: Readonly<Record<'python' | 'terminal', Definition>> = {
   },
 }
 
-/** What a command of Linux can be long. */
+/** The longest command that Linux accepts. */
 const maxCodeBytes = 100_000
 const maxCleaningPauseMs = 600_000
 
-/** The tools `python` and `terminal`: present where their programs can be isolated, absent with the reason elsewhere. */
+/** The tools `python` and `terminal`: present if their programs can be isolated, otherwise absent with the reason. */
 export class SandboxTools implements ToolSource, SessionPictures {
   readonly #options: SandboxToolsOptions
   readonly #folders: SessionFolders
@@ -70,7 +70,7 @@ export class SandboxTools implements ToolSource, SessionPictures {
   readonly #listing: Promise<ToolListing>
   readonly #cleaning: NodeJS.Timeout
 
-  /** Tries at once what is isolated here, and deletes what sessions have left. */
+  /** Immediately tries the isolation, and deletes what earlier sessions have left. */
   constructor(options: SandboxToolsOptions) {
     const { folder, idleMs } = options
     const user = otherUser()

@@ -4,37 +4,37 @@ import type { GroupPlace } from './run-group.ts'
 /** A program of a model: Python, or commands of a shell. */
 export type SandboxProgram = { readonly language: 'python' | 'bash'; readonly code: string }
 
-/** What a program of a session runs with. */
+/** The inputs of a program's run. */
 export type SandboxJob = {
   readonly program: SandboxProgram
-  /** The session's folder on this machine: the only one that is written. */
+  /** The session's folder on this machine: the only writable one. */
   readonly folder: string
   readonly limits: SandboxLimits
 }
 
-/** How to start a program that is isolated, and how to end it. */
+/** How to start an isolated program, and how to end it. */
 export type Launch = {
   readonly command: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** The user that it runs as, where that is not the server's. */
+  /** The user that it runs as, if not the server's. */
   readonly user?: { readonly uid: number; readonly gid: number }
   readonly descriptors: readonly LaunchDescriptor[]
-  /** The control group that it runs in, where the server can make one. */
+  /** The control group that it runs in, if the server can make one. */
   readonly group?: GroupPlace
-  /** Ends what killing the command leaves. */
+  /** Ends what survives the killed command. */
   readonly end?: () => Promise<void>
 }
 
 /**
- * What is at file descriptor 3 and those that follow: content to read; `status`, where the command writes about itself; `server`, where the
- * command reads a line when all is ready for it, and the answer to each line that it writes: no program starts when the server has ended.
+ * The contents of file descriptors 3 and up: a buffer to read; `status`, where the command writes about itself; `server`, which starts the
+ * command with a line and answers each line that it writes: no program starts once the server has ended.
  */
 export type LaunchDescriptor = Buffer | 'status' | 'server'
 
-/** Where the session's folder is inside. */
+/** The path of the session's folder inside. */
 export const insideFolder = '/session'
-/** Where the code of a Python program is inside. */
+/** The path of a Python program's code inside. */
 export const insideCode = '/run/code.py'
 
 /** The whole environment of a program. */
@@ -46,13 +46,13 @@ export function environment(pathFolders: readonly string[]): Readonly<Record<str
     LANG: 'C.UTF-8',
     TERM: 'dumb',
     PYTHONIOENCODING: 'utf-8',
-    // The code is outside of the session's folder, which only the session writes.
+    // The code lies outside the session's folder, which only the session writes.
     PYTHONPATH: insideFolder,
     PYTHONDONTWRITEBYTECODE: '1',
   }
 }
 
-/** What starts a program inside. */
+/** The command that starts a program inside. */
 export function commandOf({ language, code }: SandboxProgram, interpreter: string): readonly string[] {
   return language === 'python' ? [interpreter, '-u', insideCode] : ['/usr/bin/env', 'bash', '-c', code]
 }

@@ -1,4 +1,4 @@
-/** Of system calls that programs may not make: the number on x86-64 and on 64-bit ARM; `null` where there is none. */
+/** System calls that programs may not make: the number on x86-64 and on 64-bit ARM; `null` where it does not exist. */
 const refused: readonly (readonly [number | null, number | null, string])[] = [
   // Other processes.
   [101, 117, 'ptrace'],
@@ -24,18 +24,18 @@ const refused: readonly (readonly [number | null, number | null, string])[] = [
   [304, 265, 'open_by_handle_at'],
   [303, 264, 'name_to_handle_at'],
   [300, 262, 'fanotify_init'],
-  // Keyrings are not in a namespace.
+  // Keyrings do not belong to a namespace.
   [248, 217, 'add_key'],
   [249, 218, 'request_key'],
   [250, 219, 'keyctl'],
-  // Large parts of the kernel that programs hardly need, and where most of its holes were found.
+  // Large parts of the kernel that programs rarely need, and where most of its vulnerabilities were found.
   [321, 280, 'bpf'],
   [298, 241, 'perf_event_open'],
   [323, 282, 'userfaultfd'],
   [425, 425, 'io_uring_setup'],
   [426, 426, 'io_uring_enter'],
   [427, 427, 'io_uring_register'],
-  // Memory that belongs to no process, so that the sum over processes misses it.
+  // Memory that belongs to no process, so that measuring processes misses it.
   [319, 279, 'memfd_create'],
   [447, 447, 'memfd_secret'],
   [29, 194, 'shmget'],
@@ -95,19 +95,19 @@ const machines: Readonly<Record<string, Machine>> = {
   },
 }
 const clone3 = 435
-/** The bit of the x32 calls of x86-64, which would pass a filter of the other numbers. */
+/** The bit of x86-64's x32 calls, which would pass a filter of the other numbers. */
 const x32 = 0x40000000
 /** CLONE_NEWNS, -CGROUP, -UTS, -IPC, -USER, -PID and -NET. */
 const newNamespaces = 0x7e020000
 const terminalInput = { TIOCSTI: 0x5412, TIOCLINUX: 0x541c }
-/** AF_UNIX, AF_INET and AF_INET6: those of packets, of virtual machines and of the kernel's own services are not among them. */
+/** AF_UNIX, AF_INET and AF_INET6; packets, virtual machines and the kernel's own services are left out. */
 const families = [1, 2, 10]
-/** The usual one of a family, TCP and UDP: what waits in sockets of others, such as MPTCP, is in no table. */
+/** The usual protocol of a family, TCP and UDP: the queues of others, such as MPTCP, appear in no table. */
 const protocols = [0, 1, 6, 17]
 const socketOption = { SOL_SOCKET: 1, SO_SNDBUF: 7 }
 const errno = { EPERM: 1, ENOSYS: 38, EPROTONOSUPPORT: 93, EOPNOTSUPP: 95, EAFNOSUPPORT: 97 }
 
-// Of linux/bpf_common.h and linux/seccomp.h.
+// From linux/bpf_common.h and linux/seccomp.h.
 const load = 0x20
 const jumpEqual = 0x15
 const jumpAtLeast = 0x35
@@ -119,12 +119,12 @@ const fail = (code: number) => 0x00050000 | code
 const succeedWithoutEffect = fail(0)
 const dataOffset = { number: 0, arch: 4, firstArgument: 16, secondArgument: 24, thirdArgument: 32 }
 
-/** An instruction: jumps name how many are skipped when the condition holds, and when not. */
+/** An instruction. Jumps say how many instructions to skip if the condition holds, and if not. */
 type Instruction = readonly [code: number, value: number, ifTrue?: number, ifFalse?: number]
 
 /**
- * A filter of system calls as the kernel takes it, for programs that work with files, loopback and each other. Calls that it refuses fail
- * with an error, as they do on systems without them. Undefined for processors whose numbers are not in the table.
+ * A filter of system calls in the kernel's form, for programs that work with files, loopback and each other. A refused call fails with an
+ * error, as on systems without it. Undefined for processors whose numbers are not in the table.
  */
 export function systemCallFilter(architecture: string): Buffer | undefined {
   const machine = machines[architecture]
@@ -138,7 +138,7 @@ export function systemCallFilter(architecture: string): Buffer | undefined {
     [load, dataOffset.number],
     [jumpAtLeast, x32, 0, 1],
     [giveBack, fail(errno.ENOSYS)],
-    // The C library falls back to clone, whose flags can be read.
+    // Refused, because its flags cannot be read; the C library falls back to clone.
     [jumpEqual, clone3, 0, 1],
     [giveBack, fail(errno.ENOSYS)],
     [jumpEqual, clone, 0, 4],
@@ -161,7 +161,7 @@ export function systemCallFilter(architecture: string): Buffer | undefined {
     ...protocols.map((protocol, index): Instruction => [jumpEqual, protocol, protocols.length - index, 0]),
     [giveBack, fail(errno.EPROTONOSUPPORT)],
     [giveBack, allow],
-    // The most that waits in a UNIX socket stays what the machine has set.
+    // Keeps the machine's limit for the queue of a UNIX socket.
     [jumpEqual, setsockopt, 0, 6],
     [load, dataOffset.secondArgument],
     [jumpEqual, socketOption.SOL_SOCKET, 0, 3],
@@ -169,13 +169,13 @@ export function systemCallFilter(architecture: string): Buffer | undefined {
     [jumpEqual, socketOption.SO_SNDBUF, 0, 1],
     [giveBack, succeedWithoutEffect],
     [giveBack, allow],
-    // Room beyond the end of a file is not in its size, which has a limit.
+    // Room beyond the end of a file does not count in its size, which is limited.
     [jumpEqual, fallocate, 0, 4],
     [load, dataOffset.secondArgument],
     [jumpEqual, 0, 1, 0],
     [giveBack, fail(errno.EOPNOTSUPP)],
     [giveBack, allow],
-    // Each of those that are refused jumps behind the rest of them, and the permission.
+    // Each refused call jumps past the remaining ones and the permission.
     ...numbers.map((number, index): Instruction => [jumpEqual, number, numbers.length - index, 0]),
     [giveBack, allow],
     [giveBack, fail(errno.EPERM)],

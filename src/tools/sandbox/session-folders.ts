@@ -8,20 +8,20 @@ import type { ToolSession } from '../../contract/server-tool.ts'
 
 export type SessionFoldersOptions = {
   readonly folder: string
-  /** A session that was not used for so long is deleted. */
+  /** A session that was idle for this long is deleted. */
   readonly idleMs: number
-  /** Who owns the files, where that is not the server's user. */
+  /** The owner of the files, if not the server's user. */
   readonly user?: { readonly uid: number; readonly gid: number }
 }
 
-/** Of one key; the one that was not used for the longest time makes room. */
+/** Per key; the one idle longest makes room. */
 const maxSessionsPerKey = 32
 const sessionName = /^[\da-f]{24}-[\da-f]{24}$/
 const shortHash = (text: string) => hash('sha256', text).slice(0, 24)
 
 /**
- * Of each session of each key a folder; processes can share them. The folder that programs write lies in one that only the server writes:
- * its time is when the session was last used.
+ * One folder for each session of each key, which processes can share. Programs write to a folder inside one that only the server writes,
+ * whose time is the last use of the session.
  */
 export class SessionFolders {
   readonly #options: SessionFoldersOptions
@@ -30,7 +30,7 @@ export class SessionFolders {
     this.#options = options
   }
 
-  /** Makes the folder of all. Rejects with a sentence that says why it cannot be used. */
+  /** Makes the common folder. Rejects with a sentence about why it cannot be used. */
   async prepare(): Promise<void> {
     const { folder, user } = this.#options
     try {
@@ -54,12 +54,12 @@ export class SessionFolders {
     }
   }
 
-  /** Where a session's files are, whether or not there are any. */
+  /** The path of a session's files, whether or not it exists. */
   filesOf(session: ToolSession): string {
     return join(this.#folderOf(session), 'files')
   }
 
-  /** The folder of a session's files, made where it is missing. */
+  /** Opens the folder of a session's files, creating it if missing. */
   async open(session: ToolSession): Promise<string> {
     const folder = this.#folderOf(session)
     const files = join(folder, 'files')
@@ -89,12 +89,12 @@ export class SessionFolders {
     await utimes(this.#folderOf(session), now, now)
   }
 
-  /** Deletes what a session has. No program of it may run. */
+  /** Deletes a session's files. None of its programs may be running. */
   async delete(session: ToolSession): Promise<void> {
     await this.#remove(this.#folderOf(session))
   }
 
-  /** Deletes the sessions that were not used for long. */
+  /** Deletes idle sessions. */
   async deleteIdle(nowMs: number): Promise<void> {
     const { folder, idleMs } = this.#options
     for (const { path, usedAtMs } of await sessionsIn(folder)) if (nowMs - usedAtMs > idleMs) await this.#remove(path)
@@ -107,22 +107,22 @@ export class SessionFolders {
     if (ofKey.length >= maxSessionsPerKey) for (const { path } of tooMany) await this.#remove(path)
   }
 
-  /** Names of callers and of sessions can be any text. */
+  /** Hashed: names of callers and sessions can be any text. */
   #folderOf({ principalId, id }: ToolSession): string {
     return join(this.#options.folder, `${shortHash(principalId)}-${shortHash(id)}`)
   }
 
-  /** With `rm`: folders can be so deep that their names are too long for a path. */
+  /** Uses `rm`: paths of deep folders can be too long for system calls. */
   async #remove(path: string): Promise<void> {
     const run = promisify(execFile)
-    // The server's user may open what programs have closed, but for root that is not needed.
+    // The server's user may open folders that programs have closed; root need not.
     if (this.#options.user === undefined) await run('chmod', ['-R', 'u+rwX', path]).catch(() => undefined)
     await run('rm', ['-rf', '--', path]).catch(() => rm(path, { recursive: true, force: true }))
   }
 }
 
 async function sessionsIn(folder: string): Promise<{ name: string; path: string; usedAtMs: number }[]> {
-  // The operator may have chosen a folder that has other files.
+  // The operator may have chosen a folder with other files.
   const names = (await readdir(folder).catch(() => [])).filter((name) => sessionName.test(name))
   const found = await Promise.all(
     names.map(async (name) => {

@@ -1,8 +1,8 @@
 type Waiter = { readonly key: string; begin(): void }
 
 /**
- * Whose program begins next: of the key that has the fewest running, the one that has waited longest. Programs that only sleep keep no
- * other key waiting: beyond `most`, a key without a running program may begin one, until there are twice as many.
+ * Chooses the next program: from the key with the fewest running, the one that has waited longest. Sleeping programs keep no other key
+ * waiting: beyond `most`, a key without a running program may begin one, up to twice as many in all.
  */
 export function chooseNext(
   waiting: Iterable<string>,
@@ -26,7 +26,7 @@ export class Turns {
     this.#most = most
   }
 
-  /** Resolves when a program of the key may begin; rejects with the signal's reason when that comes first. */
+  /** Resolves when a program of the key may begin; rejects with the signal's reason if that comes first. */
   enter(key: string, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const onAbort = () => {

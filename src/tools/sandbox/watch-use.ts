@@ -16,12 +16,12 @@ import { socketBytes } from './measure-sockets.ts'
 import type { ProgramWatch } from './run-program.ts'
 
 const everyMs = 100
-/** The disk is measured again after so many times of what it took. */
+/** The disk rests for this many times the duration of a measurement. */
 const pausePerMeasurement = 3
 
 /**
- * Watches what no limit of the system holds for several processes together: their memory, and the disk. It looks ten times a second, so
- * that a run can have a little more for a moment.
+ * Watches limits that the system does not apply to several processes together: memory and disk. It looks ten times a second, so a run can
+ * briefly exceed them.
  */
 export function watchUse(folder: string, { memoryBytes, diskBytes, fileBytes }: SandboxLimits): ProgramWatch {
   let measureAgainAtMs = 0

@@ -1,6 +1,6 @@
 import { startOf } from '../../base/start-of.ts'
 
-/** What the bytes of a page are; undefined for what is not text, such as a PDF or a picture. */
+/** The kind of a page; undefined for anything but text, such as a PDF or a picture. */
 export function pageKind(contentType: string | undefined, bytes: Buffer): 'html' | 'text' | undefined {
   const type = contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
   if (type === 'text/html' || type === 'application/xhtml+xml') return 'html'
@@ -11,7 +11,7 @@ export function pageKind(contentType: string | undefined, bytes: Buffer): 'html'
   return /<(!doctype html|html|head|body)[\s>]/i.test(start) ? 'html' : 'text'
 }
 
-/** The text of a page in the encoding that it declares: with its bytes, in its header, in its `meta`; otherwise UTF-8. */
+/** The text of a page in its declared encoding: by its first bytes, its header or its `meta`; otherwise UTF-8. */
 export function decodePage(contentType: string | undefined, bytes: Buffer): string {
   const inHeader = /charset\s*=\s*["']?([\w:.-]+)/i.exec(contentType ?? '')?.[1]
   const inMeta = /<meta[^>]{0,200}?charset\s*=\s*["']?([\w:.-]+)/i.exec(bytes.toString('latin1', 0, 2048))?.[1]
@@ -25,7 +25,7 @@ function byteOrder(bytes: Buffer): string | undefined {
   return first === 0xfe && second === 0xff ? 'utf-16be' : undefined
 }
 
-/** Names that no standard knows are as good as none. */
+/** An unknown label counts as missing. */
 function decode(label: string, bytes: Buffer): string {
   try {
     return new TextDecoder(label).decode(bytes)

@@ -1,7 +1,7 @@
 import { htmlToMarkdown } from '@mdream/js'
 import { serveRequests } from '../../threads/thread-reply.ts'
 
-/** What is not the content of a page: navigation, controls, what only browsers run or draw. */
+/** Elements without content: navigation, controls, and what only browsers run or draw. */
 const noContent = 'nav footer form button select textarea svg iframe noscript script style template object embed video audio'
 
 serveRequests(({ html, url }: { readonly html: string; readonly url: string }) => {

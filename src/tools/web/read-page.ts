@@ -12,10 +12,10 @@ export type HtmlPage = { readonly html: string; readonly url: string }
 export type MarkdownPage = { readonly markdown: string; readonly title: string }
 
 export type PageReading = {
-  /** Addresses that are asked though they are not public. */
+  /** Allows addresses that are not public. */
   readonly guard: Guard
   readonly threads: ThreadPool<HtmlPage, ThreadReply<MarkdownPage>>
-  /** Of the request. */
+  /** The rules of the request. */
   readonly rules?: SiteRules | undefined
 }
 
@@ -26,9 +26,9 @@ const maxLength = 16_000
 const accept = 'text/html, application/xhtml+xml, text/plain, application/json;q=0.9, */*;q=0.1'
 const advice = 'Try another page, or answer without it and say so.'
 
-/** A page of the web as a text for the model, HTML as Markdown. Only public addresses are asked, whatever a page or a redirect names. */
+/** A web page as text for the model, with HTML as Markdown. Only public addresses are fetched, also after a redirect. */
 export async function readPage(url: string, signal: AbortSignal, { guard, threads, rules }: PageReading): Promise<ToolOutcome> {
-  // Models leave the scheme out.
+  // Models omit the scheme.
   const address = /^[a-z][a-z\d+.-]*:/i.test(url) ? url : `https://${url}`
   try {
     const limits = { timeoutMs, maxBytes, maxRedirects, larger: 'truncate', accept, grow: () => undefined } as const

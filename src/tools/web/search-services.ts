@@ -21,14 +21,14 @@ type HttpRequest = {
 
 type Wanted = {
   readonly count: number
-  /** Of the request; absent: any site. */
+  /** The rules of the request; absent: any site. */
   readonly rules?: SiteRules | undefined
 }
 
 type Adapter = {
   readonly ownUrl?: string
   request(query: string, terms: { readonly url: string; readonly apiKey: string } & Wanted): HttpRequest
-  /** What its replies contain, in order; undefined for replies of another form. */
+  /** The results in a reply, in order; undefined for replies of another form. */
   read(reply: unknown): readonly unknown[] | undefined
   /** What the operator can do about a status. */
   readonly advice?: Readonly<Record<number, string>>
@@ -72,7 +72,7 @@ const adapters: Readonly<Record<SearchService['kind'], Adapter>> = {
         query,
         max_results: count,
         ...(rules?.allowed !== undefined && { include_domains: rules.allowed.map(hostOf) }),
-        // A part of a site is taken away here.
+        // The service blocks whole sites; parts of sites are filtered here.
         ...(rules?.blocked !== undefined && { exclude_domains: rules.blocked.filter((site) => !site.includes('/')) }),
       }),
     }),
@@ -81,10 +81,10 @@ const adapters: Readonly<Record<SearchService['kind'], Adapter>> = {
   },
 }
 
-/** With rules, some of the results do not count: the most that the services give. */
+/** Rules discard some results, so this asks for the most that services return. */
 const countWithin = 20
 
-/** The request for a search. */
+/** The request of a search. */
 export function searchRequest({ kind, url, apiKey = '' }: SearchService, query: string, { count, rules }: Wanted): HttpRequest {
   const { ownUrl = '', request } = adapters[kind]
   const asked = rules === undefined ? count : Math.max(count, countWithin)
@@ -99,7 +99,7 @@ function hostOf(site: string): string {
   return site.split('/', 1)[0] ?? site
 }
 
-/** What a status other than 200 means. */
+/** The meaning of a status other than 200. */
 export function explainStatus({ kind }: SearchService, status: number): string {
   const advice = adapters[kind].advice?.[status]
   return `the search service answered with status ${status}${advice === undefined ? '' : `: ${advice}`}`
@@ -108,14 +108,14 @@ export function explainStatus({ kind }: SearchService, status: number): string {
 const fields = z.object({
   url: z.string().max(2048),
   title: z.string().nullish(),
-  /** Of Brave. */
+  /** Brave's name for it. */
   description: z.string().nullish(),
   content: z.string().nullish(),
 })
 const maxTitle = 200
 const maxSnippet = 600
 
-/** The first results at addresses that the rules admit, each page once; undefined for replies of another form. */
+/** The first results that the rules admit, each page once; undefined for replies of another form. */
 export function readResults(
   { kind }: SearchService,
   reply: unknown,
@@ -138,7 +138,7 @@ export function readResults(
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'", '#x27': "'", nbsp: ' ' }
 
-/** A text on one line, without the tags and entities that some services put into theirs. */
+/** A text on one line, without the tags and entities that some services add. */
 function plain(text: string, maxLength: number): string {
   const line = text
     .slice(0, 4 * maxLength)

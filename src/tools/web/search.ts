@@ -8,7 +8,7 @@ import { explainStatus, readResults, type SearchService, searchRequest } from '.
 type Search = {
   readonly service: SearchService
   readonly count: number
-  /** Of the request. */
+  /** The rules of the request. */
   readonly rules: SiteRules | undefined
   readonly signal: AbortSignal
 }
@@ -19,11 +19,11 @@ const maxReplyBytes = 2 * 1024 * 1024
 const maxQueryLength = 1000
 const advice = 'Search with other words once, or answer without the search and say so.'
 
-/** What a search finds, as a text for the model. The service is the operator's, so that it is asked wherever it is. */
+/** The results of a search, as text for the model. The operator chose the service, so it may be at any address. */
 export async function search(query: string, { signal, ...options }: Search): Promise<ToolOutcome> {
   if (query.length > maxQueryLength) return failed(`the query has ${query.length} characters, more than ${maxQueryLength}`)
   const tooLate = () => new Error(`the search service did not answer within ${timeoutMs / 1000} seconds`)
-  // Of each search its own: an agent that is kept connects again after a cancel.
+  // One agent per search: a kept agent would connect again after a cancel.
   const dispatcher = new Agent({ connect: { timeout: timeoutMs } })
   try {
     const work = (limited: AbortSignal) => ask(query, { ...options, dispatcher, signal: limited })

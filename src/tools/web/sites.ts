@@ -1,11 +1,11 @@
 import type { SiteRules, WebTerms } from '../../contract/request.ts'
 
-/** The rules for what is found, or for what is read: each stands in for the other. */
+/** The rules for search results, or for pages to read; each falls back to the other. */
 export function rulesFor(what: 'searches' | 'pages', web: WebTerms | undefined): SiteRules | undefined {
   return what === 'searches' ? (web?.searches ?? web?.pages) : (web?.pages ?? web?.searches)
 }
 
-/** Whether rules admit an address, however its path is written: a server decodes it. */
+/** Whether rules admit an address, in any spelling of its path: a server decodes it. */
 export function admits({ allowed, blocked = [] }: SiteRules, { hostname, pathname }: URL): boolean {
   const own = hostname.replace(/\.$/, '')
   const plain = decodedPath(pathname)
@@ -16,13 +16,13 @@ export function admits({ allowed, blocked = [] }: SiteRules, { hostname, pathnam
     return `.${own}`.endsWith(`.${host.toLowerCase()}`) && (prefix === '' || isBelow(prefix))
   }
   const isWithin = (asked: string, prefix: string) => asked === prefix || asked.startsWith(`${prefix}/`)
-  // Servers differ about a slash that is encoded: what it may lead to is not allowed, and is blocked.
+  // Servers differ about an encoded slash: any path that it may lead to must be allowed, and none blocked.
   const isAllowed = (site: string) => isAt(site, (prefix) => isWithin(plain, prefix) && !hidesSlash)
   const isBlocked = (site: string) => isAt(site, (prefix) => isWithin(plain, prefix) || isWithin(pathname, prefix))
   return (allowed === undefined || allowed.some(isAllowed)) && !blocked.some(isBlocked)
 }
 
-/** A path without percent-encoding, and without the dots and empty parts that it may hide. */
+/** A path without percent-encoding, and without the dots and empty segments that it may hide. */
 function decodedPath(path: string): string {
   const parts: string[] = []
   for (const part of decoded(path).split(/[/\\]+/)) {
@@ -36,12 +36,12 @@ function decoded(path: string): string {
   try {
     return decodeURIComponent(path)
   } catch {
-    // It is no text that is encoded.
+    // It does not decode to text.
     return path
   }
 }
 
-/** A query that asks a search engine for what the rules admit, in the words that most of them know. */
+/** A query that asks a search engine for sites that the rules admit, in the syntax that most of them know. */
 export function queryWithin(query: string, { allowed = [], blocked = [] }: SiteRules): string {
   const some = allowed.map((site) => `site:${site}`).join(' OR ')
   const sites = allowed.length > 1 ? `(${some})` : some

@@ -11,9 +11,9 @@ import { rulesFor } from './sites.ts'
 export type WebSearchOptions = {
   readonly service: SearchService
   readonly results: number
-  /** What pages are fetched through; the service is asked wherever it is. */
+  /** Restricts the addresses of pages; the service itself may be anywhere. */
   readonly guard: Guard
-  /** Why it cannot be used. */
+  /** Why the tool cannot be used. */
   readonly missing?: string | undefined
 }
 
@@ -27,7 +27,7 @@ const parameters = {
     url: { type: 'string', description: 'The address of a page to read, beginning with https:// or http://.' },
   },
 }
-/** Of converting a page; the slowest of half a mebibyte take a second. */
+/** The limit for converting a page; the slowest of half a mebibyte take a second. */
 const convertTimeoutMs = 10_000
 
 /** The tool `web_search`, with the operator's search service. */
