@@ -10,10 +10,10 @@ const mostEnded = 10_000
 
 type ActivityOptions = {
   readonly epoch: () => number
-  /** No other process of this server, and no later one, has the same. */
+  /** Unique among the processes of this server, including later ones. */
   readonly run: string
   readonly mostEnded?: number
-  /** Called when something else than a generation, such as an embedding, has read so many tokens for a caller. */
+  /** Called with the tokens that work other than generating, such as embedding, has read for a caller. */
   readonly onRead?: RecordDeps['onRead']
 }
 
@@ -25,13 +25,13 @@ export class ActivityLog {
   readonly run: string
   readonly #running = new ChurnMap<string, RequestRecord>()
   readonly #ended: Ring<Ended>
-  /** How many ended, by their owners: as many as there are keys. */
+  /** The number of ended requests by owner: as many entries as there are keys. */
   readonly #endedOf = new Map<string, number>()
   readonly #deps: RecordDeps
   readonly #tokens = { input: 0, output: 0 }
   #changes = 0
   #failed = 0
-  /** Up to where the times of requests were read. */
+  /** The number up to which the times of requests were read. */
   #timed = 0
 
   constructor({ epoch, run, mostEnded: size = mostEnded, onRead = () => undefined }: ActivityOptions) {
@@ -85,7 +85,7 @@ export class ActivityLog {
       seen += 1
     }
     const { run } = this
-    // What runs follows what ended, so that the last state of a request is its last message.
+    // Running requests follow ended ones, so that the last message about a request is its last state.
     if (next < this.#ended.count) {
       return { run, requests, cursor: { ended: next, seen, changes: from.changes }, missed, hasMore: true }
     }
@@ -130,7 +130,7 @@ export class ActivityLog {
     return undefined
   }
 
-  /** What has happened so far, and what happens now; the times are those since the last call. */
+  /** The totals so far and the present load; the times are those since the last call. */
   reading(): Omit<LoadReading, 'modelBytes' | 'processBytes'> {
     const shown = [...this.#running.values()].filter(({ isShown }) => isShown)
     const waiting = shown.filter(({ isWaiting }) => isWaiting).length
@@ -165,7 +165,7 @@ export class ActivityLog {
 
 const start: ActivityCursor = { ended: 0, seen: 0, changes: 0 }
 
-/** Why a request was cancelled, as it is shown. */
+/** Why a request was cancelled, for display. */
 export function stopOf({ reason, by, limit }: NonNullable<RequestSnapshot['stopped']>): NonNullable<RequestSnapshot['stopped']> {
   return { reason, ...(by !== undefined && { by }), ...(limit !== undefined && { limit }) }
 }

@@ -1,7 +1,7 @@
 import { Ring } from '../base/ring.ts'
 import type { LoadSample } from '../contract/server/activity.ts'
 
-/** What has happened since the server started, and what happens now. */
+/** The totals since the server started, and the present load. */
 export type LoadReading = {
   readonly inputTokens: number
   readonly outputTokens: number
@@ -19,7 +19,7 @@ export type LoadReading = {
 const samples = 360
 export const sampleEveryMs = 10_000
 
-/** What the server did in each interval of the last hour. */
+/** The load of the server in each interval of the last hour. */
 export class LoadHistory {
   readonly #samples = new Ring<LoadSample>(samples)
   #last: LoadReading
@@ -28,7 +28,7 @@ export class LoadHistory {
     this.#last = first
   }
 
-  /** An interval ends. */
+  /** Ends an interval. */
   note(reading: LoadReading, { atMs, intervalMs }: { readonly atMs: number; readonly intervalMs: number }): void {
     const last = this.#last
     this.#last = reading

@@ -7,11 +7,11 @@ import type { RequestSnapshot, RequestState, SeenAttempt } from '../contract/ser
 import type { FinishReason, GenerationRecord, Timings, Usage } from '../contract/usage.ts'
 import type { ArrivedCall, WatchedRequest } from '../contract/watch.ts'
 
-/** What the requests of a process share. */
+/** State that the records of a process share. */
 export type RecordDeps = {
   /** Milliseconds of the epoch. */
   epoch(): number
-  /** Of all requests together. */
+  /** The totals of all requests. */
   readonly tokens: { input: number; output: number }
   /** The number of a change. */
   nextChange(): number
@@ -20,7 +20,7 @@ export type RecordDeps = {
   onRead(read: Required<Pick<GenerationRecord, 'caller' | 'model' | 'usage'>>): void
 }
 
-/** More attempts than any request makes that ends well. */
+/** A request that ends well makes fewer attempts. */
 const mostAttempts = 20
 
 /** A running request. A class, because all requests then share one hidden class. */
@@ -85,7 +85,7 @@ export class RequestRecord implements WatchedRequest {
   observe(event: EngineEvent | GenerationEvent): void {
     if (event.type === 'raw-text' || 'delta' in event) {
       this.#phase = 'generating'
-      // Engines count at the end: until then, a piece is taken for a token.
+      // Engines report the count at the end: until then, a piece counts as a token.
       this.#outputTokens += 1
       this.#deps.tokens.output += 1
       if (event.type === 'reasoning-delta') this.#reasoningTokens += 1
@@ -150,7 +150,7 @@ export class RequestRecord implements WatchedRequest {
     this.#endIfDone()
   }
 
-  /** Its work has ended. */
+  /** The work for the request has ended. */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -159,12 +159,12 @@ export class RequestRecord implements WatchedRequest {
     this.#endIfDone()
   }
 
-  /** It waits for a slot, or for its model. */
+  /** The request waits for a slot, or for its model. */
   get isWaiting(): boolean {
     return this.#place() !== undefined
   }
 
-  /** Whether its place in a queue has changed, which nobody reports. */
+  /** Whether its position in a queue has changed, which is not announced. */
   refresh(): void {
     if (this.#queuePlace === undefined && this.#loadPlace === undefined) return
     const place = JSON.stringify(this.#place() ?? null)
@@ -234,7 +234,7 @@ export class RequestRecord implements WatchedRequest {
   }
 }
 
-/** Kept a while, and quoted from others. */
+/** Messages are kept for a while, and may quote a server. */
 const maxMessageChars = 1000
 
 function messageIn(error: AppError | undefined): { readonly message?: string } {

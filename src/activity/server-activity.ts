@@ -3,7 +3,7 @@ import type { Siblings } from '../contract/server/siblings.ts'
 import type { ArrivedCall, WatchedRequest } from '../contract/watch.ts'
 import type { ActivityLog } from './activity-log.ts'
 
-/** The requests of all processes of a server: each keeps its own, and is asked when somebody reads. */
+/** The requests of all processes of a server: each process keeps its own, and is asked when somebody reads. */
 export class ServerActivity implements Activity {
   readonly #own: ActivityLog
   readonly #siblings: Pick<Siblings, 'readActivity' | 'findRequest'> | undefined

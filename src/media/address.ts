@@ -15,20 +15,23 @@ export function parseBlock(text: string): Block | undefined {
   return size <= bits ? [address, size] : undefined
 }
 
-/** What ipaddr.js calls public and is not: documentation (RFC 9637), and the address at which each machine in Azure finds its host's services. */
+/**
+ * Addresses that ipaddr.js calls public: documentation (RFC 9637), and the address at which each machine in Azure finds its host's
+ * services.
+ */
 const closedBlocks: readonly Block[] = ['3fff::/20', '168.63.129.16'].map((text) => parseBlock(text) as Block)
 
 /**
  * Whether requests of callers may lead to an address: one of the Internet that is not this machine's own, or one of `allowed`. IPv6
- * addresses that hold an IPv4 address (NAT64, 6to4, Teredo and others) lead anywhere, so that none of them counts; a mapped one
- * (`::ffff:1.2.3.4`) is that IPv4 address.
+ * addresses that embed an IPv4 address (NAT64, 6to4, Teredo and others) lead anywhere, so they are refused; a mapped one (`::ffff:1.2.3.4`)
+ * counts as its IPv4 address.
  */
 export function isAllowedAddress(text: string, allowed: readonly Block[]): boolean {
   if (isIP(text) === 0 || text.includes('%')) return false
   const address = ipaddr.process(text)
   if (allowed.some((block) => contains(block, address))) return true
   if (address.range() !== 'unicast' || closedBlocks.some((block) => contains(block, address))) return false
-  // Everything else of IPv6 is reserved, local, or a translation.
+  // All other IPv6 addresses are reserved, local, or a translation.
   if (address.kind() === 'ipv6' && !contains(globalUnicast, address)) return false
   return !ownAddresses().has(address.toNormalizedString())
 }
@@ -39,7 +42,7 @@ function contains([block, length]: Block, address: Address): boolean {
   return block.kind() === address.kind() && address.match(block, length)
 }
 
-/** What listens on a public address of this machine may trust this machine. */
+/** A service on a public address of this machine may trust this machine. */
 function ownAddresses(): ReadonlySet<string> {
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])
   return new Set(all.map(({ address }) => ipaddr.process(address).toNormalizedString()))

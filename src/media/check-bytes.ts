@@ -8,17 +8,17 @@ import { invalid } from './invalid.ts'
 import { formatBytes, type MediaLimits } from './limits.ts'
 import { acceptedTypes, detectType, kindOfBytes, sniff } from './media-type.ts'
 
-/** What is known of bytes once they are checked. */
+/** The facts of checked bytes. */
 export type Facts = Omit<MediaBytes, 'type' | 'base64'>
 
 type Claim = { readonly kind: MediaKind; readonly declared?: string | undefined; readonly at: CanonicalPath }
 
-/** Hashing one takes about a millisecond. */
+/** Hashing one piece takes about a millisecond. */
 const pieceBytes = 1024 * 1024
 
 /**
- * Finds out what bytes are. Those of a file can be of any kind, whose limits then hold. Rejects with `invalid-request` for another kind, and
- * for more than the limits allow.
+ * Identifies bytes and checks them against the limits of their kind; those of a file may be of any kind. Rejects with `invalid-request` for
+ * another kind, and beyond the limits.
  */
 export async function checkBytes(bytes: Buffer, { kind: named, declared, at }: Claim, limits: MediaLimits): Promise<Facts> {
   refuseSize(bytes.length, { kind: named, at }, limits)
@@ -39,7 +39,7 @@ export async function checkBytes(bytes: Buffer, { kind: named, declared, at }: C
   }
 }
 
-/** Throws for media that are too large, as far as it is known before they are read. */
+/** Throws for media that are too large, as far as that shows before they are read. */
 export function refuseSize(sizeBytes: number, { kind, at }: Omit<Claim, 'declared'>, { maxBytes }: MediaLimits): void {
   if (sizeBytes <= maxBytes[kind]) return
   const limit = `media.maxBytes.${kind}, ${formatBytes(maxBytes[kind])}`

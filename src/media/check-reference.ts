@@ -8,14 +8,14 @@ import { isLocal, refuseLocal } from './local-file.ts'
 import { parseDataUrl } from './parse-data-url.ts'
 import { notADataUrl } from './read-inline.ts'
 
-/** What this server may read; absent: nothing of the kind. */
+/** The sources that this server may read; an absent one is closed. */
 type Sources = {
   readonly urls?: Pick<FetchOptions, 'allowed' | 'domains'>
   readonly folder?: string
   readonly files?: object
 }
 
-/** Throws what reading a reference would reject with, as far as it shows without opening anything. */
+/** Throws the errors of reading a reference that show without opening anything. */
 export function checkReference(item: MediaItem, { urls, folder, files }: Sources): void {
   const { source } = item
   if (source.type === 'file' && files === undefined) throw notStored(item)

@@ -25,7 +25,7 @@ export async function fetchUrl(
   }
 }
 
-/** Throws what fetching a URL would reject with, as far as the URL itself shows it. */
+/** Throws the errors of fetching a URL that the URL itself shows. */
 export function checkMediaUrl(url: string, item: MediaItem, options: Pick<FetchOptions, 'domains'>): URL {
   try {
     return checkUrl(url, options)

@@ -6,8 +6,8 @@ import { pipeline } from 'node:stream/promises'
 import type { FilePlace, StoredFile } from '../contract/file-store.ts'
 
 /**
- * Keeps files in a folder that only its user can read: of each caller a folder, and of each file its bytes and a JSON file that is written
- * last.
+ * Keeps files in a folder that only its user can read: a folder for each caller, and for each file its bytes and a JSON file that is
+ * written last.
  */
 export class FileFolder implements FilePlace {
   readonly #folder: string
@@ -45,7 +45,7 @@ export class FileFolder implements FilePlace {
 
   async remove(owner: string, id: string): Promise<void> {
     const path = this.#pathOf(owner, id)
-    // First what says that it is there.
+    // The JSON file goes first: it declares the file to exist.
     await rm(`${path}.json`, { force: true })
     for (const name of [`${path}.json.part`, path, `${path}.part`]) await rm(name, { force: true })
   }
@@ -65,7 +65,7 @@ export class FileFolder implements FilePlace {
     return join(this.#folderOf(owner), id)
   }
 
-  /** The name of a caller can be any text. */
+  /** Hashed: the name of a caller can be any text. */
   #folderOf(owner: string): string {
     return join(this.#folder, hash('sha256', owner).slice(0, 32))
   }

@@ -6,7 +6,7 @@ import { isAllowedAddress, type parseBlock } from './address.ts'
 /** All addresses of a host, from the resolver of the system. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>
 
-/** Addresses that are never connected to. */
+/** An address that must not be connected to. */
 export class ForbiddenAddress extends Error {}
 
 export type Guard = {
@@ -17,8 +17,8 @@ export type Guard = {
 const resolveBySystem: Resolve = async (hostname) => (await lookup(hostname, { all: true })).map(({ address }) => address)
 
 /**
- * Connects only where `isAllowedAddress`: of a name, each address must be, and the connection is made to one of those that were checked.
- * Aborting the signal ends the attempt at once.
+ * Connects only to addresses that `isAllowedAddress` admits. All addresses of a name must be, and the connection goes to a checked one.
+ * Aborting the signal ends the attempt immediately.
  */
 export function createGuardedConnect(
   { allowed, resolve = resolveBySystem }: Guard,
@@ -40,7 +40,7 @@ export function createGuardedConnect(
   const connect = buildConnector({ lookup: lookupChecked, timeout: 0 })
   return (options, callback) => {
     const hostname = options.hostname.replace(/^\[(.*)\]$/, '$1')
-    // Node.js asks no lookup about an address.
+    // Node.js does not call `lookup` for an IP address.
     if (isIP(hostname) !== 0 && !isAllowedAddress(hostname, allowed)) return callback(new ForbiddenAddress(), null)
     const attempt: unknown = connect(options, (...result) => {
       const [error, socket] = result
@@ -54,7 +54,10 @@ export function createGuardedConnect(
   }
 }
 
-/** The connector returns its socket, which its types do not say. With an error: without one, the connector would wait for ever. */
+/**
+ * The connector returns its socket, although its types do not say so. Destroyed with an error, since without one the connector would wait
+ * for ever.
+ */
 function destroy(attempt: unknown): void {
   if (typeof attempt === 'object' && attempt !== null && 'destroy' in attempt && typeof attempt.destroy === 'function') {
     attempt.destroy(new Error('the fetch has ended'))

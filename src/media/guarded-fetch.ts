@@ -4,31 +4,31 @@ import { JoinedPieces } from '../base/joined-pieces.ts'
 import { createGuardedConnect, ForbiddenAddress, type Guard } from './guarded-connect.ts'
 
 export type GuardedFetchOptions = Guard & {
-  /** Hosts that may be asked, with all below them; absent: all. */
+  /** Hosts that may be contacted, including subdomains; absent: all. */
   readonly domains?: readonly string[] | undefined
-  /** Whether the caller wants a URL to be asked; absent: any. */
+  /** Whether the caller admits a URL; absent: any. */
   admits?(url: URL): boolean
   readonly timeoutMs: number
   readonly maxBytes: number
   readonly maxRedirects: number
-  /** What larger bodies are: refused, or read as far as the limit goes. */
+  /** Larger bodies are refused, or read up to the limit. */
   readonly larger: 'refuse' | 'truncate'
   readonly accept?: string
-  /** Takes memory for more bytes; throws where there is none. */
+  /** Reserves memory for more bytes; throws if none is left. */
   grow(moreBytes: number): void
 }
 
 export type Fetched = {
-  /** Where the redirects led. */
+  /** The address after redirects. */
   readonly url: string
   readonly bytes: Buffer
   readonly isTruncated: boolean
   readonly mayBeKept: boolean
-  /** `content-type`, as it was sent. */
+  /** `content-type` as sent. */
   readonly contentType?: string
 }
 
-/** Why nothing was fetched: a message that continues a sentence of which the URL is the subject. */
+/** Why nothing was fetched: a message that continues a sentence about the URL. */
 export class FetchProblem extends Error {
   readonly reason: 'address' | 'host' | 'size' | 'other'
 
@@ -42,8 +42,8 @@ const maxUrlLength = 8192
 const maxHeaderBytes = 16 * 1024
 
 /**
- * The bytes behind an `http:` or `https:` URL. Each hop is checked like the first. Nothing of the environment's proxies is used, nothing is
- * kept open, and the limits hold while the bytes arrive. Rejects with a `FetchProblem`, or the signal's reason.
+ * Fetches the bytes behind an `http:` or `https:` URL. Each hop is checked like the first. Proxies of the environment are ignored,
+ * connections are not kept, and the limits apply while the bytes arrive. Rejects with a `FetchProblem`, or the signal's reason.
  */
 export async function guardedFetch(url: string, signal: AbortSignal, options: GuardedFetchOptions): Promise<Fetched> {
   signal.throwIfAborted()
@@ -163,7 +163,7 @@ export function notPublic(cause?: unknown): FetchProblem {
   return new FetchProblem('is not at a public address', 'address', cause)
 }
 
-/** A name that does not exist and one of a private address give the same error, so that callers cannot list internal names. */
+/** A missing name and one with a private address give the same error, so that callers cannot list internal names. */
 function explain(error: unknown): unknown {
   if (error instanceof ForbiddenAddress) return notPublic(error)
   if (!(error instanceof Error) || error instanceof FetchProblem || error.name === 'AppError') return error

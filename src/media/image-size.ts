@@ -2,9 +2,11 @@ import { imageDimensionsFromData } from 'image-dimensions'
 
 export type ImageSize = { readonly width: number; readonly height: number }
 
-/** Where the size of a JPEG is looked for: profiles and depth maps may come before it. */
+/** How far to look for the size of a JPEG: profiles and depth maps may precede it. */
 const jpegHeadBytes = 4 * 1024 * 1024
-/** The longest box that is read for the size of AVIF and HEIC, usually a few kilobytes: one of 20 MiB, full of empty boxes, took 14 seconds. */
+/**
+ * The longest box that is read for the size of AVIF and HEIC, usually a few kilobytes: one of 20 MiB, full of empty boxes, took 14 seconds.
+ */
 const maxBoxBytes = 64 * 1024
 const maxBoxes = 100
 const inBoxes = new Set(['image/avif', 'image/heic'])

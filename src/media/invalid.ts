@@ -1,7 +1,7 @@
 import { AppError } from '../contract/errors.ts'
 import { type CanonicalPath, field } from '../contract/field.ts'
 
-/** Refuses what `at` refers to; `problem` continues a sentence that its name begins. */
+/** An error about the part at `at`; `problem` continues a sentence that begins with its name. */
 export function invalid(at: CanonicalPath, problem: string, cause?: unknown): AppError {
   return new AppError('invalid-request', `${field(...at)} ${problem}`, { at, ...(cause !== undefined && { cause }) })
 }

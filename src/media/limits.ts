@@ -1,16 +1,16 @@
 import type { MediaKind } from '../contract/media.ts'
 
-/** How much one request may refer to. */
+/** The limits of one request's references. */
 export type MediaLimits = {
   readonly maxItems: number
   readonly maxBytes: Readonly<Record<MediaKind, number>>
-  /** Of all media of a request. */
+  /** For all media of a request together. */
   readonly maxTotalBytes: number
   /** Width times height of an image. */
   readonly maxPixels: number
-  /** Of audio whose header says it. */
+  /** For audio whose header states its duration. */
   readonly maxSeconds: number
-  /** Of fetching one. */
+  /** For fetching one item. */
   readonly timeoutMs: Readonly<Record<MediaKind, number>>
 }
 
@@ -25,9 +25,9 @@ export const defaultLimits: MediaLimits = {
   timeoutMs: { image: 5000, audio: 10_000, video: 30_000, file: 10_000 },
 }
 
-/** Beyond the limits of one request, what all of them share. */
+/** The memory that all requests share, beyond the limits of each. */
 export const defaultMemoryBytes = 512 * mib
-/** What one caller can upload. */
+/** The limits of one caller's uploads. */
 export const defaultFiles = { maxBytes: 1024 * mib, maxCount: 1000 }
 export const defaultCache = { maxBytes: 256 * mib, ttlMs: 3_600_000 }
 

@@ -19,8 +19,8 @@ export function isLocal(url: string): boolean {
 type Reading = { readonly item: MediaItem; readonly signal: AbortSignal }
 
 /**
- * The bytes of a file below `folder`. Only a regular file is opened, and what was opened is read only if it is still in the folder, so that
- * links and renames in between lead nowhere. A missing file and one that may not be read get the same error.
+ * The bytes of a file below `folder`. Only a regular file is opened, and it is read only if it is still in the folder once open, so that
+ * links and renames lead nowhere. A missing file and a forbidden one give the same error.
  */
 export async function readLocalFile(
   url: string,
@@ -42,7 +42,7 @@ export async function readLocalFile(
   }
 }
 
-/** The refusal of a server that has no folder for callers. */
+/** The refusal of a server without a folder for callers. */
 export function refuseLocal({ at, kind }: MediaItem): AppError {
   const message = `${field(...at)} is a file of the server, which are not read (media.allowedLocalPath): send the ${kind} itself`
   return new AppError('unsupported-field', message, { at })
@@ -59,7 +59,7 @@ async function openInside(url: string, folder: string): Promise<FileHandle | und
   const isInside = (file: string) => file.startsWith(root.endsWith(sep) ? root : root + sep)
   const before = await realpath(path)
   if (!isInside(before) || !(await stat(before)).isFile()) return undefined
-  // Where a FIFO took the file's place, opening must not wait for its writer.
+  // If a FIFO took the file's place, opening must not wait for its writer.
   const file = await open(before, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
   try {
     const opened = await file.stat()

@@ -1,10 +1,10 @@
 import { fileTypeFromBuffer } from 'file-type'
 import { kindOfType, type MediaKind } from '../contract/media.ts'
 
-/** Images of which the size is known without a decoder. */
+/** Images whose size is known without a decoder. */
 const imageTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/bmp', 'image/avif', 'image/heic'])
 
-/** Other names of a type, and what a container is called when it is sent as audio. */
+/** Other names of a type, and the audio types of containers. */
 const sameTypes: Readonly<Record<string, string>> = {
   'image/apng': 'image/png',
   'image/heif': 'image/heic',
@@ -20,10 +20,10 @@ const audioInContainers: Readonly<Record<string, string>> = {
   'video/ogg': 'audio/ogg',
 }
 
-/** ZIP, gzip and others are not media, and detecting what they hold means inflating it. */
+/** ZIP, gzip and others are not media, and detecting their contents means inflating them. */
 const archives = ['504b', '1f8b', '425a68', 'fd377a585a', '28b52ffd', '377abcaf']
 
-/** What bytes are, where they are of that kind; undefined for others. Only the bytes decide, except for documents. */
+/** The type of bytes, if it is of that kind; otherwise undefined. Only the bytes decide, except for documents. */
 export async function detectType(bytes: Buffer, kind: MediaKind, declared: string | undefined): Promise<string | undefined> {
   if (kind === 'file')
     return isPdf(bytes) ? 'application/pdf' : declared === undefined || kindOfType(declared) === 'file' ? declared : undefined
@@ -34,7 +34,7 @@ export async function detectType(bytes: Buffer, kind: MediaKind, declared: strin
   return type.startsWith(`${kind}/`) ? type : undefined
 }
 
-/** The kind of a file: that of the media that it holds, and a document otherwise. */
+/** The kind of a file: that of the media it holds, otherwise a document. */
 export async function kindOfBytes(bytes: Buffer): Promise<MediaKind> {
   const found = isPdf(bytes) ? undefined : await sniff(bytes)
   if (found === undefined) return 'file'
@@ -46,7 +46,7 @@ function isPdf(bytes: Buffer): boolean {
   return bytes.toString('latin1', 0, 5) === '%PDF-'
 }
 
-/** What bytes are, of any kind, for messages. */
+/** The type of bytes of any kind, for messages. */
 export async function sniff(bytes: Buffer): Promise<string | undefined> {
   const head = bytes.toString('hex', 0, 8)
   if (archives.some((start) => head.startsWith(start))) return 'an archive'

@@ -11,7 +11,7 @@ export class MemoryRoom {
     this.#limitBytes = limitBytes
   }
 
-  /** The share of one request. `grow` throws `overloaded` where there is no room; `close` gives everything back, once. */
+  /** The share of one request. `grow` throws `overloaded` without room; `close` gives everything back, once. */
   open(): { grow(moreBytes: number): void; close(): void } {
     let sizeBytes = 0
     let isClosed = false

@@ -1,10 +1,12 @@
-/** What a `data:` URL holds: its data as text, which may be percent-encoded in both, and its media type, empty where it has none. */
+/**
+ * The parts of a `data:` URL: its data as text, which may be percent-encoded in either encoding, and its media type, which may be empty.
+ */
 export type DataUrl = { readonly encoding: 'base64' | 'percent'; readonly data: string; readonly mediaType: string }
 
-/** The media type and its parameters are short; a head of megabytes takes long to read. */
+/** Media type and parameters are short; a head of megabytes would take long to read. */
 const maxHeadChars = 1000
 
-/** Splits a `data:` URL (RFC 2397). Undefined without a comma, and for one after more than a thousand characters. */
+/** Splits a `data:` URL (RFC 2397). Undefined without a comma in the first thousand characters. */
 export function parseDataUrl(url: string): DataUrl | undefined {
   const comma = url.slice(0, maxHeadChars).indexOf(',')
   if (comma === -1) return undefined

@@ -36,18 +36,18 @@ export async function readDataUrl(url: string, item: MediaItem, limits: MediaLim
   return { bytes, ...declared }
 }
 
-/** Base64 whose `+`, `/` and `=` may be percent-encoded; decoded in pieces, between which others have their turn. */
+/** Base64 whose `+`, `/` and `=` may be percent-encoded; decoded in pieces, with other work in between. */
 async function unescapeBase64(text: string): Promise<string> {
   if (!text.includes('%')) return text
   let decoded = ''
   for (let start = 0; start < text.length; ) {
     if (start > 0) await nextTurn()
     const end = start + maxPercentChars
-    // No piece ends within `%2B`.
+    // No piece may end within `%2B`.
     const cut = text.lastIndexOf('%', end - 1)
     const next = cut > end - 3 && end < text.length ? cut : end
     const bytes = decodePercent(text.slice(start, next))
-    // As it is, it is not base64.
+    // Left as it is, the text fails as base64.
     if (bytes === undefined) return text
     decoded += bytes.toString('latin1')
     start = next
@@ -68,8 +68,8 @@ function sizeOfBase64(text: string): number {
 }
 
 /**
- * The bytes of base64 in either alphabet, without white space; padding may be left out. Undefined for anything else. Others have their
- * turn while a long text is decoded.
+ * The bytes of base64 in either alphabet, without white space; padding may be missing. Undefined for anything else. Other work runs between
+ * the pieces of a long text.
  */
 async function decodeBase64(text: string): Promise<Buffer | undefined> {
   const length = lengthWithoutPadding(text)
@@ -80,14 +80,14 @@ async function decodeBase64(text: string): Promise<Buffer | undefined> {
     if (start > 0) await nextTurn()
     const piece = text.slice(start, Math.min(start + pieceChars, length))
     const size = Math.floor((piece.length * 3) / 4)
-    // Node.js leaves out what is not base64.
+    // Node.js silently skips invalid characters.
     if (bytes.write(piece, written, 'base64') !== size) return undefined
     written += size
   }
   return bytes
 }
 
-/** The text itself, where it is in the standard alphabet and padded. */
+/** The text itself, if it is padded and in the standard alphabet. */
 function isStandardBase64(text: string): boolean {
   return text.length % 4 === 0 && !/[-_]/.test(text)
 }

@@ -19,19 +19,19 @@ export type MediaOptions = {
   readonly urls?: Guard & { readonly domains?: readonly string[] | undefined }
   /** The folder whose files requests may name; absent: none. */
   readonly folder?: string
-  /** What callers uploaded; absent: there are no files. */
+  /** The uploads of callers; absent: none. */
   readonly files?: Pick<FileStore, 'get' | 'content'>
   readonly memoryBytes?: number
   readonly cache?: { readonly maxBytes: number; readonly ttlMs: number }
 }
 
-/** How many of a request are read at once, and how many fetches a caller has in flight. */
+/** Items of a request that are read concurrently, and concurrent fetches of a caller. */
 const parallelItems = 4
 const parallelFetches = 8
 
 type Share = ReturnType<MemoryRoom['open']>
 
-/** Reads the media of requests: the only place that opens what a request names. */
+/** Reads the media of requests: the only place that opens files and addresses that a request names. */
 export function createMediaReader(options: MediaOptions = {}): MediaReader {
   const limits = { ...defaultLimits, ...options.limits }
   const room = new MemoryRoom(options.memoryBytes ?? defaultMemoryBytes)
@@ -137,7 +137,7 @@ export function createMediaReader(options: MediaOptions = {}): MediaReader {
 
 type Work = { readonly share: Share; readonly owner: string; readonly signal: AbortSignal }
 
-/** What a request names twice is fetched once; bytes that it holds itself have no name. */
+/** A key, so that media named twice are fetched once; inline bytes have none. */
 function nameOf({ kind, source }: MediaItem): string | undefined {
   return source.type === 'url' && !/^data:/i.test(source.url) ? `${kind} ${source.url}` : undefined
 }
@@ -151,7 +151,7 @@ function once<T>(known: Map<string, Promise<T>>, name: string | undefined, work:
 
 type Parallel = { readonly width: number; readonly stop: AbortController; readonly signal: AbortSignal }
 
-/** As many as `width` at a time. The first failure stops the others; when it is thrown, all have ended. */
+/** Runs at most `width` jobs concurrently. The first failure stops the others; when it is thrown, all have ended. */
 async function inParallel<T, R>(
   items: readonly T[],
   { width, stop, signal }: Parallel,

@@ -8,24 +8,24 @@ import { formatBytes } from './limits.ts'
 
 type UploadOptions = {
   readonly place: FilePlace
-  /** Of one file. */
+  /** For one file. */
   readonly maxFileBytes: number
-  /** Of all files of one caller. */
+  /** For all files of one caller. */
   readonly maxBytes: number
   readonly maxCount: number
 }
 
 const idForm = /^file-[\da-f]{32}$/
-/** What is left of uploads when a process dies is deleted after this time. */
+/** The remains of uploads from a dead process are deleted after this time. */
 const abandonedMs = 3_600_000
 
-/** What callers upload, within the room that each has. */
+/** The uploads of callers, within the room of each. */
 export class UploadedFiles implements FileStore {
   readonly #options: UploadOptions
   readonly #place: FilePlace
-  /** The bytes of uploads that are under way, by caller. */
+  /** The bytes of running uploads, by caller. */
   readonly #arriving = new Map<string, number>()
-  /** Two uploads of a caller that are kept at once would both find the last place. */
+  /** Two concurrent uploads of a caller could otherwise take the same last place. */
   readonly #keeping = new KeyedQueue<string>()
 
   constructor(options: UploadOptions) {
@@ -84,19 +84,19 @@ export class UploadedFiles implements FileStore {
     await this.#place.remove(owner, id)
   }
 
-  /** Keeps an upload that has arrived, if there is still room. */
+  /** Keeps an upload that has arrived, if it still fits. */
   async #keep(owner: string, arrived: Omit<StoredFile, 'createdAtMs'>): Promise<StoredFile> {
     const { maxBytes, maxCount } = this.#options
     if ((await this.#roomOf(owner)) + arrived.sizeBytes > maxBytes) throw full(this.#options)
     const stored = { ...arrived, createdAtMs: Date.now() }
     await this.#place.keep(owner, stored)
-    // Another process may have kept one meanwhile.
+    // Another process may have stored one meanwhile.
     const files = await this.#place.list(owner)
     if (files.length > maxCount || sumOf(files) > maxBytes) throw full(this.#options)
     return stored
   }
 
-  /** The bytes that a caller has. Throws where there are as many files as there may be. */
+  /** The bytes that a caller uses. Throws at the limit of files. */
   async #roomOf(owner: string): Promise<number> {
     const files = await this.#place.list(owner)
     if (files.length >= this.#options.maxCount) throw full(this.#options)

@@ -6,7 +6,7 @@ type Options = { readonly maxBytes: number; readonly ttlMs: number; now(): numbe
 /** What a caller fetched. Keyed by caller: a shared entry would reveal what others fetched. */
 export type CacheKey = { readonly owner: string; readonly kind: MediaKind; readonly url: string }
 
-/** Fetched media, until they are old or others need the room; those that were not used for the longest time go first. */
+/** Fetched media, until they are old or others need the room; the least recently used go first. */
 export class UrlCache {
   readonly #options: Options
   readonly #entries: LruMap<string, { readonly media: MediaBytes; readonly endsAtMs: number }>

@@ -1,16 +1,16 @@
 import type { KeyLimits, KeyQuota, Period } from '../contract/quota.ts'
 
-/** What a request must pass: the limits of an account until its period ends, whichever that is. */
+/** The limits of one account in one period. */
 export type Gate = Pick<KeyLimits, 'requestsPerMinute' | 'tokensPerMinute'> & {
   readonly account: string
   readonly period: Period
   /** The end of a day or a month. */
   readonly untilMs?: number
-  /** Whose limit it is; absent: the key's own. */
+  /** The group whose limit it is; absent: the key's own. */
   readonly group?: string
 }
 
-/** The limits of a key: that of its minute, then all others. Days and months are those of UTC, and each is an account of its own. */
+/** The limits of a key: that of its minute, then all others. Days and months are in UTC, each with an account of its own. */
 export function gatesOf({ account, group, ...own }: KeyQuota, nowMs: number): readonly [Gate, ...Gate[]] {
   const minute = minuteOf(account, own)
   const budgets = budgetsOf(account, own, nowMs)

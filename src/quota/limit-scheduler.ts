@@ -2,8 +2,8 @@ import type { Scheduler } from '../contract/scheduler.ts'
 import type { Quotas, Reservation } from './quotas.ts'
 
 /**
- * The same scheduler behind a gate: no model is loaded for a caller with nothing left, and it gets its first slot only when its tokens
- * are reserved. What it was charged is settled when it leaves, however its request ended.
+ * Puts a gate in front of a scheduler: a caller with nothing left loads no model, and gets its first slot only once its tokens are
+ * reserved. The charge is settled when it leaves, however its request ends.
  */
 export function limitScheduler(scheduler: Scheduler, quotas: Quotas): Scheduler {
   const { counted } = quotas

@@ -10,11 +10,11 @@ import {
   unused,
 } from '../contract/quota.ts'
 
-/** Counts in the memory of this process. Its calls have taken effect when they return. */
+/** Counts in the memory of this process. Its calls take effect before they return. */
 export class MinuteCounter implements UsageCounter {
   /** One per key, so that it does not grow with requests. */
   readonly #accounts = new Map<string, Usage>()
-  /** How many there are when those are forgotten whose period is over: those of days have another name on each. */
+  /** The number of accounts at which expired ones are dropped: days have a new account each. */
   #sweepsAt = 1000
 
   known(account: string): Usage {
@@ -22,7 +22,7 @@ export class MinuteCounter implements UsageCounter {
     return usage !== undefined && steadyMs() < usage.endsAtMs ? usage : unused
   }
 
-  /** Replaces what is known. */
+  /** Replaces the known usage. */
   learn(account: string, usage: Usage): void {
     if (!this.#accounts.has(account) && this.#accounts.size >= this.#sweepsAt) {
       for (const [known, { endsAtMs }] of this.#accounts) if (endsAtMs <= steadyMs()) this.#accounts.delete(known)
@@ -65,7 +65,7 @@ export class MinuteCounter implements UsageCounter {
     return usage
   }
 
-  /** The period of the usage, or the next one, which lasts so long. */
+  /** The period of the usage, or the next one of this length. */
   #periodOf({ minute, endsAtMs }: Usage, lengthMs = minuteMs): Pick<Usage, 'minute' | 'endsAtMs'> {
     if (minute !== unused.minute) return { minute, endsAtMs }
     const endMs = steadyMs() + lengthMs
@@ -73,7 +73,7 @@ export class MinuteCounter implements UsageCounter {
   }
 }
 
-/** What counts of a usage: nothing of a minute that lasts too long, since the clock of a store has been set back. */
+/** The part of a usage that still counts: a minute that lasts too long does not, since the clock of a store was set back. */
 export function inPeriod(usage: Usage, isMinute: boolean): Usage {
   return isMinute && usage.endsAtMs - steadyMs() > longestMinuteMs ? unused : usage
 }

@@ -5,29 +5,29 @@ import type { RequestCost } from '../contract/scheduler.ts'
 import { type Gate, gatesOf } from './gates.ts'
 import { inPeriod, MinuteCounter } from './minute-counter.ts'
 
-/** What a request without an output limit is expected to generate. */
+/** The output that a request without a limit is expected to generate. */
 const expectedOutputTokens = 4096
 
 /** What was reserved of one limit. */
 type Part = Pick<Share, 'requests' | 'tokens' | 'isStretched'> & Pick<Usage, 'minute'> & { readonly gate: Gate }
 
-/** What was reserved for a request: of its key's minute, and of its other limits. Settle it. */
+/** The reservation of a request: in its key's minute, and in its other limits. Settle it. */
 export type Reservation = Part & { readonly others: readonly Part[] }
 
 /** A counter whose latest counts are known without waiting; with one process, they are exact. */
 export type KnowingCounter = UsageCounter & { known(account: string): Usage }
 
-/** The limits of keys. What a request may use is reserved before it runs, and replaced by what it used when it ends. */
+/** The limits of keys. Before a request runs, its largest use is reserved; at its end, that is replaced by its actual use. */
 export class Quotas {
   readonly #minutes: KnowingCounter
   readonly #budgets: KnowingCounter
   /**
-   * What the last tickets of requests that were counted have used, by the signals of the requests. One request may enter several times, such as
-   * to shorten a conversation before it answers, or on another model.
+   * The tokens of the last tickets of counted requests, by the signals of the requests. One request may enter several times, for example to
+   * shorten a conversation before it answers, or on another model.
    */
   readonly counted = new WeakMap<AbortSignal, { tokens: number }>()
 
-  /** `budgets` counts days and months, which outlive a process; absent: `minutes` does. */
+  /** `budgets` counts days and months, which outlive a process; absent: `minutes` counts them. */
   constructor(minutes: KnowingCounter = new MinuteCounter(), budgets = minutes) {
     this.#minutes = minutes
     this.#budgets = budgets
@@ -45,8 +45,8 @@ export class Quotas {
   }
 
   /**
-   * Counts a request and reserves its tokens, or counts nothing and rejects with `rate-limit-exceeded` or `budget-exceeded`. `isCounted`: it
-   * only needs more tokens.
+   * Counts a request and reserves its tokens, or counts nothing and rejects with `rate-limit-exceeded` or `budget-exceeded`. `isCounted`:
+   * the request only needs more tokens.
    */
   async admit(quota: KeyQuota, cost: RequestCost, { isCounted = false } = {}): Promise<Reservation> {
     const [own, ...others] = gatesOf(quota, Date.now())
@@ -73,12 +73,12 @@ export class Quotas {
         const { requests, tokens, isStretched } = share
         if (taken !== undefined) return { gate, requests, tokens, isStretched, minute: taken.minute }
       }
-      // Other processes may have used, or given back, something. A race that is lost is one that another request has won.
+      // Other processes may have used or returned something. A lost race means that another request has won it.
       usage = inPeriod(await counter.read(gate.account), isMinute)
     }
   }
 
-  /** Counts a call of a tool of the server; false: the key has no more in this minute, and nothing is counted. */
+  /** Counts a call of a server's tool; false: the key has none left in this minute, and nothing is counted. */
   async admitsToolCall({ account, toolCallsPerMinute }: KeyQuota): Promise<boolean> {
     if (toolCallsPerMinute === undefined) return true
     const share = { requests: 1, tokens: 0, isStretched: false }
@@ -97,7 +97,7 @@ export class Quotas {
     await this.#counterOf(gate).settle(gate.account, { tokens, ...(requests !== 0 && { requests }), isStretched, minute })
   }
 
-  /** What is left of the limits of a key in its minute, as far as is known; empty without limits. */
+  /** What remains of a key's limits in its minute, as far as known; empty without limits. */
   states({ account, requestsPerMinute, tokensPerMinute }: KeyQuota): readonly LimitState[] {
     const usage = inPeriod(this.#minutes.known(account), true)
     return [
@@ -106,7 +106,7 @@ export class Quotas {
     ]
   }
 
-  /** What is left of the budgets of a key and its group. */
+  /** What remains of the budgets of a key and its group. */
   async budgets(quota: KeyQuota): Promise<readonly BudgetState[]> {
     const states = gatesOf(quota, Date.now()).map(async (gate): Promise<BudgetState | undefined> => {
       const { period, group, tokensPerMinute: limit = 0, untilMs: resetsAtMs = 0 } = gate
@@ -122,7 +122,7 @@ export class Quotas {
   }
 }
 
-/** Why nothing is left for any request, if so. */
+/** Why nothing remains for any request, if so. */
 function findSpent(gate: Gate, usage: Usage): AppError | undefined {
   const { requestsPerMinute, tokensPerMinute } = gate
   if (requestsPerMinute !== undefined && usage.requests >= requestsPerMinute)
@@ -139,11 +139,11 @@ function plan(gate: Gate, usage: Usage, { cost, isCounted }: Wanted): Share | Ap
   if (spent !== undefined) return spent
   const { tokensPerMinute, period, untilMs } = gate
   const requests = isCounted || period !== 'minute' ? 0 : 1
-  // Without a limit, the use is not counted either.
+  // Without a limit, use is not counted either.
   if (tokensPerMinute === undefined) return { requests, tokens: 0, isStretched: false }
   const { inputTokens = 0, maxOutputTokens: outputTokens = expectedOutputTokens } = cost
   const { tokens: used } = usage
-  // A budget is kept: nothing runs on less than it may use.
+  // Budgets are strict: nothing runs on less than its full need.
   const isStretched = period !== 'minute' || usage.isStretched
   const reserved = planTokens({ limit: tokensPerMinute, used, inputTokens, outputTokens, isStretched })
   if (typeof reserved === 'object') return { requests, ...reserved, ...(untilMs !== undefined && { untilMs }) }
@@ -160,7 +160,7 @@ function msLeft({ endsAtMs }: Usage): number {
   return Math.max(0, endsAtMs - steadyMs())
 }
 
-/** Without a minute, waiting does not help. */
+/** Outside a minute, waiting does not help. */
 function exceeded(gate: Gate, limit: Omit<ExceededLimit, 'group'>, minute: Usage | undefined): AppError {
   const { period, group, untilMs } = gate
   const details = { exceeded: { ...limit, ...(group !== undefined && { group }) } }
@@ -182,21 +182,21 @@ function exceeded(gate: Gate, limit: Omit<ExceededLimit, 'group'>, minute: Usage
   return new AppError('rate-limit-exceeded', message, { ...details, retryAfterMs: msLeft(minute) })
 }
 
-/** What a request may take of a limit, and what is taken already. */
+/** The need of a request, and the state of a limit. */
 type TokenPlan = {
   readonly limit: number
   readonly used: number
   readonly inputTokens: number
   readonly outputTokens: number
-  /** A request of the account is running on less than it may use. */
+  /** Another request of the account already runs on less than its full need. */
   readonly isStretched: boolean
 }
 
-/** The tokens to reserve, or why there are none: `later` there may be, `never` are there as many. */
+/** The tokens to reserve, or why not: `later` there may be enough, `never` there will be. */
 type Reserved = { readonly tokens: number; readonly isStretched: boolean } | 'later' | 'never'
 
 /**
- * Reserves all that a request may use. Where that is not left, one request at a time may run on what is left, if its prompt fits: agents
+ * Reserves the full need of a request. If less is left, one request at a time may run on the rest, provided that its prompt fits: agents
  * ask for far more output than they get. So an account exceeds its limit by at most the output of one request.
  */
 export function planTokens({ limit, used, inputTokens, outputTokens, isStretched }: TokenPlan): Reserved {

@@ -9,19 +9,19 @@ const defaultRestMs = 2000
 type SharedCounterOptions = {
   /** The counter of several processes. */
   readonly shared: UsageCounter
-  /** It has failed: until it answers again, this process counts alone, from the last answers. */
+  /** The shared counter has failed: until it answers again, this process counts alone, from the last answers. */
   onAway(error: unknown): void
   onBack(): void
-  /** How long a request waits for it. */
+  /** How long a request waits for the shared counter. */
   readonly patienceMs?: number
-  /** How long it is left alone after it has failed, so that not every request waits. */
+  /** How long a failed counter is left alone, so that not every request waits. */
   readonly restMs?: number
 }
 
 /** Counts together with other processes, and alone while that is impossible: limits must not stop a server that could answer. */
 export class SharedCounter implements KnowingCounter {
   readonly #options: SharedCounterOptions
-  /** The last answers; while the shared counter fails, what is counted here. */
+  /** The last answers; while the shared counter fails, the counts of this process. */
   readonly #own = new MinuteCounter()
   #isAway = false
   #restsUntilMs = 0

@@ -57,7 +57,7 @@ export function outputOf({ mediaType }: MediaBytes): ImageJob['output'] {
   return mediaType === 'image/jpeg' ? 'image/jpeg' : 'image/png'
 }
 
-/** Of what an uncaught error prints, the line with its message. */
+/** The line with the message of an uncaught error. */
 function lastLine(text: string): string {
   const line = text.split('\n').find((candidate) => /^\w*Error: /.test(candidate.trim()))
   return (line ?? text)
@@ -67,7 +67,7 @@ function lastLine(text: string): string {
 }
 
 function unreadable({ mediaType }: MediaBytes, reason: string): AppError {
-  // Its patents keep the decoder out of what npm installs.
+  // Patents keep the decoder out of the npm package.
   const hint = mediaType === 'image/heic' ? ' (the sharp of npm has no decoder for HEIC)' : ''
   const message = `this ${mediaType} cannot be converted for the model: ${reason}${hint}; send a PNG or a JPEG`
   return new AppError('invalid-request', message)

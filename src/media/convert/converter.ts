@@ -14,7 +14,7 @@ export type ConverterOptions = {
   readonly maxSeconds: number
 }
 
-/** Conversions at once: each is a process that fills a core. */
+/** Concurrent conversions: each is a process that fills a core. */
 const maxAtOnce = 2
 /** EXIF is one of the first segments, each of at most 64 KiB. */
 const headChars = 256 * 1024

@@ -2,7 +2,7 @@ const orientationTag = 0x0112
 const startOfScan = 0xda
 const app1 = 0xe1
 
-/** Whether a JPEG says that it is to be shown turned or mirrored, which simple decoders do not do. */
+/** Whether a JPEG asks to be rotated or mirrored, which simple decoders ignore. */
 export function isTurned(jpeg: Buffer): boolean {
   if (jpeg.length < 4 || jpeg.readUInt16BE(0) !== 0xffd8) return false
   for (let at = 2; at + 4 <= jpeg.length && jpeg[at] === 0xff; ) {

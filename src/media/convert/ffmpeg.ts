@@ -28,7 +28,7 @@ const demuxers: Readonly<Record<string, string>> = {
   'video/mpeg': 'mpeg',
 }
 
-/** What speech models read. */
+/** The sample rate that speech models read. */
 const rate = 16_000
 const bytesPerSample = 2
 const framesPerSecond = 2
@@ -43,14 +43,14 @@ export type FfmpegOptions = { readonly program: string; readonly maxSeconds: num
 export async function toWav(media: MediaBytes, options: FfmpegOptions, signal: AbortSignal): Promise<Buffer> {
   const maxBytes = options.maxSeconds * rate * bytesPerSample
   const output = ['-vn', '-sn', '-dn', '-ac', '1', '-ar', `${rate}`, '-f', 's16le', 'pipe:1']
-  // A second more than is allowed, to distinguish what is too long from what just fits.
+  // One second more than allowed, to tell too long from just fitting.
   const limits = { maxSeconds: options.maxSeconds + 1, maxOutputBytes: maxBytes }
   const samples = await run(media, { ...options, ...limits, output }, signal)
   if (samples.length === 0) throw unreadable(media, 'it holds no sound')
   return wavOf(samples, rate)
 }
 
-/** Frames as PNG, in order: two for each second, and of a video longer than 64 seconds as many, evenly spread. */
+/** Frames as PNG, in order: two for each second; videos longer than 64 seconds get the same number, spread evenly. */
 export async function toFrames(media: MediaBytes, options: FfmpegOptions, signal: AbortSignal): Promise<readonly Buffer[]> {
   const seconds = (media.durationMs ?? 0) / 1000
   const fps = Math.min(framesPerSecond, seconds > 0 ? maxFrames / seconds : framesPerSecond)
@@ -97,7 +97,7 @@ function unreadable({ mediaType }: MediaBytes, reason: string): AppError {
 
 const signature = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
 
-/** The files in a stream of PNGs. What is truncated at its end is left out. */
+/** The files in a stream of PNGs. An incomplete file at the end is left out. */
 function splitPngs(stream: Buffer): readonly Buffer[] {
   const files: Buffer[] = []
   let start = 0

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
-/** What the image process is to do, on its command line. */
+/** The job of the image process, on its command line. */
 export type ImageJob = z.infer<typeof imageJobSchema>
 export const imageJobSchema = z.strictObject({
-  /** The only operation of libvips that may load something. */
+  /** The only loading operation of libvips that is allowed. */
   decoder: z.string(),
   maxPixels: z.int(),
   maxEdge: z.int().optional(),

@@ -4,7 +4,7 @@ import { imageJobSchema } from './image-job.ts'
 const job = imageJobSchema.parse(JSON.parse(process.argv[2] ?? ''))
 const { default: sharp } = await import('sharp')
 
-// Only the decoder of the type that the bytes were recognised as.
+// Only the decoder of the recognized type.
 sharp.block({ operation: ['VipsForeignLoad'] })
 sharp.unblock({ operation: [job.decoder] })
 sharp.cache(false)

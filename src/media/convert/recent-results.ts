@@ -7,8 +7,8 @@ type Result = readonly MediaBytes[]
 const maxChars = 64 * 1024 * 1024
 
 /**
- * The results of recent conversions, so that a picture in a conversation is converted once and not with each turn; and a limit of how
- * many conversions run at once.
+ * The results of recent conversions, so that a picture in a conversation is converted once and not with each turn. Also limits concurrent
+ * conversions.
  */
 export class RecentResults {
   readonly #queue: Queue
@@ -18,7 +18,7 @@ export class RecentResults {
     this.#queue = new Queue(maxAtOnce)
   }
 
-  /** The result known by this key, or that of `make`. Rejects with the signal's reason while it waits for its turn. */
+  /** The known result of this key, or that of `make`. Rejects with the signal's reason while it waits for its turn. */
   async get(key: string, make: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
     signal.throwIfAborted()
     return this.#results.get(key) ?? this.#results.set(key, await this.#queue.run(signal, make))

@@ -21,11 +21,11 @@ export class ProgramFailure extends Error {
 }
 
 const maxErrorChars = 2000
-/** What programs need of the environment; secrets are not among it. */
+/** The variables that programs need; no secrets. */
 const passedOn = ['PATH', 'HOME', 'TMPDIR', 'TEMP', 'SystemRoot', 'LD_LIBRARY_PATH']
 
 /**
- * What a program writes for its input. Rejects with `ProgramFailure`, and with the signal's reason; in every case the program has ended by
+ * The output of a program for its input. Rejects with `ProgramFailure`, and with the signal's reason; in any case the program has ended by
  * then.
  */
 export function runProgram(
@@ -54,7 +54,7 @@ export function runProgram(
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     errors = (errors + text).slice(0, maxErrorChars)
   })
-  // A program may have seen enough before it has read everything.
+  // A program may stop reading once it has seen enough.
   child.stdin.on('error', () => undefined)
   child.stdin.end(input)
   return new Promise<Buffer>((resolve, reject) => {
