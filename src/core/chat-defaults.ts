@@ -3,7 +3,7 @@ import type { ChatDefaults } from '../contract/served-model.ts'
 
 type Rendered = { readonly prompt: Prompt; readonly reasoning: ReasoningOptions }
 
-/** A request with what its model's operator has chosen for conversations: defaults where it says nothing, and what is forced. */
+/** Applies the operator's settings for conversations to a request: defaults for what it leaves open, and forced values. */
 export function withChatDefaults<R extends Rendered>(request: R, defaults: ChatDefaults | undefined): R {
   const { prompt, reasoning } = request
   if (defaults === undefined || prompt.type !== 'chat') return request
@@ -12,7 +12,7 @@ export function withChatDefaults<R extends Rendered>(request: R, defaults: ChatD
   return { ...request, prompt: { ...prompt, templateVariables }, reasoning: forced(known, defaults.forcedReasoning) }
 }
 
-/** An effort and a budget say whether a model thinks, too: those that say the opposite give way. */
+/** An effort or a budget also decides whether a model thinks: a contradictory one is dropped. */
 function forced(asked: ReasoningOptions, by: ChatDefaults['forcedReasoning']): ReasoningOptions {
   if (by === undefined) return asked
   const { enabled = by.effort === undefined ? undefined : by.effort !== 'none' } = by
@@ -30,7 +30,7 @@ function forced(asked: ReasoningOptions, by: ChatDefaults['forcedReasoning']): R
 
 function withReasoning(asked: ReasoningOptions, defaults: ChatDefaults['reasoning']): ReasoningOptions {
   const { enabled, effort, budgetTokens } = asked
-  // What protocols mean by saying nothing is off, too.
+  // A protocol's default for an absent field may be off; that counts as open, too.
   const isSilent = enabled === undefined || (enabled === false && asked.isWish === true)
   const { enabled: _, ...others } = asked
   const isOpen = isSilent && effort === undefined && budgetTokens === undefined && defaults.enabled !== undefined

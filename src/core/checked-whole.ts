@@ -8,21 +8,21 @@ import { finishOfCancelled } from './run-observer.ts'
 
 type Checked = {
   readonly check: OutputCheck
-  /** For the second time. */
+  /** Creates the check of the second attempt. */
   createCheck(): Promise<OutputCheck | undefined>
   attempt(request: GenerationRequest, emit: Emit<GenerationEvent>, check: OutputCheck | undefined): Promise<void>
   readonly signal: AbortSignal
   readonly emit: Emit<GenerationEvent>
 }
 
-/** Runs a request whose client gets the reply when it is complete: an output that breaks its constraint is generated once more. */
+/** Runs a request whose client gets the reply only when it is complete: an output that breaks its constraint is generated once more. */
 export async function runCheckedWhole(request: GenerationRequest, given: Checked): Promise<void> {
   const { check, createCheck, attempt, signal, emit } = given
   const held: GenerationEvent[] = []
   const invalid = new Set<number>()
   const noting: OutputCheck = {
     ...check,
-    // Not at once: what the output has cost is known at its end.
+    // Does not fail the run yet: its cost is known at the end.
     validate: (choice, truncated) =>
       check.validate(choice, truncated).catch((error: unknown) => {
         if (AppError.from(error).code !== 'invalid-output') throw error
@@ -32,7 +32,7 @@ export async function runCheckedWhole(request: GenerationRequest, given: Checked
   try {
     await attempt(request, (event) => void held.push(event), noting)
   } catch (error) {
-    // What there is of a choice that breaks it is kept as well, but is not complete.
+    // A choice that breaks its constraint is kept, too, but without its finish.
     const kept = held.filter((event) => event.type !== 'finish' || !invalid.has(event.choice))
     if (finishOfCancelled(signal) !== undefined) await inTurn(kept, emit)
     throw error

@@ -1,12 +1,12 @@
 import { estimateMediaTokens } from '../canonical/media-tokens.ts'
 import type { ContentPart, Message, OutputPart, Prompt } from '../contract/request.ts'
 
-/** What common tokenizers make of English text and code. */
+/** Usual for English text and code. */
 const bytesPerToken = 4
-/** What common templates write around a message. */
+/** The usual overhead of a template for a message. */
 const tokensPerMessage = 4
 
-/** The tokens of a prompt, where no tokenizer counts them. */
+/** An estimate of a prompt's tokens, without a tokenizer. */
 export function estimatePrompt(prompt: Prompt): number {
   switch (prompt.type) {
     case 'text':

@@ -12,7 +12,7 @@ type Totals = { readonly usage: Usage; readonly timings: Timings }
 type Around = {
   readonly signal: AbortSignal
   readonly emit: Emit<GenerationEvent>
-  /** The ticket on which the request runs. */
+  /** Creates the ticket that the requests run on. */
   enter(): Ticket
 }
 type Several = Pick<Around, 'emit' | 'enter'> & {
@@ -28,8 +28,8 @@ const noTotals: Totals = {
 }
 
 /**
- * Runs requests as one stream: one start, consecutive choice numbers, and the summed usage at the end. They run one after the other on
- * the ticket of `enter`, and from the start of the first on also on slots that nobody else could want. The first failure ends all.
+ * Runs requests as one stream: one start, consecutive choice numbers, and the summed usage at the end. They run one after the other on the
+ * ticket of `enter`, and once the first has started also on slots that nobody else wants. The first failure ends all.
  */
 export async function generateSeveral(
   requests: readonly GenerationRequest[],
@@ -38,7 +38,7 @@ export async function generateSeveral(
   const { scheduler } = context.model
   const failed = new AbortController()
   const signal = AbortSignal.any([context.signal, failed.signal])
-  // Each request that runs listens.
+  // Each running request adds a listener.
   setMaxListeners(0, signal)
   const send = oneByOne(emit)
   const beside: Promise<void>[] = []
@@ -63,7 +63,7 @@ export async function generateSeveral(
           return undefined
         case 'start': {
           if (index > 0) return undefined
-          // The count of the first prompt would look like that of all.
+          // Without the input count of the first prompt, which is not that of all.
           const { inputTokens: _, ...start } = event
           const pending = send(start)
           hasStarted = true
@@ -90,7 +90,7 @@ export async function generateSeveral(
     return { request, run }
   }
 
-  /** Takes the slots that are free, apart from one for each request that has entered and may ask for it. */
+  /** Takes free slots, but leaves one for each request that has entered and may ask for it. */
   function runBeside(): void {
     const isOpen = () => hasStarted && next < requests.length && !signal.aborted
     const isFree = ({ slots, busy, queued } = scheduler.load) => busy + queued < slots
@@ -100,7 +100,7 @@ export async function generateSeveral(
   async function runOnFreeSlot(): Promise<void> {
     const ticket = scheduler.enter(context, 'part')
     const { request, run } = take()
-    // Before the request is prepared: one that is not running could lose its place to another caller.
+    // Before the request is prepared, so that no other caller takes the slot meanwhile.
     const known = { inputTokens: estimatePrompt(request.prompt) }
     const granted = ticket.slot(costOf(request, known, { later: [], principal: context.principal }), signal)
     granted?.catch(() => undefined)
@@ -121,7 +121,7 @@ export async function generateSeveral(
   await emit({ type: 'usage', ...totals })
 }
 
-/** A reader for several emitters: while it is busy with an event, the others wait for it. */
+/** Serializes the events of several emitters: while the reader is busy with one, the others wait. */
 function oneByOne<Event>(emit: Emit<Event>): Emit<Event> {
   let last: Promise<void> | undefined
   return (event) => {

@@ -23,7 +23,7 @@ import { seal } from './seal.ts'
 import { Loading } from './take-slot.ts'
 import { type TemplateDeps, withTemplate } from './templates/with-template.ts'
 
-/** What `generate` gets from the layers around it. */
+/** The dependencies of `generate`. */
 export type GenerateDeps = StepDeps &
   TemplateDeps & {
     /** The operator's preset for all requests, in any protocol. */
@@ -62,7 +62,7 @@ export function generate(deps: GenerateDeps, asked: Requests, context: RequestCo
       context.trace?.generationBegan?.()
       context.watch?.began(context.model.id)
       let { model } = context
-      /** The one whose failure is that of the request. */
+      /** The model whose failure the request reports. */
       let first = model
       let copy: MirroredCopy | undefined
       let outcome: Pick<GenerationRecord, 'outcome' | 'usage' | 'timings' | 'finishReasons'> = { outcome: 'engine-failed' }
@@ -109,13 +109,13 @@ function namesTemplate(requests: Requests): boolean {
   return requests.some(({ prompt }) => prompt.type === 'chat' && typeof prompt.template === 'string')
 }
 
-/** Before anything else: nothing waits for a template that there is not, and copies are rendered with that of the request. */
+/** Runs first: an unknown template must not wait for anything, and copies are rendered with the request's template. */
 async function withTemplates(deps: TemplateDeps, [first, ...rest]: Requests, context: RequestContext): Promise<Requests> {
   const find = (request: GenerationRequest) => withTemplate(deps, request, context)
   return [await find(first), ...(await Promise.all(rest.map(find)))]
 }
 
-/** Its outcome is in the records; nobody waits for it. */
+/** Nobody waits for a copy; its outcome is in the records. */
 function runCopy({ others: _, prefixes: __, ...deps }: GenerateDeps, { requests, context }: MirroredCopy): void {
   generate(deps, requests, context)
     .run(() => undefined)
@@ -130,7 +130,7 @@ async function runToEnd(deps: GenerateDeps, requests: Requests, { context: given
   const buffer = new ReaderBuffer(emit, context.signal)
   let ticket: Ticket | undefined
   const enter = () => {
-    // A request that was cancelled before it came needs no place in the queue, which may be full.
+    // A request that is already cancelled needs no place in the queue, which may be full.
     context.signal.throwIfAborted()
     ticket ??= context.model.scheduler.enter(context)
     return ticket
@@ -159,7 +159,7 @@ async function runToEnd(deps: GenerateDeps, requests: Requests, { context: given
   }
 }
 
-/** A context with the lane that its request asks for: OpenAI's `flex` tier is slower, and may wait. */
+/** Puts a request into its lane: OpenAI's `flex` tier is slower, and may wait. */
 function inLane(context: RequestContext, { forwarded }: GenerationRequest): RequestContext {
   return context.lane === undefined && forwarded?.serviceTier === 'flex' ? { lane: 'background', ...context } : context
 }
@@ -170,7 +170,7 @@ type One = Run & {
   readonly later: readonly GenerationRequest[]
 }
 
-/** Runs one request, with its media and its custom tools. Cancelled, it may still give a reply: the output so far. */
+/** Runs one request, with its media and its custom tools. When cancelled, it may still give the output so far as its reply. */
 async function runOne(deps: GenerateDeps, request: GenerationRequest, { context, enter, emit, later }: One): Promise<void> {
   const { model, signal } = context
   const reply = new RunObserver(request.choices, 0, deps.now)

@@ -1,7 +1,7 @@
 import type { CallOrigin } from '../contract/call-origin.ts'
 import type { RequestContext } from '../contract/context.ts'
 
-/** What of a request's context engines may tell servers that work for them. */
+/** The part of a request's context that engines may pass to their servers. */
 export function originOf({ id, principal, trace, session, lane, onPlaced, watch }: RequestContext): CallOrigin {
   return {
     id,

@@ -14,7 +14,7 @@ export type OutputPipelineOptions = {
   now(): number
   readonly request: GenerationRequest
   readonly prepared: PreparedGeneration
-  /** The context, not the caller, sets the output limit. */
+  /** Why the output limit is shorter than requested: the context sets it. */
   readonly shortened: StartEvent['shortened']
   readonly check: OutputCheck | undefined
   readonly callCheck: CallCheck | undefined
@@ -33,9 +33,9 @@ export function createOutputPipeline(options: OutputPipelineOptions): Emit<Engin
   const parser = createOutputParser({ format: prepared.outputFormat, tools, otherTools, toolChoice, parallelToolCalls, output })
   const beganMs = now()
   const lastArguments = request.stop.length > 0 && tools.length > 0 ? new LastCallArguments() : undefined
-  /** When the first text came. */
+  /** When the first text arrived. */
   let firstMs: number | undefined
-  /** Of reasoning that the engine divides from the text itself. */
+  /** Pieces of reasoning that the engine itself separates from the text. */
   let reasoningPieces = 0
   const forward: Emit<GenerationEvent> = (event) => {
     check?.observe(event)
@@ -51,7 +51,7 @@ export function createOutputPipeline(options: OutputPipelineOptions): Emit<Engin
   const finish = async (event: Extract<EngineEvent, { type: 'finish' }>): Promise<void> => {
     const { choice, reason } = event
     const truncated = isTruncated(event)
-    // Other reasons report the truncation themselves, and a call is not text.
+    // Other reasons report the truncation, and a call is not text.
     const isText = endsItself(reason) && parser.calls(choice) === 0
     if (isText) await check?.validate(choice, truncated)
     await callCheck?.validate(choice, truncated)
@@ -65,7 +65,7 @@ export function createOutputPipeline(options: OutputPipelineOptions): Emit<Engin
     const isComplete = stopSequence === undefined || lastArguments?.areComplete(choice) === true
     return { ...event, reason: isComplete ? 'tool-calls' : 'stop' }
   }
-  /** With what the engine did not measure, as it is seen from here. */
+  /** Adds the timings that the engine did not measure. */
   const complete = (measured: Timings): Timings => {
     const endMs = now()
     return {
@@ -145,13 +145,13 @@ class LastCallArguments {
     }
   }
 
-  /** Whether they are complete JSON: the answer was then not truncated inside them. */
+  /** Whether they are complete JSON, so that the answer was not truncated inside them. */
   areComplete(choice: number): boolean {
     return isJson(this.#arguments.get(choice) ?? '')
   }
 }
 
-/** The engine's count is exact; without one, a piece is taken for a token. */
+/** The engine's count is exact; without one, a piece counts as a token. */
 function withReasoning(usage: Usage, pieces: number): Usage {
   if (usage.reasoningTokens > 0 || pieces === 0) return usage
   return { ...usage, reasoningTokens: Math.min(pieces, usage.outputTokens) }
@@ -162,7 +162,7 @@ export function elapsed(fromMs: number, toMs: number): number {
   return Math.round(toMs - fromMs)
 }
 
-/** The model has ended its message. */
+/** Whether the model ended its message itself. */
 function endsItself(reason: FinishReason): boolean {
   return reason === 'stop' || reason === 'end-of-message'
 }

@@ -6,17 +6,17 @@ import type { GenerationRequest } from '../contract/request.ts'
 import type { ChatDefaults, ServedModel } from '../contract/served-model.ts'
 import { withChatDefaults } from './chat-defaults.ts'
 
-/** When an output limit gives way to what the context has room for. */
+/** When an output limit may shrink to the room in the context. */
 export type Shortening = {
-  /** False: a limit that was asked for does not give way; an assumed one always does. */
+  /** False: a requested limit does not shrink; an assumed one always does. */
   readonly shortensOutput?: boolean
   /** The part of the context that must be left for the output; absent: one token is enough. */
   readonly leastRoom?: number
 }
 
-/** A request that is prepared to run. */
+/** A request prepared to run. */
 export type Fitting = {
-  /** As it was prepared. */
+  /** The request as prepared. */
   readonly request: GenerationRequest
   readonly prepared: PreparedGeneration
   readonly shortened: StartEvent['shortened']
@@ -26,11 +26,11 @@ type Preparing = {
   readonly model: Pick<ServedModel, 'chat' | 'engine'>
   readonly signal: AbortSignal
   readonly shortening: Shortening
-  /** Of the preset in use; absent: none. */
+  /** Conversation defaults of the preset in use. */
   readonly chat?: ChatDefaults | undefined
 }
 
-/** Prepares a request; an output limit beyond the context gives way to what there is room for. A prompt that is too long is an error. */
+/** Prepares a request; an output limit beyond the context shrinks to the room that is left. A prompt that is too long is an error. */
 export async function prepareFitting(request: GenerationRequest, preparing: Preparing): Promise<Fitting> {
   try {
     return { request, prepared: await prepare(request, preparing), shortened: undefined }
@@ -40,7 +40,7 @@ export async function prepareFitting(request: GenerationRequest, preparing: Prep
   }
 }
 
-/** Prepares a request that the engine has refused before it began, in another way. Rejects with that error where there is none. */
+/** Prepares a request differently after the engine refused it. Rejects with that refusal if there is no other way. */
 export async function prepareAgain(fitting: Fitting, error: unknown, preparing: Preparing): Promise<Fitting> {
   const { request } = fitting
   if (!(error instanceof AppError) || !error.preparesAgain) return await prepareShorter(request, error, preparing)
@@ -48,8 +48,8 @@ export async function prepareAgain(fitting: Fitting, error: unknown, preparing: 
 }
 
 /**
- * Prepares a request that the engine has refused for its output limit, or for the one that it gets where it has none, with one that fits.
- * Rejects with that error where none does, or where limits do not give way.
+ * Prepares a refused request with a smaller output limit that fits, also if it had none. Rejects with the refusal if none fits, or if
+ * limits may not shrink.
  */
 async function prepareShorter(request: GenerationRequest, error: unknown, preparing: Preparing): Promise<Fitting> {
   const { shortensOutput = true, leastRoom = 0 } = preparing.shortening
@@ -59,7 +59,7 @@ async function prepareShorter(request: GenerationRequest, error: unknown, prepar
   const { room, least } = roomIn(error, leastRoom)
   if (room < Math.max(least, minOutputTokens) || room >= (asked ?? Number.POSITIVE_INFINITY)) throw error
   const { maxOutputTokens: _, ...unlimited } = request
-  // Media may have more tokens than were counted, but not more than a server says.
+  // Media may have more tokens than counted, but not more than a server reports.
   const isEstimate = error.mostOutputTokens === undefined && hasMedia(request.prompt)
   const fitting = isEstimate ? unlimited : { ...request, maxOutputTokens: room }
   const isByContext = error.overflow !== undefined && !isAssumed

@@ -2,14 +2,14 @@ import { type Emit, inTurn } from '../base/emit.ts'
 import type { GenerationEvent } from '../contract/event.ts'
 
 /**
- * Passes the events of a run on to its reader, which may be slow: it stores a reply at its end, or reads nothing for minutes. A run that is
- * over, or cancelled, does not wait for it: its last event, and all after a cancel, are kept until `finish`. Later events are dropped.
+ * Passes events of a run to its reader, which may be slow: it may store a reply at its end, or read nothing for minutes. A run that is over
+ * or cancelled does not wait for it: its last event, and all events after a cancel, are kept until `finish`. Later events are dropped.
  */
 export class ReaderBuffer {
   readonly #emit: Emit<GenerationEvent>
   readonly #signal: AbortSignal
   readonly #kept: GenerationEvent[] = []
-  /** What the reader was busy with when the run was cancelled. */
+  /** The reader's pending work when the run was cancelled. */
   #busy: Promise<void> | undefined
   #isOver = false
 
@@ -29,7 +29,7 @@ export class ReaderBuffer {
     return reader === undefined ? undefined : this.#untilCancelled(reader)
   }
 
-  /** Emits what was kept. Call it once, when the slot is free. Undefined: the reader has taken all of it. */
+  /** Emits the kept events. Call it once, when the slot is free. Undefined: the reader has taken everything. */
   finish(): Promise<void> | undefined {
     return this.#busy?.then(() => inTurn(this.#kept, this.#emit)) ?? inTurn(this.#kept, this.#emit)
   }

@@ -12,7 +12,7 @@ export type UsageEvent = Extract<GenerationEvent, { type: 'usage' }>
 type Held = { events: GenerationEvent[]; hasRefused: boolean; hasText: boolean }
 type Attempt = (request: GenerationRequest, emit: Emit<GenerationEvent>) => Promise<void>
 
-/** A choice that writes this much without a call makes none. */
+/** A choice that writes this much without a call counts as making none. */
 const maxHeld = 100_000
 
 /** Whether the engine may leave out a call that the request requires. */
@@ -22,8 +22,8 @@ export function needsCallsHeld({ prompt, toolChoice }: GenerationRequest, { call
 }
 
 /**
- * Runs a request that requires a call. What comes before a choice's call is held until the call begins; choices without one are
- * generated once more. Rejects with `invalid-output` when that gives no call either.
+ * Runs a request that requires a call. Output before a choice's call is held until the call begins; choices without one are generated once
+ * more. Rejects with `invalid-output` if they make none again.
  */
 export async function runWithRequiredCalls(
   request: GenerationRequest,
@@ -46,7 +46,7 @@ export async function runWithRequiredCalls(
   if (second.usage !== undefined) await emit(sum(first.usage, second.usage))
 }
 
-/** Passes on the events of choices that have made a call, or ended without completing. */
+/** Passes on the events of choices that have made a call, or ended incomplete. */
 class CallHolder {
   readonly #emit: Emit<GenerationEvent>
   readonly #missesInText: boolean
@@ -56,7 +56,7 @@ class CallHolder {
   readonly missing: number[] = []
   usage: UsageEvent | undefined
 
-  /** `missesInText`: text instead of a call is no call, also where the output was truncated. */
+  /** `missesInText`: text instead of a call counts as a missing call, even if the output was truncated. */
   constructor(emit: Emit<GenerationEvent>, missesInText: boolean) {
     this.#emit = emit
     this.#missesInText = missesInText
@@ -91,7 +91,7 @@ function wroteText({ reason }: Extract<GenerationEvent, { type: 'finish' }>, { h
   return hasText && reason === 'length'
 }
 
-/** With another seed: the same one would give the same output. */
+/** Repeats choices with another seed: the same one would give the same output. */
 export function again(request: GenerationRequest, choices: number): GenerationRequest {
   const { seed } = request.sampling
   const toolChoice =
@@ -100,7 +100,7 @@ export function again(request: GenerationRequest, choices: number): GenerationRe
   return { ...request, toolChoice, sampling, choices }
 }
 
-/** The prompt counts once. */
+/** Counts the prompt once. */
 export function sum(first: UsageEvent | undefined, second: UsageEvent): UsageEvent {
   if (first === undefined) return second
   const usage = {

@@ -10,12 +10,14 @@ export function finishOfCancelled(signal: AbortSignal): FinishReason | undefined
   return signal.aborted ? AppError.from(signal.reason).keepsOutput : undefined
 }
 
-/** Watches a run: what it has cost, also when it is stopped before the engine reports that, and what its reply lacks when it is cancelled. */
+/**
+ * Watches a run: its cost, even if it is stopped before the engine reports that, and the missing parts of its reply when it is cancelled.
+ */
 export class RunObserver {
   readonly #choices: number
   readonly #finished: number[] = []
   #hasStarted = false
-  /** There was a sign that the prompt is read. */
+  /** The engine has begun to read the prompt. */
   #hasBegun = false
   #inputTokens: number
   #cachedInputTokens = 0
@@ -35,7 +37,7 @@ export class RunObserver {
 
   observe(event: EngineEvent | GenerationEvent): void {
     if (event.type === 'raw-text' || 'delta' in event) {
-      // Engines count at the end: until then, a piece is taken for a token.
+      // Engines report the count at the end: until then, a piece counts as a token.
       this.#hasBegun = true
       this.#firstMs ??= this.#now()
       this.#outputTokens += 1

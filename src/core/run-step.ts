@@ -41,7 +41,7 @@ type Step = {
   readonly later: readonly GenerationRequest[]
 }
 
-/** `refusal`: why an engine has not begun. */
+/** `refusal`: why an engine did not begin. */
 type RunEnd = 'done' | { readonly refusal: unknown }
 
 /** Runs one request, which holds a slot only while the engine generates. */
@@ -105,7 +105,7 @@ export async function runStep(
         return 'done'
       } catch (error) {
         const reason = finishOfCancelled(signal)
-        // What the parser holds belongs to the output.
+        // Text that the parser still holds belongs to the output.
         if (reason !== undefined) await run.finishOpen(reason, onEvent)
         if (hasBegun || signal.aborted) throw error
         return { refusal: error }
@@ -118,7 +118,7 @@ export async function runStep(
       const current = wanted === request ? fitting : await prepareFitting(wanted, preparing)
       const first = await runOnce(current, inner, check)
       if (first === 'done') return
-      // What a server takes, and has room for, is not always known before it has the request.
+      // What a server accepts, and has room for, may be known only once it has the request.
       const second = await runOnce(await prepareAgain(current, first.refusal, preparing), inner, check)
       if (second !== 'done') throw second.refusal
     }
@@ -165,7 +165,7 @@ function startEvent(model: string, { prepared, isValidated, shortened, preset, d
   }
 }
 
-/** Keys for servers, where no server takes one of them. */
+/** Keys for servers that no server uses. */
 function ignoredKeys({ callerKeys }: GenerationRequest, { usesCallerKeys }: PreparedGeneration): readonly CanonicalPath[] {
   return callerKeys === undefined || usesCallerKeys === true ? [] : [['callerKeys']]
 }

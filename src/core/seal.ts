@@ -9,9 +9,9 @@ export type SealedEnd = {
 }
 
 /**
- * Enforces the contract of every generation: a failure before the first event after `start` rejects, so that it can become an HTTP
- * status; later, it is a final `error` event. A run that ends without `usage` or `error` has failed; later events are dropped.
- * After an abort, the signal's reason is the failure. Resolves with what ended it.
+ * Enforces the contract of every generation: a failure before the first event after `start` rejects, so that it can become an HTTP status;
+ * later, it is a final `error` event. A run that ends without `usage` or `error` has failed; events after the end are dropped. After an
+ * abort, the signal's reason is the failure. Resolves with the last event.
  */
 export async function seal(
   run: (emit: Emit<GenerationEvent>) => Promise<void>,
@@ -38,7 +38,7 @@ export async function seal(
   } catch (error) {
     // The reply is complete; a failed cleanup does not concern the caller.
     if (end !== undefined) return { end, finishReasons }
-    // Whatever an engine throws once it is aborted, an `AbortError` of its own for example, the abort is why it ended.
+    // After an abort, any error of the engine, such as an `AbortError` of its own, is a consequence of it.
     const failure = AppError.from(signal.aborted ? signal.reason : error)
     if (state === 'waiting') throw failure
     const failed: SealedEnd['end'] = { type: 'error', error: failure }

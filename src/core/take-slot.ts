@@ -5,7 +5,7 @@ import type { GenerationRequest } from '../contract/request.ts'
 import type { RequestCost, Ticket } from '../contract/scheduler.ts'
 import { estimatePrompt } from './estimate-tokens.ts'
 
-/** Waits until a request's model is loaded, as often as it is wanted, and adds up how long that took. */
+/** Waits for a request's model to be loaded, each time it is needed, and sums the waiting times. */
 export class Loading {
   readonly #now: () => number
   readonly #ticket: Ticket
@@ -22,7 +22,7 @@ export class Loading {
     return this.#totalMs
   }
 
-  /** Undefined: it is loaded. */
+  /** Undefined: the model is loaded. */
   ready(): Promise<void> | undefined {
     const fromMs = this.#now()
     return this.#ticket.ready(this.#signal)?.then(() => {
@@ -31,13 +31,13 @@ export class Loading {
   }
 }
 
-/** What a request may cost, with those that come after it on the same ticket. */
+/** The largest cost of a request and of the later ones on its ticket. */
 export function costOf(
   request: GenerationRequest,
   { inputTokens }: Pick<PreparedGeneration, 'inputTokens'>,
   { later, principal }: { readonly later: readonly GenerationRequest[] } & Pick<RequestContext, 'principal'>,
 ): RequestCost {
-  // Estimates take time, and matter where there is a limit.
+  // Estimating takes time, and matters only with a limit.
   const isLimited = principal.quota?.tokensPerMinute !== undefined
   const first = inputTokens ?? (isLimited ? estimatePrompt(request.prompt) : undefined)
   const others = isLimited ? later.reduce((sum, { prompt }) => sum + estimatePrompt(prompt), 0) : 0
@@ -51,7 +51,7 @@ export function costOf(
   }
 }
 
-/** Takes a slot of the model; undefined when one is free. A request that waits for longer than its limit is stopped. */
+/** Takes a slot of the model; undefined if one was free. Stops a request that waits for longer than its limit. */
 export function takeSlot(
   ticket: Ticket,
   cost: RequestCost,

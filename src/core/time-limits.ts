@@ -6,7 +6,7 @@ const never = Number.POSITIVE_INFINITY
 
 type Limited = Pick<RequestContext, 'model' | 'signal' | 'onLimit'>
 
-/** Runs work of an engine that generates no tokens: it has the time of a first token. */
+/** Runs work of an engine that generates no tokens, within the time limit of a first token. */
 export async function workInTime<T>({ model, onLimit }: Limited, work: () => Promise<T>): Promise<T> {
   const limitMs = model.limits?.firstTokenMs
   const timer = limitMs === undefined ? undefined : setTimeout(() => onLimit?.(firstTokenTimeout(limitMs)), limitMs)
@@ -17,7 +17,7 @@ export async function workInTime<T>({ model, onLimit }: Limited, work: () => Pro
   }
 }
 
-/** Watches one run of an engine, and stops its request when it reaches a limit. Close it. */
+/** Watches one run of an engine, and stops its request at a time limit. Close it. */
 export class RunClock {
   readonly #limits: NonNullable<RequestContext['model']['limits']>
   readonly #now: () => number
@@ -42,7 +42,7 @@ export class RunClock {
     if (type !== 'prompt-read' && type !== 'prompt-progress' && type !== 'prompt-tokens') this.advance()
   }
 
-  /** A part of the answer has come. */
+  /** A part of the answer has arrived. */
   advance(): void {
     this.#lastMs = this.#now()
     if (this.#firstMs !== undefined) return
@@ -50,7 +50,7 @@ export class RunClock {
     this.#check()
   }
 
-  /** The same promise; until it settles, the engine waits for the reader and does not stall. */
+  /** Passes a promise through; until it settles, the engine is waiting for the reader and does not stall. */
   async pausedFor(reader: Promise<void>): Promise<void> {
     this.#isPaused = true
     try {
@@ -65,7 +65,7 @@ export class RunClock {
     clearTimeout(this.#timer)
   }
 
-  /** Stops the request if a limit is reached, or comes back when the next one is due. */
+  /** Stops the request if a limit is reached; otherwise checks again when the next one is due. */
   #check(): void {
     const nowMs = this.#now()
     const { stallMs = never, generationMs = never, firstTokenMs = never } = this.#limits
@@ -78,7 +78,7 @@ export class RunClock {
       else this.#onLimit?.(nextMs === stallAtMs ? stallTimeout(stallMs) : wallClock(generationMs))
       return
     }
-    // An earlier timer comes back for the rest: most requests need one, because the first is not later than a stall could be.
+    // An earlier timer will check again: most requests need only one, because the first is due no later than a stall could be.
     if (this.#wakesAtMs <= nextMs) return
     clearTimeout(this.#timer)
     this.#wakesAtMs = Math.min(nextMs, nowMs + stallMs)

@@ -34,11 +34,11 @@ export type StoppedRun = RunDescription & {
 export interface RunHandle {
   /** Aborted by the first `cancel`, with an `AppError` as reason. */
   readonly signal: AbortSignal
-  /** Records the model, once it is resolved. */
+  /** Records the model once it is resolved. */
   servedBy(model: string): void
-  /** Whether this call cancelled the request: only the first one does. `by` is the principal that asked for it. */
+  /** Returns whether this call cancelled the request: only the first one does. `by`: the principal that asked for it. */
   cancel(reason: CancelReason, by?: string): boolean
-  /** The same with reason `deadline`, for a limit of time that names itself. */
+  /** As `cancel` with reason `deadline`, for a time limit; `error` names it. */
   expire(error: AppError): boolean
   /** Counts tokens that were generated after the cancel. */
   addTokensAfterCancel(count: number): void
@@ -59,7 +59,7 @@ type CancellationsOptions = {
   onClosed?(id: string): void
 }
 
-/** What the requests of a process share. */
+/** State shared by the requests of a process. */
 type Shared = Required<CancellationsOptions> & { readonly running: ChurnMap<string, Run> }
 
 type Stop = {
@@ -163,8 +163,8 @@ export class Cancellations {
   }
 
   /**
-   * The request is cancelled at once when a cancel of its cancel id came before it. Throws `request-conflict` for an id that is already
-   * running; the running request is not disturbed.
+   * Registers a request. It is cancelled immediately if a cancel of its cancel id came first. Throws `request-conflict` for an id that is
+   * already running; the running request is not disturbed.
    */
   open(description: RunDescription): RunHandle {
     const { id, owner, cancelId } = description
@@ -179,8 +179,8 @@ export class Cancellations {
   }
 
   /**
-   * Cancels what a caller asks for: its own requests, an administrator's any. A cancel id excludes the other keys, and is kept for a while
-   * when nothing runs with it. Returns how many requests this call cancelled.
+   * Cancels requests for a caller: its own, or for an administrator any. A cancel id excludes the other keys, and is kept for a while when
+   * nothing runs with it. Returns how many requests this call cancelled.
    */
   cancelRequested({ cancelId, sessionId, replyIds, by, isAdmin }: SharedCancel): number {
     this.#early.prune()
@@ -194,7 +194,7 @@ export class Cancellations {
     return runs.filter((run) => run.cancel('requested', by)).length
   }
 
-  /** Cancels the matching requests; `by` is the principal that asked for it. Returns how many this call cancelled. */
+  /** Cancels the matching requests; `by`: the principal that asked for it. Returns how many this call cancelled. */
   cancelWhere(filter: RunFilter, reason: CancelReason, by?: string): number {
     return this.#matching(filter).filter((run) => run.cancel(reason, by)).length
   }
@@ -208,7 +208,7 @@ export class Cancellations {
     return this.#running.size
   }
 
-  /** How many cancels are kept for runs to come. */
+  /** The number of cancels kept for later runs. */
   get earlySize(): number {
     return this.#early.size
   }

@@ -1,6 +1,6 @@
 /** How long a cancel waits for its run. */
 const keptMs = 30_000
-/** Of one owner; a further one takes the place of the oldest. */
+/** The limit for each owner; beyond it, the oldest goes. */
 const maxKept = 1000
 
 /**
@@ -12,7 +12,7 @@ export class EarlyCancels {
   /** By owner, the times of its cancel ids, oldest first. `undefined` owns those that end a run of any owner. */
   readonly #kept = new Map<string | undefined, Map<string, number>>()
 
-  /** `now` has milliseconds of a monotonic clock. */
+  /** `now`: milliseconds of a monotonic clock. */
   constructor(now: () => number) {
     this.#now = now
   }
@@ -30,12 +30,12 @@ export class EarlyCancels {
     if (kept.size > maxKept && oldest !== undefined) kept.delete(oldest)
   }
 
-  /** Whether there was one for this run. It is used up. */
+  /** Takes the cancel of this run; returns whether there was one. */
   take(owner: string, cancelId: string): boolean {
     return [owner, undefined].some((owning) => this.#kept.get(owning)?.delete(cancelId) === true)
   }
 
-  /** Forgets those that are too old. */
+  /** Forgets expired cancels. */
   prune(): void {
     const oldestMs = this.#now() - keptMs
     for (const [owner, kept] of this.#kept) {

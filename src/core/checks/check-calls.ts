@@ -23,7 +23,7 @@ export function toolsToCheck(
   { callsAreCertain = false }: PreparedGeneration,
 ): readonly FunctionTool[] {
   if (prompt.type !== 'chat') return []
-  // In some formats of calls a grammar cannot rule out that the input of a custom tool has the tag that ends it.
+  // In some formats a grammar cannot keep the input of a custom tool free of its closing tag.
   const isChecked = ({ strict, enforced }: FunctionTool) => strict === true && (!callsAreCertain || enforced !== undefined)
   return callableTools(prompt.tools, toolChoice).filter(isChecked)
 }
@@ -80,7 +80,7 @@ export async function createCallCheck(
   }
 }
 
-/** What is wrong with the arguments of a call, in words. */
+/** A description of what is wrong with the arguments of a call, if anything. */
 async function problemOf(tool: FunctionTool, json: string, validator: Validator): Promise<string | undefined> {
   const { name, enforced } = tool
   if (enforced === undefined) {

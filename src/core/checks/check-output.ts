@@ -14,7 +14,7 @@ export type OutputCheck = {
   validate(choice: number, truncated: boolean): Promise<void>
 }
 
-/** The structures within a text are not looked for. */
+/** Structures within a text are not validated. */
 type Constraint = Exclude<OutputConstraint, { type: 'text' | 'tagged' }>
 
 /** Whether the output may break its constraint. */
@@ -25,7 +25,7 @@ export function needsOutputCheck(
   return output.type !== 'text' && output.type !== 'tagged' && (structured === 'partial' || constraintIsSent === true)
 }
 
-/** Undefined where nothing can be checked. Rejects with the signal's reason. */
+/** Undefined if nothing can be checked. Rejects with the signal's reason. */
 export async function createOutputCheck(
   validator: Validator | undefined,
   output: Constraint,
@@ -38,7 +38,7 @@ export async function createOutputCheck(
   if (isText && !isComplete) return undefined
   const schema = isComplete ? wanted : true
   const texts = new Map<number, string>()
-  /** Choices in which the model refused: there is no output to validate. */
+  /** Choices that the model refused: they have no output to validate. */
   const refused = new Set<number>()
   return {
     isComplete,
@@ -56,7 +56,7 @@ export async function createOutputCheck(
   }
 }
 
-/** The schema of the output as JSON: of a text that is not JSON, the schema of a string. */
+/** The schema of the output as JSON; a text that is not JSON counts as a string. */
 async function schemaOf(
   output: Constraint,
   validator: Validator,
@@ -74,7 +74,7 @@ async function schemaOf(
       try {
         return await validator.inputSchema(grammar, { place: ['output'], signal })
       } catch {
-        // The server may know more than we do.
+        // The server may support more than our validator.
         signal.throwIfAborted()
         return undefined
       }

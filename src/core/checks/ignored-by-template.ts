@@ -5,18 +5,18 @@ import type { GenerationRequest, Prompt } from '../../contract/request.ts'
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
 const effortNames = /\b(reasoning_effort|thinking_effort|reasoning_strength)\b/
-/** An effort switches thinking on. */
+/** Names of variables that switch thinking on; an effort does, too. */
 const switchNames =
   /(?<!\.)\b(enable_thinking|thinking_mode)\b(?!\s*=[^=])|\b(if|elif|not|and|or)\s+thinking\s*(-?%\}|(is|and|or)\b)/
-/** What switches thinking besides; in doubt, a word that is no member of a message is a variable. */
+/** Other names of the switch; in doubt, a word that is not a member of a message counts as a variable. */
 const otherSwitchNames = /(?<![\w.'"</])thinking(_budget)?\b/
 const preserveNames = /\b(preserve_thinking|clear_thinking|keep_past_thinking|truncate_history_thinking)\b/
-/** What has a name that a template reads, such as `message.name` or `tool['name']`. */
+/** The subject of a `name` that a template reads, such as `message.name` or `tool['name']`. */
 const namedThings = /(\w+)\s*(?:\.\s*name\b|\[\s*['"]name['"]\s*\]|\.\s*get\(\s*['"]name['"])/g
-/** Names of these are not those of messages. */
+/** A `name` of these is not that of a message. */
 const notMessages = /tool|func|fn|call|param|arg|prop|schema|field|key|item/i
 
-/** The places of a request that the model's chat template does not show to the model; none where the template is not known. */
+/** The places of a request that the model's chat template does not show to the model; none if the template is unknown. */
 export function ignoredByTemplate(
   { prompt, reasoning }: Pick<GenerationRequest, 'prompt' | 'reasoning'>,
   engine: { readonly facts: Pick<EngineFacts, 'chatTemplate' | 'chatTemplateName'> },
@@ -25,10 +25,10 @@ export function ignoredByTemplate(
   const { effort, preserve } = reasoning
   const isSwitched = asksToThink(reasoning)
   const variables = Object.keys(prompt.templateVariables)
-  // The name of a result says whose it is, which templates know from the call.
+  // The name of a result repeats its call's, which templates know.
   const named = prompt.messages.findIndex(({ role, name }) => name !== undefined && role !== 'tool')
   const isAsked = named !== -1 || effort !== undefined || preserve !== undefined || isSwitched || variables.length > 0
-  // Facts are gathered when they are read, and most requests have nothing of it.
+  // Checked first: few requests have such fields, and facts are computed when read.
   const chatTemplate = isAsked ? sourceFor(prompt, engine)?.replace(/\{#.*?#\}/gs, '') : undefined
   if (chatTemplate === undefined) return []
   const reads = (...names: readonly RegExp[]) => names.some((one) => one.test(chatTemplate))
@@ -42,7 +42,7 @@ export function ignoredByTemplate(
   ]
 }
 
-/** Of the template that renders the prompt. */
+/** The source of the template that renders the prompt. */
 function sourceFor(
   { template }: ChatPrompt,
   { facts }: { readonly facts: Pick<EngineFacts, 'chatTemplate' | 'chatTemplateName'> },
@@ -52,12 +52,12 @@ function sourceFor(
   return template !== undefined && chatTemplateName !== undefined ? undefined : chatTemplate
 }
 
-/** Whether a caller turned thinking on or off, not by an effort. Off is also what a protocol means by saying nothing. */
+/** Whether a caller explicitly turned thinking on or off. An effort does not count, nor does a protocol's default for an absent field. */
 function asksToThink({ enabled, effort, isWish }: GenerationRequest['reasoning']): boolean {
   return enabled !== undefined && effort === undefined && !(enabled === false && isWish === true)
 }
 
-/** In doubt, they are shown. */
+/** In doubt, names count as shown. */
 function showsNames(chatTemplate: string): boolean {
   return [...chatTemplate.matchAll(namedThings)].some(([, thing = '']) => !notMessages.test(thing))
 }

@@ -3,7 +3,7 @@ import { AppError } from '../../contract/errors.ts'
 import { field } from '../../contract/field.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 
-/** Refuses options that need the engine's support where it does not declare it. */
+/** Refuses options that need support which the engine does not declare. */
 export function refuseUnhonoured(request: GenerationRequest, prepared: PreparedGeneration): void {
   const { reportsPrompt, keepsMinimum, takesServerFields, usesTemplate } = prepared
   const engine = `the engine of model '${request.model}'`

@@ -1,6 +1,6 @@
 import type { CustomTool, FunctionTool, JsonObject, ToolCallPart } from '../../contract/request.ts'
 
-/** The function that stands for a custom tool. */
+/** The function that represents a custom tool. */
 export function functionOf({ name, description, grammar }: CustomTool): FunctionTool {
   const input: JsonObject = grammar?.syntax === 'regex' ? { type: 'string', pattern: wholeText(grammar.definition) } : freeText
   return {
@@ -16,7 +16,7 @@ export function parametersOf(input: JsonObject): JsonObject {
   return { type: 'object', properties: { input }, required: ['input'], additionalProperties: false }
 }
 
-/** The function call that stands for a custom call. */
+/** The function call that represents a custom call. */
 export function functionCallOf({ id, name, input }: ToolCallPart): ToolCallPart {
   return { type: 'tool-call', id, name, input: JSON.stringify({ input }) }
 }

@@ -26,7 +26,7 @@ export function isCustomTool(tool: Tool): tool is CustomTool {
   return tool.type === 'custom'
 }
 
-/** A call names its tool only. */
+/** A call refers to its tool only by name. */
 function refuseSharedNames(tools: readonly Tool[]): void {
   const first = new Map<string, number>()
   for (const [index, { name }] of tools.entries()) {

@@ -6,14 +6,14 @@ export type InputEnd = { readonly delta: string; readonly state?: Exclude<ToolCa
 
 /**
  * - `opening`: before the text.
- * - `string`: inside the string of `input`, whose text is passed on as it comes.
+ * - `string`: inside the string of `input`, whose text is passed on as it arrives.
  * - `closed`: after that string.
  * - `plain`: the arguments are not JSON, but the text itself.
  * - `held`: JSON of another shape, which is read when it is complete.
  */
 type Mode = 'opening' | 'string' | 'closed' | 'plain' | 'held'
 
-/** Between and before these is white space. */
+/** White space may surround these tokens. */
 const opening = ['{', '"input"', ':', '"'] as const
 const shortEscapes: Readonly<Record<string, string>> = {
   b: '\b',
@@ -28,23 +28,23 @@ const shortEscapes: Readonly<Record<string, string>> = {
 }
 
 /**
- * Reads the text of a custom call out of the arguments of a function call, `{"input": "…"}`, which come in any pieces. Never takes
- * back what it has returned.
+ * Reads the text of a custom call from the arguments of a function call, `{"input": "…"}`, split into any pieces. Never takes back returned
+ * text.
  */
 export class InputDecoder {
   #mode: Mode = 'opening'
   #tokensRead = 0
-  /** All arguments so far. */
+  /** The arguments so far. */
   #arguments = ''
-  /** What was not read: the beginning of a token or of an escape. */
+  /** Unread input: the beginning of a token or of an escape. */
   #rest = ''
   /** The first half of a surrogate pair. */
   #highSurrogate = ''
-  /** What follows the string. */
+  /** The input after the string. */
   #tail = ''
   #text = ''
 
-  /** Adds a piece; returns the text that is certain by now. */
+  /** Adds a piece; returns the text that is now certain. */
   push(piece: string): string {
     this.#arguments += piece
     this.#rest += piece
@@ -93,7 +93,7 @@ export class InputDecoder {
     this.#mode = 'string'
   }
 
-  /** Reads what can be read. */
+  /** Reads as far as possible. */
   #read(): string {
     switch (this.#mode) {
       case 'opening':
@@ -174,7 +174,7 @@ function escapeLength(json: string, at: number): number | undefined {
   return digits.length === 4 ? 6 : undefined
 }
 
-/** The text of an escape; one that JSON does not have stays as it is. */
+/** The text of an escape; an invalid one stays as written. */
 function readEscape(written: string): string {
   if (written.length === 6) return String.fromCharCode(Number.parseInt(written.slice(2), 16))
   return shortEscapes[written.slice(1)] ?? written

@@ -4,9 +4,9 @@ import type { ToolCallState } from '../../contract/request.ts'
 export type Ending = { readonly delta: string; readonly state?: Exclude<ToolCallState, 'ok'> }
 
 type Streamed = {
-  /** The text of the string, which was sent. */
+  /** The text of the string, already sent. */
   readonly text: string
-  /** What follows the string. */
+  /** The input after the string. */
   readonly tail: string
 }
 

@@ -4,7 +4,7 @@ import { InputDecoder } from './input-decoder.ts'
 
 type CallEvent<Type extends string> = Extract<GenerationEvent, { type: Type }>
 
-/** Emits the function calls that stand for calls of these custom tools as such: of kind `custom`, with the text of the input. */
+/** Emits calls of functions that represent these custom tools as custom calls, with the text of the input. */
 export function restoreCalls(names: ReadonlySet<string>, emit: Emit<GenerationEvent>): Emit<GenerationEvent> {
   const decoders = new Map<string, InputDecoder>()
   return (event) => {
@@ -35,7 +35,7 @@ export function restoreCalls(names: ReadonlySet<string>, emit: Emit<GenerationEv
   }
 }
 
-/** The arguments that a format's parser repaired may be read without another repair. */
+/** Arguments that a format's parser repaired may need no further repair. */
 function endOf({ choice, id, state, raw }: CallEvent<'tool-call-end'>, decoder: InputDecoder): GenerationEvent[] {
   const end = decoder.end()
   const judged = end.state ?? state

@@ -9,22 +9,25 @@ import { asFunctions, isCustomTool } from './function-prompt.ts'
 import { restoreCalls } from './restore-calls.ts'
 
 type Around = {
-  /** Without one, grammars are only shown to the model. */
+  /** Absent: grammars are only shown to the model. */
   readonly validator: Pick<Validator, 'inputSchema'> | undefined
   readonly signal: AbortSignal
   readonly emit: Emit<GenerationEvent>
 }
 
-/** A request as the engine gets it: its custom tools are functions with one string. */
+/** A request for the engine: its custom tools are functions with one string. */
 type WithFunctions = {
   readonly request: GenerationRequest
-  /** The caller gets events of custom tools. */
+  /** Converts the events back to calls of custom tools. */
   readonly emit: Emit<GenerationEvent>
-  /** A failure, at the place of the request as it was. */
+  /** Moves a failure to its place in the original request. */
   restore(error: unknown): unknown
 }
 
-/** Makes functions of the custom tools of a request; undefined: it has none. Rejects for a grammar that cannot be used, and with the signal's reason. */
+/**
+ * Turns the custom tools of a request into functions; undefined if it has none. Rejects for an unusable grammar, and with the signal's
+ * reason.
+ */
 export function withFunctions(request: GenerationRequest, around: Around): Promise<WithFunctions> | undefined {
   const { prompt } = request
   if (prompt.type !== 'chat') return undefined
@@ -49,7 +52,7 @@ async function replace(
   }
 }
 
-/** The functions, with what the grammars of their custom tools allow to be enforced. */
+/** The functions, with enforceable parts of the custom tools' grammars. */
 function enforceGrammars(
   functions: readonly Tool[],
   declared: readonly Tool[],
@@ -80,7 +83,7 @@ function restorePlaces(error: unknown, tools: readonly Tool[]): unknown {
   })
 }
 
-/** The parameters of such a function are made from the grammar of the tool. */
+/** The function's parameters come from the grammar of the custom tool. */
 function placeIn(tools: readonly Tool[], path: CanonicalPath): CanonicalPath {
   const [root, list, index, member] = path
   if (root !== 'prompt' || list !== 'tools' || typeof index !== 'number') return path

@@ -7,8 +7,8 @@ import { referencesIn } from './with-media.ts'
 type Model = { readonly engine: Engine; ready(): Promise<void> | undefined; readonly media: MediaReader | undefined }
 
 /**
- * Throws `unsupported-field` for media that the model cannot read, before anything is fetched. Where nothing is known about the model, it is
- * loaded first, unless the references can be refused without it. Undefined: nothing was to be waited for.
+ * Throws `unsupported-field` for media that the model cannot read, before anything is fetched. If nothing is known about the model, it is
+ * loaded first, unless the references can be refused without it. Undefined: nothing to wait for.
  */
 export function refuseUnread(request: { readonly prompt: Prompt }, { engine, ready, media }: Model): Promise<void> | undefined {
   if (engine.checkMedia === undefined || !hasMedia(request.prompt)) return undefined

@@ -13,12 +13,12 @@ import type { ContentPart, MediaPart, Message, OutputPart, Prompt } from '../../
 type MediaDeps = { readonly media?: MediaReader }
 type Received<R> = { readonly request: R; readonly caller: MediaCaller }
 
-/** A request with its media, whose memory is to be released. */
+/** A request with its media, whose memory must be released. */
 type WithBytes<R> = { readonly request: R; release(): void }
 
 /**
- * Runs work on the request with bytes in the place of every reference to media. Rejects as `MediaReader.read`; without a reader, any
- * reference is refused.
+ * Replaces every reference to media by its bytes while the work runs. Rejects as `MediaReader.read`; without a reader, any reference is
+ * refused.
  */
 export async function withMedia<R extends { readonly prompt: Prompt }, T>(
   deps: MediaDeps,
@@ -33,7 +33,7 @@ export async function withMedia<R extends { readonly prompt: Prompt }, T>(
   }
 }
 
-/** The same, for a caller that releases the memory. Undefined: the request refers to no media. */
+/** As `withMedia`, but the caller releases the memory. Undefined: the request refers to no media. */
 export function readMedia<R extends { readonly prompt: Prompt }>(
   { media: reader }: MediaDeps,
   { request, caller }: Received<R>,
@@ -53,7 +53,7 @@ export function readMedia<R extends { readonly prompt: Prompt }>(
   })
 }
 
-/** The references to media in a prompt, in their order. */
+/** The references to media in a prompt, in order. */
 export function referencesIn(prompt: Prompt): readonly MediaItem[] {
   if (prompt.type !== 'chat') return []
   return placedMediaIn(prompt).flatMap(({ part: { kind, source }, at }) =>

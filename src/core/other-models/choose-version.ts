@@ -5,15 +5,15 @@ import type { ModelVersion, ServedModel } from '../../contract/served-model.ts'
 import { conversationShare } from './conversation-share.ts'
 import type { OtherModels } from './other-models.ts'
 
-/** What pins a request to the model itself. */
+/** The version name that pins a request to the model itself. */
 const main = 'main'
 
 /** The model that serves a request; `isPinned`: no other may. */
 export type ChosenVersion = { readonly model: ServedModel; readonly isPinned: boolean }
 
 /**
- * The version of its model that serves a request: the one that it names, or one by its conversation, which keeps it. Throws `invalid-request` for a
- * name that no version has, and `model-not-found` for a version that the caller may not choose.
+ * The version of a model that serves a request: the one it names, or one chosen by its conversation, which keeps it. Throws
+ * `invalid-request` for an unknown version, and `model-not-found` for a version that the caller may not choose.
  */
 export function chooseVersion(
   context: RequestContext,
@@ -34,11 +34,11 @@ export function chooseVersion(
   }
   if (versions.length === 0) return { model, isPinned: false }
   const chosen = versionAt(versions, conversationShare(request, context, model.id))
-  // A key that may use the model may use what serves as it.
+  // A key that may use the model may use its versions.
   return { model: (chosen && others?.find(chosen.id, {})) ?? model, isPinned: false }
 }
 
-/** The version whose part of all conversations this one is in; undefined: the model itself has the rest. */
+/** The version whose share of all conversations includes this one; undefined: the model itself serves the rest. */
 export function versionAt(versions: readonly ModelVersion[], share: number): ModelVersion | undefined {
   let end = 0
   return versions.find(({ percent }) => {

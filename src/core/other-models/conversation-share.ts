@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto'
 import type { RequestContext } from '../../contract/context.ts'
 import type { GenerationRequest, Prompt } from '../../contract/request.ts'
 
-/** How much of a text without turns tells conversations apart. */
+/** How much of a text without turns identifies its conversation, in characters. */
 const beginning = 256
 
 /**
- * A number from 0 to below 1, the same for all turns of a conversation, and spread evenly over conversations. `use` keeps several uses of it
- * independent of each other. A conversation is the caller's session or, without one, what its first user message says.
+ * A number from 0 to below 1, equal for all turns of a conversation, and spread evenly over conversations. `use` makes different uses of it
+ * independent. A conversation is identified by the caller's session or, without one, by its first user message.
  */
 export function conversationShare(
   { prompt, forwarded }: Pick<GenerationRequest, 'prompt' | 'forwarded'>,

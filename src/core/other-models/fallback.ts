@@ -8,7 +8,7 @@ import type { ChosenVersion } from './choose-version.ts'
 import { holdingStart } from './hold-start.ts'
 import type { OtherModels } from './other-models.ts'
 
-/** The failures of a model that cannot serve: those of 5xx, but for an answer that was wrong. What is wrong with a request is so for all models. */
+/** Failures that show that a model cannot serve: those of 5xx, except a wrong answer. A faulty request would fail on all models. */
 const unable: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'engine-failed',
   'first-token-timeout',
@@ -21,7 +21,7 @@ const unable: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ])
 
 type Attempts<T> = {
-  /** What serves it if it can: the model that was asked for, or a version of it. */
+  /** The model that was asked for, or the version that was chosen. */
   readonly chosen: ChosenVersion
   readonly others: OtherModels | undefined
   readonly emit: Emit<GenerationEvent>
@@ -30,8 +30,8 @@ type Attempts<T> = {
 }
 
 /**
- * Runs a request on the model that is chosen for it or, when that cannot serve and nothing was sent, on the next of its fallbacks that can. When none
- * can, the failure of the first is the request's: a refusal of another model, such as for a shorter context, does not answer what was asked.
+ * Runs a request on its chosen model or, if that cannot serve and nothing was sent, on the first of its fallbacks that can. If none can,
+ * the request fails as on the first: the refusal of another model, for example for its shorter context, would mislead.
  */
 export async function runWithFallback<T>(context: RequestContext, { chosen, others, emit, run }: Attempts<T>): Promise<T> {
   const { signal, model: asked } = context
@@ -52,7 +52,7 @@ export async function runWithFallback<T>(context: RequestContext, { chosen, othe
     }
   }
   if (spare.length === 0 && model === asked) return run(context, emit)
-  // Without another model, one that is down is tried all the same.
+  // Without a fallback, even a model that is down is tried.
   let failure = spare.length === 0 ? undefined : failureNow(model)
   if (failure === undefined) {
     try {
@@ -72,19 +72,19 @@ export async function runWithFallback<T>(context: RequestContext, { chosen, othe
       )
     } catch (error) {
       signal.throwIfAborted()
-      // The limits of a key are the same on every model; what else another model refuses is not what was asked.
+      // Limits of a key are the same on every model; other refusals of a fallback are not the request's.
       if (['rate-limit-exceeded', 'budget-exceeded'].includes(AppError.from(error).code)) throw error
     }
   }
   moveTo(model.id)
-  // It ended a try; now it is the end of the request, as for one without fallbacks.
+  // The limit ended an attempt; now it ends the request, as without fallbacks.
   if (failure.stopsRun) context.onLimit?.(failure)
   throw failure
 }
 
 const none: readonly ServedModel[] = []
 
-/** Of a version, the model itself comes first. */
+/** The fallbacks of a version begin with the model itself. */
 function fallbacksOf(
   { model: asked, principal }: RequestContext,
   chosen: ServedModel,
@@ -96,8 +96,8 @@ function fallbacksOf(
 }
 
 /**
- * Why a model cannot serve now, where that is known without a try: it is going to be loaded again by itself, or all of its servers are down and looked
- * at. A request would wait for that.
+ * Why a model cannot serve now, if that is known without an attempt: it is waiting for a restart, or all of its servers are down and being
+ * probed. A request would wait for that.
  */
 function failureNow({ id, engine }: ServedModel): AppError | undefined {
   const { state } = engine
@@ -112,7 +112,7 @@ function failureNow({ id, engine }: ServedModel): AppError | undefined {
   return new AppError('model-unavailable', `no server of model '${id}' can be used now${why}`, { retryAfterMs: 1000 })
 }
 
-/** One run of a request on one model. A limit of time that it reaches before its first event ends this run only. */
+/** One run of a request on one model. A time limit reached before its first event ends only this run. */
 function openAttempt(context: RequestContext, model: ServedModel, emit: Emit<GenerationEvent>) {
   const own = new AbortController()
   const follow = () => own.abort(context.signal.reason)

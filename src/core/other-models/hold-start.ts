@@ -1,7 +1,7 @@
 import type { Emit } from '../../base/emit.ts'
 import type { GenerationEvent } from '../../contract/event.ts'
 
-/** Keeps a `start` until the next event: a run that fails between the two may be repeated, and its `start` must not be seen twice. */
+/** Holds a `start` until the next event: a run that fails in between may be repeated, and its reader must see only one `start`. */
 export function holdingStart(emit: Emit<GenerationEvent>): Emit<GenerationEvent> {
   let held: GenerationEvent | undefined
   return (event) => {

@@ -8,15 +8,15 @@ import type { OtherModels } from './other-models.ts'
 
 type Requests = readonly [GenerationRequest, ...GenerationRequest[]]
 
-/** A copy of a request for another model, whose reply nobody gets. */
+/** A copy of a request for another model; its reply is discarded. */
 export type MirroredCopy = { readonly requests: Requests; readonly context: RequestContext; stop(): void }
 
-/** Copies are counted to no key. */
+/** Copies are charged to no key. */
 const mirror = { id: 'mirror', scopes: new Set<never>() }
 
 /**
- * The copy of a request that its model mirrors; undefined: none is made. It waits behind all other requests, and ends with the original: call
- * `stop`. Requests with media have none: it would fetch them a second time.
+ * The mirrored copy of a request; undefined: none is made. It waits behind all other requests, and ends with the original: call `stop`.
+ * Requests with media are not mirrored: their media would be fetched again.
  */
 export function mirroredCopy(
   [first, ...rest]: Requests,

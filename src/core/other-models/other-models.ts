@@ -4,9 +4,9 @@ import type { ServedModel } from '../../contract/served-model.ts'
 
 /** A request that another model served. */
 export type Fallback = {
-  /** Of the request. */
+  /** The id of the request. */
   readonly id: string
-  /** The model that was asked for, and why it could not serve. */
+  /** The requested model, and why it could not serve. */
   readonly model: string
   readonly error: AppError
   readonly servedBy: string
@@ -14,8 +14,8 @@ export type Fallback = {
 
 /** The other models of a server. */
 export type OtherModels = {
-  /** Undefined where there is no model of this name, or the viewer may not use it. */
+  /** Undefined for an unknown model, or one that the viewer may not use. */
   find(name: string, viewer: ModelViewer): ServedModel | undefined
-  /** Another model has begun to answer. */
+  /** Called when another model has begun to answer. */
   onFallback?(fallback: Fallback): void
 }

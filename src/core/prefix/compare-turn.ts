@@ -1,23 +1,23 @@
 /** One turn of a conversation, as hashes. */
 export type TurnHashes = {
   readonly tools: number
-  /** The first message of the user's. */
+  /** The user's first message. */
   readonly question: number
   readonly messages: readonly number[]
 }
 
 type Comparison = {
-  /** The lines of the session from now on, the latest first. */
+  /** The new lines of the session, the latest first. */
   readonly lines: readonly TurnHashes[]
-  /** The index of the first message that differs from the turn before, or the tools. */
+  /** The first difference from the turn before: the index of a message, or the tools. */
   readonly diverged?: number | 'tools'
 }
 
 /**
- * Finds the line of a session that a turn continues: the one with the same first question that has most in common with it, or else a shorter
- * one that begins alike. (1) A turn that goes on where the line ends takes its place. (2) A turn that the line begins with is a repetition.
- * (3) A turn that differs and is not longer is another line: an edited question, a summary, a subordinate agent. (4) A longer one that
- * differs has diverged.
+ * Finds the line of a session that a turn continues: among lines with the same first question, the one that has most in common with it, or
+ * else a shorter one with the same beginning. (1) A turn that extends a line replaces it. (2) A turn that is the beginning of a line is a
+ * repetition. (3) A different turn that is not longer is another line: an edited question, a summary, a subordinate agent. (4) A different
+ * longer one has diverged.
  */
 export function compareTurn(lines: readonly TurnHashes[], turn: TurnHashes): Comparison {
   const line = findLine(lines, turn)
@@ -27,7 +27,7 @@ export function compareTurn(lines: readonly TurnHashes[], turn: TurnHashes): Com
   const isShorter = turn.messages.length <= line.messages.length
   if (common < Math.min(line.messages.length, turn.messages.length) && isShorter) return { lines: [turn, ...lines] }
   const diverged = line.tools !== turn.tools ? 'tools' : common < line.messages.length && !isShorter ? common : undefined
-  // Not `{ ...line, tools }`, each of which gets a hidden class of its own in Node 20.
+  // Not `{ ...line, tools }`, which gives each object a hidden class of its own in Node 20.
   const latest = isShorter ? { tools: turn.tools, question: line.question, messages: line.messages } : turn
   return { lines: [latest, ...others], ...(diverged !== undefined && { diverged }) }
 }
@@ -43,7 +43,7 @@ function findLine(lines: readonly TurnHashes[], turn: TurnHashes): TurnHashes | 
   return best
 }
 
-/** How many messages two turns begin with. */
+/** The number of messages that two turns begin with. */
 function commonLength({ messages: first }: TurnHashes, { messages: second }: TurnHashes): number {
   let common = 0
   while (common < first.length && first[common] === second[common]) common += 1

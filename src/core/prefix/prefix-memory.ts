@@ -11,17 +11,17 @@ import { compareTurn, type TurnHashes } from './compare-turn.ts'
 const maxLines = 8
 const defaultMaxHashes = 200_000
 
-/** In place of a hash. */
+/** Stands in for a hash. */
 const noTools = 0
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
 /** One turn of a conversation. */
 export type ConversationTurn = {
-  /** The id of the caller; what one caller sends says nothing to another. */
+  /** The id of the caller; callers are independent. */
   readonly owner: string
   readonly model: string
-  /** What the client calls its session; without it, the first question of a conversation stands for it. */
+  /** The client's name for its session; without one, the first question of a conversation identifies it. */
   readonly session?: string | undefined
   readonly prompt: ChatPrompt
 }
@@ -34,7 +34,7 @@ type Options = {
 
 /**
  * Remembers the last turn of each conversation as hashes, and finds the first message that a later turn changed: what follows it cannot
- * come from a prompt cache. The conversations that were quiet for the longest time are forgotten first.
+ * come from a prompt cache. The conversations idle longest are forgotten first.
  */
 export class PrefixMemory {
   readonly #options: Options
@@ -45,7 +45,7 @@ export class PrefixMemory {
     this.#sessions = new LruMap({ max: options.maxHashes ?? defaultMaxHashes, sizeOf })
   }
 
-  /** The first place that differs from the turn before; undefined for a first turn, and for one that goes on where the last one ended. */
+  /** The first place that differs from the turn before; undefined for a first turn, and for one that continues the last one unchanged. */
   note({ owner, model, session, prompt }: ConversationTurn): CanonicalPath | undefined {
     const turn = hashTurn(prompt)
     const begun = session === undefined ? `?${turn.question}` : `=${session}`
@@ -73,7 +73,7 @@ function hashTurn({ messages, tools }: ChatPrompt): TurnHashes {
   }
 }
 
-/** Everything that a template may print, ids included. */
+/** Includes everything that a template may print, such as ids. */
 function hashMessage(message: Message): number {
   let text = delimited(message.role) + delimited(message.name ?? '')
   if (message.role === 'tool') text += delimited(message.toolCallId)
@@ -110,7 +110,7 @@ function digest(text: string): number {
   return (text.length % 2 ** 20) * 2 ** 32 + crc32(text)
 }
 
-/** The text itself while it is about as short as its hash. */
+/** The text itself if it is about as short as its hash. */
 function short(text: string): string {
   return text.length <= 64 ? text : hash('sha1', text, 'base64')
 }

@@ -53,8 +53,8 @@ export class PresetSwitch {
   }
 
   /**
-   * Takes over the presets of another switch. Without `isOtherFirst`, what is in use stays in use, as it is now defined; if it is no longer
-   * there, or with `isOtherFirst`, what the other switch uses takes its place.
+   * Takes over the presets of another switch. The preset in use stays in use, as now defined; if it is gone, or with `isOtherFirst`, the
+   * other switch's replaces it.
    */
   adopt(other: PresetSwitch, { isOtherFirst }: { readonly isOtherFirst: boolean }): void {
     const name = this.#inUse?.name

@@ -5,7 +5,7 @@ import { DrainRate } from './drain-rate.ts'
 import type { Entry } from './entry.ts'
 import { FairQueue } from './fair-queue.ts'
 
-/** What has to be done: a request gets a slot, or is refused; `displaced` by one whose caller has fewer in the queue. */
+/** What to do: a request gets a slot, or is refused; `displaced`: by one whose caller has fewer in the queue. */
 export type Effect =
   | { readonly type: 'grant'; readonly entry: Entry }
   | {
@@ -16,32 +16,32 @@ export type Effect =
     }
 
 type Limits = {
-  /** How many requests run at once. */
+  /** Requests that may run concurrently. */
   readonly slots: number
-  /** How many requests may wait in addition. */
+  /** Requests that may wait in addition. */
   readonly maxQueued: number
 }
 
-/** While interactive requests wait, a background request runs after so many of them. */
+/** While interactive requests wait, a background request runs after every this many of them. */
 const interactivePerBackground = 8
-/** The advice before anything was measured. */
+/** The advice until something was measured. */
 const firstRetryMs = 1000
 
 /**
- * All rules of a model's scheduler, without clocks and promises: each method takes what happened and returns what has to be done. A slot is
- * only given back by `release` or `leave`, when the engine has stopped.
+ * All rules of a model's scheduler, without clocks and promises: each method takes an event and returns what to do. Only `release` and
+ * `leave` give back a slot, when the engine has stopped.
  */
 export class Decisions {
   readonly #limits: Limits
   readonly #rate: DrainRate
   readonly #lanes = { interactive: new FairQueue<Entry>(), background: new FairQueue<Entry>() }
   readonly #present = new ChurnSet<Entry>()
-  /** Of those that are present, by lane. */
+  /** Present requests without a slot, by lane. */
   readonly #notRunning = { interactive: 0, background: 0 }
   #busy = 0
   #refused = 0
   #sinceBackground = 0
-  /** Those that were refused and may come back, at most one for each slot that has become free since. */
+  /** Refused requests that may return, at most one for each slot that has become free since. */
   #expected = 0
 
   constructor(limits: Limits) {
@@ -83,7 +83,7 @@ export class Decisions {
     return this.#grant(nowMs)
   }
 
-  /** A request stops waiting for its slot, and does not leave. */
+  /** A request stops waiting for its slot, but does not leave. */
   abandon(entry: Entry): void {
     if (entry.state !== 'waiting') return
     entry.state = 'outside'
@@ -113,7 +113,7 @@ export class Decisions {
     return effects
   }
 
-  /** Where a request waits; undefined when it does not. */
+  /** A request's position in the queue; undefined if it does not wait. */
   placeOf(entry: Entry, nowMs: number): QueuePosition | undefined {
     if (entry.state !== 'waiting') return undefined
     const position = this.#before(entry) + 1
@@ -126,7 +126,7 @@ export class Decisions {
     this.#notRunning[entry.lane] += 1
   }
 
-  /** Removes a request that has no slot. */
+  /** Removes a request without a slot. */
   #remove(entry: Entry): void {
     this.abandon(entry)
     entry.state = 'gone'

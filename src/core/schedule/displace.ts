@@ -1,16 +1,16 @@
-/** What counts of a request that has not begun. */
+/** The relevant facts of a request that has not begun. */
 export type Unstarted = { readonly principal: string; readonly session: string }
 
 /**
- * Which of the requests that have not begun gives its place in a full queue to a newcomer: the newest of the caller with the most, if that
- * has at least two more than the newcomer's caller; between the sessions of one caller the same. Undefined: the newcomer has to go.
+ * Which request that has not begun gives its place in a full queue to a newcomer: the newest of the caller with the most, if that has at
+ * least two more than the newcomer's caller; the same applies between the sessions of one caller. Undefined: the newcomer is refused.
  */
 export function findDisplaced<Item extends Unstarted>(waiting: readonly Item[], newcomer: Unstarted): Item | undefined {
   const most = largest(waiting, ({ principal }) => principal)
   if (most === undefined) return undefined
   const own = waiting.filter(({ principal }) => principal === newcomer.principal)
   if (own.length + 1 < most.length) return most.at(-1)
-  // Several callers: they have about the same, and so the sessions of this one are no concern of the others.
+  // Several callers have about the same number, so this caller's sessions do not concern the others.
   if (own.length < most.length) return undefined
   const longest = largest(own, ({ session }) => session)
   const inSession = own.filter(({ session }) => session === newcomer.session)

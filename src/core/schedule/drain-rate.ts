@@ -25,8 +25,8 @@ export class DrainRate {
   }
 
   /**
-   * The time until so many requests have given back their slot, if they take as long as those before. What runs for longer than that
-   * counts with its age: a model that stalls is not promised to be quick. Undefined when nothing was measured.
+   * The time until this many requests have given back their slots, if they take as long as those before. A longer-running request counts
+   * with its age, so that a stalled model does not promise to be quick. Undefined if nothing was measured.
    */
   waitMs(requests: number, nowMs: number): number | undefined {
     const ageMs = this.#running === 0 ? 0 : nowMs - this.#startsMs / this.#running

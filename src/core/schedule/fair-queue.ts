@@ -11,20 +11,20 @@ export type Contender = {
 
 type Share = { readonly flows: readonly [Flow, Flow, Flow]; readonly inputTokens: number; readonly expected: number }
 
-/** What a request generates is unknown when it is granted: it is taken for what those of its caller generated, or for this at first. */
+/** A request's output is unknown when it is granted: the estimate is that of its caller, or this at first. */
 const firstGuess = 512
 /** The weight of the last request in the mean: an eighth. */
 const memory = 8
-/** How many callers or sessions that are idle keep what they have used too much. */
+/** How many idle callers or sessions keep their debt. */
 const keptFlows = 1000
 
-/** A caller or a session of one. Those inside it, or at the bottom its requests, share what it gets. */
+/** A caller, or a session of one. Its sessions, or at the bottom its requests, share what it gets. */
 class Flow {
-  /** The tokens that it was granted, raised to the time of its surroundings when it starts to wait. The lowest is next. */
+  /** The granted tokens, raised to the clock of the outer flow when it starts to wait. The lowest is next. */
   served = 0
-  /** The time of those inside: `served` of the one that was granted last. */
+  /** `served` of the inner flow that was granted last. */
   clock = 0
-  /** When it started to wait; decides among equals. */
+  /** When it started to wait, as a tie-breaker. */
   since = 0
   waiting = 0
   running = 0
@@ -35,8 +35,8 @@ class Flow {
 }
 
 /**
- * Whose turn it is: callers get the same number of tokens while they wait, and so do the sessions of a caller; the requests of a session
- * come in order. Start-time fair queueing, with costs that are expected at first and corrected at the end.
+ * Chooses whose turn it is: waiting callers get equal numbers of tokens, and so do the sessions of a caller; the requests of a session keep
+ * their order. Start-time fair queueing, with estimated costs that are corrected at the end.
  */
 export class FairQueue<Item extends Contender> {
   readonly #root = new Flow()
@@ -47,7 +47,7 @@ export class FairQueue<Item extends Contender> {
     return this.#root.waiting
   }
 
-  /** The request begins to wait. */
+  /** A request begins to wait. */
   add(item: Item, { inputTokens = 0, maxOutputTokens = Number.POSITIVE_INFINITY }: RequestCost): void {
     const caller = innerFlow(this.#root, item.principal)
     const session = innerFlow(caller, item.session)
@@ -58,7 +58,7 @@ export class FairQueue<Item extends Contender> {
     for (const flow of item.share.flows) {
       if (flow.waiting === 0) {
         flow.since = this.#arrivals
-        // What was not used while it did not wait is lost.
+        // Idle callers do not save up credit.
         if (outer !== undefined) flow.served = Math.max(flow.served, outer.clock)
       }
       flow.waiting += 1
@@ -67,7 +67,7 @@ export class FairQueue<Item extends Contender> {
     session.items.push(item)
   }
 
-  /** The request no longer waits. */
+  /** A request no longer waits. */
   remove(item: Item): void {
     const { share } = item
     if (share === undefined) return
@@ -79,7 +79,7 @@ export class FairQueue<Item extends Contender> {
     this.#forget(item, share)
   }
 
-  /** The request whose turn it is; it counts as running until `end`. Undefined when none waits. */
+  /** Takes the request whose turn it is; it counts as running until `end`. Undefined if none waits. */
   take(): Item | undefined {
     if (this.#root.waiting === 0) return undefined
     let flow = this.#root
@@ -98,7 +98,7 @@ export class FairQueue<Item extends Contender> {
     return item
   }
 
-  /** The request has given back its slot, and has used so many tokens. */
+  /** A request has given back its slot, after using this many tokens. */
   end(item: Item, usedTokens: number): void {
     const { share } = item
     if (share === undefined) return
@@ -114,7 +114,7 @@ export class FairQueue<Item extends Contender> {
     this.#forget(item, share)
   }
 
-  /** How many of the waiting requests are granted before this one, as far as can be predicted now. */
+  /** How many waiting requests will be granted before this one, as far as that can be predicted. */
   countBefore(item: Item): number {
     const [root, caller, session] = (item.share as Share).flows
     const before = session.items.slice(0, session.items.indexOf(item))
@@ -123,9 +123,9 @@ export class FairQueue<Item extends Contender> {
     return addSiblings(root, caller, inCaller).count
   }
 
-  /** Forgets callers and sessions that do nothing and owe nothing. */
+  /** Forgets idle callers and sessions without debt. */
   #forget(item: Item, { flows: [root, caller, session] }: Share): void {
-    // Not deleted: that makes the object, and all that reads it, slow.
+    // Not deleted: that would slow down the object and everything that reads it.
     item.share = undefined
     forgetIdle(caller, session, item.session)
     forgetIdle(root, caller, item.principal)
@@ -159,7 +159,7 @@ function isIdle({ waiting, running }: Flow): boolean {
 function forgetIdle(outer: Flow, flow: Flow, name: string): void {
   if (!isIdle(flow)) return
   if (isIdle(outer)) {
-    // No caller waits, so none is owed anything.
+    // Without waiting callers, none is owed anything.
     outer.inner.clear()
     outer.clock = 0
     return
@@ -171,7 +171,7 @@ function forgetIdle(outer: Flow, flow: Flow, name: string): void {
 
 type Count = { readonly count: number; readonly tokens: number }
 
-/** Adds what is granted before a flow has got `before`, of the others inside `outer`. */
+/** Counts what is granted to the other flows inside `outer` before a flow has got `before`. */
 function addSiblings(outer: Flow, flow: Flow, before: Count): Count {
   let { count, tokens } = before
   const turn = flow.served + before.tokens
@@ -188,7 +188,7 @@ function addSiblings(outer: Flow, flow: Flow, before: Count): Count {
   return { count, tokens }
 }
 
-/** What waits in a flow, in the order in which it is granted. */
+/** The waiting requests of a flow, in the order of their turns. */
 function inOrder({ inner, items }: Flow): readonly Contender[] {
   const flows = [...inner.values()].filter(({ waiting }) => waiting > 0)
   if (flows.length <= 1) return flows[0]?.items ?? items

@@ -12,11 +12,11 @@ export type FairSchedulerOptions = {
   readonly engine: Pick<Engine, 'ensureReady'>
   /** Milliseconds of a monotonic clock. */
   now?(): number
-  /** Called when a request gets a slot, with the time that it waited for it. */
+  /** Called when a request gets a slot, with its time of waiting. */
   onGranted?(lane: Lane, waitedMs: number): void
 }
 
-/** What waits for a slot. */
+/** A request that waits for a slot. */
 type Waiter = { grant(): void; refuse(error: AppError): void }
 
 /** Grants a model's slots as `Decisions` says; see there for the rules. */
@@ -25,7 +25,7 @@ export class FairScheduler implements Scheduler {
   readonly #decisions: Decisions
   readonly #now: () => number
   readonly #waiters = new ChurnMap<Entry, Waiter>()
-  /** Of requests that lost their place before they asked for a slot. */
+  /** The errors of requests that lost their place before asking for a slot. */
   readonly #refusals = new WeakMap<Entry, AppError>()
 
   constructor(options: FairSchedulerOptions) {
@@ -50,7 +50,7 @@ export class FairScheduler implements Scheduler {
         if (signal.aborted) return Promise.reject(signal.reason)
         const lost = this.#refusals.get(entry)
         if (lost !== undefined) return Promise.reject(lost)
-        // With a free slot, nothing waits: the one effect is that this request gets it.
+        // With a free slot, nobody waits: the only effect grants it to this request.
         this.#decisions.ask(entry, cost, this.#now())
         if (entry.state === 'waiting') return this.#wait(entry, signal, onQueued)
         this.#options.onGranted?.(entry.lane, 0)

@@ -2,10 +2,10 @@ import { AppError } from '../../contract/errors.ts'
 import type { CanonicalPath } from '../../contract/field.ts'
 import { ownTemplateName, type RequestTemplate, type TemplateStore } from '../../contract/template.ts'
 
-/** The field that has the name: of the wire, or of a canonical request. */
+/** The field that contains the name: of the wire, or of a canonical request. */
 type Place = { readonly param: string } | { readonly at: CanonicalPath }
 
-/** The template with a name that callers use. Rejects with `invalid-request`, which lists the names, for one that there is not. */
+/** Finds a template by the name that callers use. Rejects with `invalid-request`, which lists the names, if there is none. */
 export async function findTemplate(store: TemplateStore | undefined, name: string, place: Place): Promise<RequestTemplate> {
   if (name === ownTemplateName) return { type: 'own' }
   const source = await store?.read(name)

@@ -7,15 +7,15 @@ import { findTemplate } from './find-template.ts'
 import { nameInUse } from './name-in-use.ts'
 
 export type TemplateDeps = {
-  /** Those that requests name; absent: there are none. */
+  /** Templates that requests can name; absent: none. */
   readonly templates?: TemplateStore
 }
 
 const at = ['prompt', 'template']
 
 /**
- * The request with the template that it names, for this request alone; itself where it names none. Rejects with `forbidden` for a key that
- * may not choose one, `invalid-request` for a name that there is not.
+ * The request with the template that it names, for this request alone; unchanged if it names none. Rejects with `forbidden` for a key that
+ * may not choose one, and with `invalid-request` for an unknown name.
  */
 export function withTemplate<R extends { readonly prompt: Prompt }>(
   { templates }: TemplateDeps,
@@ -24,12 +24,12 @@ export function withTemplate<R extends { readonly prompt: Prompt }>(
 ): R | Promise<R> {
   const { prompt } = request
   if (prompt.type !== 'chat' || typeof prompt.template !== 'string') return request
-  // tabbyAPI's clients name the one in use, which any key may have.
+  // tabbyAPI's clients name the template in use, which any key may do.
   if (prompt.template === nameInUse(model.engine.facts)) {
     const { template: _, ...rest } = prompt
     return { ...request, prompt: rest }
   }
-  // A template decides what the model reads of the messages, also of those that an operator adds.
+  // A template decides how the model reads the messages, including those that an operator adds.
   if (!scopes.has('admin') && templates?.areOpen !== true) {
     const message =
       `${field(...at)} needs a key with the scope 'admin', which this one lacks: leave it out, or have the operator set ` +

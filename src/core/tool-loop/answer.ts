@@ -7,7 +7,7 @@ import { ToolLoop } from './tool-loop.ts'
 
 type Requests = readonly [GenerationRequest, ...GenerationRequest[]]
 
-/** Generates, with the tools of the server that a request enables: several turns of the model are then one reply. */
+/** Generates, with the server's tools that a request enables: several turns of the model then become one reply. */
 export function answer(deps: AnswerDeps, requests: Requests, context: RequestContext): Generation {
   const [request] = requests
   const { toolUse } = request

@@ -9,10 +9,10 @@ import { callKey, readArguments } from './heal-arguments.ts'
 import type { LoopRules } from './loop-rules.ts'
 import { runTool } from './run-tool.ts'
 
-/** Where a request says nothing. */
+/** The default time limit of a call. */
 const defaultTimeoutMs = 300_000
 
-/** After this time without an answer, a call is not approved. */
+/** Without a decision after this time, a call counts as refused. */
 const maxWaitMs = 600_000
 
 type Around = {
@@ -28,45 +28,45 @@ type Around = {
 /** A call as the conversation has it, and as it is executed. */
 export type ReadCall = { readonly part: ToolCallPart; readonly tool: ServerTool | undefined; readonly arguments: JsonObject }
 
-/** What a call came to: a result, or it waits for the next request. */
+/** The outcome of a call: a result, or it waits for the next request. */
 type Answered =
   | { readonly type: 'result'; readonly outcome: ToolOutcome }
   | { readonly type: 'waits'; readonly call: ServerToolCall }
 
-/** Answers the calls of one reply: executes them, if they may be. */
+/** Answers the calls of one reply, executing those that may be. */
 export class CallRunner {
   readonly #deps: AnswerDeps
   readonly #around: Around
   readonly #ids: Set<string>
 
-  /** `ids`: of the calls that the conversation has. */
+  /** `ids`: the call ids in the conversation. */
   constructor(deps: AnswerDeps, around: Around, ids: Iterable<string>) {
     this.#deps = deps
     this.#around = around
     this.#ids = new Set(ids)
   }
 
-  /** A new call of the model, with an id of its own and arguments that are an object. */
+  /** Reads a new call of the model, with a unique id and an object as arguments. */
   read(part: ToolCallPart): ReadCall {
     const { id, name } = part
     const { tool, arguments: args } = this.readAgain(part)
-    // Calls of other requests wait, too, and models count theirs from 0.
+    // Waiting calls of all requests share ids, and models count theirs from 0.
     const mayWait = tool !== undefined && this.#around.use.asks === 'with-event' && this.#needsApproval(tool)
     const own = id === '' || mayWait || this.#ids.has(id) ? `call_${randomHex()}` : id
     this.#ids.add(own)
     return { part: { type: 'tool-call', id: own, name, input: JSON.stringify(args) }, tool, arguments: args }
   }
 
-  /** A call of the conversation. */
+  /** Reads a call of the conversation. */
   readAgain(part: ToolCallPart): ReadCall {
     const { tools, use } = this.#around
     const tool = tools.get(part.name)
-    // What a parser made of it is mended, too.
+    // Repairs include the output of parsers.
     const input = use.heals ? part.input : (part.raw ?? part.input)
     return { part, tool, arguments: readArguments(input, tool ?? { parameters: {} }, use.heals) }
   }
 
-  /** Rejects with the reason of the request's signal only. */
+  /** Rejects only with the reason of the request's signal. */
   async answer({ part, tool, arguments: args }: ReadCall, approval?: ToolApproval): Promise<Answered> {
     const { rules, context } = this.#around
     context.signal.throwIfAborted()
@@ -106,7 +106,7 @@ export class CallRunner {
     return await this.#execute(tool, call, key)
   }
 
-  /** Nothing of such a call is in the reply: it is between the model and us. */
+  /** Such a call does not appear in the reply: it stays between the model and us. */
   #unknown(name: string): ToolOutcome {
     const { tools, callers } = this.#around
     this.#record(name, 'unknown', 0)
@@ -131,7 +131,7 @@ export class CallRunner {
     const emitted = emit({ type: 'approval-request', choice: 0, call })
     const over = new AbortController()
     const deciding = approvals.wait({ callId: call.id, owner: by }, AbortSignal.any([context.signal, over.signal]))
-    // It is awaited below, unless the reader fails before.
+    // Awaited below, unless the reader fails before.
     deciding.catch(() => undefined)
     const refuse = () => approvals.decide({ callId: call.id, by, isAdmin: false, isApproved: false, reason: 'nobody answered' })
     const timer = setTimeout(refuse, maxWaitMs)
@@ -173,7 +173,7 @@ export class CallRunner {
     }
   }
 
-  /** A call that is answered without being made. */
+  /** Answers a call without making it. */
   async #finish(call: ServerToolCall, how: ToolCallRecord['outcome'], outcome: ToolOutcome): Promise<Answered> {
     const { emit } = this.#around
     this.#record(call.name, how, 0)

@@ -5,10 +5,7 @@ import type { ServerTool } from '../../contract/server-tool.ts'
 
 type Tools = ReadonlyMap<string, ServerTool>
 
-/**
- * A choice in which the name of an MCP server stands for all of its tools. Throws `invalid-request` for a required call of tools that are
- * not there.
- */
+/** Resolves the name of an MCP server in a choice to all of its tools. Throws `invalid-request` for a required call of unknown tools. */
 export function resolveChoice(choice: ToolChoice, tools: Tools, declared: readonly Tool[]): ToolChoice {
   if (choice.type === 'none') return choice
   const own = new Set(declared.map(({ name }) => name))
@@ -22,27 +19,27 @@ export function resolveChoice(choice: ToolChoice, tools: Tools, declared: readon
   throw new AppError('invalid-request', message, { at: ['toolChoice'] })
 }
 
-/** The tools that a choice leaves: a call of another is not executed. */
+/** The tools that a choice allows: calls of others are not executed. */
 export function allowedTools(tools: Tools, choice: ToolChoice): Tools {
   if (choice.type === 'none') return new Map()
   const names = restrictionOf(choice)
   return names === undefined ? tools : new Map([...tools].filter(([name]) => names.includes(name)))
 }
 
-/** The names of the caller's tools that it may be asked to call. */
+/** The names of the caller's tools that the model may call. */
 export function callersNames(declared: readonly Tool[], choice: ToolChoice): ReadonlySet<string> {
   const names = restrictionOf(choice)
   return new Set(declared.flatMap(({ name }) => (names === undefined || names.includes(name) ? [name] : [])))
 }
 
-/** The choice of the turns after the first: a required call has been made. */
+/** The choice of the turns after the first, when a required call has been made. */
 export function laterChoice(choice: ToolChoice): ToolChoice {
   if (choice.type === 'none') return choice
   const names = restrictionOf(choice)
   return { type: 'auto', ...(names !== undefined && { names }) }
 }
 
-/** A required call of one tool says only how the reply begins. */
+/** A required call of one tool restricts only the beginning of the reply. */
 function restrictionOf(choice: ToolChoice): readonly string[] | undefined {
   if (choice.type === 'none' || choice.names === undefined) return undefined
   return choice.type === 'required' && choice.names.length === 1 ? undefined : choice.names

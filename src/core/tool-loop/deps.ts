@@ -3,7 +3,7 @@ import type { ToolBox } from '../../contract/server-tool.ts'
 import type { GenerateDeps } from '../generate.ts'
 import type { ToolApprovals } from './tool-approvals.ts'
 
-/** A call of a tool of the server, for metrics and the log: never what was in it. */
+/** A call of a server's tool, for metrics and the log; never its contents. */
 export type ToolCallRecord = {
   /** The id of the reply. */
   readonly id: string
@@ -12,20 +12,20 @@ export type ToolCallRecord = {
   readonly tool: string
   readonly outcome: 'ok' | 'error' | 'timeout' | 'defect' | 'cancelled' | 'refused' | 'repeated' | 'unknown'
   readonly durationMs: number
-  /** The defect. */
+  /** The error of a defect. */
   readonly error?: unknown
 }
 
-/** What `answer` gets from the layers around it. */
+/** The dependencies of `answer`. */
 export type AnswerDeps = GenerateDeps & {
   /** The tools that this server runs itself; absent: none. */
   readonly tools?: ToolBox
   /** Where callers approve calls; absent: they cannot. */
   readonly approvals?: ToolApprovals
-  /** Counts a call for a key; false: it may have no more in this minute. Absent: there are no limits. */
+  /** Counts a call for a key; false: it has none left in this minute. Absent: there are no limits. */
   admitsToolCall?(quota: KeyQuota): Promise<boolean>
   /** Milliseconds of the epoch. */
   wallClock?(): number
-  /** Called once per call of a tool of the server. */
+  /** Called once per call of a server's tool. */
   onToolCall?(record: ToolCallRecord): void
 }

@@ -13,7 +13,7 @@ type Deps = Pick<AnswerDeps, 'tools' | 'wallClock'>
 
 const nothing: ToolListing = { tools: [], absent: [] }
 
-/** What the server has for a request. Its `end` is to be called. Rejects with `forbidden` for a key without the scope. */
+/** The server's tools for a request. Call its `end`. Rejects with `forbidden` for a key without the scope. */
 export async function listFor(deps: Deps, use: ToolUse, { principal, signal }: Around): Promise<ToolListing> {
   requireToolScope(principal)
   const { names, mcpServers = [] } = use
@@ -25,13 +25,13 @@ export type Offered = {
   readonly tools: ReadonlyMap<string, ServerTool>
   readonly listings: Offer['listings']
   readonly choice: ToolChoice
-  /** Of the request, with what the model has to know of the tools. */
+  /** The messages of the request, with instructions about the tools. */
   readonly messages: ChatPrompt['messages']
 }
 
 type Asked = { readonly use: ToolUse; readonly chat: ChatPrompt; readonly choice: ToolChoice }
 
-/** The tools that a request gets, and the conversation with them. Throws `invalid-request` for what is not there. */
+/** The tools for a request, and the conversation with them. Throws `invalid-request` for unknown ones. */
 export function offerTools({ wallClock = Date.now }: Deps, { use, chat, choice: asked }: Asked, listing: ToolListing): Offered {
   const { tools: offered, listings } = chooseTools(use, listing, chat.tools)
   const choice = resolveChoice(asked, use.maxTurns === 0 ? new Map() : offered, chat.tools)
@@ -43,7 +43,7 @@ export function offerTools({ wallClock = Date.now }: Deps, { use, chat, choice: 
 
 type Counted = { readonly prompt: ChatPrompt; readonly toolChoice?: ToolChoice; readonly toolUse?: ToolUse | undefined }
 
-/** What the model would read first of a request, to count it. Rejects as its generation would. */
+/** The model's first prompt for a request, for counting. Rejects as its generation would. */
 export async function withServerTools<Request extends Counted>(deps: Deps, request: Request, around: Around): Promise<Request> {
   const { toolUse: use, prompt: chat, toolChoice: choice = { type: 'auto' } } = request
   if (use === undefined || use.maxTurns === 0 || choice.type === 'none') return request

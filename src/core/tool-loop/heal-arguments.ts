@@ -3,7 +3,7 @@ import type { ServerTool } from '../../contract/server-tool.ts'
 
 /**
  * The arguments of a call, which models do not always write as an object. With `heals`, a text that is not JSON becomes the tool's main
- * parameter, and values get the types that the schema names; without, such a text is `raw`.
+ * parameter, and values get the types that the schema names; otherwise such a text is `raw`.
  */
 export function readArguments(input: string, tool: Pick<ServerTool, 'parameters' | 'textParameter'>, heals: boolean): JsonObject {
   const value = parse(input)
@@ -13,12 +13,12 @@ export function readArguments(input: string, tool: Pick<ServerTool, 'parameters'
   return heals ? { [textParameterOf(tool)]: text } : { raw: text }
 }
 
-/** The same call has the same text, in whichever order its arguments are. */
+/** A key that is equal for equal calls, in any order of arguments. */
 export function callKey(name: string, args: JsonObject): string {
   return `${name} ${JSON.stringify(sorted(args))}`
 }
 
-/** The tool's own, or the only text that its schema requires. */
+/** The tool's own choice, or the only text that its schema requires. */
 function textParameterOf({ parameters, textParameter }: Pick<ServerTool, 'parameters' | 'textParameter'>): string {
   if (textParameter !== undefined) return textParameter
   const required = Array.isArray(parameters.required) ? parameters.required : []
@@ -41,7 +41,7 @@ function coerce(value: unknown, schema: JsonObject): unknown {
   return value
 }
 
-/** Undefined: it is not one. */
+/** Undefined if it cannot be converted. */
 function convert(value: unknown, type: string): unknown {
   if (type === 'string') return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined
   if (typeof value !== 'string') return undefined
@@ -57,7 +57,7 @@ function typeOf(value: unknown): string {
   return typeof value
 }
 
-/** The types that a schema names; none: any. */
+/** The types that a schema names; empty: any. */
 function typesOf({ type }: JsonObject): readonly string[] {
   return [type].flat().filter((name) => typeof name === 'string')
 }
@@ -79,12 +79,12 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Undefined: it is not JSON. */
+/** Undefined for what is not JSON. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // The caller decides what such a text is.
+    // The caller decides how to read such a text.
     return undefined
   }
 }

@@ -5,20 +5,20 @@ import type { Principal } from '../../contract/principal.ts'
 import type { McpServerUse, Tool, ToolUse } from '../../contract/request.ts'
 import type { ServerTool, ToolListing } from '../../contract/server-tool.ts'
 
-/** The tools that a request gets, and what its reply says of the MCP servers that it names. */
+/** The tools for a request, and the reports of its reply about the MCP servers that it names. */
 export type Offer = {
   readonly tools: ReadonlyMap<string, ServerTool>
   readonly listings: readonly Extract<GenerationEvent, { type: 'mcp-tools' }>[]
 }
 
-/** Throws `forbidden` for a key that may not use tools of the server. */
+/** Throws `forbidden` for a key that may not use the server's tools. */
 export function requireToolScope({ scopes }: Principal): void {
   if (scopes.has('tools') || scopes.has('admin')) return
   const message = `${field('toolUse')} needs a key with the scope 'tools', which this one lacks; send a key that has it in server.apiKeys`
   throw new AppError('forbidden', message, { at: ['toolUse'] })
 }
 
-/** Throws `invalid-request` for a name that nothing has, a tool that cannot be used, and one that the caller has declared too. */
+/** Throws `invalid-request` for an unknown name, an unusable tool, and one that the caller declares too. */
 export function chooseTools(use: ToolUse, listing: ToolListing, declared: readonly Tool[]): Offer {
   const tools = new Map<string, ServerTool>()
   const add = (tool: ServerTool) => tools.set(tool.name, tool)
@@ -78,7 +78,7 @@ function unknownServer({ label }: McpServerUse, { tools }: ToolListing, index: n
   return new AppError('invalid-request', `${field(...at)}: '${label}' is not an MCP server of this server; ${there}`, { at })
 }
 
-/** With the request's own terms for approvals, which add to the operator's. */
+/** Adds the request's own terms for approvals to the operator's. */
 function toolsOf({ label, allowedTools, approval }: McpServerUse, { tools }: ToolListing): readonly ServerTool[] {
   return tools.flatMap((tool) => {
     if (tool.mcp?.server !== label) return []
@@ -101,7 +101,7 @@ function withApproval(tool: ServerTool): ServerTool {
     ...(mcp !== undefined && { mcp }),
     ...(textParameter !== undefined && { textParameter }),
     needsApproval: true,
-    // Tools may be objects of classes.
+    // A tool may be an object of a class, so `run` is called on it.
     run: (call) => tool.run(call),
   }
 }

@@ -5,11 +5,11 @@ import type { ToolOutcome } from '../../contract/server-tool.ts'
 
 type Deps = { readonly media?: MediaReader | undefined }
 type Around = Pick<RequestContext, 'model' | 'principal' | 'signal'> & {
-  /** How many more there may be. */
+  /** How many more pictures fit. */
   readonly room: number
 }
 
-/** The pictures of a result that the model can be shown: none where it does not see, and none that cannot be read. */
+/** The pictures of a result that the model can see; unreadable ones are left out. */
 export async function picturesFor(
   { media }: Deps,
   { images = [] }: ToolOutcome,
@@ -25,7 +25,7 @@ export async function picturesFor(
       pictures.push({ type: 'media', kind: 'image', source })
     } catch {
       signal.throwIfAborted()
-      // The result mentions it; it is not the caller's fault.
+      // The result mentions the picture; its failure is not the caller's fault.
     }
   }
   return pictures

@@ -1,14 +1,14 @@
 import { AppError } from '../../contract/errors.ts'
 import { type CanonicalPath, field, fillFields } from '../../contract/field.ts'
 
-/** A path of a turn's request as a path of the caller's, which has `added` messages fewer at its beginning. */
+/** Converts a path in a turn's request to the caller's, which has `added` messages fewer at its beginning. */
 export function placeOf(path: CanonicalPath, added: number): CanonicalPath {
   const [root, list, index, ...rest] = path
   if (added === 0 || root !== 'prompt' || list !== 'messages' || typeof index !== 'number') return path
   return [root, list, Math.max(0, index - added), ...rest]
 }
 
-/** A failure of a turn, with the caller's places. */
+/** Converts the places of a turn's failure to the caller's. */
 export function withCallersPlaces(error: unknown, added: number): unknown {
   if (!(error instanceof AppError) || added === 0) return error
   const { at, retryAfterMs, overflow, exceeded, keepsOutput, stopsRun } = error

@@ -1,12 +1,12 @@
 import type { ServerTool, ToolOutcome, ToolRun } from '../../contract/server-tool.ts'
 
-/** Tools that do not end by their signal are left behind after this time. */
+/** A tool that ignores its signal is abandoned after this time. */
 const graceMs = 200
-/** The most of a result that a model gets; tools have smaller limits of their own. */
+/** The limit of a result for the model; tools have smaller limits of their own. */
 const maxChars = 20_000
 
 type Execution = Pick<ToolRun, 'arguments' | 'session' | 'web'> & {
-  /** The request's: its abort rejects with its reason. */
+  /** The request's signal: its abort rejects with its reason. */
   readonly signal: AbortSignal
   readonly timeoutMs: number
 }
@@ -15,11 +15,11 @@ type Execution = Pick<ToolRun, 'arguments' | 'session' | 'web'> & {
 export type Executed = {
   readonly outcome: ToolOutcome
   readonly how: 'ok' | 'error' | 'timeout' | 'defect'
-  /** The defect. */
+  /** The error of a defect. */
   readonly error?: unknown
 }
 
-/** Executes a call in bounded time, also where the tool ignores its signal. Failures are outcomes. */
+/** Executes a call in bounded time, even if the tool ignores its signal. Failures are outcomes. */
 export async function runTool(tool: ServerTool, { signal, timeoutMs, ...call }: Execution): Promise<Executed> {
   const limit = new AbortController()
   let timer: NodeJS.Timeout | undefined
@@ -48,7 +48,7 @@ export async function runTool(tool: ServerTool, { signal, timeoutMs, ...call }: 
   }
 }
 
-/** The result of work that a signal ends; undefined if it has not ended some time after that. */
+/** The result of work that a signal ends; undefined if it does not end within the grace period. */
 function settled(work: () => Promise<ToolOutcome>, signal: AbortSignal): Promise<ToolOutcome | undefined> {
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined

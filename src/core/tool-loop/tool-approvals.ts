@@ -4,7 +4,7 @@ type Decision = Pick<CallDecision, 'isApproved' | 'reason'>
 
 type Waiting = { readonly owner: string; decide(decision: Decision): void }
 
-/** Calls that wait for their callers' approval, by their ids. */
+/** Calls that wait for their callers' approval, by id. */
 export class ToolApprovals {
   readonly #waiting = new Map<string, Waiting>()
 
@@ -29,7 +29,7 @@ export class ToolApprovals {
     })
   }
 
-  /** Decides a call of this caller. False: it does not wait, or is another's. */
+  /** Decides a call of this caller. False: no such call waits. */
   decide({ callId, by, isAdmin, ...decision }: CallDecision): boolean {
     const waiting = this.#waiting.get(callId)
     if (waiting === undefined || (waiting.owner !== by && !isAdmin)) return false

@@ -28,13 +28,13 @@ type Begun = {
   readonly emit: Emit<GenerationEvent>
 }
 
-/** Ways in which a turn ends whose calls are complete. */
+/** Reasons for ending a turn whose calls are complete. */
 const completeReasons: ReadonlySet<FinishReason> = new Set(['tool-calls', 'stop', 'end-of-message'])
 
-/** Of results, in one reply: a model has few tokens for pictures that nobody asked for. */
+/** For the results in one reply: a model has few tokens for pictures that nobody asked for. */
 const maxPictures = 8
 
-/** The turns of the model for one reply, and the calls between them. */
+/** Runs the turns of the model for one reply, and the calls between them. */
 export class ToolLoop {
   readonly #deps: AnswerDeps
   readonly #request: GenerationRequest
@@ -45,7 +45,7 @@ export class ToolLoop {
   readonly #rules: LoopRules
   readonly #usage = new UsageSum()
   readonly #maxTurns: number
-  /** Messages of the loop before those of the caller. */
+  /** Messages of the loop before the caller's. */
   readonly #added: number
   #listing: ToolListing = { tools: [], absent: [] }
   #messages: readonly Message[]
@@ -55,7 +55,7 @@ export class ToolLoop {
   #pictureRoom = maxPictures
   /** Messages of the loop with pictures. */
   readonly #shown = new Set<Message>()
-  /** Nothing that readers see stands between the text of the last turn and the next. */
+  /** No visible output separates the last turn's text from the next. */
   #needsBreak = false
 
   constructor(deps: AnswerDeps, { request, toolUse, context, emit }: Begun) {
@@ -91,7 +91,7 @@ export class ToolLoop {
     const asked = { use: this.#use, chat: this.#chat, choice: this.#request.toolChoice }
     const { tools, listings, choice, messages } = offerTools(this.#deps, asked, this.#listing)
     const before = this.#messages.length
-    // Without a budget, the model has no tools.
+    // Without a budget, the model gets no tools.
     if (this.#maxTurns > 0) this.#messages = messages
     const first = this.#messages.length
     const emit: Emit<GenerationEvent> = (event) => (event.type === 'start' ? this.#start(event, listings) : this.#emit(event))
@@ -122,13 +122,13 @@ export class ToolLoop {
       const isShown = recorder.calls.server.some(({ name }) => tools.has(name))
       this.#needsBreak = !isShown && (this.#needsBreak || textOf(recorder.parts) !== '')
       const waiting = await this.#answerAll(runner, recorder)
-      // The caller has the next word.
+      // The caller continues.
       if (isCallers) return await this.#askNextRequest(waiting, finish)
       if (waiting.length > 0) return await this.#askNextRequest(waiting)
     }
   }
 
-  /** One turn of the model. `again`: its prompt was too long, and is now shorter. */
+  /** Runs one turn of the model. `again`: its prompt was too long, and is now shorter. */
   async #turn({ mayCall, functions, callers, emit, first, choice }: TurnOptions) {
     const isFirst = !this.#hasStarted
     const beganMs = this.#deps.now()
@@ -152,14 +152,14 @@ export class ToolLoop {
     }
   }
 
-  /** Once: the model called in its last turn, and said nothing, which is no answer. */
+  /** Allows one more turn if the model called tools in its last turn without answering. */
   #mayAskOnce({ calls, parts }: TurnRecorder): boolean {
     if (this.#hasAsked || calls.server.length === 0 || calls.callers.length > 0 || textOf(parts).trim() !== '') return false
     this.#hasAsked = true
     return true
   }
 
-  /** Tells the model that none of its calls was made. */
+  /** Reports to the model that its calls were not made. */
   #refuseAll(runner: CallRunner, { calls }: TurnRecorder): void {
     const parts = calls.server.map((part) => runner.read(part).part)
     const outcome = {
@@ -171,7 +171,7 @@ export class ToolLoop {
     this.#messages = [...this.#messages, { role: 'assistant', parts }, ...results]
   }
 
-  /** Answers the calls of a turn that are not the caller's, in their order. Returns those that wait for the next request. */
+  /** Answers a turn's calls, in order, except the caller's. Returns those that wait for the next request. */
   async #answerAll(runner: CallRunner, { parts, calls: { callers } }: TurnRecorder): Promise<readonly ServerToolCall[]> {
     const calls: ReadCall[] = []
     const said = parts.map((part) => {
@@ -195,7 +195,7 @@ export class ToolLoop {
     return waiting
   }
 
-  /** The message with a result; its pictures, as far as the model can be shown them, are added to the others. */
+  /** The message with a result; its pictures that the model can see are added to the others. */
   async #resultOf({ part }: ReadCall, outcome: ToolOutcome, pictures: MediaPart[]): Promise<Message> {
     const seen = await picturesFor(this.#deps, outcome, { ...this.#context, room: this.#pictureRoom })
     pictures.push(...seen)
@@ -243,7 +243,7 @@ export class ToolLoop {
     await this.#end(finish)
   }
 
-  /** Begins the reply, with what there is to say of MCP servers. */
+  /** Begins the reply, with reports about MCP servers. */
   async #start(
     event: Extract<GenerationEvent, { type: 'start' }> = { type: 'start', model: this.#context.model.id, warnings: [] },
     listings: Offer['listings'] = [],
@@ -265,7 +265,7 @@ export class ToolLoop {
     await this.#emit(this.#usageEvent())
   }
 
-  /** After a cancel, no reader is waited for. */
+  /** Ends the reply without waiting for a reader, after a cancel. */
   #endAtOnce(reason: FinishReason): void {
     if (!this.#hasStarted) emitAtOnce(this.#emit, { type: 'start', model: this.#context.model.id, warnings: [] })
     emitAtOnce(this.#emit, { type: 'finish', choice: 0, reason })
@@ -287,7 +287,7 @@ type TurnOptions = {
   readonly emit: Emit<GenerationEvent>
   /** The index of the first message that the loop added. */
   readonly first: number
-  /** Of the first turn. */
+  /** The choice of the first turn. */
   readonly choice: ToolChoice
 }
 

@@ -12,14 +12,14 @@ type Ending = {
 
 type Rules = {
   readonly isFirst: boolean
-  /** Whether a call is the caller's to run: its events are passed on. */
+  /** Whether a call is the caller's to run; its events are passed on. */
   isCallers(name: string): boolean
-  /** Stands between the text of the turns before and that of this one, for readers. */
+  /** Separates this turn's text from the earlier turns', for readers. */
   readonly lead: string
   readonly emit: Emit<GenerationEvent>
 }
 
-/** One turn of the model inside of a reply: passes its events on, without its end and calls of the server's tools. */
+/** Records one turn of the model within a reply. Passes its events on, except its end and calls of the server's tools. */
 export class TurnRecorder {
   readonly #rules: Rules
   readonly #draft: Draft = newDraft()
@@ -35,7 +35,7 @@ export class TurnRecorder {
     this.#lead = rules.lead
   }
 
-  /** Takes the events of the turn. */
+  /** Takes an event of the turn. */
   readonly take: Emit<GenerationEvent> = (event) => {
     const { isFirst, isCallers, emit } = this.#rules
     switch (event.type) {
@@ -93,7 +93,7 @@ export class TurnRecorder {
     return emit(event)
   }
 
-  /** Ends a block that the model's next turn must not continue. */
+  /** Ends a block that the next turn must not continue. */
   closeBlock(): ReturnType<Emit<GenerationEvent>> {
     const open = this.#open
     this.#open = undefined

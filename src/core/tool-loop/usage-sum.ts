@@ -2,13 +2,13 @@ import type { Timings, Usage } from '../../contract/usage.ts'
 
 type Reported = { readonly usage: Usage; readonly timings: Timings; readonly servedBy?: string }
 
-/** What all turns of a reply used: the prompt of the last one, the output of all. */
+/** The usage of all turns of a reply: the prompt of the last one, the output of all. */
 export class UsageSum {
   #usage: Usage = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 }
   #timings: Timings = {}
   #servedBy: string | undefined = undefined
 
-  /** `startedMs`: from the arrival of the request to the beginning of the turn. */
+  /** `startedMs`: from the arrival of the request to the start of the turn. */
   add({ usage, timings, servedBy }: Reported, startedMs: number): void {
     const before = this.#usage
     const drafts = [before.drafts, usage.drafts].filter((some) => some !== undefined)

@@ -34,7 +34,7 @@ export async function callService(
   })
 }
 
-/** The same, where a server that is silent for too long is left. */
+/** As `sink`, with a limit on the server's silence. */
 function timed(sink: ServiceSink, clock: RunClock): ServiceSink {
   return {
     begin: (head) => {
@@ -49,7 +49,7 @@ function timed(sink: ServiceSink, clock: RunClock): ServiceSink {
   }
 }
 
-/** What a request takes of its caller's share. */
+/** An estimate of a request's tokens, for its caller's share. */
 function estimateBody(body: ServiceBody): number {
   if (body.type === 'json') return estimateText(JSON.stringify(body.fields))
   const costs = body.parts.map((part) =>

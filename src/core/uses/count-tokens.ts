@@ -9,18 +9,18 @@ import type { AnswerDeps } from '../tool-loop/deps.ts'
 import { type ChatPrompt, withServerTools } from '../tool-loop/first-prompt.ts'
 import { asEnginesGetIt, withTokenizerFor } from './use-tokenizer.ts'
 
-/** The tokens of a prompt; an estimate where the engine has no tokenizer that we can use. */
+/** The tokens of a prompt; an estimate without a usable tokenizer. */
 export type TokenCount = { readonly inputTokens: number; readonly isEstimate: boolean }
 
-/** A conversation, and the tools of the server that it has. */
+/** A conversation, and its server tools. */
 export type CountRequest = Pick<TokenizeRequest, 'reasoning' | 'toolChoice'> & {
   readonly prompt: ChatPrompt
   readonly toolUse?: ToolUse | undefined
 }
 
 /**
- * Counts the prompt of a conversation, with the tools of the server that it enables. Rejects with `queue-full`, the engine's refusals of
- * the conversation, and those of tools.
+ * Counts the prompt of a conversation, with the server tools that it enables. Rejects with `queue-full`, the engine's refusals of the
+ * conversation, and those of tools.
  */
 export async function countTokens(
   deps: Pick<AnswerDeps, 'media' | 'templates' | 'tools' | 'wallClock'>,
@@ -29,7 +29,7 @@ export async function countTokens(
 ): Promise<TokenCount> {
   const asked = await withTemplate(deps, wanted, context)
   const { toolUse: _, ...request } = await withServerTools(deps, asked, context)
-  // With the sizes of its media, as soon as they are known.
+  // Media have sizes as soon as they are read.
   let read: CountRequest = request
   try {
     const inputTokens = await withTokenizerFor(deps, { request, context }, (tokenizer) =>
@@ -45,7 +45,7 @@ export async function countTokens(
   }
 }
 
-/** A model that is down is another matter. */
+/** A model that is down does not count as one. */
 function hasNoTokenizer(error: unknown): boolean {
   if (!(error instanceof AppError) || error.at?.[0] !== 'model') return false
   return error.code === 'unsupported-field' || error.code === 'invalid-request'

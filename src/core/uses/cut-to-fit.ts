@@ -3,12 +3,14 @@ import type { EmbedInput } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import { withTokenizer } from './use-tokenizer.ts'
 
-/** One to cut to the context length, others for the tokens that a model puts around a text, and for texts whose halves have more tokens. */
+/**
+ * One cut to the context length; the others are for tokens that a model adds around a text, and for texts that tokenize to more when cut.
+ */
 const maxCuts = 5
 
 /**
- * Runs it with inputs, and again with the first tokens of each while one is longer than the model reads. `cut`: the indices of those of which
- * something is gone. Rejects as `run` where the engine does not tell its limit, and with `invalid-request` at `model` where it has no tokenizer.
+ * Runs with inputs, and again with only the first tokens of each while one is longer than the model reads. `cut`: the indices of truncated
+ * inputs. Rejects as `run` if the engine does not report its limit, and with `invalid-request` at `model` without a tokenizer.
  */
 export async function cutToFit<Result>(
   given: readonly EmbedInput[],
@@ -32,7 +34,7 @@ export async function cutToFit<Result>(
   }
 }
 
-/** The first tokens of each input; one that is short enough stays as it is. */
+/** The first tokens of each input; short ones stay unchanged. */
 export function firstTokens(
   inputs: readonly EmbedInput[],
   count: number,

@@ -34,7 +34,7 @@ function embedAll({ inputs, dimensions, callerKeys }: EmbedRequest, context: Req
   })
 }
 
-/** The first `dimensions` numbers of a vector, normalized to length 1 unless all are 0. Throws for NaN and for more numbers than there are. */
+/** The first `dimensions` numbers of a vector, normalized to length 1 unless all are 0. Throws for NaN, and if the vector is shorter. */
 export function shorten(vector: Float32Array, dimensions = vector.length): Float32Array {
   refuseMore(dimensions, vector.length)
   const kept = vector.slice(0, dimensions)
@@ -44,7 +44,7 @@ export function shorten(vector: Float32Array, dimensions = vector.length): Float
   return length === 0 ? kept : kept.map((value) => value / length)
 }
 
-/** Early, before anything is computed, where the engine reports its vectors' length. */
+/** Refuses before anything is computed, if the engine reports the length of its vectors. */
 function refuseDimensions(dimensions: number | undefined, { facts }: Engine): void {
   const { embeddingLength } = facts
   if (dimensions !== undefined && embeddingLength !== undefined) refuseMore(dimensions, embeddingLength)

@@ -1,14 +1,14 @@
 import { AppError } from '../../contract/errors.ts'
 import type { ServiceBody } from '../../contract/services.ts'
 
-/** Fields that are spoken, drawn or stored as they are: an address in them is only text. */
+/** Fields whose text is spoken, drawn or stored as it is: an address in them is only text. */
 const texts: ReadonlySet<string> = new Set(['input', 'prompt', 'negative_prompt', 'instructions', 'text', 'user', 'metadata'])
-/** Of `file:/path`; all others have `://`, which neither base64 nor a `data:` URL of it has. */
+/** The scheme of `file:/path`; all others have `://`, which occurs neither in base64 nor in a `data:` URL of it. */
 const fileScheme = /^\s*file:/i
 
 /**
- * Throws `unsupported-field` for a field that holds an address: bodies are passed on with all their fields, and a server that fetches what a
- * caller names would reach what the caller cannot.
+ * Throws `unsupported-field` for a field that contains an address: bodies are passed on with all their fields, and a server that fetches
+ * addresses for a caller would reach what the caller cannot.
  */
 export function refuseAddresses(body: ServiceBody): void {
   const fields =
@@ -23,7 +23,7 @@ export function refuseAddresses(body: ServiceBody): void {
   }
 }
 
-/** Without recursion: JSON can be nested as deep as it is long. */
+/** Not recursive: JSON can nest as deep as it is long. */
 function holdsAddress(value: unknown): boolean {
   const waiting = [value]
   while (waiting.length > 0) {

@@ -10,7 +10,7 @@ import { cutToFit, firstTokens } from './cut-to-fit.ts'
 import { rank } from './rank.ts'
 import { type TicketedModel, withTicket } from './with-ticket.ts'
 
-/** `maxTokens`: of each text, what comes after so many tokens is not read, nor what the model has no room for; absent: that is refused. */
+/** `maxTokens`: texts are truncated to this many tokens, and to the model's room; absent: too long a text is refused. */
 type ScoreRequest = Pick<RankRequest, 'texts'> & { readonly maxTokens?: number }
 
 /**
@@ -46,7 +46,7 @@ async function scoreByHead(texts: readonly string[], context: RequestContext): P
   return { scores, method: 'ranking-head', inputTokens }
 }
 
-/** The longest text is read first: where the model has no room for it, nothing has been read in vain. */
+/** The longest text goes first: if the model has no room for it, nothing was read in vain. */
 async function scoreByLikelihood(deps: GenerateDeps, texts: readonly string[], context: RequestContext): Promise<Scores> {
   const longestFirst = [...texts.entries()].sort(([, a], [, b]) => b.length - a.length)
   const [first, ...rest] = longestFirst.map(([, text]) => scoreRequest(text, context.model.id))

@@ -24,7 +24,7 @@ export async function tokenize(deps: TokenizerDeps, asked: TokenizeRequest, cont
   })
 }
 
-/** The same with the bytes of each token. Rejects with `unsupported-field` at `pieces` where the engine does not know them. */
+/** As `tokenize`, with the bytes of each token. Rejects with `unsupported-field` at `pieces` if the engine does not know them. */
 export function pieces(deps: TokenizerDeps, request: TokenizeRequest, context: RequestContext): Promise<readonly TokenPiece[]> {
   return withTokenizerFor(deps, { request, context }, async (tokenizer) => {
     if (tokenizer.pieces !== undefined) return tokenizer.pieces(asEnginesGetIt(request, context), context.signal)
@@ -48,7 +48,7 @@ export async function render(deps: TokenizerDeps, asked: RenderRequest, context:
   )
 }
 
-/** The conversation as engines get it: with functions for custom tools, and with the defaults of the model's operator. */
+/** The conversation in the form for engines: with functions for custom tools, and with the operator's defaults of the model. */
 export function asEnginesGetIt<R extends Pick<TokenizeRequest, 'prompt' | 'reasoning'>>(request: R, context: RequestContext): R {
   const known = withChatDefaults(request, context.model.chat)
   const { prompt } = known
@@ -62,7 +62,7 @@ export function withTokenizer<T>(context: RequestContext, work: (tokenizer: Toke
 
 type Tokenizing = { readonly request?: { readonly prompt: Prompt }; readonly context: RequestContext }
 
-/** The same for a prompt; rejects with `unsupported-field` for media that the model cannot read. */
+/** As `withTokenizer`, for a prompt; rejects with `unsupported-field` for media that the model cannot read. */
 export function withTokenizerFor<T>(
   { media }: Pick<TokenizerDeps, 'media'>,
   { request, context }: Tokenizing,

@@ -5,8 +5,8 @@ import type { Ticket } from '../../contract/scheduler.ts'
 export type TicketedModel = { readonly id: string; readonly engine: Engine; readonly ticket: Ticket }
 
 /**
- * Runs work on the request's model with a ticket of its scheduler, which is left when the work settles. Rejects as `Scheduler.enter`,
- * and without entering when the request was cancelled before.
+ * Runs work on the request's model with a ticket of its scheduler, and leaves when the work settles. Rejects as `Scheduler.enter`, and
+ * without entering if the request is already cancelled.
  */
 export async function withTicket<T>(
   context: RequestContext,
