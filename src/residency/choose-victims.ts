@@ -1,23 +1,23 @@
-/** A loaded model, as the choice of what to unload sees it. */
+/** A loaded model, as a candidate for unloading. */
 export type Candidate = {
   readonly bytes: number
   readonly isPinned: boolean
   readonly isIdle: boolean
   readonly lastUsedMs: number
-  /** From when on it may go. */
+  /** The time from which it may be unloaded. */
   readonly freeFromMs: number
 }
 
-/** What has to go now, or when it is worth asking again. */
+/** What to unload now, or when to decide again. */
 export type Choice<T> =
   | { readonly type: 'now'; readonly victims: readonly T[] }
   | { readonly type: 'later'; readonly atMs: number }
-  /** Even all of them are not enough, yet: some load still, or are kept by those who use them. */
+  /** Unloading all of them is not enough yet: some are loading, or are kept by their users. */
   | { readonly type: 'never' }
 
 /**
- * The models that have to go so that `neededBytes` become free: idle ones first, of these the least recently used, and no more than
- * necessary. Pinned models only go when all others are not enough.
+ * The models to unload so that `neededBytes` become free: idle ones first, of these the least recently used, and no more than necessary.
+ * Pinned models are used only if all others are not enough.
  */
 export function chooseVictims<T extends Candidate>(candidates: readonly T[], neededBytes: number, nowMs: number): Choice<T> {
   const unpinned = candidates.filter(({ isPinned }) => !isPinned)
@@ -32,7 +32,7 @@ function worstFirst(a: Candidate, b: Candidate): number {
   return Number(a.isPinned) - Number(b.isPinned) || Number(b.isIdle) - Number(a.isIdle) || a.lastUsedMs - b.lastUsedMs
 }
 
-/** The first that are enough, without those that turn out not to be needed: the best of them stay. */
+/** The first that are enough, minus those that turn out to be unnecessary, the best of them first. */
 function fewest<T extends Candidate>(sorted: readonly T[], neededBytes: number): readonly T[] {
   const taken: T[] = []
   for (const one of sorted) {

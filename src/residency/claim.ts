@@ -1,6 +1,6 @@
 /** A claim for a model, which is granted or refused once. */
 export class Claim {
-  /** Settles when it is granted or refused. */
+  /** Settles when the claim is granted or refused. */
   readonly answer: Promise<void>
   #isGranted = false
   #resolve: () => void = () => undefined
@@ -11,7 +11,7 @@ export class Claim {
       this.#resolve = resolve
       this.#reject = reject
     })
-    // A claim that is granted at once, or given up, has no reader.
+    // Nobody reads the answer of a claim that is granted immediately or given up.
     this.answer.catch(() => undefined)
   }
 
@@ -29,5 +29,5 @@ export class Claim {
   }
 }
 
-/** The answer to a preload for which there is no free memory. */
+/** The answer to a preload without free memory. */
 export const deferred = new Error('there is no free memory')

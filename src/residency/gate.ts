@@ -1,20 +1,20 @@
 import type { LoadPlace, Scheduler } from '../contract/scheduler.ts'
 import type { Claim } from './claim.ts'
 
-/** How a gate reaches the rules. */
+/** A gate's access to the rules. */
 type GateKeeper = {
-  /** It may be granted already. */
+  /** The claim may already be granted. */
   claim(): Claim
-  /** Resolves when it is granted; gives it up when the signal is aborted first. */
+  /** Resolves when the claim is granted; gives it up if the signal is aborted first. */
   granted(claim: Claim, signal: AbortSignal): Promise<void>
   end(claim: Claim): void
-  /** What those wait for who want the model; undefined when it is ready. */
+  /** What claims of the model wait for; undefined when it is ready. */
   place(): LoadPlace | undefined
 }
 
 /**
- * The same scheduler behind a gate: a ticket is ready when its model may stay loaded for it. A ticket that waits for its slot does not keep
- * the model loaded, since that may take long; if the model has gone meanwhile, the ticket waits until it is back.
+ * Puts a gate in front of a scheduler: a ticket is ready when its model may stay loaded for it. A ticket that waits for its slot does not
+ * keep the model loaded, since that may take long; if the model is gone by then, the ticket waits for its return.
  */
 export function gateScheduler(scheduler: Scheduler, keeper: GateKeeper): Scheduler {
   return {
@@ -46,7 +46,7 @@ export function gateScheduler(scheduler: Scheduler, keeper: GateKeeper): Schedul
         async slot(cost, signal) {
           for (;;) {
             const { busy, slots } = scheduler.load
-            // It may have to wait.
+            // The ticket may have to wait.
             if (busy >= slots) end()
             await ticket.slot(cost, signal)
             if (held !== undefined) return
@@ -55,7 +55,7 @@ export function gateScheduler(scheduler: Scheduler, keeper: GateKeeper): Schedul
               held = claim
               return
             }
-            // The model has gone, or goes: what still uses it may need the slot to end.
+            // The model is gone or going: its last users may need the slot to end.
             ticket.release()
             await use(claim, signal)
           }

@@ -2,35 +2,35 @@ import { ChurnMap, ChurnSet } from '../base/churn.ts'
 import type { ResidencyState, ResidentOptions } from '../contract/residency.ts'
 import type { ClaimKind } from './events.ts'
 
-/** A model, and its state in the rules. Times are those of the caller's clock. */
+/** A model and its state in the rules. Times are on the caller's clock. */
 export type Member<Claim extends object> = {
   readonly key: string
   readonly id: string
   readonly isPinned: boolean
   readonly idleTtlMs: number | undefined
-  /** What a request has asked for in its place, until the model is unloaded. */
+  /** The idle time that a request has set, until the model is unloaded. */
   keptMs: number | undefined
   phase: ResidencyState
   sinceMs: number
-  /** What it needs, known from its first load on. */
+  /** The memory that it needs, known after its first load. */
   bytes: number
   /** Its memory is in use, or being freed. */
   holdsMemory: boolean
   admittedAtMs: number
-  /** Absent before its process is ready. */
+  /** Absent until its process is ready. */
   readyAtMs: number | undefined
   lastUsedMs: number
-  /** Those who use it. */
+  /** The claims that use the model. */
   readonly users: ChurnSet<Claim>
-  /** Those who want it, in the order in which they came. */
+  /** The claims that wait for the model, in order of arrival. */
   readonly waiting: ChurnMap<Claim, { readonly kind: ClaimKind; readonly sinceMs: number }>
-  /** Loads begun and ended; the failure of an earlier load is old news. */
+  /** Counts starts and ends of loads, so that the failure of an earlier load can be ignored. */
   attempt: number
-  /** All claims for it ended while its files were being fetched. */
+  /** All claims ended while the model's files were being fetched. */
   isUnwanted: boolean
-  /** It grants no claims until it is unloaded: for another model's memory, or by a command. */
+  /** Grants no claims until it is unloaded: for another model's memory, or by a command. */
   closedFor: 'memory' | 'command' | undefined
-  /** It has been unloaded, or left for later: requests load it. */
+  /** The model was unloaded or left for later, so requests load it. */
   comesAndGoes: boolean
 }
 
@@ -84,13 +84,13 @@ export function enterPhase<Claim extends object>(member: Member<Claim>, phase: R
   }
 }
 
-/** Since when it is wanted, without a break. */
+/** Since when the model has been wanted without interruption. */
 export function wantedSinceMs<Claim extends object>({ waiting, sinceMs }: Member<Claim>): number {
   const [first] = waiting.values()
   return first === undefined ? sinceMs : Math.min(first.sinceMs, sinceMs)
 }
 
-/** None of its claims may unload another model. */
+/** Whether no claim may unload another model for it. */
 export function isModest<Claim extends object>({ waiting, isUnwanted }: Member<Claim>): boolean {
   return isUnwanted || (waiting.size > 0 && [...waiting.values()].every(({ kind }) => kind === 'preload'))
 }

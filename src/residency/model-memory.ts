@@ -52,7 +52,7 @@ export class ModelMemory implements Residency {
     return [...this.#models.values()].map(({ status }) => status)
   }
 
-  /** How many models are there whenever they fit. */
+  /** The number of models that stay loaded whenever they fit. */
   get pinned(): number {
     return [...this.#models.values()].filter(({ isPinned }) => isPinned).length
   }
@@ -61,13 +61,13 @@ export class ModelMemory implements Residency {
     return { budgetBytes: this.#budgetBytes, usedBytes: this.#rules.usedBytes }
   }
 
-  /** Models that a smaller budget has no room for stay until another one needs their memory. */
+  /** Models beyond a smaller budget stay until another one needs their memory. */
   changeLimits(limits: ResidencyLimits): void {
     this.#budgetBytes = limits.budgetBytes
     this.#follow(() => this.#rules.changeLimits(limits, this.#options.now()))
   }
 
-  /** Loads and unloads nothing more; the engines are the caller's to close. */
+  /** Loads and unloads nothing more; the caller closes the engines. */
   close(): void {
     clearTimeout(this.#timer)
     for (const model of [...this.#models.values()]) model.remove()
@@ -77,7 +77,7 @@ export class ModelMemory implements Residency {
     this.#follow(() => this.#rules.decide(event, this.#options.now()))
   }
 
-  /** Carries out one decision after the other: an effect may cause the next event at once. */
+  /** Carries out decisions one after the other: an effect may immediately cause the next event. */
   #follow(decide: () => Decision<Claim>): void {
     this.#pending.push(decide)
     if (this.#pending.length > 1) return
@@ -94,7 +94,7 @@ export class ModelMemory implements Residency {
     if (atMs === Number.POSITIVE_INFINITY) return
     const pauseMs = Math.min(longestTimeoutMs, Math.max(1, Math.ceil(atMs - this.#options.now())))
     this.#timer = setTimeout(() => this.#report({ type: 'tick' }), pauseMs)
-    // The server lives as long as it listens, and not longer for this.
+    // The timer must not keep the process alive.
     this.#timer.unref()
   }
 

@@ -17,7 +17,7 @@ type ResidentModelDeps = {
   /** Its state in the rules. */
   readonly member: Readonly<Member<Claim>>
   budgetBytes(): number
-  /** When it is unloaded if nothing happens, on the clock of `now`. */
+  /** When the model will be unloaded if it stays idle, on the clock of `now`. */
   expiresAtMs(): number | undefined
   now(): number
   readonly log: ResidencyLog
@@ -25,7 +25,7 @@ type ResidentModelDeps = {
   forget(): void
 }
 
-/** The process of the model waits for its memory. */
+/** The model's process waits for its memory. */
 type Reservation = { readonly need: MemoryNeed; admit(): void; refuse(error: unknown): void }
 
 /** For the log; a load that is given up is not logged as an unload. */
@@ -35,7 +35,7 @@ const whyUnloaded: Readonly<Record<Exclude<UnloadReason, 'unwanted'>, string>> =
   command: 'by command',
 }
 
-/** One model: what it wants of the rules, and what they do with its engine. */
+/** One model: reports its events to the rules, and carries out their effects on its engine. */
 export class ResidentModel implements Resident {
   readonly #model: ResidentOptions
   readonly #deps: ResidentModelDeps
@@ -45,7 +45,7 @@ export class ResidentModel implements Resident {
   #reservation: Reservation | undefined
   #need: MemoryNeed | undefined
   #unloading: Promise<void> | undefined
-  /** Called when it begins to leave the memory. */
+  /** Called when the model begins to leave the memory. */
   #onLeaving: (() => void)[] = []
 
   constructor(model: ResidentOptions, deps: ResidentModelDeps) {
@@ -54,7 +54,7 @@ export class ResidentModel implements Resident {
     this.#unsubscribe = model.engine.onState((state) => {
       if (state.type === 'ready') deps.report({ type: 'ready' })
       const hasEnded = state.type === 'stopped' || (state.type === 'failed' && state.retryAtMs === undefined)
-      // Of an unload that the rules want, its own end counts.
+      // During an unload that the rules ordered, only its end counts.
       if (!hasEnded || this.#unloading !== undefined) return
       deps.report({ type: 'freed' })
       this.#leaving()
@@ -98,7 +98,7 @@ export class ResidentModel implements Resident {
     })
   }
 
-  /** What the engine awaits before it starts the process that needs the memory. */
+  /** The engine awaits this before it starts the process that needs the memory. */
   readonly #admit: Admit = (need, signal) => {
     this.#need = need
     if (signal.aborted) return Promise.reject(signal.reason)
@@ -176,7 +176,7 @@ export class ResidentModel implements Resident {
     this.#deps.forget()
   }
 
-  /** An effect of the rules, as are the others below. */
+  /** An effect of the rules, as are the methods below. */
   beginLoad(attempt: number): void {
     const { engine } = this.#model
     engine.ensureReady(this.#removed.signal, this.#admit)?.catch((error: unknown) => {
@@ -196,7 +196,7 @@ export class ResidentModel implements Resident {
     const { id, engine } = this.#model
     const { log, report } = this.#deps
     if (reason !== 'unwanted') log.info({ model: id, why: whyUnloaded[reason] }, 'unloading the model')
-    // The rules have waited for its requests, or it is unloaded by force.
+    // The rules have waited for its requests, or the unload is forced.
     this.#unloading = engine
       .unload({ drainMs: 0 })
       .catch((error: unknown) => log.warn({ model: id, err: error }, 'the model could not be unloaded'))
@@ -221,13 +221,13 @@ export class ResidentModel implements Resident {
 
   #claim(kind: ClaimKind): Claim {
     const claim = new Claim()
-    // A request that is older than the removal of its model loads it as it likes.
+    // A request that predates the removal of its model is not gated.
     if (this.#removed.signal.aborted) claim.grant()
     else this.#deps.report({ type: 'claim', claim, kind })
     return claim
   }
 
-  /** Resolves when the claim is granted, which is then to be ended; otherwise it is ended here. */
+  /** Resolves when the claim is granted, and must then be ended; otherwise ends it. */
   async #granted(claim: Claim, signal: AbortSignal): Promise<void> {
     const giveUp = () => {
       if (claim.isGranted) return

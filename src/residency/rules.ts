@@ -10,20 +10,20 @@ export type ResidencyLimits = {
   readonly minResidencyMs: number
   /** … unless it has been idle for this long, or for half of its load. */
   readonly idleGraceMs: number
-  /** Models without a time of their own are unloaded after being idle for this long; absent: never. */
+  /** Models without an idle time of their own are unloaded after being idle for this long; absent: never. */
   readonly idleTtlMs?: number
 }
 
 export type Decision<Claim extends object> = {
   readonly effects: readonly ResidencyEffect<Claim>[]
-  /** When to send a `tick`, if nothing happens before; `Infinity` for never. */
+  /** When to send a `tick` if nothing happens before; `Infinity`: never. */
   readonly wakeAtMs: number
 }
 
 /**
- * Decides which models are loaded. Those that fit together stay together. Otherwise idle ones go first; one in use goes when it has had its
- * time: it finishes what it runs, while new requests for it wait. So the wait for a model is bounded by the minimum residency, what runs at
- * its end, and the loads. Memory goes to the model that is wanted for longest.
+ * Decides which models are loaded. Those that fit together stay together. Otherwise idle ones go first; one in use goes after its minimum
+ * residency: it finishes its requests, while new ones wait. So the wait for a model is bounded by the minimum residency, the requests
+ * running at its end, and the loads. Memory goes to the model that has been wanted longest.
  */
 export class ResidencyRules<Claim extends object> {
   #limits: ResidencyLimits
@@ -39,7 +39,7 @@ export class ResidencyRules<Claim extends object> {
     return sumBytes(this.#all(({ holdsMemory }) => holdsMemory))
   }
 
-  /** The state of the model, which changes with each decision. */
+  /** Adds a model; its returned state changes with each decision. */
   add(key: string, model: Omit<ResidentOptions, 'engine'>, nowMs: number): Readonly<Member<Claim>> {
     const member = newMember<Claim>(key, model, nowMs)
     this.#members.set(key, member)
@@ -53,14 +53,14 @@ export class ResidencyRules<Claim extends object> {
     return this.#settle(nowMs)
   }
 
-  /** Other limits. Models that a smaller budget has no room for stay until another one needs their memory. */
+  /** Sets new limits. Models beyond a smaller budget stay until another one needs their memory. */
   changeLimits(limits: ResidencyLimits, nowMs: number): Decision<Claim> {
     this.#limits = limits
     for (const member of this.#all(({ phase }) => phase === 'waiting')) this.#reserve(member, member.bytes, nowMs)
     return this.#settle(nowMs)
   }
 
-  /** What follows from an event; one about a model that is not here changes nothing. */
+  /** Decides on an event; one about an unknown model changes nothing. */
   decide(event: ResidencyEvent<Claim>, nowMs: number): Decision<Claim> {
     if (event.type !== 'tick') {
       const member = this.#members.get(event.key)
@@ -86,7 +86,7 @@ export class ResidencyRules<Claim extends object> {
         member.lastUsedMs = nowMs
         break
       case 'freed':
-        // A load that failed before it held memory: `load-failed` says why.
+        // A load that failed before it held memory ends with `load-failed`, which has the reason.
         if (member.holdsMemory || member.phase === 'unloading') enterPhase(member, 'absent', nowMs)
         break
       case 'load-failed':
@@ -117,7 +117,7 @@ export class ResidencyRules<Claim extends object> {
   #end(member: Member<Claim>, claim: Claim, nowMs: number): void {
     if (member.users.delete(claim)) member.lastUsedMs = nowMs
     if (!member.waiting.delete(claim) || member.waiting.size > 0) return
-    // A download goes on, since its file stays.
+    // A download continues, since its file is kept.
     if (member.phase === 'starting') member.isUnwanted = true
     if (member.phase === 'waiting') this.#giveUp(member, nowMs)
   }
@@ -134,7 +134,7 @@ export class ResidencyRules<Claim extends object> {
         this.#effects.push({ type: 'admit', key: member.key })
         break
       case 'absent':
-        // Something else started the engine; the end of its load matters here too.
+        // Something else started the engine; the end of its load matters here, too.
         this.#load(member)
         enterPhase(member, 'waiting', nowMs)
         break
@@ -147,7 +147,7 @@ export class ResidencyRules<Claim extends object> {
     }
   }
 
-  /** No request waits any more for a model that waits for memory: what was to make room for it may stay. */
+  /** No request waits any more for a model that waits for memory: the models to be unloaded for it may stay. */
   #giveUp(member: Member<Claim>, nowMs: number): void {
     this.#unload(member, 'unwanted', nowMs)
     this.#reopenAll()
@@ -192,7 +192,7 @@ export class ResidencyRules<Claim extends object> {
     return { effects, wakeAtMs: this.#wakeAtMs }
   }
 
-  /** Memory for those who wait for it, the one who is wanted for longest first: a later one must not take what it waits for. */
+  /** Gives memory to waiting models, the one wanted longest first: a later one must not take the memory that it waits for. */
   #shareMemory(nowMs: number): void {
     const claimants = this.#all(({ phase }) => phase === 'waiting').sort((a, b) => wantedSinceMs(a) - wantedSinceMs(b))
     if (claimants.length === 0) {
@@ -221,7 +221,7 @@ export class ResidencyRules<Claim extends object> {
     }
   }
 
-  /** Closes models until this much will become free, or none. Returns what will. */
+  /** Closes models until this much will become free, or none. Returns how much will. */
   #closeFor(missingBytes: number, nowMs: number): number {
     const open = this.#all(({ phase, closedFor }) => phase === 'loaded' && closedFor === undefined)
     const candidates = open.map((member) => ({ member, ...this.#asCandidate(member) }))
@@ -265,7 +265,7 @@ export class ResidencyRules<Claim extends object> {
     else this.#wakeAt(expiresAtMs)
   }
 
-  /** When a model is unloaded, if nobody uses it until then; undefined for one that is in use, or not loaded, or has no such time. */
+  /** When an idle model will be unloaded; undefined for one that is in use, not loaded, or without an idle time. */
   expiresAtMs({ users, readyAtMs, lastUsedMs, keptMs, idleTtlMs }: Readonly<Member<Claim>>): number | undefined {
     const idleMs = keptMs ?? idleTtlMs ?? this.#limits.idleTtlMs
     return idleMs === undefined || users.size > 0 || readyAtMs === undefined ? undefined : lastUsedMs + idleMs
@@ -280,7 +280,7 @@ export class ResidencyRules<Claim extends object> {
   }
 }
 
-/** It is not ready for the first time yet. */
+/** The model has not been ready yet. */
 function isLoading<Claim extends object>({ phase, readyAtMs }: Member<Claim>): boolean {
   return phase === 'starting' || phase === 'waiting' || (phase === 'loaded' && readyAtMs === undefined)
 }
