@@ -1,4 +1,4 @@
-/** Counts what runs, so that somebody can wait for its end. */
+/** Counts running work, so that its end can be awaited. */
 export class ActiveRuns {
   #count = 0
   readonly #idle = new Set<() => void>()
@@ -12,7 +12,7 @@ export class ActiveRuns {
     }
   }
 
-  /** For one that tracks itself: call `end` once. */
+  /** Begins work that tracks itself: call `end` once. */
   begin(): void {
     this.#count += 1
   }

@@ -1,12 +1,12 @@
-/** So many entries may leave before a collection is made anew, and twice as many as it has. */
+/** Entries that leave before a collection is rebuilt: at least this many, and twice its size. */
 const fewest = 256
 
 /**
  * A `Map` whose entries come and go with requests.
  *
- * V8 links each table that a Map or a Set has outgrown to the next one. When a table is among the old objects, where a full collection puts
+ * V8 links each table that a Map or a Set has outgrown to the next one. Once a table is among the old objects, where a full collection puts
  * it, young collections keep all tables after it, with their entries: each request lives until the next full collection, and the one after
- * that begins the same anew. A server of short requests took a quarter more processor time for each of them from its first full collection
+ * that begins the same anew. A server of short requests used a quarter more processor time for each of them from its first full collection
  * on (docs/decisions/0041). A new Map begins without such a link.
  */
 export class ChurnMap<Key, Value> {
@@ -29,7 +29,7 @@ export class ChurnMap<Key, Value> {
     this.#map.set(key, value)
   }
 
-  /** Whether there was such an entry. */
+  /** Whether the entry existed. */
   delete(key: Key): boolean {
     if (!this.#map.delete(key)) return false
     this.#left += 1
@@ -41,7 +41,7 @@ export class ChurnMap<Key, Value> {
     if (this.#map.size > 0) this.#renew([])
   }
 
-  /** In the order in which they were added. What is added or deleted meanwhile may not show. */
+  /** In order of insertion. Concurrent changes may not show. */
   keys(): IterableIterator<Key> {
     return this.#map.keys()
   }
@@ -61,7 +61,7 @@ export class ChurnMap<Key, Value> {
   }
 }
 
-/** The same as a `Set`. */
+/** As `ChurnMap`, for a `Set`. */
 export class ChurnSet<Value> {
   readonly #map = new ChurnMap<Value, true>()
 
@@ -73,7 +73,7 @@ export class ChurnSet<Value> {
     this.#map.set(value, true)
   }
 
-  /** Whether it was there. */
+  /** Whether the value was present. */
   delete(value: Value): boolean {
     return this.#map.delete(value)
   }

@@ -49,8 +49,8 @@ export async function emitAll<Event>(events: AsyncIterable<Event>, emit: Emit<Ev
 /** Called with the number of tokens that were generated after their request was cancelled. */
 export type OnTokensAfterCancel = (count: number) => void
 
-/** Emits an event whose reader is not waited for: its emitter was cancelled. */
+/** Emits an event without waiting for its reader, since its emitter was cancelled. */
 export function emitAtOnce<Event>(emit: Emit<Event>, event: Event): void {
-  // A reader that fails now has nobody to tell.
+  // Nobody is interested in the failure of a reader any more.
   emit(event)?.catch(() => undefined)
 }

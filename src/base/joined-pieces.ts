@@ -1,17 +1,17 @@
-/** A piece of fewer bytes costs more memory for itself than for them. */
+/** A smaller piece costs more memory for itself than for its bytes. */
 const smallBytes = 1024
 const slabBytes = 16 * 1024
 
-/** Collects what arrives in pieces. Small ones are copied together: a sender may send each byte for itself. */
+/** Collects data that arrives in pieces. Small ones are copied together, since a sender may send single bytes. */
 export class JoinedPieces {
   readonly #onPiece: (piece: Buffer) => void
   readonly #pieces: Buffer[] = []
-  /** A small piece that came first, not copied: most bodies are one piece. */
+  /** A small first piece, not copied: most bodies are one piece. */
   #first: Buffer | undefined
   #slab: Buffer | undefined
   #slabUsed = 0
 
-  /** `onPiece` gets all of it, in pieces that are not small, but for the last and those before large ones. */
+  /** `onPiece` receives everything in pieces that are not small, except the last one and those before large ones. */
   constructor(onPiece: (piece: Buffer) => void = () => undefined) {
     this.#onPiece = onPiece
   }
@@ -30,7 +30,7 @@ export class JoinedPieces {
     }
   }
 
-  /** The whole. Nothing comes afterwards. */
+  /** Returns the whole. No piece may follow. */
   end(): Buffer {
     this.#flush()
     const [only] = this.#pieces

@@ -1,17 +1,17 @@
 import { ChurnMap } from './churn.ts'
 
 type Options<Value> = {
-  /** The most that all values together may measure. */
+  /** The largest total size of all values. */
   readonly max: number
-  /** What one value measures; 1 if absent. */
+  /** The size of one value; 1 if absent. */
   sizeOf?(value: Value): number
 }
 
-/** A bounded `Map`: when it is full, what was not used for the longest time leaves. A value that is larger than all may be is not kept. */
+/** A bounded `Map`: when it is full, the least recently used entry leaves. A value that exceeds the bound alone is not kept. */
 export class LruMap<Key, Value extends object> {
   readonly #max: number
   readonly #sizeOf: (value: Value) => number
-  /** The least recently used one is the first. */
+  /** The least recently used entry comes first. */
   readonly #values = new ChurnMap<Key, Value>()
   #size = 0
 
@@ -28,7 +28,7 @@ export class LruMap<Key, Value extends object> {
     return value
   }
 
-  /** The value of a key, made by `make` if it is missing. A failure is not kept. */
+  /** The value of a key, created by `make` if it is missing. A failure is not kept. */
   find(key: Key, make: () => Value): Value {
     return this.get(key) ?? this.set(key, make())
   }

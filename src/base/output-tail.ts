@@ -1,15 +1,15 @@
 const keptLines = 40
 const longestLine = 500
-/** As native programs write them when they abort: more than are kept, and they tell users nothing. */
+/** Native programs print these when they abort: more lines than are kept, and useless to users. */
 const stackFrame = /\[0x[0-9a-f]+\]$|^#\d+ /
 
-/** A stream of Node.js that can be read. */
+/** A readable stream of Node.js. */
 type Source = { setEncoding(encoding: 'utf8'): { on(event: 'data', onText: (text: string) => void): unknown } }
 
-/** What a stream has written of its newest line. */
+/** The text of a stream's current line so far. */
 type OpenLine = { text: string }
 
-/** The last lines that a process wrote, without those of a stack. Long lines are truncated, also before they end: memory is bounded. */
+/** The last lines that a process wrote, without stack frames. Long lines are truncated, even unfinished ones, so that memory is bounded. */
 export class OutputTail {
   readonly #onLine: (line: string) => void
   readonly #lines: string[] = []
@@ -24,7 +24,7 @@ export class OutputTail {
     return [...this.#lines, ...this.#open.map(({ text }) => text).filter((text) => text.trim() !== '')]
   }
 
-  /** All that comes from these streams; a line of one is whole, whatever another writes meanwhile. */
+  /** Reads these streams; the lines of each stay whole, even if others write at the same time. */
   read(...streams: readonly (Source | null)[]): void {
     for (const stream of streams) {
       const open = { text: '' }

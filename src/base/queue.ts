@@ -1,7 +1,7 @@
 import { ChurnMap } from './churn.ts'
 import { Waiters } from './waiters.ts'
 
-/** Lets a number of works run at once; the others wait, first come, first served. */
+/** Runs at most `width` jobs concurrently; the others wait, first come, first served. */
 export class Queue {
   readonly #width: number
   readonly #waiters = new Waiters()
@@ -15,7 +15,7 @@ export class Queue {
     return this.#running === 0
   }
 
-  /** Work that is aborted while it waits never begins; work that has begun keeps its place until it ends. */
+  /** Work aborted while waiting never begins; work that has begun keeps its place until it ends. */
   async run<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
     const waiting = this.enter(signal)
     if (waiting !== undefined) await waiting
@@ -34,7 +34,7 @@ export class Queue {
     return undefined
   }
 
-  /** The place passes to the next one that waits, so that a new one cannot take it. */
+  /** Passes the place to the next waiter directly, so that no newcomer can take it. */
   leave(): void {
     if (!this.#waiters.releaseFirst()) this.#running -= 1
   }
@@ -54,14 +54,14 @@ export class KeyedQueue<Key> {
     this.#width = width
   }
 
-  /** As `run` of a queue. */
+  /** As `Queue.run`. */
   async run<T>(key: Key, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
     const queue = this.#queues.get(key) ?? new Queue(this.#width)
     this.#queues.set(key, queue)
     try {
       return await queue.run(signal, work)
     } finally {
-      // Others may have finished it, and begun another.
+      // Others may have finished this queue and begun another.
       if (queue.isIdle && this.#queues.get(key) === queue) this.#queues.delete(key)
     }
   }

@@ -1,5 +1,5 @@
 const idBytes = 16
-/** Drawn for many ids at once: drawing those of one takes ten times as long (measured). */
+/** Drawn in batches: drawing for a single id takes ten times as long (measured). */
 const drawn = new Uint8Array(256 * idBytes)
 const digitsOf = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 let used = drawn.length

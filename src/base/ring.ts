@@ -24,7 +24,7 @@ export class Ring<T> {
     this.#count += 1
   }
 
-  /** Undefined for one that is not kept. */
+  /** Undefined if it is no longer kept. */
   at(number: number): T | undefined {
     if (number < this.first || number >= this.#count) return undefined
     return this.#values[number % this.#size]

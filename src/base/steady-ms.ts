@@ -1,4 +1,4 @@
-/** Milliseconds of a clock that nobody sets. It is the same for all processes of this machine, and says nothing about the date. */
+/** Milliseconds of a clock that cannot be set. It is shared by all processes of this machine, and unrelated to the date. */
 export function steadyMs(): number {
   return Number(process.hrtime.bigint() / 1_000_000n)
 }

@@ -1,10 +1,10 @@
 type Bounds = {
-  /** Of whose text it is, in the error. */
+  /** Names the source in the error. */
   readonly what: string
   readonly mostBytes: number
 }
 
-/** The UTF-8 text of a body or a file that is not ours. Rejects where it has more bytes, without reading them. */
+/** The UTF-8 text of a foreign body or file. Rejects beyond `mostBytes`, without reading the rest. */
 export async function textOf(source: AsyncIterable<Uint8Array>, { what, mostBytes }: Bounds): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''

@@ -1,4 +1,4 @@
-/** A number to three digits after its point: times in replies, which are as short as they are exact. */
+/** A number rounded to three decimals, for times in replies: as short as they are exact. */
 export function thousandths(value: number): number {
   return Math.round(value * 1000) / 1000
 }

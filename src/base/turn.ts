@@ -1,4 +1,4 @@
-/** What one turn of the event loop may take: everybody else waits meanwhile. */
+/** The longest turn of the event loop: everything else waits for it. */
 const maxTurnMs = 10
 let startedMs: number | undefined
 
@@ -7,8 +7,8 @@ const endTurn = () => {
 }
 
 /**
- * The rule for whatever a peer can send many of in one piece: messages, requests, events. Ask before each of them. Undefined while this
- * turn of the event loop is short; otherwise a promise of the next. All peers share the turn.
+ * Yields to other work, for loops over messages, requests or events that a peer can send in large numbers. Call it before each of them.
+ * Undefined while this turn of the event loop is short; otherwise a promise of the next. All peers share the turn.
  */
 export function unlessLong(): Promise<void> | undefined {
   const now = performance.now()

@@ -33,7 +33,7 @@ export class Waiters {
     for (const waiter of this.#take()) waiter.resolve()
   }
 
-  /** Resolves the first waiter only. False without waiters. */
+  /** Resolves only the first waiter. Returns false if there is none. */
   releaseFirst(): boolean {
     const [first] = this.#waiting
     if (first === undefined) return false
@@ -46,7 +46,7 @@ export class Waiters {
     for (const waiter of this.#take()) waiter.reject(error)
   }
 
-  /** The current waiters: one that is added during a release waits for the next one. */
+  /** Takes the current waiters: one added during a release waits for the next. */
   #take(): Waiter[] {
     const waiting = [...this.#waiting]
     this.#waiting.clear()

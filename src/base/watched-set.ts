@@ -1,4 +1,4 @@
-/** A set whose changes others hear of. */
+/** A set with listeners to its changes. */
 export class WatchedSet<T> {
   readonly #members: Set<T>
   readonly #listeners = new Set<(member: T) => void>()
@@ -11,7 +11,7 @@ export class WatchedSet<T> {
     return this.#members.has(member)
   }
 
-  /** Puts the member in, or takes it out. */
+  /** Adds or removes the member. */
   set(member: T, isIn: boolean): void {
     if (isIn === this.has(member)) return
     if (isIn) this.#members.add(member)
@@ -19,7 +19,7 @@ export class WatchedSet<T> {
     for (const listener of this.#listeners) listener(member)
   }
 
-  /** Hears of members that came or went, until the returned function is called. */
+  /** Calls the listener with members that were added or removed, until the returned function is called. */
   listen(listener: (member: T) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)

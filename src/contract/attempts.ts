@@ -1,6 +1,8 @@
 import type { FinishReason, Usage } from './usage.ts'
 
-/** `hit`: a server that has read the prompt's longest known prefix; `moved`: another one; `new`: none is known to have read any of it. */
+/**
+ * `hit`: a server that has read the prompt's longest known prefix; `moved`: another one; `new`: no server is known to have read any of it.
+ */
 export type AffinityOutcome = 'hit' | 'moved' | 'new'
 
 /** One attempt at a request, at one server of a remote model. */
@@ -11,15 +13,15 @@ export type AttemptStart = {
   readonly kind: string
   /** Its name for the model. */
   readonly model: string
-  /** 0: the first attempt at the request; each repetition and each continuation counts one more. */
+  /** 0: the first attempt at the request; each repetition or continuation counts one more. */
   readonly retry: number
-  /** Absent where there is no choice, or affinity is off. */
+  /** Absent without a choice, or with affinity off. */
   readonly affinity?: AffinityOutcome
 }
 
 /**
- * `busy`: it has no room for the request now. `failed`: the server, or the connection to it. `refused`: the request or its key, not the
- * server. `cancelled`: the request was no longer wanted.
+ * `busy`: no room for the request now. `failed`: the server or the connection to it failed. `refused`: the request or its key was refused.
+ * `cancelled`: the request was no longer wanted.
  */
 export type AttemptOutcome = 'ok' | 'busy' | 'failed' | 'refused' | 'cancelled'
 
@@ -28,17 +30,17 @@ export type AttemptEnd = {
   readonly outcome: AttemptOutcome
   /** How it failed: an HTTP status, or a word such as `connection`; never a text of the server. */
   readonly error?: string
-  /** From its start to the first event of the reply; absent when none came. */
+  /** From its start to the first event of the reply; absent without an event. */
   readonly firstChunkMs?: number
-  /** What the reply as a whole has cost, also where another server had begun it. */
+  /** The usage of the whole reply, even if another server had begun it. */
   readonly usage?: Usage
   readonly finishReasons?: readonly FinishReason[]
 }
 
-/** Why a server gets no more requests for a while: it cannot be reached, fails requests, or fails its health checks. */
+/** Why a server gets no requests for a while: it cannot be reached, fails requests, or fails its health checks. */
 export type EjectionReason = 'unreachable' | 'failures' | 'health-check'
 
-/** Hears what becomes of the attempts of one model, for metrics. */
+/** Observes the attempts of one model, for metrics. */
 export interface FleetObserver {
   attemptEnded(start: AttemptStart, end: AttemptEnd): void
   ejected(server: string, reason: EjectionReason): void

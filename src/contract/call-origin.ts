@@ -2,21 +2,21 @@ import type { AffinityOutcome, AttemptEnd, AttemptStart } from './attempts.ts'
 import type { Lane } from './scheduler.ts'
 import type { RequestTrace } from './tracing.ts'
 
-/** Called with how the server of an attempt was chosen, before anything of its reply is here. */
+/** Called with how the server of an attempt was chosen, before any of its reply arrives. */
 export type OnPlaced = (affinity: AffinityOutcome) => void
 
-/** Where a call comes from: what may be sent of that to the servers that do it for us. */
+/** The origin of a call, as far as the servers that work for us may know it. */
 export type CallOrigin = {
-  /** Unique; the id of the reply. */
+  /** Unique; also the id of the reply. */
   readonly id: string
   /** The id of the principal: the name of its key. */
   readonly caller: string
   readonly trace?: RequestTrace
-  /** What the client calls its session. */
+  /** The client's name for its session. */
   readonly session?: string
   /** Absent: `interactive`. */
   readonly lane?: Lane
   readonly onPlaced?: OnPlaced
-  /** Called with each attempt at a server, when it has ended. */
+  /** Called at the end of each attempt at a server. */
   readonly onAttempt?: (start: AttemptStart, end: AttemptEnd) => void
 }

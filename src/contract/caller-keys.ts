@@ -1,6 +1,6 @@
 /**
- * Keys that a caller brings for the servers behind a model, by the names of their providers, such as `openai`. Nothing can list them, and
- * copies of a request, in messages to other processes, in logs or in stores, do not have them.
+ * Keys that a caller brings for the servers behind a model, by provider name, such as `openai`. They cannot be listed, and copies of a
+ * request, in messages to other processes, in logs or in stores, do not contain them.
  */
 export class CallerKeys {
   readonly #keys: ReadonlyMap<string, string>

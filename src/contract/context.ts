@@ -13,7 +13,7 @@ export type CancelReason = 'client-gone' | 'requested' | 'deadline' | 'over-budg
 /** Keys by which a caller can cancel its requests, besides their id; requests may share a session. */
 export type CancelKeys = { readonly cancelId?: string; readonly sessionId?: string }
 
-/** What a caller wants to cancel: the runs of a cancel id, or else those of a session, and of replies by their ids. */
+/** A caller's request to cancel: the runs of a cancel id, or otherwise those of a session, and of replies by their ids. */
 export type CancelTarget = CancelKeys & { readonly replyIds: readonly string[] }
 
 /** Everything about a request except its content. Created once, on arrival. */
@@ -29,24 +29,26 @@ export type RequestContext = {
   readonly signal: AbortSignal
   /** Called with tokens that were generated after `signal` was aborted. */
   readonly onTokensAfterCancel?: OnTokensAfterCancel
-  /** Called when the engine has stopped and the slot is free; the reply may take longer. Again after each further run. */
+  /**
+   * Called when the engine has stopped and the slot is free, while the reply may still take longer; called again after each further run.
+   */
   readonly onWorkEnded?: () => void
   readonly trace?: RequestTrace
-  /** What the client calls its session; several conversations may share one. */
+  /** The client's name for its session; several conversations may share one. */
   readonly session?: string
   /** The version of the model that the caller wants; absent: any. */
   readonly version?: string
   /** The client gets the reply when it is complete. */
   readonly isWhole?: true
-  /** How urgent it is; absent: `interactive`. */
+  /** The urgency; absent: `interactive`. */
   readonly lane?: Lane
   readonly onQueued?: OnQueued
-  /** Ends the request, which has reached a limit of time, with this error. */
+  /** Ends the request with this error when it reaches a time limit. */
   readonly onLimit?: (error: AppError) => void
   readonly onLoading?: OnLoading
-  /** Called with the id of another model, which serves the request from now on. */
+  /** Called with the id of another model that serves the request from now on. */
   readonly onModel?: (id: string) => void
-  /** The signal of the whole request, where `signal` ends one of its tries only. */
+  /** The signal of the whole request, if `signal` covers only one attempt. */
   readonly whole?: AbortSignal
   readonly onPlaced?: OnPlaced
   /** Absent: nobody can watch it. */

@@ -8,24 +8,24 @@ import type { StoredResponse } from './store.ts'
 /** A request as it arrived. Header names are in lower case. */
 export type CallInput = {
   readonly body: unknown
-  /** The body's text; present where a number in it may have more digits than `body` holds. */
+  /** The text of the body, if one of its numbers may have more digits than `body` holds. */
   readonly exactBody?: string
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
 }
 
-/** What decoders may use besides the request. */
+/** Facts that decoders may use besides the request. */
 export type DecodeContext = {
   /** The id of the reply, made by `createId`. */
   readonly id: string
   /** The id of the HTTP request, for errors inside a stream. */
   readonly requestId?: string
-  /** The id of the caller's principal, for what only this caller may send back. */
+  /** The id of the caller's principal, for content that only this caller may send back. */
   readonly owner?: string
   /** Names of the server's tools, and of its MCP servers, that the caller may use; absent: none. */
   readonly serverTools?: ReadonlySet<string>
-  /** The client reads Unsloth's frames about tools of the server, which OpenAI's SDKs fail on. */
+  /** The client understands Unsloth's frames about server tools, which break OpenAI's SDKs. */
   readonly readsToolFrames?: true
-  /** A chat completion is kept unless its request has `store: false`. */
+  /** Chat completions are stored unless the request has `store: false`. */
   readonly keepsCompletions?: true
 }
 
@@ -39,9 +39,9 @@ export type DecodedCall = {
   readonly policy: CallPolicy
   /** The caller's name for a path in the first request: a field, or a path such as `messages[0].content[1]`. */
   nameOf(path: CanonicalPath): string
-  /** Throws where the model that serves the call cannot do what it asks for; absent: there is nothing to check. */
+  /** Throws if the model that serves the call cannot do what it asks for; absent: nothing to check. */
   checkStart?(start: StartEvent): void
-  /** What to store of the call and its reply, for the caller; absent: nothing. */
+  /** The call and its reply in the form to store for the caller; absent: nothing is stored. */
   toStored?(result: GenerationResult): Omit<StoredResponse, 'owner'>
   /** A complete reply, as a JSON value. */
   encodeResult(result: GenerationResult): unknown
@@ -53,13 +53,13 @@ export type DecodedCall = {
 type CallPolicy = {
   /** `go-on`: the generation outlives its connection (background work). */
   readonly onHangUp: 'cancel' | 'go-on'
-  /** How long the model stays loaded when nothing uses it after this call, by the field that says so; absent: as it is. */
+  /** How long the model stays loaded when idle after this call, and the field that says so; absent: unchanged. */
   readonly keepLoaded?: { readonly ms: number; readonly field: string }
 }
 
 /** Encodes a sealed event stream, which begins with `start`, one event at a time. */
 export interface StreamEncoder {
-  /** The text to send for this event: zero or more complete frames. The terminal event's text ends the stream. */
+  /** The text for this event: zero or more complete frames. The text of the terminal event ends the stream. */
   encode(event: GenerationEvent): string
 }
 
@@ -70,7 +70,7 @@ export type ErrorReply = {
   readonly body: unknown
 }
 
-/** One public wire protocol, without I/O; `http/run/serve-dialect.ts` does that. */
+/** One public wire protocol, without I/O, which is in `http/run/serve-dialect.ts`. */
 export interface Dialect {
   /** Throws or rejects with an `AppError` with `param` for an invalid body. */
   decode(input: CallInput, context: DecodeContext): DecodedCall | Promise<DecodedCall>
@@ -78,7 +78,7 @@ export interface Dialect {
   createId(): string
   /** Encodes a failure outside of a stream; `requestId` is that of the HTTP request. */
   encodeError(error: AppError, requestId?: string): ErrorReply
-  /** `lines`: a stream is JSON objects, each on a line and in a chunk of its own; absent: server-sent events. */
+  /** `lines`: a stream of JSON objects, each on a line and in a chunk of its own; absent: server-sent events. */
   readonly framing?: 'lines'
   /** The frame that keeps a silent stream alive; empty: none. */
   readonly heartbeat: string

@@ -17,10 +17,10 @@ export type EngineState =
   | { readonly type: 'loading'; readonly progress: number }
   | { readonly type: 'ready' }
   | { readonly type: 'draining' }
-  /** `retryAtMs` (of `performance.now()`): when the supervisor retries; absent when only a request triggers a retry. */
+  /** `retryAtMs` (of `performance.now()`): when the supervisor retries; absent if only a request triggers a retry. */
   | { readonly type: 'failed'; readonly reason: string; readonly retryAtMs?: number }
 
-/** What a model is for. `other`: something else, such as pictures or speech. */
+/** The purpose of a model. `other`: something else, such as pictures or speech. */
 export type ModelKind = 'chat' | 'embeddings' | 'rerank' | 'other'
 
 /** A request checked against the model (rendered, counted, fits); it holds no resources yet. */
@@ -34,23 +34,23 @@ export type PreparedGeneration = {
    * validating the output. Absent without a constraint.
    */
   readonly structured?: 'full' | 'partial' | 'validated'
-  /** Another program enforces `output`, and what lies on the way to it may drop the constraint: the output is validated in any case. */
+  /** Another program enforces `output`, and the constraint may get lost on the way: the output is validated in any case. */
   readonly constraintIsSent?: true
   /** The engine guarantees that calls to strict tools satisfy their parameters; otherwise core validates them. */
   readonly callsAreCertain?: boolean
-  /** A request whose `toolChoice.isRepeated` is set gets its call from a grammar: text instead of a call is then worth another try. */
+  /** With `toolChoice.isRepeated`, a grammar forces the call: text instead of a call is then worth another try. */
   readonly repeatsByGrammar?: true
-  /** Places of the request that this engine does not honour, and that the request allows to ignore. */
+  /** Places of the request that this engine ignores, as the request allows. */
   readonly ignored?: readonly CanonicalPath[]
-  /** The run reports prompt tokens as `promptTokens` asks; without it, such a request is refused. */
+  /** The run reports prompt tokens as `promptTokens` asks; without this, such a request is refused. */
   readonly reportsPrompt?: true
-  /** `serverFields` are sent to a server that has all of them; without it, such a request is refused. */
+  /** `serverFields` reach a server that has all of them; without this, such a request is refused. */
   readonly takesServerFields?: true
-  /** The run enforces `minOutputTokens`; without it, such a request is refused. */
+  /** The run enforces `minOutputTokens`; without this, such a request is refused. */
   readonly keepsMinimum?: true
-  /** The conversation is rendered with the template that the prompt has; without it, such a request is refused. */
+  /** The conversation is rendered with the prompt's own template; without this, such a request is refused. */
   readonly usesTemplate?: true
-  /** One of `callerKeys` is used at one of the model's servers at least; without it, they are reported as ignored. */
+  /** At least one of the model's servers uses one of `callerKeys`; without this, they are reported as ignored. */
   readonly usesCallerKeys?: true
   /**
    * Generates. Call it at most once, while holding a slot of the model. When it settles, the engine has stopped working on the
@@ -78,13 +78,13 @@ export type EngineFacts = {
   readonly onlyEmbeds?: true
   /** Numbers per vector of `embed`. */
   readonly embeddingLength?: number
-  /** The Jinja source of the chat template in use; absent when there is none. */
+  /** The Jinja source of the chat template in use; absent without one. */
   readonly chatTemplate?: string
   /** Sampling defaults, as far as they are fixed values. */
   readonly sampling?: Sampling
   /** The name of the template in use, unless it is the model's own. */
   readonly chatTemplateName?: string
-  /** The model's own template can be chosen: that of its file or its configuration, or, for a scripted model, none at all. */
+  /** The model's own template can be chosen: that of its file or its configuration, or for a scripted model, none. */
   readonly hasOwnTemplate?: true
   /** The adapters that are loaded with the model; absent: none. */
   readonly adapters?: readonly Adapter[]
@@ -92,7 +92,7 @@ export type EngineFacts = {
   readonly modalities?: { readonly image: boolean; readonly audio: boolean; readonly video?: boolean }
 }
 
-/** What a rendered conversation depends on; the tool choice can decide which tools are shown. */
+/** The options that a rendered conversation depends on; the tool choice can decide which tools are shown. */
 export type RenderRequest = Pick<GenerationRequest, 'reasoning'> &
   Partial<Pick<GenerationRequest, 'toolChoice'>> & { readonly prompt: Extract<Prompt, { type: 'chat' }> }
 
@@ -118,7 +118,7 @@ export type EmbedRequest = {
   readonly inputs: readonly EmbedInput[]
   /** Numbers per vector; absent: the model's default. */
   readonly dimensions?: number
-  /** Of an input that is longer than the model reads, only the first tokens are read; otherwise it is refused. */
+  /** An input that is longer than the model reads is truncated; otherwise it is refused. */
   readonly cuts?: true
   /** As in a `GenerationRequest`. */
   readonly callerKeys?: CallerKeys
@@ -129,7 +129,7 @@ export type EmbedResult = {
   readonly model: string
   readonly vectors: readonly Float32Array[]
   readonly inputTokens: number
-  /** The indices of inputs that were not read to their end. */
+  /** The indices of truncated inputs. */
   readonly cut?: readonly number[]
 }
 
@@ -162,9 +162,11 @@ export type Scores = {
 export type ServerReport = {
   /** Host and port. */
   readonly host: string
-  /** `unhealthy`: it failed and gets no requests for a while; `half-open`: one request tests it; `draining`: an operator wants none there. */
+  /**
+   * `unhealthy`: it failed and gets no requests for a while; `half-open`: one request tests it; `draining`: an operator took it out of use.
+   */
   readonly state: 'healthy' | 'half-open' | 'unhealthy' | 'draining'
-  /** What named it, such as `dns`; absent: the configuration. */
+  /** The source of its address, such as `dns`; absent: the configuration. */
   readonly source?: string
   readonly lastFailure?: string
   readonly activeRequests: number
@@ -173,15 +175,15 @@ export type ServerReport = {
   /** The result of probing; absent before it has answered. */
   readonly found?: {
     readonly kind: string
-    /** How conversations are sent to it. */
+    /** The protocol for conversations with it. */
     readonly protocol?: string
     readonly version?: string
     /** Its name for the model. */
     readonly model: string
     readonly contextLength?: number
-    /** Its own capabilities; the rest is emulated here or refused by name. */
+    /** Its own capabilities; others are emulated here or refused by name. */
     readonly abilities: Readonly<Record<string, boolean>>
-    /** Of a router: what it was seen to pass on to its engines, or not to. */
+    /** For a router: what it was observed to pass on to its engines, or not. */
     readonly passes?: Readonly<Record<string, boolean>>
   }
 }
@@ -196,13 +198,13 @@ export type TokenPiece = { readonly id: number; readonly bytes: Uint8Array }
 
 /** The model's tokenizer and chat template. */
 export interface Tokenizer {
-  /** Throws `unsupported-field` for what has no tokens with ids, before its media are read. Absent: all has. */
+  /** Throws `unsupported-field` for content that has no tokens with ids, before its media are read. Absent: everything has. */
   checkTokens?(request: TokenizeRequest): void
   /** The tokens of a text or a conversation. */
   tokenize(request: TokenizeRequest, signal: AbortSignal): Promise<readonly number[]>
-  /** The same with their texts. Absent: not supported. */
+  /** As `tokenize`, with the texts of the tokens. Absent: not supported. */
   pieces?(request: TokenizeRequest, signal: AbortSignal): Promise<readonly TokenPiece[]>
-  /** The number of those tokens. */
+  /** The number of tokens that `tokenize` would return. */
   count(request: TokenizeRequest, signal: AbortSignal): Promise<number>
   /** The text of tokens. Rejects with `invalid-request` for unknown ids. */
   detokenize(request: DetokenizeRequest, signal: AbortSignal): Promise<string>
@@ -210,12 +212,12 @@ export interface Tokenizer {
   render(request: RenderRequest, signal: AbortSignal): Promise<string>
 }
 
-/** Whose call it is, for engines that have others do it. */
+/** The caller of the work, for engines that pass it on to servers. */
 export type CalledFor = { readonly callerKeys?: CallerKeys; readonly origin?: CallOrigin }
 
 export interface Embedder {
   /**
-   * Call it while holding a slot of the model; it has stopped when it settles. Rejects with `context-length-exceeded` or
+   * Call it while holding a slot of the model; when it settles, the work has stopped. Rejects with `context-length-exceeded` or
    * `invalid-request`, at `['inputs', index]`, before anything is computed.
    */
   embed(inputs: readonly EmbedInput[], signal: AbortSignal, calledFor?: CalledFor): Promise<Embeddings>
@@ -228,18 +230,18 @@ export interface Ranker {
 
 interface TemplateSwitch {
   /**
-   * Switches the template for new requests, also across restarts; running requests keep theirs. Rejects with `template-failed`,
-   * without a change, when there is no such template or it does not compile.
+   * Switches the template for new requests, also across restarts; running requests keep theirs. Rejects with `template-failed`, without a
+   * change, if the template is missing or does not compile.
    */
   use(choice: TemplateChoice, signal: AbortSignal): Promise<void>
 }
 
-/** A server that `setDraining` has found. */
+/** A server that `setDraining` found. */
 export type DrainedServer = {
   readonly url: string
-  /** Host and port, as reports have them. */
+  /** Host and port, as in reports. */
   readonly host: string
-  /** What still runs on it. */
+  /** The requests still running on it. */
   readonly activeRequests: number
 }
 
@@ -247,13 +249,13 @@ export type DrainedServer = {
 export interface Fleet {
   replicas(): readonly ServerReport[]
   /**
-   * Takes servers out of use, or back into it: that of this URL, or all of this host and port. Their requests end as usual. Rejects with
-   * `not-found` where there is none.
+   * Takes servers out of use, or back into it: the one of this URL, or all of this host and port. Their requests end as usual. Rejects with
+   * `not-found` if there is none.
    */
   setDraining(server: string, isDraining: boolean, signal: AbortSignal): Promise<readonly DrainedServer[]>
 }
 
-/** A GPU and its memory, as its driver counts it: other programs use it, too. */
+/** A GPU and its memory, as counted by its driver: other programs use it, too. */
 export type Device = {
   /** Its name on this machine, such as `CUDA0`. */
   readonly name: string
@@ -263,11 +265,11 @@ export type Device = {
 }
 
 export interface Devices {
-  /** Those of the process that has the model loaded; none while it is not, and none without a GPU. It loads nothing. */
+  /** The GPUs of the process that has the model loaded; empty if it is not loaded, or without a GPU. Does not load the model. */
   read(signal: AbortSignal): Promise<readonly Device[]>
 }
 
-/** What an engine supports besides generating; absent: not supported. */
+/** What an engine supports besides generating; an absent capability is not supported. */
 export type EngineCapabilities = {
   readonly tokenizer?: Tokenizer
   readonly embedder?: Embedder
@@ -278,21 +280,21 @@ export type EngineCapabilities = {
   readonly services?: Services
 }
 
-/** The memory that a model needs, before it is loaded. */
+/** The memory that a model needs, known before it is loaded. */
 export type MemoryNeed = {
   readonly bytes: number
   /**
-   * The longest context, in tokens of each slot, that fits a budget with the other settings as they are, or with another number of slots:
-   * at most what the model was trained for. Undefined where its file does not say that.
+   * The longest context, in tokens of each slot, that fits a budget with the other settings unchanged, or with another number of slots; at
+   * most what the model was trained for. Undefined if its file does not record that.
    */
   longestContext(budgetBytes: number, slots?: number): number | undefined
-  /** The refusal of a model that needs more than the budget: what it needs, and what to do. */
+  /** The refusal of a model that exceeds the budget: its need, and what to do. */
   tooLarge(budgetBytes: number): AppError
 }
 
 /**
- * Reserves the memory that a start needs. Resolves when it is free; rejects with `need.tooLarge` where it never will be, or with the
- * signal's reason. It is free again when the engine is `stopped` or has `failed`.
+ * Reserves the memory that a start needs. Resolves when it is free; rejects with `need.tooLarge` if it never will be, or with the signal's
+ * reason. The reservation ends when the engine is `stopped` or has `failed`.
  */
 export type Admit = (need: MemoryNeed, signal: AbortSignal) => Promise<void>
 
@@ -304,13 +306,13 @@ export interface Engine {
   /** Calls the listener after every change of `state`. Returns a function that unsubscribes. */
   onState(listener: (state: EngineState) => void): () => void
   /**
-   * Loads the model if necessary; resolves when it is ready. Undefined: it is ready. Rejects with `model-unavailable` when that fails. An
-   * engine that needs this machine's memory awaits `admit` before each start of its process, also before later ones.
+   * Loads the model if necessary; resolves when it is ready. Undefined: it already is. Rejects with `model-unavailable` when that fails. An
+   * engine that needs this machine's memory awaits `admit` before each start of its process, including later restarts.
    */
   ensureReady(signal: AbortSignal, admit?: Admit): Promise<void> | undefined
   /**
-   * Throws `unsupported-field`, at its part, for media that the model cannot read, as far as it is known now: before they are read, so that
-   * nothing is fetched in vain. Media that were not read yet may be references. Absent: the engine reads all.
+   * Throws `unsupported-field`, at its part, for media that the model cannot read, as far as that is known: called before they are read, so
+   * that nothing is fetched in vain. Media may still be references. Absent: the engine reads all.
    */
   checkMedia?(request: Pick<GenerationRequest, 'prompt'>): void
   /**
@@ -318,18 +320,18 @@ export interface Engine {
    * `context-length-exceeded`, `template-failed`, `unsupported-field` or `model-unavailable`.
    */
   prepare(request: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration>
-  /** Tokens dropped since the engine was created, because their request was already cancelled. */
+  /** Tokens dropped since the engine was created because their request was already cancelled. */
   readonly tokensAfterCancel?: number
   /**
    * Frees the model's resources. Running generations get up to `drainMs` to finish, then fail. Resolves when everything is freed;
    * `ensureReady` loads the model again.
    */
   unload(options: { readonly drainMs: number }): Promise<void>
-  /** Stops running work at once and shuts the engine down for good. Resolves when its processes have exited. */
+  /** Stops running work immediately and shuts the engine down for good. Resolves when its processes have exited. */
   close(): Promise<void>
 }
 
-/** The most that the points to return to of a model's slots take together: its state after some tokens, where they cannot be erased. */
+/** The most memory for all checkpoints of a model's slots: states after some tokens, where tokens cannot be erased. */
 export const mostPointBytes = 2 ** 30
-/** And how many of them a slot keeps. */
+/** The most checkpoints of a slot. */
 export const mostPoints = 32

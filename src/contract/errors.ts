@@ -1,7 +1,7 @@
 import { type CanonicalPath, fillFields, formatPath, type NameOf } from './field.ts'
 import type { ExceededLimit } from './quota.ts'
 
-/** All failure codes and their log levels. Dialects map each to a status and an envelope. */
+/** All failure codes and their log levels. Dialects map each code to a status and an envelope. */
 const errorLevels = {
   'invalid-request': 'info',
   'invalid-json': 'info',
@@ -48,7 +48,7 @@ export type ErrorCode = keyof typeof errorLevels
 /** The token counts of a request that does not fit; dialects quote them in their own words. */
 export type ContextOverflow = {
   readonly inputTokens: number
-  /** `inputTokens` is extrapolated: a prompt that is far too long is not counted to its end. */
+  /** `inputTokens` is extrapolated: a far too long prompt is not counted to its end. */
   readonly estimated?: boolean
   /** The requested output tokens; absent without a limit. */
   readonly outputTokens?: number
@@ -62,21 +62,21 @@ export type ErrorOptions = {
   readonly param?: string
   readonly retryAfterMs?: number
   readonly overflow?: ContextOverflow
-  /** The longest output that would have been taken; set by engines. */
+  /** The longest output that would have been accepted; set by engines. */
   readonly mostOutputTokens?: number
   readonly exceeded?: ExceededLimit
-  /** Of a cancellation: the output so far is the reply, and its choices end with this reason. */
+  /** For a cancellation: the output so far is the reply, and its choices end with this reason. */
   readonly keepsOutput?: 'cancelled' | 'length'
-  /** The engine has learned from it: prepared once more, the request may be taken. */
+  /** The engine has learned from the failure: prepared once more, the request may succeed. */
   readonly preparesAgain?: boolean
-  /** It ended a running request, whose end is a line of its own in the log. */
+  /** It ended a running request, which has a line of its own in the log. */
   readonly stopsRun?: boolean
   readonly cause?: unknown
 }
 
 /**
- * The only error class. `message` says what was wrong, with which value, and what to do. It may name canonical paths with
- * `field(...)`; the dialect translates them, and `at`, into the caller's names (`inWordsOf`).
+ * The only error class. `message` says what was wrong, with which value, and what to do. It may name canonical paths with `field(...)`; the
+ * dialect translates them, and `at`, into the caller's names (`inWordsOf`).
  */
 export class AppError extends Error {
   readonly code: ErrorCode

@@ -8,7 +8,7 @@ export type { FinishReason, Timings, Usage } from './usage.ts'
 
 /** A generated token with its log-probability (natural logarithm). Only present on request. */
 export type GeneratedToken = {
-  /** -1 where the server that generates does not report it. */
+  /** -1 if the server that generates does not report it. */
   readonly id: number
   readonly text: string
   readonly bytes: readonly number[]
@@ -21,15 +21,15 @@ export type GeneratedToken = {
   }[]
 }
 
-/** A prompt token; the first has no log-probability, and others only on request. */
+/** A prompt token; the first has no log-probability, and the others only on request. */
 export type PromptToken = Omit<GeneratedToken, 'logprob'> & { readonly logprob?: number }
 
-/** What is known when a generation starts. */
+/** The facts known when a generation starts. */
 export type StartEvent = {
   readonly type: 'start'
   /** The id of the model that serves the request. */
   readonly model: string
-  /** The id of the model that was asked for, where another one serves: a version of it, or a fallback. */
+  /** The id of the requested model, if another one serves: a version of it, or a fallback. */
   readonly insteadOf?: string
   /** Absent when the engine cannot count before it runs. */
   readonly inputTokens?: number
@@ -38,28 +38,28 @@ export type StartEvent = {
    * validating the output when it has ended. Absent without a constraint.
    */
   readonly structured?: 'full' | 'partial' | 'validated'
-  /** The output limit that was asked for, and what the context has room for: the limit of the output. */
+  /** The requested output limit, and the room in the context, which replaces it. */
   readonly shortened?: { readonly asked: number; readonly room: number }
   /** The sampling preset in use; `unnamed` for one sent in a switch request. */
   readonly preset?: string
-  /** The model writes its reasoning apart from its text, here or in other replies. */
+  /** The model writes reasoning separately from its text, here or in other replies. */
   readonly reasons?: true
   /** Places of the request that the model does not see, such as names that its template does not print. */
   readonly ignored?: readonly CanonicalPath[]
-  /** The first place that differs from the conversation's turn before: what follows it cannot come from a prompt cache. */
+  /** The first place that differs from the conversation's previous turn: what follows cannot come from a prompt cache. */
   readonly divergedAt?: CanonicalPath
   /** Messages for the caller, such as approximations. */
   readonly warnings: readonly string[]
 }
 
-/** A call of a tool of the server, as its events and its part of a reply have it. */
+/** A call of a server's tool, as in its events and its part of a reply. */
 export type ServerToolCall = {
   /** Unique in the conversation. */
   readonly id: string
   readonly name: string
   readonly kind: ServerToolKind
   readonly arguments: JsonObject
-  /** Of a tool of an MCP server. */
+  /** For a tool of an MCP server. */
   readonly mcp?: { readonly server: string; readonly name: string }
 }
 
@@ -74,18 +74,21 @@ export type ListedTool = { readonly name: string; readonly description: string; 
  * tokens.
  */
 export type GenerationEvent =
-  /** The first event: the request is checked and runs. A failure right after it can still become an HTTP status. */
+  /** The first event: the request has been checked and runs. A failure right after it can still become an HTTP status. */
   | StartEvent
-  /** How much of the prompt is read, with what came from a cache; only on request, before `prompt-read`, where the engine knows it. */
+  /**
+   * How much of the prompt has been read, including the part from a cache; only on request, before `prompt-read`, and if the engine knows
+   * it.
+   */
   | {
       readonly type: 'prompt-progress'
       readonly inputTokens: number
       readonly cachedInputTokens: number
       readonly readTokens: number
-      /** Since the prompt was begun. */
+      /** Since reading the prompt began. */
       readonly elapsedMs: number
     }
-  /** Prefill is complete. At most once, before all text; absent when the engine cannot know. */
+  /** Prefill is complete. At most once, before all text; absent if the engine cannot know. */
   | { readonly type: 'prompt-read'; readonly inputTokens: number; readonly cachedInputTokens: number }
   /** Prompt tokens, in order, in one or more events before all others of `choice`, the prompt's first choice. */
   | { readonly type: 'prompt-tokens'; readonly choice: number; readonly promptTokens: readonly PromptToken[] }
@@ -122,12 +125,10 @@ export type GenerationEvent =
       readonly id: string
       /** Absent: `ok`. */
       readonly state?: Exclude<ToolCallState, 'ok'>
-      /** The model's raw text, where it differs from the deltas. */
+      /** The model's raw text, if it differs from the deltas. */
       readonly raw?: string
     }
-  /**
-   * The tools of an MCP server that the request names, once, before the blocks of the choice; none with `error`, which says why.
-   */
+  /** The tools of an MCP server that the request names, once, before the blocks of the choice; empty with `error`, the reason. */
   | {
       readonly type: 'mcp-tools'
       readonly choice: number
@@ -136,8 +137,8 @@ export type GenerationEvent =
       readonly error?: string
     }
   /**
-   * A call that waits for the caller's approval: in the place of its `server-tool-start`, which follows once it is approved, or at the
-   * end of the choice, if the next request has the answer. A call that is refused has its start and its end too.
+   * A call that waits for the caller's approval: in place of its `server-tool-start`, which follows once it is approved, or at the end of
+   * the choice, if the next request has the answer. A refused call has its start and its end, too.
    */
   | { readonly type: 'approval-request'; readonly choice: number; readonly call: ServerToolCall }
   /** The server runs a tool: a block of its own, without `tool-call` events, to the `server-tool-end` with its id. */
@@ -145,7 +146,7 @@ export type GenerationEvent =
       readonly type: 'server-tool-start'
       readonly choice: number
       readonly call: ServerToolCall
-      /** It is answered without running: not approved, repeated, or beyond a limit. */
+      /** The call was answered without running the tool: not approved, repeated, or beyond a limit. */
       readonly isMade?: false
     }
   | { readonly type: 'server-tool-end'; readonly choice: number; readonly id: string; readonly outcome: ToolOutcome }
@@ -153,9 +154,9 @@ export type GenerationEvent =
       readonly type: 'finish'
       readonly choice: number
       readonly reason: FinishReason
-      /** The stop sequence that ended it. */
+      /** The stop sequence that ended the output. */
       readonly stopSequence?: string
-      /** The upstream's finish reason, when it has no canonical equivalent. */
+      /** The upstream's finish reason, if it has no canonical equivalent. */
       readonly rawReason?: string
     }
   /** `servedBy`: the replica that answered. */

@@ -31,7 +31,7 @@ export function fillFields(message: string, nameOf: NameOf): string {
   if (!message.includes(open)) return message
   return message.replace(placeholder, (whole, json: string) => {
     const path = parsePath(json)
-    // A caller's text with these characters stays unchanged.
+    // A caller's text that happens to contain these characters stays unchanged.
     return path === undefined ? whole : nameOf(path)
   })
 }

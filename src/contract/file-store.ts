@@ -2,20 +2,20 @@
 export type StoredFile = {
   readonly id: string
   readonly filename: string
-  /** As declared by the upload; a reader goes by the bytes. */
+  /** As declared by the upload; readers decide by the bytes. */
   readonly mediaType: string
   readonly sizeBytes: number
-  /** OpenAI's; Anthropic's files have none. */
+  /** OpenAI's purpose; Anthropic's files have none. */
   readonly purpose?: string
   readonly createdAtMs: number
 }
 
 export type NewFile = Pick<StoredFile, 'filename' | 'mediaType'>
 
-/** Keeps what callers upload, each for itself: a file of another caller is as if it were not there. */
+/** Stores the uploads of callers separately: another caller's file does not exist. */
 export interface FileStore {
   /**
-   * Keeps a file of which all bytes arrive; otherwise nothing stays. `purposeOf` is asked when they have, and may reject. Rejects with
+   * Stores a file once all bytes have arrived; otherwise nothing is kept. `purposeOf` is called at that time, and may reject. Rejects with
    * `body-too-large`, `request-conflict` when the caller's room is full, and the signal's reason.
    */
   add(
@@ -31,16 +31,16 @@ export interface FileStore {
   delete(owner: string, id: string): Promise<void>
 }
 
-/** Where files are kept, of all callers, without rules of its own. Processes share it. */
+/** Where the files of all callers are kept, without rules. Processes share it. */
 export interface FilePlace {
-  /** Takes the bytes of a new file, which is not there before it is kept. */
+  /** Writes the bytes of a new file, which does not exist until it is kept. */
   write(owner: string, id: string, bytes: AsyncIterable<Uint8Array>): Promise<void>
   keep(owner: string, file: StoredFile): Promise<void>
   list(owner: string): Promise<readonly StoredFile[]>
   get(owner: string, id: string): Promise<StoredFile | undefined>
   content(owner: string, id: string): AsyncIterable<Uint8Array>
-  /** Removes what there is of it, also when it was not kept. */
+  /** Removes a file, even an incomplete one. */
   remove(owner: string, id: string): Promise<void>
-  /** Removes what arrived before this time and was never kept, such as when its process died. */
+  /** Removes files that arrived before this time but were never kept, for example because their process died. */
   removeAbandoned(owner: string, beforeMs: number): Promise<void>
 }

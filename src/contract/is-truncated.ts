@@ -2,7 +2,7 @@ import type { FinishReason, GenerationEvent, StartEvent } from './event.ts'
 
 type Finish = Omit<Extract<GenerationEvent, { type: 'finish' }>, 'type' | 'choice'>
 
-/** Whether an answer with this finish reason may end in the middle of something. */
+/** Whether an answer with this finish reason may end in the middle of a word, a block or a value. */
 const truncates: Readonly<Record<FinishReason, boolean>> = {
   stop: false,
   'tool-calls': false,
@@ -20,7 +20,7 @@ export function isTruncated({ reason, stopSequence }: Finish): boolean {
   return truncates[reason] || stopSequence !== undefined
 }
 
-/** What holds of a generation when its choices have ended: truncated output was not validated. */
+/** The facts of a generation once its choices have ended: truncated output was not validated. */
 export function settledStart(start: StartEvent, finishes: readonly Finish[]): StartEvent {
   return start.structured === 'validated' && finishes.some(isTruncated) ? { ...start, structured: 'partial' } : start
 }

@@ -6,13 +6,13 @@ export type OutputFormat = {
   readonly reasoning?: { readonly open: string; readonly close: string }
   /** Texts that end the model's turn, as its chat template says. */
   readonly turnEnds?: readonly string[]
-  /** Whether calls in reasoning are made; absent: where no closing tag follows them. */
+  /** Whether calls inside reasoning are made; absent: only if no closing tag follows them. */
   readonly callsInReasoning?: boolean
   /** The prompt ends inside a reasoning block that the template opened. */
   readonly startsInReasoning: boolean
 }
 
-/** What an operator says of a model's format; the rest is recognised by its chat template. */
+/** An operator's settings of a model's format; the rest is recognized from its chat template. */
 export type FormatSettings = {
   /** A name in `model-text/formats/tool-formats.ts`, or `auto`. */
   readonly toolFormat?: string | undefined

@@ -17,19 +17,19 @@ export type Principal = {
   readonly quota?: KeyQuota
 }
 
-/** What callers are called that send no key, where none is needed; and those whose key has no name. */
+/** The names of callers without a key, where none is required, and of those whose key has no name. */
 export const reservedKeyName = /^(?:anyone|key-[\da-fA-F]{8})$/
 
-/** What a key may be called: with the name of others, it would have what they have stored. */
+/** Valid names of keys: with a reserved name, a key would own what others have stored. */
 export const keyName = /^(?!anyone$|key-[\da-fA-F]{8}$)[\w.-]{1,64}$/
 
-/** What decides which models are visible: `{}` sees all. */
+/** Decides which models are visible: `{}` sees all. */
 export type ModelViewer = Pick<Principal, 'models'>
 
 /** A key that callers may send, by its SHA-256 hash. */
 export type ApiKey = {
   readonly hash: string
-  /** What logs call it; absent: the start of the hash. */
+  /** Its name in logs; absent: the start of the hash. */
   readonly name?: string
   readonly scopes: ReadonlySet<Scope>
   /** Ids or aliases of the models that it may use; absent: all. */
@@ -37,7 +37,7 @@ export type ApiKey = {
   /** Names of tools and of MCP servers that it may use; absent: all. */
   readonly tools?: readonly string[]
   readonly limits?: KeyLimits
-  /** The limits that it has together with other keys. */
+  /** The limits that it shares with other keys. */
   readonly group?: GroupLimits
   /** Milliseconds of the epoch; absent: never. */
   readonly expiresAtMs?: number

@@ -1,15 +1,15 @@
-/** What a key may use; absent: without a limit. */
+/** The limits of a key; an absent one does not apply. */
 export type KeyLimits = {
   readonly requestsPerMinute?: number
   readonly tokensPerMinute?: number
   /** Calls of tools that the server runs. */
   readonly toolCallsPerMinute?: number
-  /** Budgets, for days and months of UTC. */
+  /** Budgets, for days and months in UTC. */
   readonly tokensPerDay?: number
   readonly tokensPerMonth?: number
 }
 
-/** Those that a key has itself, or from `server.keyLimits`. */
+/** The limits of a key itself, or from `server.keyLimits`. */
 export const limitNames = [
   'requestsPerMinute',
   'tokensPerMinute',
@@ -18,29 +18,29 @@ export const limitNames = [
   'tokensPerMonth',
 ] as const satisfies readonly (keyof KeyLimits)[]
 
-/** The limits that the keys of a group have together. */
+/** The limits that the keys of a group share. */
 export type GroupLimits = Omit<KeyLimits, 'toolCallsPerMinute'> & { readonly name: string }
 
 export type Period = 'minute' | 'day' | 'month'
 
-/** The limits of a key, and of its group, and the name under which its use is counted. */
+/** The limits of a key and of its group, and the account that counts its use. */
 export type KeyQuota = KeyLimits & { readonly account: string; readonly group?: GroupLimits }
 
-/** What is left of a budget. */
+/** What remains of a budget. */
 export type BudgetState = {
   readonly period: Exclude<Period, 'minute'>
-  /** Whose budget it is; absent: the key's own. */
+  /** The group whose budget it is; absent: the key's own. */
   readonly group?: string
   readonly limit: number
   /** Used or reserved. */
   readonly used: number
-  /** When all of it is there again, in milliseconds of the epoch. */
+  /** When the whole budget is available again, in milliseconds of the epoch. */
   readonly resetsAtMs: number
 }
 
 type LimitUnit = 'requests' | 'tokens'
 
-/** What is left of a limit, and after how many milliseconds all of it is there again. */
+/** What remains of a limit, and after how many milliseconds all of it is available again. */
 export type LimitState = {
   readonly unit: LimitUnit
   readonly limit: number
@@ -51,59 +51,59 @@ export type LimitState = {
 /** A limit that a request would exceed; dialects quote it in their own words. */
 export type ExceededLimit = {
   readonly unit: LimitUnit
-  /** Whose limit it is; absent: the key's own. */
+  /** The group whose limit it is; absent: the key's own. */
   readonly group?: string
   readonly limit: number
   readonly used: number
-  /** What the request may take. */
+  /** The most that the request may use. */
   readonly requested: number
 }
 
-/** What an account has used in its minute, which begins with its first use, or in its day or month. */
+/** The usage of an account in its minute, which begins with its first use, or in its day or month. */
 export type Usage = {
   readonly requests: number
   readonly tokens: number
-  /** A request of this minute runs on fewer tokens than it may use. */
+  /** A request of this period runs on fewer tokens than it may need. */
   readonly isStretched: boolean
-  /** The same for all processes that count together. */
+  /** Equal in all processes that count together. */
   readonly minute: number
-  /** By `steadyMs`. */
+  /** On the clock of `steadyMs`. */
   readonly endsAtMs: number
 }
 
-/** Of an account that begins its period. */
+/** The usage of an account at the start of its period. */
 export const unused: Usage = { requests: 0, tokens: 0, isStretched: false, minute: 0, endsAtMs: 0 }
 
 export const minuteMs = 60_000
 /** A minute that ends later than this began before the clock of a store was set back. Clocks that are read together differ by less. */
 export const longestMinuteMs = 70_000
 
-/** What a request takes. */
+/** The share that a request takes. */
 export type Share = {
   readonly requests: number
   readonly tokens: number
   readonly isStretched: boolean
-  /** The end of the period in which an account counts that is new, in milliseconds of the epoch; absent: a minute later. */
+  /** The end of a new account's period, in milliseconds of the epoch; absent: a minute later. */
   readonly untilMs?: number
 }
 
 /** Replaces the tokens that a request took by those that it used. */
 export type Settlement = {
-  /** Used less taken; negative where less was used. */
+  /** Used minus taken; negative if less was used. */
   readonly tokens: number
-  /** The same of requests, such as for one that is refused after all; absent: 0. */
+  /** As `tokens`, for requests, such as one that is refused after all; absent: 0. */
   readonly requests?: number
   readonly isStretched: boolean
-  /** In which it took them: the next one must not gain by what is given back. */
+  /** The period in which they were taken: the next one must not gain from a return. */
   readonly minute: number
 }
 
-/** Counts what accounts use, for one process or for several. */
+/** Counts the usage of accounts, for one process or for several. */
 export interface UsageCounter {
   read(account: string): Promise<Usage>
   /**
-   * Counts a share in one step, or nothing: when more than the limits would be used, or two requests were stretched. Resolves with the
-   * usage then, or undefined.
+   * Takes a share in one step, or nothing if that would exceed the limits or stretch a second request. Resolves with the new usage, or
+   * undefined.
    */
   take(account: string, share: Share, limits: KeyLimits): Promise<Usage | undefined>
   settle(account: string, settlement: Settlement): Promise<Usage>

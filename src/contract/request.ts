@@ -21,8 +21,8 @@ export type Annotation =
 export type TextPart = { readonly type: 'text'; readonly text: string; readonly annotations?: readonly Annotation[] }
 
 /**
- * An image, audio, a video or a document. `dialect/*` refers to it as the caller does; before an engine gets the request, the reference
- * is replaced by the bytes.
+ * An image, audio, a video or a document. `dialect/*` refers to it as the caller does; the reference is replaced by the bytes before an
+ * engine gets the request.
  */
 export type MediaPart = {
   readonly type: 'media'
@@ -34,7 +34,7 @@ export type MediaPart = {
 
 export type ContentPart = TextPart | MediaPart
 
-/** `opaque` is a server's signature or `encrypted_content`; it is sent back to that server unchanged. */
+/** `opaque`: a server's signature or `encrypted_content`, which goes back to that server unchanged. */
 export type ReasoningPart = { readonly type: 'reasoning'; readonly text: string; readonly opaque?: string }
 
 /** The model's refusal to answer. */
@@ -53,7 +53,7 @@ export type ToolCallPart = {
   readonly kind?: 'custom'
   /** Absent: `ok`. */
   readonly state?: Exclude<ToolCallState, 'ok'>
-  /** The model's raw text, where it differs from `input`. */
+  /** The model's raw text, if it differs from `input`. */
   readonly raw?: string
 }
 
@@ -88,11 +88,11 @@ export type FunctionTool = {
   readonly parameters?: JsonObject
   /** The arguments must satisfy `parameters`, not only resemble them. */
   readonly strict?: boolean
-  /** A message describes it, so that the prompt's beginning stays as it was; engines that render the prompt do not list it. */
+  /** A message describes the tool, so that the beginning of the prompt stays unchanged; engines that render the prompt do not list it. */
   readonly isDeferred?: true
   /**
-   * A schema to enforce instead of `parameters`, which models and other servers see. Core sets it where a grammar of ours is needed for
-   * the arguments.
+   * A schema to enforce instead of `parameters`, which models and other servers see. Core sets it where the arguments need a grammar of
+   * ours.
    */
   readonly enforced?: JsonObject
 }
@@ -105,7 +105,7 @@ export type CustomTool = {
   readonly grammar?: { readonly syntax: 'lark' | 'regex'; readonly definition: string }
 }
 
-/** A tool of the caller, who runs it; the server's own are enabled by `ToolUse`. */
+/** A tool of the caller, who runs it; `ToolUse` enables the server's own. */
 export type Tool = FunctionTool | CustomTool
 
 /** Which declared tools the model may or must call. */
@@ -114,71 +114,71 @@ export type ToolChoice =
   | { readonly type: 'auto'; readonly names?: readonly string[] }
   | { readonly type: 'none' }
   /**
-   * At least one call, and only calls after reasoning. One name is OpenAI's named choice. `isRepeated`: a first output had no call, so
-   * the engine shall use its strongest means.
+   * At least one call, and only calls after reasoning. One name is OpenAI's named choice. `isRepeated`: the first output had no call, so
+   * the engine should use its strongest means.
    */
   | { readonly type: 'required'; readonly names?: readonly string[]; readonly isRepeated?: true }
 
-/** Which tools of the server a request enables, and how they run. */
+/** The server tools that a request enables, and how they run. */
 export type ToolUse = {
-  /** Names of tools, or of configured MCP servers for all that these have; absent: all that the caller may use. Others are refused. */
+  /** Names of tools, or of configured MCP servers for all of theirs; absent: all that the caller may use. Others are refused. */
   readonly names?: readonly string[]
   /** MCP servers with the request's own terms; beside `names`. */
   readonly mcpServers?: readonly McpServerUse[]
-  /** Turns of the model that may call tools; then it has to answer. 0: none may. */
+  /** The turns of the model that may call tools; after that it has to answer. 0: no turn may. */
   readonly maxTurns: number
-  /** How often tools may be executed in one reply, by their names; `*`, all of them together. Absent: without a limit. */
+  /** The executions of tools allowed in one reply, by tool name; `*`: of all together. Absent: no limit. */
   readonly maxCalls?: Readonly<Record<string, number>>
-  /** Of each execution; absent: as long as the tool allows. */
+  /** The limit of each execution; absent: the tool's own. */
   readonly timeoutMs?: number
-  /** Executions of one key and session share a folder of files; absent: a folder of this request alone. */
+  /** Executions of one key and session share a folder of files; absent: the request has a folder of its own. */
   readonly sessionId?: string
-  /** Whether arguments that are not what the tool's schema says are mended. */
+  /** Whether arguments that do not match the tool's schema are repaired. */
   readonly heals: boolean
-  /** Which calls need the caller's approval: all, or those of tools that say so (`ServerTool.needsApproval`). */
+  /** The calls that need the caller's approval: all, or those of tools that require it (`ServerTool.needsApproval`). */
   readonly approves: 'all' | 'marked'
   /**
-   * How the caller is asked: with an event, while the reply waits for its answer elsewhere; in the reply, which ends so that the next
-   * request answers (`approvals`); or not at all, and the model learns that the call needs approval.
+   * How the caller is asked: by an event, while the reply waits for an answer through another request; in the reply, which ends so that the
+   * next request answers (`approvals`); or not at all, and the model learns that the call needs approval.
    */
   readonly asks: 'with-event' | 'by-ending' | 'never'
-  /** Answers to calls at the end of the conversation, which wait for approval. */
+  /** Answers to the calls that wait for approval at the end of the conversation. */
   readonly approvals?: readonly ToolApproval[]
   readonly web?: WebTerms
-  /** The reply does not show calls and their results, so that no later request can bring them back. */
+  /** The reply does not show calls and their results, so later requests cannot contain them. */
   readonly hidesCalls?: true
 }
 
 /** A request's terms for searches and pages. */
 export type WebTerms = {
-  /** Of what is found; absent: as `pages`. */
+  /** Rules for search results; absent: as `pages`. */
   readonly searches?: SiteRules
-  /** Of what is read; absent: as `searches`. */
+  /** Rules for pages to read; absent: as `searches`. */
   readonly pages?: SiteRules
-  /** Where the user is, roughly, in words. */
+  /** The user's rough location, in words. */
   readonly userPlace?: string
 }
 
-/** Sites: a host with all below it, or a host and the beginning of a path, as in `example.com/blog`. */
+/** Sites: a host with its subdomains, or a host and the beginning of a path, such as `example.com/blog`. */
 export type SiteRules = { readonly allowed?: readonly string[]; readonly blocked?: readonly string[] }
 
 /** An MCP server that a request names. */
 export type McpServerUse = {
-  /** Its name in the configuration, or with `url`, the request's own. */
+  /** Its name in the configuration or, with `url`, the request's own. */
   readonly label: string
-  /** Its address; only for hosts that the operator allows. Absent: a configured server. */
+  /** Its address, at a host that the operator allows. Absent: a configured server. */
   readonly url?: string
   /** Sent to `url`, authorization included. */
   readonly headers?: Readonly<Record<string, string>>
   /** Absent: all of its tools. */
   readonly allowedTools?: readonly string[]
-  /** For which of its tools calls need approval, besides those for which the operator wants it; absent: no others. */
+  /** The tools whose calls need approval besides those that the operator marked; absent: no others. */
   readonly approval?: 'all' | { readonly tools: readonly string[] } | { readonly allExcept: readonly string[] }
-  /** The conversation shows its tools already: the reply does so only where they cannot be had any more. */
+  /** The conversation already shows its tools: the reply lists them only if they are no longer available. */
   readonly isListed?: true
 }
 
-/** What a caller decided about a call that waited for its approval. */
+/** A caller's decision about a call that waited for its approval. */
 export type ToolApproval = { readonly callId: string; readonly isApproved: boolean; readonly reason?: string }
 
 /** Reasoning options. An absent field means the template's default. */
@@ -186,11 +186,11 @@ export type ReasoningOptions = {
   readonly enabled?: boolean
   /** As templates name it: `low`, `medium`, `high` … */
   readonly effort?: string
-  /** Reasoning is closed after this many tokens; 0 closes it at once. */
+  /** Reasoning is closed after this many tokens; 0 closes it immediately. */
   readonly budgetTokens?: number
-  /** Text that ends reasoning which has used its budget; it belongs to the reasoning. */
+  /** The text that closes reasoning with a used-up budget, as its end. */
   readonly budgetMessage?: string
-  /** A server that has no such switch, budget or choice goes on without; a budget that is not enforced is reported as ignored. */
+  /** A server without such a switch, budget or choice ignores it; a budget that is not enforced is reported as ignored. */
   readonly isWish?: true
   /** Whether the prompt includes the reasoning of earlier turns. */
   readonly preserve?: boolean
@@ -200,7 +200,7 @@ export type ReasoningOptions = {
 export type OutputConstraint =
   | { readonly type: 'text' }
   | { readonly type: 'json-object' }
-  /** `strict`: a schema that cannot be enforced is refused, not validated afterwards. Name and description are for servers. */
+  /** `strict`: a schema that cannot be enforced is refused, rather than validated afterwards. Name and description are for servers. */
   | {
       readonly type: 'json-schema'
       readonly name?: string
@@ -211,7 +211,7 @@ export type OutputConstraint =
   | { readonly type: 'regex'; readonly pattern: string }
   /** In GBNF, or in Lark's language. */
   | { readonly type: 'gbnf'; readonly grammar: string }
-  /** Free text in which each of the triggers begins one of the structures. */
+  /** Free text in which each trigger begins one of the structures. */
   | { readonly type: 'tagged'; readonly structures: readonly TaggedStructure[]; readonly triggers: readonly string[] }
 
 /** The JSON of a schema between two texts. */
@@ -229,36 +229,36 @@ export type Prompt =
       /** Variables for the chat template; they override those of `reasoning`. */
       readonly templateVariables: JsonObject
       /**
-       * The chat template of this request alone; absent: the model's. Dialects give the name of one of the server's, and engines get the
-       * template itself. Refused unless the engine supports it (`PreparedGeneration.usesTemplate`).
+       * The chat template of this request alone; absent: the model's. Dialects name one of the server's, and engines get the template
+       * itself. Refused unless the engine supports it (`PreparedGeneration.usesTemplate`).
        */
       readonly template?: string | RequestTemplate
       /**
-       * Where the output begins: in a new turn, at the end of the last message, an assistant's, or (`bare`) without the template's
+       * Where the output begins: in a new turn, at the end of the last message, which is an assistant's, or (`bare`) without the template's
        * generation prompt.
        */
       readonly start: 'new-turn' | 'last-message' | 'bare'
       /** The beginning of the answer, placed after the generation prompt; not part of the output. */
       readonly responsePrefix: string
       /**
-       * The messages themselves show the tools and earlier calls, in this format (a name of `model-text/formats`): the chat template
-       * does not, and calls are read in it. Absent: the model's own format, and the template shows them.
+       * The messages themselves show the tools and earlier calls, in this format (a name of `model-text/formats`), and calls are read in
+       * it; the chat template does not show them. Absent: the model's own format, shown by the template.
        */
       readonly toolFormat?: string
-      /** Where another server reads the calls of its model, calls that it leaves in its text stay text. */
+      /** If another server parses its model's calls, calls that it leaves in the text stay text. */
       readonly keepsCallTexts?: true
       /**
-       * A call of a tool that is not declared is a call, too: who asks answers it. These are what the prompt does not show; calls of any
-       * other name are read as well. Absent: such a call is text.
+       * Undeclared tools that may be called, too: the client answers such calls. These are the ones that the prompt does not show; calls of
+       * any other name are read as well. Absent: a call of an undeclared tool is text.
        */
       readonly otherTools?: readonly FunctionTool[]
     }
-  /** `readsControlTokens`: the caller wrote a template's part too, so that texts of control tokens become them. */
+  /** `readsControlTokens`: the caller also wrote the template's part, so texts of control tokens become control tokens. */
   | { readonly type: 'text'; readonly text: string; readonly readsControlTokens?: true }
   | { readonly type: 'tokens'; readonly tokens: readonly number[] }
   | { readonly type: 'infill'; readonly prefix: string; readonly suffix: string }
 
-/** What a caller tells the server that generates, besides the request; it has no effect on engines that generate themselves. */
+/** Facts for the server that generates, besides the request; engines that generate themselves ignore them. */
 export type Forwarded = {
   readonly user?: string
   readonly safetyIdentifier?: string
@@ -268,7 +268,7 @@ export type Forwarded = {
   readonly metadata?: { readonly [key: string]: string }
 }
 
-/** Which of its model's LoRA adapters a request wants: none of them, what is loaded (at least one), or one alone, by its name. */
+/** The LoRA adapters for a request: none, the loaded ones (at least one), or a single one by name. */
 export type AdapterChoice =
   | { readonly type: 'none' }
   | { readonly type: 'loaded' }
@@ -278,9 +278,9 @@ export type AdapterChoice =
 export type GenerationRequest = {
   /** Unique, made by us, and the id of the reply on the wire. */
   readonly id: string
-  /** The id of the principal that sent it, set by core: engines that store something of a request keep it apart by this id. */
+  /** The id of the principal that sent it, set by core: engines that store data of a request keep it apart by this id. */
   readonly owner?: string
-  /** Where it comes from, set by core: engines that have others generate may tell them. */
+  /** The origin of the request, set by core: engines may pass it to servers that generate for them. */
   readonly origin?: CallOrigin
   /** The model as the caller named it: an id or an alias. */
   readonly model: string
@@ -295,11 +295,11 @@ export type GenerationRequest = {
   readonly parallelToolCalls: boolean
   readonly reasoning: ReasoningOptions
   readonly output: OutputConstraint
-  /** The text has the special tokens that are not the end of the turn; never for a conversation, whose structure they are. */
+  /** The text may contain special tokens other than the end of the turn; never for a conversation, whose structure they are. */
   readonly showsSpecialTokens?: true
   /**
-   * Report the log-probability of each generated token and of the `top` most likely ones; where the model runs here, of `topHere`: servers
-   * of others list few.
+   * Report the log-probability of each generated token and of the `top` most likely ones; of `topHere` if the model runs here, since other
+   * servers list few.
    */
   readonly logprobs?: { readonly top: number; readonly topHere?: number }
   /**
@@ -307,15 +307,15 @@ export type GenerationRequest = {
    * `top` most likely tokens. Refused unless the engine supports it (`PreparedGeneration.reportsPrompt`).
    */
   readonly promptTokens?: { readonly logprobs?: { readonly top: number } }
-  /** The reply begins with the number of its input tokens: where the server would tell it at the end only, it is counted before. */
+  /** The reply begins with the number of its input tokens: if the server would report it only at the end, it is counted before. */
   readonly tellsInputFirst?: true
   /** Engines with slots of their own keep the prompt in its slot while another one is free. */
   readonly pinsPrompt?: true
-  /** The reply says how far the prompt is read, where the engine reports it. */
+  /** The reply reports how far the prompt has been read, if the engine reports it. */
   readonly tellsProgress?: true
   /** Absent: until the model stops or the context is full. 0, only with `promptTokens`: read the prompt only. */
   readonly maxOutputTokens?: number
-  /** `maxOutputTokens` is a default, of the protocol or of a preset: it gives way to a preset's, and to what the context has room for. */
+  /** `maxOutputTokens` is a default of the protocol or of a preset: it gives way to a preset's, and to the room in the context. */
   readonly isMaxOutputAssumed?: true
   /**
    * The model cannot end its turn before this many tokens; a stop sequence or a constraint still can. Refused unless the engine
@@ -326,7 +326,7 @@ export type GenerationRequest = {
   readonly stop: readonly string[]
   /** Prevents the model from ending its turn; only length and stop sequences end the output. */
   readonly ignoreEos: boolean
-  /** Absent: what is loaded, if anything is. */
+  /** Absent: the loaded ones, if any. */
   readonly adapter?: AdapterChoice
   readonly forwarded?: Forwarded
   /**
@@ -334,7 +334,7 @@ export type GenerationRequest = {
    * (`PreparedGeneration.takesServerFields`).
    */
   readonly serverFields?: JsonObject
-  /** Keys for the servers that generate, which are used instead of the configured ones; other engines do not read them. */
+  /** Keys for the servers that generate, used instead of the configured ones; other engines ignore them. */
   readonly callerKeys?: CallerKeys
 }
 
@@ -346,7 +346,7 @@ export const plainChat = {
   responsePrefix: '',
 } as const satisfies Partial<Extract<Prompt, { type: 'chat' }>>
 
-/** How the tools of the server run where a protocol has no field for it. */
+/** The defaults for server tools, for protocols without fields for them. */
 export const plainToolUse = { maxTurns: 25, heals: true, approves: 'marked', asks: 'never' } as const satisfies Partial<ToolUse>
 
 /** The defaults of a request: one answer, free text, all declared tools allowed. */

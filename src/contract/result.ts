@@ -14,12 +14,12 @@ import { settledStart } from './is-truncated.ts'
 import type { OutputPart } from './request.ts'
 import type { ToolOutcome } from './server-tool.ts'
 
-/** What the server did for a choice, besides generating. */
+/** Something the server did for a choice, besides generating. */
 export type ServerPart =
   | { readonly type: 'mcp-tools'; readonly server: string; readonly tools: readonly ListedTool[]; readonly error?: string }
   /** The next request has to answer it. */
   | { readonly type: 'approval-request'; readonly call: ServerToolCall }
-  /** Without an outcome: the reply ended while it ran. */
+  /** Without an outcome: the reply ended while the tool ran. */
   | { readonly type: 'server-tool'; readonly call: ServerToolCall; readonly outcome?: ToolOutcome }
 
 /** A part of a reply. */
@@ -30,7 +30,7 @@ export type Choice = {
   /** In the order of generation. */
   readonly parts: readonly ReplyPart[]
   readonly tokens: readonly GeneratedToken[]
-  /** On the first choice of each prompt, on request. */
+  /** For the first choice of each prompt, on request. */
   readonly promptTokens?: readonly PromptToken[]
   readonly finish: { readonly reason: FinishReason; readonly stopSequence?: string; readonly rawReason?: string }
 }
@@ -46,7 +46,7 @@ export type GenerationResult = {
 type ChoiceEvent = Extract<GenerationEvent, { readonly choice: number }>
 type Mutable<T> = T extends unknown ? { -readonly [Field in keyof T]: T[Field] } : never
 
-/** A choice that grows. */
+/** A choice while it grows. */
 export type Draft = {
   readonly parts: Mutable<ReplyPart>[]
   /** The last part may grow. */
@@ -137,7 +137,7 @@ export function addToDraft(draft: Draft, event: ChoiceEvent): void {
       draft.isOpen = false
       break
     case 'server-tool-start': {
-      // It was approved, or refused.
+      // The call was approved or refused.
       const asked = draft.parts.findIndex((part) => part.type === 'approval-request' && part.call.id === event.call.id)
       if (asked !== -1) draft.parts.splice(asked, 1)
       draft.parts.push({ type: 'server-tool', call: event.call })
@@ -190,7 +190,7 @@ function addOpaque({ parts, isOpen }: Draft, opaque: string): void {
   else parts.push({ type: 'reasoning', text: '', opaque })
 }
 
-/** The last one, in case an upstream gave two calls the same id. */
+/** The last call, since an upstream may give two calls the same id. */
 function findCall({ parts }: Draft, id: string) {
   return parts.findLast((part) => part.type === 'tool-call' && part.id === id) as
     | Mutable<Extract<ReplyPart, { type: 'tool-call' }>>

@@ -6,19 +6,19 @@ export type RequestCost = { readonly inputTokens?: number; readonly maxOutputTok
 /** `background` requests give way to `interactive` ones, but never wait for ever. */
 export type Lane = 'interactive' | 'background'
 
-/** Where a request waits: 1 is next. The wait is extrapolated from those before; absent until there were any. */
+/** The position of a waiting request: 1 is next. The wait is extrapolated from earlier ones; absent until there were any. */
 export type QueuePosition = { readonly position: number; readonly estimatedWaitMs?: number }
 
 /** The current load of a model. */
 export type SchedulerLoad = {
-  /** Requests that run at once. */
+  /** Requests that may run concurrently. */
   readonly slots: number
   readonly busy: number
-  /** Requests that have entered and do not hold a slot. */
+  /** Requests that have entered but hold no slot. */
   readonly queued: number
-  /** Those of `queued`, by lane. */
+  /** The queued requests by lane. */
   readonly lanes: Readonly<Record<Lane, number>>
-  /** Requests refused since the start, because the queue was full. */
+  /** Requests refused since the start because the queue was full. */
   readonly refused: number
 }
 
@@ -27,7 +27,7 @@ export type SchedulerRequest = {
   readonly id: string
   readonly principal: Principal
   readonly signal: AbortSignal
-  /** The signal of the whole request, where `signal` is that of one try: its tries are counted as one. Absent: `signal`. */
+  /** The signal of the whole request, if `signal` covers one attempt: all attempts count as one. Absent: `signal`. */
   readonly whole?: AbortSignal
   /** Requests of one caller take turns by session. */
   readonly session?: string
@@ -42,19 +42,18 @@ export type LoadPlace =
   | { readonly state: 'waiting-for-memory' | 'starting' }
   | { readonly state: 'loading'; readonly progress: number }
 
-/** Called when a request has to wait for its model, with a function for what it waits for; that returns undefined when it no longer does. */
+/** Called when a request has to wait for its model, with a function that returns what it waits for; undefined once it no longer waits. */
 export type OnLoading = (place: () => LoadPlace | undefined) => void
 
-/** Called when a request has to wait for a slot, with a function for its place; that returns undefined when it no longer waits. */
+/** Called when a request has to wait for a slot, with a function that returns its position; undefined once it no longer waits. */
 export type OnQueued = (place: () => QueuePosition | undefined) => void
 
 /** Decides which request runs when, on one model. */
 export interface Scheduler {
   readonly load: SchedulerLoad
   /**
-   * Throws `queue-full` or `rate-limit-exceeded`, before any work for the request. `free`: it asks about the model, such as for its
-   * tokens, and counts against no limit of its caller. `part`: it runs a part of a request beside its other ticket, which has had a
-   * slot, and on which the limits of its caller are counted.
+   * Throws `queue-full` or `rate-limit-exceeded`, before any work for the request. `free`: a question about the model, such as for its
+   * tokens, which counts against no limit. `part`: a part of a request beside its main ticket, which has had a slot and carries the limits.
    */
   enter(request: SchedulerRequest, use?: 'free' | 'part'): Ticket
 }
@@ -64,13 +63,13 @@ export interface Ticket {
   /** Resolves when the model is ready, loading it if necessary. Undefined: it is ready. Rejects with `model-unavailable` or the signal's reason. */
   ready(signal: AbortSignal): Promise<void> | undefined
   /**
-   * Resolves when the request holds a slot; undefined when it holds one at once. Rejects with the signal's reason when that comes first, and with `queue-full` when another
-   * caller with fewer requests took the place; the next request gets the slot.
+   * Resolves when the request holds a slot; undefined if it got one immediately. Rejects with the signal's reason if that comes first, and
+   * with `queue-full` if another caller with fewer requests took the place; the next request gets the slot.
    */
   slot(cost: RequestCost, signal: AbortSignal): Promise<void> | undefined
   /** Releases the slot between steps, but keeps the ticket. The engine must have stopped. Idempotent. */
   release(): void
-  /** Reports the tokens that a step has cost. */
+  /** Reports the tokens that a step has used. */
   charge(tokens: number): void
   /** Gives up the ticket and its slot. The engine must have stopped. Idempotent. */
   leave(): void

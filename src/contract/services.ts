@@ -1,16 +1,16 @@
 import type { CallOrigin } from './call-origin.ts'
 import type { CallerKeys } from './caller-keys.ts'
 
-/** What a server can do besides language: OpenAI's routes for sound and pictures. */
+/** The services of servers besides language: OpenAI's routes for sound and pictures. */
 export const serviceKinds = ['speech', 'transcription', 'translation', 'images'] as const
 export type ServiceKind = (typeof serviceKinds)[number]
 
-/** A part of a form, in its order: a field, or a file. */
+/** A part of a form, in order: a field, or a file. */
 export type FormPart =
   | { readonly name: string; readonly value: string }
   | { readonly name: string; readonly filename: string; readonly mediaType: string; readonly bytes: Uint8Array }
 
-/** What a caller sent, without its model: the engine adds the server's name for that. */
+/** A caller's body without its model: the engine adds the server's name for that. */
 export type ServiceBody =
   | { readonly type: 'json'; readonly fields: Readonly<Record<string, unknown>> }
   | { readonly type: 'form'; readonly parts: readonly FormPart[] }
@@ -25,17 +25,17 @@ export type ServiceCall = {
 
 /** Where the reply goes, byte for byte. */
 export type ServiceSink = {
-  /** Called once, when the reply begins; from here on it cannot be replaced by another. */
+  /** Called once, when the reply begins; after that no other reply can replace it. */
   begin(head: ServiceHead): void
-  /** The next bytes; while its promise is pending, the server is made to wait. */
+  /** The next bytes; the server is paused while the promise is pending. */
   write(bytes: Uint8Array): Promise<void> | undefined
 }
 
 export type ServiceHead = { readonly contentType?: string; readonly contentLength?: number }
 
-/** Requests that are passed on as they are: no engine of this server does what they ask for. */
+/** Requests that are passed on unchanged: no engine of this server can serve them. */
 export interface Services {
   readonly kinds: ReadonlySet<ServiceKind>
-  /** Call it while holding a slot of the model. When it settles, the whole reply was written, or the server has been left. */
+  /** Call it while holding a slot of the model. When it settles, the whole reply was written, or the server was abandoned. */
   send(call: ServiceCall, sink: ServiceSink, signal: AbortSignal): Promise<void>
 }

@@ -7,14 +7,14 @@ export type TemplateChoice =
 /** The chat template of one request. */
 export type RequestTemplate = Exclude<TemplateChoice, { type: 'none' }>
 
-/** What callers call a model's own template, of its file or its configuration. It hides a file of that name. */
+/** The callers' name for a model's own template, of its file or its configuration. It hides a file of that name. */
 export const ownTemplateName = 'model'
 
-/** The chat templates that models can be switched to, and that requests name. */
+/** The chat templates that models can be switched to, and that requests can name. */
 export interface TemplateStore {
   list(): Promise<readonly string[]>
   /** The source of a template; undefined for an unknown name. */
   read(name: string): Promise<string | undefined>
-  /** Every key may name one in a request; absent: those with the scope `admin`. */
+  /** Any key may name one in a request; absent: only keys with the scope `admin`. */
   readonly areOpen?: boolean
 }

@@ -4,26 +4,26 @@ import type { GenerationRecord } from './usage.ts'
 /** W3C trace context. */
 export type TraceContext = { readonly traceparent: string; readonly tracestate?: string }
 
-/** The trace of a request. Without methods, it is what the caller sent, and no spans are recorded. */
+/** The trace of a request. Without methods, it is the one that the caller sent, and no spans are recorded. */
 export type RequestTrace = TraceContext & {
-  /** The model that the request is for. */
+  /** Records the model of the request. */
   servedBy?(model: string): void
   generationBegan?(): void
   generationEnded?(record: GenerationRecord): void
-  /** An attempt at a server begins, which is a span of its own. */
+  /** Begins the span of an attempt at a server. */
   beginAttempt?(start: AttemptStart): AttemptSpan
 }
 
 /** The span of an attempt. */
 export type AttemptSpan = {
-  /** What the server gets as its parent. */
+  /** The parent for the server's spans. */
   readonly context: TraceContext
   end(end: AttemptEnd): void
 }
 
 /** Records spans of requests. */
 export interface Tracing {
-  /** Undefined: those of this request are not recorded. */
+  /** Undefined: the spans of this request are not recorded. */
   begin(request: ArrivedRequest): RequestSpan | undefined
 }
 
@@ -33,12 +33,12 @@ export type ArrivedRequest = {
   readonly route: string
   /** The name of its key. */
   readonly key: string
-  /** What the caller sent. */
+  /** The context that the caller sent. */
   readonly parent: TraceContext | undefined
 }
 
 export type RequestSpan = RequestTrace & {
-  /** The reply is complete, or its reader has gone. The span ends with the last generation for it. */
+  /** The reply is complete, or its reader is gone. The span ends with the last generation for it. */
   replied(reply: SentReply): void
 }
 

@@ -36,7 +36,7 @@ export type Timings = {
   readonly prefillMs?: number
   /** From the request's arrival to its first generated text. */
   readonly firstTokenMs?: number
-  /** From then on, to the last token. */
+  /** From the first to the last token. */
   readonly decodeMs?: number
   /** From the request's arrival to the end of its output. */
   readonly totalMs?: number
@@ -52,6 +52,6 @@ export type GenerationRecord = {
   readonly durationMs: number
   readonly usage?: Usage
   readonly timings?: Timings
-  /** Of the choices that ended. */
+  /** For the choices that ended. */
   readonly finishReasons?: readonly FinishReason[]
 }

@@ -4,17 +4,17 @@ import type { EngineEvent, GenerationEvent } from './event.ts'
 import type { OnLoading, OnQueued } from './scheduler.ts'
 import type { GenerationRecord } from './usage.ts'
 
-/** Hears how one request fares, for those who watch the server. */
+/** Follows the progress of one request, for those who watch the server. */
 export interface RequestWatch {
-  /** It is work for a model, and shown from now on. */
+  /** The request is work for a model, and shown from now on. */
   began(model?: string): void
   /** The name of the model that the caller sent. */
   asked(model: string): void
   observe(event: EngineEvent | GenerationEvent): void
-  /** Something else than a generation has read so many tokens. */
+  /** Work other than generating has read this many tokens. */
   hasRead(inputTokens: number): void
   attempted(start: AttemptStart, end: AttemptEnd): void
-  /** A generation for it has ended; there may be several. */
+  /** A generation for the request has ended; there may be several. */
   ended(record: GenerationRecord, error?: AppError): void
   /** The reply is an error. */
   failed(error: AppError): void
@@ -24,11 +24,11 @@ export interface RequestWatch {
 export interface WatchedRequest extends RequestWatch {
   readonly onQueued: OnQueued
   readonly onLoading: OnLoading
-  /** The reply is complete, or its reader has gone. */
+  /** The reply is complete, or its reader is gone. */
   replied(): void
 }
 
-/** What is known of a request when it arrives. */
+/** The facts known when a request arrives. */
 export type ArrivedCall = {
   /** The id of its reply. */
   readonly id: string
@@ -39,6 +39,6 @@ export type ArrivedCall = {
   /** The pattern of its route. */
   readonly route: string
   readonly session?: string
-  /** It has no reply of its own to wait for, such as a response on a socket. */
+  /** It has no reply of its own to wait for, as for a response on a socket. */
   readonly hasNoReply?: true
 }

@@ -1,11 +1,11 @@
 import type { Scope } from '../principal.ts'
 import type { KeyLimits } from '../quota.ts'
 
-/** A key as it is listed: never the key itself. */
+/** A key in a list; the secret itself is not included. */
 export type ListedKey = KeyLimits & {
   readonly id: string
   readonly name?: string
-  /** `configuration`: it is in the configuration, and only there it can be changed. */
+  /** `configuration`: it is in the configuration, and can only be changed there. */
   readonly source: 'configuration' | 'made'
   readonly scopes: readonly string[]
   readonly models?: readonly string[]
@@ -17,7 +17,7 @@ export type ListedKey = KeyLimits & {
   readonly madeBy?: string
 }
 
-/** What is chosen about a new key. */
+/** The choices for a new key. */
 export type ChosenKey = KeyLimits & {
   readonly name: string
   readonly scopes: readonly Exclude<Scope, 'public'>[]
@@ -31,10 +31,13 @@ export type ChosenKey = KeyLimits & {
 /** The keys that this server accepts, for operators. */
 export interface KeyDirectory {
   readonly areRequired: boolean
-  /** Why no key can be made here; absent: one can. */
+  /** Why no key can be made here; absent: it can. */
   readonly whyNone: string | undefined
   list(): Promise<readonly ListedKey[]>
-  /** The key itself is known only now. Rejects with `request-conflict` for a name that is taken, and where no key can be made; with `invalid-request` for an unknown group. */
+  /**
+   * The secret itself is known only now. Rejects with `request-conflict` for a name that is taken, and where no key can be made; with
+   * `invalid-request` for an unknown group.
+   */
   make(chosen: ChosenKey, by: string): Promise<{ readonly key: string; readonly listed: ListedKey }>
   /** Rejects with `not-found`, and with `request-conflict` for a key of the configuration. */
   delete(id: string): Promise<void>

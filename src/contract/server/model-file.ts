@@ -1,18 +1,18 @@
-/** What the file of a model says of it, without loading it. */
+/** The facts in a model's file, read without loading it. */
 export type ModelFileFacts = {
-  /** Of all parts. */
+  /** The size of all parts. */
   readonly sizeBytes: number
   readonly modifiedAtMs: number
-  /** Absent where nobody has computed it. */
+  /** Absent if it was never computed. */
   readonly sha256?: string
   /** Such as `Q4_K_M`. */
   readonly quantization?: string
   readonly architecture?: string
   readonly parameterCount?: number
-  /** As its makers call its size, such as `8B`. */
+  /** Its size in its makers' terms, such as `8B`. */
   readonly sizeLabel?: string
   readonly trainedContextLength?: number
-  /** What a request has when the model is loaded, as far as the configuration decides that. */
+  /** The context of a request once the model is loaded, as far as the configuration decides it. */
   readonly contextLength?: number
   readonly embeddingLength?: number
   readonly layerCount?: number
@@ -26,7 +26,7 @@ export type ModelFileFacts = {
   readonly hasProjector?: true
 }
 
-/** The files of models, as far as they are on this machine. */
+/** The files of models that are on this machine. */
 export interface ModelFiles {
   /** Undefined for a model without a file here. */
   describe(id: string): Promise<ModelFileFacts | undefined>

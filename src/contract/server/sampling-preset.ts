@@ -16,7 +16,7 @@ export type SamplingPreset = {
   readonly defaults: PresetValues
   /** Override the request. */
   readonly forced: PresetValues
-  /** What conversations are rendered with; absent: as without the preset. */
+  /** Settings for rendering conversations; absent: as without the preset. */
   readonly chat?: ChatDefaults
   /** Prepended to the request's lists. */
   readonly added: { readonly stop: readonly string[]; readonly sequenceBreakers: readonly string[] }

@@ -3,13 +3,13 @@ import type { CancelBus, SharedCancel } from '../store.ts'
 import type { ActivityQuestion, ProcessPage, RequestSnapshot } from './activity.ts'
 import type { ReadPreset } from './sampling-preset.ts'
 
-/** The operator's preset: one of the configuration, an own one, or none. */
+/** The operator's preset: a configured one, one sent in a request, or none. */
 export type PresetChoice =
   | { readonly type: 'named'; readonly name: string }
   | { readonly type: 'own'; readonly preset: ReadPreset }
   | { readonly type: 'none' }
 
-/** An operator's change: whether a server of a model gets new requests. */
+/** An operator's change: whether a model's server gets new requests. */
 export type DrainChange = {
   /** The id of the model. */
   readonly model: string
@@ -25,7 +25,7 @@ export type PassedChecks = {
   readonly urls: readonly string[]
 }
 
-/** What a caller, `by`, decided about a call that waits for its approval. */
+/** The decision of a caller, `by`, about a call that waits for its approval. */
 export type CallDecision = {
   readonly callId: string
   readonly isApproved: boolean
@@ -34,45 +34,45 @@ export type CallDecision = {
   readonly isAdmin: boolean
 }
 
-/** What the other processes of a server ask of one of them. */
+/** What the other processes of a server may ask of one. */
 export type SiblingDuties = {
   /** Returns how many requests it cancelled. */
   cancel(cancel: SharedCancel): number
-  /** Whether the call waited in it. */
+  /** Whether the call was waiting in this process. */
   decide(decision: CallDecision): boolean
   isReady(): boolean
   /** The metrics of this process, in a form that can be summed. */
   readMetrics(): Promise<readonly unknown[]>
   usePreset(choice: PresetChoice): void
   drain(change: DrainChange): void
-  /** They need no check of this process for a while. */
+  /** These servers need no health check by this process for a while. */
   notePassed(checks: PassedChecks): void
   readActivity(question: ActivityQuestion): ProcessPage
   findRequest(id: string, owner: string | undefined): RequestSnapshot | undefined
 }
 
-/** The other processes of a server that listens with several, and what all of them share. */
+/** The other processes of a server with several, and the state that all of them share. */
 export interface Siblings {
-  /** Counts what keys use in all of them. */
+  /** Counts the use of keys in all processes. */
   readonly usage: UsageCounter
   readonly cancels: CancelBus
-  /** Undefined: another request has it. Call the result to give it up. */
+  /** Undefined: another request holds the lock. Call the result to release it. */
   lock(name: string): Promise<(() => void) | undefined>
-  /** Whether the call waited in one of the others. */
+  /** Whether the call was waiting in another process. */
   decide(decision: CallDecision): Promise<boolean>
   /** The metrics of all processes together, as Prometheus' text. */
   renderMetrics(): Promise<string>
   areReady(): Promise<boolean>
-  /** Resolves when all processes use it, this one included. */
+  /** Resolves when all processes, including this one, use it. */
   usePreset(choice: PresetChoice): Promise<void>
-  /** Resolves when all processes do so, this one included. */
+  /** Resolves when all processes, including this one, have applied it. */
   drain(change: DrainChange): Promise<void>
-  /** To the others, which may miss it. */
+  /** Sent to the others without confirmation. */
   tellPassed(checks: PassedChecks): void
-  /** What each of the others has for a reader of requests. */
+  /** The pages of the other processes for a reader of requests. */
   readActivity(question: ActivityQuestion): Promise<readonly ProcessPage[]>
   /** A request of one of the others. */
   findRequest(id: string, owner: string | undefined): Promise<RequestSnapshot | undefined>
-  /** Begins to do what the others ask. */
+  /** Begins to serve the other processes. */
   join(duties: SiblingDuties): void
 }
