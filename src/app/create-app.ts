@@ -1,8 +1,9 @@
 import type { Logger } from 'pino'
 import type { LoadedConfig } from '../config/load.ts'
+import type { ModelSummary } from '../contract/server/catalogue.ts'
 import type { DrainChange, PresetChoice, Siblings } from '../contract/server/siblings.ts'
 import type { Generation, generate } from '../core/generate.ts'
-import type { Listening, ModelSummary } from '../http/run/deps.ts'
+import type { Listening } from '../http/run/deps.ts'
 import { createInProcess } from './generating/in-process.ts'
 import { createConfiguredConverter } from './generating/media.ts'
 import { openGenerating } from './generating/open-generating.ts'
@@ -102,6 +103,7 @@ export async function createApp(
     fleetObserver: watching.metrics.fleetObserver,
     endRequests: (model) => void cancellations.cancelWhere({ model }, 'unloaded'),
   })
+  const { catalogue } = models
   const { admitsToolCall } = limits
   const generating = await openGenerating(config, { log, models: set, state, watching, admitsToolCall })
   let isListening = false
@@ -122,7 +124,8 @@ export async function createApp(
   })
   /** Names that no model has; those of servers are known when they have listed them. */
   const checkKeys = async () => {
-    if (await models.findListed()) warnOfUnknownModels(live.access.auth.apiKeys, models.forRoutes.models, log)
+    await catalogue.refresh()
+    if (catalogue.known === 'all') warnOfUnknownModels(live.access.auth.apiKeys, catalogue, log)
   }
   const begin = () => {
     set.load()
@@ -151,9 +154,9 @@ export async function createApp(
     load: begin,
     fetch: (request, basePath = '') => answerFetch(serving.server, request, basePath),
     handlerBelow: (basePath) => createNodeHandler(serving.server, basePath),
-    generate: createInProcess({ cancellations, generating: generating.forRoutes, findModel: models.forRoutes.findModel }),
-    whenReady: async () => void (await Promise.all([set.whenReady(), models.findListed()])),
-    whenSettled: async () => void (await Promise.all([set.whenSettled(), models.findListed()])),
+    generate: createInProcess({ cancellations, generating: generating.forRoutes, models: catalogue }),
+    whenReady: () => catalogue.whenReady(),
+    whenSettled: () => catalogue.whenSettled(),
     async reconfigure(next) {
       live.change(next, (before) => models.replace(before, next))
       serving.server.setAccess(live.access)

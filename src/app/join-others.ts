@@ -27,11 +27,10 @@ export async function joinOthers(siblings: Siblings | undefined, parts: Parts): 
   const { log, set, watching, models, generating, isListening } = parts
   const { live, store } = parts.state
   const { cancellations } = watching.forRoutes
-  const { models: directory } = models.forRoutes
   siblings?.join({
     cancel: (cancel) => cancellations.cancelRequested(cancel),
     decide: (decision) => generating.approvals.decide(decision),
-    isReady: () => !isListening() || isReady(directory.list({}), directory.isUnknown),
+    isReady: () => !isListening() || isReady(models.catalogue.list({}), models.catalogue.known === 'none'),
     readMetrics: watching.metrics.read,
     usePreset: (choice) => live.presets.choose(choice),
     drain: (change) => models.drains.note(change),

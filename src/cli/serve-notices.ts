@@ -1,5 +1,5 @@
 import type { LoadedConfig } from '../config/load.ts'
-import type { ModelSummary } from '../http/run/deps.ts'
+import type { ModelSummary } from '../contract/server/catalogue.ts'
 import { builtinModel, defaultModel } from '../registry/names/builtin-model.ts'
 import { formatBytes } from '../registry/names/format-bytes.ts'
 import { type Machine, suggestModels } from '../registry/names/suggested-models.ts'

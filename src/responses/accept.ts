@@ -49,7 +49,7 @@ export async function acceptResponse(
     const known = { id: caller.id, createdAtMs, sealer: sealerOf(owner), history, items, serverTools, generates }
     const decoding = decodeResponse(stored, known)
     const decoded = withCallerKeys(decoding, sentKeys)
-    const model = await service.findModel(decoded.request.model, caller.principal)
+    const model = await service.models.find(decoded.request.model, caller.principal)
     const context = { model, ...(decoded.background && { lane: 'background' as const }), ...caller }
     return new ResponseRun(service, { decoded, references, context, createdAtMs, generates, release })
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { AppError } from '../contract/errors.ts'
 import type { ModelViewer, Principal } from '../contract/principal.ts'
 import type { SealerOf } from '../contract/sealer.ts'
-import type { ServedModel } from '../contract/served-model.ts'
+import type { Catalogue } from '../contract/server/catalogue.ts'
 import type { Siblings } from '../contract/server/siblings.ts'
 import type { Store } from '../contract/store.ts'
 import type { Cancellations } from '../core/cancel/cancellations.ts'
@@ -9,8 +9,7 @@ import type { AnswerDeps } from '../core/tool-loop/deps.ts'
 
 /** What the service of stored responses gets from the layers around it. */
 export type ResponsesDeps = AnswerDeps & {
-  /** Throws `model-not-found`, also for a model that the caller may not use. */
-  findModel(name: string, viewer: ModelViewer): ServedModel | Promise<ServedModel>
+  readonly models: Pick<Catalogue, 'find'>
   /** A body with the caller's default model, if it names none. */
   withModel(body: unknown, viewer: ModelViewer): unknown
   readonly cancellations: Cancellations

@@ -16,7 +16,7 @@ export type NarrowCall = { readonly decoded: DecodedResponse; run(): Promise<Jso
 export async function acceptCount(service: ResponsesService, given: unknown, caller: Caller): Promise<NarrowCall> {
   const body = service.withModel(given, caller.principal)
   const decoded = decodeInputTokens(body, { ...(await findContext(service, body, caller)), generates: false })
-  const context = { ...caller, model: await service.findModel(decoded.request.model, caller.principal) }
+  const context = { ...caller, model: await service.models.find(decoded.request.model, caller.principal) }
   return {
     decoded,
     async run() {
@@ -33,7 +33,7 @@ export async function acceptCount(service: ResponsesService, given: unknown, cal
 export async function acceptCompact(service: ResponsesService, body: unknown, caller: Caller): Promise<NarrowCall> {
   const decodeContext = await findContext(service, body, caller)
   const decoded = decodeCompact(body, decodeContext)
-  const context = { ...caller, model: await service.findModel(decoded.request.model, caller.principal) }
+  const context = { ...caller, model: await service.models.find(decoded.request.model, caller.principal) }
   return {
     decoded,
     run: async () => {

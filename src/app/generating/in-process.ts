@@ -1,8 +1,9 @@
 import type { Emit } from '../../base/emit.ts'
 import type { AppError } from '../../contract/errors.ts'
 import type { GenerationEvent } from '../../contract/event.ts'
-import { allScopes, type ModelViewer, type Principal } from '../../contract/principal.ts'
+import { allScopes, type Principal } from '../../contract/principal.ts'
 import type { ServedModel } from '../../contract/served-model.ts'
+import type { Catalogue } from '../../contract/server/catalogue.ts'
 import type { Cancellations } from '../../core/cancel/cancellations.ts'
 import type { Generation, generate } from '../../core/generate.ts'
 import { answer } from '../../core/tool-loop/answer.ts'
@@ -16,14 +17,13 @@ type Requests = Parameters<typeof generate>[1]
 type InProcessDeps = {
   readonly cancellations: Cancellations
   readonly generating: AnswerDeps
-  /** Throws `model-not-found`. */
-  findModel(name: string, viewer: ModelViewer): ServedModel | Promise<ServedModel>
+  readonly models: Pick<Catalogue, 'find'>
 }
 
 /** Runs generations of callers in this process the same way as those over HTTP. */
-export function createInProcess({ cancellations, generating, findModel }: InProcessDeps) {
+export function createInProcess({ cancellations, generating, models }: InProcessDeps) {
   return (requests: Requests, signal?: AbortSignal): Generation => {
-    const model = findModel(requests[0].model, principal)
+    const model = models.find(requests[0].model, principal)
     // It is reported where the generation is run.
     if (model instanceof Promise) model.catch(() => undefined)
     return { run: async (emit) => run(await model, requests, { signal, emit }) }

@@ -3,8 +3,9 @@ import { messageOf } from '../../contract/errors.ts'
 import type { ApiKey } from '../../contract/principal.ts'
 import type { UsageCounter } from '../../contract/quota.ts'
 import type { Scheduler } from '../../contract/scheduler.ts'
+import type { Catalogue } from '../../contract/server/catalogue.ts'
 import { FairScheduler, type FairSchedulerOptions } from '../../core/schedule/fair-scheduler.ts'
-import type { Generating, Limits, ModelDirectory } from '../../http/run/deps.ts'
+import type { Generating, Limits } from '../../http/run/deps.ts'
 import { limitScheduler } from '../../quota/limit-scheduler.ts'
 import { Quotas } from '../../quota/quotas.ts'
 import { SharedCounter } from '../../quota/shared-counter.ts'
@@ -49,9 +50,9 @@ function logged(log: Logger) {
 }
 
 /** Warns of names in the keys of the configuration that no model has: they allow nothing, and may be mistyped. */
-export function warnOfUnknownModels(apiKeys: readonly ApiKey[], { list }: Pick<ModelDirectory, 'list'>, log: Logger): void {
+export function warnOfUnknownModels(apiKeys: readonly ApiKey[], catalogue: Pick<Catalogue, 'list'>, log: Logger): void {
   for (const [index, { models = [] }] of apiKeys.entries()) {
-    const unknown = models.filter((name) => list({ models: [name] }).length === 0)
+    const unknown = models.filter((name) => catalogue.list({ models: [name] }).length === 0)
     if (unknown.length === 0) continue
     log.warn({ setting: `server.apiKeys[${index}].models`, unknown }, 'a key may use models that are not there')
   }

@@ -2,17 +2,15 @@ import type { Logger } from 'pino'
 import type { LoadedConfig } from '../../config/load.ts'
 import { modelFromFolder } from '../../config/models.ts'
 import type { ModelConfig } from '../../config/schema.ts'
-import { AppError, messageOf } from '../../contract/errors.ts'
+import { messageOf } from '../../contract/errors.ts'
 import { type FolderModel, readModelsFolder } from '../../registry/fetch/models-folder.ts'
 import type { Registered } from './create-model.ts'
 import type { ModelSet } from './model-set.ts'
 
 /** The models folder of a server. */
 export interface ModelsFolder {
-  /** Looks for files that came or went, unless it just did. */
-  refresh(): void
-  /** The result of `find`, which is called again after a look at the folder when it fails with `model-not-found`. */
-  find<T>(find: () => T): T
+  /** Looks for files that came or went, unless it just did. Returns whether it did. */
+  refresh(): boolean
 }
 
 type Parts = {
@@ -26,26 +24,17 @@ type Parts = {
 /** Serves the models of the configured folder, if there is one. Throws `invalid-request` when it cannot be read. */
 export function openModelsFolder(config: Pick<LoadedConfig, 'modelsFolder' | 'models'>, parts: Parts): ModelsFolder {
   const { modelsFolder } = config
-  if (modelsFolder === undefined) return { refresh: () => undefined, find: (find) => find() }
+  if (modelsFolder === undefined) return { refresh: () => false }
   const folder = new FolderModels({ ...parts, read: () => readModelsFolder(modelsFolder), now: () => performance.now() })
   folder.refresh()
-  const refresh = () => {
-    try {
-      return folder.refresh()
-    } catch (error) {
-      // Such as a network drive that is away for a while: the models that were there stay.
-      parts.log.warn({ reason: messageOf(error) }, 'the models folder was not read')
-      return false
-    }
-  }
   return {
-    refresh,
-    find: (find) => {
+    refresh: () => {
       try {
-        return find()
+        return folder.refresh()
       } catch (error) {
-        if (AppError.from(error).code !== 'model-not-found' || !refresh()) throw error
-        return find()
+        // Such as a network drive that is away for a while: the models that were there stay.
+        parts.log.warn({ reason: messageOf(error) }, 'the models folder was not read')
+        return false
       }
     },
   }

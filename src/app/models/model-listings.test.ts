@@ -5,6 +5,7 @@ import { type ScriptedUpstream, startUpstream } from '../../../test/support/upst
 import type { ConfiguredModel } from '../../config/models.ts'
 import { listing } from '../../config/sections/listing-schema.ts'
 import { FairScheduler } from '../../core/schedule/fair-scheduler.ts'
+import { ModelCatalogue } from './catalogue.ts'
 import { type Registered, registerOwnModel } from './create-model.ts'
 import { ModelListings } from './model-listings.ts'
 import { ModelSet } from './model-set.ts'
@@ -52,7 +53,8 @@ function open(configs: readonly object[], own: readonly string[] = [], env: Node
   )
   closing.push(() => listings.close())
   const ids = () => models.all().map(({ id }) => id)
-  const find = async (name: string) => (await listings.find(name, () => models.resolve(name, {}))).id
+  const catalogue = new ModelCatalogue({ models, listings, folder: { refresh: () => false } })
+  const find = async (name: string) => (await catalogue.find(name, {})).id
   return { listings, models, clock, ids, find, created, lines }
 }
 

@@ -3,7 +3,6 @@ import type { Logger } from 'pino'
 import type { LoadedConfig } from '../../config/load.ts'
 import type { ConfiguredModel } from '../../config/models.ts'
 import { addressOf } from '../../config/sections/listing-schema.ts'
-import { AppError } from '../../contract/errors.ts'
 import { createModelLister } from '../../engine/remote/list-models.ts'
 import { readKey } from './create-endpoint-source.ts'
 import type { Registered } from './create-model.ts'
@@ -54,15 +53,9 @@ export class ModelListings {
     return Promise.race([asking, late]).finally(() => clearTimeout(timer))
   }
 
-  /** The result of `find`; when it fails with `model-not-found`, servers that may have the model by now are asked, and it is called again. */
-  find<T>(name: string, find: () => T): T | Promise<T> {
-    try {
-      return find()
-    } catch (error) {
-      const asking = isNotFound(error) ? this.#ask((listing) => listing.lookFor(name)) : undefined
-      if (asking === undefined) throw error
-      return asking.then(find)
-    }
+  /** Asks the servers that may have a model by now that nobody has. Undefined: there are none. */
+  lookFor(name: string): Promise<void> | undefined {
+    return this.#ask((listing) => listing.lookFor(name))
   }
 
   /**
@@ -134,8 +127,4 @@ export class ModelListings {
     }
     return models
   }
-}
-
-function isNotFound(error: unknown): boolean {
-  return error instanceof AppError && error.code === 'model-not-found'
 }

@@ -3,22 +3,19 @@ import type { LoadedConfig } from '../../config/load.ts'
 import type { ConfiguredModel } from '../../config/models.ts'
 import type { FleetObserver } from '../../contract/attempts.ts'
 import type { MediaConverter } from '../../contract/media.ts'
-import type { ModelViewer } from '../../contract/principal.ts'
 import type { DrainChange, Siblings } from '../../contract/server/siblings.ts'
-import type { ModelDirectory, Models, Operating } from '../../http/run/deps.ts'
+import type { Models, Operating } from '../../http/run/deps.ts'
 import { LifecycleService } from '../../lifecycle/service.ts'
 import type { CreateScheduler } from '../keys/key-limits.ts'
 import type { State } from '../state/open-state.ts'
+import { openCatalogue } from './catalogue.ts'
 import { createModel, type OwnModel, registerOwnModel } from './create-model.ts'
 import { createDeviceMemory } from './device-memory.ts'
 import { Drains } from './drains.ts'
 import { findLlamaServer } from './find-llama-server.ts'
-import { openModelsFolder } from './folder-models.ts'
 import type { MemorySharing } from './memory-sharing.ts'
 import { createModelFiles } from './model-files.ts'
-import { ModelListings } from './model-listings.ts'
 import type { ModelSet } from './model-set.ts'
-import { replaceModels } from './replace-models.ts'
 import { SharedChecks } from './shared-checks.ts'
 
 type Surroundings = {
@@ -65,24 +62,10 @@ export function openModels(config: LoadedConfig, surroundings: Surroundings) {
   ])
   const create = (model: ConfiguredModel) => createModel(model, factory)
   const llamaServer = findLlamaServer(config.models)
-  const folder = openModelsFolder(config, { models, log, create, llamaServer })
-  const listings = new ModelListings(config.listings, { models, log, create })
-  const resolveModel = (name: string, viewer: ModelViewer) => folder.find(() => models.resolve(name, viewer))
-  const directory: ModelDirectory = {
-    list: (viewer) => {
-      folder.refresh()
-      return models.summaries(viewer)
-    },
-    get: (name, viewer) => folder.find(() => models.summary(name, viewer)),
-    find: (name, viewer) => listings.find(name, () => folder.find(() => models.summary(name, viewer))),
-    refresh: () => listings.refresh(),
-    get isUnknown() {
-      return listings.known === 'none'
-    },
-  }
+  const catalogue = openCatalogue(config, { models, log, create, llamaServer })
   const lifecycle = new LifecycleService({
     models,
-    refresh: () => folder.refresh(),
+    refresh: () => catalogue.lookInFolder(),
     create,
     endRequests,
     home,
@@ -91,20 +74,14 @@ export function openModels(config: LoadedConfig, surroundings: Surroundings) {
   return {
     drains,
     checks,
-    /** Asks servers for their lists. Resolves with whether the names of all models are known. */
-    async findListed(): Promise<boolean> {
-      await listings.refresh()
-      return listings.known === 'all'
-    },
+    catalogue,
     /** Takes the models of another configuration; throws, without a change, for those that cannot be. */
     replace(before: LoadedConfig, after: LoadedConfig): void {
       const createNext = (model: ConfiguredModel) => createModel(model, { ...factory, limits: after.limits })
-      listings.change(after.listings, (others) => replaceModels(others, { before, after, create: createNext }))
+      catalogue.change({ before, after, create: createNext })
     },
     forRoutes: {
-      resolveModel,
-      findModel: (name, viewer) => listings.find(name, () => resolveModel(name, viewer)),
-      models: directory,
+      models: catalogue,
       modelFiles: createModelFiles({ models, home, sharing }),
       // What one process loads, the others would not have.
       ...(siblings === undefined && { lifecycle }),
@@ -117,7 +94,7 @@ export function openModels(config: LoadedConfig, surroundings: Surroundings) {
     } satisfies Models & Operating,
     async close() {
       sharing.close()
-      await Promise.all([models.close(), listings.close()])
+      await catalogue.close()
     },
   }
 }

@@ -9,7 +9,8 @@ import { othersOf, type Registered } from './create-model.ts'
 /** The models of a configuration, and the limits of those without their own. */
 type Configured = Pick<LoadedConfig, 'models' | 'limits'>
 
-type ModelChanges = {
+/** Two configurations, one after the other. */
+export type ModelChanges = {
   readonly before: Configured
   readonly after: Configured
   create(config: ConfiguredModel): Registered

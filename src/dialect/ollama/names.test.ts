@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readSource, spelledAs, taggedName } from './names.ts'
+import { readSource, taggedName } from './names.ts'
 
 test.each([
   ['qwen3', 'qwen3:latest'],
@@ -8,20 +8,6 @@ test.each([
   ['host:80/repo', 'host:80/repo:latest'],
 ])('the id %s is listed as %s', (id, name) => {
   expect(taggedName(id)).toBe(name)
-})
-
-test.each([
-  ['Tiny', 'tiny'],
-  ['TINY:LATEST', 'tiny'],
-  ['Big:7B', 'big:7b'],
-  ['Default', 'default'],
-  ['other', 'other'],
-])('%s is the model that is called %s here', (name, expected) => {
-  const models = [
-    { id: 'tiny', aliases: ['default'] },
-    { id: 'big:7b', aliases: [] },
-  ]
-  expect(spelledAs(models, name)).toBe(expected)
 })
 
 test.each([

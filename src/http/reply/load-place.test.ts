@@ -33,7 +33,7 @@ async function openLoading(...places: readonly LoadPlace[]) {
   const { listen } = openTestServer({
     engine,
     heartbeatMs: () => 20,
-    resolveModel: () => ({ id: 'org/fake', engine, scheduler: gated }),
+    served: () => ({ id: 'org/fake', engine, scheduler: gated }),
   })
   const show = (next: LoadPlace) => {
     place = next

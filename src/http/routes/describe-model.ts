@@ -1,12 +1,13 @@
 import type { ModelViewer } from '../../contract/principal.ts'
+import type { ModelSummary } from '../../contract/server/catalogue.ts'
 import type { OllamaModel } from '../../dialect/ollama/models.ts'
 import { readAbilities } from '../../dialect/unsloth/template-abilities.ts'
-import type { ModelSummary, ServerDeps } from '../run/deps.ts'
+import type { ServerDeps } from '../run/deps.ts'
 
 /** A model with what its engine, its file and its chat template say of it. */
 export async function describeModel(deps: ServerDeps, summary: ModelSummary, caller: ModelViewer): Promise<OllamaModel> {
   const { id, aliases, createdAtMs, state, contextLength, kind } = summary
-  const { engine, resident } = deps.resolveModel(id, caller)
+  const { engine, resident } = deps.models.get(id, caller)
   const { facts } = engine
   const file = await deps.modelFiles?.describe(id)
   const template = facts.chatTemplate ?? file?.chatTemplate

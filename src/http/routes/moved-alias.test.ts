@@ -32,7 +32,7 @@ function open() {
   const one = createModel('one', -1)
   const two = createModel('two', -2)
   current = one
-  const { app } = createTestServer({ engine: one.engine, resolveModel: () => current })
+  const { app } = createTestServer({ engine: one.engine, served: () => current })
   const post = async (url: string, payload: object) => (await app.inject({ method: 'POST', url, payload })).json()
   return { post, answered }
 }

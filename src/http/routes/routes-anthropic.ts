@@ -25,7 +25,7 @@ export function addAnthropicRoutes(app: FastifyInstance, deps: ServerDeps, messa
         serverTools: deps.tools?.namesFor(principal),
       })
       const run = async (caller: CallerContext) => {
-        const context = { model: await deps.findModel(model, caller.principal), ...caller }
+        const context = { model: await deps.models.find(model, caller.principal), ...caller }
         const { inputTokens, isEstimate } = await countTokens(deps, request, context)
         // An extension: Anthropic always counts.
         return { input_tokens: inputTokens, ...(isEstimate && { estimated: true }) }

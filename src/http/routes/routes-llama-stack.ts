@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import type { ModelSummary } from '../../contract/server/catalogue.ts'
 import { rank } from '../../core/uses/rank.ts'
 import { stackDialects } from '../../dialect/llama-stack/dialects.ts'
 import { decodeEmbeddings, encodeEmbeddings } from '../../dialect/llama-stack/embeddings.ts'
@@ -8,7 +9,7 @@ import { decodeStackRerank } from '../../dialect/llama-stack/rerank.ts'
 import { callerOf } from '../access/caller.ts'
 import type { ServedRoute } from '../access/route-guard.ts'
 import { hidePaths } from '../reply/error-reply.ts'
-import type { ModelSummary, ServerDeps } from '../run/deps.ts'
+import type { ServerDeps } from '../run/deps.ts'
 import { createEmbedHandler } from '../run/embed-call.ts'
 import { createScoringHandler } from '../run/scoring-call.ts'
 import { createDialectHandler } from '../run/serve-dialect.ts'
@@ -50,7 +51,7 @@ export function addLlamaStackRoutes(app: FastifyInstance, deps: StackDeps): void
   app.get('/v1/providers', { config }, (request) => ({ data: models.list(callerOf(request)).map(describeProvider) }))
   // A wildcard, because ids may have slashes.
   app.get<{ Params: { '*': string } }>('/v1/providers/*', { config }, (request) =>
-    describeProvider(models.get(request.params['*'], callerOf(request))),
+    describeProvider(models.summary(models.get(request.params['*'], callerOf(request)))),
   )
   app.get('/v1/inspect/routes', { config }, () => encodeRoutes(servedRoutes().flatMap(withSecond)))
   app.get('/v1/health', { config: open }, () => ({ status: 'OK' }))

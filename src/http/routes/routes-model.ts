@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { ModelViewer } from '../../contract/principal.ts'
+import type { ServedModel } from '../../contract/served-model.ts'
 import { nameInUse } from '../../core/templates/name-in-use.ts'
 import { withTicket } from '../../core/uses/with-ticket.ts'
 import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
@@ -14,25 +14,24 @@ export function addModelRoutes(app: FastifyInstance, deps: ServerDeps): void {
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
 
   app.get<ModelQuery>('/v1/model', { config }, (request) => {
-    const name = modelOfQuery(request, deps)
-    const model = deps.models.get(name, callerOf(request))
+    const model = deps.models.get(modelOfQuery(request, deps), callerOf(request))
     const report = deps.lifecycle?.models().find(({ id }) => id === model.id)
-    return encodeModelCard(model, factsOf(deps, name, callerOf(request)), report?.settings)
+    return encodeModelCard(deps.models.summary(model), factsOf(model), report?.settings)
   })
 
   app.get<ModelQuery>('/props', { config }, async (request, reply) => {
     const name = modelOfQuery(request, deps)
-    const model = deps.resolveModel(name, callerOf(request))
+    const model = deps.models.get(name, callerOf(request))
     // Some properties are only known once the model is loaded; llama-server has no reply before that either.
     await withRun(deps, request, reply, (caller) =>
       withTicket({ ...caller, model }, async ({ ticket }) => ticket.ready(caller.signal), 'free'),
     )
-    return encodeProps(deps.models.get(name, callerOf(request)), factsOf(deps, name, callerOf(request)), systemFingerprint(deps))
+    const loaded = deps.models.get(name, callerOf(request))
+    return encodeProps(deps.models.summary(loaded), factsOf(loaded), systemFingerprint(deps))
   })
 }
 
-function factsOf(deps: ServerDeps, name: string, viewer: ModelViewer): ModelFacts {
-  const { engine, scheduler } = deps.resolveModel(name, viewer)
+function factsOf({ engine, scheduler }: ServedModel): ModelFacts {
   const templateName = nameInUse(engine.facts)
   return { slots: scheduler.load.slots, ...engine.facts, ...(templateName !== undefined && { templateName }) }
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../contract/errors.ts'
+import type { ModelSummary } from '../../contract/server/catalogue.ts'
 import type { ModelFileFacts } from '../../contract/server/model-file.ts'
 import { encodeAnthropicError, requestIdHeader } from '../../dialect/anthropic/errors.ts'
 import { encodeAnthropicLimits } from '../../dialect/anthropic/limit-headers.ts'
@@ -12,7 +13,7 @@ import { encodeModelDetail, encodeModelList } from '../../dialect/openai/models.
 import { callerOf } from '../access/caller.ts'
 import type { EncodeError } from '../reply/error-reply.ts'
 import type { EncodeLimits } from '../reply/reply-headers.ts'
-import type { ModelSummary, ServerDeps } from '../run/deps.ts'
+import type { ServerDeps } from '../run/deps.ts'
 import { hasSecondPrefix } from './second-prefix.ts'
 
 type Query = Readonly<Record<string, unknown>>
@@ -66,7 +67,9 @@ export function addModelListRoutes(
   )
   // A wildcard, because ids may have slashes.
   app.get<{ Params: { '*': string } }>('/v1/models/*', { config }, (request, reply) =>
-    inForm(request, reply, async ({ one }) => one(await withFile(await models.find(request.params['*'], callerOf(request))))),
+    inForm(request, reply, async ({ one }) =>
+      one(await withFile(models.summary(await models.find(request.params['*'], callerOf(request))))),
+    ),
   )
   async function withFile(model: ModelSummary): Promise<Shown> {
     const file = await modelFiles?.describe(model.id)

@@ -21,7 +21,7 @@ export function addTemplateRoutes(app: FastifyInstance, deps: ServerDeps): void 
 
   for (const url of ['/v1/templates', '/v1/template/list']) {
     app.get<ModelQuery>(url, reading, async (request, reply) => {
-      const model = deps.resolveModel(modelOfQuery(request, deps), callerOf(request))
+      const model = deps.models.get(modelOfQuery(request, deps), callerOf(request))
       // Whether the model has its own template is only known once it is loaded.
       await withRun(deps, request, reply, ({ signal }) => loadModel(model, signal))
       return list(model.engine)
@@ -49,7 +49,7 @@ export function addTemplateRoutes(app: FastifyInstance, deps: ServerDeps): void 
 
   // Bypasses the model's queue, so that operators get through when it is full.
   async function use(name: string | undefined, { principal, signal }: CallerContext, choose: () => Promise<TemplateChoice>) {
-    const model = deps.resolveModel(name ?? defaultModelName(deps, principal), principal)
+    const model = deps.models.get(name ?? defaultModelName(deps, principal), principal)
     const { id, engine } = model
     const { templates } = engine.capabilities
     if (templates === undefined) {

@@ -24,14 +24,14 @@ export function addTokenRoutes(app: FastifyInstance, deps: ServerDeps): void {
     createCallHandler(deps, (body, { principal }) => {
       const { request, model = defaultModelName(deps, principal), ignored, nameOf } = decode(body)
       const run = async (caller: CallerContext) =>
-        encode(await tokenize(deps, request, { ...caller, model: await deps.findModel(model, caller.principal) }))
+        encode(await tokenize(deps, request, { ...caller, model: await deps.models.find(model, caller.principal) }))
       return { ignored, nameOf, run }
     })
   const answerText = (decode: (body: unknown) => TokenCall<DetokenizeRequest>, encode: (text: string) => unknown) =>
     createCallHandler(deps, (body, { principal }) => {
       const { request, model = defaultModelName(deps, principal), ignored, nameOf } = decode(body)
       const run = async (caller: CallerContext) =>
-        encode(await detokenize(request, { ...caller, model: await deps.findModel(model, caller.principal) }))
+        encode(await detokenize(request, { ...caller, model: await deps.models.find(model, caller.principal) }))
       return { ignored, nameOf, run }
     })
 
@@ -82,7 +82,7 @@ export function addTokenRoutes(app: FastifyInstance, deps: ServerDeps): void {
         withPieces,
       } = decodeTokenize(body)
       const run = async (caller: CallerContext) => {
-        const model = await deps.findModel(name, caller.principal)
+        const model = await deps.models.find(name, caller.principal)
         if (withPieces) return { tokens: (await pieces(deps, request, { ...caller, model })).map(encodePiece) }
         const tokens = await tokenize(deps, request, { ...caller, model })
         if (!isVllm) return { tokens }
@@ -106,7 +106,7 @@ export function addTokenRoutes(app: FastifyInstance, deps: ServerDeps): void {
       const { model } = request
       const conversation = conversationOf(request)
       const run = async (caller: CallerContext) => ({
-        prompt: await render(deps, conversation, { ...caller, model: await deps.findModel(model, caller.principal) }),
+        prompt: await render(deps, conversation, { ...caller, model: await deps.models.find(model, caller.principal) }),
       })
       return { ignored, nameOf, run }
     }),

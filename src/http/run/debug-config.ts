@@ -30,7 +30,7 @@ type Asked = { readonly request: FastifyRequest; readonly reply: FastifyReply; r
 
 async function sendMetrics(deps: ServerDeps, { request, reply, body, object }: Asked): Promise<void> {
   const named = withModel(body, deps, callerOf(request)) as { readonly model: unknown }
-  const { id: model } = await deps.findModel(String(named.model), callerOf(request))
+  const { id: model } = await deps.models.find(String(named.model), callerOf(request))
   const head = { id: request.id, object, created: Math.floor(Date.now() / 1000), model }
   const chunk = encodeMetricsChunk(head, encodeEngineMetrics(await endedSinceReset(deps, model)))
   const writer = openEventStream(deps, reply, { heartbeat: '' })

@@ -1,7 +1,9 @@
 import type { ModelViewer } from '../../contract/principal.ts'
+import type { Catalogue } from '../../contract/server/catalogue.ts'
 import type { ServerDeps } from './deps.ts'
 
-type Deps = Pick<ServerDeps, 'models' | 'lifecycle'> & {
+type Deps = Pick<ServerDeps, 'lifecycle'> & {
+  readonly models: Pick<Catalogue, 'list'>
   /** The request is for embeddings: a model that was loaded to embed comes first. */
   readonly embeds?: boolean
   /** The request is for a ranking: a model that is known to rank comes first. */

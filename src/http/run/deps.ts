@@ -1,13 +1,13 @@
 import type { Logger } from 'pino'
 import type { Dialect } from '../../contract/dialect.ts'
-import type { Device, EngineState, ModelKind, ServerReport } from '../../contract/engine.ts'
+import type { Device } from '../../contract/engine.ts'
 import type { FileStore } from '../../contract/file-store.ts'
-import type { ModelViewer } from '../../contract/principal.ts'
 import type { BudgetState, KeyQuota } from '../../contract/quota.ts'
 import type { Residency } from '../../contract/residency.ts'
 import type { SealerOf } from '../../contract/sealer.ts'
-import type { ModelVersion, ServedModel } from '../../contract/served-model.ts'
+import type { ServedModel } from '../../contract/served-model.ts'
 import type { Activity, History, LogLines } from '../../contract/server/activity.ts'
+import type { Catalogue } from '../../contract/server/catalogue.ts'
 import type { KeyDirectory } from '../../contract/server/keys.ts'
 import type { Lifecycle } from '../../contract/server/lifecycle.ts'
 import type { ModelFiles } from '../../contract/server/model-file.ts'
@@ -26,43 +26,6 @@ import type { Capture, CapturedRequest } from '../capture/capture.ts'
 import type { Repeats } from '../repeats/repeats.ts'
 import type { LimitReader } from '../reply/reply-headers.ts'
 import type { Metrics } from './metrics.ts'
-
-/** A model as clients and operators see it. */
-export type ModelSummary = {
-  readonly id: string
-  readonly aliases: readonly string[]
-  readonly createdAtMs: number
-  readonly contextLength?: number
-  /** Of a model that a server lists: whose it is, as far as the list says so. */
-  readonly ownedBy?: string
-  /** What it is for, as far as its engine or the list of its server says so. */
-  readonly kind?: ModelKind
-  readonly state: EngineState
-  /** The replicas of a remote model. */
-  readonly servers?: readonly ServerReport[]
-  /** Other versions that serve a part of its conversations. */
-  readonly versions?: readonly ModelVersion[]
-  readonly loadsAtStart: boolean
-  /** Its first load, which began with the server, has not ended yet. */
-  readonly isAwaited: boolean
-  /** `yes`: the server is ready only while this model is; `no`: whether it is does not matter; `any`: one of these must be. */
-  readonly isRequired: 'yes' | 'no' | 'any'
-  /** The id of the model that answers in its place while it has failed. */
-  readonly standIn?: string
-}
-
-/** The models of this server, as far as a caller may use them. */
-export interface ModelDirectory {
-  list(viewer: ModelViewer): readonly ModelSummary[]
-  /** Throws `model-not-found`, listing the models that the caller may use. */
-  get(nameOrAlias: string, viewer: ModelViewer): ModelSummary
-  /** The same, after a look at servers that list their models, where the name is not known. */
-  find(nameOrAlias: string, viewer: ModelViewer): ModelSummary | Promise<ModelSummary>
-  /** Looks at the lists of servers, unless it just did. Undefined: `list` is complete. */
-  refresh(): Promise<void> | undefined
-  /** Servers list their models, and not one of these lists is known yet. */
-  readonly isUnknown: boolean
-}
 
 /** A file of the page, in the encodings in which it is kept. */
 export type PageFile = {
@@ -94,11 +57,7 @@ export type Generating = AnswerDeps & {
 
 /** The models of this server, and how they come and go. */
 export type Models = {
-  /** Throws `model-not-found`, listing the models that the caller may use. */
-  resolveModel(name: string, viewer: ModelViewer): ServedModel
-  /** The same, after a look at servers that list their models, where the name is not known. */
-  findModel(name: string, viewer: ModelViewer): ServedModel | Promise<ServedModel>
-  readonly models: ModelDirectory
+  readonly models: Catalogue
   /** What the files of models say; absent: nothing. */
   readonly modelFiles?: ModelFiles
   /** Loads and unloads models; absent: there are no routes for it. */

@@ -1,9 +1,10 @@
 import type { EmbedRequest, EmbedResult } from '../../contract/engine.ts'
 import type { NameOf } from '../../contract/field.ts'
+import type { ModelSummary } from '../../contract/server/catalogue.ts'
 import { embed } from '../../core/uses/embed.ts'
 import { nameWithKeys, providerDataHeader, readProviderData } from '../../dialect/llama-stack/provider-data.ts'
 import { withModel } from './default-model.ts'
-import type { ModelSummary, ServerDeps } from './deps.ts'
+import type { ServerDeps } from './deps.ts'
 import { createCallHandler } from './serve-call.ts'
 
 /** A call for embeddings in canonical form, and how to encode its reply. */
@@ -28,7 +29,7 @@ export function createEmbedHandler(
       ignored: [...ignored, ...ignoredData, ...unused],
       nameOf: nameWithKeys(nameOf),
       run: async (caller) => {
-        const model = await deps.findModel(request.model, principal)
+        const model = await deps.models.find(request.model, principal)
         return encode(await embed({ ...request, ...(callerKeys !== undefined && { callerKeys }) }, { model, ...caller }))
       },
     }

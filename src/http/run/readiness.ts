@@ -1,4 +1,4 @@
-import type { ModelSummary } from './deps.ts'
+import type { ModelSummary } from '../../contract/server/catalogue.ts'
 
 /** What readiness depends on. */
 type Judged = Pick<ModelSummary, 'id' | 'state' | 'loadsAtStart' | 'isAwaited' | 'isRequired' | 'standIn'>

@@ -53,15 +53,12 @@ type ServiceModel = { readonly model: ServedModel; readonly services: Services }
 type Wanted = { readonly kind: ServiceKind; readonly name: string | undefined; readonly viewer: ModelViewer }
 
 /** The model for a request, and its services; without a name, the first that has the service. Throws where there is none. */
-async function findServiceModel(
-  deps: Pick<ServerDeps, 'models' | 'resolveModel' | 'findModel'>,
-  { kind, name, viewer }: Wanted,
-): Promise<ServiceModel> {
+async function findServiceModel({ models }: Pick<ServerDeps, 'models'>, { kind, name, viewer }: Wanted): Promise<ServiceModel> {
   if (name !== undefined) {
-    const named = withService(await deps.findModel(name, viewer), kind)
+    const named = withService(await models.find(name, viewer), kind)
     if (named !== undefined) return named
   }
-  const able = deps.models.list(viewer).flatMap(({ id }) => withService(deps.resolveModel(id, viewer), kind) ?? [])
+  const able = models.list(viewer).flatMap(({ id }) => withService(models.get(id, viewer), kind) ?? [])
   const [first] = able
   if (name === undefined && first !== undefined) return first
   const problem = name === undefined ? `no model here has the service '${kind}'` : `model '${name}' has no service '${kind}'`

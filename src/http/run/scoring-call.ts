@@ -21,7 +21,7 @@ export function createScoringHandler<Result, Request>(
   return createCallHandler(deps, (body, { principal }) => {
     const { model, request, nameOf, ignored, encode } = decode(withModel(body, { ...deps, ranks }, principal))
     const run = async (caller: CallerContext) =>
-      encode(await score(request, { ...caller, model: await deps.findModel(model, caller.principal) }))
+      encode(await score(request, { ...caller, model: await deps.models.find(model, caller.principal) }))
     return { ignored, nameOf, run }
   })
 }

@@ -62,7 +62,7 @@ export function createDialectHandler(
       request.generation = facts
       if (keepLoaded !== undefined && !mayKeep) call = { ...call, ignored: [...call.ignored, keepLoaded.field] }
       addIgnored(reply, call.ignored)
-      const found = deps.findModel(call.requests[0].model, caller.principal)
+      const found = deps.models.find(call.requests[0].model, caller.principal)
       const model = found instanceof Promise ? await found : found
       handle.servedBy(model.id)
       facts.model = model.id

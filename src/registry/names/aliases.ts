@@ -56,3 +56,16 @@ export function pickByName<Model extends ModelNames>(models: readonly Model[], n
 function findExactly<Model extends ModelNames>(models: readonly Model[], name: string): Model | undefined {
   return models.find(({ id }) => id === name) ?? models.find(({ aliases }) => aliases.includes(name))
 }
+
+/** The name, in the letters that a model has. As it is where no model has it. */
+export function spelledAs(models: readonly ModelNames[], name: string): string {
+  const all = models.flatMap(({ id, aliases }) => [id, ...aliases])
+  const wanted = name.trim().toLowerCase()
+  const spellings = [wanted, ...(wanted.endsWith(defaultTag) ? [wanted.slice(0, -defaultTag.length)] : [])]
+  if (all.includes(name)) return name
+  for (const spelling of spellings) {
+    const found = all.find((one) => one.toLowerCase() === spelling)
+    if (found !== undefined) return found
+  }
+  return name
+}

@@ -11,11 +11,13 @@ import { createMetrics } from '../../../src/app/metrics/metrics.ts'
 import { loadOf } from '../../../src/app/metrics/model-metrics.ts'
 import type { Engine } from '../../../src/contract/engine.ts'
 import { AppError } from '../../../src/contract/errors.ts'
+import type { ServedModel } from '../../../src/contract/served-model.ts'
+import type { Catalogue, ModelSummary } from '../../../src/contract/server/catalogue.ts'
 import { Cancellations } from '../../../src/core/cancel/cancellations.ts'
 import { PresetSwitch } from '../../../src/core/presets/preset-switch.ts'
 import { FairScheduler } from '../../../src/core/schedule/fair-scheduler.ts'
 import { createFakeEngine } from '../../../src/engine/fake/engine.ts'
-import type { ModelSummary, ServerDeps } from '../../../src/http/run/deps.ts'
+import type { ServerDeps } from '../../../src/http/run/deps.ts'
 import { createServer } from '../../../src/http/server.ts'
 import { plainSealer } from '../plain-sealer.ts'
 
@@ -23,10 +25,12 @@ export type TestServerOptions = Partial<ServerDeps> & {
   readonly engine: Engine
   readonly slots?: number
   readonly maxQueued?: number
+  /** What its model is when a request asks for it; absent: `engine`, with a scheduler of its own. */
+  served?(): ServedModel
 }
 
 /** A server with one model, `org/fake` alias `default`, and a log that can be read. */
-export function createTestServer({ engine, slots = 4, maxQueued = 4, ...overrides }: TestServerOptions) {
+export function createTestServer({ engine, slots = 4, maxQueued = 4, served, ...overrides }: TestServerOptions) {
   const logLines: string[] = []
   const log = createLog({ level: 'debug', destination: { write: (line: string) => void logLines.push(line) } })
   const scheduler = new FairScheduler({ slots, maxQueued, engine })
@@ -40,17 +44,20 @@ export function createTestServer({ engine, slots = 4, maxQueued = 4, ...override
     isAwaited: false,
     isRequired: 'yes',
   })
-  const requireKnown = (name: string) => {
-    if (name === 'org/fake' || name === 'default') return
+  const get = (name: string) => {
+    if (name === 'org/fake' || name === 'default') return served?.() ?? { id: 'org/fake', engine, scheduler }
     throw new AppError('model-not-found', `model '${name}' not found; there is: org/fake`, { at: ['model'] })
   }
-  const get = (name: string) => {
-    requireKnown(name)
-    return model()
-  }
-  const resolveModel = (name: string) => {
-    requireKnown(name)
-    return { id: 'org/fake', engine, scheduler }
+  const models: Catalogue = {
+    list: () => [model()],
+    get,
+    find: get,
+    summary: model,
+    refresh: () => undefined,
+    known: 'all',
+    get inAnyCase() {
+      return models
+    },
   }
   const metrics = createMetrics({
     readLoad: () => [loadOf({ id: 'org/fake', scheduler, engine })],
@@ -60,9 +67,7 @@ export function createTestServer({ engine, slots = 4, maxQueued = 4, ...override
   const activity = new ActivityLog({ epoch: Date.now, run: 'test' })
   const lines = linesOf(log)
   const deps: ServerDeps = {
-    models: { list: () => [model()], get, find: get, refresh: () => undefined, isUnknown: false },
-    resolveModel,
-    findModel: (name, viewer) => deps.resolveModel(name, viewer),
+    models,
     now: () => performance.now(),
     presets: new PresetSwitch(new Map()),
     activity: new ServerActivity(activity),

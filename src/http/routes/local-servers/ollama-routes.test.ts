@@ -187,7 +187,7 @@ describe('how long a model stays', () => {
     const scheduler = new FairScheduler({ slots: 1, maxQueued: 1, engine })
     const resident = { keepFor: (ms: number) => void kept.push(ms) } as Resident
     const model = { id: 'org/fake', engine, scheduler, resident }
-    return { kept, app: openTestServer({ engine, auth, resolveModel: () => model, findModel: () => model }).app }
+    return { kept, app: openTestServer({ engine, auth, served: () => model }).app }
   }
 
   test.each<[string, object]>([

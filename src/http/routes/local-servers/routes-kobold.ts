@@ -22,7 +22,7 @@ export function addKoboldRoutes(app: FastifyInstance, deps: ServerDeps): void {
   const config = { scope: 'inference', encodeError: encodeKoboldError } as const
   const engineOf = (request: FastifyRequest) => {
     const viewer = callerOf(request)
-    return deps.resolveModel(defaultModelName(deps, viewer), viewer).engine
+    return deps.models.get(defaultModelName(deps, viewer), viewer).engine
   }
   const contextOf = (request: FastifyRequest) => ({ value: engineOf(request).facts.contextLength ?? 0 })
   for (const version of ['v1', 'latest']) {
@@ -58,7 +58,7 @@ export function addKoboldRoutes(app: FastifyInstance, deps: ServerDeps): void {
       const { special: _, ...rest } = body as { readonly special?: unknown }
       const { request, ignored, nameOf } = decodeTokenize(rest, 'prompt')
       const run = async (caller: CallerContext) => {
-        const model = await deps.findModel(defaultModelName(deps, principal), principal)
+        const model = await deps.models.find(defaultModelName(deps, principal), principal)
         const ids = await tokenize(deps, request, { ...caller, model })
         return { value: ids.length, ids }
       }

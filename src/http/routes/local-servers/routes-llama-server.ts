@@ -46,7 +46,7 @@ export function addLlamaServerRoutes(app: FastifyInstance, deps: ServerDeps): vo
     createCallHandler(deps, (body, { principal }) => {
       const { request, ignored, nameOf } = decodeChat(withModel(body, deps, principal), '')
       const run = async (caller: CallerContext) => {
-        const model = await deps.findModel(request.model, principal)
+        const model = await deps.models.find(request.model, principal)
         const { inputTokens } = await countTokens(deps, conversationOf(request), { ...caller, model })
         return { object: 'response.input_tokens', input_tokens: inputTokens }
       }
@@ -55,7 +55,7 @@ export function addLlamaServerRoutes(app: FastifyInstance, deps: ServerDeps): vo
   )
   // Slots are those of the model, and nobody's prompts are in them.
   app.get<ModelQuery>('/slots', { config }, (request) => {
-    const { engine, scheduler } = deps.resolveModel(modelOfQuery(request, deps), callerOf(request))
+    const { engine, scheduler } = deps.models.get(modelOfQuery(request, deps), callerOf(request))
     const { slots, busy } = scheduler.load
     const n_ctx = engine.facts.contextLength ?? 0
     return Array.from({ length: slots }, (_, id) => ({ id, n_ctx, speculative: false, is_processing: id < busy }))

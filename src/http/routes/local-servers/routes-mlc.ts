@@ -16,7 +16,7 @@ export function addMlcRoutes(app: FastifyInstance, deps: ServerDeps): void {
   const answer = (run: (model: string, caller: CallerContext) => unknown) =>
     createCallHandler(deps, (body, { principal }) => {
       const { model: name = defaultModelName(deps, principal), ignored } = decodeDebug(body)
-      return { ignored, run: async (caller) => run((await deps.findModel(name, principal)).id, caller) }
+      return { ignored, run: async (caller) => run((await deps.models.find(name, principal)).id, caller) }
     })
   app.post(
     '/debug/dump_event_trace',
@@ -33,7 +33,7 @@ export function addMlcRoutes(app: FastifyInstance, deps: ServerDeps): void {
     { config },
     answer(async (model, { principal }) => {
       deps.cancellations.cancelWhere({ model }, 'unloaded', principal.id)
-      await deps.resolveModel(model, principal).engine.unload({ drainMs: endingMs })
+      await deps.models.get(model, principal).engine.unload({ drainMs: endingMs })
       resetsOf(deps).set(model, Date.now())
       return {}
     }),

@@ -12,7 +12,6 @@ import { type DecodedEmbed, decodeEmbed, decodeEmbeddings } from '../../../diale
 import { encodeResidence } from '../../../dialect/ollama/encode.ts'
 import { encodeEmbedError, encodeOllamaError } from '../../../dialect/ollama/errors.ts'
 import { apiVersion, encodeLoaded, encodeShow, encodeTags, type OllamaModel } from '../../../dialect/ollama/models.ts'
-import { spelledAs } from '../../../dialect/ollama/names.ts'
 import { onlyLoads } from '../../../dialect/ollama/only-loads.ts'
 import { decodeShow } from '../../../dialect/ollama/pull.ts'
 import type { DecodedOllama } from '../../../dialect/ollama/style.ts'
@@ -28,7 +27,7 @@ import { addOllamaPullRoutes } from './routes-ollama-pull.ts'
 
 /** Ollama's routes, whose clients look for them without a prefix. */
 export function addOllamaRoutes(app: FastifyInstance, given: ServerDeps): void {
-  const deps = withAnyCase(given)
+  const deps = { ...given, models: given.models.inAnyCase }
   const config = { scope: 'inference', encodeError: encodeOllamaError, takesAnyType: true } as const
   const open = { config: { scope: 'public', encodeError: encodeOllamaError } } as const
   const bodied = { config, preHandler: requireBody }
@@ -51,7 +50,7 @@ export function addOllamaRoutes(app: FastifyInstance, given: ServerDeps): void {
     const { name, ignored } = decodeShow(takeRequiredBody(request).body)
     addIgnored(reply, ignored)
     const caller = callerOf(request)
-    return encodeShow(await describeModel(deps, await deps.models.find(name, caller), caller), name)
+    return encodeShow(await describeModel(deps, deps.models.summary(await deps.models.find(name, caller)), caller), name)
   })
   addOllamaPullRoutes(app, deps)
 }
@@ -60,24 +59,6 @@ const generatingRoutes = [
   { path: '/api/chat', form: 'chat', dialect: ollamaDialects.chat, decode: (body: unknown) => decodeChat(body, '') },
   { path: '/api/generate', form: 'text', dialect: ollamaDialects.generate, decode: (body: unknown) => decodeGenerate(body, '') },
 ] as const
-
-/** The same, with names in letters of any case. */
-function withAnyCase(deps: ServerDeps): ServerDeps {
-  const { models, findModel } = deps
-  return {
-    ...deps,
-    findModel: (name, viewer) => findModel(spelledAs(models.list(viewer), name), viewer),
-    models: {
-      list: (viewer) => models.list(viewer),
-      get: (name, viewer) => models.get(spelledAs(models.list(viewer), name), viewer),
-      find: (name, viewer) => models.find(spelledAs(models.list(viewer), name), viewer),
-      refresh: () => models.refresh(),
-      get isUnknown() {
-        return models.isUnknown
-      },
-    },
-  }
-}
 
 async function requireBody({ body }: FastifyRequest): Promise<void> {
   if (body === undefined) throw new AppError('invalid-json', 'missing request body')
@@ -91,7 +72,7 @@ async function load(deps: ServerDeps, decode: (body: unknown) => DecodedOllama, 
   const { request: wanted, keepAliveMs, style, ignored, nameOf } = decode(body)
   const { caller, handle } = openRun(deps, { request, reply }, { id: `load-${randomUUID()}`, body })
   try {
-    const model = await deps.findModel(wanted.model, caller.principal)
+    const model = await deps.models.find(wanted.model, caller.principal)
     handle.servedBy(model.id)
     const mayKeep = caller.principal.scopes.has('admin')
     if (keepAliveMs === 0) {
@@ -121,7 +102,7 @@ function createEmbedding(deps: ServerDeps, decode: (body: unknown) => DecodedEmb
     const { request, keepAliveMs, ignored, nameOf, encode } = decode(body)
     const mayKeep = principal.scopes.has('admin')
     const run = async (caller: CallerContext, reply: FastifyReply) => {
-      const model = await deps.findModel(request.model, principal)
+      const model = await deps.models.find(request.model, principal)
       const startedMs = deps.now()
       const durations = (loadMs: number) => ({ totalMs: deps.now() - startedMs, loadMs })
       try {

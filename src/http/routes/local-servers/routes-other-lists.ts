@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError } from '../../../contract/errors.ts'
+import type { ModelSummary } from '../../../contract/server/catalogue.ts'
 import { capabilitiesOf } from '../../../dialect/ollama/models.ts'
 import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
 import { encodeLmStudioModel } from '../../../dialect/openai/lm-studio-models.ts'
 import { callerOf } from '../../access/caller.ts'
 import { defaultModelName } from '../../run/default-model.ts'
-import type { ModelSummary, ServerDeps } from '../../run/deps.ts'
+import type { ServerDeps } from '../../run/deps.ts'
 import { describeModel } from '../describe-model.ts'
 
 /** The lists of LM Studio and text-generation-webui, which their clients ask before they use OpenAI's routes. */
@@ -13,7 +14,7 @@ export function addOtherLists(app: FastifyInstance, deps: ServerDeps): void {
   const { models } = deps
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
   const inLmStudio = async (entry: ModelSummary, request: FastifyRequest) => {
-    const { facts } = deps.resolveModel(entry.id, callerOf(request)).engine
+    const { facts } = deps.models.get(entry.id, callerOf(request)).engine
     const described = await describeModel(deps, entry, callerOf(request))
     const { file } = described
     const contextLength = facts.contextLength ?? entry.contextLength ?? file?.contextLength
@@ -26,7 +27,7 @@ export function addOtherLists(app: FastifyInstance, deps: ServerDeps): void {
   })
   // A wildcard, because ids may have slashes.
   app.get<{ Params: { '*': string } }>('/api/v0/models/*', { config }, async (request) =>
-    inLmStudio(await models.find(request.params['*'], callerOf(request)), request),
+    inLmStudio(models.summary(await models.find(request.params['*'], callerOf(request))), request),
   )
   app.get('/v1/internal/model/info', { config }, (request) => {
     const viewer = callerOf(request)

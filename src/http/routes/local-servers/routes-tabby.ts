@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../../contract/errors.ts'
+import type { ModelSummary } from '../../../contract/server/catalogue.ts'
 import type { Lifecycle, LoadRequest } from '../../../contract/server/lifecycle.ts'
 import type { RequestTemplate } from '../../../contract/template.ts'
 import { findTemplate } from '../../../core/templates/find-template.ts'
@@ -15,7 +16,7 @@ import { shownTo } from '../../reply/error-reply.ts'
 import { openEventStream } from '../../reply/event-stream.ts'
 import { logFailure, wireCodeOf } from '../../reply/failure-log.ts'
 import { addIgnored } from '../../reply/reply-headers.ts'
-import type { ModelSummary, ServerDeps } from '../../run/deps.ts'
+import type { ServerDeps } from '../../run/deps.ts'
 import { openRun } from '../../run/open-run.ts'
 import { addLoraRoutes } from './routes-lora.ts'
 
@@ -58,7 +59,7 @@ export function addTabbyRoutes(app: FastifyInstance, deps: ServerDeps): void {
     return models
       .list(caller)
       .filter(mayEmbed)
-      .filter(({ id }) => deps.resolveModel(id, caller).engine.capabilities.embedder !== undefined)
+      .filter(({ id }) => deps.models.get(id, caller).engine.capabilities.embedder !== undefined)
   }
 }
 
@@ -131,7 +132,7 @@ function addLoading(app: FastifyInstance, deps: ServerDeps, { lifecycle, loaded 
         onProgress: (progress) => writer.write(frames.progress(progress)),
       })
       loaded.model = model.id
-      const { capabilities, facts } = deps.resolveModel(model.id, caller.principal).engine
+      const { capabilities, facts } = deps.models.get(model.id, caller.principal).engine
       // The model has this text already; here it gets its name, which cards show. Its own may have given way to one with its name.
       const isUsed = choice?.type === 'own' && facts.chatTemplateName === undefined
       if (choice !== undefined && !isUsed) await capabilities.templates?.use(choice, caller.signal)

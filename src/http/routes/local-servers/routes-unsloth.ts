@@ -42,7 +42,7 @@ export function addUnslothRoutes(app: FastifyInstance, deps: ServerDeps): void {
       const { model: name } = request
       const conversation = conversationOf(request)
       const run = async (caller: CallerContext) => {
-        const model = deps.resolveModel(name, principal)
+        const model = deps.models.get(name, principal)
         const { inputTokens, isEstimate } = await countTokens(deps, conversation, { ...caller, model })
         return { input_tokens: inputTokens, model: model.id, ...(isEstimate && { estimated: true }) }
       }
@@ -67,7 +67,7 @@ export function addUnslothRoutes(app: FastifyInstance, deps: ServerDeps): void {
   app.get('/api/inference/active-generations', reading, (request) => {
     const caller = callerOf(request)
     const hasModels = models.list(caller).length > 0
-    const slots = hasModels ? deps.resolveModel(defaultModelName(deps, caller), caller).scheduler.load.slots : 0
+    const slots = hasModels ? deps.models.get(defaultModelName(deps, caller), caller).scheduler.load.slots : 0
     return encodeActive(cancellations.list({ owner: caller.id }), slots)
   })
   if (lifecycle === undefined) return

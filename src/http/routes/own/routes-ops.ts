@@ -13,7 +13,7 @@ export function addOpsRoutes(app: FastifyInstance, { models, metrics, version, s
 
   app.get('/ready', { config: { scope: 'public', servesAnyHost: true } }, async (_request, reply) => {
     const all = models.list({})
-    const isAllReady = isReady(all, models.isUnknown) && (await siblings?.areReady()) !== false
+    const isAllReady = isReady(all, models.known === 'none') && (await siblings?.areReady()) !== false
     const status = isDraining() ? 'draining' : isAllReady ? 'ready' : 'not-ready'
     // Without failure reasons: this route is public, and they may name files.
     const states = all.map(({ id, state, isRequired, standIn }) => ({

@@ -16,7 +16,7 @@ export function addReplicaRoutes(app: FastifyInstance, deps: ServerDeps): void {
       createCallHandler(deps, (body) => {
         const { model: name, url: server, ignored } = decodeDrain(body)
         const run: ReturnType<Parameters<typeof createCallHandler>[1]>['run'] = async ({ principal, signal }) => {
-          const { id, engine } = await deps.findModel(name, principal)
+          const { id, engine } = await deps.models.find(name, principal)
           const { fleet } = engine.capabilities
           if (fleet === undefined) {
             const message = `model '${id}' does not run on other servers: it has none to drain`

@@ -1,7 +1,8 @@
 import type { ModelViewer } from '../../../contract/principal.ts'
+import type { ModelSummary } from '../../../contract/server/catalogue.ts'
 import { capabilitiesOf } from '../../../dialect/ollama/models.ts'
 import { encodeServer, type ShownModel, type WireServer } from '../../../dialect/own/encode-server.ts'
-import type { ModelSummary, ServerDeps } from '../../run/deps.ts'
+import type { ServerDeps } from '../../run/deps.ts'
 import { describeModel } from '../describe-model.ts'
 
 /** The models that the caller may use, with what they do now. */
@@ -10,7 +11,7 @@ export async function describeServer(deps: ServerDeps, viewer: ModelViewer): Pro
   const reports = new Map(deps.lifecycle?.models().map((report) => [report.id, report]))
   const describe = async (summary: ModelSummary): Promise<ShownModel> => {
     const { id, aliases, state, contextLength, servers } = summary
-    const { engine, scheduler, resident } = deps.resolveModel(id, viewer)
+    const { engine, scheduler, resident } = deps.models.get(id, viewer)
     const described = await describeModel(deps, summary, viewer)
     const { file } = described
     const report = reports.get(id)
