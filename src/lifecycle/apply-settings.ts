@@ -6,7 +6,7 @@ import { field } from '../contract/field.ts'
 import type { LoadSettings, Speculation } from '../contract/server/lifecycle.ts'
 import { type Source, sourceFileName } from '../registry/names/sources.ts'
 
-/** What the settings refer to, as files: the template that was written for them, and where the draft model comes from. */
+/** The files that settings refer to: the written template, and the sources of the draft model. */
 export type SettingFiles = {
   readonly chatTemplate?: string
   readonly draft?: readonly Source[]
@@ -15,7 +15,7 @@ export type SettingFiles = {
 
 type Setting = keyof LoadSettings
 
-/** The most tokens of one draft, as the configuration has it by default. */
+/** The most tokens of one draft, as in the configuration's default. */
 const ngramTokens = 8
 
 const forLlama: readonly Setting[] = [
@@ -32,7 +32,7 @@ const forLlama: readonly Setting[] = [
   'speculation',
   'vision',
 ]
-/** What each kind of engine can set when it loads a model. */
+/** The settings that each kind of engine accepts for a load. */
 const settable: Readonly<Record<ConfiguredModel['engine'], readonly Setting[]>> = {
   llama: forLlama,
   'llama-server': forLlama.filter((name) => name !== 'batchSize'),
@@ -40,7 +40,7 @@ const settable: Readonly<Record<ConfiguredModel['engine'], readonly Setting[]>> 
   fake: ['contextLength', 'slots', 'chatTemplate', 'vision'],
 }
 
-/** The configuration of a model with the settings of a load. Throws `unsupported-field` for one that its engine does not have. */
+/** The configuration of a model with the settings of a load. Throws `unsupported-field` for a setting that its engine lacks. */
 export function applySettings(config: ConfiguredModel, settings: LoadSettings, files: SettingFiles): ConfiguredModel {
   for (const name of Object.keys(settings) as Setting[]) refuseUnknown(config, name, settings)
   const { chatTemplate: _, adapters: __, draftModel, speculation, vision, ...plain } = settings
@@ -57,7 +57,7 @@ export function applySettings(config: ConfiguredModel, settings: LoadSettings, f
   if (speculation !== undefined) return withSpeculation(withoutDraft, speculation)
   const source = draftModel === undefined ? undefined : files.draft
   if (source === undefined) return changed
-  // A llama-server may have another kind of speculation with its draft model (`args`).
+  // A llama-server may use another kind of speculation with its draft model (`args`).
   const base = withoutDraft.engine === 'llama' ? withoutSpeculation(withoutDraft) : withoutDraft
   return { ...base, draft: { ...draft, source: [...source] } }
 }
@@ -74,7 +74,7 @@ function withVision(config: ConfiguredModel, vision: boolean | undefined): Confi
   return withoutProjector
 }
 
-/** The settings that a configuration has. */
+/** The settings in a configuration. */
 export function settingsOf(config: ConfiguredModel): LoadSettings {
   if (config.engine !== 'llama' && config.engine !== 'llama-server') return {}
   const { contextLength, slots, gpuLayers, flashAttention, cacheTypeK, cacheTypeV, draft } = config
@@ -94,7 +94,7 @@ export function settingsOf(config: ConfiguredModel): LoadSettings {
   }
 }
 
-/** Not where it is: settings are shown to those who may use the model. */
+/** Without its folder: settings are shown to those who may use the model. */
 function nameOf(source: Source): string {
   return source.type === 'hf-repository' ? `${source.owner}/${source.repo}` : sourceFileName(source)
 }
@@ -105,7 +105,7 @@ function withSpeculation(config: WithoutDraft, speculation: Speculation): Config
   const without = withoutSpeculation(config)
   if (speculation === 'off') return without
   if (without.engine === 'llama-server') return { ...without, args: [...without.args, '--spec-type', speculation] }
-  // The embedded engine has one way to draft from the text so far.
+  // The embedded engine can draft from the text so far in only one way.
   const own = config.engine === 'llama' ? config.speculation : undefined
   return { ...without, speculation: own ?? { type: 'ngram', maxTokens: ngramTokens } }
 }
@@ -134,7 +134,7 @@ function refuseQuantizedValues(config: ConfiguredModel): void {
   throw new AppError('invalid-request', message, { at: ['settings', 'cacheTypeV'] })
 }
 
-/** The configuration refuses them where it has adapters itself. */
+/** The configuration refuses them for a model with adapters. */
 function refuseArguments(config: ConfiguredModel): void {
   if (config.engine !== 'llama-server' || (config.adapters ?? []).length === 0) return
   const problem = config.args.map(refuseWithAdapters).find((message) => message !== undefined)

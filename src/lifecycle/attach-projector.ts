@@ -10,14 +10,14 @@ import { landingPath, type Source } from '../registry/names/sources.ts'
 type Repository = Extract<Source, { type: 'hf-repository' }>
 
 type AttachOptions = {
-  /** The program that reads pictures. */
+  /** The program for models that read pictures. */
   readonly llamaServer: string
   /** Dragoman's data folder. */
   readonly home: string
   listFiles(repository: Repository): Promise<readonly RepositoryFile[]>
 }
 
-/** A model with the projector that lies beside its file, in its folder or its repository; without one, as it is. */
+/** Adds the projector beside a model's file, in its folder or its repository; without one, the model is unchanged. */
 export async function attachProjector(model: LlamaModelConfig, options: AttachOptions): Promise<ConfiguredModel> {
   const [source] = model.source
   const mmproj = source === undefined ? undefined : await projectorOf(source, options)
@@ -45,17 +45,17 @@ async function projectorOf(source: Source, options: AttachOptions): Promise<Sour
   }
 }
 
-/** The files of a repository; where it cannot be asked, those that were fetched from it. */
+/** The files of a repository; if it cannot be reached, those fetched from it. */
 async function pathsOf(repository: Repository, { home, listFiles }: AttachOptions): Promise<readonly string[]> {
   try {
     return (await listFiles(repository)).map(({ path }) => path)
   } catch {
-    // What is wrong with the repository is said where the model is fetched from it.
+    // The fault of the repository is reported when the model is fetched from it.
     return filesIn(dirname(join(home, 'models', landingPath(fileIn(repository, 'any')))))
   }
 }
 
-/** A folder that cannot be read has none; what is wrong with it is said where the model is read. */
+/** An unreadable folder counts as empty; its fault is reported when the model is read. */
 function filesIn(folder: string): Promise<readonly string[]> {
   return readdir(folder).catch(() => [])
 }

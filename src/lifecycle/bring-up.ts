@@ -10,10 +10,10 @@ const smallChat = {
   reasoning: {},
 } as const
 
-/** Loads a model whose files are there, and tries it out. */
+/** Loads a model whose files are present, and warms it up. */
 export async function bringUp(model: ServedModel, { signal, onProgress, settings, sizeBytes }: BringUp): Promise<void> {
   const { engine } = model
-  // The engine tries the model out when all of it is read.
+  // The engine warms the model up once it is completely read.
   const showProgress = (fraction: number) =>
     onProgress(
       progressOf(fraction < 1 ? 'loading' : 'warming-up', {
@@ -30,11 +30,11 @@ export async function bringUp(model: ServedModel, { signal, onProgress, settings
   } finally {
     stop()
   }
-  // A template that no conversation can be rendered with is better refused now than with every request.
+  // A template that renders no conversation is better refused now than with every request.
   if (settings.chatTemplate !== undefined) await engine.capabilities.tokenizer?.render(smallChat, signal)
 }
 
-/** How far a load is; the share of bytes as its fraction. */
+/** The progress of a load; the share of bytes as its fraction. */
 export function progressOf(phase: LoadProgress['phase'], { receivedBytes, totalBytes = 0 }: DownloadProgress): LoadProgress {
   const fraction = totalBytes === 0 ? 0 : Math.min(1, receivedBytes / totalBytes)
   return { phase, doneBytes: receivedBytes, totalBytes, fraction }

@@ -4,10 +4,10 @@ import { ensureModelFile, type ModelFileOptions } from '../registry/fetch/fetch-
 import { weightsOf } from '../registry/gguf/memory-need.ts'
 import type { Source } from '../registry/names/sources.ts'
 
-/** A model that has files: others run elsewhere, or have none. */
+/** A model with files; others run elsewhere, or need none. */
 export type ModelWithFiles = LlamaModelConfig | LlamaServerModelConfig
 
-/** Where the files of a model are, with what its configuration says of each. */
+/** The paths of a model's files, with their settings in the configuration. */
 export type ModelFiles = {
   readonly modelPath: string
   readonly mmprojPath?: string
@@ -36,13 +36,13 @@ export async function fetchFiles(config: ModelWithFiles, options: Omit<ModelFile
   }
 }
 
-/** All of them, that of the model first. */
+/** All paths, that of the model first. */
 export function pathsOf({ modelPath, mmprojPath, draft, adapters = [] }: ModelFiles): readonly string[] {
   const others = [mmprojPath, draft?.modelPath].filter((path) => path !== undefined)
   return [modelPath, ...others, ...adapters.map(({ path }) => path)]
 }
 
-/** The bytes that are loaded: of a split model, all parts. A file that has gone since it was checked has none: the engine says so. */
+/** The bytes to load, with all parts of a split model. A file that has disappeared since counts as 0: the engine reports it. */
 export async function sizeOf(files: ModelFiles): Promise<number> {
   const sizes = await Promise.all(pathsOf(files).map(weightsOf))
   return sizes.reduce((sum, size) => sum + size, 0)

@@ -12,8 +12,8 @@ import { hasFiles } from './fetch-files.ts'
 export type AdapterOfBase = { readonly path: string; readonly base: ConfiguredModel }
 
 /**
- * The model for which the LoRA adapter at a path was made, by the name in the adapter's file; undefined for what is not the path of
- * an adapter, or of a folder with one and nothing else. Throws `invalid-request` at `name` where no model has that name.
+ * The model that the LoRA adapter at a path was made for, by the name in the adapter's file; undefined unless the path is an adapter, or a
+ * folder with nothing but one. Throws `invalid-request` at `name` if no model has that name.
  */
 export async function findAdapterBase(name: string, named: readonly ConfiguredModel[]): Promise<AdapterOfBase | undefined> {
   const text = name.trim()
@@ -29,7 +29,7 @@ export async function findAdapterBase(name: string, named: readonly ConfiguredMo
   throw new AppError('invalid-request', `${field('name')}: ${message}`, { at: ['name'] })
 }
 
-/** A folder with one GGUF file means that file. */
+/** A folder with a single GGUF file represents that file. */
 async function ggufAt(path: string): Promise<string | undefined> {
   if (/\.gguf$/i.test(path)) return path
   const files = await readdir(path).catch(() => [])
@@ -42,7 +42,7 @@ function namesOf(model: ConfiguredModel): readonly string[] {
   return [model.id, ...model.aliases, ...model.source.map(sourceFileName)]
 }
 
-/** Publishers write one name with other signs between its words, and with the quantization behind it. */
+/** Publishers write the same name with other separators between its words, and with the quantization after it. */
 function normalize(name: string): string {
   const own = name.slice(name.lastIndexOf('/') + 1)
   const bare = own.replace(/\.gguf$/i, '').replace(/[-_.]gguf$/i, '')

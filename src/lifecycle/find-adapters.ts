@@ -9,8 +9,8 @@ import { parseSource, type Source, sourceFileName } from '../registry/names/sour
 type FoundAdapter = NonNullable<LlamaModelConfig['adapters']>[number]
 
 /**
- * The wanted adapters of a model: those of its configuration by name, others by a source, after whose file they are named. Throws
- * `invalid-request`, at `settings.adapters`.
+ * The wanted adapters of a model: configured ones by name, others by a source, named after their files. Throws `invalid-request`, at
+ * `settings.adapters`.
  */
 export function findAdapters(wanted: readonly Adapter[], config: ConfiguredModel): FoundAdapter[] {
   const known = config.engine === 'llama' || config.engine === 'llama-server' ? (config.adapters ?? []) : []
@@ -27,7 +27,7 @@ export function findAdapters(wanted: readonly Adapter[], config: ConfiguredModel
 
 function sourceOf(name: string, known: readonly FoundAdapter[]): Source {
   if (isAbsolute(name)) return { type: 'path', path: name }
-  // A relative path would be relative to where the server was started.
+  // A relative path would depend on the folder in which the server was started.
   if (!/^(hf|https?|wheel):/i.test(name)) {
     const names = known.map((adapter) => adapter.name).join(', ')
     throw invalid(

@@ -18,10 +18,10 @@ import { attachProjector } from './attach-projector.ts'
 type Repository = Extract<Source, { type: 'hf-repository' }>
 
 export type FindOptions = {
-  /** The models that have names; what is found among them wins over a source. */
+  /** The models with names, which win over sources. */
   readonly named: readonly ConfiguredModel[]
   listFiles(repository: Repository, token: string | undefined): Promise<readonly RepositoryFile[]>
-  /** A program that reads pictures, for models with a projector; absent: their texts only are read. */
+  /** A program that reads pictures, for models with a projector; absent: they read only text. */
   readonly llamaServer?: string | undefined
   /** Dragoman's data folder. */
   readonly home: string
@@ -30,8 +30,8 @@ export type FindOptions = {
 const repositoryName = /^[\w-][\w.-]*\/[\w-][\w.-]*$/
 
 /**
- * The configuration of a wanted model: one with that name, in any case of letters, or a new one for a repository (`OWNER/REPO`), a
- * local file or folder (an absolute path), or another source. Throws `model-not-found` or `invalid-request`, at `name` or `variant`.
+ * The configuration of a wanted model: one with that name, ignoring case, or a new one for a repository (`OWNER/REPO`), a local file or
+ * folder (an absolute path), or another source. Throws `model-not-found` or `invalid-request`, at `name` or `variant`.
  */
 export async function findModel(wanted: ModelWanted, options: FindOptions): Promise<ConfiguredModel> {
   const { listFiles: list, llamaServer, home } = options
@@ -91,7 +91,7 @@ export function variantOf(config: ConfiguredModel): string | undefined {
   return name === undefined ? undefined : quantizationOf(name)
 }
 
-/** The same or, where the name does not say it, what the file itself says. */
+/** As `variantOf` or, if the name does not contain it, from the file itself. */
 async function variantIn(config: ConfiguredModel): Promise<string | undefined> {
   const path = pathOf(config)
   const isSaid = variantOf(config) !== undefined || path === undefined
@@ -104,7 +104,7 @@ function pathOf(config: ConfiguredModel): string | undefined {
   return source?.type === 'path' ? source.path : undefined
 }
 
-/** Files of one name are different models: a later one has the name of its folder, too, or a number. */
+/** Files with one name are different models: a later one also gets the name of its folder, or a number. */
 function freeId(id: string, path: string, named: readonly ConfiguredModel[]): string {
   const isFree = (name: string) => findByName(named, name) === undefined
   const inFolder = `${basename(dirname(path))}-${id}`.replaceAll(/[^\w.-]+/g, '-')
@@ -122,7 +122,7 @@ export function fileOf(config: ConfiguredModel): string | undefined {
   return source === undefined || source.type === 'hf-repository' ? undefined : sourceFileName(source)
 }
 
-/** The model with this id or alias; only if there is none, one in another case of letters. */
+/** The model with this id or alias; without one, ignoring case. */
 export function findByName<M extends { readonly id: string; readonly aliases: readonly string[] }>(
   models: readonly M[],
   text: string,
@@ -135,7 +135,7 @@ function isVariant(found: string | undefined, wanted: string): boolean {
   return found !== undefined && normalize(found) === normalize(wanted)
 }
 
-/** Publishers put their own letters before a quantization: `UD-Q4_K_XL`. */
+/** Publishers put a prefix of their own before a quantization: `UD-Q4_K_XL`. */
 function normalize(label: string): string {
   return label.toUpperCase().replace(/^UD-/, '')
 }
@@ -143,7 +143,7 @@ function normalize(label: string): string {
 function sourceOf(text: string): Source | undefined {
   if (isAbsolute(text)) return { type: 'path', path: text }
   if (findCatalogued(text) !== undefined) return parseSource(text)
-  // A relative path would be relative to where the server was started.
+  // A relative path would depend on the folder in which the server was started.
   return isSource(text) && !/^[.~]/.test(text) && /^[a-z]+:/i.test(text) ? parsed(text) : undefined
 }
 
@@ -169,7 +169,7 @@ function chooseVariant(files: readonly RepositoryFile[], variant: string): Repos
   return found.file
 }
 
-/** The file itself, or that of a folder with one model. Which other files and folders this machine has is not told. */
+/** The file itself, or the one of a folder with one model. Does not reveal other files and folders of this machine. */
 async function localFile(path: string, variant: string | undefined): Promise<string> {
   const stats = await stat(path).catch(() => undefined)
   if (stats?.isDirectory() !== true) {
@@ -195,7 +195,7 @@ function modelsIn(folder: string): ReturnType<typeof readModelsFolder> {
   try {
     return readModelsFolder(folder)
   } catch {
-    // One that cannot be read has no models for the server.
+    // An unreadable folder has no models for the server.
     return []
   }
 }

@@ -4,7 +4,7 @@ const timeoutMs = 10_000
 
 type ListOptions = {
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Gives access to the repository; absent: that of the environment. */
+  /** Gives access to the repository; absent: the token of the environment. */
   readonly token: string | undefined
   readonly signal: AbortSignal
 }

@@ -15,14 +15,14 @@ type Repository = Extract<Source, { type: 'hf-repository' }>
 type LookUpOptions = {
   readonly models: { all(): readonly Managed[] }
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** Gives access to the repository; absent: that of the environment. */
+  /** Gives access to the repository; absent: the token of the environment. */
   readonly token: string | undefined
   readonly signal: AbortSignal
 }
 
 /**
- * What is known of a model, when its file is where its source says; nothing is fetched. Rejects with `model-not-found` for a file that a repository
- * does not have, with `model-unavailable` where the answer is no file, or there is none.
+ * The facts of a model whose file is present or reachable; nothing is fetched. Rejects with `model-not-found` for a file missing from its
+ * repository, and with `model-unavailable` for an answer that is not a file, or no answer.
  */
 export async function lookUp(
   config: ConfiguredModel,
@@ -51,7 +51,7 @@ type Looking = {
 
 async function look(source: Source, { signal, listFiles }: Looking): Promise<void> {
   switch (source.type) {
-    // A wheel is unpacked by its installer only. A path was looked up when it was found.
+    // Only its installer can unpack a wheel. A path was checked when it was found.
     case 'path':
     case 'wheel':
       return

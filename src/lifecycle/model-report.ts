@@ -12,11 +12,11 @@ import { fileOf, variantOf } from './find-model.ts'
 export type Managed = ServedModel & {
   readonly aliases: readonly string[]
   readonly createdAtMs: number
-  /** Absent for an engine of the caller's, which keeps its settings. */
+  /** Absent for an engine of the library's user, which keeps its settings. */
   readonly config: ConfiguredModel | undefined
 }
 
-/** What a model is, as far as its configuration says. */
+/** The facts of a model in its configuration. */
 export function describeConfig(config: ConfiguredModel): FoundModel {
   const [file, variant] = [fileOf(config), variantOf(config)]
   return {
@@ -28,7 +28,7 @@ export function describeConfig(config: ConfiguredModel): FoundModel {
   }
 }
 
-/** The requests that use a model, or wait for it. */
+/** The requests that use a model or wait for it. */
 export function requestsOf({ scheduler: { load } }: Managed): number {
   return load.busy + load.queued
 }
@@ -53,18 +53,18 @@ export function report(model: Managed): ModelReport {
   }
 }
 
-/** What of a configuration decides how a model is loaded. */
+/** The part of a configuration that decides how a model is loaded. */
 export function decidingLoad({ load: _, ...config }: ConfiguredModel): unknown {
   return config
 }
 
-/** Refuses to load a model on an engine of the caller's. */
+/** Refuses to load a model on an engine of the library's user. */
 export function refuseOwn({ id }: Managed): never {
   const message = `model '${id}' runs on an engine of this program's own, which is not loaded here`
   throw new AppError('invalid-request', message, { at: ['name'] })
 }
 
-/** Throws `request-conflict` while requests use a loaded model, unless they are to be ended. */
+/** Throws `request-conflict` while requests use a loaded model, unless they may be ended. */
 export function refuseInUse(model: Managed, endsRequests: boolean): void {
   const { id, engine } = model
   const count = requestsOf(model)
@@ -73,7 +73,7 @@ export function refuseInUse(model: Managed, endsRequests: boolean): void {
   throw new AppError('request-conflict', message, { at: ['endsRequests'] })
 }
 
-/** How often it is looked whether requests have ended. */
+/** How often to check whether requests have ended. */
 const lookEveryMs = 20
 
 /** Resolves when no request uses the model; rejects with the signal's reason. */
@@ -84,7 +84,7 @@ export async function untilIdle(model: Managed, signal: AbortSignal): Promise<vo
   }
 }
 
-/** What a name is answered that no model has. */
+/** The error for a name that no model has. */
 export function unknownName(name: string, models: readonly Managed[]): AppError {
   const ids = models.map(({ id }) => id)
   const message = `there is no model '${name.slice(0, 100)}'; there are: ${ids.join(', ') || 'none'}`

@@ -28,7 +28,7 @@ import { writeTemplate } from './write-template.ts'
 type LifecycleDeps<Model extends Managed> = {
   readonly models: {
     all(): readonly Model[]
-    /** Resolves when the models that are gone hold no memory. */
+    /** Resolves when removed models hold no memory. */
     change(change: (models: readonly Model[]) => readonly Model[]): Promise<void>
   }
   /** Looks for new files in the models folder. */
@@ -38,7 +38,7 @@ type LifecycleDeps<Model extends Managed> = {
   endRequests(model: string): void
   /** Dragoman's data folder. */
   readonly home: string
-  /** The program that runs models with a projector; absent: these read no pictures. */
+  /** The program for models with a projector; absent: they read no pictures. */
   readonly llamaServer: string | undefined
   /** Has `HF_ENDPOINT` and `HF_TOKEN`; absent: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>>
@@ -46,19 +46,19 @@ type LifecycleDeps<Model extends Managed> = {
 
 const never = new AbortController().signal
 
-/** Loads and unloads the models of a set. Work on one model is done in turn; on several, at the same time. */
+/** Loads and unloads the models of a set: one operation at a time for each model, concurrently for several. */
 export class LifecycleService<Model extends Managed> implements Lifecycle {
   readonly #deps: LifecycleDeps<Model>
   readonly #turns = new KeyedQueue<string>()
   readonly #loads = new Set<RunningLoad>()
-  /** The models that loads made, with their configurations without the settings of a load. `isAdded`: they were not there before. */
+  /** The models created by loads, with their configurations before the settings of a load. `isAdded`: the model did not exist before. */
   readonly #made = new Map<string, { readonly model: Model; readonly base: ConfiguredModel; readonly isAdded: boolean }>()
-  /** The ids of models by what loads called them, such as the path of a file. */
+  /** The ids of models by the names used to load them, such as the path of a file. */
   readonly #calledBy = new Map<string, string>()
   #active: string | undefined
-  /** The active model of an operator; without keys, only protocols with one model tell who that is. */
+  /** An operator's active model; without keys, only protocols with one model identify the operator. */
   #chosen: string | undefined
-  /** The model that was loaded last beside the active one, to embed. */
+  /** The model that was last loaded beside the active one, to embed. */
   #beside: string | undefined
 
   constructor(deps: LifecycleDeps<Model>) {
@@ -94,7 +94,7 @@ export class LifecycleService<Model extends Managed> implements Lifecycle {
       return { model: report(this.#require(base.id)), isNew }
     } finally {
       this.#loads.delete(load)
-      // A load that failed may have left none.
+      // A failed load may have left no model.
       if (this.#at(base.id) === undefined) this.#calledBy.delete(asked.name.trim())
     }
   }
@@ -131,7 +131,7 @@ export class LifecycleService<Model extends Managed> implements Lifecycle {
       if (owner !== principal.id) throw new AppError('request-conflict', `another key is loading model '${id}'; try again later`)
       stop.abort(new AppError('cancelled', `model '${id}' was unloaded while it was being loaded`))
     }
-    // A load that was cancelled cleans up in its turn.
+    // A cancelled load cleans up when its turn comes.
     return this.#turns.run(id, never, async () => {
       const current = this.#at(id)
       if (current === undefined) return id
@@ -183,7 +183,7 @@ export class LifecycleService<Model extends Managed> implements Lifecycle {
     return this.#deps.models.all().flatMap((model) => this.#baseOf(model) ?? [])
   }
 
-  /** The path of an adapter means its model with this adapter. */
+  /** Resolves the path of an adapter to its model with this adapter. */
   async #withAdapter(request: LoadRequest): Promise<LoadRequest> {
     this.#deps.refresh()
     const adapter = await findAdapterBase(request.name, this.#bases())
@@ -221,7 +221,7 @@ export class LifecycleService<Model extends Managed> implements Lifecycle {
       const { code, message } = AppError.from(error)
       throw new AppError(code, message, { at: ['settings', 'draftModel'], cause: error })
     }
-    throw new AppError('invalid-request', `${field('settings', 'draftModel')} '${name}' is no model file`, {
+    throw new AppError('invalid-request', `${field('settings', 'draftModel')} '${name}' is not a model file`, {
       at: ['settings', 'draftModel'],
     })
   }
@@ -232,7 +232,7 @@ export class LifecycleService<Model extends Managed> implements Lifecycle {
     if (isSame && !request.reloads && current.engine.state.type === 'ready') return false
     const isEnded = current !== undefined && (!isSame || request.reloads)
     if (isEnded && request.waits !== true) refuseInUse(current, request.endsRequests)
-    // What is loaded serves until the files are there.
+    // The loaded model serves until the files are present.
     const files = await this.#fetchFiles(wanted, { token: request.token, ...run })
     const sizeBytes = files === undefined ? 0 : await sizeOf(files)
     run.signal.throwIfAborted()
@@ -242,13 +242,13 @@ export class LifecycleService<Model extends Managed> implements Lifecycle {
       await bringUp(model, { ...run, settings: request.settings, sizeBytes })
       return true
     } catch (error) {
-      // A cancelled load goes on for requests that wait for the model.
+      // A cancelled load continues for requests that wait for the model.
       if (!run.signal.aborted || requestsOf(model) === 0) await this.#return(model, false)
       throw error
     }
   }
 
-  /** Undefined: the model has none. */
+  /** Undefined for a model without files. */
   async #fetchFiles(config: ConfiguredModel, { token, signal, onProgress }: Fetching): Promise<ModelFiles | undefined> {
     if (!hasFiles(config)) return undefined
     const { home, env = process.env } = this.#deps
@@ -274,7 +274,7 @@ export class LifecycleService<Model extends Managed> implements Lifecycle {
     return model
   }
 
-  /** Gives a model back its configuration, unloaded; removes one that a load added. Resolves when its memory is free. */
+  /** Restores a model's configuration, unloaded; removes a model that a load added. Resolves when its memory is free. */
   async #return(model: Model, endsRequests: boolean): Promise<void> {
     const { models, create, endRequests } = this.#deps
     if (model.config === undefined) {

@@ -10,7 +10,7 @@ import { hasFiles } from './fetch-files.ts'
 
 type Repository = Extract<Source, { type: 'hf-repository' }>
 
-/** A model of a repository with one of the files that the filter lets through: the best that fits the memory. Rejects at `files`. */
+/** The model of a repository with one of the files that the filter admits: the best that fits the memory. Rejects at `files`. */
 export async function takeFile(
   config: ConfiguredModel,
   filter: FileFilter,
@@ -38,10 +38,10 @@ function isTaken(path: string, { include, exclude }: FileFilter): boolean {
   return include.some(isMatched) && !exclude.some(isMatched)
 }
 
-/** Whether a pattern matches all of a text; `*` is any characters, `?` one. In time text × pattern, unlike a regular expression. */
+/** Whether a pattern matches a whole text; `*`: any characters, `?`: one. Takes time text × pattern, unlike a regular expression. */
 function matches(text: string, pattern: string): boolean {
   let [at, next] = [0, 0]
-  /** The last `*`, and where the text goes on when it takes one character more. */
+  /** The last `*`, and where to continue in the text if it takes one character more. */
   let star: { readonly next: number; at: number } | undefined
   while (at < text.length) {
     if (pattern[next] === '*') {

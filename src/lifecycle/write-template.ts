@@ -5,8 +5,8 @@ import { AppError, messageOf } from '../contract/errors.ts'
 import { compileJinja } from '../jinja/jinja-template.ts'
 
 /**
- * Keeps a chat template as a file, and resolves with its path: equal templates have equal paths. Rejects with `template-failed` for one that
- * does not parse: before a load, since the model that serves now ends for it.
+ * Stores a chat template as a file, and resolves with its path: equal templates have equal paths. Rejects with `template-failed` for one
+ * that does not parse, before the load, which ends the serving model.
  */
 export async function writeTemplate(source: string, home: string): Promise<string> {
   check(source)
@@ -19,7 +19,7 @@ export async function writeTemplate(source: string, home: string): Promise<strin
     // An engine may be reading the same template.
     await rename(draft, path)
   } finally {
-    // A full disk leaves a part of it.
+    // A full disk leaves a partial file.
     await rm(draft, { force: true })
   }
   return path

@@ -8,13 +8,13 @@ import { findReferences, refuseWithoutStore } from './references.ts'
 import { ResponseRun } from './response-run.ts'
 import type { ResponsesService } from './service.ts'
 
-/** A caller before the model is known; its id is the response's. */
+/** A caller before its model is known; `id` is also the response's. */
 export type Caller = Omit<RequestContext, 'model'>
 
 export type AcceptOptions = {
-  /** The history of a response that only this connection knows. */
+  /** The history of a response known only to this connection. */
   readonly recall?: (id: string) => readonly StoredItem[] | undefined
-  /** For the servers behind the model. */
+  /** Keys for the servers behind the model. */
   readonly sentKeys?: SentKeys | undefined
   /** False: a warm-up, which generates nothing. */
   readonly generates?: boolean
@@ -25,10 +25,7 @@ export function createResponseId(): string {
   return `resp_${randomHex()}`
 }
 
-/**
- * Checks a request and finds what it refers to. Rejects with what is wrong, in the caller's words. Close the run, also when it never
- * ran.
- */
+/** Checks a request and finds its references. Rejects with what is wrong, in the caller's words. Close the run, even if it never ran. */
 export async function acceptResponse(
   service: ResponsesService,
   given: unknown,
@@ -58,7 +55,7 @@ export async function acceptResponse(
   }
 }
 
-/** So that the reply says what happens. */
+/** So that the reply reports what happens. */
 function withoutStoring(body: unknown): unknown {
   return typeof body === 'object' && body !== null ? { ...body, store: false } : body
 }

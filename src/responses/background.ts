@@ -7,7 +7,7 @@ import type { ResponseEvent } from '../dialect/openai-responses/encode/encoder.t
 import type { ResponsesDeps } from './deps.ts'
 import { leaseMs, type ResponseRun } from './response-run.ts'
 
-/** How often leases are renewed, which also shows what other processes asked to cancel. */
+/** How often leases are renewed, which also shows cancels from other processes. */
 const renewEveryMs = 2000
 
 /** A background response that runs in this process. */
@@ -59,7 +59,7 @@ export class BackgroundResponses {
     return live
   }
 
-  /** Whether all of them ended within the time. */
+  /** Whether all of them end within the time. */
   idleWithin(timeoutMs: number): Promise<boolean> {
     return this.#active.idleWithin(timeoutMs)
   }
@@ -98,7 +98,7 @@ class EventLog {
     this.#waiters.release()
   }
 
-  /** Emits the events with a higher number, and those to come. Resolves after the last one, or when the signal is aborted. */
+  /** Emits the events with a higher number, including future ones. Resolves after the last one, or when the signal is aborted. */
   async follow(after: number, emit: Emit<ResponseEvent>, signal: AbortSignal): Promise<void> {
     let index = this.#events.findIndex((event) => event.sequence_number > after)
     if (index === -1) index = this.#events.length

@@ -1,16 +1,16 @@
 import type { CallerKeys } from '../contract/caller-keys.ts'
 import type { DecodedResponse } from '../dialect/openai-responses/decode.ts'
 
-/** Keys that came with a call, beside its body. */
+/** Keys sent with a call, beside its body. */
 export type SentKeys = {
   readonly keys?: CallerKeys
-  /** The caller's name for where they were. */
+  /** The caller's name for the place of the keys. */
   readonly place: string
-  /** What else was there, which means nothing here. */
+  /** Other names in that place, which have no meaning here. */
   readonly ignored: readonly string[]
 }
 
-/** The same call with the caller's keys, also when its conversation is shortened. They are not part of what is stored. */
+/** The call with the caller's keys, which also apply when its conversation is shortened. They are not stored. */
 export function withCallerKeys(decoded: DecodedResponse, sent: SentKeys | undefined): DecodedResponse {
   if (sent === undefined) return decoded
   const { keys, place, ignored } = sent

@@ -12,10 +12,10 @@ import type { DecodedResponse } from '../dialect/openai-responses/decode.ts'
 import { createCompaction, summaryRequest } from '../dialect/openai-responses/encode/compaction.ts'
 import type { ResponsesDeps } from './deps.ts'
 
-/** The item that stands for a conversation, and what it cost. */
+/** The item that replaces a conversation, and its cost. */
 export type Compaction = { readonly item: StoredItem; readonly usage: Usage }
 
-/** What stands for a conversation, and the call with it in the conversation's place. */
+/** The compaction of a conversation, and the call with it in place of the conversation. */
 export type CompactedLong = Compaction & { readonly decoded: DecodedResponse }
 
 /** Lets the model summarise a conversation. Rejects with `invalid-output` without a complete summary. */
@@ -33,7 +33,7 @@ export async function compact(deps: ResponsesDeps, request: GenerationRequest, c
   return { item: createCompaction(summary, deps.sealerOf(context.principal.id)), usage }
 }
 
-/** The compaction of a conversation that is longer than its request allows; undefined for others, and where no turn can go. */
+/** The compaction of a conversation that exceeds its request's threshold; undefined for others, and if no turn can go. */
 export async function compactLong(
   deps: ResponsesDeps,
   { request, compactThreshold, compacted, withoutOldest }: DecodedResponse,

@@ -20,7 +20,7 @@ export async function findConversation(service: ResponsesService, owner: string,
   return (await storeOf(service).find(owner, id)) ?? notFound(id)
 }
 
-/** The conversation with other metadata. */
+/** The conversation with new metadata. */
 export async function updateConversation(
   service: ResponsesService,
   { owner, id, metadata }: { readonly owner: string; readonly id: string; readonly metadata: Metadata },

@@ -7,20 +7,20 @@ import type { Store } from '../contract/store.ts'
 import type { Cancellations } from '../core/cancel/cancellations.ts'
 import type { AnswerDeps } from '../core/tool-loop/deps.ts'
 
-/** What the service of stored responses gets from the layers around it. */
+/** The dependencies of the service of stored responses. */
 export type ResponsesDeps = AnswerDeps & {
   readonly models: Pick<Catalogue, 'find'>
-  /** A body with the caller's default model, if it names none. */
+  /** Adds the caller's default model to a body without one. */
   withModel(body: unknown, viewer: ModelViewer): unknown
   readonly cancellations: Cancellations
   readonly sealerOf: SealerOf
-  /** The other processes of this server; absent: there is one. */
+  /** The other processes of this server; absent: there are none. */
   readonly siblings?: Pick<Siblings, 'lock' | 'cancels'>
   /** Absent: nothing is stored, and requests that need it are refused. */
   readonly store?: Store
-  /** The error as this caller may see it. */
+  /** The error in the form that this caller may see. */
   shownTo(principal: Principal, error: AppError): AppError
-  /** Reports a failure that no caller waits for, such as a database that is gone. `id` is the response's. */
+  /** Reports a failure that no caller waits for, such as an unreachable database. `id`: the response's. */
   onFailure(error: unknown, what: string, id?: string): void
   /** Milliseconds of the epoch. */
   wallClock(): number

@@ -1,7 +1,7 @@
 import type { ResponseStore } from '../contract/store.ts'
 import type { ResponseEvent } from '../dialect/openai-responses/encode/encoder.ts'
 
-/** How long an event may wait to be stored with others, which another process can then see. */
+/** How long an event may wait for others before it is stored, where other processes can see it. */
 const writeEveryMs = 250
 
 type WriterOptions = {

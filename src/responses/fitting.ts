@@ -10,10 +10,11 @@ import type { AnswerDeps } from '../core/tool-loop/deps.ts'
 import type { DecodedResponse } from '../dialect/openai-responses/decode.ts'
 
 /**
- * Turns are dropped one by one; from the eighth on, some at once, so that a long history takes few tries: an eighth too many at most.
+ * Turns are dropped one by one, but from the eighth on several at a time, so that a long history takes few attempts: at most an eighth too
+ * many are dropped.
  */
 const maxExcess = 8
-/** Turns are dropped until the output has the room that it asks for, or this part of the context. */
+/** Turns are dropped until the output has the room that it asks for, or this share of the context. */
 const leastRoom = 0.25
 
 type FittingRun = {
@@ -24,12 +25,12 @@ type FittingRun = {
 }
 
 /**
- * Generates; with `truncation: auto`, without the oldest turns where the context has no room for them. Rejects like `generate`, with
+ * Generates; with `truncation: auto`, drops the oldest turns if the context has no room for them. Rejects like `generate`, with
  * `context-length-exceeded` when nothing is left to drop.
  */
 export async function generateFitting(deps: AnswerDeps, decoded: DecodedResponse, run: FittingRun): Promise<void> {
   if (decoded.truncation === 'disabled') return answer(deps, [decoded.request], run.context).run(run.emit)
-  // A request that is shortened is one generation in the records.
+  // A shortened request is one generation in the records.
   let refused: GenerationRecord | undefined
   const record = (last: GenerationRecord) => {
     refused = last.outcome === 'context-length-exceeded' ? last : undefined

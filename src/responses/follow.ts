@@ -8,7 +8,7 @@ import type { ResponsesService } from './service.ts'
 import { isOver } from './settled.ts'
 import { encodeStored, findStored, storeOf } from './stored-responses.ts'
 
-/** How often a response of another process is looked at. */
+/** How often a response of another process is polled. */
 const pollMs = 250
 const pageSize = 500
 
@@ -18,13 +18,13 @@ type FollowOptions = {
   /** Only events with a higher number; absent: all. */
   readonly after: number | undefined
   readonly emit: Emit<ResponseEvent>
-  /** Aborted when the reader has gone. */
+  /** Aborted when the reader is gone. */
   readonly signal: AbortSignal
 }
 
 /**
- * Emits the events of a response, up to its last one: those of a background response that runs here, those that are stored and, in
- * another process, still come, or the sequence made again from the stored response. Rejects with `not-found`, and with
+ * Emits the events of a response, up to its last one: from this process for a background response running here; otherwise those stored so
+ * far and, from another process, later ones; or the sequence recreated from the stored response. Rejects with `not-found`, and with
  * `invalid-request` for a number in a sequence that was not stored.
  */
 export async function followResponse(service: ResponsesService, options: FollowOptions): Promise<void> {
@@ -33,7 +33,7 @@ export async function followResponse(service: ResponsesService, options: FollowO
   if (live !== undefined) return live.log.follow(after ?? -1, emit, signal)
   let last = after ?? -1
   for (;;) {
-    // Before its events, so that those of one that has ended are all there.
+    // Read before the events, so that those of an ended response are complete.
     const response = await findStored(service, owner, id)
     const read = await emitStored(service, { ...options, after: last })
     last = read.last
@@ -44,7 +44,7 @@ export async function followResponse(service: ResponsesService, options: FollowO
   }
 }
 
-/** Emits the stored events so far. `last`: the number of the last one that was read. */
+/** Emits the stored events so far. `last`: the number of the last one read. */
 async function emitStored(service: ResponsesService, { owner, id, after = -1, emit, signal }: FollowOptions) {
   let last = after
   let hasEnded = false
@@ -61,7 +61,7 @@ async function emitStored(service: ResponsesService, { owner, id, after = -1, em
   }
 }
 
-/** Ends a sequence whose last event is not stored: its process died, only the response was stored, or all was read before. */
+/** Ends a sequence without a stored last event: its process died, only the response was stored, or everything was already read. */
 async function emitRest(service: ResponsesService, response: StoredResponse, options: FollowOptions & { readonly last: number }) {
   const { owner, id, after, emit, signal, last } = options
   const hasEvents = (await storeOf(service).responses.events(owner, id, -1, 1)).length > 0

@@ -9,7 +9,7 @@ import { compact } from './compaction.ts'
 import { findReferences } from './references.ts'
 import type { ResponsesService } from './service.ts'
 
-/** A call that reads a conversation and makes no response. */
+/** A call that reads a conversation and creates no response. */
 export type NarrowCall = { readonly decoded: DecodedResponse; run(): Promise<JsonObject> }
 
 /** `POST /v1/responses/input_tokens`. Rejects as `acceptResponse`. */

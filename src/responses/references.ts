@@ -4,11 +4,11 @@ import type { Store, StoredItem } from '../contract/store.ts'
 import type { References } from '../dialect/openai-responses/decode-references.ts'
 import { isOver, settled } from './settled.ts'
 
-/** What a request refers to. */
+/** The data that a request refers to. */
 export type FoundReferences = {
   /** Everything before its input, oldest first. */
   readonly history: readonly StoredItem[]
-  /** The items that its input names by id, where they are known. */
+  /** The items that its input names by id, if known. */
   readonly items: readonly StoredItem[]
   readonly previousId?: string
   readonly conversationId?: string
@@ -17,12 +17,12 @@ export type FoundReferences = {
 type Finder = {
   readonly owner: string
   readonly store: Store | undefined
-  /** The history of a response that only the connection knows. */
+  /** The history of a response known only to the connection. */
   readonly recall?: (id: string) => readonly StoredItem[] | undefined
   readonly nowMs: number
 }
 
-/** Throws `unsupported-field` where a request needs a store and there is none; `background` and an explicit `store` do. */
+/** Throws `unsupported-field` if a request needs a store and there is none; `background` and an explicit `store` do. */
 export function refuseWithoutStore(body: unknown, refs: References): void {
   if (refs.background) throw needsStore('background')
   if (typeof body === 'object' && body !== null && 'store' in body && body.store === true) throw needsStore('store')
@@ -38,7 +38,7 @@ export async function findReferences(refs: References, finder: Finder): Promise<
         ? await findConversation(conversationId, finder)
         : []
   const items = itemIds.length === 0 ? [] : await findItems(itemIds, finder)
-  // The decoding that follows takes long where the input has thousands of items.
+  // Decoding, which follows, takes long for an input with thousands of items.
   await unlessLong()
   return {
     history,
@@ -51,7 +51,7 @@ export async function findReferences(refs: References, finder: Finder): Promise<
 async function findHistory(id: string, { owner, store, recall, nowMs }: Finder): Promise<readonly StoredItem[]> {
   const remembered = recall?.(id)
   if (remembered !== undefined) return remembered
-  // On a socket this is what happens after a reconnect, and clients recover from it.
+  // On a socket this happens after a reconnect, and clients recover from it.
   if (store === undefined && recall === undefined) throw needsStore('previous_response_id')
   const previous = await store?.responses.find(owner, id)
   if (previous !== undefined && !isOver(settled(previous, nowMs).status)) {

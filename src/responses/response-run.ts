@@ -35,22 +35,22 @@ export type RunListener = {
   emit: Emit<readonly ResponseEvent[]>
 }
 
-/** The sampling of a response: its own, and the defaults of the operator and of the model, as far as they are known. */
+/** The sampling of a response: its own, and the defaults of the operator and of the model, as far as known. */
 function samplingOf({ presets }: ResponsesDeps, { decoded: { request }, context }: RunParts): Sampling {
   return mergeSampling(context.model.engine.facts.sampling ?? {}, (presets?.apply(request) ?? request).sampling)
 }
 
-/** The process of a background response is taken for dead when it was not heard of for this long. */
+/** A background response is presumed dead after this long without a heartbeat of its process. */
 export const leaseMs = 15_000
 
 const noTokens = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 }
 
-/** One response, from its request to what is stored of it. Close it. */
+/** One response, from its request to its stored form. Close it. */
 export class ResponseRun {
   readonly parts: RunParts
   readonly encoder: ResponseEncoder
   readonly #deps: ResponsesDeps
-  /** Only of background streams, which can be resumed in another process. */
+  /** Only for background streams, which can be resumed in another process. */
   readonly #writer: EventWriter | undefined
   #isStored = false
   /** The items that `truncation: auto` hid from the model. */
@@ -83,7 +83,7 @@ export class ResponseRun {
     return this.encoder.snapshot()
   }
 
-  /** Input and output with all that came before: what a response that continues this one sees. */
+  /** Input and output with everything before: the history of a response that continues this one. */
   get history(): readonly StoredItem[] {
     const { references, decoded } = this.parts
     return [...references.history, ...decoded.input(), ...this.encoder.output]
@@ -98,8 +98,8 @@ export class ResponseRun {
   }
 
   /**
-   * Generates. The response is stored before its last events are emitted. Rejects for failures before the first event after the
-   * start, with nothing stored; later, the last events say what failed.
+   * Generates. The response is stored before its last events are emitted. Rejects for failures before the first event after the start, with
+   * nothing stored; later failures are in the last events.
    */
   async run({ observe, emit }: RunListener): Promise<void> {
     const { decoded, context, generates } = this.parts
@@ -126,7 +126,7 @@ export class ResponseRun {
     await generateFitting(this.#deps, long?.decoded ?? decoded, { context, emit: onEvent, onDropped })
   }
 
-  /** `cancelled` is how the response ends when it was cancelled meanwhile. */
+  /** `cancelled`: how the response ends if it was cancelled meanwhile. */
   async #compact(): Promise<{ long?: CompactedLong; compaction?: Compaction; cancelled?: FinishReason }> {
     const { decoded, context, generates } = this.parts
     if (!generates) return {}
@@ -141,7 +141,7 @@ export class ResponseRun {
     }
   }
 
-  /** Ends a response that `run` rejected, and that its caller knows already. */
+  /** Ends a response that `run` rejected, and whose caller knows. */
   async fail(thrown: unknown, { observe, emit }: RunListener): Promise<void> {
     if (isOver(this.status)) return
     const event: GenerationEvent = { type: 'error', error: AppError.from(thrown) }
@@ -168,7 +168,7 @@ export class ResponseRun {
     await emit(events)
   }
 
-  /** The caller gets its reply even when it cannot be stored: a response that continues it then says that it is not there. */
+  /** The caller gets its reply even if it cannot be stored: a response that continues it is then refused. */
   async #trySave(): Promise<void> {
     try {
       await this.#save()
@@ -181,7 +181,7 @@ export class ResponseRun {
     const { store, wallClock } = this.#deps
     const { decoded, references, createdAtMs } = this.parts
     if (store === undefined || !decoded.store) return
-    // Deleted while it ran, perhaps by another process: it does not come back.
+    // It was deleted while it ran, perhaps by another process, and must not return.
     if (this.#isStored && (await store.responses.find(this.owner, this.id)) === undefined) return
     const { previousId, conversationId } = references
     const { output: _, ...json } = this.snapshot()
@@ -201,7 +201,7 @@ export class ResponseRun {
   }
 }
 
-/** The usage of a response with that of its compaction. */
+/** Adds the usage of a compaction to that of its response. */
 function withUsage(event: GenerationEvent, more: Usage | undefined): GenerationEvent {
   return event.type === 'usage' && more !== undefined ? { ...event, usage: addUsage(event.usage, more) } : event
 }

@@ -3,7 +3,7 @@ import type { Lock } from '../contract/store.ts'
 import { BackgroundResponses } from './background.ts'
 import type { ResponsesDeps } from './deps.ts'
 
-/** The dependencies of all that is done with responses, and what runs in this process. */
+/** The dependencies of operations on responses, and the responses that run in this process. */
 export type ResponsesService = ResponsesDeps & {
   readonly background: BackgroundResponses
   readonly locks: ConversationLocks
@@ -17,17 +17,17 @@ export function createResponsesService(deps: ResponsesDeps): ResponsesService {
 
 type LockElsewhere = (name: string) => Promise<Lock | undefined>
 
-/** The conversations that responses write to: one at a time, as with OpenAI, since each must see what the one before it said. */
+/** The conversations that responses write to: one at a time, as with OpenAI, since each must see the previous one's output. */
 class ConversationLocks {
   readonly #locked = new Set<string>()
   readonly #lockElsewhere: LockElsewhere | undefined
 
-  /** `lockElsewhere`: what other processes write to is locked as well. */
+  /** `lockElsewhere`: also locks a conversation for other processes. */
   constructor(lockElsewhere?: LockElsewhere) {
     this.#lockElsewhere = lockElsewhere
   }
 
-  /** Resolves with what unlocks it. Rejects with `conversation-locked`. */
+  /** Resolves with the function that unlocks it. Rejects with `conversation-locked`. */
   async lock(owner: string, id: string): Promise<Lock> {
     const key = JSON.stringify([owner, id])
     if (this.#locked.has(key)) throw conversationLocked(id)

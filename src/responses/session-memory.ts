@@ -3,10 +3,10 @@ import type { StoredItem } from '../contract/store.ts'
 
 type Remembered = { readonly id: string; readonly history: readonly StoredItem[]; readonly sizeBytes: number }
 
-/** What one connection knows of its responses, so that they can be continued without a store: the last one of each lane. */
+/** One connection's memory of its responses, so that they can be continued without a store: the last one of each lane. */
 export class SessionMemory {
   readonly #lanes: LruMap<string, Remembered>
-  /** Histories share items, which are measured once. */
+  /** Histories share items, each of which is measured once. */
   readonly #sizes = new WeakMap<StoredItem, number>()
 
   /** The limit of each history, and of all together, as JSON. */
@@ -19,7 +19,7 @@ export class SessionMemory {
     return [...this.#lanes].find(([, remembered]) => remembered.id === id)?.[1].history
   }
 
-  /** Takes the place of the lane's last response. The lanes that were not used for longest go when all are too large. */
+  /** Replaces the lane's last response. The lanes idle longest go when all together are too large. */
   remember(lane: string, id: string, history: readonly StoredItem[]): void {
     const sizeBytes = history.reduce((sum, item) => sum + this.#sizeOf(item), 0)
     this.#lanes.set(lane, { id, history, sizeBytes })

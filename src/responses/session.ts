@@ -12,10 +12,10 @@ import { SessionMemory } from './session-memory.ts'
 /** Responses that run or wait on one connection. */
 const maxPending = 64
 
-/** One response of a session, as the layer around it sees it. Close it. */
+/** One response of a session, for the layer around it. Close it. */
 export type Turn = {
   readonly caller: Caller
-  /** Called when the request is understood. */
+  /** Called when the request has been accepted. */
   accepted(run: ResponseRun): void
   observe: RunListener['observe']
   /** Called when an error is sent in place of the response. */
@@ -25,7 +25,7 @@ export type Turn = {
 
 type SessionOptions = {
   readonly service: ResponsesService
-  /** The limit of what the session remembers of its responses. */
+  /** The limit of the session's memory of its responses. */
   readonly memoryBytes: number
   /** Keys for the servers behind models, in all responses of the connection. */
   readonly sentKeys?: SentKeys | undefined
@@ -38,12 +38,10 @@ type SessionOptions = {
   onIdle(): void
 }
 
-/** A message; `release` is called when its content is not needed any more. */
+/** A message; `release` is called when its content is no longer needed. */
 export type SessionMessage = { readonly content: unknown; release(): void }
 
-/**
- * The responses of one connection: one after the other in each lane, continued from what the connection remembers, or from the store.
- */
+/** The responses of one connection: one after the other in each lane, continued from the connection's memory or from the store. */
 export class ResponsesSession {
   readonly #options: SessionOptions
   readonly #memory: SessionMemory
@@ -60,7 +58,7 @@ export class ResponsesSession {
     return this.#pending === 0
   }
 
-  /** Begins a response, or waits for its turn. A promise, where it is refused, is back-pressure. */
+  /** Begins a response, or queues it. A promise, for a refusal, is back-pressure. */
   receive(message: SessionMessage): Promise<void> | undefined {
     let event: ClientEvent
     try {
@@ -84,7 +82,7 @@ export class ResponsesSession {
     return undefined
   }
 
-  /** Runs nothing that still waits. */
+  /** Drops everything that still waits. */
   close(): void {
     this.#isClosed = true
   }
@@ -146,7 +144,7 @@ export class ResponsesSession {
     }
   }
 
-  /** As with OpenAI: what a failed response continued may be the cause. */
+  /** As with OpenAI: the continued response may be the cause of the failure. */
   #forgetPrevious({ previousId }: ClientEvent): void {
     if (previousId !== undefined) this.#memory.forget(previousId)
   }

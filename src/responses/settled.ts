@@ -1,6 +1,6 @@
 import type { ResponseStatus, StoredResponse } from '../contract/store.ts'
 
-/** What the response of a process that died says. */
+/** The error of a response whose process died. */
 export const lostError = {
   code: 'server_error',
   message: 'the server process that ran this response ended before the response was complete; send the request again',
@@ -10,7 +10,7 @@ export function isOver(status: ResponseStatus): boolean {
   return status !== 'queued' && status !== 'in_progress'
 }
 
-/** The response as it is now: one whose process let its lease run out has failed. */
+/** The present state of a response: one whose lease has expired has failed. */
 export function settled(response: StoredResponse, nowMs: number): StoredResponse {
   const { status, leaseUntilMs, json } = response
   if (isOver(status) || leaseUntilMs === undefined || leaseUntilMs > nowMs) return response

@@ -6,22 +6,22 @@ import { encodePage } from '../dialect/openai/lists.ts'
 import type { ResponsesService } from './service.ts'
 import { isOver, settled } from './settled.ts'
 
-/** How long a cancelled response of another process is waited for. */
+/** How long to wait for a cancelled response in another process. */
 const cancelWaitMs = 5000
 const cancelPollMs = 100
 
-/** The response as it is now, on the wire. Rejects with `not-found`. */
+/** The present state of a response, on the wire. Rejects with `not-found`. */
 export async function getResponse(service: ResponsesService, owner: string, id: string): Promise<JsonObject> {
   const live = service.background.find(owner, id)
   if (live === undefined) return encodeStored(await findStored(service, owner, id))
-  // Who reads that it has ended may continue it at once.
+  // A reader that sees it ended may continue it immediately.
   if (isOver(live.run.status)) await live.ended
   return live.run.snapshot()
 }
 
 /**
- * Cancels a background response, wherever it runs, and resolves with what has become of it. One that has ended stays as it is. Rejects
- * with `not-found`, and with `invalid-request` for other responses.
+ * Cancels a background response in any process, and resolves with its new state. An ended one stays as it is. Rejects with `not-found`, and
+ * with `invalid-request` for other responses.
  */
 export async function cancelResponse(service: ResponsesService, owner: string, id: string): Promise<JsonObject> {
   const live = service.background.find(owner, id)
@@ -45,7 +45,7 @@ export async function cancelResponse(service: ResponsesService, owner: string, i
   }
 }
 
-/** The process that runs it stops it at once if it can be reached; otherwise, when it next renews the lease. */
+/** The process that runs it stops it immediately if it can be reached; otherwise, when it next renews the lease. */
 async function cancelElsewhere({ siblings, ...service }: ResponsesService, owner: string, id: string): Promise<void> {
   const { responses, cancels } = storeOf(service)
   const cancel = { replyIds: [id], by: owner, isAdmin: false }
@@ -53,7 +53,7 @@ async function cancelElsewhere({ siblings, ...service }: ResponsesService, owner
   await responses.requestCancel(owner, id)
 }
 
-/** Deletes a response, and cancels it where it still runs. Rejects with `not-found`. */
+/** Deletes a response, and cancels it if it still runs. Rejects with `not-found`. */
 export async function deleteResponse(service: ResponsesService, owner: string, id: string): Promise<void> {
   const live = service.background.find(owner, id)
   if (live !== undefined) {
@@ -63,7 +63,7 @@ export async function deleteResponse(service: ResponsesService, owner: string, i
   if (!(await storeOf(service).responses.delete(owner, id))) throw responseNotFound(id)
 }
 
-/** A page of the caller's stored responses, each as it is now. Without a store there are none. */
+/** A page of the caller's stored responses, each in its present state. Empty without a store. */
 export async function listResponses(
   service: ResponsesService,
   owner: string,
@@ -78,7 +78,7 @@ export async function listResponses(
   return encodePage(data, { ids: responses.map(({ id }) => id), hasMore })
 }
 
-/** What the response was given. Rejects with `not-found`. */
+/** The input that a response was given. Rejects with `not-found`. */
 export async function listInputItems(
   service: ResponsesService,
   owner: string,
@@ -100,7 +100,7 @@ export function encodeStored({ json, output }: StoredResponse): JsonObject {
   return { ...json, output: output.map((item) => item.json) }
 }
 
-/** The store, where something was found in it. */
+/** The store, once something was found in it. */
 export function storeOf({ store }: ResponsesService): Store {
   if (store === undefined) throw new AppError('internal', 'a response was found without a store')
   return store
