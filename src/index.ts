@@ -1,4 +1,4 @@
-// The public door of the package: what an application imports. Everything else may change without notice.
+// The public door of the package: the exports for applications. Everything else may change without notice.
 export {
   createDragoman,
   type Dragoman,

@@ -4,23 +4,23 @@ import type { GenerationRequest } from './contract/request.ts'
 import { createFakeEngine } from './engine/fake/engine.ts'
 import { scriptOf } from './engine/fake/script.ts'
 
-/** One reply of a scripted model, and when it is given. In texts and arguments, `$1` to `$99` are groups of the pattern that matched. */
+/** One reply of a scripted model, and its conditions. In texts and arguments, `$1` to `$99` are groups of the pattern that matched. */
 export type ScriptedTurn = {
-  /** A pattern that the last user message matches; absent: any. */
+  /** A pattern for the last user message; absent: any message. */
   readonly match?: string
-  /** A pattern that the results of tools match; absent: any, and none. */
+  /** A pattern for the results of tools; absent: any results, or none. */
   readonly result?: string
-  /** What the model thinks first. */
+  /** The model's reasoning, which comes first. */
   readonly think?: string
-  /** What the model says. */
+  /** The model's text. */
   readonly say?: string
-  /** The tools that it calls then. */
+  /** The tools that it then calls. */
   readonly calls?: readonly { readonly name: string; readonly arguments: object }[]
-  /** `length`: the reply is cut at its end. Default: `stop`, or the reason for calls. */
+  /** `length`: the reply is truncated at its end. Default: `stop`, or the reason for calls. */
   readonly finish?: 'stop' | 'length'
   /** Milliseconds before each word. Default: 0. */
   readonly delayMs?: number
-  /** The model fails after so many words. */
+  /** The model fails after this many words. */
   readonly failAfter?: number
 }
 
@@ -30,7 +30,7 @@ export type ScriptedModel = {
   readonly openaiUrl: string
   /** The base URL of Anthropic's and Ollama's clients: `http://127.0.0.1:PORT`. */
   readonly url: string
-  /** What the model was asked, in order, in Dragoman's own form. */
+  /** The requests that the model received, in order, in Dragoman's own form. */
   readonly requests: readonly GenerationRequest[]
   close(): Promise<void>
 }
@@ -69,7 +69,7 @@ export async function startScripted(turns: readonly ScriptedTurn[]): Promise<Scr
   return { url, openaiUrl: `${url}/v1`, requests, close: dragoman.close }
 }
 
-/** In the text format that the engine's parser reads. */
+/** Writes a turn in the text format that the engine's parser reads. */
 function toEntry({ match, result, think, say = '', calls = [], ...reply }: ScriptedTurn): object {
   const thought = think === undefined ? '' : `<think>${think}</think>`
   const written = calls.map((call) => `<tool_call>${JSON.stringify(call)}</tool_call>`).join('')

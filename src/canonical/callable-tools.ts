@@ -5,7 +5,7 @@ export function functionTools(tools: readonly Tool[]): readonly FunctionTool[] {
   return tools.every(isFunctionTool) ? tools : tools.filter(isFunctionTool)
 }
 
-/** The functions that the beginning of a prompt lists: a later message describes the others. */
+/** The functions listed at the beginning of a prompt; a later message describes the others. */
 export function listedTools(tools: readonly Tool[]): readonly FunctionTool[] {
   return functionTools(tools).filter(({ isDeferred }) => isDeferred !== true)
 }
@@ -19,12 +19,12 @@ export function callableTools(tools: readonly Tool[], toolChoice: ToolChoice): r
   return functions.filter(({ name }) => names.has(name))
 }
 
-/** The functions with the schema that their arguments have to satisfy as `parameters`. */
+/** The functions with their enforced schema as `parameters`. */
 export function enforcedTools(tools: readonly FunctionTool[]): readonly FunctionTool[] {
   return tools.map(({ enforced, ...tool }) => (enforced === undefined ? tool : { ...tool, parameters: enforced }))
 }
 
-/** The schema of a tool's arguments, which are an object whatever the tool declares: one without members where it declares nothing. */
+/** The schema of a tool's arguments, which are always an object: without members if the tool declares nothing. */
 export function argumentsSchema({ parameters = {} }: { readonly parameters?: JsonObject | undefined }): JsonObject {
   if (parameters.type === 'object') return parameters
   return { ...(Object.keys(parameters).length === 0 && { properties: {} }), ...parameters, type: 'object' }

@@ -1,6 +1,6 @@
 import { messageOf } from '../contract/errors.ts'
 
-/** Why a file cannot be read, for people: without the system's own codes where there are plain words. */
+/** Why a file cannot be read, for people: in plain words where there are any, instead of the system's codes. */
 export function fileReason(error: unknown): string {
   switch (codeOf(error)) {
     case 'ENOENT':
@@ -20,7 +20,7 @@ export function networkReason(error: unknown): string {
   const cause = error instanceof Error ? (error.cause ?? error) : error
   const code = codeOf(cause)
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return 'it does not speak TLS; try http://'
-  // A host with several addresses fails with an AggregateError that has a code, and no message.
+  // A host with several addresses fails with an AggregateError, which has a code but no message.
   if (cause instanceof Error && cause.message !== '') return cause.message
   return code ?? String(cause)
 }

@@ -1,15 +1,15 @@
 import type { MediaPart } from '../contract/request.ts'
 
-/** The edge in pixels of what many models make one token of: Qwen's patches of 14, four together. Anthropic's rule is about the same. */
+/** The edge in pixels of one token in many models: Qwen's patches of 14, four together. Anthropic's rule is about the same. */
 const tokenEdge = 28
 const leastOfImage = 64
 const mostOfImage = 4096
-/** What encoders of Whisper's kind make of a second. */
+/** The tokens of a second in encoders like Whisper's. */
 const tokensPerSecond = 25
-/** Where the size is not known. */
+/** For an unknown size. */
 const usual = 1024
 
-/** The tokens that a model is likely to make of media, where its server does not count them. */
+/** An estimate of the tokens of media, if the server does not count them. */
 export function estimateMediaTokens({ kind, source }: MediaPart): number {
   if (source.type !== 'bytes') return usual
   const { width, height, durationMs } = source

@@ -1,8 +1,8 @@
 import type { Sampling } from '../contract/sampling.ts'
 
 /**
- * Whether a sampling option changes nothing: it is absent, has the value that means off, or depends on another option that is off. An absent
- * option counts as off. What changes nothing need not be known to the server that generates.
+ * Whether a sampling option changes nothing: it is absent, has the value that means off, or depends on another option that is off. The
+ * server that generates need not know such an option.
  */
 export function changesNothing<Name extends keyof Sampling>(name: Name, sampling: Sampling): boolean {
   const value = sampling[name]
@@ -20,7 +20,7 @@ const rules: { readonly [Name in keyof Sampling]-?: Rule<Name> } = {
   seed: () => false,
   repetitionPenalty: (penalty, { repetitionRange }) => penalty === 1 || repetitionRange === 0,
   repetitionRange: (range, { repetitionPenalty = 1 }) => range === -1 || repetitionPenalty === 1,
-  // Before the whole context there is nothing to fade over.
+  // No token precedes the whole context.
   repetitionDecay: (tokens, { repetitionRange = -1, repetitionPenalty = 1 }) =>
     tokens === 0 || repetitionRange <= 0 || repetitionPenalty === 1,
   presencePenalty: (penalty) => penalty === 0,
@@ -48,7 +48,7 @@ const rules: { readonly [Name in keyof Sampling]-?: Rule<Name> } = {
   guidance: ({ scale = 1 }) => scale === 1,
 }
 
-/** Temperature changes what these remove. */
+/** Temperature changes the effect of these. */
 const removers = ['topK', 'topP', 'minP', 'typicalP', 'topNSigma', 'topA', 'tailFree', 'xtc'] as const
 
 /** Servers have defaults of their own for the usual ones. */

@@ -1,6 +1,6 @@
 /**
- * Arguments of a call in a history as the JSON of an object: servers parse them, and refuse what a model wrote that is none. Such a text is
- * passed on inside of one.
+ * The arguments of an earlier call as the JSON of an object: servers parse them, and refuse anything else that a model wrote. Such a text
+ * is wrapped in an object.
  */
 export function objectText(input: string): string {
   if (input === '') return '{}'
@@ -8,7 +8,7 @@ export function objectText(input: string): string {
     const value: unknown = JSON.parse(input)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return input
   } catch {
-    // A call that was truncated, or never was JSON.
+    // The call was truncated, or never was JSON.
   }
   return JSON.stringify({ input })
 }

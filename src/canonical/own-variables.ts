@@ -4,8 +4,8 @@ export const variablesOfRequests: readonly string[] = ['messages', 'tools', 'add
 const preserving = ['preserve_thinking', 'clear_thinking', 'keep_past_thinking', 'truncate_history_thinking']
 
 /**
- * The variables that the fields of requests set, under several names: a default of one name would win over a request with another. By
- * name, the kind of field.
+ * The template variables that request fields set, which have several names: a default under one name must not override a request's under
+ * another. By name, the kind of field.
  */
 export const variablesOfReasoning: ReadonlyMap<string, 'enabled' | 'effort' | 'preserve'> = new Map([
   ...['enable_thinking', 'thinking', 'thinking_mode'].map((name) => [name, 'enabled'] as const),

@@ -27,12 +27,12 @@ export function contentOf(parts: readonly OutputPart[]): readonly ContentPart[] 
   return parts.flatMap(visibleIn)
 }
 
-/** What the model made of a reply, as an assistant's turn has it. */
+/** The parts of a reply that the model itself produced, for an assistant's turn. */
 export function outputOf(parts: readonly ReplyPart[]): readonly OutputPart[] {
   return parts.filter((part) => part.type !== 'mcp-tools' && part.type !== 'approval-request' && part.type !== 'server-tool')
 }
 
-/** Whether there is anything in `mediaIn`; the same for a tenth of the time where there is not. */
+/** Whether `mediaIn` is not empty, in a tenth of the time. */
 export function hasMedia(prompt: Prompt): boolean {
   return prompt.type === 'chat' && prompt.messages.some((message) => partsOf(message).some(holdsMedia))
 }
@@ -45,12 +45,12 @@ function partsOf(message: Message): readonly (ContentPart | OutputPart)[] {
   return message.role === 'assistant' ? message.parts : message.content
 }
 
-/** The images, sounds, videos and documents of a prompt, in order; those in tools' results included. */
+/** The images, sounds, videos and documents of a prompt, in order, including those in tools' results. */
 export function mediaIn(prompt: Prompt): readonly MediaPart[] {
   return placedMediaIn(prompt).map(({ part }) => part)
 }
 
-/** The same, each with its path in the request. */
+/** As `mediaIn`, with each item's path in the request. */
 export function placedMediaIn(prompt: Prompt): readonly PlacedMedia[] {
   if (prompt.type !== 'chat' || !hasMedia(prompt)) return []
   const found: PlacedMedia[] = []

@@ -2,8 +2,8 @@ import type { SamplerName } from '../contract/sampling.ts'
 
 const cuts = ['top-n-sigma', 'top-k', 'top-a', 'tail-free', 'typical', 'top-p', 'min-p', 'xtc'] as const
 
-/** The order that requests without one get: llama.cpp's, with the others where KoboldCpp has them. */
+/** The default order: llama.cpp's, with further samplers where KoboldCpp has them. */
 export const samplerOrder = ['penalties', 'dry', ...cuts, 'temperature', 'smoothing'] as const satisfies readonly SamplerName[]
 
-/** The same with the temperature in front of the samplers that remove tokens. */
+/** The default order with the temperature in front of the samplers that remove tokens. */
 export const temperatureFirst: readonly SamplerName[] = ['penalties', 'dry', 'temperature', 'smoothing', ...cuts]

@@ -1,9 +1,9 @@
-/** What was sent, and what of it arrived. */
+/** How many spans were sent, and how many arrived. */
 export type SpanCounts = {
   readonly exported: number
-  /** There was no room for them: the collector is away or too slow. */
+  /** Without room: the collector is unreachable or too slow. */
   readonly dropped: number
-  /** The collector refused them, or did not take them in several tries. */
+  /** The collector refused them, or did not accept them in several attempts. */
   readonly failed: number
 }
 
@@ -11,11 +11,11 @@ export type SpanCounts = {
 export type SendResult = { readonly status: number; readonly retryAfterMs?: number | undefined }
 
 export type ExporterOptions = {
-  /** Sends a batch. Rejects when there is no answer. */
+  /** Sends a batch. Rejects without an answer. */
   send(spans: readonly string[]): Promise<SendResult>
   /** Ends early when the signal is aborted, without rejecting. */
   wait(ms: number, signal: AbortSignal): Promise<void>
-  /** Called when batches cannot be sent any more, and when they can again. */
+  /** Called when batches can no longer be sent, and when they can again. */
   onAway?(reason: string): void
   onBack?(): void
   readonly maxQueued?: number
@@ -31,8 +31,8 @@ const closeWithinMs = 3000
 const retryable: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
 /**
- * Sends spans in batches, one at a time. Nothing waits for it: what the collector does not take in time is dropped and counted, and at
- * most `maxQueued` spans and one batch are in memory.
+ * Sends spans in batches, one at a time. Nothing waits for it: spans that the collector does not accept in time are dropped and counted,
+ * and at most `maxQueued` spans and one batch are in memory.
  */
 export class SpanExporter {
   readonly #options: Required<Omit<ExporterOptions, 'onAway' | 'onBack'>> & Pick<ExporterOptions, 'onAway' | 'onBack'>
@@ -53,7 +53,7 @@ export class SpanExporter {
     return { exported: this.#exported, dropped: this.#dropped, failed: this.#failed }
   }
 
-  /** A span as text of OTLP/JSON. */
+  /** Adds a span as text of OTLP/JSON. */
   add(span: string): void {
     if (this.#queue.length >= this.#options.maxQueued || this.#isClosing) {
       this.#dropped += 1
@@ -66,7 +66,7 @@ export class SpanExporter {
     if (this.#queue.length >= this.#options.maxBatch && this.#pausing?.endsWhenFull === true) this.#pausing.ending.abort()
   }
 
-  /** Sends what is left, for a few seconds at most, and drops what the collector does not take at once. */
+  /** Sends the rest within a few seconds, and drops what the collector does not accept immediately. */
   async close(): Promise<void> {
     this.#isClosing = true
     this.#pausing?.ending.abort()

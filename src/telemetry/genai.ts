@@ -3,17 +3,17 @@ import type { ArrivedRequest, SentReply } from '../contract/tracing.ts'
 import type { GenerationRecord } from '../contract/usage.ts'
 import type { Attributes } from './otlp.ts'
 
-/** Of OpenAI, llama-server, Ollama and KoboldAI. */
+/** Routes of OpenAI, llama-server, Ollama and KoboldAI. */
 const texts = /\/(completions?|infill|api\/((v1|latest)\/)?generate|extra\/generate\/stream)$/
 
-/** OpenTelemetry's name of what a route does; undefined for a route that does not use a model. */
+/** OpenTelemetry's name for the operation of a route; undefined for a route that does not use a model. */
 export function operationOf(route: string): string | undefined {
   if (/\/embed(dings?)?$/.test(route)) return 'embeddings'
   if (/\/(chat\/completions|messages|responses|api\/chat)$/.test(route)) return 'chat'
   return texts.test(route) ? 'text_completion' : undefined
 }
 
-/** What is known of a request when its span ends. */
+/** The facts of a request at the end of its span. */
 export type RequestFacts = {
   readonly request: ArrivedRequest
   readonly reply: SentReply
@@ -22,7 +22,7 @@ export type RequestFacts = {
   readonly record: GenerationRecord | undefined
 }
 
-/** The attributes of a request's span: by OpenTelemetry's conventions for generative AI and HTTP. No texts of prompts or replies. */
+/** The attributes of a request's span, by OpenTelemetry's conventions for generative AI and HTTP; no texts of prompts or replies. */
 export function requestAttributes({ request, reply, operation, model, record }: RequestFacts): Attributes {
   const isUse = operation !== undefined
   const { timings, usage } = record ?? {}

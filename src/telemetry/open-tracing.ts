@@ -65,7 +65,7 @@ export function openTracing(
   }
 }
 
-/** A number of seconds; a date is rare, and the usual pause serves. */
+/** Reads a number of seconds; a date is rare, and the usual pause will do. */
 function retryAfter(header: string | readonly string[] | undefined): number | undefined {
   return typeof header === 'string' && /^\d+$/.test(header) ? Number(header) * 1000 : undefined
 }

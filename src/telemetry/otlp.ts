@@ -21,8 +21,8 @@ const kinds = { server: 2, client: 3 } as const
 const statusError = 2
 
 /**
- * One span as text of OTLP/JSON. Written when the span ends, so that a batch is only joined when it is sent; and piece by piece, which
- * takes a sixth of the time of objects and `JSON.stringify` (measured).
+ * One span as text of OTLP/JSON. Written when the span ends, so that batches are only joined when sent; and piece by piece, which takes a
+ * sixth of the time of objects and `JSON.stringify` (measured).
  */
 export function encodeSpan(span: EndedSpan): string {
   const { context, parentSpanId, tracestate, name, kind, startMs, endMs, attributes, hasFailed } = span
@@ -36,9 +36,9 @@ export function encodeSpan(span: EndedSpan): string {
   )
 }
 
-/** A request of the collector's route `/v1/traces`. */
+/** The body of a request to the collector's route `/v1/traces`. */
 export function encodeBatch(spans: readonly string[], { resource, version }: { resource: Attributes; version: string }): string {
-  // These names are the operator's.
+  // The operator chooses these names.
   const escaped = Object.entries(resource).map(([name, value]) => [JSON.stringify(name).slice(1, -1), value])
   const attributes = encodeAttributes(Object.fromEntries(escaped))
   const scope = JSON.stringify({ name: 'dragoman', version })

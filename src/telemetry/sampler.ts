@@ -1,7 +1,7 @@
 import type { Sampler } from './settings.ts'
 import type { SpanContext } from './trace-context.ts'
 
-/** Whether the spans of a request are recorded: as its caller decided, or for a share of the traces, the same in all servers. */
+/** Whether the spans of a request are recorded: as its caller decided, or for a share of the traces, chosen equally by all servers. */
 export function isSampled({ ratio, followsParent }: Sampler, traceId: string, parent: SpanContext | undefined): boolean {
   if (followsParent && parent !== undefined) return parent.isSampled
   if (ratio >= 1) return true

@@ -4,16 +4,16 @@ export type TracingSettings = {
   readonly headers: Readonly<Record<string, string>>
   readonly timeoutMs: number
   readonly sampler: Sampler
-  /** Of this process, such as `service.name`. */
+  /** The attributes of this process, such as `service.name`. */
   readonly resource: Readonly<Record<string, string>>
 }
 
-/** `ratio`: of the traces that begin here. `followsParent`: a caller's decision comes first. */
+/** `ratio`: the share of traces that begin here. `followsParent`: a caller's decision wins. */
 export type Sampler = { readonly ratio: number; readonly followsParent: boolean }
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Undefined settings: spans are not recorded. `problems` name variables that cannot be used, and what to do. */
+/** Undefined settings: spans are not recorded. `problems`: unusable variables, and what to do. */
 export type ReadTracing = { readonly settings: TracingSettings | undefined; readonly problems: readonly string[] }
 
 /** Reads OpenTelemetry's standard variables. */
@@ -79,7 +79,7 @@ function readSampler(name: string, argument: string, problems: string[]): Sample
   return { ratio: 1, followsParent }
 }
 
-/** `a=1,b=two%20words`; `onProblem` gets what is not of this form. */
+/** Reads `a=1,b=two%20words`; `onProblem` receives entries of another form. */
 function readList(text: string, onProblem: (entry: string) => void): Readonly<Record<string, string>> {
   const entries = text.split(',').flatMap((part): [string, string][] => {
     const entry = part.trim()

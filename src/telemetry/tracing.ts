@@ -13,11 +13,11 @@ export type TracingDeps = {
   now(): number
   /** Milliseconds of the epoch. */
   epoch(): number
-  /** Takes a span that has ended, as text of OTLP/JSON. */
+  /** Takes an ended span, as text of OTLP/JSON. */
   export(span: string): void
 }
 
-/** Begins a span for each request that is sampled. */
+/** Begins a span for each sampled request. */
 export function createTracing(deps: TracingDeps): Tracing {
   return {
     begin: (request) => {
@@ -37,7 +37,7 @@ class ServerSpan implements RequestSpan {
   readonly #request: ArrivedRequest
   readonly #place: Place
   readonly #startMs: number
-  /** From the monotonic clock to the epoch: the spans below have the same. */
+  /** Converts the monotonic clock to the epoch, equally for the spans below. */
   readonly #epochMs: number
   readonly traceparent: string
   readonly tracestate?: string
@@ -91,7 +91,7 @@ class ServerSpan implements RequestSpan {
   #endIfDone(): void {
     const reply = this.#reply
     if (this.#hasEnded || reply === undefined || this.#running > 0) return
-    // Accepted, it will be generated, without its client.
+    // It was accepted, and will be generated without its client.
     if (reply.goesOn && reply.status < 400 && this.#record === undefined) return
     this.#hasEnded = true
     const model = this.#model
@@ -109,7 +109,7 @@ class ServerSpan implements RequestSpan {
         startMs: this.#startMs + this.#epochMs,
         endMs: this.#deps.now() + this.#epochMs,
         attributes: requestAttributes({ request: this.#request, reply, operation, model, record }),
-        // A request that cannot be served is its caller's error, and one that was cancelled nobody's.
+        // A request that cannot be served is its caller's failure, and a cancelled one nobody's.
         hasFailed: error !== undefined && error !== 'cancelled' && (reply.status >= 500 || reply.status < 400),
       }),
     )

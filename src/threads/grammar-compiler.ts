@@ -23,7 +23,7 @@ export class GrammarCompiler {
   }
 
   /**
-   * Rejects with the request's failure where `compileOutput` throws, with `unsupported-field` after the time limit, and with
+   * Rejects with the request's failure if `compileOutput` throws, with `unsupported-field` after the time limit, and with
    * `model-unavailable` after `close`.
    */
   async compile(request: GrammarRequest): Promise<CompiledGrammar> {

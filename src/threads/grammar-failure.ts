@@ -14,7 +14,7 @@ const codes: Readonly<Record<GrammarErrorKind, ErrorCode>> = {
   'grammar-too-large': 'unsupported-field',
 }
 
-/** The failure of a request whose schema, pattern or grammar cannot be used. `param` is usually a placeholder (`field`). */
+/** The failure of a request with an unusable schema, pattern or grammar. `param` is usually a placeholder (`field`). */
 function requestFailure(error: GrammarError): AppError {
   const { kind, message, param } = error
   const at = param === undefined ? ['output'] : pathOf(param)

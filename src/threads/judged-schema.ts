@@ -3,8 +3,8 @@ import { keywordsOfSchema } from '../grammar/schema/schema-document.ts'
 type Part = { [keyword: string]: unknown }
 
 /**
- * A copy of a schema that Ajv accepts, with the same meaning: `id`, which drafts since 6 do not know and Ajv refuses, is left out; the
- * anchors, tuples and exclusive bounds of older drafts are written as in draft 2020-12.
+ * A copy of a schema that Ajv accepts, with the same meaning: `id`, which drafts since 6 do not know and Ajv refuses, is left out; anchors,
+ * tuples and exclusive bounds of older drafts are written as in draft 2020-12.
  */
 export function judgedSchema(schema: unknown, isDraft7: boolean): unknown {
   return copy(schema)
@@ -51,7 +51,7 @@ function renewBound(part: Part, exclusive: string, inclusive: string): void {
   }
 }
 
-/** A name such as `__proto__` is a member, too. */
+/** Sets a member with any name, even `__proto__`. */
 function set(part: Part, name: string, value: unknown): void {
   Object.defineProperty(part, name, { value, enumerable: true, writable: true, configurable: true })
 }

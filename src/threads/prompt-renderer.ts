@@ -9,9 +9,9 @@ import { resultOf, type ThreadReply } from './thread-reply.ts'
 /** A chat template to render with. */
 type PromptTemplate = TemplateTokens & {
   readonly source: string
-  /** The name of the format of calls; absent: by the template. */
+  /** The name of the format of calls; absent: the template's. */
   readonly toolFormat?: string | undefined
-  /** The tags around reasoning; absent: by the template. */
+  /** The tags around reasoning; absent: the template's. */
   readonly reasoning?: OutputFormat['reasoning'] | undefined
   /** Texts of special tokens, which only the template may write. */
   readonly specialTexts: readonly string[]
@@ -20,16 +20,16 @@ type PromptTemplate = TemplateTokens & {
 /** A conversation to render. */
 export type PromptRequest = RenderRequest & { readonly template: PromptTemplate }
 
-/** What a thread does with a conversation. */
+/** A thread's task for a conversation. */
 export type PromptTask = PromptRequest & { readonly task: 'render' | 'heal' }
 
-/** The text of a prompt, and whether it ends inside of a block of reasoning. */
+/** The text of a prompt, and whether it ends inside a reasoning block. */
 export type WrittenPrompt = { readonly text: string; readonly startsInReasoning: boolean }
 
 /** The limits of a template end it after some seconds; a busy machine needs longer. */
 const defaultTimeoutMs = 10_000
 
-/** Renders conversations in threads: a template, or a caller's long conversation, may take long. */
+/** Renders conversations in threads: a template, or a caller's long conversation, may be slow. */
 export class PromptRenderer {
   readonly #threads: ThreadPool<PromptTask, ThreadReply<WrittenPrompt | PromptRequest['prompt']>>
 
@@ -37,7 +37,7 @@ export class PromptRenderer {
     this.#threads = new ThreadPool({ module: threadModule('prompt-thread', import.meta.url), timeoutMs })
   }
 
-  /** Rejects with `template-failed` for a conversation that the template refuses, or takes too long to render. */
+  /** Rejects with `template-failed` for a conversation that the template refuses, or that takes too long. */
   render(request: PromptRequest, signal: AbortSignal): Promise<WrittenPrompt> {
     return this.#do<WrittenPrompt>({ ...request, task: 'render' }, signal)
   }

@@ -9,7 +9,7 @@ let compiled: { readonly key: string; readonly template: ChatTemplate } | undefi
 serveRequests(({ task, template, prompt, ...options }: PromptTask): WrittenPrompt | PromptRequest['prompt'] => {
   if (task === 'heal') return templateOf(template).heal(prompt, options)
   const { traced, startsInReasoning } = templateOf(template).render(prompt, options)
-  // What a caller wrote must not become a special token: there, a character without width divides it.
+  // A caller's text must not become a special token: a character without width divides it.
   const parts = splitPrompt(traced, template.specialTexts).map(({ text, literal }) => (literal ? divided(text) : text))
   return { text: parts.join(''), startsInReasoning }
 })

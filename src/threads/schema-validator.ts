@@ -6,7 +6,7 @@ import { createGbnfMatcher } from '../grammar/run/gbnf-matcher.ts'
 import { createTextMatcher } from '../grammar/run/text-matcher.ts'
 import { judgedSchema } from './judged-schema.ts'
 
-/** Validates texts against one schema: what is wrong, in words; undefined for valid JSON. */
+/** Validates texts against one schema: a description of what is wrong; undefined for valid JSON. */
 export type SchemaValidator = (text: string) => string | undefined
 
 /** Ajv resolves some of these to the wrong schema, so its results cannot be trusted. */
@@ -39,13 +39,13 @@ const options = {
   multipleOfPrecision: 6,
   code: { regExp: Object.assign(patternOf, { code: 'new RegExp' }) },
 } as const
-// The standard wants Unicode patterns, but many in use are not valid ones: `\\-` outside of a class.
+// The standard requires Unicode patterns, but many in use are invalid as such: `\\-` outside a class.
 const patternKinds = [{ unicodeRegExp: true }, { unicodeRegExp: false }]
 /** Created once: compiling the meta-schema takes longer than compiling most schemas. */
 const draft07 = patternKinds.map((kind) => extended(new Ajv({ ...options, ...kind })))
 const draft2020 = patternKinds.map((kind) => extended(new Ajv2020({ ...options, ...kind })))
 
-/** A pattern of a schema, matched in linear time where an automaton can express it: `RegExp` may backtrack for years. */
+/** A pattern of a schema, matched in linear time if an automaton can express it: `RegExp` may backtrack for years. */
 function patternOf(source: string, flags: string): { test(text: string): boolean; toString(): string } {
   const own = new RegExp(source, flags)
   let matches: ReturnType<typeof createTextMatcher> | 'unknown' = 'unknown'
@@ -56,7 +56,7 @@ function patternOf(source: string, flags: string): { test(text: string): boolean
   return { test, toString: () => String(own) }
 }
 
-/** With formats, and the keyword for texts of a grammar. */
+/** Adds formats, and the keyword for texts of a grammar. */
 function extended(ajv: Ajv): Ajv {
   addFormats.default(ajv)
   ajv.addKeyword({
@@ -77,7 +77,7 @@ function compile(schema: unknown): ValidateFunction | undefined {
     try {
       return ajv.compile(judged)
     } catch {
-      // Try the next kind of patterns; a schema that compiles with neither is not supported.
+      // Try the next kind of pattern; a schema that compiles with neither is not supported.
     } finally {
       // The next schema may reuse the same ids.
       ajv.removeSchema()

@@ -6,14 +6,14 @@ import type { ThreadReply } from './thread-reply.ts'
 
 /** The limits of a probe end it after a second at most; a busy machine needs longer. */
 const defaultTimeoutMs = 10_000
-/** The variable that switches a template's thinking, and whether it is off without it. */
+/** The variable that switches a template's thinking, and whether thinking is off without it. */
 export type TemplateThinking = { readonly thinkingSwitch: ThinkingSwitch | undefined; readonly isOffByDefault: boolean }
 
 const none: TemplateThinking = { thinkingSwitch: undefined, isOffByDefault: false }
-/** Replicas mostly have one template, which each probe reads again. */
+/** Replicas mostly share one template, which each probe reads again. */
 const remembered = 8
 
-/** Finds out about chat templates of other servers, in threads: they may be hostile, and rendering them takes up to a second. */
+/** Examines chat templates of other servers, in threads: they may be hostile, and rendering them takes up to a second. */
 export class TemplateReader {
   readonly #threads: ThreadPool<string, ThreadReply<TemplateThinking>>
   readonly #known = new LruMap<string, Promise<TemplateThinking>>({ max: remembered })
@@ -22,7 +22,7 @@ export class TemplateReader {
     this.#threads = new ThreadPool({ module: threadModule('template-thread', import.meta.url), timeoutMs })
   }
 
-  /** Nothing is known of a template that cannot be read. */
+  /** Undefined facts for a template that cannot be read. */
   readThinking(template: string): Promise<TemplateThinking> {
     if (!thinkingSwitches.some(({ name }) => template.includes(name))) return Promise.resolve(none)
     return this.#known.find(template, () =>

@@ -7,7 +7,7 @@ export function threadModule(name: string, callerUrl: string): URL {
   return new URL(`./${name}${extname(fileURLToPath(callerUrl))}`, callerUrl)
 }
 
-/** What a `Worker` evaluates to run a module. Run from sources (tests, development), it has to load TypeScript; built, JavaScript. */
+/** The source for a `Worker` that runs a module: from sources (tests, development) it has to load TypeScript; built, JavaScript. */
 export function threadSource(module: URL): string {
   const path = fileURLToPath(module)
   if (extname(path) !== '.ts') return `import(${JSON.stringify(module.href)})`

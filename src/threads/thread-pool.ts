@@ -5,9 +5,9 @@ import { threadSource } from './thread-module.ts'
 type Options = {
   /** The module that the threads run: it posts `ready`, then one reply per request. */
   readonly module: URL
-  /** The time limit of one reply, from the moment when its work begins, or begins again. */
+  /** The time limit of one reply, counted from each start of its work. */
   readonly timeoutMs: number
-  /** How long work may keep others waiting; it then continues on one thread only, or begins again behind them. */
+  /** How long work may keep others waiting; after that it continues on one thread only, or restarts behind them. */
   readonly sliceMs?: number
 }
 
@@ -57,7 +57,7 @@ export class ThreadPool<Request, Reply> {
     this.#sliceMs = sliceMs
   }
 
-  /** Undefined when the work missed its deadline or was aborted, its thread failed, or the pool was closed. */
+  /** Undefined if the work missed its deadline or was aborted, its thread failed, or the pool was closed. */
   request(request: Request, signal?: AbortSignal): Promise<Reply | undefined> {
     if (this.#isClosed || signal?.aborted === true) return Promise.resolve(undefined)
     return new Promise((resolve) => {
@@ -102,7 +102,7 @@ export class ThreadPool<Request, Reply> {
     if (this.#fresh.length > 0) this.#makeRoom()
   }
 
-  /** Someone waits: all work that is past its slice, except one, begins again later. */
+  /** Someone waits: all work past its slice, except one job, will restart later. */
   #makeRoom(): void {
     clearTimeout(this.#reminder)
     const now = performance.now()
@@ -123,7 +123,7 @@ export class ThreadPool<Request, Reply> {
     }
     const others = this.#seats.filter((seat) => !overdue.includes(seat))
     const nextMs = Math.min(...others.map(({ sinceMs }) => sinceMs + this.#sliceMs))
-    // A thread that starts takes its work up by itself.
+    // A starting thread takes up its work by itself.
     if (Number.isFinite(nextMs)) this.#reminder = setTimeout(() => this.#schedule(), Math.max(1, nextMs - now))
   }
 
@@ -154,7 +154,7 @@ export class ThreadPool<Request, Reply> {
       if (this.#fresh.length > 0) this.#makeRoom()
       return ((await replied) as [Reply])[0]
     } catch {
-      // Interrupted, out of memory, or it did not start: the next request gets a new thread.
+      // Interrupted, out of memory, or not started: the next request gets a new thread.
       if (!signal.aborted) void seat.thread?.terminate()
       if (!signal.aborted) seat.thread = undefined
       return undefined
@@ -172,7 +172,7 @@ export class ThreadPool<Request, Reply> {
   }
 }
 
-/** Interrupts the work of a seat, which is free from now on. */
+/** Interrupts the work of a seat, which is free afterwards. */
 async function stop<Request, Reply>(seat: Seat<Request, Reply>): Promise<void> {
   seat.attempt.abort()
   const { thread } = seat
@@ -185,7 +185,7 @@ async function startThread(module: URL): Promise<Worker> {
   const thread = new Worker(threadSource(module), {
     eval: true,
     execArgv: [],
-    // It processes untrusted input and needs no secrets.
+    // It processes untrusted input, and needs no secrets.
     env: {},
     resourceLimits: { maxOldGenerationSizeMb: 192 },
   })

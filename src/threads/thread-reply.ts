@@ -26,7 +26,7 @@ function replyOf<Result>(answer: () => Result): ThreadReply<Result> {
   }
 }
 
-/** The result of a reply. Throws the failure of a request that was refused. */
+/** The result in a reply. Throws the failure of a refused request. */
 export function resultOf<T>(reply: ThreadReply<T>): T {
   switch (reply.type) {
     case 'done':
