@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 
-/** Settings, and sections, that a running server takes from a changed file; all others need a restart. */
+/** Settings and sections that a running server applies from a changed file; all others need a restart. */
 const live = new Set([
   'server.apiKeys',
   'server.keyLimits',
@@ -27,7 +27,7 @@ export function settingsForRestart(before: object, after: object): readonly stri
   return changedPaths(before, after).filter((path) => !live.has(path) && !live.has(path.split('.', 1)[0] ?? path))
 }
 
-/** A changed configuration as a server has it that started with `before`: what needs a restart is as it was. */
+/** A changed configuration for a running server: settings that need a restart keep their values. */
 export function withoutRestart<Settings extends object>(before: Settings, after: Settings): Settings {
   const kept = { ...after } as Record<string, unknown>
   for (const path of settingsForRestart(before, after)) {

@@ -1,11 +1,11 @@
-/** What only the models of one engine have. */
+/** Settings that only models of one engine have. */
 const signs: readonly (readonly [key: string, engine: string])[] = [
   ['endpoints', 'remote'],
   ['script', 'fake'],
   ['source', 'llama'],
 ]
 
-/** A parsed file in which each model has an engine, where what else it has says which. */
+/** Adds the missing engines of models in a parsed file, if their other settings show them. */
 export function deriveEngines(raw: unknown): unknown {
   if (!isMapping(raw) || !Array.isArray(raw.models)) return raw
   return { ...raw, models: raw.models.map(deriveEngine) }
@@ -17,7 +17,7 @@ function deriveEngine(model: unknown): unknown {
   return engine === undefined ? model : { engine, ...model }
 }
 
-/** Whether the engine of a model may be left out. */
+/** Whether a model may leave out its engine. */
 export function isDerived(engine: unknown): boolean {
   return signs.some(([, derived]) => derived === engine)
 }

@@ -9,15 +9,15 @@ const targets = z.strictObject({
   labels: z.record(z.string(), z.string()).exactOptional(),
 })
 
-/** Each is validated, while no request goes on. A server in several groups counts in each. */
+/** Validating servers blocks all requests. A server in several groups counts in each. */
 const mostListed = 2000
 
 /** A server of a list. */
 export type ListedServer = z.output<typeof server>
 
 /**
- * The servers of a file: a list of `{ url, weight, apiKeyEnv }`, or the form that Prometheus reads (`file_sd`), whose labels say nothing
- * here. Throws an error, for people, for anything else; a file without any text is one that is being written.
+ * The servers of a file: a list of `{ url, weight, apiKeyEnv }`, or the form that Prometheus reads (`file_sd`), whose labels are ignored.
+ * Throws an error for people for anything else; an empty file is being written.
  */
 export function parseEndpointList(text: string, path: string): readonly ListedServer[] {
   const { value, problems } = parseConfigDocument(text)

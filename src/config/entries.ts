@@ -3,7 +3,7 @@ import type { ConfiguredModel } from './models.ts'
 import type { Config, ModelConfig, RemoteModelConfig } from './schema.ts'
 import type { ListingConfig } from './sections/listing-schema.ts'
 
-/** The entries of `models`: single models, with a model for each of their versions, and servers whose models are all served. */
+/** The entries of `models`, separated: single models, with a model for each of their versions, and servers whose models are all served. */
 export function separateEntries<Settings extends Pick<Config, 'models'>>(settings: Settings) {
   const { models, ...others } = settings
   return {
@@ -13,7 +13,7 @@ export function separateEntries<Settings extends Pick<Config, 'models'>>(setting
   }
 }
 
-/** The versions of a model, and the models that they are. */
+/** The versions of a model, with the models behind them. */
 export function versionsOf(config: ModelConfig): readonly ModelVersion[] | undefined {
   if (config.engine !== 'remote') return undefined
   return config.versions?.map(({ name, percent }) => ({ name, percent, id: versionId(config, name) }))

@@ -3,10 +3,10 @@ import { didYouMean } from '../registry/names/near-name.ts'
 
 type WithFallback = ModelNames & { readonly fallback?: readonly string[]; readonly mirror?: { readonly to: string } }
 
-/** A name that cannot be there, and the path of it inside its model. */
+/** An invalid name, and its path inside its model. */
 type NameProblem = { readonly index: number; readonly path: readonly (string | number)[]; readonly message: string }
 
-/** Finds models that name themselves as the other that serves them, and fallbacks that are named twice. */
+/** Finds models that name themselves as fallback or mirror, and fallbacks that are named twice. */
 export function findLoops(models: readonly WithFallback[]): NameProblem[] {
   return models.flatMap((model, index) => {
     const { fallback = [], mirror } = model

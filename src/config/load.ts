@@ -28,7 +28,7 @@ export type ConfigFlags = {
   readonly workers?: string | undefined
   /** Model sources. */
   readonly models?: readonly string[] | undefined
-  /** For those models; the other names for the first. */
+  /** For those models; names other than the source's are for the first. */
   readonly modelFlags?: ModelFlags | undefined
 }
 
@@ -65,7 +65,7 @@ function buildConfig(inputs: ConfigInputs, file?: ConfigFile): LoadedConfig {
   const { flags, env, cwd, userHome } = inputs
   const document = parseConfigDocument(file?.text ?? '')
   if (document.problems.length > 0) throw configError(document.problems.map((problem) => `${file?.path}: ${problem}`))
-  // A file that was emptied must not mean the defaults, which need no key.
+  // An emptied file must not mean the defaults, which need no key.
   if (file !== undefined && isEmpty(document.value)) {
     throw configError([`${file.path}: it has no settings: write some, or serve the defaults without a configuration file`])
   }
@@ -81,7 +81,7 @@ function buildConfig(inputs: ConfigInputs, file?: ConfigFile): LoadedConfig {
   })
   const { models: flagModels, problems: flagProblems } = modelsFromFlags(flags, { base: cwd, userHome })
   problems.push(...flagProblems)
-  // What is on the command line is not part of the configuration.
+  // The command line is not part of the configuration.
   const [problem] = problems
   if (flagProblems.length > 0 && problems.length === 1) throw new AppError('invalid-request', `${problem}`)
   if (parsed.data === undefined || problems.length > 0) throw configError(problems)
@@ -89,7 +89,7 @@ function buildConfig(inputs: ConfigInputs, file?: ConfigFile): LoadedConfig {
   return resolveConfig(parsed.data, { flagModels, base: file === undefined ? cwd : dirname(file.path), env, cwd, userHome })
 }
 
-/** The models of `--model`, and what is wrong with the flags. */
+/** The models of `--model`, and the problems of the flags. */
 function modelsFromFlags(
   { models: sources = [], modelFlags = {} }: ConfigFlags,
   folders: { readonly base: string; readonly userHome: string },
@@ -113,12 +113,12 @@ function modelsFromFlags(
   return { models, problems: [...problems] }
 }
 
-/** What a file without anything, with comments alone, or with `{}` has. */
+/** Whether a file is empty, has only comments, or is `{}`. */
 function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || (typeof value === 'object' && Object.keys(value).length === 0)
 }
 
-/** A configuration as an application writes it. */
+/** A configuration in the form that applications write. */
 export type ConfigInput = z.input<typeof configSchema>
 
 /**
@@ -156,10 +156,10 @@ function resolveConfig(parsed: Config, { flagModels, base, needsModel, env, cwd,
   // The built-in model runs in one process, too.
   const builtin = config.builtinModel && workers === 1
   const models = mergeModels(flagModels, fileModels, { builtin, needsModel: needsDefault })
-  // The schema compares the names within the file; this also compares them with those of the command line.
+  // The schema compares the names within the file; this also compares them with those on the command line.
   const conflicts = findNameConflicts(models)
   if (conflicts.length > 0) throw configError(conflicts.map(({ message }) => `--model: ${message}`))
-  // Models that a program adds, a folder has or servers list are known later.
+  // Models that a program adds, a folder contains or servers list become known later.
   const isAllKnown = needsModel !== false && config.modelsFolder === undefined && listings.length === 0
   const unknown = isAllKnown ? findUnknownModels(models) : []
   if (unknown.length > 0) throw configError(unknown)
@@ -189,7 +189,7 @@ function resolveConfig(parsed: Config, { flagModels, base, needsModel, env, cwd,
 
 function resolveTools(tools: Config['tools'], bases: { readonly base: string; readonly userHome: string }): Config['tools'] {
   const { python, sessions } = tools
-  // A name is looked for in PATH, or in the image.
+  // A name is looked up in PATH, or in the image.
   const hasPath = python?.interpreter?.includes('/') === true && !python.runtime.startsWith('podman:')
   return {
     ...tools,

@@ -4,7 +4,7 @@ import { describeIssues } from './problems.ts'
 import type { LlamaModelConfig, LlamaServerModelConfig, ModelConfig } from './schema.ts'
 import { contextLength, count, gpuLayers } from './sections/model-fields.ts'
 
-/** Settings of a model on the command line, as typed; `aliases` are other names for it. */
+/** Settings of a model on the command line, as typed; `aliases`: other names for it. */
 export type ModelFlags = {
   readonly context?: string | undefined
   readonly slots?: string | undefined
@@ -30,7 +30,7 @@ export function givenFlags(flags: ModelFlags): string[] {
   return flags.aliases === undefined ? names : [...names, '--alias']
 }
 
-/** The model with these settings. Throws `invalid-request` for one that runs elsewhere, or is a script. */
+/** Applies flags to a model. Throws `invalid-request` for one that runs elsewhere, or is a script. */
 export function withModelFlags(model: ModelConfig, flags: ModelFlags): ModelConfig {
   const given = givenFlags(flags)
   if (given.length === 0) return model
@@ -51,7 +51,7 @@ function typedSettings({
   return typed.filter(([, text]) => text !== undefined) as [keyof typeof flagOf, string][]
 }
 
-/** The settings that the flags mean. Throws `invalid-request` with all flags that are wrong. */
+/** The settings in the flags. Throws `invalid-request` with all invalid flags. */
 function readModelFlags(flags: ModelFlags): ModelSettings {
   const raw = Object.fromEntries(typedSettings(flags).map(([key, text]) => [key, /^\d+$/.test(text) ? Number(text) : text]))
   const parsed = settingsSchema.safeParse(raw)

@@ -10,7 +10,7 @@ import type { ListingConfig } from './sections/listing-schema.ts'
 /** The folders that relative paths and `~/` refer to. */
 type Folders = { readonly base: string; readonly userHome: string }
 
-/** What a server's list says of a model. */
+/** The facts of a model in a server's list. */
 export type ListedFacts = {
   readonly ownedBy?: string
   readonly createdAtMs?: number
@@ -19,8 +19,8 @@ export type ListedFacts = {
 }
 
 /**
- * A model to serve. Until its file is fetched, the model `standIn` serves its aliases. `listed`: it is not in the configuration, but in the
- * list of a server that is. `versionOf`: it is a version of that model.
+ * A model to serve. Until its file is fetched, the model `standIn` serves its aliases. `listed`: found in the list of a configured server
+ * rather than in the configuration. `versionOf`: a version of that model.
  */
 export type ConfiguredModel = ModelConfig & {
   readonly standIn?: string
@@ -33,7 +33,7 @@ const defaultTag = ':latest'
 /** The alias of the model that the server was started for. */
 const defaultAlias = 'default'
 
-/** The model of `--model SOURCE`, named after its file, as the other flags set it. Throws `invalid-request` for an invalid source or flag. */
+/** The model of `--model SOURCE`, named after its file, with the other flags. Throws `invalid-request` for an invalid source or flag. */
 export function modelFromFlag(text: string, folders: Folders, flags: ModelFlags = {}): ModelConfig {
   const name = sourceFileName(parseSource(text))
   const id = name.replace(/\.gguf$/i, '').replaceAll(/[^\w.-]+/g, '-')
@@ -52,8 +52,8 @@ export function modelFromSource(source: Source, id: string): LlamaModelConfig {
 }
 
 /**
- * A model of the models folder: with the defaults of a configured one, and loaded by the first request for it. With a projector, it runs
- * on the given llama-server, where there is one.
+ * A model of the models folder, with the defaults of a configured one; the first request loads it. With a projector, it runs on the given
+ * llama-server, if any.
  */
 export function modelFromFolder({ id, alias, path, projector }: FolderModel, llamaServer?: string): ModelConfig {
   const aliases = alias === undefined ? [] : [alias]
@@ -68,24 +68,24 @@ export function withProjector({ id, aliases, source }: LlamaModelConfig, mmproj:
   return { ...modelSchema.parse(model), source, mmproj: [mmproj] } as ModelConfig
 }
 
-/** A model that a server lists under the name `upstreamModel`. It is loaded by the first request for it. */
+/** A model that a server lists under the name `upstreamModel`. The first request loads it. */
 export function modelFromListing(
   { from, prefix, include: _i, exclude: _e, ...settings }: ListingConfig,
   { id: upstreamModel, ...listed }: ListedFacts & { readonly id: string },
 ): ConfiguredModel {
   const { server, ...endpoint } = from
   const id = `${prefix}${upstreamModel}`
-  // Ollama's default tag, which its users leave out.
+  // Ollama's default tag, which its users omit.
   const aliases = id.endsWith(defaultTag) ? [id.slice(0, -defaultTag.length)] : []
   const model = { engine: 'remote', id, aliases, endpoints: [endpoint], server, upstreamModel, load: 'demand', ...settings }
   return { ...modelSchema.parse(model), listed }
 }
 
 /**
- * Merges the models of the command line (first) and of the file. The first of the command line gets the alias `default`,
- * which the file's models lose; one with the id `default` keeps it, and the caller reports the conflict. Without any of them,
- * and where one is needed, the default model is served, with the built-in one as its stand-in. The built-in model comes last, unless its name is taken
- * or `builtin` is false.
+ * Merges the models of the command line, which come first, and of the file. The first on the command line gets the alias `default`, which
+ * the file's models lose; one with the id `default` keeps it, and the caller reports the conflict. Without any models, if one is needed,
+ * the default model is served, with the built-in one as its stand-in. The built-in model comes last, unless its name is taken or `builtin`
+ * is false.
  */
 export function mergeModels(
   flagModels: readonly ModelConfig[],

@@ -1,6 +1,6 @@
 import type { ConfigPath } from './document.ts'
 
-/** A value that a flag or an environment variable sets; `origin` names it in messages. */
+/** A value set by a flag or an environment variable; `origin` names it in messages. */
 export type Override = {
   readonly path: readonly [section: string, key: string]
   readonly value: unknown
@@ -19,7 +19,7 @@ type Setting = {
 
 const asText = (text: string) => text
 
-/** Other texts stay texts, which the schema rejects as it does in the file. */
+/** Other texts stay texts, which the schema rejects as in the file. */
 const asNumber = (text: string) => (/^\d+$/.test(text) ? Number(text) : text)
 
 /** `a.example, b.example` */
@@ -37,12 +37,12 @@ const settings: readonly Setting[] = [
   { path: ['log', 'level'], flag: 'log-level', variable: 'DRAGOMAN_LOG_LEVEL', read: asText },
 ]
 
-/** Collects the values that flags and environment set; a flag wins. The keys of `flags` are flag names without dashes. */
+/** Collects the values set by flags and environment; a flag wins. The keys of `flags` are flag names without dashes. */
 export function collectOverrides(flags: Texts, env: Texts): Override[] {
   return settings.flatMap(({ path, flag, variable, read }): Override[] => {
     const flagText = flag === undefined ? undefined : flags[flag]
     if (flagText !== undefined) return [{ path, value: read(flagText), origin: `--${flag}` }]
-    // Container files unset a variable by making it empty.
+    // Container files unset a variable by emptying it.
     const text = env[variable] ?? ''
     return text === '' ? [] : [{ path, value: read(text), origin: variable }]
   })

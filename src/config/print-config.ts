@@ -8,9 +8,9 @@ const masked = '***'
 /** Keys whose texts are secrets; `apiKeyEnv` is the name of a variable. */
 const secretKeys = /^(key|apiKeys?|adminKey|.*(password|secret|token))$/i
 
-/** What is in effect, as a configuration file with all paths absolute and without secrets. */
+/** The effective settings as a configuration file, with absolute paths and without secrets. */
 export function printConfig({ models, listings, home: _, ...settings }: LoadedConfig): string {
-  // A version has what its model says, and the built-in model what `builtinModel` says.
+  // Versions are printed within their models, and the built-in model as `builtinModel`.
   const own = models.filter(({ id, versionOf }) => versionOf === undefined && !(settings.builtinModel && id === builtinModel.id))
   const entries = own.map(({ standIn: _s, listed: _l, versionOf: _v, ...model }) => model)
   return stringify(written({ ...settings, models: [...entries, ...listings] }), { lineWidth: 0, aliasDuplicateObjects: false })
@@ -18,7 +18,7 @@ export function printConfig({ models, listings, home: _, ...settings }: LoadedCo
 
 function written(value: unknown, key = ''): unknown {
   if (secretKeys.test(key) && value !== undefined) return Array.isArray(value) ? value.map(maskKey) : masked
-  // Of programs: it is where they get their tokens.
+  // Programs get their tokens through their environment.
   if (key === 'env' && typeof value === 'object' && value !== null) {
     return Object.fromEntries(Object.keys(value).map((name) => [name, masked]))
   }

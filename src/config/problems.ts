@@ -31,7 +31,7 @@ function describeIssue(issue: z.core.$ZodIssue, parent: ConfigPath, root: unknow
     return [{ path, message: oneOf(issue.options, { found, path }) }]
   }
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
-    // The branch that accepts this type of value is the intended one; report its issues.
+    // Reports the issues of the branch that accepts this type of value, which is the intended one.
     const possible = issue.errors.filter(
       (branch) => !branch.some(({ code, path: at }) => code === 'invalid_type' && at.length === 0),
     )
@@ -46,12 +46,12 @@ function describeIssue(issue: z.core.$ZodIssue, parent: ConfigPath, root: unknow
   return [{ path, message: `${inWords(issue)}${quote(found, path)}` }]
 }
 
-/** An entry of `models` that is a server whose models are all served; the last branch of its union. */
+/** An entry of `models` for a server whose models are all served; the last branch of its union. */
 function isListing(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'from' in value && !('id' in value)
 }
 
-/** The usual mistakes, without the words of the validator. */
+/** The usual mistakes, in plain words. */
 function inWords(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type') {
     const { expected } = issue

@@ -140,9 +140,9 @@ const origin = z
   .string()
   .refine(isOrigin, 'must be an origin as browsers send it, such as https://chat.example.com, without a path; or *')
 
-/** Also accepts `chrome-extension://…` and `tauri://localhost`, for which `URL` has no origin. */
+/** Also accepts `chrome-extension://…` and `tauri://localhost`, whose origin `URL` does not return. */
 function isOrigin(text: string): boolean {
-  // Such as http://localhost:* and https://*.example.com.
+  // For example http://localhost:* and https://*.example.com.
   const example = text.replace(/:\*$/, ':1').replaceAll('*', 'x')
   if (/^https?:/.test(text)) return URL.canParse(example) && new URL(example).origin === example
   return text === '*' || /^[a-z][a-z\d+.-]*:\/\/[^\s/A-Z]+$/.test(text)

@@ -8,7 +8,7 @@ type Served = {
   readonly modelsFolder: string | undefined
 }
 
-/** Why this cannot be served by several processes. */
+/** Why a configuration cannot be served by several processes. */
 export function findUnshared({ workers, models, listings, modelsFolder }: Served): readonly string[] {
   if (workers === 1) return []
   const folder = `server.workers ${workers} needs models that are remote, and those of modelsFolder are not: leave one of them out`

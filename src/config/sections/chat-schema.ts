@@ -40,7 +40,7 @@ export const chatDefaults = z
   })
   .describe('What conversations with this model are rendered with, on each engine and in each protocol.')
 
-/** As core applies them; undefined for a model without. */
+/** The settings in the form for core; undefined for a model without them. */
 export function chatDefaultsOf(chat: z.output<typeof chatDefaults> | undefined): ChatDefaults | undefined {
   if (chat === undefined) return undefined
   const { thinking, effort, preserveThinking, variables: open, forcedVariables } = chat

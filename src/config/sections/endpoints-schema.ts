@@ -13,7 +13,7 @@ export const apiKeyEnv = z
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable')
   .describe('The environment variable that contains the API key of the server.')
 
-/** What every server may have, also in a list of its own. */
+/** Settings that every server may have, including one in a list of its own. */
 export const serverFields = {
   url: serverUrl,
   apiKeyEnv: apiKeyEnv.exactOptional(),

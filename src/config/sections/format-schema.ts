@@ -32,7 +32,7 @@ export const formatFields = {
     ),
 }
 
-/** As engines read them. */
+/** The settings in the form for engines. */
 export function formatSettingsOf({ toolFormat, reasoningTags, callsInReasoning }: FormatSettings) {
   return {
     ...(toolFormat !== undefined && toolFormat !== 'auto' && { toolFormat }),

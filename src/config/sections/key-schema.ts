@@ -20,12 +20,12 @@ const limits = {
 
 const { toolCallsPerMinute: _, ...groupLimits } = limits
 
-/** The limits that keys have together. */
+/** Limits that several keys share. */
 export const keyGroups = z
   .record(z.string().regex(/^[\w.-]{1,64}$/, 'must be a name of letters, digits, `.`, `_` and `-`'), z.strictObject(groupLimits))
   .describe('Groups of keys, by name: limits that all keys of a group (`group` of a key) have together, besides their own.')
 
-/** The limits of keys that have none of their own. */
+/** The limits of keys without their own. */
 export const keyLimits = z
   .strictObject(limits)
   .describe('The limits of keys that have none of their own, except those with the scope `admin`.')

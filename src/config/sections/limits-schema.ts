@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { TimeLimits } from '../../contract/served-model.ts'
 
-/** Timers count to this. */
+/** The longest delay of a timer. */
 const longestMs = 2_147_483_647
 
 const limit = (description: string) =>
@@ -36,7 +36,7 @@ type Limits = z.output<typeof limits>
 
 const defaults = { queueMs: 600_000, firstTokenMs: 1_200_000, stallMs: 120_000, generationMs: 3_600_000 }
 
-/** The limits of a model: its own, or else those of all models. */
+/** The limits of a model: its own, or otherwise those for all models. */
 export function limitsOf(all: Limits, own: Limits = {}): TimeLimits {
   const merged = Object.entries({ ...defaults, ...all, ...own })
   return Object.fromEntries(merged.filter(([, value]) => value !== 'none'))

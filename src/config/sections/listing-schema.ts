@@ -41,7 +41,7 @@ export const listing = z
 
 export type ListingConfig = z.output<typeof listing>
 
-/** What messages call the server of a listing: its address without the query, which may hold a key. */
+/** The name of a listing's server in messages: its address without the query, which may contain a key. */
 export function addressOf({ from }: Pick<ListingConfig, 'from'>): string {
   return from.url.replace(/\?.*$/s, '')
 }

@@ -23,7 +23,7 @@ const address = z
   .string()
   .refine((text) => parseBlock(text) !== undefined, 'must be an address, or a block of them such as 10.1.0.0/16')
 
-/** Where the media of requests may come from, and how much of them. */
+/** The allowed sources of media in requests, and their limits. */
 export const media = z
   .strictObject({
     urls: z

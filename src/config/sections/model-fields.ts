@@ -81,7 +81,7 @@ export const sources = z
       '`https://…`, `wheel:NAME==VERSION#PATH/FILE.gguf` or `builtin:FILE.gguf`, which comes with Dragoman; or a list of these, tried in order.',
   )
 
-/** The sources of a file that must be named: which of a repository's files it is cannot be chosen. */
+/** Sources that name a file: none can be chosen from a repository. */
 export const namedSources = sources.refine((list) => list.every(({ type }) => type !== 'hf-repository'), {
   error: 'name the file of the repository too: hf:OWNER/REPO/FILE.gguf',
 })
@@ -224,7 +224,7 @@ const cacheType = z.enum(cacheTypes)
 /** Formats that need no flash attention. */
 const unquantized = new Set(['f32', 'f16', 'bf16'])
 
-/** How a model reads positions; what is absent is as its file says. */
+/** How a model reads positions; absent values come from its file. */
 export const rope = z
   .strictObject({
     scaling: z.enum(['none', 'linear', 'yarn']).exactOptional().describe('How positions are scaled.'),
@@ -244,7 +244,7 @@ export const cacheFields = {
     .describe('The number format of the cached values; absent: f16. Quantized formats need flash attention.'),
 }
 
-/** The cache format that a model without flash attention cannot have; undefined when all is well. */
+/** The cache format that a model without flash attention cannot have; undefined without a problem. */
 export function cacheProblem({
   cacheTypeV = 'f16',
   flashAttention,

@@ -41,19 +41,19 @@ const routers = ['auto', 'llm-d', 'vllm-router', 'sglang-router', 'smg', 'ray', 
 
 const objective = z.string().regex(/^[\x21-\x7e]{1,253}$/, 'must be the name of an InferenceObjective')
 
-/** What a server is. */
+/** The kind of a server. */
 export const serverKind = z
   .enum(serverKinds)
   .default('auto')
   .describe('The kind of server; `auto` detects it. `openai` is any server with no more than the OpenAI API.')
 
-/** Whether unknown abilities are found out. */
+/** Whether to find out unknown abilities. */
 export const probe = z
   .boolean()
   .default(true)
   .describe('Whether a few small requests detect abilities that the kind of server does not determine.')
 
-/** Requests on all servers of a model. */
+/** Concurrent requests on all servers of a model. */
 export const remoteSlots = count.default(256).describe('Requests in progress at the same time, on all replicas together.')
 
 /** The `versions` of a remote model. */

@@ -41,7 +41,7 @@ const storageObject = z.strictObject({
     .describe('How much JSON is kept; beyond it, the responses and conversations that are oldest are deleted.'),
 })
 
-/** A text is `database` alone. */
+/** A text is short for an object with only `database`. */
 export const storage = z
   .union([database.transform((text) => storageObject.parse({ database: text })), storageObject])
   .prefault({})

@@ -33,7 +33,7 @@ const pythonObject = sandboxObject.extend({
     ),
 })
 
-/** `true` is an object without settings; `false`, nothing. */
+/** `true` is an object without settings; `false` turns the tool off. */
 const sandbox = <Settings extends typeof sandboxObject>(settings: Settings, meaning: string) =>
   z
     .union([z.literal(false).transform(() => undefined), z.literal(true).transform(() => settings.parse({})), settings])
