@@ -7,7 +7,7 @@ export type CancelFlags = {
   readonly session?: string | undefined
 }
 
-/** Cancels requests of the running server. Returns the exit code: 1 when nothing was cancelled. */
+/** Cancels requests of the running server. Returns the exit code: 1 if nothing was cancelled. */
 export async function cancel(server: ServerAddress, { cancelId, id, session }: CancelFlags): Promise<number> {
   if (cancelId === undefined && id === undefined && session === undefined) {
     throw new AppError('invalid-request', 'name what to cancel: --id, --session or --cancel-id')

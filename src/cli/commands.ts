@@ -14,7 +14,7 @@ import { type LoadFlags, load as loadModel, ps, unload } from './servers/load.ts
 import { commandName } from './terminal/command-name.ts'
 import { reportServeFailure } from './terminal/console.ts'
 
-// What serves models takes five times as long to load as what asks a server: only the commands that need it import it.
+// Modules that serve models take five times as long to load as those that ask a server: only the commands that need them import them.
 const defaultUrl = 'http://127.0.0.1:7411'
 
 type ServeFlags = ModelOptions & {
@@ -30,7 +30,7 @@ type ModelOptions = { context?: string; slots?: string; gpuLayers?: string; thre
 type ServerFlags = { server: string; config?: string }
 type LaunchFlags = ServerFlags & { model?: string; protocol?: string; print?: boolean }
 
-/** Of a server that a command starts for itself. */
+/** Settings of a server that a command starts for itself. */
 const ownServer: ConfigFlags = { port: '0', host: '127.0.0.1', workers: '1', logLevel: 'error' }
 
 /** The commands and their arguments: the help, docs/cli.md and the completions of shells are made from them. */
@@ -335,7 +335,7 @@ program
     })
   })
 
-/** With its values for help and completions; `launch` itself says what is wrong with another. */
+/** Lists its values for help and completions; `launch` itself reports unknown ones. */
 function agentArgument(): Argument {
   const argument = new Argument('[agent]', 'without one, the agents are listed')
   argument.argChoices = [...agents.keys()]

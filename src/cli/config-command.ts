@@ -31,7 +31,7 @@ export async function describeConfig({ check, print, schema }: ConfigFlags, load
     console.log(`the configuration is valid; models: ${config.models.map(({ id }) => id).join(', ') || 'those of its servers'}`)
 }
 
-/** Writes a configuration with a model that this machine runs well. Never replaces a file. */
+/** Writes a configuration with a model that suits this machine. Never replaces a file. */
 export async function writeFirstConfig(file: string, home: string): Promise<void> {
   if (existsSync(file)) throw new AppError('invalid-request', `'${file}' is not written: there is such a file already`)
   const [best] = suggestModels(await thisMachine(home))
@@ -61,7 +61,7 @@ models:
 `
 }
 
-/** The schema of this version, for editors. It is in the package; a checkout gets it here. */
+/** The schema of this version, for editors. It is in the package; for a checkout, it is written here. */
 function schemaFile(): string {
   const file = fileURLToPath(new URL('../dragoman.schema.json', import.meta.url))
   if (!existsSync(file)) writeFileSync(file, `${JSON.stringify(configJsonSchema())}\n`)

@@ -8,9 +8,9 @@ import { AppError, messageOf } from '../contract/errors.ts'
 /** Editors write a file in several steps. */
 const settleMs = 50
 
-/** Where a configuration comes from. */
+/** The source of a configuration. */
 export type ConfigSource = {
-  /** The configuration file; undefined: there is none. */
+  /** The configuration file, if any. */
   readonly path: string | undefined
   /** Reads and checks the configuration. */
   load(): Promise<LoadedConfig>
@@ -28,7 +28,7 @@ export function openReloader({ path, load }: ConfigSource, target: Target): Conf
   return path === undefined ? undefined : new ConfigReloader({ path, load, ...target })
 }
 
-/** Keeps a server's configuration like its file. A file that is invalid changes nothing, and its problems are logged. */
+/** Keeps a server's configuration up to date with its file. An invalid file changes nothing, and its problems are logged. */
 export class ConfigReloader {
   readonly #options: ReloaderOptions
   #watcher: FSWatcher | undefined
@@ -69,14 +69,14 @@ export class ConfigReloader {
     this.#watcher?.close()
   }
 
-  /** Reloads once two looks in a row have found the same text, and it is a new one. */
+  /** Reloads once two consecutive looks have found the same new text. */
   #lookSoon(seen: string | undefined): void {
     if (this.#timer !== undefined) return
     const look = async () => {
-      // What changes while this reads is looked at again.
+      // Changes during this read cause another look.
       this.#timer = undefined
       const text = await readText(this.#options.path)
-      // Between two steps of an editor there may be no file; without one, the configuration stays.
+      // Between two steps of an editor the file may be missing; meanwhile the configuration stays.
       if (text === undefined || text === this.#text) return
       if (text === seen) await this.#afterOthers(() => this.#reloadIfNew())
       else this.#lookSoon(text)
@@ -89,13 +89,13 @@ export class ConfigReloader {
     return this.#reloading
   }
 
-  /** What a look has found may be old: one that began later may have reloaded meanwhile. */
+  /** The finding of a look may be outdated: a later one may have reloaded meanwhile. */
   async #reloadIfNew(): Promise<void> {
     const text = await readText(this.#options.path)
     if (text !== undefined && text !== this.#text) await this.#reload(text)
   }
 
-  /** `text`: what the file has now, undefined without a file. */
+  /** `text`: the file's present text, undefined without a file. */
   async #reload(text: string | undefined): Promise<void> {
     const { path, log, load, apply } = this.#options
     this.#text = text
@@ -110,7 +110,7 @@ export class ConfigReloader {
   }
 }
 
-/** Such a file may be valid, and mean something else: half a key is a key. */
+/** A truncated file may be valid, and mean something else: half a key is a key. */
 function isCut(text = '', applied = ''): boolean {
   return applied.endsWith('\n') && applied.startsWith(text) && !text.endsWith('\n') && applied.trimEnd() !== text
 }

@@ -18,7 +18,7 @@ import { budgetBytes } from '../registry/names/memory.ts'
 import { isServing, listModels, type ServerAddress } from './servers/client.ts'
 import { commandName } from './terminal/command-name.ts'
 
-/** The result of one check. A `warn` matters only for what its advice names. */
+/** The result of one check. A `warn` matters only for the purpose that its advice names. */
 type Finding = {
   readonly name: string
   readonly result: 'ok' | 'warn' | 'fail'
@@ -42,7 +42,7 @@ export async function diagnose(options: DoctorOptions): Promise<number> {
 }
 
 async function* examine({ server, loadConfig }: DoctorOptions): AsyncGenerator<Finding, void, void> {
-  // These wait for others: they run while the rest is examined.
+  // These wait for other programs and servers, so they run while the rest is examined.
   const slow = [checkPip(), checkHuggingFace(huggingFaceAddress(process.env.HF_ENDPOINT)), checkServer(server)]
   yield { name: 'Node.js', result: 'ok', detail: `${process.versions.node} on ${process.platform} ${process.arch}` }
   const config = await loadConfig().catch((error: unknown) => error)
@@ -107,7 +107,7 @@ async function checkStore(config: LoadedConfig): Promise<Finding> {
   }
 }
 
-/** The context of each model whose file is here and whose configuration names none. */
+/** The context of each model whose file is present and whose configuration sets none. */
 async function* checkContexts({ models, home, memory }: LoadedConfig): AsyncGenerator<Finding, void, void> {
   const sharing = models.filter(({ engine, load }) => (engine === 'llama' || engine === 'llama-server') && load === 'start')
   const room = roomFor(budgetBytes(memory.budget), sharing.length)
@@ -123,7 +123,7 @@ async function* checkContexts({ models, home, memory }: LoadedConfig): AsyncGene
   }
 }
 
-/** The tools that run programs, where the configuration turns them on. */
+/** The tools that run programs, if the configuration turns them on. */
 async function* checkSandbox(config: LoadedConfig): AsyncGenerator<Finding, void, void> {
   const sandbox = await createSandboxTools(config)
   if (sandbox === undefined) return

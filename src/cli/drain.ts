@@ -8,7 +8,7 @@ type Reply = {
 
 type Change = { readonly model: string; readonly url: string; readonly isDraining: boolean }
 
-/** Takes a server of a remote model out of use on the running server, or back into it, and prints what still runs there. */
+/** Takes a server of a remote model out of use on the running server, or back into it, and prints its remaining requests. */
 export async function drain(server: ServerAddress, { model, url, isDraining }: Change): Promise<void> {
   const path = `/api/inference/replicas/${isDraining ? 'drain' : 'undrain'}`
   const reply = (await callServer(server, path, { model, url })) as Reply

@@ -36,7 +36,7 @@ const unusedNotice =
   'Servers with this configuration refuse it: they accept only the keys in server.apiKeys and server.adminKey, or in ' +
   'DRAGOMAN_API_KEY and DRAGOMAN_ADMIN_KEY. Add it there, or leave those out.'
 
-/** Makes a key. Standard output gets the key and nothing else, for `export DRAGOMAN_API_KEY="$(dragoman keys new)"`. */
+/** Makes a key. Only the key goes to standard output, for `export DRAGOMAN_API_KEY="$(dragoman keys new)"`. */
 export async function newKey({ made, isUsed, groups }: KeyPlace, flags: NewKeyFlags): Promise<void> {
   const { name, scope = ['inference'], models, tools, group, expires } = flags
   const faults: string[] = []
@@ -70,7 +70,7 @@ export async function newKey({ made, isUsed, groups }: KeyPlace, flags: NewKeyFl
   console.error(`This key is shown only once; only its hash is stored. ${isUsed ? usedNotice : unusedNotice}`)
 }
 
-/** Prints the keys as a table: their ids, never the keys. */
+/** Prints the keys as a table, by id, without the secrets. */
 export function listKeys(made: MadeKeys): void {
   const rows = made
     .list()
@@ -92,17 +92,17 @@ export function listKeys(made: MadeKeys): void {
   if (rows.length === 0) console.error(`no key was made here yet: \`${commandName} keys new\` makes one`)
 }
 
-/** The tools of the server that a key may use. */
+/** The server's tools that a key may use. */
 function toolsOf({ scopes, tools }: StoredKey): string {
   return scopes.includes('tools') || scopes.includes('admin') ? (tools?.join(', ') ?? 'all') : 'none'
 }
 
-/** By the names of the flags that set them, as `20 rpm, 1000000 tpd`. */
+/** Limits in the form of their flags, such as `20 rpm, 1000000 tpd`. */
 function limitsOf(key: StoredKey): string {
   return limitFlags.flatMap(([flag, field]) => (key[field] === undefined ? [] : [`${key[field]} ${flag}`])).join(', ') || '-'
 }
 
-/** Deletes a key; running servers refuse it at once. */
+/** Deletes a key; running servers refuse it immediately. */
 export async function deleteKey(made: MadeKeys, idOrName: string): Promise<void> {
   console.error(`deleted ${keyId(await made.remove(idOrName))}`)
 }
@@ -138,7 +138,7 @@ const unitsMs: ReadonlyMap<string, number> = new Map([
   ['d', 86_400_000],
 ])
 
-/** The time in UTC that `30d`, `12h`, `90m`, a date or a time means. Throws `invalid-request`, also for one that has passed. */
+/** The time in UTC for `30d`, `12h`, `90m`, a date or a time. Throws `invalid-request`, also for one in the past. */
 export function readExpiry(text: string, nowMs: number): string {
   const [, number = '', unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? []
   const unitMs = unitsMs.get(unit)
@@ -150,7 +150,7 @@ export function readExpiry(text: string, nowMs: number): string {
   return new Date(endMs).toISOString()
 }
 
-/** A date is its beginning in UTC. */
+/** A date stands for its beginning in UTC. */
 function parseDate(text: string): number | undefined {
   const time = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2}))?$/.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(time) ? undefined : time

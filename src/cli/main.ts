@@ -5,6 +5,6 @@ try {
   await program.parseAsync()
 } catch (error) {
   reportFailure(error)
-  // A signal has a code of its own.
+  // A signal sets a code of its own.
   process.exitCode ??= 1
 }

@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs'
 import { isSupportedNode, oldestNode } from './node-version.ts'
 
 const { node } = process.versions
-/** In a checkout only: it brings a Node.js of its own. */
+/** Exists only in a checkout, which has a Node.js of its own. */
 const scripts = new URL('../../scripts/node.mjs', import.meta.url)
 
-// With an older Node.js, what is imported here could fail before it says why.
+// With an older Node.js, an import could fail before this explains why.
 if (isSupportedNode(node)) await import('./main.ts')
 else if (existsSync(scripts)) await (await import(scripts.href)).ensureNode()
 else {

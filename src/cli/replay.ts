@@ -3,7 +3,7 @@ import { printable } from '../app/log/printable.ts'
 import { AppError, messageOf } from '../contract/errors.ts'
 import { type ServerAddress, send } from './servers/client.ts'
 
-/** What the connection of a replay has of its own. */
+/** Headers that belong to the connection of the replay. */
 const ofConnections = new Set(['host', 'content-length', 'connection', 'transfer-encoding', 'accept-encoding', 'expect'])
 
 type Captured = {
@@ -15,8 +15,8 @@ type Captured = {
 }
 
 /**
- * Sends captured requests again, one after the other, and prints the replies as they come. The key is that of this command, so that what a
- * caller was not allowed is left out, unless `all` is true. Returns the exit code: 1 when one was refused.
+ * Sends captured requests again, one after the other, and prints the replies as they arrive. Uses this command's key, so requests that
+ * their caller was not allowed are left out, unless `all` is true. Returns the exit code: 1 if one was refused.
  */
 export async function replay(
   server: ServerAddress,
@@ -53,10 +53,10 @@ async function readCaptured(file: string): Promise<Captured> {
   try {
     const { method, path, headers, body, isAllowed } = JSON.parse(text)
     if (typeof method === 'string' && typeof path === 'string' && path.startsWith('/'))
-      // A file without it is not of `log.captureFolder`, but of an operator's own.
+      // A file without it comes from an operator rather than from `log.captureFolder`.
       return { method, path, headers: headers ?? {}, body, isAllowed: isAllowed !== false }
   } catch {
-    // It is named below.
+    // The file is named below.
   }
   throw new AppError('invalid-request', `${file} is not a captured request: it has no method and path`)
 }

@@ -18,12 +18,12 @@ import { commandName } from './terminal/command-name.ts'
 
 type RunOptions = {
   readonly model: string
-  /** What is piped stands before it. Both empty: a conversation on a terminal. */
+  /** Piped text precedes it. Both empty: a conversation on a terminal. */
   readonly prompt: string
   readonly server: ServerAddress
-  /** The user named this server: no other is used. */
+  /** The user named this server: no other may be used. */
   readonly isServerNamed: boolean
-  /** For the model, where this command loads it. */
+  /** Flags of the model, if this command loads it. */
   readonly modelFlags: ModelFlags
   /** Loads the configuration for a server of this command, with additional model sources. */
   readonly loadConfig: (models: readonly string[]) => Promise<LoadedConfig>
@@ -36,8 +36,8 @@ type Connection = AnswerServer & { readonly model: string; close(): Promise<void
 const interruptedExitCode = 130
 
 /**
- * Chats with a model over HTTP: on the running server if it has the model, else on one of this command.
- * Ctrl-C stops the generation; in a conversation, between two answers, it ends the conversation. Returns the exit code.
+ * Chats with a model over HTTP: on the running server if it has the model, otherwise on one of this command. Ctrl-C stops the generation;
+ * in a conversation, between two answers, it ends the conversation. Returns the exit code.
  */
 export async function run(options: RunOptions): Promise<number> {
   const connection = await connect(options)
@@ -53,7 +53,7 @@ export async function run(options: RunOptions): Promise<number> {
   }
 }
 
-/** What is piped stands before the prompt, in which the paths of images are looked for. */
+/** Piped text precedes the prompt, in which paths of images are recognized. */
 async function joinPrompt(piped: string, prompt: string): Promise<ChatContent> {
   const { content, notes } = await withImages(prompt, { base: process.cwd(), userHome: homedir() })
   for (const note of notes) console.error(`(${printable(note)})`)
@@ -83,7 +83,7 @@ async function connect(options: RunOptions): Promise<Connection> {
     refuseSettings(options)
     return running
   }
-  // A server may accept any name, whereas a source means one file.
+  // A server may accept any name, but a source means one file.
   if (!isSource(model) && (await isServing(server)) && (await hasModel(server, model))) {
     refuseSettings(options)
     return running
@@ -91,7 +91,7 @@ async function connect(options: RunOptions): Promise<Connection> {
   return startWith(options)
 }
 
-/** A running server has loaded its models with settings of their own. */
+/** A running server has loaded its models with settings of its own. */
 function refuseSettings({ model, server, modelFlags }: RunOptions): void {
   const given = givenFlags(modelFlags)
   if (given.length === 0) return
@@ -117,25 +117,25 @@ function isConfigured({ models }: LoadedConfig, name: string): boolean {
 }
 
 async function startWith({ model: name, modelFlags, loadConfig }: RunOptions): Promise<Connection> {
-  // Other servers may list a model by that name; short names mean sources where none of this configuration has them.
+  // Other servers may list a model by that name; short names mean sources if no configured model has them.
   const source = isSource(name) || (findCatalogued(name) !== undefined && !isConfigured(await loadConfig([]), name))
   const config = await loadConfig(source ? [name] : [])
   const model = source ? 'default' : name
-  // Before anything is started, and before a prompt is shown; what other servers list is known later.
+  // Checked before anything starts, and before a prompt is shown; the lists of other servers become known later.
   const mayBeListed = !source && config.listings.length > 0 && givenFlags(modelFlags).length === 0
   const named = source ? config.models[0] : mayBeListed ? undefined : resolveName(config.models, name)
-  // Only the requested model is loaded, by the first request.
+  // Loads only the requested model, by the first request.
   const models = config.models.map((entry) => (entry === named ? withModelFlags(entry, modelFlags) : entry))
   const { address, operator, close } = await startOwnServer(config, models)
   return { server: address, operator, model, close }
 }
 
-/** A program that starts this one may leave a socket open that it never writes to; what it has to say is there by now. */
+/** A program that starts this one may leave a socket open without ever writing to it; by then, anything it had to send has arrived. */
 const socketWaitMs = 1000
 
 /**
- * What is piped or redirected into this process; empty for a terminal and for a socket that stays silent. A pipe of a shell is read to its
- * end, however long its writer takes.
+ * The text piped or redirected into this process; empty for a terminal and for a silent socket. A shell's pipe is read to its end, however
+ * slow its writer.
  */
 async function readPiped(input: Readable & { readonly isTTY?: boolean; readonly fd?: number }): Promise<string> {
   if (input.isTTY === true) return ''
@@ -150,7 +150,7 @@ function hasData(input: Readable): Promise<boolean> {
       input.off('readable', onReadable)
       resolve(isThere)
     }
-    // At the end, too, a stream is readable.
+    // A stream is also readable at its end.
     const onReadable = () => decide(true)
     const timer = setTimeout(() => {
       decide(false)

@@ -6,7 +6,7 @@ import { type Machine, suggestModels } from '../registry/names/suggested-models.
 import { commandName } from './terminal/command-name.ts'
 import { formatTable } from './terminal/table.ts'
 
-/** How clients get a key of this server: made by this start, made earlier, or from the configuration. */
+/** How clients get a key of this server: made by this start, made earlier, or configured. */
 export type KeyFacts = { readonly createdKey: string | undefined; readonly source: 'none' | 'file' | 'config' }
 
 export function fetchNotice({ models }: LoadedConfig, id: string): string {
@@ -23,7 +23,7 @@ export function keyNotice(key: string): string {
   ].join('\n')
 }
 
-/** What is served and where, once all that is loaded at start is there or has failed. */
+/** What is served and where, once everything to load at start is ready or has failed. */
 export function serverTable(url: string, models: readonly ModelSummary[], { createdKey, source }: KeyFacts): string {
   const rows = models.map(({ id, aliases, state, contextLength }) => {
     return [id, state.type, contextLength === undefined ? '-' : `${contextLength}`, aliases.join(', ')]
@@ -36,12 +36,12 @@ export function serverTable(url: string, models: readonly ModelSummary[], { crea
   return `\n${[...facts, '', formatTable(['MODEL', 'STATE', 'CONTEXT', 'ALSO CALLED'], rows)].join('\n')}`
 }
 
-/** Whether a model only shows that everything works. */
+/** Whether a model only demonstrates that everything works. */
 export function isToy(id: string): boolean {
   return id === defaultModel.id || id === builtinModel.id
 }
 
-/** What such a model is for, and what fits this machine better. */
+/** The purpose of such a model, and what fits this machine better. */
 export function toyNotice(id: string, machine: Machine): string {
   const what = id === defaultModel.id ? 'a toy of 135 million parameters' : 'a toy of 4 million parameters'
   const [better] = suggestModels(machine)
@@ -52,7 +52,7 @@ export function toyNotice(id: string, machine: Machine): string {
   return `${id} is ${what}: it shows that everything works, and often answers wrongly. ${advice}`
 }
 
-/** A request that works as it is printed. */
+/** An example request that works as printed. */
 export function tryItNotice(url: string, model: ModelSummary, key: KeyFacts): string {
   const name = model.aliases.includes('default') ? 'default' : model.id
   const body = JSON.stringify({ model: name, stream: true, messages: [{ role: 'user', content: 'Say hello.' }] })
@@ -65,12 +65,12 @@ export function tryItNotice(url: string, model: ModelSummary, key: KeyFacts): st
   ].join('\n')
 }
 
-/** Where people find the page. */
+/** Where to find the page. */
 export function pageNotice(url: string): string {
   return `Or chat in a browser: ${reachableAt(url)}/\n`
 }
 
-/** An address that is none, such as 0.0.0.0, as this machine reaches it. */
+/** How this machine reaches an address such as 0.0.0.0, which is not one to connect to. */
 function reachableAt(url: string): string {
   return url.replace(/\/\/(0\.0\.0\.0|\[::\])/, '//127.0.0.1')
 }
@@ -80,7 +80,7 @@ function authorization({ createdKey, source }: KeyFacts): string {
   return createdKey === undefined ? '-H "authorization: Bearer $DRAGOMAN_API_KEY" ' : `-H 'authorization: Bearer ${createdKey}' `
 }
 
-/** The server knows only the hash of a key that was made earlier. */
+/** The server knows only the hash of an earlier key. */
 function keyLines({ createdKey, source }: KeyFacts): string[] {
   if (createdKey !== undefined || source === 'none') return []
   if (source === 'config') return ['  # DRAGOMAN_API_KEY must be a key of this server: one of server.apiKeys']

@@ -38,7 +38,7 @@ export async function serveWorkers(config: LoadedConfig, source: ConfigSource): 
       checkWorkers(next, config.server.workers)
       checkPresets(next)
       current = next
-      // Where they listen decides whether they need keys: a worker that is started again is like the others.
+      // The listening address decides whether they need keys: restarted workers are like the others.
       pool.reconfigure(next, withoutRestart(config, next))
     },
   })
@@ -59,7 +59,7 @@ export async function serveWorkers(config: LoadedConfig, source: ConfigSource): 
   }
 }
 
-/** The number of processes stays what it was. */
+/** The number of processes stays unchanged. */
 function checkWorkers({ models, listings, modelsFolder }: LoadedConfig, workers: number): void {
   const problems = findUnshared({ workers, models, listings, modelsFolder })
   if (problems.length > 0) throw new AppError('invalid-request', problems.join('\n'))

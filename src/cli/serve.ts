@@ -10,8 +10,8 @@ import { tuneV8 } from './v8-flags.ts'
 
 /**
  * Runs the server until SIGTERM or SIGINT, or until its terminal is gone, then drains and returns. The configuration is reloaded when its
- * file changes, and at SIGHUP. Standard output gets one line, `listening on URL`; everything else goes to standard error. Throws when
- * nothing is left to serve.
+ * file changes, and at SIGHUP. Standard output gets one line, `listening on URL`; everything else goes to standard error. Throws if nothing
+ * is left to serve.
  */
 export async function serve(config: LoadedConfig, source: ConfigSource): Promise<void> {
   tuneV8()
@@ -31,7 +31,7 @@ export async function serve(config: LoadedConfig, source: ConfigSource): Promise
   console.log(`listening on ${url}`)
   const settled = app.whenSettled().then(async () => {
     progress.end()
-    // What is being stopped has nothing to offer.
+    // A stopping server has nothing to offer.
     if (isStopping) return
     // A log has an entry for each of them.
     if (process.stderr.isTTY === true) progress.note(serverTable(url, app.models, keyFacts(config, app)))

@@ -9,13 +9,13 @@ import { createConsole } from './terminal/console.ts'
 import { formatTable } from './terminal/table.ts'
 
 type Attempt = {
-  /** Absent: the tools are listed. */
+  /** Absent: lists the tools. */
   readonly name?: string | undefined
-  /** JSON, or a text for a tool that takes one. */
+  /** JSON, or a text for a tool that accepts one. */
   readonly input?: string | undefined
 }
 
-/** No key can be called so: the files of programs are those of the command. */
+/** No key can have this name: the files of programs belong to the command. */
 const caller = 'dragoman tools'
 
 /** Lists the tools of a configuration, or tries one. Returns the exit code: 1 if a tool is absent, or fails. */
@@ -28,7 +28,7 @@ export async function tools(config: LoadedConfig, { name, input = '' }: Attempt)
   process.once('SIGINT', onInterrupt)
   try {
     const principal = { id: caller, scopes: allScopes }
-    // By their names, so that slow servers are waited for.
+    // Naming them makes it wait for slow servers.
     const names = [...(box.namesFor(principal) ?? [])]
     const listing = await box.list({ principal, names, mcpServers: [], signal: interrupt.signal })
     if (name === undefined) return printListing(listing)
@@ -65,7 +65,7 @@ async function tryTool(tool: ServerTool, input: string, signal: AbortSignal): Pr
   return isError ? 1 : 0
 }
 
-/** A text that is not an object of JSON is the one parameter that a tool needs. */
+/** A text that is not a JSON object is the value of the tool's only required parameter. */
 function argumentsOf({ name, parameters, textParameter }: ServerTool, input: string): JsonObject {
   if (input.trim() === '') return {}
   const value = parse(input)

@@ -12,8 +12,8 @@ import { tuneV8 } from './v8-flags.ts'
  * connections. It ends with the primary process.
  */
 
-// A terminal and a service manager stop all processes of a server at once; the primary process says what happens then. SIGUSR1 would open
-// Node's debugger.
+// A terminal and a service manager signal all processes of a server together, but the primary process decides what happens. SIGUSR1 would
+// open Node's debugger.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR1'] as const) process.on(signal, () => undefined)
 
 tuneV8()
@@ -26,7 +26,7 @@ const { siblings, take } = joinPrimary({ send })
 
 let onStart: (order: Start) => void = () => undefined
 let onDrain: () => void = () => undefined
-/** The latest configuration that came while it started. */
+/** The latest configuration that arrived during its start. */
 let changed: object | undefined
 let onChange = (config: object) => {
   changed = config
@@ -57,7 +57,7 @@ async function serve({ config: checked, preset, drains, ...place }: Start): Prom
   const log = createLog({ level: config.log.level })
   try {
     const made = createApp(config, { log, siblings, drains, ...(preset !== undefined && { preset }) })
-    // It may wait for a database.
+    // Opening the store may wait for a database.
     const app = await Promise.race([made, draining])
     if (app === undefined) return
     let changing = Promise.resolve()
@@ -77,7 +77,7 @@ async function serve({ config: checked, preset, drains, ...place }: Start): Prom
   }
 }
 
-/** The configuration of one of several workers: its share of what all of them may use together. */
+/** The configuration of one of several workers: its share of the common limits. */
 function shareConfig(config: LoadedConfig, place: WorkerPlace): LoadedConfig {
   const { server, models, listings } = config
   const shared = <Entry extends { readonly slots: number; readonly maxQueued: number }>(entry: Entry): Entry => ({

@@ -2,16 +2,16 @@ import type { Agent } from './agent.ts'
 
 /** A token of English text and JSON is about four bytes. */
 const bytesPerToken = 4
-/** llama.cpp has contexts of whole steps. */
+/** llama.cpp rounds contexts to this step. */
 const contextStep = 256
 
 /** The context that an agent needs, in tokens. */
 export type AgentNeed = {
   /** Its first request. */
   readonly first: number
-  /** What it keeps free. */
+  /** The tokens that it keeps free. */
   readonly reserved: number
-  /** As much again as its first request is for the work. */
+  /** Leaves as much room for work as the first request takes. */
   readonly tokens: number
 }
 
@@ -20,7 +20,7 @@ export function needOf({ firstRequestBytes, reservedTokens: reserved = 0 }: Agen
   return { first, reserved, tokens: 2 * first + reserved }
 }
 
-/** A model, as far as the room for an agent depends on it. */
+/** The facts of a model that decide whether it has room for an agent. */
 export type ModelRoom = {
   readonly contextLength: number
   readonly trained: number
@@ -30,13 +30,13 @@ export type ModelRoom = {
 
 export type RoomPlan =
   | { readonly type: 'enough' }
-  /** Loaded with these settings, it has enough. */
+  /** The model has enough when loaded with these settings. */
   | { readonly type: 'load'; readonly contextLength: number; readonly slots: number }
   | { readonly type: 'too-small'; readonly why: string }
 
 /**
- * How a model gets the context that an agent needs: with as many slots as leave enough of the memory, since side tasks of an agent that
- * share a slot with its conversation make it read the whole conversation again. Twice what it needs is plenty.
+ * How a model gets the context that an agent needs, with as many slots as the memory allows: side tasks of an agent that share a slot with
+ * its conversation make it read the whole conversation again. Twice the need is plenty.
  */
 export function planRoom({ tokens }: AgentNeed, { contextLength, trained, longest }: ModelRoom): RoomPlan {
   if (contextLength >= tokens) return { type: 'enough' }
@@ -53,7 +53,7 @@ export function planRoom({ tokens }: AgentNeed, { contextLength, trained, longes
   return { type: 'too-small', why }
 }
 
-/** What to say of a context that is too small for an agent. */
+/** The message about a context that is too small for an agent. */
 export function tooSmall(
   { title }: Agent,
   { first, reserved, tokens }: AgentNeed,

@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { type Agent, keyVariable, outputLimit, type Protocol, providerName } from './agent.ts'
 
 /**
- * Configured by its environment. `env` in the user's own settings would win over that, and so over the address of the server; a file that
- * is named in the arguments wins over both. What the user's settings say besides stays in force.
+ * Configured by its environment. `env` in the user's settings would override that, and with it the address of the server; a settings file
+ * in the arguments overrides both. The user's other settings stay in force.
  */
 const claude: Agent = {
   title: 'Claude Code',
@@ -15,7 +15,7 @@ const claude: Agent = {
     const env = {
       ANTHROPIC_BASE_URL: url,
       ANTHROPIC_AUTH_TOKEN: apiKey,
-      // A key of the user's for another server would be sent here.
+      // The user's key for another server must not be sent here.
       ANTHROPIC_API_KEY: '',
       ANTHROPIC_MODEL: model,
       // It chooses models by size for its side tasks.
@@ -23,13 +23,13 @@ const claude: Agent = {
       ANTHROPIC_DEFAULT_SONNET_MODEL: model,
       ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
       CLAUDE_CODE_SUBAGENT_MODEL: model,
-      // A line at the start of the prompt that differs by conversation, so that no other could use its cache.
+      // Omits a line at the start of the prompt that differs by conversation and would defeat the prompt cache.
       CLAUDE_CODE_ATTRIBUTION_HEADER: '0',
       ...(contextLength !== undefined && windowOf(contextLength)),
     }
     return {
       env,
-      // Not in the file, which would win over the user's own settings.
+      // Not in the file, which would override the user's settings.
       ...(contextLength !== undefined && {
         defaults: { CLAUDE_CODE_MAX_OUTPUT_TOKENS: String(outputLimit(contextLength)) },
       }),
@@ -39,7 +39,7 @@ const claude: Agent = {
   },
 }
 
-/** It assumes a million tokens for models that it does not know. */
+/** It assumes a million tokens for unknown models. */
 function windowOf(contextLength: number): Record<string, string> {
   return {
     CLAUDE_CODE_MAX_CONTEXT_TOKENS: String(contextLength),
@@ -47,7 +47,7 @@ function windowOf(contextLength: number): Record<string, string> {
   }
 }
 
-/** Configured by a data folder of its own, which is all it offers: its sessions end with it. */
+/** Configured by a data folder of its own, which is the only way it offers: its sessions end with it. */
 const cline: Agent = {
   title: 'Cline',
   command: 'cline',
@@ -77,8 +77,8 @@ const cline: Agent = {
 }
 
 /**
- * Configured by `-c KEY=VALUE` in TOML, which wins over the user's file. It warns that it does not know the model: a catalog would spare
- * that, and would take its own instructions from the prompt, because an entry has to bring others.
+ * Configured by `-c KEY=VALUE` in TOML, which overrides the user's file. It warns about the unknown model: a catalog entry would prevent
+ * that, but would also replace its instructions, since an entry must contain some.
  */
 const codex: Agent = {
   title: 'Codex',
@@ -204,7 +204,7 @@ const pi: Agent = {
 
 const kinds = { chat: 'openai', messages: 'anthropic', responses: 'openai-responses' } as const
 
-/** Configured by a file that it reads as the machine's, which wins over the user's and the project's. */
+/** Configured by a file that it reads as the machine's, which overrides the user's and the project's. */
 const qwen: Agent = {
   title: 'Qwen Code',
   command: 'qwen',

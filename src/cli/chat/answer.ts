@@ -4,12 +4,12 @@ import { watchLoads } from '../servers/load.ts'
 import { createAnswerWriter } from '../terminal/answer-writer.ts'
 import { ReplySpeed } from './reply-speed.ts'
 
-/** A server, for what it says of its loads also with the key of its operator. */
+/** A server, and its operator's address, which reports loads. */
 export type AnswerServer = { readonly server: ServerAddress; readonly operator: ServerAddress }
 
-/** How long a server may take to end an answer that was cancelled, before its connection is closed. */
+/** How long a server may take to end a cancelled answer before its connection is closed. */
 const cancelGraceMs = 2000
-/** How long it is silent before what it loads is shown. */
+/** How long it may be silent before its loads are shown. */
 const quietMs = 500
 
 /** One answer that can be stopped. */
@@ -27,7 +27,7 @@ export class Answer {
     return this.#isStopped
   }
 
-  /** Cancels the answer on the server, which then ends it and counts its tokens; the second time, closes the connection at once. */
+  /** Cancels the answer on the server, which then ends it and counts its tokens; a second call closes the connection immediately. */
   stop(): void {
     if (this.#isStopped) {
       this.#connection.abort()
@@ -38,12 +38,12 @@ export class Answer {
     this.#connection.signal.addEventListener('abort', () => clearTimeout(grace), { once: true })
     cancelRuns(this.#server.server, { cancel_id: this.#cancelId }).then(
       (count) => count === 0 && this.#connection.abort(),
-      // Other kinds of servers have no such route: they see that the client has left.
+      // Other kinds of servers have no such route, but notice that the client has left.
       () => this.#connection.abort(),
     )
   }
 
-  /** Prints the answer while it is streamed, and resolves with it: when it was stopped, with the text so far. */
+  /** Prints the answer while it streams, and resolves with it; after `stop`, with the text so far. */
   async print(body: ChatBody): Promise<string> {
     const writer = createAnswerWriter({ out: process.stdout, err: process.stderr })
     const speed = new ReplySpeed()
@@ -92,7 +92,7 @@ export class Answer {
   }
 }
 
-/** On a terminal, shows what the server loads while an answer is waited for. */
+/** On a terminal, shows the server's loads while an answer is awaited. */
 async function showLoads(operator: ServerAddress, signal: AbortSignal): Promise<void> {
   if (process.stderr.isTTY !== true) return
   await watchLoads(operator, { signal, afterMs: quietMs })

@@ -6,7 +6,7 @@ export type ChatLine =
   | { readonly type: 'help' | 'bye' | 'clear' | 'retry' }
   /** Without text, the system prompt is removed. */
   | { readonly type: 'system'; readonly text: string }
-  /** Without a name, what is set is shown; without a value, the setting is removed. */
+  /** Without a name, the settings are shown; without a value, the setting is removed. */
   | { readonly type: 'set'; readonly name: string; readonly value: string }
   | { readonly type: 'save' | 'load'; readonly file: string }
   | { readonly type: 'unknown'; readonly name: string }
@@ -42,8 +42,8 @@ export const chatHelp = [
 ].join('\n')
 
 /**
- * Reads what the user sent. Only one word behind the slash is a command: `/etc/hosts` is a message, and so is all that begins with a space.
- * Of several lines, which were pasted, only `/system` and `/set system` are one.
+ * Reads the user's input. Only a single word after the slash is a command: `/etc/hosts` is a message, and so is anything that begins with a
+ * space. Several pasted lines are a command only for `/system` and `/set system`.
  */
 export function readChatLine({ text, isQuoted }: TypedText): ChatLine {
   const [, name = '', rest = ''] = /^(\/[\w?-]+)(?:\s+([\s\S]*))?$/.exec(text.trimEnd()) ?? []

@@ -1,7 +1,7 @@
 import { AppError } from '../../contract/errors.ts'
 import { nearestName } from '../../registry/names/near-name.ts'
 
-/** What `/set` has set: fields of the body of a chat completion. */
+/** The settings of `/set`: fields of a chat completion's body. */
 export type ChatSettings = Readonly<Record<string, number | string | readonly string[]>>
 
 const numbers: ReadonlySet<string> = new Set([
@@ -9,10 +9,10 @@ const numbers: ReadonlySet<string> = new Set([
   ...['max_tokens', 'seed'],
 ])
 
-/** The fields that a user of a conversation may set, by the names that they have in a request. */
+/** The fields that a user may set, by their names in a request. */
 export const settingNames: readonly string[] = [...numbers, 'stop', 'reasoning_effort']
 
-/** The settings with this one changed; without a value, without it. Throws `invalid-request`; ranges are the server's to check. */
+/** Changes a setting, or removes it without a value. Throws `invalid-request`; the server checks ranges. */
 export function changeSetting(settings: ChatSettings, typedName: string, value: string): ChatSettings {
   const name = typedName.toLowerCase().replaceAll('-', '_')
   if (!settingNames.includes(name)) {
@@ -24,7 +24,7 @@ export function changeSetting(settings: ChatSettings, typedName: string, value: 
   return value === '' ? others : { ...others, [name]: readValue(name, value) }
 }
 
-/** The settings, one a line. */
+/** The settings, one per line. */
 export function describeSettings(settings: ChatSettings): string {
   const lines = Object.entries(settings).map(
     ([name, value]) => `${name}  ${typeof value === 'number' ? value : JSON.stringify(value)}`,

@@ -8,19 +8,19 @@ const savedSchema = z.looseObject({
   messages: z.array(z.object({ role: z.enum(['system', 'user', 'assistant']), content })),
 })
 
-/** What was said so far, and how it is asked: pure, without a server or a file. */
+/** The messages so far, and the requests made from them: pure, without a server or a file. */
 export class Conversation {
   #system: string | undefined
   #settings: ChatSettings = {}
   #messages: ChatMessage[] = []
-  /** The newest message of the user, also one that got no answer. */
+  /** The user's newest message, even without an answer. */
   #last: ChatContent | undefined
 
   get system(): string | undefined {
     return this.#system
   }
 
-  /** Empty: there is none. */
+  /** Empty: removes it. */
   set system(text: string) {
     this.#system = text === '' ? undefined : text
   }
@@ -34,19 +34,19 @@ export class Conversation {
     return [...system, describeSettings(this.#settings)].join('\n')
   }
 
-  /** What is sent to ask this. It becomes part of the conversation with its answer. */
+  /** The body of a question. It joins the conversation with its answer. */
   ask(model: string, question: ChatContent): ChatBody {
     this.#last = question
     return { model, ...this.#settings, messages: [...this.#withSystem(), { role: 'user', content: question }] }
   }
 
-  /** An answer that was stopped before it began is not part of the conversation, nor is its question. */
+  /** An answer that was stopped before it began does not join the conversation, nor does its question. */
   answered(text: string): void {
     if (this.#last === undefined || text === '') return
     this.#messages.push({ role: 'user', content: this.#last }, { role: 'assistant', content: text })
   }
 
-  /** Takes the newest question back, to ask it again; undefined where there is none. */
+  /** Takes the newest question back, to ask it again; undefined without one. */
   retake(): ChatContent | undefined {
     if (this.#messages.at(-2)?.content === this.#last) this.#messages.splice(-2)
     return this.#last
@@ -57,12 +57,12 @@ export class Conversation {
     this.#last = undefined
   }
 
-  /** As the body of a chat completion, which other programs can send. */
+  /** The body of a chat completion, which other programs can send. */
   save(model: string): string {
     return `${JSON.stringify({ model, ...this.#settings, messages: this.#withSystem() }, null, 2)}\n`
   }
 
-  /** Replaces the conversation by a saved one, and says how many messages it has. Throws `invalid-request`. */
+  /** Replaces the conversation by a saved one, and returns its number of messages. Throws `invalid-request`. */
   load(text: string): number {
     const { messages, settings } = readSaved(text)
     const [first, ...others] = messages

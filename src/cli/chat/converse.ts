@@ -12,7 +12,7 @@ import { Conversation } from './conversation.ts'
 import { withImages } from './images.ts'
 
 /**
- * A conversation on the terminal. What fails is reported, and the conversation stays. Ctrl-C stops an answer; at an empty prompt it ends the
+ * A conversation on the terminal. Failures are reported, and the conversation stays. Ctrl-C stops an answer; at an empty prompt it ends the
  * conversation.
  */
 export async function converse(server: AnswerServer, model: string): Promise<void> {
@@ -62,7 +62,7 @@ export async function converse(server: AnswerServer, model: string): Promise<voi
         return undefined
       }
       case 'message': {
-        // What is quoted is only for the model.
+        // A quoted text is only for the model.
         const { content, notes } = isQuoted
           ? { content: line.text, notes: [] }
           : await withImages(line.text, { base: process.cwd(), userHome: homedir() })
@@ -96,7 +96,7 @@ export async function converse(server: AnswerServer, model: string): Promise<voi
   }
 }
 
-/** The files of `/save` and `/load`. A file that this conversation was not in before is not overwritten. */
+/** The files of `/save` and `/load`. Files from outside this conversation are not overwritten. */
 class ConversationFiles {
   readonly #own = new Set<string>()
 

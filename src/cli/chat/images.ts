@@ -7,14 +7,14 @@ import type { ChatContent } from '../servers/client.ts'
 
 type Folders = { readonly base: string; readonly userHome: string }
 
-/** What is sent for a message, and what its writer should know. */
+/** The content of a message, and notes for its writer. */
 export type WithImages = { readonly content: ChatContent; readonly notes: readonly string[] }
 
-/** In quotes, as a shell writes it, or with `\ `, as terminals paste a file that is dropped on them. */
+/** A path in quotes, as in a shell, or with `\ `, as terminals paste a dropped file. */
 const imagePath =
   /'([^'\n]+\.(?:png|jpe?g|webp|gif|bmp|avif))'|"([^"\n]+\.(?:png|jpe?g|webp|gif|bmp|avif))"|((?:\\.|[^\s'"\\<>()])+\.(?:png|jpe?g|webp|gif|bmp|avif))(?=$|[\s.,;:!?)])/gi
 
-/** Servers take bodies of 32 MiB, and base64 is a third longer. */
+/** Servers accept bodies of 32 MiB, and base64 is a third longer. */
 const largestBytes = 20_000_000
 
 /** The paths in a text that may be images, as written in it. */
@@ -25,7 +25,7 @@ export function imagePathsIn(text: string): string[] {
   return [...new Set(found.filter((path) => path !== undefined && !/^[a-z]{2,}:/i.test(path)))] as string[]
 }
 
-/** A message with the images whose paths are in it. One that cannot be read is left out, and named. */
+/** A message with the images whose paths it contains. Unreadable ones are left out and named. */
 export async function withImages(text: string, folders: Folders): Promise<WithImages> {
   const notes: string[] = []
   const images: { type: 'image_url'; image_url: { url: string } }[] = []

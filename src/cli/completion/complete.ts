@@ -1,9 +1,9 @@
 import type { Command, Option } from 'commander'
 
-/** Something that can stand at the cursor. */
+/** A completion for the word at the cursor. */
 export type Candidate = { readonly value: string; readonly description: string }
 
-/** What the words stand for whose values the definitions of the commands do not list. */
+/** Kinds of values that the definitions of the commands do not list. */
 export type Wanted = 'model' | 'stored'
 
 export type Completion =
@@ -11,7 +11,7 @@ export type Completion =
   /** Names of this kind. */
   | { readonly type: 'names'; readonly wanted: Wanted }
 
-/** What may stand where the last of these words is, from the definitions of the commands; files, where there are no candidates. */
+/** The completions of the last word, from the definitions of the commands; files if there are no candidates. */
 export function complete(program: Command, words: readonly string[]): Completion {
   const typed = words.at(-1) ?? ''
   const { command, position, pending } = follow(program, words.slice(0, -1))
@@ -40,7 +40,7 @@ export function startsLike(typed: string): (candidate: Candidate) => boolean {
   return ({ value }) => value.startsWith(typed)
 }
 
-/** The command that the words lead to, how many arguments it has already, and the option that waits for its value. */
+/** The command that the words lead to, the number of its arguments so far, and the option that expects a value. */
 function follow(program: Command, words: readonly string[]) {
   let command = program
   let position = 0
@@ -69,7 +69,7 @@ function candidateOf({ long, short, description }: Option): Candidate {
   return { value: long ?? short ?? '', description }
 }
 
-/** Commander has no public question for it. */
+/** Commander offers no public method for it. */
 function isHidden(command: Command): boolean {
   return (command as Command & { readonly _hidden?: boolean })._hidden === true
 }

@@ -8,13 +8,13 @@ import type { Shell } from './shells.ts'
 
 type CompletionRequest = {
   readonly shell: Shell
-  /** Behind the name of the program, up to the one at the cursor. */
+  /** The words after the name of the program, up to the cursor. */
   readonly words: readonly string[]
   readonly server: string
   readonly loadConfig: () => Promise<LoadedConfig>
 }
 
-/** Prints what may stand at the cursor, one a line, as the scripts of the shells read it. */
+/** Prints the completions at the cursor, one per line, for the scripts of the shells. */
 export async function printCompletions(program: Command, { shell, words, ...sources }: CompletionRequest): Promise<void> {
   const completion = complete(program, words)
   const found = completion.type === 'candidates' ? completion.candidates : await namesOf(completion.wanted, sources)

@@ -1,12 +1,12 @@
 import type { Shell } from './shells.ts'
 
-/** A script for the start of a shell. It asks the program for each completion: what it knows is always that of this version. */
+/** A script for the start of a shell. It asks the program for each completion, so it always matches the installed version. */
 export function completionScript(shell: Shell): string {
   return scripts[shell]
 }
 
 const scripts: Readonly<Record<Shell, string>> = {
-  // Bash ends words at colons, which names of models have: what stands before the last one is in the line already.
+  // Bash ends words at colons, which occur in names of models: the part before the last one is already in the line.
   bash: `_dragoman_complete() {
   local line="\${COMP_LINE:0:COMP_POINT}" word prefix=""
   local IFS=$' \\t\\n' words

@@ -1,4 +1,4 @@
-/** The shells that completions are made for. */
+/** The shells with completions. */
 export const shells = ['bash', 'zsh', 'fish'] as const
 
 export type Shell = (typeof shells)[number]

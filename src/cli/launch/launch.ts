@@ -22,16 +22,16 @@ import { makeRoom } from './make-room.ts'
 type LaunchOptions = {
   /** The name of an agent. */
   readonly name: string
-  /** The user's own arguments of the agent. */
+  /** The user's own arguments for the agent. */
   readonly args: readonly string[]
   readonly server: ServerAddress
-  /** The user named this server: no other is used. */
+  /** The user named this server: no other may be used. */
   readonly isServerNamed: boolean
   /** An id or an alias, or a source; absent: the server's default. */
   readonly model: string | undefined
-  /** Absent: the agent's first. */
+  /** Absent: the agent's first protocol. */
   readonly protocol: string | undefined
-  /** Shows what the agent would be started with. */
+  /** Prints how the agent would be started. */
   readonly print: boolean
   /** Loads the configuration for a server of this command, with additional model sources. */
   readonly loadConfig: (models: readonly string[]) => Promise<LoadedConfig>
@@ -41,8 +41,8 @@ type LaunchOptions = {
 type Place = { readonly server: ServerAddress; readonly model: string; readonly card: ModelCard; close(): Promise<void> }
 
 /**
- * Starts an agent on a model with the context that it needs, with a configuration of its own, and returns its exit code: on the running
- * server, or else on one that lasts as long as the agent.
+ * Starts an agent with a configuration of its own, on a model with the context that it needs: on the running server, or else on one that
+ * lasts as long as the agent. Returns its exit code.
  */
 export async function launch(options: LaunchOptions): Promise<number> {
   const { name, args, protocol, print } = options
@@ -94,7 +94,7 @@ async function findPlace(agent: Agent, options: LaunchOptions): Promise<Place> {
     throw new AppError('invalid-request', message)
   }
   const cards = !isFile && (await isServing(server)) ? await listModels(server) : undefined
-  // A short name that the server does not have is that of a file, which is served meanwhile.
+  // A short name that the server lacks stands for a file, which is served meanwhile.
   const isElsewhere = model !== undefined && findCatalogued(model) !== undefined && !isServerNamed
   if (cards !== undefined && !(isElsewhere && findCard(cards, model) === undefined)) {
     const card = chooseModel(cards, model)
@@ -108,7 +108,7 @@ async function findPlace(agent: Agent, options: LaunchOptions): Promise<Place> {
   return startPlace(agent, options)
 }
 
-/** A server of this command's own. */
+/** Starts a server for this command. */
 async function startPlace(agent: Agent, { model, loadConfig }: LaunchOptions): Promise<Place> {
   const wanted = model === undefined ? undefined : await findWanted(model, loadConfig)
   const config = wanted?.config ?? (await loadConfig([]))
@@ -117,7 +117,7 @@ async function startPlace(agent: Agent, { model, loadConfig }: LaunchOptions): P
     const { proposeModels } = await import('./propose.ts')
     throw new AppError('invalid-request', await proposeModels(agent, config))
   }
-  // What serves models takes five times as long to load as what asks a server.
+  // Modules that serve models take five times as long to load as those that ask a server.
   const { startForAgent } = await import('./own-model.ts')
   const { address, close } = await startForAgent(agent, config, named)
   const card = (await listModels(address)).find(({ id }) => id === named.id) ?? { id: named.id }
@@ -125,13 +125,13 @@ async function startPlace(agent: Agent, { model, loadConfig }: LaunchOptions): P
   return { server: address, model: named.id, card, close }
 }
 
-/** The first of the user's own models; undefined where there is none. */
+/** The first of the user's own models, if any. */
 function findOwn({ models }: LoadedConfig): ConfiguredModel | undefined {
   const own = models.filter(({ id }) => id !== builtinModel.id && id !== defaultModel.id)
   return own.find(({ aliases }) => aliases.includes('default')) ?? own[0]
 }
 
-/** What agents send to a server that asks for no key. */
+/** The key that agents send to a server without keys. */
 const noKey = 'unused'
 
 const folderPrefix = 'dragoman-launch-'
@@ -161,7 +161,7 @@ function requireProgram({ title, command, npmPackage }: Agent): string {
   )
 }
 
-/** The model with this id or alias; without a name, the server's default or else its first, as for requests that name none. */
+/** The model with this id or alias; without a name, the server's default or else its first, as for requests without a model. */
 export function chooseModel(cards: readonly ModelCard[], wanted: string | undefined): ModelCard {
   const named = findCard(cards, wanted ?? 'default')
   const card = named ?? (wanted === undefined ? cards[0] : undefined)
@@ -176,7 +176,7 @@ function findCard(cards: readonly ModelCard[], name: string): ModelCard | undefi
   return cards.find(({ id, aliases }) => id === name || aliases?.includes(name))
 }
 
-/** Runs with a folder that only this user can read, since it may hold a key, and removes it. */
+/** Runs with a folder that only this user can read, since it may contain a key, and removes it. */
 async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), folderPrefix))
   try {
@@ -194,11 +194,11 @@ function writeFiles(folder: string, files: Setup['files']): void {
   }
 }
 
-/** What an agent is started with, for a shell: its files with their contents, its environment and its command. */
+/** The setup of an agent as a shell script: its files with their contents, its environment and its command. */
 export function formatSetup(agent: Agent, target: Target, args: readonly string[]): string {
   const setup = agent.setUp(target)
   const files = Object.entries(setup.files).map(([path, content]) => writeFile(join(target.folder, path), content))
-  // As this command does: for this user only, and gone afterwards.
+  // As for this command: only for this user, and removed afterwards.
   const [make, remove] =
     files.length === 0 ? [[], []] : [[`mkdir -m 700 ${quote(target.folder)}`], [`rm -r ${quote(target.folder)}`]]
   const env = Object.entries(setup.env).map(([name, value]) => `export ${name}=${quote(value)}`)
@@ -207,12 +207,12 @@ export function formatSetup(agent: Agent, target: Target, args: readonly string[
   return [...make, ...files, ...env, ...defaults, command, ...remove].join('\n')
 }
 
-/** The environment of an agent: what it gets from here, and this command's own, which wins over defaults. */
+/** The environment of an agent. Its variables win over this command's own, which win over its defaults. */
 export function environmentOf({ env, defaults }: Setup, own: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
   return { ...defaults, ...own, ...env }
 }
 
-/** The shell reads nothing in what stands between the two words. */
+/** The shell interprets nothing between the two words. */
 function writeFile(path: string, content: string): string {
   const lines = content.trimEnd().split('\n')
   let end = 'END'
@@ -220,7 +220,7 @@ function writeFile(path: string, content: string): string {
   return [`mkdir -p ${quote(dirname(path))} && cat > ${quote(path)} <<'${end}'`, ...lines, `${end}\n`].join('\n')
 }
 
-/** As one word of a POSIX shell. */
+/** A text as one word of a POSIX shell. */
 function quote(text: string): string {
   return /^[\w./:=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
@@ -228,12 +228,12 @@ function quote(text: string): string {
 const forwarded = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
- * Runs a program with the standard streams and the signals of this process, and resolves with its exit code, as a shell counts it: 128 and
- * the signal's number where a signal ended it.
+ * Runs a program with the standard streams and the signals of this process, and resolves with its exit code as a shell counts it: 128 plus
+ * the signal's number if a signal ended it.
  */
 function runProgram(file: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
-  // On a terminal the program must stay in the group that may read from it. Elsewhere it leads a group, which a signal reaches whole: some
-  // programs run in processes of their own, and outlive the one that started them.
+  // On a terminal the program must stay in the group that may read from it. Elsewhere it leads a group, so that a signal reaches all of it:
+  // some programs run in processes of their own, which outlive their starter.
   const isOnTerminal = process.stdin.isTTY === true
   const child = spawn(file, args, { stdio: 'inherit', env, detached: !isOnTerminal })
   const forward = (signal: NodeJS.Signals) => {

@@ -6,19 +6,19 @@ import type { ModelCard, ServerAddress } from '../servers/client.ts'
 import { loadShown, type ModelLine, readStatus } from '../servers/load.ts'
 import { commandName } from '../terminal/command-name.ts'
 
-/** The engines whose models are loaded with a context of the operator's choice. */
+/** Engines that load models with a context of the operator's choice. */
 const loadable: ReadonlySet<string | null> = new Set(['llama', 'llama-server'])
 
 /**
- * Sees to it that a model of a running server has the context that an agent needs, as far as the server's memory and the key allow: loads it,
- * or again with other settings. Returns the model as it then is. Throws where the agent's first request cannot fit.
+ * Ensures that a model of a running server has the context that an agent needs, as far as the server's memory and the key allow, by loading
+ * it, or loading it again. Returns the model's new state. Throws if the agent's first request cannot fit.
  */
 export async function makeRoom(agent: Agent, server: ServerAddress, card: ModelCard): Promise<ModelCard> {
   const need = needOf(agent)
   if ((card.context_length ?? 0) >= need.tokens) return card
   const line = await loadedLine(server, card)
   const contextLength = line?.context_length ?? card.context_length
-  // Of other servers it may be unknown.
+  // Other servers may not report it.
   if (contextLength === undefined) return card
   const asItIs = { ...card, context_length: contextLength }
   if (contextLength >= need.tokens) return asItIs
@@ -49,7 +49,7 @@ export async function makeRoom(agent: Agent, server: ServerAddress, card: ModelC
   }
 }
 
-/** The model as the server has loaded it; undefined where it is not this server's to load, or the key may not. */
+/** The model as the server has loaded it; undefined if this server cannot load it, or the key may not. */
 async function loadedLine(server: ServerAddress, { id }: ModelCard): Promise<ModelLine | undefined> {
   const find = async () => (await readStatus(server)).find((line) => line.id === id && loadable.has(line.engine))
   // Other servers have no such route.

@@ -10,12 +10,12 @@ import { fetchShown } from '../servers/fetch-shown.ts'
 import { loadShown } from '../servers/load.ts'
 import { type OwnServer, startOwnServer } from '../servers/own-server.ts'
 
-/** Names that agents ask for where nobody set another. */
+/** Names that agents request by default. */
 const usualNames = ['claude-*', 'gpt-*']
 
 /**
  * Starts a server with one model for an agent, with the context that the agent needs, as far as the memory allows, and loads it. The model
- * serves the usual names of models, too. Throws where the agent's first request cannot fit.
+ * also serves the usual names. Throws if the agent's first request cannot fit.
  */
 export async function startForAgent(agent: Agent, config: LoadedConfig, model: ConfiguredModel): Promise<OwnServer> {
   const runsHere = model.engine === 'llama' || model.engine === 'llama-server'
@@ -33,7 +33,7 @@ export async function startForAgent(agent: Agent, config: LoadedConfig, model: C
   }
 }
 
-/** The settings with which the model has the room that the agent needs. */
+/** The settings that give the model the room that the agent needs. */
 async function settingsFor(
   agent: Agent,
   config: LoadedConfig,

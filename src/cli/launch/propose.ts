@@ -13,7 +13,7 @@ import { needOf, planRoom } from '../agents/agent-need.ts'
 import { thisMachine } from '../models/this-machine.ts'
 import { commandName } from '../terminal/command-name.ts'
 
-/** A model file on this disk that has room for the agent. */
+/** A model file on this disk with room for the agent. */
 type FileHere = { readonly path: string; readonly sizeBytes: number; readonly trained: number }
 
 type Proposal = {
@@ -27,7 +27,7 @@ type Proposal = {
 const mostHere = 5
 const mostToFetch = 2
 
-/** What to start an agent with where no server runs and no model is named: one line for each model that fits this machine. */
+/** Proposals for an agent without a running server and a named model: one line for each model that fits this machine. */
 export async function proposeModels(agent: Agent, config: LoadedConfig): Promise<string> {
   const { tokens } = needOf(agent)
   const machine = await thisMachine(config.home)
@@ -55,7 +55,7 @@ function formatProposal({ agent, tokens, machine, here, toFetch }: Proposal): st
   ].join('\n')
 }
 
-/** The files of the configured models folder and of what was fetched, the largest first, that have room for the agent. */
+/** The files of the configured models folder and the fetched ones that have room for the agent, the largest first. */
 async function findFiles(agent: Agent, { home, modelsFolder, memory }: LoadedConfig): Promise<readonly FileHere[]> {
   const folders = [modelsFolder, join(home, 'models')].filter((folder) => folder !== undefined && existsSync(folder))
   const room = roomFor(budgetBytes(memory.budget), 1)

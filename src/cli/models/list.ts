@@ -15,7 +15,7 @@ type ListOptions = {
   readonly loadConfig: () => Promise<LoadedConfig>
 }
 
-/** Prints the models of the running server, if there is one, and those that were fetched to this disk, by what other commands take. */
+/** Prints the models of the running server, if any, and those fetched to this disk, by the names that other commands accept. */
 export async function list({ server, isServerNamed, loadConfig }: ListOptions): Promise<void> {
   if (isServerNamed || (await isServing(server))) console.log(formatModels(await listModels(server)))
   else console.log(`no server runs at ${printable(server.url)}`)
@@ -31,7 +31,7 @@ export async function list({ server, isServerNamed, loadConfig }: ListOptions): 
   console.log(`\n${formatTable(['ON DISK', 'SIZE', 'SOURCE'], rows)}`)
 }
 
-/** The short names that mean a fetched file, by its source: of a repository, that is the one that was chosen for this machine. */
+/** The short names of fetched files, by source; a repository's is the file chosen for this machine. */
 async function shortNamesOf(home: string): Promise<ReadonlyMap<string, string>> {
   const names = new Map<string, string>()
   for (const { source, shortName } of catalogue) {

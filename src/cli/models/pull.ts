@@ -7,7 +7,7 @@ import { findWanted, type LoadModels } from './wanted-model.ts'
 
 type WantedFile = { readonly source: readonly Source[]; readonly sha256?: string | undefined }
 
-/** Fetches the files of a model and prints their paths. The name is a model of the configuration, a source, or the short name of one. */
+/** Fetches the files of a model and prints their paths. The name is a configured model, a source, or the short name of one. */
 export async function pull(name: string, loadConfig: LoadModels): Promise<void> {
   const { model, config, isFromSource } = await findWanted(name, loadConfig)
   const files = filesOf(model)

@@ -7,7 +7,7 @@ import { commandName } from '../terminal/command-name.ts'
 import { findServed } from './served-model.ts'
 import { findWanted, type LoadModels } from './wanted-model.ts'
 
-/** Deletes the fetched file of a model. A server that has it loaded keeps it until it unloads the model. */
+/** Deletes the fetched file of a model. A server that has loaded it keeps it until it unloads the model. */
 export async function removeModel(
   name: string,
   { server, loadConfig }: { readonly server: ServerAddress; readonly loadConfig: LoadModels },

@@ -9,7 +9,7 @@ import { formatTable } from '../terminal/table.ts'
 const answerTimeoutMs = 5000
 const mostFound = 20
 
-/** Prints the short names, and with a text also the repositories of Hugging Face, that have all of its words. */
+/** Prints the short names that contain all words of the text, and for a text also repositories of Hugging Face. */
 export async function search(text: string, machine: Machine): Promise<void> {
   const words = text.toLowerCase().split(/\s+/)
   const known = catalogue.filter(({ shortName, name }) =>
@@ -32,7 +32,7 @@ export async function search(text: string, machine: Machine): Promise<void> {
   console.log(`${known.length > 0 ? '\n' : ''}${formatTable(['ON HUGGING FACE', 'DOWNLOADS', 'LIKES'], rows)}`)
 }
 
-/** `*`: `best`, the most able that runs here at reading speed. */
+/** `*` marks `best`, the most able model that runs here at reading speed. */
 function formatCatalogue(models: readonly CataloguedModel[], best: string | undefined, { memoryBytes }: Machine): string {
   const rows = models.map(({ shortName, name, sizeBytes, trained }) => {
     const fits = fitsMemory(sizeBytes, memoryBytes) ? 'yes' : 'no'

@@ -1,7 +1,7 @@
 import { formatBytes } from '../../registry/names/format-bytes.ts'
 import { callServer, isServing, type ServerAddress } from '../servers/client.ts'
 
-/** A model as `GET /api/server` has it, as far as the terminal shows it. */
+/** The fields of a model in `GET /api/server` that the terminal shows. */
 type ServedModel = {
   readonly id: string
   readonly aliases: readonly string[]
@@ -21,10 +21,10 @@ type ServedModel = {
   readonly servers?: readonly { readonly host: string; readonly state: string; readonly running: number }[]
 }
 
-/** A model of the running server, by its id or an alias; undefined without a server that may be asked, and where it has none. */
+/** A model of the running server, by its id or an alias; undefined without a server that answers, or if it lacks the model. */
 export async function findServed(server: ServerAddress, name: string): Promise<ServedModel | undefined> {
   if (!(await isServing(server))) return undefined
-  // A server of another kind, or one that wants another key, says nothing of its models.
+  // A server of another kind, or one with another key, reports nothing about its models.
   const reply = (await callServer(server, '/api/server').catch(() => undefined)) as
     | { models?: readonly ServedModel[] }
     | undefined

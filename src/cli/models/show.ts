@@ -21,8 +21,8 @@ type LocalModel = LlamaModelConfig | LlamaServerModelConfig
 type ShowOptions = { readonly template: boolean; readonly server: ServerAddress; readonly loadConfig: LoadModels }
 
 /**
- * Prints what a model's file says, and what it needs on this machine; with `template`, its chat template and nothing else. Of a model
- * without a file here, what the running server says.
+ * Prints the facts in a model's file, and its needs on this machine; with `template`, only its chat template. For a model without a file
+ * here, prints what the running server reports.
  */
 export async function showModel(name: string, { template, server, loadConfig }: ShowOptions): Promise<void> {
   try {
@@ -80,7 +80,7 @@ function factRows(facts: Partial<ModelFileFacts>): [string, string | undefined][
   ]
 }
 
-/** What it needs, as this configuration loads it. */
+/** Its needs as this configuration loads it. */
 async function needRows(model: LocalModel, path: string, { memory }: LoadedConfig): Promise<[string, string | undefined][]> {
   const { slots, flashAttention } = model
   const budget = budgetBytes(memory.budget)

@@ -5,7 +5,7 @@ import { builtinModel } from '../../registry/names/builtin-model.ts'
 import { availableMemoryBytes } from '../../registry/names/memory.ts'
 import type { Machine } from '../../registry/names/suggested-models.ts'
 
-/** What models run on here. `home`: the data folder, which may have llama.cpp; where it is not installed yet, the GPU is unknown. */
+/** The machine for models. `home`: the data folder, which may have llama.cpp; until that is installed, the GPU is unknown. */
 export async function thisMachine(home: string): Promise<Machine> {
   return { memoryBytes: availableMemoryBytes(), cores: availableParallelism(), gpuBytes: await findGpu(home) }
 }

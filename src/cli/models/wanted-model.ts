@@ -7,15 +7,15 @@ import { resolveName } from '../servers/resolve-name.ts'
 /** Loads the configuration, with additional model sources. */
 export type LoadModels = (sources: readonly string[]) => Promise<LoadedConfig>
 
-/** A model that a command was given the name of. */
+/** A model named in a command. */
 export type WantedModel = {
   readonly model: ModelConfig
   readonly config: LoadedConfig
-  /** It is not of the configuration: the name is a source, or the short name of one. */
+  /** The name is a source, or the short name of one, rather than a configured model. */
   readonly isFromSource: boolean
 }
 
-/** The model that a name means: a source, a configured model, or one of the catalogue. Throws `model-not-found`. */
+/** The model of a name: a source, a configured model, or one of the catalogue. Throws `model-not-found`. */
 export async function findWanted(name: string, loadConfig: LoadModels): Promise<WantedModel> {
   if (!isSource(name)) {
     const config = await loadConfig([])

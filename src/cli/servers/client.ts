@@ -4,27 +4,27 @@ import { AppError, messageOf } from '../../contract/errors.ts'
 import { commandName } from '../terminal/command-name.ts'
 import { fetchPatiently } from './fetch-patiently.ts'
 
-/** A text, or parts of a message as a chat completion has them. */
+/** A text, or message parts as in a chat completion. */
 export type ChatContent = string | readonly { readonly type: string; readonly [field: string]: unknown }[]
 
 export type ChatMessage = { readonly role: 'system' | 'user' | 'assistant'; readonly content: ChatContent }
 
-/** Of a chat completion, without what this client sets itself. */
+/** A chat completion, without the fields that this client sets itself. */
 export type ChatBody = { readonly model: string; readonly messages: readonly ChatMessage[]; readonly [field: string]: unknown }
 
 /** A model as `GET /v1/models` describes it. */
 export type ModelCard = {
   readonly id: string
-  /** Absent from other kinds of servers, like the fields below. */
+  /** Absent for other kinds of servers, like the fields below. */
   readonly state?: string
-  /** Absent until it is known. */
+  /** Absent until known. */
   readonly context_length?: number
   readonly aliases?: readonly string[]
 }
 
 export type ServerAddress = { readonly url: string; readonly apiKey?: string | undefined }
 
-/** A part of a streamed answer; `finish` has the reason for its end, such as `stop` or `length`; `usage` may follow it. */
+/** A part of a streamed answer; `finish`: the reason for its end, such as `stop` or `length`; `usage` may follow it. */
 type ChatEvent =
   | { readonly type: 'text' | 'reasoning'; readonly text: string }
   | { readonly type: 'finish'; readonly reason: string }
@@ -42,7 +42,7 @@ export async function isServing(server: ServerAddress): Promise<boolean> {
   }
 }
 
-/** The models of a running server. Throws the server's error message when it refuses. */
+/** The models of a running server. Throws the server's error message if it refuses. */
 export async function listModels(server: ServerAddress): Promise<ModelCard[]> {
   const response = await request(server, '/v1/models', {})
   const { data } = ((await response.json().catch(() => undefined)) ?? {}) as { data?: ModelCard[] }
@@ -50,7 +50,7 @@ export async function listModels(server: ServerAddress): Promise<ModelCard[]> {
   throw new AppError('engine-failed', `${server.url} is not a model server: its /v1/models is not a list`)
 }
 
-/** Whether a running server has a model with this id or alias. Throws the server's error message when it refuses. */
+/** Whether a running server has a model with this id or alias. Throws the server's error message if it refuses. */
 export async function hasModel(server: ServerAddress, name: string): Promise<boolean> {
   const response = await send(server, `/v1/models/${encodeURIComponent(name)}`, {})
   if (!response.ok && response.status !== 404) throw await refusal(server, response)
@@ -59,13 +59,13 @@ export async function hasModel(server: ServerAddress, name: string): Promise<boo
   return response.ok
 }
 
-/** The JSON reply of a route. Throws the server's error message when it refuses. */
+/** The JSON reply of a route. Throws the server's error message if it refuses. */
 export async function callServer(server: ServerAddress, path: string, body?: object): Promise<unknown> {
   const response = await request(server, path, body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) })
   return response.json()
 }
 
-/** Cancels the requests with these keys, as `POST /api/inference/cancel` has them. Returns how many. */
+/** Cancels the requests with these keys, as in `POST /api/inference/cancel`. Returns how many. */
 export async function cancelRuns(server: ServerAddress, keys: Readonly<Record<string, string>>): Promise<number> {
   const response = await request(server, '/api/inference/cancel', { method: 'POST', body: JSON.stringify(keys) })
   const body: unknown = await response.json().catch(() => undefined)
@@ -75,7 +75,7 @@ export async function cancelRuns(server: ServerAddress, keys: Readonly<Record<st
 }
 
 /**
- * Streams the answer. Aborting the signal closes the connection; `cancelId` is for `cancelRuns`. Throws `engine-failed` when the connection
+ * Streams the answer. Aborting the signal closes the connection; `cancelId` is for `cancelRuns`. Throws `engine-failed` if the connection
  * is lost.
  */
 export async function* chat(
@@ -86,7 +86,7 @@ export async function* chat(
   const response = await request(server, '/v1/chat/completions', {
     method: 'POST',
     body: JSON.stringify({ ...body, stream: true, stream_options: { include_usage: true } }),
-    // Not in the body: other kinds of servers may refuse a field that they do not know.
+    // Not in the body: other kinds of servers may refuse unknown fields.
     headers: cancelId === undefined ? {} : { 'x-dragoman-cancel-id': cancelId },
     signal,
   })
@@ -121,7 +121,7 @@ async function request(server: ServerAddress, path: string, init: RequestInit): 
   return response
 }
 
-/** Sends a request with the key of the address. Throws `engine-failed` when the server cannot be reached. */
+/** Sends a request with the key of the address. Throws `engine-failed` if the server cannot be reached. */
 export async function send({ url, apiKey }: ServerAddress, path: string, init: RequestInit): Promise<Response> {
   const headers = {
     'content-type': 'application/json',

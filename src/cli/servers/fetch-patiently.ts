@@ -1,6 +1,6 @@
 /**
- * As `fetch`, without its limit of five minutes for the headers of a reply and between its parts: a model may take longer to be fetched and
- * loaded, or to read a prompt.
+ * As `fetch`, without its limit of five minutes for the headers of a reply and between its parts: fetching and loading a model, or reading
+ * a prompt, may take longer.
  */
 export async function fetchPatiently(url: string, init: RequestInit): Promise<Response> {
   // It takes half as long to load as the rest of a command.

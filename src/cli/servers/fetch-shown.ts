@@ -6,7 +6,7 @@ import { createProgress } from '../terminal/progress.ts'
 
 type WantedFile = { readonly id: string; readonly source: readonly Source[]; readonly sha256?: string | undefined }
 
-/** Fetches a file of a model, unless it is here, and shows how far it is; Ctrl+C stops it. Returns its path. */
+/** Fetches a file of a model, unless it is present, and shows the progress; Ctrl+C stops it. Returns its path. */
 export async function fetchShown({ id, source, sha256 }: WantedFile, home: string): Promise<string> {
   const progress = createProgress(process.stderr)
   const controller = new AbortController()

@@ -45,7 +45,7 @@ export async function readStatus(server: ServerAddress): Promise<readonly ModelL
   return models
 }
 
-/** Prints what the running server has loaded, or is loading; with `all`, also what it could. */
+/** Prints what the running server has loaded, or is loading; with `all`, also what it could load. */
 export async function ps(server: ServerAddress, all: boolean): Promise<void> {
   const models = await readStatus(server)
   const shown = models.filter(({ state }) => all || state !== 'stopped')
@@ -62,7 +62,7 @@ function contextOf({ context_length: used, native_context_length: trained }: Mod
   return trained === null || trained <= used ? String(used) : `${used} of ${trained}`
 }
 
-/** What a model could have, where its context is shorter than what it was trained for. */
+/** The possible contexts of a model whose context is shorter than it was trained for. */
 function longerContexts(model: ModelLine): string | undefined {
   const { id, context_length: used, native_context_length: trained, max_context_lengths: longest } = model
   if (used === null || trained === null || used >= trained) return undefined
@@ -72,7 +72,7 @@ function longerContexts(model: ModelLine): string | undefined {
   return `${id} was trained for ${trained} tokens, and memory allows ${fits}: ${commandName} load ${id} --context N --slots N`
 }
 
-/** Loads a model on the running server, and shows how far it is. Ctrl+C cancels the load. */
+/** Loads a model on the running server, and shows the progress. Ctrl+C cancels the load. */
 export async function load(server: ServerAddress, model: string, flags: LoadFlags): Promise<void> {
   const { context, slots, gpuLayers, cacheType, variant, reload, force } = flags
   const reply = await loadShown(server, {
@@ -91,7 +91,7 @@ export async function load(server: ServerAddress, model: string, flags: LoadFlag
   console.log(`${printable(reply.model)} ${reply.status === 'already_loaded' ? 'was loaded already' : 'is loaded'}${size}`)
 }
 
-/** Of `POST /api/inference/load`. */
+/** The body of `POST /api/inference/load`. */
 type LoadBody = { readonly model_path: string; readonly [field: string]: unknown }
 
 type LoadReply = {
@@ -101,12 +101,12 @@ type LoadReply = {
   readonly native_context_length?: number | null
 }
 
-/** Loads with the fields of `POST /api/inference/load`, and shows how far it is. */
+/** Loads with the fields of `POST /api/inference/load`, and shows the progress. */
 export async function loadShown(server: ServerAddress, body: LoadBody): Promise<LoadReply> {
   const ended = new AbortController()
   const watching = watchLoads(server, { signal: ended.signal })
   try {
-    // Its connection ends with this process, and with it the load.
+    // Its connection ends with this process, which ends the load.
     return (await callServer(server, '/api/inference/load', { load_request_id: randomUUID(), ...body })) as LoadReply
   } finally {
     ended.abort()
@@ -132,7 +132,7 @@ const labels: Readonly<Record<string, string>> = {
   warming_up: 'trying out',
 }
 
-/** Shows what the server loads, until the signal; not before `afterMs`. */
+/** Shows the server's loads until the signal; not before `afterMs`. */
 export async function watchLoads(
   server: ServerAddress,
   { signal, afterMs = 0 }: { readonly signal: AbortSignal; readonly afterMs?: number },

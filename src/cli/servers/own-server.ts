@@ -5,9 +5,9 @@ import type { ConfiguredModel } from '../../config/models.ts'
 import { createConsole } from '../terminal/console.ts'
 import type { ServerAddress } from './client.ts'
 
-/** A server of a command, in this process. */
+/** A command's own server, in this process. */
 export type OwnServer = {
-  /** With a key that may use models, and change nothing. */
+  /** With a key that may use models, but change nothing. */
   readonly address: ServerAddress
   /** With a key that may do everything. */
   readonly operator: ServerAddress
@@ -15,8 +15,8 @@ export type OwnServer = {
 }
 
 /**
- * Starts a server that lasts as long as the command, with keys of its own: other users of this machine reach its port. Its models are loaded
- * by the first request for them.
+ * Starts a server that lasts as long as the command, with keys of its own, since other users of this machine can reach its port. The first
+ * request for a model loads it.
  */
 export async function startOwnServer(config: LoadedConfig, models: readonly ConfiguredModel[]): Promise<OwnServer> {
   const { log, progress, observer } = createConsole({ level: config.log.level })

@@ -10,7 +10,7 @@ export function resolveName(models: readonly ModelConfig[], name: string): Model
     return createRegistry(models).resolve(name)
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'model-not-found') throw error
-    // One of the configuration is nearer.
+    // A configured model is nearer.
     if (error.message.endsWith('?')) throw error
     throw new AppError('model-not-found', `${error.message}; ${whatCouldBeFetched(name)}`)
   }

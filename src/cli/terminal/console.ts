@@ -7,19 +7,19 @@ import type { StartObserver } from '../../app/models/create-model.ts'
 import { AppError } from '../../contract/errors.ts'
 import { createProgress, type Progress } from './progress.ts'
 
-/** Where a command tells its user what happens: one writer of standard error for the log, notes and the progress line. */
+/** A command's messages to its user: one writer of standard error for the log, notes and the progress line. */
 export type CommandConsole = {
   readonly log: Logger
   readonly progress: Progress
   readonly observer: StartObserver
 }
 
-/** On a terminal, log entries stand above the progress line. */
+/** On a terminal, log entries appear above the progress line. */
 export function createConsole({ level }: Pick<LogOptions, 'level'>): CommandConsole {
   const isTerminal = process.stderr.isTTY === true
   const terminal = createProgress(process.stderr)
   const log = createLog({ level, ...(isTerminal && { destination: prettyDestination(terminal) }) })
-  // Notices are for the operator, whatever the log's level: one of them has a key that is shown only once.
+  // Notices are for the operator at any log level: one of them has a key that is shown only once.
   const progress = isTerminal ? terminal : logProgress(createLog({ level: 'info' }))
   return {
     log,
@@ -32,13 +32,13 @@ export function createConsole({ level }: Pick<LogOptions, 'level'>): CommandCons
   }
 }
 
-/** Tells the user why a command failed: a user error is one line, an internal error needs its stack. */
+/** Reports to the user why a command failed: a user error is one line, an internal error needs its stack. */
 export function reportFailure(error: unknown): void {
-  // Messages quote what callers, servers and files say.
+  // Messages quote text of callers, servers and files.
   console.error(printableLines(isExpected(error) ? `dragoman: ${error.message}` : inspect(error)))
 }
 
-/** As `reportFailure`; with a log, one entry of it: where standard error is not a terminal, its reader expects nothing but JSON. */
+/** As `reportFailure`; with a log, as one entry of it: a reader of standard error other than a terminal expects nothing but JSON. */
 export function reportServeFailure(
   error: unknown,
   log: Pick<Logger, 'fatal'> | undefined = process.stderr.isTTY === true ? undefined : createLog({ level: 'fatal' }),
@@ -55,7 +55,7 @@ function isExpected(error: unknown): error is AppError {
 /** How often a download is logged. */
 const logEveryMs = 5000
 
-/** Where standard error is not a terminal, notes and progress are entries of the log: its reader expects nothing but JSON. */
+/** Without a terminal, notes and progress are entries of the log: the reader of standard error expects nothing but JSON. */
 export function logProgress(log: Pick<Logger, 'info'>, now: () => number = () => performance.now()): Progress {
   let loggedMs = Number.NEGATIVE_INFINITY
   return {

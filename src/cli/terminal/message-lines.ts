@@ -1,13 +1,13 @@
-/** What a user sent: one message, or one command. */
+/** The user's input: one message, or one command. */
 export type TypedText = {
   readonly text: string
-  /** It stood in triple quotes: a message, whatever it begins with. */
+  /** The input was in triple quotes: it is a message, even with a slash. */
   readonly isQuoted: boolean
 }
 
 const quotes = '"""'
 
-/** Puts the lines that a terminal sends together to what the user meant to send: pure, so that no test needs a terminal. */
+/** Joins lines that a terminal sends together to what the user meant to send: pure, so that no test needs a terminal. */
 export class MessageLines {
   readonly #lines: string[] = []
 
@@ -23,7 +23,7 @@ export class MessageLines {
     this.#lines.length = 0
   }
 
-  /** The lines so far as one text; undefined while there is none, or triple quotes are open, which may end in a later line. */
+  /** Takes the lines so far as one text; undefined without any, or while triple quotes are open, which may end in a later line. */
   take(): TypedText | undefined {
     if (this.#lines.length === 0) return undefined
     const text = this.#lines.join('\n')
@@ -31,7 +31,7 @@ export class MessageLines {
     if (!begun.startsWith(quotes)) return this.#ended({ text, isQuoted: false })
     const end = begun.indexOf(quotes, quotes.length)
     if (end === -1) return undefined
-    // Code that begins with a docstring has something behind it: it is a message as it stands.
+    // Code that begins with a docstring continues after it: it is a message as it stands.
     const isWhole = begun.slice(end + quotes.length).trim() === ''
     return this.#ended(isWhole ? { text: begun.slice(quotes.length, end).trim(), isQuoted: true } : { text, isQuoted: false })
   }

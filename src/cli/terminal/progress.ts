@@ -1,16 +1,16 @@
 import { printable, printableLines } from '../../app/log/printable.ts'
 import { formatBytes } from '../../registry/names/format-bytes.ts'
 
-/** A terminal, or what stands for one; `columns` may change while it is open. */
+/** A terminal or its substitute; `columns` may change while it is open. */
 type ProgressStream = { write(text: string): unknown; readonly isTTY?: boolean; readonly columns?: number }
 
-/** Shows the progress of a long operation, in one line, below everything else that is written through it. */
+/** Shows the progress of a long operation, in one line below everything else that is written through it. */
 export type Progress = {
-  /** Shows the share that is done, or the amount while the total is unknown. */
+  /** Shows the completed share, or the amount while the total is unknown. */
   update(label: string, doneBytes: number, totalBytes: number | undefined): void
   /** Writes a permanent line above the bar. */
   note(line: string): void
-  /** Writes complete lines above the bar: the log's. */
+  /** Writes complete lines of the log above the bar. */
   write(text: string): void
   /** Removes the bar. */
   end(): void
@@ -44,7 +44,7 @@ export function createProgress(stream: ProgressStream, now: () => number = () =>
   }
   return {
     update(given, doneBytes, totalBytes) {
-      // Files and models are named by others.
+      // Names of files and models come from outside.
       const name = printable(given)
       const nowMs = now()
       if (name !== label) speed = createSpeedometer()
@@ -80,10 +80,10 @@ function createSpeedometer() {
   return {
     add(atMs: number, doneBytes: number): void {
       samples.push({ atMs, doneBytes })
-      // One sample older than the window stays: a slow transfer has no other.
+      // One sample older than the window stays: a slow transfer may have no other.
       while (samples.length > 2 && atMs - (samples[1]?.atMs ?? 0) >= speedWindowMs) samples.shift()
     },
-    /** Undefined until there is enough to tell. */
+    /** Undefined until it can be measured. */
     bytesPerSecond(): number | undefined {
       const first = samples[0]
       const last = samples.at(-1)
@@ -117,7 +117,7 @@ export function formatProgress({ label, doneBytes, totalBytes, bytesPerSecond }:
   return `${name} [${'#'.repeat(filled)}${'-'.repeat(barWidth - filled)}] ${tail}`
 }
 
-/** The label gives way to the figures, which give way to a narrow terminal. */
+/** The label is shortened before the figures, which are truncated on a narrow terminal. */
 function joinWithin(label: string, tail: string, width: number): string {
   return `${shorten(label, width - tail.length)}${tail}`.slice(0, Math.max(0, width))
 }

@@ -5,7 +5,7 @@ import { constants } from 'node:os'
 const sameSignalMs = 1000
 
 /**
- * Until the returned function is called, a stop signal ends the process at once: there is nothing to finish yet. The first process of a
+ * Until the returned function is called, a stop signal ends the process immediately: there is nothing to finish yet. The first process of a
  * container would ignore it otherwise.
  */
 export function endAtSignal(): () => void {
@@ -18,8 +18,8 @@ export function endAtSignal(): () => void {
 }
 
 /**
- * Resolves with the first stop signal. Another one after more than a second ends the process at once. SIGHUP reloads the configuration, and
- * is a stop signal where there is nothing to reload, or where the terminal was closed.
+ * Resolves with the first stop signal. Another one after more than a second ends the process immediately. SIGHUP reloads the configuration;
+ * without a configuration to reload, or when the terminal was closed, it is a stop signal.
  */
 export function stopSignal(reloader: { reload(): Promise<void> } | undefined): Promise<NodeJS.Signals> {
   const hadTerminal = [process.stdin, process.stdout, process.stderr].some(({ isTTY }) => isTTY === true)
@@ -36,9 +36,9 @@ export function stopSignal(reloader: { reload(): Promise<void> } | undefined): P
       if (reloader === undefined || (hadTerminal && !hasTerminal())) onSignal(signal)
       else void reloader.reload()
     })
-    // It would open Node's debugger to every user of the machine, and is what some log rotations send.
+    // It would open Node's debugger to every user of the machine, and some log rotations send it.
     process.on('SIGUSR1', () => undefined)
-    // After the end of the terminal, what is written to it fails, and that must not end the replies that still run.
+    // Once the terminal is gone, writing to it fails, which must not end running replies.
     for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
   })
 }

@@ -3,8 +3,8 @@ import { printable } from '../../app/log/printable.ts'
 type Row = readonly string[]
 
 /**
- * Rows of cells in columns, under a heading; what a cell has is only shown. Where a terminal is too narrow for them, each row is its first
- * cell, and below it the names and the values of the others.
+ * Formats rows of cells as columns under a heading; cells are shown without control characters. On a terminal that is too narrow, each row
+ * is its first cell, and below it the names and values of the others.
  */
 export function formatTable(heading: Row, rows: readonly Row[], width = process.stdout.columns): string {
   const table = [heading, ...rows].map((row) => row.map(printable))
@@ -29,7 +29,7 @@ function formatRow(names: Row, [first = '', ...cells]: Row, width: number): stri
 
 const indent = '  '
 
-/** Breaks between words; a word that is longer than a line has one of its own. */
+/** Breaks between words; an overlong word gets a line of its own. */
 function wrapped(text: string, width: number): readonly string[] {
   const lines: string[] = []
   for (const word of text.split(' ').filter((each) => each !== '')) {

@@ -2,21 +2,21 @@ import { createInterface, type Key } from 'node:readline'
 import { printable } from '../../app/log/printable.ts'
 import { MessageLines, type TypedText } from './message-lines.ts'
 
-/** Terminals put a paste between two marks when they are asked to. */
+/** Asks a terminal to enclose pastes in marks. */
 const markPastes = '\u001B[?2004h'
 const leavePastes = '\u001B[?2004l'
 /** Lines closer together than this were not typed: a terminal without such marks pastes, or they waited while the program started. */
 const togetherMs = 20
 
 export type TerminalInput = {
-  /** What the user sends next, also what was typed since the last call; undefined when the terminal is closed. */
+  /** The user's next input, including lines typed since the last call; undefined when the terminal is closed. */
   next(): Promise<TypedText | undefined>
-  /** Ctrl-C, which a terminal in raw mode sends as a key; at a prompt with something in it, it discards that and is not reported. */
+  /** Ctrl-C, which a terminal in raw mode sends as a key; at a prompt with text it discards the text, without a call. */
   onInterrupt(listener: () => void): void
   close(): void
 }
 
-/** Reads a conversation from a terminal. A paste is one message, however many lines it has, and Enter sends it. */
+/** Reads a conversation from a terminal. A paste is one message of any number of lines, and Enter sends it. */
 export function openTerminalInput(input: NodeJS.ReadStream, output: NodeJS.WriteStream): TerminalInput {
   const terminal = createInterface({ input, output })
   const lines = new MessageLines()
@@ -34,7 +34,7 @@ export function openTerminalInput(input: NodeJS.ReadStream, output: NodeJS.Write
   }
   const ask = (prompt: string) => {
     terminal.setPrompt(prompt)
-    // What is typed already stays in the line.
+    // Already typed text stays in the line.
     terminal.prompt(true)
   }
   const onKey = (_: unknown, key: Key | undefined) => {
@@ -44,21 +44,21 @@ export function openTerminalInput(input: NodeJS.ReadStream, output: NodeJS.Write
   terminal.on('line', (line) => {
     lines.add(line)
     clearTimeout(pause)
-    // The lines of a paste wait for the Enter behind it.
+    // The lines of a paste wait for the Enter after it.
     if (!isPasting) pause = setTimeout(settle, togetherMs)
   })
   terminal.once('close', () => {
     isClosed = true
     clearTimeout(pause)
     input.off('keypress', onKey)
-    // Behind a prompt that nothing answers, the next line of the shell begins a line of its own.
+    // After an unanswered prompt, the shell's next line must begin on a new line.
     if (terminal.terminal) output.write(wake === undefined ? leavePastes : `${leavePastes}\n`)
     settle()
   })
   input.on('keypress', onKey)
   if (terminal.terminal) output.write(markPastes)
 
-  /** As a shell does with Ctrl-C: what is in the line, or in open quotes, is gone. */
+  /** As in a shell, Ctrl-C discards the line and open quotes. */
   const discard = () => {
     lines.discard()
     for (const name of ['e', 'u']) terminal.write(null, { ctrl: true, name })
@@ -69,7 +69,7 @@ export function openTerminalInput(input: NodeJS.ReadStream, output: NodeJS.Write
   return {
     async next() {
       const [waiting] = typed
-      // What was typed during an answer stands above its own answer, too.
+      // Input typed during an answer is shown again above its own answer.
       if (waiting !== undefined && terminal.terminal) output.write(`> ${printable(firstLineOf(waiting.text))}\n`)
       if (typed.length === 0 && !isClosed) {
         ask('> ')
