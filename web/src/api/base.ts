@@ -3,7 +3,7 @@ export function urlOf(path: string): string {
   return new URL(path, new URL('.', document.baseURI)).href
 }
 
-/** The base URL that programs use. */
+/** The base URL for programs. */
 export function apiBase(): string {
   return urlOf('v1')
 }

@@ -23,7 +23,7 @@ export type Call = {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Sends a request with the session's key. Throws `ApiFailure`, and what aborted it. */
+/** Sends a request with the session's key. Throws `ApiFailure`, and the reason of an abort. */
 export async function send(path: string, { method, body, signal, headers = {} }: Call = {}): Promise<Response> {
   const verb = method ?? (body === undefined ? 'GET' : 'POST')
   const tried = `${verb} ${path.startsWith('/') ? path : `/${path}`}`
@@ -56,7 +56,7 @@ export async function call<T>(path: string, options?: Call): Promise<T> {
   return (await (await send(path, options)).json()) as T
 }
 
-/** The words of an error envelope of any protocol, or the status. */
+/** The message in an error envelope of any protocol, or the status. */
 async function messageOf(response: Response): Promise<string> {
   const text = await response.text()
   try {
@@ -69,7 +69,7 @@ async function messageOf(response: Response): Promise<string> {
   return `the server answered with status ${response.status}`
 }
 
-/** What a person reads about a failure. */
+/** A description of a failure for people. */
 export function describe(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -1,21 +1,21 @@
 import { signal } from '@preact/signals'
 import { urlOf } from './base.ts'
 
-/** The server cannot be reached; with the seconds until the next try. */
+/** The server cannot be reached; with the seconds until the next attempt. */
 export const lost = signal<{ readonly seconds: number } | undefined>(undefined)
-/** Counts how often the server was found again: what shows its data asks anew. */
+/** Counts returns of the server: components then fetch their data again. */
 export const returns = signal(0)
 
 const longestWaitSeconds = 30
 let isWatching = false
 let hurry: (() => void) | undefined
 
-/** Called for each request that got no answer: asks for the server's health until it answers. */
+/** Called for each request without an answer: polls the server's health until it answers. */
 export function connectionLost(): void {
   if (!isWatching) void watch()
 }
 
-/** Does not wait for the next try. */
+/** Skips the wait for the next attempt. */
 export function tryNow(): void {
   hurry?.()
 }
@@ -49,7 +49,7 @@ async function isThere(): Promise<boolean> {
   try {
     return (await fetch(urlOf('health'), { cache: 'no-store' })).ok
   } catch {
-    // It is what this asks.
+    // The result that the poll asks for.
     return false
   }
 }

@@ -3,8 +3,8 @@ import { connectionLost } from './connection.ts'
 import { readEvents } from './sse.ts'
 
 /**
- * Follows an event stream of the server until the signal: connects again when it breaks, and says so before
- * what the next one sends. `take` gets the data of each event, parsed. A refusal ends it, with the server's message to `refused`.
+ * Follows an event stream of the server until the signal: reconnects when it breaks, and announces that before events of the new stream.
+ * `take` gets the parsed data of each event. A refusal ends it, with the server's message to `refused`.
  */
 export async function follow(
   path: string,

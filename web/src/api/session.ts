@@ -2,13 +2,13 @@ import { signal } from '@preact/signals'
 
 const keyName = 'dragoman.key'
 
-/** What the server says about the caller; undefined until it has answered. */
+/** The server's answer about the caller; undefined until it arrives. */
 export type Caller = { readonly id: string; readonly scopes: readonly string[]; readonly models?: readonly string[] }
 
-/** The key of this session: it is gone when the tab is closed. */
+/** The key of this session, which ends when the tab is closed. */
 export const apiKey = signal<string | undefined>(sessionStorage.getItem(keyName) ?? undefined)
 export const caller = signal<Caller | undefined>(undefined)
-/** The server asks for a key; with what it said about the one that was sent. */
+/** The server requires a key; with its message about the key that was sent. */
 export const asksForKey = signal<string | undefined>(undefined)
 
 export function useKey(key: string | undefined): void {

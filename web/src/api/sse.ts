@@ -33,7 +33,7 @@ function parse(frame: string, onComment: (comment: string) => void): ServerEvent
   return data.length === 0 ? undefined : { event, id, data: data.join('\n') }
 }
 
-/** The events of a response, as they come: those of one read together. */
+/** The events of a response as they arrive, grouped by read. */
 export async function* readEvents(
   response: Response,
   onComment?: (comment: string) => void,

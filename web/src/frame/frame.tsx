@@ -41,7 +41,7 @@ export function Frame() {
   )
 }
 
-/** The code of the places that were opened, or why it could not be fetched. */
+/** The code of opened places, or why it could not be fetched. */
 const rooms = signal<Readonly<Record<string, ComponentType | Error>>>({})
 
 function fetchRoom({ id, load }: Place): void {
@@ -82,7 +82,7 @@ function PlaceRoom({ place }: { readonly place: Place }) {
       </>
     )
   }
-  // Without the caller there is nothing to ask for yet.
+  // Until the caller is known, there is nothing to fetch.
   if (Room === undefined || (caller.value === undefined && asksForKey.value !== undefined)) {
     return (
       <>

@@ -8,7 +8,7 @@ export type Place = {
   readonly icon: IconName
   /** The scope that a key needs for it. */
   readonly scope: 'inference' | 'metrics' | 'admin'
-  /** Its code is fetched when it is first opened. */
+  /** Fetches its code when it is first opened. */
   readonly load: () => Promise<ComponentType>
 }
 

@@ -1,6 +1,8 @@
 import { computed, signal } from '@preact/signals'
 
-/** Where the reader is: `#/place/part/…?name=value`. Addresses are fragments: they work below every prefix, and no route is in their way. */
+/**
+ * The reader's location: `#/place/part/…?name=value`. Addresses are fragments: they work below every prefix, and conflict with no route.
+ */
 type Address = {
   readonly place: string
   readonly parts: readonly string[]
@@ -13,7 +15,7 @@ function parseAddress(hash: string): Address {
   return { place, parts: parts.filter((part) => part !== ''), query: Object.fromEntries(new URLSearchParams(search)) }
 }
 
-/** The link to an address; values that are undefined or empty are left out. */
+/** The link to an address; undefined and empty values are left out. */
 export function linkTo(
   place: string,
   parts: readonly string[] = [],
@@ -39,17 +41,17 @@ addEventListener('popstate', () => {
   hash.value = location.hash
 })
 
-/** The address, which components read and thereby follow. */
+/** The address; components that read it follow its changes. */
 export const address = computed(() => parseAddress(hash.value))
 
-/** Goes to a link; `replace`: `back` does not lead here. */
+/** Goes to a link; `replace`: `back` skips the present address. */
 export function go(link: string, how: 'push' | 'replace' = 'push'): void {
   if (link === location.hash) return
   history[how === 'push' ? 'pushState' : 'replaceState'](null, '', link)
   hash.value = location.hash
 }
 
-/** Changes values of the query where the reader is, such as a filter; undefined removes one. */
+/** Changes values of the present query, such as a filter; undefined removes one. */
 export function setQuery(changes: Readonly<Record<string, string | undefined>>): void {
   const { place, parts, query } = address.value
   go(linkTo(place, parts, { ...query, ...changes }), 'replace')

@@ -1,16 +1,16 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { isComposing } from '../ui/composing.ts'
 
-/** Keys and what they do; a function that returns false leaves the key to others. */
+/** Keys and their actions; a function that returns false leaves the key to others. */
 type Shortcuts = Readonly<Record<string, (event: KeyboardEvent) => unknown>>
 
 const layers: { readonly current: Shortcuts }[] = []
 
-/** These keys work while the component is shown; the newest component is asked first. Letters are not taken from who types. */
+/** Enables these keys while the component is shown; the newest component comes first. Letters typed into a field are not taken. */
 export function useShortcuts(shortcuts: Shortcuts): void {
   const latest = useRef(shortcuts)
   latest.current = shortcuts
-  // Before the next key: what is shown has its keys.
+  // Takes effect before the next key.
   useLayoutEffect(() => {
     layers.push(latest)
     return () => void layers.splice(layers.indexOf(latest), 1)
@@ -36,7 +36,7 @@ export function listenToKeys(): void {
   })
 }
 
-/** Puts the cursor into the filter of the place that is shown. */
+/** Moves the cursor into the filter of the visible place. */
 export function focusFilter(): boolean {
   const filter = document.querySelector<HTMLInputElement>('[data-filter]')
   filter?.focus()

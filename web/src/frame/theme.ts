@@ -10,13 +10,13 @@ function stored(): Theme {
 
 export const theme = signal<Theme>(stored())
 
-/** Shows what is chosen; `system` follows the machine. */
+/** Applies the chosen theme; `system` follows the machine. */
 export function applyTheme(): void {
   if (theme.value === 'system') delete document.documentElement.dataset.theme
   else document.documentElement.dataset.theme = theme.value
 }
 
-/** The next of: as the system has it, light, dark. */
+/** The next of: as the system, light, dark. */
 export function nextTheme(): void {
   theme.value = theme.value === 'system' ? 'light' : theme.value === 'light' ? 'dark' : 'system'
   localStorage.setItem(name, theme.value)

@@ -3,7 +3,7 @@ import type { WatchedRequest } from './wire.ts'
 /** As many as the server keeps. */
 const mostRequests = 10_000
 
-/** The requests by their ids, and in order, the newest first. */
+/** The requests by id, and in order, the newest first. */
 export class RequestList {
   readonly #byId = new Map<string, WatchedRequest>()
   #sorted: readonly WatchedRequest[] = []
@@ -12,10 +12,10 @@ export class RequestList {
     return this.#sorted
   }
 
-  /** Takes what is new, or has changed, in any order. */
+  /** Adds new and changed requests, in any order. */
   take(requests: readonly WatchedRequest[]): void {
     for (const request of requests) {
-      // A state that comes late is older than the end.
+      // A state that arrives late is older than the end.
       if (request.ended_at_ms === undefined && this.#byId.get(request.id)?.ended_at_ms !== undefined) continue
       this.#byId.set(request.id, request)
     }
@@ -24,7 +24,7 @@ export class RequestList {
     this.#sorted = sorted
   }
 
-  /** A new stream sends all that runs: what ran before and is not in it has ended unseen. */
+  /** A new stream sends all running requests: earlier ones that are missing have ended unseen. */
   forgetRunning(): void {
     for (const [id, request] of this.#byId) if (isRunning(request)) this.#byId.delete(id)
   }
@@ -35,7 +35,7 @@ export class RequestList {
   }
 }
 
-/** Whether it still runs. */
+/** Whether it is still running. */
 export function isRunning({ state }: WatchedRequest): boolean {
   return state !== 'done' && state !== 'failed' && state !== 'cancelled'
 }

@@ -9,22 +9,22 @@ export type DeviceSample = { readonly at_ms: number; readonly devices: readonly 
 
 const list = new RequestList()
 
-/** What the server does, as far as the event stream has said; undefined until it has. */
+/** The state of the server according to the event stream; undefined until it has arrived. */
 export const requests = signal<readonly WatchedRequest[] | undefined>(undefined)
 export const server = signal<ServerState | undefined>(undefined)
 export const samples = signal<readonly LoadSample[]>([])
-/** The memory of GPUs at the samples that came while this page was open: the server keeps no history of it. */
+/** The memory of GPUs at the samples since this page was opened: the server keeps no history of it. */
 export const deviceSamples = signal<readonly DeviceSample[]>([])
 /** Requests that the server had forgotten before this page could read them. */
 export const missed = signal(0)
-/** Why there is no stream: the server's own words. */
+/** Why there is no stream, in the server's words. */
 export const refusal = signal<string | undefined>(undefined)
-/** Ticks once a second, for times that are relative. */
+/** Ticks once a second, for relative times. */
 export const now = signal(Date.now())
 
 let current: { readonly key: string | undefined; readonly stop: AbortController } | undefined
 
-/** Follows the server from the first place that wants it on; one stream is for all places. Another key begins anew. */
+/** Follows the server once a place needs it; all places share one stream. Another key restarts it. */
 export function useServer(): void {
   const key = apiKey.value
   useEffect(() => begin(key), [key])
@@ -80,7 +80,7 @@ function take(event: string, data: unknown): void {
     const { requests: more, missed: lost } = data as { readonly requests: readonly WatchedRequest[]; readonly missed: number }
     pending.push(...more)
     missed.value += lost
-    // Thousands come in many events at once, and are put in order together.
+    // Thousands arrive in many events, and are sorted together.
     flushing ??= setTimeout(flush, requests.value === undefined ? 0 : flushMs)
   }
 }

@@ -1,4 +1,4 @@
-/** What the event stream and the routes beside it send; /docs describes all of it. */
+/** The messages of the event stream and the routes beside it, described in /docs. */
 
 export type RequestState = 'preparing' | 'waiting' | 'loading' | 'reading_prompt' | 'generating' | 'done' | 'failed' | 'cancelled'
 
@@ -141,7 +141,7 @@ export type ListedKey = {
   readonly last_used_at?: string
   readonly made_by?: string
 }
-/** What keys have used since the first of the month. */
+/** The usage of keys since the first of the month. */
 export type KeyUsage = {
   readonly usage: readonly { readonly key: string; readonly input_tokens: number; readonly output_tokens: number }[]
 }

@@ -1,7 +1,7 @@
 import { plainName } from '../ui/names.ts'
 import { formatCount, plural } from '../ui/numbers.ts'
 
-/** What the chat says. */
+/** The texts of the chat. */
 export const chatTexts = {
   title: 'Chat',
   untitled: 'New chat',

@@ -1,4 +1,4 @@
-/** What the frame says. */
+/** The texts of the frame. */
 export const frameTexts = {
   name: 'Dragoman',
   skip: 'Skip to the content',

@@ -1,4 +1,4 @@
-/** What the places besides the chat say. */
+/** The texts of the places besides the chat. */
 export const placeTexts = {
   asking: {
     requests: 'Asking the server for its requests',

@@ -2,7 +2,7 @@ import { frameTexts } from '../texts/frame.ts'
 import { icons } from './icons.tsx'
 import { say } from './said.tsx'
 
-/** Copies a text and says what it was. Without a secure context, browsers have only the older way. */
+/** Copies a text and announces it. Outside a secure context, browsers offer only the older way. */
 export async function copyText(text: string, what: string): Promise<void> {
   if (navigator.clipboard !== undefined) await navigator.clipboard.writeText(text)
   else {
@@ -31,7 +31,7 @@ export function CopyButton({ text, what }: { readonly text: string | (() => stri
   )
 }
 
-/** A command or a text to take away. */
+/** A command or a text to copy. */
 export function Command({ text, what }: { readonly text: string; readonly what: string }) {
   return (
     <div class="command">

@@ -3,7 +3,7 @@ import { CopyButton } from './copy.tsx'
 
 type FactProps = {
   readonly name: string
-  /** The exact value, for who hovers. */
+  /** The exact value, as a tooltip. */
   readonly title?: string | undefined
   readonly children: ComponentChildren
 }
@@ -18,7 +18,7 @@ export function Fact({ name, title, children }: FactProps) {
   )
 }
 
-/** An id, to be copied. */
+/** An id with a copy button. */
 export function Id({ text, what }: { readonly text: string; readonly what: string }) {
   return (
     <span class="id">

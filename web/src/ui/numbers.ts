@@ -1,6 +1,6 @@
-/** Numbers in units and a scale that a person thinks in. */
+/** Numbers in units and at a scale for people. */
 
-/** To make one takes longer than to use it a hundred times. */
+/** Creating one takes longer than using it a hundred times. */
 const counts = new Intl.NumberFormat('en')
 const hours = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
 const stamps = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' })
@@ -44,17 +44,17 @@ export function formatTime(atMs: number, nowMs: number): string {
   return stampOf(at, isToday ? hours : stamps)
 }
 
-/** The full stamp, for who hovers. */
+/** The full date and time, as a tooltip. */
 export function fullTime(atMs: number): string {
   return stampOf(new Date(atMs), fullStamps)
 }
 
-/** Empty for a time that no `Date` can have: one wrong time must not end the view that shows it. */
+/** Empty for a time that no `Date` can have: one invalid time must not break the view that shows it. */
 function stampOf(at: Date, format: Intl.DateTimeFormat): string {
   return Number.isNaN(at.getTime()) ? '' : format.format(at)
 }
 
-/** Three digits that count. */
+/** Three significant digits. */
 function digits(value: number): string {
   if (value >= 100 || Number.isInteger(value)) return counts.format(Math.round(value))
   return value >= 10 ? value.toFixed(1).replace(/\.0$/, '') : value.toFixed(2).replace(/\.?0+$/, '')

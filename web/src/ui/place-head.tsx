@@ -8,7 +8,7 @@ type PlaceHeadProps = {
   readonly title: string
   /** What matters now, in the title of the tab: "3 running". */
   readonly matters?: string
-  /** The name of the filter field; absent: there is none. Its value is the address' `filter`. */
+  /** The name of the filter field; absent: no filter. Its value is `filter` in the address. */
   readonly filter?: string
   /** Before the title. */
   readonly before?: ComponentChildren

@@ -3,7 +3,7 @@ import { signal } from '@preact/signals'
 const words = signal('')
 let timer: ReturnType<typeof setTimeout> | undefined
 
-/** Says something once, quietly: to the eye for two seconds, and to screen readers. */
+/** Announces something once, quietly: visible for two seconds, and read by screen readers. */
 export function say(text: string): void {
   words.value = text
   clearTimeout(timer)

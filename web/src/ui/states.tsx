@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { ApiFailure, describe } from '../api/client.ts'
 import { frameTexts } from '../texts/frame.ts'
 
-/** A failure in its place: what was tried, what the server said, and the button that tries again. */
+/** A failure in its place: what was tried, the server's message, and the button to try again. */
 export function Failure({
   error,
   onRetry,
@@ -28,7 +28,7 @@ export function Failure({
   )
 }
 
-/** After 400 ms, what the place waits for: "Asking the server for its models". */
+/** After 400 ms, shows what the place waits for: "Asking the server for its models". */
 export function Waiting({ what }: { readonly what: string }) {
   const [isLong, setLong] = useState(false)
   useEffect(() => {
@@ -42,7 +42,7 @@ export function Waiting({ what }: { readonly what: string }) {
   )
 }
 
-/** A place without data teaches how there will be some. */
+/** A place without data explains how to get some. */
 export function Empty({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
   return (
     <div class="empty">
@@ -52,7 +52,7 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
   )
 }
 
-/** The part that is done, from 0 to 1, with its name for screen readers. */
+/** The completed share, from 0 to 1, with its name for screen readers. */
 export function Progress({ part, name }: { readonly part: number; readonly name: string }) {
   const percent = Math.round(100 * Math.min(1, Math.max(0, part)))
   return (

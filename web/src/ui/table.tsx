@@ -7,35 +7,35 @@ import { isLarge, isSmall } from './width.ts'
 
 export type Column<Row> = {
   readonly name: string
-  /** The smallest screen that has room for it; on a smaller one, it is in the row's detail. */
+  /** The smallest screen with room for it; on a smaller one, it is in the row's detail. */
   readonly room: 'small' | 'medium' | 'large'
   readonly isNumber?: boolean
-  /** It has buttons: its name is for screen readers, and it stays in sight where the table is wider than the screen. */
+  /** It contains buttons: its name is for screen readers, and it stays in sight if the table is wider than the screen. */
   readonly isAction?: boolean
-  /** It takes the width that the others leave. */
+  /** It takes the remaining width. */
   readonly fills?: boolean
-  /** The exact value, for who hovers. */
+  /** The exact value, as a tooltip. */
   readonly title?: (row: Row) => string
   readonly cell: (row: Row) => ComponentChildren
 }
 
 type TableProps<Row> = {
-  /** What the table lists, for screen readers. */
+  /** The contents of the table, for screen readers. */
   readonly label: string
   readonly columns: readonly Column<Row>[]
-  /** Undefined: it waits for them, and shows its frame. */
+  /** Undefined: still waiting; shows the frame. */
   readonly rows: readonly Row[] | undefined
-  /** What it waits for then. */
+  /** What it is waiting for. */
   readonly waits: string
   readonly idOf: (row: Row) => string
-  /** The row that is open, and what it shows below itself. */
+  /** The open row, and the detail below it. */
   readonly open?: string | undefined
   readonly onOpen?: (id: string | undefined) => void
   readonly detail?: (row: Row) => ComponentChildren
 }
 
 const rowPx = 32
-/** Rendered beside what is seen, so that a quick hand meets no empty rows. */
+/** Rows beyond the visible ones are rendered, too, so that fast scrolling meets no empty rows. */
 const besidePx = 320
 
 /** A table that renders only the rows near the reader: ten thousand scroll like ten. `j` and `k` move, Enter opens. */
@@ -53,14 +53,14 @@ export function Table<Row>({ label, columns: all, rows: given, waits, idOf, open
   }
   useLayoutEffect(() => {
     if (room.current === null) return
-    // It is also called for the first size.
+    // The observer also reports the first size.
     const observer = new ResizeObserver(measure)
     observer.observe(room.current)
     return () => observer.disconnect()
   }, [])
   const first = Math.max(0, Math.floor((view.top - besidePx) / rowPx))
   const end = Math.min(rows.length, Math.ceil((view.top + view.height + besidePx + rowPx * 8) / rowPx))
-  // What the address opens is brought into view, also while rows come in above it, until the reader moves.
+  // Keeps the row that the address opens in view, even while rows arrive above it, until the reader scrolls.
   const sought = useRef(open)
   const leave = () => {
     sought.current = undefined
@@ -73,7 +73,7 @@ export function Table<Row>({ label, columns: all, rows: given, waits, idOf, open
       element.scrollTop = y - rowPx * 2
   }, [given])
   useLayoutEffect(() => {
-    // Where the reader is, what is cut off takes the focus, and arrow keys move it.
+    // In the selected row, cells with hidden text take the focus, and arrow keys scroll them.
     const cells = room.current?.querySelectorAll<HTMLElement>('tr[aria-selected="true"] td') ?? []
     const cut = [...cells].filter((cell) => cell.scrollWidth > cell.clientWidth)
     for (const cell of cut) cell.tabIndex = 0
@@ -128,7 +128,7 @@ export function Table<Row>({ label, columns: all, rows: given, waits, idOf, open
       onWheel={leave}
       onPointerDown={leave}
       onKeyDown={leave}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be reachable by keyboard.
       tabIndex={0}
       aria-label={label}
     >
@@ -146,7 +146,7 @@ export function Table<Row>({ label, columns: all, rows: given, waits, idOf, open
         <tbody onClick={click}>
           {filler(first)}
           {rows.slice(first, end).flatMap((row, offset) => {
-            // One list: a new row above must not make an open one anew.
+            // One list: a new row above must not recreate an open one.
             const id = idOf(row)
             return [
               <tr
@@ -180,7 +180,7 @@ export function Table<Row>({ label, columns: all, rows: given, waits, idOf, open
 
 type Columns<Row> = readonly Column<Row>[]
 
-/** Those that the screen has room for, and the others. */
+/** The columns that fit on the screen, and the others. */
 function split<Row>(all: Columns<Row>): readonly [Columns<Row>, Columns<Row>] {
   const has = ({ room }: Column<Row>) => room === 'small' || (!isSmall.value && (room === 'medium' || isLarge.value))
   return [all.filter(has), all.filter((column) => !has(column))]
@@ -190,7 +190,7 @@ function classOf<Row>({ isNumber, isAction, fills }: Omit<Column<Row>, 'name' | 
   return isNumber === true ? 'number' : isAction === true ? 'act' : fills === true ? 'fills' : undefined
 }
 
-/** The columns that had no room, as facts. */
+/** The columns that did not fit, as facts. */
 function Others<Row>({ row, columns }: CellsProps<Row>) {
   const facts = columns
     .map((column) => ({ ...column, content: column.cell(row) }))
@@ -217,7 +217,7 @@ function Cells<Row>({ row, columns }: CellsProps<Row>) {
   ))
 }
 
-/** Keeps what a component has rendered while its values are the same; a signal that it reads still renders it anew. */
+/** Keeps a component's rendering while its values are the same; a signal that it reads still renders it again. */
 class Once<Props extends object> extends Component<Props & { readonly is: (props: Props) => ComponentChildren }> {
   override shouldComponentUpdate(next: Props): boolean {
     return (Object.keys(next) as (keyof Props)[]).some((name) => next[name] !== this.props[name])

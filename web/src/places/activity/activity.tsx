@@ -20,7 +20,7 @@ import { durationOf, matches, protocolOf, speedOf, stateText, wordsOf } from './
 
 const texts = placeTexts.activity
 
-/** The requests, the newest first, as they come. */
+/** The requests as they arrive, the newest first. */
 export function Activity() {
   useServer()
   const [problem, setProblem] = useState<string>()
@@ -40,7 +40,7 @@ export function Activity() {
       setProblem(describe(error))
     }
   }
-  // The same ones, so that rows that have not changed are not rendered again.
+  // Kept, so that unchanged rows are not rendered again.
   const columns = useMemo(() => columnsFor(stop), [allows('admin')])
   return (
     <>
@@ -109,7 +109,7 @@ function whatEnds(requests: readonly WatchedRequest[]): string {
   return placeTexts.models.ends(plural(requests.length, 'running request'), plural(callers, 'caller'))
 }
 
-/** A request that leads here, for who has made none yet. */
+/** An example request, for an empty list. */
 function NoActivity() {
   const [model] = server.value?.models ?? []
   const body = JSON.stringify({ model: model?.id ?? 'default', messages: [{ role: 'user', content: 'Hello' }] })
@@ -147,7 +147,7 @@ function RequestState({ request }: { readonly request: WatchedRequest }) {
 
 const hourMs = 3_600_000
 
-/** Relative times follow the clock, others do not. */
+/** Only relative times follow the clock. */
 function timeText(atMs: number): string {
   return formatTime(atMs, now.peek() - atMs < hourMs ? now.value : now.peek())
 }
@@ -225,6 +225,6 @@ function columnsFor(stop: (request: WatchedRequest) => unknown): readonly Column
         ),
     },
   ]
-  // To a key without `admin` all requests are its own.
+  // A key without `admin` sees only its own requests.
   return all.filter(({ name }) => name !== columns.caller || allows('admin'))
 }

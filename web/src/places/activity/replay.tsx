@@ -12,7 +12,7 @@ const texts = placeTexts.activity
 type Sent = { readonly path: string; readonly body: Readonly<Record<string, unknown>> | null }
 type Outcome = { readonly text: string; readonly id: string | undefined }
 
-/** Sends a request that was kept again, to this or another model. */
+/** Sends a stored request again, to this or another model. */
 export function Replay({ request }: { readonly request: WatchedRequest }) {
   const [sent, setSent] = useState<Sent>()
   const [model, setModel] = useState('')

@@ -4,7 +4,7 @@ export function replyText(reply: Readonly<Record<string, unknown>>): string {
   return found === '' ? JSON.stringify(reply, null, 2) : found
 }
 
-/** The texts of choices, items and parts, in their order. */
+/** The texts of choices, items and parts, in order. */
 function textsIn(value: unknown): string {
   if (typeof value === 'string') return value
   if (Array.isArray(value)) return value.map(textsIn).join('')

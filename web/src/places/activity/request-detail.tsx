@@ -11,7 +11,7 @@ const texts = placeTexts.activity
 
 type DetailProps = { readonly request: WatchedRequest; readonly onStop: (request: WatchedRequest) => unknown }
 
-/** What a row opens to: where the time went, and why it ended as it did. */
+/** The detail of a row: where the time went, and why the request ended as it did. */
 export function RequestDetail({ request, onStop }: DetailProps) {
   const { facts } = texts
   const { cancelled, error, diverged_at: diverged, attempts, reasoning_tokens: reasoning } = request

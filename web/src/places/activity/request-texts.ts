@@ -12,7 +12,7 @@ export function ordinal(position: number): string {
   return `${position}${(tens > 10 && tens < 14 ? undefined : ends[position % 10]) ?? 'th'}`
 }
 
-/** What a request does now, or how it has ended, in words. */
+/** The present state of a request, or its end, in words. */
 export function stateText(request: WatchedRequest): string {
   const { state } = texts
   switch (request.state) {
@@ -57,13 +57,13 @@ export function protocolOf(route: string): string {
   return names.find(([pattern]) => pattern.test(route))?.[1] ?? route
 }
 
-/** The time that a request has taken so far. The time now is read only where it matters: who reads a signal is rendered with it. */
+/** The time that a request has taken so far. `now` is read only if needed, since a component that reads a signal is rendered with it. */
 export function durationOf(request: WatchedRequest, now: { readonly value: number }): number {
   const { started_at_ms: start, ended_at_ms: end } = request
   return Math.max(0, (end ?? now.value) - start)
 }
 
-/** Tokens per second while it was generated; undefined where it is not known. */
+/** Tokens per second during generation; undefined if unknown. */
 export function speedOf({ output_tokens: tokens = 0, timings }: WatchedRequest): number | undefined {
   const ms = timings?.decode_ms
   return ms === undefined || ms <= 0 || tokens < 2 ? undefined : (1000 * (tokens - 1)) / ms
@@ -72,7 +72,7 @@ export function speedOf({ output_tokens: tokens = 0, timings }: WatchedRequest):
 type Phase = keyof typeof texts.phases
 export type Segment = { readonly phase: Phase; readonly ms: number }
 
-/** The time of an ended request by its phases, in their order. */
+/** The time of an ended request by its phases, in order. */
 export function waterfallOf(request: WatchedRequest): readonly Segment[] {
   const { timings = {} } = request
   const total = timings.total_ms ?? (request.ended_at_ms === undefined ? undefined : durationOf(request, { value: 0 }))
@@ -93,7 +93,7 @@ export function placeText(path: string): string {
   return index === undefined ? path : texts.message(Number(index) + 1)
 }
 
-/** What a filter looks into: ten thousand are looked through for each event, and most have not changed. */
+/** The texts that a filter searches: ten thousand requests are searched for each event, and most have not changed. */
 const searched = new WeakMap<WatchedRequest, { readonly fields: Readonly<Record<string, string>>; readonly all: string }>()
 
 function searchedIn(request: WatchedRequest) {
@@ -114,7 +114,7 @@ function searchedIn(request: WatchedRequest) {
   return made
 }
 
-/** Whether every word of the filter is in what a row shows. A word such as `state:failed` looks into one field. */
+/** Whether a row contains every word of the filter. A word such as `state:failed` searches one field. */
 export function matches(request: WatchedRequest, words: readonly string[]): boolean {
   if (words.length === 0) return true
   const { fields, all }: { readonly fields: Readonly<Record<string, string>>; readonly all: string } = searchedIn(request)

@@ -12,7 +12,7 @@ type Delta = {
 }
 type WireToken = { readonly token: string; readonly logprob: number }
 export type Chunk = {
-  /** Of a frame about a call that the server runs: it waits for an approval, runs, or has ended. */
+  /** For a frame about a call that the server runs: it waits for an approval, runs, or has ended. */
   readonly type?: 'tool_status' | 'tool_confirm' | 'tool_start' | 'tool_end'
   readonly content?: string
   readonly tool_name?: string
@@ -39,7 +39,7 @@ export type Chunk = {
   readonly timings?: { readonly predicted_per_second?: number }
 }
 
-/** Folds the chunks of a stream into an answer. Times are given: it has no clock. */
+/** Folds the chunks of a stream into an answer. It has no clock: times are passed in. */
 export class AnswerFold {
   readonly #before: Message
   readonly #startMs: number
@@ -55,10 +55,10 @@ export class AnswerFold {
   readonly #calls: { id: string; name: string; input: string }[] = []
   readonly #serverCalls = new Map<string, ToolCall>()
   readonly #tokens: Token[]
-  /** The part of the prompt that is read, from 0 to 1; undefined before and after. */
+  /** The share of the prompt that is read, from 0 to 1; undefined before and after. */
   reading: number | undefined
 
-  /** Text that the answer has already stays in front: it is continued. */
+  /** The present text of a continued answer stays in front. */
   constructor(before: Message, startMs: number) {
     this.#before = before
     this.#startMs = startMs
@@ -76,7 +76,7 @@ export class AnswerFold {
     return this.#problem
   }
 
-  /** Pieces of output so far; about as many as tokens. */
+  /** Pieces of output so far, about as many as tokens. */
   get pieces(): number {
     return this.#pieces
   }
@@ -161,7 +161,7 @@ export class AnswerFold {
   }
 }
 
-/** A result without the names of its pictures, which stand at its end for Unsloth's page. */
+/** A result without the names of its pictures, which are at its end for Unsloth's page. */
 function withoutImages(result: string): string {
   const at = result.lastIndexOf('\n__IMAGES__:')
   return at === -1 ? result : result.slice(0, at)

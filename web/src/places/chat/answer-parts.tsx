@@ -10,7 +10,7 @@ import { type Conversation, type Message, replaced, type ToolCall } from './conv
 import { change } from './library.ts'
 import { schemaProblems } from './schema-check.ts'
 
-/** What the model thought: one line with its time, open while it runs. */
+/** The model's reasoning: one line with its time, open while it runs. */
 export function Reasoning({ message, isRunning }: { readonly message: Message; readonly isRunning: boolean }) {
   const [isOpen, setOpen] = useState<boolean | undefined>(undefined)
   const { reasoning = '', reasoningMs = 0, text } = message
@@ -37,7 +37,7 @@ type CallsProps = {
   readonly model: string
 }
 
-/** Calls of tools, as they happen. The caller's own wait for a result, which is typed here. */
+/** Calls of tools as they happen. The caller's own wait for a result, which is typed here. */
 export function Calls({ conversation, message, isRunning, model }: CallsProps) {
   const calls = message.calls ?? []
   const waiting = calls.filter(({ by }) => by === 'caller')
@@ -73,7 +73,7 @@ export function Calls({ conversation, message, isRunning, model }: CallsProps) {
 
 type CallProps = {
   readonly call: ToolCall
-  /** Where its files are. */
+  /** The session that has its files. */
   readonly session: string
   readonly isRunning: boolean
   readonly onResult: ((result: string) => void) | undefined
@@ -126,7 +126,7 @@ function Picture({ session, name }: { readonly session: string; readonly name: s
       const response = await send(`api/inference/sandbox/${encodeURIComponent(session)}/${encodeURIComponent(name)}`)
       reader.readAsDataURL(await response.blob())
     }
-    // Its name stays: the server deletes files after a while, and a file may name what no address can have.
+    // Its name stays: the server deletes files after a while, and some names are not valid in addresses.
     load().catch(() => undefined)
   }, [session, name])
   return url === undefined ? (
@@ -172,12 +172,12 @@ function pretty(json: string): string {
   try {
     return JSON.stringify(JSON.parse(json), null, 2)
   } catch {
-    // It is still coming, or the model wrote something else.
+    // It is still arriving, or the model wrote something else.
     return json
   }
 }
 
-/** Whether the answer matches the schema that was asked for. */
+/** Whether the answer matches the requested schema. */
 export function SchemaLine({ text, schema }: { readonly text: string; readonly schema: string }) {
   const problems = useMemo(() => problemsOf(text, schema), [text, schema])
   if (problems === undefined) return <p class="small muted">{chatTexts.schemaUnchecked}</p>
@@ -203,7 +203,7 @@ function problemsOf(text: string, schema: string): readonly string[] | undefined
   try {
     value = JSON.parse(text)
   } catch {
-    // It ended early, or is something else.
+    // The answer ended early, or is something else.
     return [chatTexts.schemaNotJson]
   }
   try {
@@ -214,7 +214,7 @@ function problemsOf(text: string, schema: string): readonly string[] | undefined
   }
 }
 
-/** One muted line: tokens, speed, what was cached, and why it ended where it did not end by itself. */
+/** One muted line: tokens, speed, the cached part, and the reason for an unusual end. */
 export function FactsLine({ message, onContinue }: { readonly message: Message; readonly onContinue: (() => void) | undefined }) {
   const { facts, finish, state, model, limit } = message
   const parts = [model && plainName(model)]

@@ -9,12 +9,12 @@ import { change } from './library.ts'
 import { readModels } from './models.ts'
 import { chatBody, readable, serverToolFields, serverToolsOf } from './request.ts'
 
-/** An answer that runs. */
+/** A running answer. */
 export type Running = {
   readonly conversation: Signal<Conversation>
-  /** As it is now; at most one change for each frame. */
+  /** Its present state; changes at most once per frame. */
   readonly message: Signal<Message>
-  /** What it waits for: "reading the prompt, 40 %". */
+  /** What it is waiting for: "reading the prompt, 40 %". */
   readonly waits: Signal<string>
   stop(): void
 }
@@ -24,7 +24,7 @@ export const running = signal<ReadonlyMap<string, Running>>(new Map())
 
 /** How long the server has to end a stopped answer before the connection is closed. */
 const stopGraceMs = 3000
-/** Work of one piece, after which input and paint have their turn. */
+/** The length of one piece of work, after which input and painting have their turn. */
 const turnMs = 8
 
 /** Starts an answer to the message. */
@@ -47,7 +47,7 @@ export function answer(conversation: Signal<Conversation>, parent: string, model
   void run(conversation, message, { path, continues: false })
 }
 
-/** Goes on with an answer that ended early. */
+/** Continues an answer that ended early. */
 export function continueAnswer(conversation: Signal<Conversation>, message: Message): void {
   const { problem: _problem, finish: _finish, facts: _facts, ...rest } = message
   const again: Message = { ...rest, state: 'running' }
@@ -76,7 +76,7 @@ async function run(conversation: Signal<Conversation>, message: Message, { path,
     if (isStopped) return
     isStopped = true
     setTimeout(() => connection.abort(), stopGraceMs)
-    // The engine stops, and the stream then ends with what the answer has cost.
+    // The engine stops, and the stream then ends with the cost of the answer.
     send('api/inference/cancel', { body: { cancel_id: cancelId } }).catch(() => connection.abort())
   }
   running.value = new Map([...running.value, [message.id, { conversation, message: shown, waits, stop }]])
@@ -84,7 +84,7 @@ async function run(conversation: Signal<Conversation>, message: Message, { path,
   const paint = eachFrame(() => {
     shown.value = fold.message('running')
     if (fold.reading !== undefined) waits.value = chatTexts.reading(fold.reading)
-    // So that a closed page loses a second at most.
+    // So that a closed page loses at most a second.
     if (performance.now() - lastKeptMs < 1000) return
     lastKeptMs = performance.now()
     change(conversation, replaced(conversation.value, shown.value))
@@ -94,11 +94,11 @@ async function run(conversation: Signal<Conversation>, message: Message, { path,
     const settings = readable(conversation.value.settings)
     const model = message.model ?? ''
     const more = { stream: true, cancel_id: cancelId, stream_options: { include_usage: true }, return_progress: true }
-    // An answer that is continued has had its tools.
+    // The tools of a continued answer have already run.
     const hasTools = !continues && serverToolsOf(settings).length > 0
     const body = { ...chatBody(path, settings, { model, continues }), ...more }
     const { signal } = connection
-    // There, the stream shows what tools of the server do.
+    // That route also streams the work of server tools.
     const response = hasTools
       ? await send('api/inference/chat/completions', {
           body: { ...body, ...serverToolFields(settings, conversation.value.id) },
@@ -110,7 +110,7 @@ async function run(conversation: Signal<Conversation>, message: Message, { path,
   } catch (error) {
     const partial = fold.message(isStopped ? 'stopped' : 'failed')
     end = isStopped ? partial : { ...partial, problem: describe(error) }
-    // The server was there, and then was not: what came stays.
+    // The server became unreachable during the answer: the received part stays.
     if (!isStopped && (fold.pieces > 0 || isLost(error))) end = { ...partial, state: 'broken' }
   }
   paint.cancel()
@@ -147,7 +147,7 @@ async function readAnswer(response: Response, { fold, paint, onWait }: Reader): 
   }
 }
 
-/** Lets events and paints go first; not throttled in tabs that are not seen, as timers are. */
+/** Lets events and painting go first; unlike timers, not throttled in hidden tabs. */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel()
@@ -159,7 +159,7 @@ function nextTurn(): Promise<void> {
   })
 }
 
-/** Calls a function before the next paint, once however often it is asked; four times a second in tabs that are not seen. */
+/** Calls a function before the next paint, once for any number of requests; four times a second in hidden tabs. */
 function eachFrame(act: () => void): { ask(): void; cancel(): void } {
   let isAsked = false
   let frame = 0

@@ -3,7 +3,7 @@ import type { Attachment } from './conversation.ts'
 
 const maxBytes = 20_000_000
 
-/** What of these files can be attached, and why the others cannot. */
+/** The files that can be attached, and why the others cannot. */
 export async function readFiles(files: readonly File[]): Promise<{ attachments: Attachment[]; refused: string[] }> {
   const attachments: Attachment[] = []
   const refused: string[] = []

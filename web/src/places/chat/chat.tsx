@@ -24,10 +24,10 @@ import { ConversationList, download } from './list.tsx'
 import { modelOf, models, modelsProblem, readModels } from './models.ts'
 import { Pane } from './pane.tsx'
 
-/** Conversations that have no message yet, one for each side. */
+/** Conversations without a message yet, one for each side. */
 const drafts: [Signal<Conversation>, Signal<Conversation>] = [startConversation(), startConversation()]
 
-/** The chat: conversations at the left, one or two of them in the middle, settings at the right. */
+/** The chat: conversations on the left, one or two of them in the middle, settings on the right. */
 export function Chat() {
   const [opensList, setOpensList] = useState(false)
   const [showsCode, setShowsCode] = useState(false)
@@ -60,7 +60,7 @@ export function Chat() {
     for (const side of open) ask(side, text, attachments)
     const [one, other] = open.map((side) => side.value.id)
     if (one !== undefined) go(linkTo('chat', [one], { ...query, beside: other }), parts.length === 0 ? 'replace' : 'push')
-    // They have their messages now: the next new chat is another.
+    // They have messages now, so the next new chat is another one.
     for (const [index, draft] of drafts.entries()) if (open.includes(draft)) drafts[index] = startConversation()
   }
   const toggle = (name: string, value: string) => setQuery({ [name]: query[name] === undefined ? value : undefined })
@@ -204,7 +204,7 @@ function Middle({ open, isMissing, isRunning, send, stop }: MiddleProps) {
   )
 }
 
-/** In place of a conversation whose view has failed. */
+/** Shown in place of a conversation whose view has failed. */
 function NotShown({ conversation, error }: { readonly conversation: Conversation; readonly error: unknown }) {
   return (
     <section class="pane place-body" aria-label={conversation.title || chatTexts.untitled}>
@@ -217,7 +217,7 @@ function NotShown({ conversation, error }: { readonly conversation: Conversation
   )
 }
 
-/** The conversation that stays when a side is closed; a draft has no address. */
+/** The remaining conversation when a side is closed; a draft has no address. */
 function otherThan(open: readonly Signal<Conversation>[], index: number): readonly string[] {
   const id = open[1 - index]?.value.id
   return id !== undefined && conversations.value?.has(id) === true ? [id] : []
@@ -227,7 +227,7 @@ function find(id: string | undefined, side: 0 | 1): Signal<Conversation> | undef
   return id === undefined ? drafts[side] : conversations.value?.get(id)
 }
 
-/** Adds what was written, and starts the answer. */
+/** Adds the written message, and starts the answer. */
 function ask(conversation: Signal<Conversation>, text: string, attachments: readonly Attachment[]): void {
   const parent = pathOf(conversation.value).at(-1)?.id
   const message: Message = {
@@ -246,7 +246,7 @@ type HeadButtonProps = {
   readonly name: string
   readonly icon: IconName
   readonly isPressed?: boolean
-  /** Left out where there is little room. */
+  /** Left out on small screens. */
   readonly isMore?: true
   readonly onClick: () => void
 }

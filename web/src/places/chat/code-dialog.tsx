@@ -10,7 +10,7 @@ import { bodyOf } from './request.ts'
 
 const writers = { curl: asCurl, JavaScript: asJavaScript, Python: asPython }
 
-/** The conversation as a program would send it, to take away. */
+/** The conversation as a request for programs, to copy. */
 export function CodeDialog({ conversation, model, onClose }: { conversation: Conversation; model: string; onClose: () => void }) {
   const [kind, setKind] = useState<keyof typeof writers>('curl')
   const path = pathOf(conversation)

@@ -2,14 +2,14 @@ import type { ChatBody } from './request.ts'
 
 type Target = { readonly base: string; readonly needsKey: boolean }
 
-/** A request as a line for a shell; the key is a variable. */
+/** A request as a shell command; the key is a variable. */
 export function asCurl(body: ChatBody, { base, needsKey }: Target): string {
   const header = needsKey ? ` \\\n  -H "authorization: Bearer $DRAGOMAN_KEY"` : ''
   const json = JSON.stringify(body, null, 2).replaceAll("'", "'\\''")
   return `curl ${base}/chat/completions \\\n  -H 'content-type: application/json'${header} \\\n  -d '${json}'`
 }
 
-/** The same with OpenAI's SDK for JavaScript. */
+/** As `asCurl`, with OpenAI's SDK for JavaScript. */
 export function asJavaScript(body: ChatBody, { base, needsKey }: Target): string {
   const key = needsKey ? 'process.env.DRAGOMAN_KEY' : "'none'"
   return `import OpenAI from 'openai'
@@ -20,7 +20,7 @@ for await (const chunk of stream) process.stdout.write(chunk.choices[0]?.delta?.
 `
 }
 
-/** The same with OpenAI's SDK for Python, which takes fields of its own only; the others are `extra_body`. */
+/** As `asCurl`, with OpenAI's SDK for Python, which accepts only known fields; the others go into `extra_body`. */
 export function asPython(body: ChatBody, { base, needsKey }: Target): string {
   const key = needsKey ? 'os.environ["DRAGOMAN_KEY"]' : '"none"'
   const entries = Object.entries(body)

@@ -7,10 +7,10 @@ import { readFiles } from './attach.ts'
 import type { Attachment } from './conversation.ts'
 
 type ComposerProps = {
-  /** Whose draft it is: what was typed is kept for it, also when the page is closed. */
+  /** The owner of the draft, which is kept even when the page is closed. */
   readonly draft: string
   readonly isRunning: boolean
-  /** False until the models are known: what is sent before is sent then. */
+  /** False until the models are known: an earlier message is sent then. */
   readonly canSend: boolean
   readonly onSend: (text: string, attachments: readonly Attachment[]) => void
   readonly onStop: () => void
@@ -18,7 +18,7 @@ type ComposerProps = {
 
 const draftName = (draft: string) => `dragoman.draft.${draft}`
 
-/** Where a message is written: Enter sends, files come by paste, by drop and by the button. */
+/** The editor of a message: Enter sends; files arrive by paste, drop or the button. */
 export function Composer({ draft, isRunning, canSend, onSend, onStop }: ComposerProps) {
   const field = useRef<HTMLTextAreaElement>(null)
   const [text, setText] = useState('')

@@ -1,4 +1,4 @@
-/** A conversation and its changes. A message has a parent; those with the same parent are branches, of which one is chosen. */
+/** A conversation and its changes. A message has a parent; messages with the same parent are branches, of which one is chosen. */
 
 export type Attachment = {
   readonly kind: 'image' | 'audio' | 'text'
@@ -7,7 +7,7 @@ export type Attachment = {
   readonly data: string
 }
 
-/** A call of a tool: of the caller's, with the result that was typed, or of the server's own. */
+/** A call of a tool: of the caller's, with the typed result, or of the server's. */
 export type ToolCall = {
   readonly id: string
   readonly name: string
@@ -15,7 +15,7 @@ export type ToolCall = {
   readonly by: 'caller' | 'server'
   readonly result?: string
   readonly isError?: boolean
-  /** For the approval of the person. */
+  /** The call waits for the person's approval. */
   readonly waits?: boolean
   /** Names of pictures that it made. */
   readonly pictures?: readonly string[]
@@ -27,7 +27,7 @@ export type Token = {
   readonly top: readonly { readonly text: string; readonly logprob: number }[]
 }
 
-/** What an answer has cost. */
+/** The cost of an answer. */
 export type Facts = {
   readonly promptTokens: number
   readonly cachedTokens: number
@@ -36,18 +36,18 @@ export type Facts = {
   readonly firstTokenMs?: number
 }
 
-/** `broken`: the connection ended before the answer; `failed`: the server said why. */
+/** `broken`: the connection ended before the answer; `failed`: the server reported why. */
 type AnswerState = 'running' | 'done' | 'stopped' | 'broken' | 'failed'
 
 export type Message = {
   readonly id: string
-  /** Undefined: it begins the conversation. */
+  /** Undefined for the first message. */
   readonly parent?: string
   readonly role: 'user' | 'assistant'
   readonly text: string
   readonly atMs: number
   readonly attachments?: readonly Attachment[]
-  /** Of an answer. */
+  /** For an answer. */
   readonly model?: string
   readonly state?: AnswerState
   readonly reasoning?: string
@@ -76,7 +76,7 @@ export type Settings = {
     readonly python?: boolean
     readonly terminal?: boolean
     readonly mcp?: string
-    /** Each call waits for an approval. */
+    /** Each call requires an approval. */
     readonly asks?: boolean
   }
   /** JSON: the schema of answers. */
@@ -91,7 +91,7 @@ export type Conversation = {
   readonly updatedAtMs: number
   readonly settings: Settings
   readonly messages: Readonly<Record<string, Message>>
-  /** The branch that is shown, by parent; the first message's is `start`. */
+  /** The visible branch, by parent; the first message's parent is `start`. */
   readonly chosen: Readonly<Record<string, string>>
 }
 
@@ -111,13 +111,13 @@ export function createConversation(id: string, nowMs: number, settings: Partial<
 
 const keyOf = (parent: string | undefined) => parent ?? 'start'
 
-/** The messages that are shown, from the first; up to and with `last` if it is among them. */
+/** The visible messages from the first one; up to and including `last` if it is among them. */
 export function pathOf({ messages, chosen }: Conversation, last?: string): readonly Message[] {
   const path = new Set<Message>()
   let next = chosen.start
   while (next !== undefined) {
     const message = messages[next]
-    // A message may be called `start`: it would follow itself.
+    // A message with the id `start` would follow itself.
     if (message === undefined || path.has(message)) break
     path.add(message)
     if (next === last) break
@@ -133,7 +133,7 @@ export function branchesOf({ messages }: Conversation, { parent }: Message): rea
     .sort((a, b) => a.atMs - b.atMs)
 }
 
-/** With a message, which is the branch that is shown. The first one gives the conversation its title. */
+/** Adds a message, which becomes the visible branch. The first one gives the conversation its title. */
 export function withMessage(conversation: Conversation, message: Message): Conversation {
   return {
     ...conversation,
@@ -144,7 +144,7 @@ export function withMessage(conversation: Conversation, message: Message): Conve
   }
 }
 
-/** With another state of a message that it has. */
+/** Replaces a message by its new state. */
 export function replaced(conversation: Conversation, message: Message): Conversation {
   return { ...conversation, messages: { ...conversation.messages, [message.id]: message } }
 }
@@ -154,7 +154,7 @@ export function choosing(conversation: Conversation, { id, parent }: Message): C
   return { ...conversation, chosen: { ...conversation.chosen, [keyOf(parent)]: id } }
 }
 
-/** A conversation of its own that begins with the messages up to this one. */
+/** A new conversation that begins with the messages up to this one. */
 export function branched(
   conversation: Conversation,
   last: string,

@@ -15,7 +15,7 @@ type DrawerProps = {
   readonly onClose: () => void
 }
 
-/** The settings of a conversation; an empty field leaves the value that is in force, which it shows. */
+/** The settings of a conversation; an empty field keeps the value in force, which it shows. */
 export function Drawer({ conversation, model, onClose }: DrawerProps) {
   const { settings } = conversation.value
   const { serverTools = {} } = settings

@@ -3,12 +3,12 @@ import { readConversation } from './read-conversation.ts'
 
 const format = 'dragoman-conversations'
 
-/** A file with conversations, to keep or to take elsewhere. */
+/** A file with conversations, to keep or to move elsewhere. */
 export function toFile(conversations: readonly Conversation[]): string {
   return JSON.stringify({ format, version: 1, conversations }, null, 1)
 }
 
-/** The conversations of such a file. Throws what is wrong with it. */
+/** The conversations of such a file. Throws if it is invalid. */
 export function fromFile(text: string): readonly Conversation[] {
   let file: { readonly format?: unknown; readonly conversations?: unknown }
   try {
@@ -29,7 +29,7 @@ export function fromFile(text: string): readonly Conversation[] {
   })
 }
 
-/** Tools that run without a question are the choice of the person at this page, not of who made the file. */
+/** Whether tools run without a question is for the person at this page to decide, not for the author of the file. */
 function asking({ settings: { serverTools, ...settings }, ...conversation }: Conversation): Conversation {
   return { ...conversation, settings: { ...settings, ...(serverTools && { serverTools: { ...serverTools, asks: true } }) } }
 }

@@ -6,7 +6,7 @@ import { type Conversation, pathOf } from './conversation.ts'
 import { type Model, propertiesOf } from './models.ts'
 import { chatBody, readable } from './request.ts'
 
-/** How much of the context is used: system and tools, conversation, room. It knows what the last answer has cost. */
+/** How much of the context is used: system and tools, conversation, room. It knows the cost of the last answer. */
 export function Gauge({ conversation, model }: { readonly conversation: Signal<Conversation>; readonly model: Model }) {
   const { settings } = conversation.value
   const [systemTokens, setSystemTokens] = useState(0)

@@ -6,7 +6,7 @@ import { newId } from './ids.ts'
 import { readConversation } from './read-conversation.ts'
 import { readAll, readIds, remove, save } from './store.ts'
 
-/** All conversations of this browser, by id; undefined until they are read. */
+/** All conversations of this browser, by id; undefined until they are loaded. */
 export const conversations = signal<ReadonlyMap<string, Signal<Conversation>> | undefined>(undefined)
 /** Why they cannot be kept. */
 export const storeProblem = signal<string | undefined>(undefined)
@@ -25,13 +25,13 @@ async function read(): Promise<void> {
     const all = (await readAll()).map(readConversation).filter((each) => each !== undefined)
     conversations.value = new Map(all.map((each) => [each.id, signal(each)]))
   } catch (error) {
-    // Such as in a private window: they live as long as the tab.
+    // For example in a private window: conversations last as long as the tab.
     storeProblem.value = describe(error)
     conversations.value ??= new Map()
   }
 }
 
-/** A new one, which is kept once it has a message. */
+/** Creates a conversation, which is stored once it has a message. */
 export function startConversation(): Signal<Conversation> {
   const model = localStorage.getItem(lastModel)
   return signal(createConversation(newId(), Date.now(), model === null ? {} : { model }))
@@ -39,7 +39,7 @@ export function startConversation(): Signal<Conversation> {
 
 const waiting = new Map<string, ReturnType<typeof setTimeout>>()
 
-/** Changes a conversation, and keeps it soon after: streams change theirs at every frame. */
+/** Changes a conversation, and stores it soon after: streams change theirs at every frame. */
 export function change(conversation: Signal<Conversation>, next: Conversation): void {
   if (next.settings.model !== undefined && next.settings.model !== conversation.value.settings.model) {
     localStorage.setItem(lastModel, next.settings.model)
@@ -63,7 +63,7 @@ function keep(conversation: Signal<Conversation>): void {
   })
 }
 
-/** When the page is left: what has not been kept yet. */
+/** Stores pending changes when the page is left. */
 function keepAll(): void {
   for (const id of waiting.keys()) {
     const conversation = conversations.value?.get(id)
@@ -82,10 +82,10 @@ export async function discard(id: string): Promise<void> {
   }
 }
 
-/** Adds conversations of a file. One whose id is taken, here or by another tab since, gets a new id. */
+/** Adds conversations of a file. One whose id is already taken, here or by another tab, gets a new id. */
 export async function take(imported: readonly Conversation[]): Promise<void> {
   await readLibrary()
-  // Without a store, nothing else can be there.
+  // Without a store, there can be no others.
   const kept = await readIds().catch(() => [])
   const before = conversations.value ?? new Map()
   const taken = new Set<unknown>([...before.keys(), ...kept])

@@ -102,7 +102,7 @@ function matches({ title, messages }: Conversation, words: string): boolean {
   return title.toLowerCase().includes(words) || Object.values(messages).some(({ text }) => text.toLowerCase().includes(words))
 }
 
-/** Hands a file to the browser. */
+/** Offers a file for download. */
 export function download(name: string, all: readonly Conversation[]): void {
   const url = URL.createObjectURL(new Blob([toFile(all)], { type: 'application/json' }))
   Object.assign(document.createElement('a'), { href: url, download: `${name}.json` }).click()

@@ -27,7 +27,7 @@ type MessageProps = {
   readonly onBranch: (message: Message) => void
 }
 
-/** Texts of people are folded beyond this. */
+/** Longer texts of people are folded. */
 const longChars = 2000
 
 /** A message: who, text, and on focus a row of actions. */
@@ -188,7 +188,7 @@ function Action({ name, icon, isPressed, onClick }: ActionProps) {
   )
 }
 
-/** Where the message is among its branches, and the way to the others. */
+/** The position of the message among its branches, with links to the others. */
 function Branches({ conversation, message }: Pick<MessageProps, 'conversation' | 'message'>) {
   const all = branchesOf(conversation.value, message)
   if (all.length < 2) return null

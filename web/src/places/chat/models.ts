@@ -11,7 +11,7 @@ export type Model = {
   readonly max_context_length?: number
 }
 
-/** The models that may chat; undefined until the server has answered, a failure if it did not. */
+/** The models for chat; undefined until the server has answered, a failure if it did not. */
 export const models = signal<readonly Model[] | undefined>(undefined)
 export const modelsProblem = signal<unknown>(undefined)
 
@@ -25,7 +25,7 @@ export async function readModels(): Promise<void> {
   }
 }
 
-/** The model of a conversation: the one that was chosen if it is there, else the operator's default, one that is loaded, the first. */
+/** The model of a conversation: the chosen one if it exists, otherwise the operator's default, a loaded one, or the first. */
 export function modelOf(chosen: string | undefined): Model | undefined {
   const all = models.value ?? []
   const isDefault = ({ id, aliases = [] }: Model) => id === 'default' || aliases.includes('default')
@@ -40,7 +40,7 @@ type Properties = {
 const properties = signal<ReadonlyMap<string, Properties>>(new Map())
 const asked = new Set<string>()
 
-/** What is in force for a model that is loaded; asking for one that is not would load it. */
+/** The properties in force for a loaded model; asking about another one would load it. */
 export function propertiesOf({ id, state }: Model): Properties | undefined {
   if ((state === 'ready' || state === 'degraded') && !asked.has(id)) {
     asked.add(id)
@@ -48,7 +48,7 @@ export function propertiesOf({ id, state }: Model): Properties | undefined {
       (found) => {
         properties.value = new Map([...properties.value, [id, found]])
       },
-      // Models of other servers have none; the fields then say nothing about what is in force.
+      // Models of other servers have none; the fields then show no values in force.
       () => undefined,
     )
   }
@@ -56,6 +56,6 @@ export function propertiesOf({ id, state }: Model): Properties | undefined {
 }
 
 effect(() => {
-  // Again when the server returns, or the caller has changed.
+  // Runs again when the server returns, or the caller has changed.
   if (returns.value > 0) void readModels()
 })

@@ -12,9 +12,9 @@ import { change, startConversation } from './library.ts'
 import { MessageView } from './message.tsx'
 import { modelOf, models } from './models.ts'
 
-/** How near to its end a reader must be for the view to stay there. */
+/** How near the end a reader must be for the view to follow it. */
 const nearPx = 48
-/** Messages that are drawn at first, and that each click on the button adds: a conversation may have thousands. */
+/** Messages drawn at first, and added by each click on the button: a conversation may have thousands. */
 const drawnAtOnce = 100
 
 type PaneProps = {
@@ -23,7 +23,7 @@ type PaneProps = {
   readonly onClose?: (() => void) | undefined
 }
 
-/** One conversation: its model and its messages. The view stays with the end while the reader is there. */
+/** One conversation: its model and its messages. The view follows the end while the reader is there. */
 export function Pane({ conversation, onExample, onClose }: PaneProps) {
   const room = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
@@ -44,7 +44,7 @@ export function Pane({ conversation, onExample, onClose }: PaneProps) {
   const onScroll = () => {
     const { scrollTop = 0, scrollHeight = 0, clientHeight = 0 } = room.current ?? {}
     const isNear = scrollHeight - scrollTop - clientHeight < nearPx
-    // What grows, or is laid out late, moves too; only a reader leaves the end.
+    // Growth and late layout also scroll; only a reader leaves the end.
     const isReader = performance.now() - touchedMs.current < 1000
     if (isNear) isAtEnd.current = true
     else if (isReader && scrollTop < before.current) isAtEnd.current = false
@@ -54,7 +54,7 @@ export function Pane({ conversation, onExample, onClose }: PaneProps) {
   const touched = () => {
     touchedMs.current = performance.now()
   }
-  // What grows, or is laid out later, moves the end.
+  // Growth and late layout move the end.
   useEffect(() => {
     const inner = room.current?.firstElementChild
     if (inner == null) return
@@ -104,7 +104,7 @@ export function Pane({ conversation, onExample, onClose }: PaneProps) {
         onTouchMove={touched}
         onPointerDown={touched}
         onKeyDown={touched}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be reachable by keyboard.
         tabIndex={0}
         role="log"
         aria-live="off"

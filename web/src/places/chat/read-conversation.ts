@@ -3,13 +3,13 @@ import { isObject, type JsonObject } from './json-object.ts'
 import { samplingFields } from './request.ts'
 
 /**
- * A conversation of a file or of the browser's store. A field of another type gets a default, or is left out, so that the rest can be
- * shown; an answer that was running has broken off. Undefined: the value is not a conversation.
+ * Reads a conversation from a file or the browser's store. A field of another type gets a default, or is left out, so that the rest can be
+ * shown; an answer that was running counts as broken. Undefined: the value is not a conversation.
  */
 export function readConversation(value: unknown): Conversation | undefined {
   if (!isObject(value)) return undefined
   const { id, title, createdAtMs, updatedAtMs, settings, messages: found, chosen } = value
-  // Its id is a part of addresses.
+  // Addresses contain its id.
   if (typeof id !== 'string' || !/^[\w-]+$/.test(id) || !isObject(found)) return undefined
   const messages = readMessages(found)
   return {
@@ -38,7 +38,7 @@ function readMessages(found: JsonObject): Conversation['messages'] {
   )
 }
 
-/** By parent, the branch that was chosen if it is there, else the last one. */
+/** By parent, the chosen branch if it exists, otherwise the last one. */
 function readChosen(chosen: JsonObject, messages: Conversation['messages']): Conversation['chosen'] {
   const branches = Object.values(messages).map(({ id, parent = 'start' }) => [parent, id] as const)
   return Object.fromEntries([...branches, ...branches.filter(([parent, id]) => chosen[parent] === id)])
@@ -65,7 +65,7 @@ function timeMs(value: unknown): number | undefined {
   return typeof value === 'number' && !Number.isNaN(new Date(value).getTime()) ? value : undefined
 }
 
-/** Without other fields: they would stand in requests, in place of the model or the messages. */
+/** Drops other fields: they would enter requests, in place of the model or the messages. */
 function sampling(value: unknown): Settings['sampling'] {
   const found = isObject(value) ? value : {}
   const entries = samplingFields.flatMap(({ field }) => {
@@ -85,12 +85,12 @@ function or<T>(read: Read<T | undefined>, fallback: T): Read<T> {
   return (value) => read(value) ?? fallback
 }
 
-/** A list without the items that cannot be read. */
+/** A list without unreadable items. */
 function list<T>(read: Read<T | undefined>): Read<readonly T[] | undefined> {
   return (value) => (Array.isArray(value) ? value.map(read).filter((item) => item !== undefined) : undefined)
 }
 
-/** Each field of a type has its reader, which returns a value wherever the type has one. */
+/** Each field of a type has its reader, which returns a value if the type requires one. */
 function fields<T>(readers: { readonly [Name in keyof T]-?: Read<T[Name]> }): (value: JsonObject) => T {
   const all = Object.entries<Read<unknown>>(readers)
   return (value) => {
@@ -115,7 +115,7 @@ const attachmentOf = fields<Attachment>({
   data: or(text, ''),
 })
 
-/** Without its data, there is nothing to show or to send. */
+/** Without its data, there is nothing to show or send. */
 function attachment(value: unknown): Attachment | undefined {
   return isObject(value) && typeof value.data === 'string' ? attachmentOf(value) : undefined
 }

@@ -4,7 +4,7 @@ import { isObject } from './json-object.ts'
 type WireMessage = Readonly<Record<string, unknown>> & { readonly role: string }
 export type ChatBody = Readonly<Record<string, unknown>> & { readonly model: string; readonly messages: readonly WireMessage[] }
 
-/** The sampling fields that the drawer has, under their names in requests and in the server's properties. */
+/** The sampling fields of the drawer, by their names in requests and in the server's properties. */
 export const samplingFields = [
   { field: 'temperature', inForce: 'temperature', step: 0.1 },
   { field: 'top_p', inForce: 'top_p', step: 0.05 },
@@ -41,7 +41,7 @@ export function chatBody(
   }
 }
 
-/** The tools that the server runs, by their names and those of MCP servers. */
+/** The server's tools to use, by their names and those of MCP servers. */
 export function serverToolsOf({ serverTools = {} }: Settings): readonly string[] {
   const { web, python, terminal, mcp = '' } = serverTools
   return [
@@ -55,7 +55,7 @@ export function serverToolsOf({ serverTools = {} }: Settings): readonly string[]
   ]
 }
 
-/** What a chat completion has besides for the server's tools, which stand in place of the client's. */
+/** Further fields of a chat completion for the server's tools, which replace the client's. */
 export function serverToolFields(settings: Settings, sessionId: string) {
   return {
     tools: undefined,
@@ -101,7 +101,7 @@ function partOf({ kind, name, type, data }: Attachment): unknown {
   }
 }
 
-/** What JSON text is wrong with; undefined: nothing, or it is empty. */
+/** What is wrong with a JSON text; undefined if nothing, or if it is empty. */
 export function jsonProblem(text: string, kind: 'array' | 'object'): string | undefined {
   if (text.trim() === '') return undefined
   try {
@@ -113,7 +113,7 @@ export function jsonProblem(text: string, kind: 'array' | 'object'): string | un
   }
 }
 
-/** The settings without JSON that cannot be read: the field says so, and the rest is sent. */
+/** The settings without invalid JSON: its field reports it, and the rest is sent. */
 export function readable(settings: Settings): Settings {
   return {
     ...settings,
@@ -122,7 +122,7 @@ export function readable(settings: Settings): Settings {
   }
 }
 
-/** The conversation's body as programs send it. */
+/** The conversation's body for programs. */
 export function bodyOf(conversation: Conversation, path: readonly Message[], model: string): ChatBody {
   return chatBody(path, readable(conversation.settings), { model })
 }

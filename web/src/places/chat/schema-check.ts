@@ -2,16 +2,16 @@ import { isObject, type JsonObject } from './json-object.ts'
 
 type At = { readonly root: unknown; readonly place: string; readonly work: { left: number } }
 
-/** Schemas that are compared with a value at most: those that refer to each other may ask for endless work. */
+/** The most schemas to compare with a value: schemas that refer to each other may cause endless work. */
 const mostWork = 100_000
 
 const typeOf = (value: unknown) =>
   value === null ? 'null' : Array.isArray(value) ? 'array' : Number.isInteger(value) ? 'integer' : typeof value
 
 /**
- * What of a value breaks a JSON Schema, each with its place; empty: nothing. It checks the keywords that schemas of answers use; others
- * are the server's matter, which constrains the answer by the whole schema. Patterns are among them: one alone can take hours. Throws
- * when the schema is too much work.
+ * The violations of a JSON Schema in a value, each with its place; empty if none. Checks the keywords that schemas of answers use; the
+ * server enforces the others, as it constrains the answer by the whole schema. Patterns are among them: one alone can take hours. Throws if
+ * the schema is too much work.
  */
 export function schemaProblems(
   value: unknown,

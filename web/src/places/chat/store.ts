@@ -7,7 +7,7 @@ const database = new Promise<IDBDatabase>((resolve, reject) => {
   opening.onsuccess = () => resolve(opening.result)
   opening.onerror = () => reject(opening.error)
 })
-// Whoever uses it hears of the failure.
+// The code that uses it reports the failure.
 database.catch(() => undefined)
 
 async function inStore<T>(mode: IDBTransactionMode, act: (store: IDBObjectStore) => IDBRequest<T>): Promise<T> {
@@ -18,7 +18,7 @@ async function inStore<T>(mode: IDBTransactionMode, act: (store: IDBObjectStore)
   })
 }
 
-/** As they were saved, by whichever version of the page. */
+/** All conversations as stored, by any version of the page. */
 export async function readAll(): Promise<readonly unknown[]> {
   return await inStore('readonly', (store) => store.getAll())
 }

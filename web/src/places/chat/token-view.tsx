@@ -4,7 +4,7 @@ import type { Token } from './conversation.ts'
 
 const shownFirst = 2000
 
-/** The tokens of an answer, tinted by their probability, with the alternatives of the one that is focused. */
+/** The tokens of an answer, tinted by their probability, with the alternatives of the focused one. */
 export function TokenView({ tokens }: { readonly tokens: readonly Token[] }) {
   const [at, setAt] = useState<number>(0)
   const [count, setCount] = useState(shownFirst)
@@ -65,12 +65,12 @@ export function TokenView({ tokens }: { readonly tokens: readonly Token[] }) {
   )
 }
 
-/** With its spaces and line ends to be seen. */
+/** Makes spaces and line ends visible. */
 function visible(text: string): string {
   return JSON.stringify(text).slice(1, -1).replaceAll(' ', '␣')
 }
 
-/** The alternatives, and the token itself where it was not among the most probable. */
+/** The alternatives, with the token itself added if it was not among the most probable. */
 function withOwn({ text, logprob, top }: Token): readonly { readonly text: string; readonly logprob: number }[] {
   return top.some((other) => other.text === text) ? top : [...top, { text, logprob }]
 }
@@ -81,7 +81,7 @@ function percent(logprob: number): string {
   return value >= 10 ? value.toFixed(0) : value.toFixed(value >= 1 ? 1 : 2)
 }
 
-/** 0: as good as certain, 4: a surprise. */
+/** 0: almost certain, 4: a surprise. */
 function level(logprob: number): number {
   const probability = Math.exp(logprob)
   return [0.9, 0.6, 0.3, 0.1].filter((least) => probability < least).length

@@ -31,7 +31,7 @@ export function Keys() {
   const read = () => {
     setProblem(undefined)
     call<KeyList>('api/keys').then(setList, setProblem)
-    // A server without a store keeps nothing of it.
+    // A server without a store has no usage.
     call<KeyUsage>('api/usage').then(
       ({ usage }) => setUsed(tokensByKey(usage)),
       () => undefined,
@@ -157,7 +157,7 @@ function limitsOf(key: ListedKey): string {
   return parts.length === 0 ? texts.noLimits : parts.join(', ')
 }
 
-/** With the tools that it may use, where not all. */
+/** Includes the tools that it may use, if not all. */
 function scopesOf({ scopes, tools }: ListedKey): string {
   return scopes.map((scope) => (scope === 'tools' && tools !== undefined ? `tools (${tools.join(', ')})` : scope)).join(', ')
 }

@@ -18,7 +18,7 @@ const levels = ['debug', 'info', 'warn', 'error', 'fatal'] as const
 /** More than the server keeps. */
 const mostLines = 5000
 
-/** The log of the server, the newest line first, as it is written. */
+/** The log of the server as it is written, the newest line first. */
 export function Logs() {
   useServer()
   const { query, parts } = address.value
@@ -88,7 +88,7 @@ export function Logs() {
   )
 }
 
-/** A server that has started again counts anew: with the time, an address opens no other line. */
+/** A restarted server counts anew: with the time, an address opens no other line. */
 function idOf({ number, at_ms: at }: LogLine): string {
   return `${at}-${number}`
 }
@@ -96,7 +96,7 @@ function idOf({ number, at_ms: at }: LogLine): string {
 /** The newest first; a stream that begins anew sends lines again. */
 function join(before: readonly LogLine[], more: readonly LogLine[]): readonly LogLine[] {
   const newest = before[0]
-  // A server that has started again counts anew.
+  // A restarted server counts anew.
   const isNewRun = newest !== undefined && more.some(({ number, at_ms }) => number <= newest.number && at_ms > newest.at_ms)
   const last = newest === undefined || isNewRun ? -1 : newest.number
   const added = more.filter(({ number }) => number > last).reverse()
@@ -104,7 +104,7 @@ function join(before: readonly LogLine[], more: readonly LogLine[]): readonly Lo
 }
 
 function factsText({ facts }: LogLine): string {
-  // Ids are long, and say least.
+  // Ids are long, and the least informative.
   const isLast = ([name]: [string, unknown]) => Number(/id$/i.test(name))
   return Object.entries(facts)
     .sort((a, b) => isLast(a) - isLast(b))

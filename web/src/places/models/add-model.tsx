@@ -10,11 +10,11 @@ type Pull = {
   readonly status: string
   readonly part: number
   readonly error?: string
-  /** Ends it, or takes its failure away. */
+  /** Cancels it, or dismisses its failure. */
   readonly stop: () => void
 }
 
-/** What is being fetched; it goes on while the reader is at other places. */
+/** Models that are being fetched, also while the reader is at other places. */
 export const pulls = signal<readonly Pull[]>([])
 
 type Line = { readonly status?: string; readonly completed?: number; readonly total?: number; readonly error?: string }

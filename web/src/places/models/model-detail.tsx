@@ -12,7 +12,7 @@ import { Failure } from '../../ui/states.tsx'
 
 const texts = placeTexts.models
 
-/** What a row opens to: facts, and the servers of a fleet. */
+/** The detail of a row: facts, and the servers of a fleet. */
 export function ModelDetail({ model, nowMs }: { readonly model: Model; readonly nowMs: number }) {
   const { facts } = texts
   const { aliases, engine, quantization, file_bytes: file, native_context_length: native, unloads_at_ms: unloads, reason } = model
@@ -128,7 +128,7 @@ function kindText({ kind = '', version = '' }: Replica): string {
   return version.startsWith(kind) ? version : `${kind} ${version}`.trim()
 }
 
-/** The part of the prompts that a server had in its cache, of the requests that this page knows. */
+/** The share of the prompts that a server had in its cache, over the requests that this page knows. */
 function cacheText(host: string, all: readonly WatchedRequest[]): string {
   let read = 0
   let cached = 0

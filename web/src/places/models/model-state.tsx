@@ -8,7 +8,7 @@ import { Progress } from '../../ui/states.tsx'
 const texts = placeTexts.models
 const tones = { ready: 'good', stopped: 'off', starting: 'run', loading: 'run', draining: 'run', failed: 'bad' } as const
 
-/** A model that waits for its load is not only stopped. */
+/** A model that waits for its load is more than stopped. */
 export function stateOf(model: Model): Model['state'] {
   return model.state === 'stopped' && loadOf(model) !== undefined ? 'starting' : model.state
 }
@@ -17,7 +17,7 @@ function loadOf({ id }: Model): Load | undefined {
   return server.value?.loads.find(({ model }) => model === id)
 }
 
-/** The state in a word; while it is loaded, how far. */
+/** The state in a word; while it is loading, with its progress. */
 export function ModelState({ model }: { readonly model: Model }) {
   const load = loadOf(model)
   const state = stateOf(model)

@@ -20,7 +20,7 @@ import { ModelState, stateOf } from './model-state.tsx'
 
 const texts = placeTexts.models
 
-/** The models: what they do, what they need, and loading and unloading them. */
+/** The models: their state and needs, and loading and unloading them. */
 export function Models() {
   useServer()
   const [isAdding, setAdding] = useState(false)
@@ -107,7 +107,7 @@ function matches({ id, aliases, state, abilities }: Model, words: readonly strin
   return words.every((word) => all.includes(word))
 }
 
-/** In numbers: what an unload ends. */
+/** What an unload would end, in numbers. */
 function whatEnds({ id, running, waiting, added }: Model): string {
   const ending = requests.value?.filter((request) => isRunning(request) && request.model === id) ?? []
   const count = Math.max(ending.length, running + waiting)
@@ -116,7 +116,7 @@ function whatEnds({ id, running, waiting, added }: Model): string {
   return texts.ends(plural(count, 'running request'), plural(callers, 'caller'))
 }
 
-/** What is being fetched by name, and is not a model of the list yet. */
+/** Models being fetched by name that are not in the list yet. */
 function Pulls() {
   return (
     <>

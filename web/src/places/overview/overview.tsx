@@ -12,7 +12,7 @@ import { Chart } from './chart.tsx'
 
 const texts = placeTexts.overview
 
-/** What the server did in the last hour, and does now. */
+/** The load of the server in the last hour, and now. */
 export function Overview() {
   useServer()
   const all = samples.value
@@ -125,7 +125,7 @@ function MemoryPlot({ all, last, budget }: PlotProps & { readonly budget: number
   )
 }
 
-/** More lines would look alike: then one has the sum. */
+/** More lines would look alike, so one shows their sum. */
 const mostDeviceLines = 3
 
 function DevicePlot({ devices }: { readonly devices: readonly Device[] }) {

@@ -8,7 +8,7 @@ export function topOf(values: readonly (number | undefined)[]): number {
 
 type Scale = { x(index: number): number; readonly top: number; readonly height: number }
 
-/** A line through the values that are known; where one is missing, it is interrupted, and a value alone is a short dash. */
+/** A line through the known values; it is interrupted at missing ones, and a value alone is a short dash. */
 export function pathOf(values: readonly (number | undefined)[], { x, top, height }: Scale): string {
   const y = (value: number) => (height - 1 - (value / top) * (height - 2)).toFixed(1)
   let path = ''

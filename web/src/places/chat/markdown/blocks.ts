@@ -1,20 +1,20 @@
 /**
- * Splits growing Markdown into blocks that cannot change any more and one that still may, so that a long answer is not read anew for each
- * token. A block ends at an empty line, unless the next one belongs to it: in a fence, in a list, or indented. Long lists and tables become
- * several: the time that reading takes grows faster than they do.
+ * Splits growing Markdown into final blocks and one that may still change, so that a long answer is not parsed again for each token. A
+ * block ends at an empty line, unless the next line belongs to it: in a fence, in a list, or indented. Long lists and tables are split,
+ * since parsing time grows faster than their length.
  */
 export class BlockSplitter {
-  /** Complete; they never change. */
+  /** Complete blocks, which no longer change. */
   readonly closed: string[] = []
   #open = ''
   #line = ''
   #fence: string | undefined
   #openLines = 0
   #isAfterBlank = false
-  /** The first two lines of the table that the open block is. */
+  /** The first two lines of the open block, if it is a table. */
   #tableHead: string | undefined
 
-  /** What may still change. */
+  /** The block that may still change. */
   get open(): string {
     const isNextPart = this.#open === '' && this.#tableHead !== undefined && this.#line !== ''
     return (isNextPart ? this.#tableHead : this.#open) + this.#line
@@ -78,14 +78,14 @@ export class BlockSplitter {
   }
 }
 
-/** Characters of a list or a table after which the next line begins another one. */
+/** Characters of a list or a table after which the next line begins another block. */
 const longPart = 4000
 
 export function startsFence(block: string): boolean {
   return /^(`{3,}|~{3,})/.test(block)
 }
 
-/** Without a regular expression: a model may write a fence of any length, and anything after it. */
+/** Without a regular expression, since a model may write a fence of any length, followed by anything. */
 export function endsFence(line: string, fence: string): boolean {
   const text = line.trim()
   return text.startsWith(fence) && text === text.charAt(0).repeat(text.length)

@@ -1,4 +1,4 @@
-/** Changes `to` as little as possible until it is like `from`: text grows in place, so that a selection in it stays. */
+/** Makes `to` equal to `from` with as few changes as possible: text grows in place, so that a selection in it stays. */
 export function morph(to: Node, from: Node): void {
   const made = [...from.childNodes]
   for (const [index, next] of made.entries()) {

@@ -1,7 +1,7 @@
 import { micromark } from 'micromark'
 import { gfm, gfmHtml } from 'micromark-extension-gfm'
 
-/** What Markdown may become, and what it is here: headings are below those of the page. */
+/** The allowed elements of Markdown, and their names here: headings are below those of the page. */
 const elements: Readonly<Record<string, string>> = {
   p: 'p',
   h1: 'h3',
@@ -29,7 +29,7 @@ const elements: Readonly<Record<string, string>> = {
   td: 'td',
 }
 
-/** The elements of a block of Markdown. HTML in it is text; nothing is loaded, and links lead to the web or a mailbox only. */
+/** The elements of a block of Markdown. HTML in it is text; nothing is loaded, and links lead only to the web or a mailbox. */
 export function renderMarkdown(block: string): DocumentFragment {
   const template = document.createElement('template')
   // The content of a template is inert until it is rebuilt from the list above.
@@ -79,7 +79,7 @@ function link(href: string, text: string): HTMLElement {
   const isSafe = /^(https?|mailto):/i.test(href)
   const made = document.createElement(isSafe ? 'a' : 'span')
   made.textContent = text
-  // A character that sets the direction of the text around it does not set its own.
+  // A character that sets the direction of the surrounding text does not set its own.
   made.dir = 'auto'
   if (made instanceof HTMLAnchorElement) Object.assign(made, { href, target: '_blank', rel: 'noopener noreferrer' })
   return made
@@ -89,7 +89,7 @@ function languageOf(pre: Element): string {
   return /\blanguage-(\S+)/.exec(pre.querySelector('code')?.className ?? '')?.[1] ?? ''
 }
 
-/** Code with its language and a button that copies it; clicks are heard by the answer around it. */
+/** Code with its language and a copy button; the answer around it handles clicks. */
 export function codeFrame(language: string, pre: HTMLElement): HTMLElement {
   const frame = Object.assign(document.createElement('div'), { className: 'md-code' })
   const head = Object.assign(document.createElement('div'), { className: 'md-code-head' })

@@ -2,11 +2,11 @@ import { BlockSplitter, endsFence, startsFence } from './blocks.ts'
 import { morph } from './morph.ts'
 import { codeFrame, renderMarkdown } from './rebuild.ts'
 
-/** What one frame may spend on blocks; the rest waits for the next. */
+/** The time for blocks in one frame; the rest waits for the next. */
 const frameBudgetMs = 10
-/** A longer block is shown as it was written: the time to read it as Markdown may grow with the square of its length. */
+/** A longer block is shown as plain text: parsing may take time quadratic in its length. */
 const longestBlock = 8_000
-/** Text is laid out in pieces of about this size, of which those out of sight cost nothing. */
+/** Text is laid out in pieces of about this size; those out of sight cost nothing. */
 const pieceChars = 8_000
 
 /** Shows Markdown in an element, and keeps up with its growth in small steps. */
@@ -39,7 +39,7 @@ export class MarkdownView {
     }
     this.#text = text
     this.#element.classList.toggle('md-long', text.length > 20_000)
-    // Already in a frame: what came is painted with it.
+    // This runs in a frame, and is painted with it.
     cancelAnimationFrame(this.#frame)
     this.#work()
   }
@@ -62,7 +62,7 @@ export class MarkdownView {
     }
     const { open } = this.#splitter
     if (open.trim() === '') return
-    // Reading it again may take a quarter of the time, not more.
+    // Parsing again may take at most a quarter of the time.
     if (performance.now() - this.#lastParseMs < 3 * this.#parseMs) return void this.#later()
     const beganMs = performance.now()
     this.#open ??= new Block(this.#room())
@@ -71,7 +71,7 @@ export class MarkdownView {
     this.#parseMs = this.#lastParseMs - beganMs
   }
 
-  /** Blocks are laid out in groups, of which those out of sight cost nothing. */
+  /** Blocks are laid out in groups; those out of sight cost nothing. */
   #room(): HTMLElement {
     if (this.#group === undefined || this.#groupChars > pieceChars) {
       this.#group = Object.assign(document.createElement('div'), { className: 'md-group' })
@@ -108,7 +108,7 @@ class Block {
         return void morph(this.#room, renderMarkdown(block))
       case 'code': {
         const { language, code } = readFence(block)
-        // Before its first line ends, the language may not be complete.
+        // Until its first line ends, the language may be incomplete.
         if (!block.includes('\n')) return
         this.#pieces ??= piecesOfCode(this.#room, language)
         return void this.#pieces.update(code)
@@ -140,7 +140,7 @@ function plainRoom(room: HTMLElement): HTMLElement {
   return plain
 }
 
-/** A growing text, in pieces that end at lines. */
+/** A growing text, split at line ends. */
 class Pieces {
   readonly #room: HTMLElement
   #text = ''
