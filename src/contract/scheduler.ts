@@ -56,6 +56,8 @@ export interface Scheduler {
    * tokens, which counts against no limit. `part`: a part of a request beside its main ticket, which has had a slot and carries the limits.
    */
   enter(request: SchedulerRequest, use?: 'free' | 'part'): Ticket
+  /** Resolves when no request has a ticket; rejects with the signal's reason. */
+  whenIdle(signal: AbortSignal): Promise<void>
 }
 
 /** A request's entry in a model's queue, from its arrival to its end. */

@@ -21,6 +21,7 @@ test.each([
   const lanes: (Lane | undefined)[] = []
   const scheduler: typeof model.scheduler = {
     load: model.scheduler.load,
+    whenIdle: (signal) => model.scheduler.whenIdle(signal),
     enter: (entering) => {
       lanes.push(entering.lane)
       return model.scheduler.enter(entering)

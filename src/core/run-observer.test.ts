@@ -29,6 +29,7 @@ function recording() {
   const charges: number[] = []
   const scheduler: Scheduler = {
     load: { slots: 1, busy: 0, queued: 0, lanes: { interactive: 0, background: 0 }, refused: 0 },
+    whenIdle: async () => undefined,
     enter: () => ({
       ready: async () => undefined,
       slot: async (cost) => void costs.push(cost),

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import type { ConfiguredModel } from '../config/models.ts'
 import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
@@ -73,14 +72,19 @@ export function refuseInUse(model: Managed, endsRequests: boolean): void {
   throw new AppError('request-conflict', message, { at: ['endsRequests'] })
 }
 
-/** How often to check whether requests have ended. */
-const lookEveryMs = 20
-
-/** Resolves when no request uses the model; rejects with the signal's reason. */
-export async function untilIdle(model: Managed, signal: AbortSignal): Promise<void> {
-  while (requestsOf(model) > 0 && model.engine.state.type !== 'stopped') {
+/** Resolves when no request uses the model, or when it has stopped; rejects with the signal's reason. */
+export async function untilIdle({ scheduler, engine }: Managed, signal: AbortSignal): Promise<void> {
+  if (engine.state.type === 'stopped') return
+  const stopped = new AbortController()
+  const unsubscribe = engine.onState(({ type }) => {
+    if (type === 'stopped') stopped.abort()
+  })
+  try {
+    await scheduler.whenIdle(AbortSignal.any([signal, stopped.signal]))
+  } catch {
     signal.throwIfAborted()
-    await pause(lookEveryMs)
+  } finally {
+    unsubscribe()
   }
 }
 

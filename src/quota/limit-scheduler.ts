@@ -11,6 +11,7 @@ export function limitScheduler(scheduler: Scheduler, quotas: Quotas): Scheduler 
     get load() {
       return scheduler.load
     },
+    whenIdle: (signal) => scheduler.whenIdle(signal),
     enter(request, use) {
       const { quota } = request.principal
       if (quota === undefined || use === 'free') return scheduler.enter(request, use)

@@ -21,6 +21,7 @@ export function gateScheduler(scheduler: Scheduler, keeper: GateKeeper): Schedul
     get load() {
       return scheduler.load
     },
+    whenIdle: (signal) => scheduler.whenIdle(signal),
     enter(request, purpose) {
       const ticket = scheduler.enter(request, purpose)
       /** The ticket uses the model. */

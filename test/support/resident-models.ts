@@ -85,6 +85,7 @@ function slotScheduler(slots: number, ensureReady: Engine['ensureReady']): Sched
   let free = slots
   const waiting: (() => void)[] = []
   return {
+    whenIdle: async () => undefined,
     get load() {
       return { slots, busy: slots - free, queued: 0, lanes: { interactive: 0, background: 0 }, refused: 0 }
     },

@@ -69,7 +69,7 @@ describe('a change of the models', () => {
     const ticket = enter(resolved)
     void set.change(() => [counting('a').model])
     expect(set.resolve('a', {})).not.toBe(resolved)
-    await new Promise((resolve) => setTimeout(resolve, 250))
+    await new Promise((resolve) => setImmediate(resolve))
     expect(old.counts.closes).toBe(0)
     ticket.leave()
     await expect.poll(() => old.counts.closes).toBe(1)

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import type { EngineFacts, ModelKind } from '../../contract/engine.ts'
 import { AppError, messageOf } from '../../contract/errors.ts'
 import type { ModelViewer } from '../../contract/principal.ts'
@@ -207,9 +206,6 @@ function missingFrom(models: readonly Registered[], others: readonly Registered[
   return others.filter(({ engine }) => !engines.has(engine))
 }
 
-/** How often a model in use is looked at. */
-const lookEveryMs = 100
-
 /** Models that are no longer served: each is freed as soon as no request uses it. */
 class RetiredModels {
   readonly #kept = new Set<Registered>()
@@ -237,11 +233,9 @@ class RetiredModels {
 
   async #freeWhenIdle(model: Registered): Promise<void> {
     const { signal } = this.#closing
-    const isUsed = () => model.scheduler.load.busy + model.scheduler.load.queued > 0
-    while (isUsed()) {
-      await pause(lookEveryMs, undefined, { ref: false })
-      if (signal.aborted) return
-    }
+    await model.scheduler.whenIdle(signal).catch(() => undefined)
+    // `close` frees it.
+    if (signal.aborted) return
     await model.engine.close()
     model.resident?.remove()
     this.#kept.delete(model)

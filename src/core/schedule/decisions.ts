@@ -55,6 +55,11 @@ export class Decisions {
     return { slots: this.#limits.slots, busy: this.#busy, queued, lanes, refused: this.#refused }
   }
 
+  /** No request is here, running or not. */
+  get isIdle(): boolean {
+    return this.#present.size === 0
+  }
+
   /** A request arrives. In a full queue it is refused, or displaces one that has not begun. */
   enter(entry: Entry, nowMs: number): readonly Effect[] {
     const { slots, maxQueued } = this.#limits

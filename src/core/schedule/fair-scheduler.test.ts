@@ -43,6 +43,34 @@ describe('FairScheduler', () => {
     expect(scheduler.load).toMatchObject({ busy: 0, queued: 0 })
   })
 
+  test('is idle when the last request has left, however many came meanwhile', async () => {
+    const scheduler = open()
+    const first = enter(scheduler)
+    await first.slot({}, never)
+    let isIdle = false
+    const idle = scheduler.whenIdle(never).then(() => {
+      isIdle = true
+    })
+    const second = enter(scheduler)
+    first.leave()
+    await second.slot({}, never)
+    second.release()
+    await Promise.resolve()
+    expect(isIdle).toBe(false)
+    second.leave()
+    await idle
+    await scheduler.whenIdle(never)
+  })
+
+  test('a wait for it to be idle ends with the reason of its signal', async () => {
+    const scheduler = open()
+    enter(scheduler)
+    const leaving = new AbortController()
+    const idle = scheduler.whenIdle(leaving.signal)
+    leaving.abort(new Error('gone'))
+    await expect(idle).rejects.toThrow('gone')
+  })
+
   test('a request beyond the queue is refused at once, with the numbers of the others and a retry time', async () => {
     const scheduler = open({ maxQueued: 1, now: () => 0 })
     await enter(scheduler).slot({}, never)

@@ -1,4 +1,5 @@
 import { ChurnMap } from '../../base/churn.ts'
+import { Waiters } from '../../base/waiters.ts'
 import type { Engine } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { Lane, OnQueued, Scheduler, SchedulerLoad, SchedulerRequest, Ticket } from '../../contract/scheduler.ts'
@@ -27,6 +28,7 @@ export class FairScheduler implements Scheduler {
   readonly #waiters = new ChurnMap<Entry, Waiter>()
   /** The errors of requests that lost their place before asking for a slot. */
   readonly #refusals = new WeakMap<Entry, AppError>()
+  readonly #awaitingIdle = new Waiters()
 
   constructor(options: FairSchedulerOptions) {
     this.#options = options
@@ -58,8 +60,16 @@ export class FairScheduler implements Scheduler {
       },
       release: () => this.#carryOut(this.#decisions.release(entry, this.#now())),
       charge: (tokens) => this.#decisions.charge(entry, tokens),
-      leave: () => this.#carryOut(this.#decisions.leave(entry, this.#now())),
+      leave: () => {
+        this.#carryOut(this.#decisions.leave(entry, this.#now()))
+        if (this.#decisions.isIdle) this.#awaitingIdle.release()
+      },
     }
+  }
+
+  async whenIdle(signal: AbortSignal): Promise<void> {
+    // Another request may have entered since the last one left.
+    while (!this.#decisions.isIdle) await this.#awaitingIdle.wait(signal)
   }
 
   #wait(entry: Entry, signal: AbortSignal, onQueued: OnQueued | undefined): Promise<void> {

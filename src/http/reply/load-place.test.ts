@@ -29,7 +29,7 @@ async function openLoading(...places: readonly LoadPlace[]) {
     }
     return { ...ticket, ready }
   }
-  const gated = { load: scheduler.load, enter }
+  const gated = { load: scheduler.load, enter, whenIdle: (signal: AbortSignal) => scheduler.whenIdle(signal) }
   const { listen } = openTestServer({
     engine,
     heartbeatMs: () => 20,
