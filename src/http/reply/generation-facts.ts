@@ -1,6 +1,7 @@
+import type { FastifyReply } from 'fastify'
 import type { FinishReason, GenerationEvent, Timings, Usage } from '../../contract/event.ts'
 import { formatPath } from '../../contract/field.ts'
-import { encodeUnparsedCalls, type UnparsedCall } from './reply-headers.ts'
+import { encodeServerTiming, encodeUnparsedCalls, type UnparsedCall } from './reply-headers.ts'
 
 /** What the log says about a generation when its request has ended. */
 export type GenerationFacts = {
@@ -39,6 +40,13 @@ export function noteEvent(facts: GenerationFacts, event: GenerationEvent): void 
     facts.timings = event.timings
     if (event.servedBy !== undefined) facts.servedBy = event.servedBy
   }
+}
+
+/** Adds the headers about a generation that has ended, to a reply that begins after it. */
+export function addEndHeaders({ timings, unparsedCalls }: GenerationFacts, reply: FastifyReply): void {
+  const serverTiming = timings === undefined ? '' : encodeServerTiming(timings)
+  if (serverTiming !== '') reply.header('server-timing', serverTiming)
+  if (unparsedCalls !== undefined) reply.header('x-dragoman-calls', encodeUnparsedCalls(unparsedCalls))
 }
 
 /** The facts as fields of a log entry. */

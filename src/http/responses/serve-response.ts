@@ -9,12 +9,12 @@ import type { SentKeys } from '../../responses/caller-keys.ts'
 import type { ResponseRun } from '../../responses/response-run.ts'
 import type { ResponsesService } from '../../responses/service.ts'
 import { hasLargeBody, takeRequiredBody } from '../body/take-body.ts'
-import { factFields, type GenerationFacts, noteEvent } from '../reply/generation-facts.ts'
+import { addEndHeaders, factFields, type GenerationFacts, noteEvent } from '../reply/generation-facts.ts'
 import { jsonReply } from '../reply/json-reply.ts'
-import { addIgnored, encodeServerTiming, encodeUnparsedCalls } from '../reply/reply-headers.ts'
+import { addIgnored } from '../reply/reply-headers.ts'
 import type { ServerDeps } from '../run/deps.ts'
 import { openRun } from '../run/open-run.ts'
-import { addResponseHeaders, logResponseFailure, streamFollowed, streamRun, unseenFields } from './stream-response.ts'
+import { addResponseHeaders, noteResponseEvent, streamFollowed, streamRun, unseenFields } from './stream-response.ts'
 
 /** The handler of `POST /v1/responses`. */
 export function createResponseHandler(deps: ServerDeps, service: ResponsesService) {
@@ -40,7 +40,7 @@ export function createResponseHandler(deps: ServerDeps, service: ResponsesServic
         return
       }
       detach()
-      const live = await service.background.start(run, noteInto(facts, request))
+      const live = await service.background.start(run, (event) => noteResponseEvent(facts, event, request))
       isDetached = true
       void live.ended.then(() => {
         handle.close()
@@ -77,17 +77,8 @@ async function answerWhole(run: ResponseRun, { reply, facts }: Exchange): Promis
   await run.run({ observe, emit: () => undefined })
   if (failure !== undefined) throw failure
   addResponseHeaders(run, start, reply)
-  const serverTiming = facts.timings === undefined ? '' : encodeServerTiming(facts.timings)
-  if (serverTiming !== '') reply.header('server-timing', serverTiming)
-  if (facts.unparsedCalls !== undefined) reply.header('x-dragoman-calls', encodeUnparsedCalls(facts.unparsedCalls))
+  addEndHeaders(facts, reply)
   return jsonReply(reply, run.snapshot())
-}
-
-function noteInto(facts: GenerationFacts, request: FastifyRequest) {
-  return (event: GenerationEvent) => {
-    noteEvent(facts, event)
-    if (event.type === 'error') logResponseFailure(request, event.error)
-  }
 }
 
 /** The keys in a request's header; undefined without one. Throws for a header that cannot be read. */

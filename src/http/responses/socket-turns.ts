@@ -5,10 +5,10 @@ import { createResponseId } from '../../responses/accept.ts'
 import type { ResponseRun } from '../../responses/response-run.ts'
 import type { Turn } from '../../responses/session.ts'
 import { callerOf } from '../access/caller.ts'
-import { factFields, type GenerationFacts, noteEvent } from '../reply/generation-facts.ts'
+import { factFields, type GenerationFacts } from '../reply/generation-facts.ts'
 import type { ServerDeps } from '../run/deps.ts'
 import { beginSpan, clientIdsOf, namesOf, stoppedBy } from '../run/open-run.ts'
-import { logResponseFailure, unseenFields } from './stream-response.ts'
+import { noteResponseEvent, unseenFields } from './stream-response.ts'
 
 /** The responses of one socket: each is registered in cancellations and has its line in the log, like a request. */
 export function createTurns(deps: ServerDeps, request: FastifyRequest) {
@@ -47,10 +47,8 @@ export function createTurns(deps: ServerDeps, request: FastifyRequest) {
         facts.model = context.model.id
       },
       observe(event) {
-        noteEvent(facts, event)
-        if (event.type !== 'error') return
-        isOk = false
-        logResponseFailure(request, event.error)
+        noteResponseEvent(facts, event, request)
+        if (event.type === 'error') isOk = false
       },
       failed() {
         isOk = false

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Emit } from '../../base/emit.ts'
 import { AppError } from '../../contract/errors.ts'
-import type { StartEvent } from '../../contract/event.ts'
+import type { GenerationEvent, StartEvent } from '../../contract/event.ts'
 import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
 import { type ResponseEvent, toSse } from '../../dialect/openai-responses/encode/encoder.ts'
 import { encodeErrorEvent } from '../../dialect/openai-responses/encode/error-event.ts'
@@ -33,9 +33,8 @@ export async function streamRun(
   })
   const listener: RunListener = {
     observe: (event) => {
-      noteEvent(facts, event)
+      noteResponseEvent(facts, event, request)
       if (event.type === 'start') start = event
-      if (event.type === 'error') logResponseFailure(request, event.error)
       isHeld = event.type === 'start'
     },
     emit: (events) => {
@@ -101,6 +100,12 @@ export function unseenFields({ parts, dropped }: ResponseRun): { readonly ignore
     ...(ignored.length > 0 && { ignored: encodeFields(ignored) }),
     ...(dropped.length > 0 && { dropped: encodeFields(dropped) }),
   }
+}
+
+/** Notes what an event says, and logs a failure. */
+export function noteResponseEvent(facts: GenerationFacts, event: GenerationEvent, request: FastifyRequest): void {
+  noteEvent(facts, event)
+  if (event.type === 'error') logResponseFailure(request, event.error)
 }
 
 export function logResponseFailure(request: FastifyRequest, error: AppError): void {

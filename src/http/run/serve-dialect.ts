@@ -12,9 +12,9 @@ import { hasLargeBody, takeRequiredBody } from '../body/take-body.ts'
 import { shownTo } from '../reply/error-reply.ts'
 import { openEventStream } from '../reply/event-stream.ts'
 import { logFailure, wireCodeOf } from '../reply/failure-log.ts'
-import { type GenerationFacts, noteEvent } from '../reply/generation-facts.ts'
+import { addEndHeaders, type GenerationFacts, noteEvent } from '../reply/generation-facts.ts'
 import { jsonReply } from '../reply/json-reply.ts'
-import { addIgnored, addStartHeaders, encodeServerTiming, encodeUnparsedCalls } from '../reply/reply-headers.ts'
+import { addIgnored, addStartHeaders } from '../reply/reply-headers.ts'
 import { withModel } from './default-model.ts'
 import type { ServerDeps } from './deps.ts'
 import { keptGeneration, refuseWithoutStore } from './kept-generation.ts'
@@ -77,9 +77,7 @@ export function createDialectHandler(
       }
       const result = await foldEvents(generation)
       addStartHeaders(result.start, call, reply)
-      const serverTiming = encodeServerTiming(result.timings)
-      if (serverTiming !== '') reply.header('server-timing', serverTiming)
-      if (facts.unparsedCalls !== undefined) reply.header('x-dragoman-calls', encodeUnparsedCalls(facts.unparsedCalls))
+      addEndHeaders(facts, reply)
       return jsonReply(reply, call.encodeResult(result))
     } catch (thrown) {
       const error = call === undefined ? AppError.from(thrown) : AppError.from(thrown).inWordsOf(call.nameOf)
