@@ -5,8 +5,8 @@ import { encodeOpenaiError } from '../openai/errors.ts'
 import { toWireLogprob } from '../openai/logprobs/wire-logprob.ts'
 import { encodeTimings } from '../openai/times/encode-timings.ts'
 import { withProgress } from '../openai/times/running-fields.ts'
-import { allText, encodeStream, withoutCalls } from '../wire/encode-stream.ts'
 import { toFrameJson } from '../wire/json/frame-json.ts'
+import { allText, encodeStream, withoutCalls } from '../wire/stream/encode-stream.ts'
 import type { DecodedLlamaCompletion } from './decode.ts'
 
 type Style = Pick<DecodedLlamaCompletion, 'isList' | 'onlyReads' | 'prompts' | 'responseFields' | 'requests'>

@@ -1,8 +1,8 @@
 import type { StreamEncoder } from '../../contract/dialect.ts'
 import type { EventOf, FinishReason, GeneratedToken } from '../../contract/event.ts'
-import { encodeStream, nothing, withoutCalls } from '../wire/encode-stream.ts'
 import { toFrameJson } from '../wire/json/frame-json.ts'
-import { WholeCalls } from '../wire/whole-calls.ts'
+import { encodeStream, nothing, withoutCalls } from '../wire/stream/encode-stream.ts'
+import { WholeCalls } from '../wire/stream/whole-calls.ts'
 import { encodeCall, encodeLogprobs, encodeMetrics, encodeStopReason } from './encode.ts'
 import { encodeStreamError } from './errors.ts'
 

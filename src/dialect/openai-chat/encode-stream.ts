@@ -4,8 +4,8 @@ import { ChunkTemplate } from '../openai/chunk-template.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
 import { withProgress } from '../openai/times/running-fields.ts'
 import { ToolFrames } from '../openai/tool-frames.ts'
-import { encodeStream } from '../wire/encode-stream.ts'
 import { toFrameJson } from '../wire/json/frame-json.ts'
+import { encodeStream } from '../wire/stream/encode-stream.ts'
 import { encodeAnnotation, encodeFinishReason, encodeLogprobs, type ReplyStyle, reasoningNames } from './encode.ts'
 
 type ChunkStyle = ReplyStyle & { readonly includeUsage: boolean }

@@ -3,8 +3,8 @@ import type { GeneratedToken, GenerationEvent, PromptToken, StartEvent } from '.
 import { ChunkTemplate } from '../openai/chunk-template.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
 import { withProgress } from '../openai/times/running-fields.ts'
-import { allText, encodeStream, withoutCalls } from '../wire/encode-stream.ts'
 import { toFrameJson } from '../wire/json/frame-json.ts'
+import { allText, encodeStream, withoutCalls } from '../wire/stream/encode-stream.ts'
 import { echoOf, encodeFinishReason, PromptText, type ReplyStyle } from './encode.ts'
 import { countCharacters, LogprobsEncoder, type WireLogprobs } from './encode-logprobs.ts'
 

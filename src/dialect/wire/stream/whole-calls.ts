@@ -1,4 +1,4 @@
-import type { EventOf, GeneratedToken } from '../../contract/event.ts'
+import type { EventOf, GeneratedToken } from '../../../contract/event.ts'
 
 type WholeCall = {
   readonly id: string

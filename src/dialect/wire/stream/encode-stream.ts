@@ -1,5 +1,5 @@
-import type { StreamEncoder } from '../../contract/dialect.ts'
-import type { EventOf, GenerationEvent } from '../../contract/event.ts'
+import type { StreamEncoder } from '../../../contract/dialect.ts'
+import type { EventOf, GenerationEvent } from '../../../contract/event.ts'
 
 type EventType = GenerationEvent['type']
 
