@@ -122,27 +122,39 @@ export class ResidencyRules<Claim extends object> {
     if (member.phase === 'waiting') this.#giveUp(member, nowMs)
   }
 
+  /**
+   * The engine asks for memory:
+   *
+   * 1. For more than the budget: rejected.
+   * 2. Loaded: a restart after a crash, whose memory is still reserved.
+   * 3. Absent: something other than a request has started the engine. It waits, and the end of its load matters here, too.
+   * 4. Starting: it waits.
+   * 5. Waiting already, or unloading: nothing changes.
+   */
   #reserve(member: Member<Claim>, bytes: number, nowMs: number): void {
     member.bytes = bytes
     if (bytes > this.#limits.budgetBytes) {
+      // Case 1
       this.#effects.push({ type: 'reject', key: member.key })
       return
     }
     switch (member.phase) {
       case 'loaded':
-        // A restart after a crash: the memory is still reserved.
+        // Case 2
         this.#effects.push({ type: 'admit', key: member.key })
         break
       case 'absent':
-        // Something else started the engine; the end of its load matters here, too.
+        // Case 3
         this.#load(member)
         enterPhase(member, 'waiting', nowMs)
         break
       case 'starting':
+        // Case 4
         enterPhase(member, 'waiting', nowMs)
         break
       case 'waiting':
       case 'unloading':
+        // Case 5
         break
     }
   }
@@ -174,28 +186,47 @@ export class ResidencyRules<Claim extends object> {
     waiting.clear()
   }
 
+  /**
+   * What follows from the state of the models, whatever has changed it:
+   *
+   * 1. An absent model that is wanted starts.
+   * 2. Models that wait for memory get it, in `#shareMemory`.
+   * 3. A loaded model grants its claims, unless it is closed; it is unloaded when its idle time is over.
+   * 4. A closed one is unloaded when nobody uses it any more.
+   */
   #settle(nowMs: number): Decision<Claim> {
     this.#wakeAtMs = Number.POSITIVE_INFINITY
+    // Case 1
     for (const member of this.#all(({ phase, waiting }) => phase === 'absent' && waiting.size > 0)) {
       enterPhase(member, 'starting', nowMs)
       this.#load(member)
     }
-    this.#shareMemory(nowMs)
+    this.#shareMemory(nowMs) // Case 2
     for (const member of this.#all(({ phase }) => phase === 'loaded')) {
       if (member.closedFor === undefined) {
+        // Case 3
         this.#grantAll(member, nowMs)
         this.#unloadIdle(member, nowMs)
-      } else if (member.users.size === 0) this.#unload(member, member.closedFor, nowMs)
+      } else if (member.users.size === 0) this.#unload(member, member.closedFor, nowMs) // Case 4
     }
     const effects = this.#effects
     this.#effects = []
     return { effects, wakeAtMs: this.#wakeAtMs }
   }
 
-  /** Gives memory to waiting models, the one wanted longest first: a later one must not take the memory that it waits for. */
+  /**
+   * Gives memory to waiting models, the one wanted longest first: a later one must not take the memory that it waits for.
+   *
+   * 1. Nobody waits: models that were to make room stay.
+   * 2. It fits into what is free, beside what those before it wait for: admitted.
+   * 3. Memory is missing, and only preloads want the model, or nobody any more: deferred. Nothing is unloaded for these.
+   * 4. Memory is missing: others are closed for it, now or when they have served long enough.
+   * 5. What becomes free is enough: it waits for that.
+   */
   #shareMemory(nowMs: number): void {
     const claimants = this.#all(({ phase }) => phase === 'waiting').sort((a, b) => wantedSinceMs(a) - wantedSinceMs(b))
     if (claimants.length === 0) {
+      // Case 1
       this.#reopenAll()
       return
     }
@@ -205,18 +236,21 @@ export class ResidencyRules<Claim extends object> {
     for (const claimant of claimants) {
       const missingBytes = promisedBytes + claimant.bytes - spareBytes - comingBytes
       if (missingBytes <= 0 && claimant.bytes <= spareBytes) {
+        // Case 2
         spareBytes -= claimant.bytes
         enterPhase(claimant, 'loaded', nowMs)
         this.#effects.push({ type: 'admit', key: claimant.key })
         continue
       }
       if (missingBytes > 0 && isModest(claimant)) {
+        // Case 3
         for (const claim of claimant.waiting.keys()) this.#effects.push({ type: 'defer', claim })
         claimant.waiting.clear()
         this.#unload(claimant, 'unwanted', nowMs)
         continue
       }
-      if (missingBytes > 0) comingBytes += this.#closeFor(missingBytes, nowMs)
+      if (missingBytes > 0) comingBytes += this.#closeFor(missingBytes, nowMs) // Case 4
+      // Cases 4 and 5
       promisedBytes += claimant.bytes
     }
   }

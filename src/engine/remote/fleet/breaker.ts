@@ -110,16 +110,30 @@ export class Breaker {
     return true
   }
 
+  /**
+   * The request of a pass has ended. The first case that fits decides:
+   *
+   * 1. It began before the breaker last opened or closed: it says nothing about the time after. A server that shuts down completes old
+   *    replies and refuses new requests, and must not close the breaker.
+   * 2. A forced trial without success: it does not prolong the wait.
+   * 3. `ok`, but only of an auxiliary request while generations fail: it proves nothing.
+   * 4. `ok`: all failures are forgotten, and a trial closes the breaker.
+   * 5. `failed`: the last of several failures in a row, or a trial, opens it.
+   * 6. `refused`: it opens, whatever came before.
+   * 7. `doubtful`, at a router: it opens by the rule for routers.
+   * 8. `doubtful`, of a trial: whoever failed it, it has not shown that the endpoint is back. The wait begins again, and is no longer.
+   * 9. Otherwise nothing happens: `blame` may follow a doubtful failure.
+   */
   leave(pass: BreakerPass, result: BreakerResult, nowMs: number): void {
     const isTrial = this.#isTrial(pass)
     if (pass === this.#trial) this.#trial = undefined
-    // A server that shuts down completes old replies and refuses new requests: old passes must not close the breaker.
-    if (pass.epoch !== this.#epoch) return
-    if (isTrial && pass.isForced && result !== 'ok') return
+    if (pass.epoch !== this.#epoch) return // Case 1
+    if (isTrial && pass.isForced && result !== 'ok') return // Case 2
     if (!pass.isAuxiliary && result !== 'neutral' && result !== 'doubtful') this.#hasFailedGeneration = result !== 'ok'
     switch (result) {
       case 'ok':
-        if (pass.isAuxiliary && (this.#hasFailedGeneration || this.#failingSinceMs !== undefined)) return
+        if (pass.isAuxiliary && (this.#hasFailedGeneration || this.#failingSinceMs !== undefined)) return // Case 3
+        // Case 4
         this.#failedClients.clear()
         this.#failingSinceMs = undefined
         if (isTrial) this.#close()
@@ -129,23 +143,26 @@ export class Breaker {
         return
       case 'failed':
         this.#failures += 1
+        // Case 5
         if (isTrial || this.#failures >= this.#options.failuresToOpen) this.#open(nowMs, 'failures')
         return
       case 'refused':
+        // Case 6
         this.#failures += 1
         this.#open(nowMs, 'unreachable')
         this.#wasSeenDown = true
         return
       case 'doubtful':
-        if (this.#options.isRouter) this.#onFailedClient(pass.client, isTrial, nowMs)
-        // Whoever failed it, the trial has not shown that the endpoint is back: the wait begins again, and is no longer.
+        if (this.#options.isRouter)
+          this.#onFailedClient(pass.client, isTrial, nowMs) // Case 7
         else if (isTrial) {
+          // Case 8
           this.#wait(nowMs, this.#openings - 1)
           pass.epoch = this.#epoch
         }
         return
       case 'neutral':
-        return
+        return // Case 9
     }
   }
 
@@ -158,25 +175,30 @@ export class Breaker {
   }
 
   /**
-   * The result of a health check. A good one ends the wait for an endpoint that was down, without closing the breaker; it does
-   * not end the wait for one that is up and fails requests. While a trial is silent, a good check counts as the begin of its
-   * reply: a long prompt takes minutes, and other requests must not wait for it.
+   * The result of a health check. The first case that fits decides:
+   *
+   * 1. A trial runs: a good check counts as the begin of its reply. A long prompt takes minutes, and other requests must not wait for it.
+   *    A failed one says nothing.
+   * 2. A good check of an endpoint that was down ends the wait, without closing the breaker. It does not end the wait for one that is up
+   *    and fails requests.
+   * 3. A failed check while half-open counts as a trial, and several in a row open a closed breaker.
+   * 4. A failed check while open changes nothing but `#wasSeenDown`: the current wait is long enough.
    */
   onCheck(isOk: boolean, nowMs: number): void {
     if (this.#trial !== undefined) {
-      if (isOk) this.confirm(this.#trial)
+      if (isOk) this.confirm(this.#trial) // Case 1
       return
     }
     this.#failedChecks = isOk ? 0 : this.#failedChecks + 1
     const state = this.state(nowMs)
     if (isOk) {
-      if (state === 'open' && this.#wasSeenDown) this.#openUntilMs = nowMs
+      if (state === 'open' && this.#wasSeenDown) this.#openUntilMs = nowMs // Case 2
       return
     }
-    // Half-open, the check counts as a trial; when open, the current wait is long enough.
+    // Case 3
     if (state === 'half-open' || (state === 'closed' && this.#failedChecks >= this.#options.failuresToOpen))
       this.#open(nowMs, 'health-check')
-    if (this.#openUntilMs !== undefined) this.#wasSeenDown = true
+    if (this.#openUntilMs !== undefined) this.#wasSeenDown = true // Cases 3 and 4
   }
 
   #onFailedClient(client: string | undefined, isTrial: boolean, nowMs: number): void {

@@ -87,18 +87,24 @@ type Situation = {
 }
 
 /**
- * Whether a request is to be moved to another replica: at once when its replica leaves, or is ejected because it cannot be reached;
- * when one check has failed or is overdue, after twice the usual time. A prompt that is slow on a replica that answers its checks is left alone,
- * and so is one that makes progress. A reply that has begun is lost with an ejected replica only, after a while without a byte.
+ * Whether a request is lost, and should move to another replica. The first case that fits decides:
+ *
+ * 1. Bytes have come lately: no.
+ * 2. Its replica has left the fleet, and the first token is missing: yes.
+ * 3. Its replica cannot be reached, and is ejected: yes, even if the reply has begun.
+ * 4. The reply has begun: no.
+ * 5. Its replica has failed a check, or has one that is overdue, and the request has waited twice the usual time: yes.
+ * 6. Otherwise no: a slow prompt on a replica that answers its checks is left alone.
  */
 export function isLost(request: Pick<Waiting, 'beganMs' | 'hasToken' | 'progressMs' | 'hasLeft'>, situation: Situation): boolean {
   const { beganMs, hasToken, progressMs, hasLeft } = request
   const { nowMs, isEjected, downMs, isCheckOverdue, p95Ms } = situation
-  if (progressMs !== undefined && nowMs - progressMs < progressHoldsMs) return false
-  if (hasLeft && !hasToken) return true
+  if (progressMs !== undefined && nowMs - progressMs < progressHoldsMs) return false // Case 1
+  if (hasLeft && !hasToken) return true // Case 2
   const isDown = downMs !== undefined && downMs >= beganMs
-  if (isDown && isEjected) return true
-  return !hasToken && (isDown || isCheckOverdue) && nowMs - (progressMs ?? beganMs) >= 2 * p95Ms
+  if (isDown && isEjected) return true // Case 3
+  if (hasToken) return false // Case 4
+  return (isDown || isCheckOverdue) && nowMs - (progressMs ?? beganMs) >= 2 * p95Ms // Cases 5 and 6
 }
 
 /**
@@ -218,6 +224,13 @@ export class Silence {
     if (watched?.requests.delete(waiting) === true) this.#forgetUnused(watched)
   }
 
+  /**
+   * What becomes of lost requests:
+   *
+   * 1. Another replica may take it: it moves. One that has moved before may do so only from a replica that has been dead for long.
+   * 2. Its reply has begun, and has not continued for long: it ends with an error.
+   * 3. Otherwise it waits.
+   */
   #moveLost(replicaId: string): void {
     const watched = this.#watched.get(replicaId)
     if (watched === undefined) return
@@ -230,11 +243,11 @@ export class Silence {
       if (downMs === undefined && !isCheckOverdue && !waiting.hasLeft) continue
       if (!isLost(waiting, { p95Ms: this.#p95Of(waiting), ...state })) continue
       const isMove = waiting.canMove(state.isEjected && nowMs - (waiting.progressMs ?? waiting.beganMs) >= deadAfterMs)
-      if (!isMove && !isGivenUp(waiting, nowMs)) continue
+      if (!isMove && !isGivenUp(waiting, nowMs)) continue // Case 3
       watched.isInDoubt = !waiting.hasLeft
       this.#end(waiting)
       if (isMove) onMove(waiting.endpoint, nowMs - waiting.beganMs)
-      waiting.end(isMove ? fellSilent() : stoppedReplying())
+      waiting.end(isMove ? fellSilent() : stoppedReplying()) // Cases 1 and 2
     }
   }
 
