@@ -12,7 +12,7 @@ import { describeTool } from './tool-references.ts'
 /** A conversation, and its blocks that do not reach the model, or not completely. */
 type DecodedConversation = DecodedMessages & { readonly ignored: readonly string[] }
 
-/** What a conversation needs besides its messages. */
+/** The context that a conversation needs beside its messages. */
 export type ConversationSources = {
   readonly sealer: Sealer
   /** The texts of inputs of calls that `JSON.parse` changed, by path. */
@@ -142,7 +142,7 @@ class Decoder implements DecodedConversation {
         return { type: 'tool-call', id: block.id, name, input }
       }
       case 'thinking': {
-        // What the model is said to have thought is what it thought, or it is left out.
+        // A thought stays only if the model thought it.
         const thought = unseal(this.#sources.sealer, block.signature ?? '', 'thought')
         if (thought === undefined || (block.thinking !== '' && block.thinking !== thought.text)) return undefined
         const { text: words, opaque } = thought

@@ -33,7 +33,7 @@ export type DecodedMessage = {
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
-/** What a request for a count asks for. */
+/** A decoded request for a count. */
 export type DecodedCount = Pick<GenerationRequest, 'model' | 'reasoning' | 'toolChoice' | 'toolUse'> & {
   readonly prompt: ChatPrompt
   readonly ignored: readonly string[]

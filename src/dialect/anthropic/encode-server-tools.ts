@@ -78,7 +78,7 @@ function idOf({ id, mcp }: ServerToolCall): string {
   return `${mcp === undefined ? 'srvtoolu' : 'mcptoolu'}_${id.replace(/\W/g, '_')}`
 }
 
-/** What the model read is in the first result, sealed: it reads it again when the block comes back. */
+/** The text that the model read is in the first result, sealed: it reads it again when the block comes back. */
 function searchContent({ text, isError, sources = [] }: ToolOutcome, sealer: Sealer): unknown {
   if (isError) return { type: 'web_search_tool_result_error', error_code: 'unavailable' }
   return sources.map(({ url, title }, index) => {

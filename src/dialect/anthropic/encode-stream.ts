@@ -104,7 +104,7 @@ class Blocks {
     return before + frame('content_block_start', { index: this.#count++, content_block: content })
   }
 
-  /** The frames that lead to a block of this type; a text, or a thought, goes on in the open one. */
+  /** The frames that lead to a block of this type: none while one is open. */
   to(type: 'text' | 'thinking'): string {
     if (this.#block?.type === type) return ''
     return this.open(type, type === 'text' ? { type, text: '' } : { type, thinking: '', signature: '' })

@@ -42,7 +42,7 @@ export function encodeStop({ reason, stopSequence }: Pick<Choice['finish'], 'rea
   }
 }
 
-/** What is known of the input when a reply begins. Anthropic counts cached tokens apart. */
+/** The usage that is known when a reply begins. Anthropic counts cached tokens apart. */
 export function encodeUsage(
   { inputTokens, cachedInputTokens, outputTokens, reasoningTokens }: Usage,
   serverToolUse: JsonObject | null = null,

@@ -15,7 +15,7 @@ const ownTools: readonly { readonly type: RegExp; readonly name: string; readonl
   { type: /^code_execution_20250522$/, name: 'code_execution', tools: ['python'] },
   { type: /^code_execution_\d+$/, name: 'code_execution', tools: ['python', 'terminal'] },
 ]
-/** What the protocol requires of a tool, and what has no meaning here. */
+/** The fields that the protocol requires of a tool, and those that have no meaning here. */
 const silent = new Set(['type', 'name', 'cache_control', 'allowed_callers', 'defer_loading', 'strict', 'max_uses'])
 const ofTheWeb = new Set(['allowed_domains', 'blocked_domains', 'user_location'])
 

@@ -67,7 +67,7 @@ const toolResultBlock = looseObject(
   common,
 )
 
-/** What a user, or a late system message, may say. Another type is an error: nothing of the user's is lost in silence. */
+/** The blocks of a user or of a late system message. Another type is an error: nothing that a user says is lost in silence. */
 const userBlock = z.discriminatedUnion('type', [textBlock, imageBlock, documentBlock, searchResultBlock, toolResultBlock])
 
 const thinkingBlock = looseObject({ type: z.literal('thinking'), thinking: z.string(), signature: text }, common)
@@ -79,7 +79,7 @@ const toolUseBlock = looseObject(
     id: z.string(),
     name: nonEmptyText,
     input: jsonObject.nullish(),
-    /** Of an MCP server's tool. */
+    /** For a tool of an MCP server. */
     server_name: text,
   },
   common,
@@ -90,7 +90,7 @@ const compactionBlock = looseObject({ type: z.literal('compaction'), content: te
 const knownTypes = new Set(['text', 'thinking', 'redacted_thinking', 'compaction', 'tool_use', 'server_tool_use', 'mcp_tool_use'])
 const isServerResult = (type: string) => type.endsWith('_tool_result')
 
-/** What a tool of Anthropic's servers returned: `web_search_tool_result`, `mcp_tool_result` and others. */
+/** The result of a tool of Anthropic's servers: `web_search_tool_result`, `mcp_tool_result` and others. */
 export type ServerResultBlock = z.output<typeof serverResultBlock>
 const serverResultBlock = openObject({
   type: typeOtherThan((type) => !isServerResult(type)),
@@ -155,12 +155,12 @@ const tool = looseObject(
     input_schema: jsonSchema.nullish(),
     strict: flag,
     defer_loading: flag,
-    /** Of a tool that Anthropic's servers run. */
+    /** For a tool that Anthropic's servers run. */
     max_uses: integerFrom(0),
     allowed_domains: z.unknown().optional(),
     blocked_domains: z.unknown().optional(),
     user_location: z.unknown().optional(),
-    /** Of a toolset: the tools of an MCP server. */
+    /** For a toolset, which has the tools of an MCP server. */
     mcp_server_name: nonEmptyText.nullish(),
     default_config: toolConfig.nullish(),
     configs: dictionary(nonEmptyText, toolConfig, { max: { count: 1000, error: 'an object of at most 1000 tools' } }).nullish(),

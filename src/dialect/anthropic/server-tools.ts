@@ -11,7 +11,7 @@ const names: Readonly<Record<string, string>> = {
   bash_code_execution: 'terminal',
 }
 
-/** What a model calls the tool of an assistant's block. */
+/** The model's name of the tool of an assistant's block. */
 export function toolOf({ type, name, server_name: server }: ToolUseBlock): string {
   if (type === 'mcp_tool_use') return typeof server === 'string' ? `${server}__${name}` : name
   return type === 'server_tool_use' && Object.hasOwn(names, name) ? (names[name] ?? name) : name
@@ -20,8 +20,8 @@ export function toolOf({ type, name, server_name: server }: ToolUseBlock): strin
 type Sources = { readonly tool: string; readonly sealer: Sealer }
 
 /**
- * What a tool returned that a server ran in an assistant's turn: the words that the model read where this server ran it; else its texts,
- * or its JSON. What is encrypted elsewhere, only Anthropic's models read.
+ * The result of a tool that a server ran in an assistant's turn: the words that the model read, where this server ran it; else its texts,
+ * or its JSON. Only Anthropic's models read a result that is encrypted elsewhere.
  */
 export function decodeServerResult({ content }: ServerResultBlock, { tool, sealer }: Sources): readonly ContentPart[] {
   return [text(outsideText(tool, wordsIn(content, sealer)))]

@@ -12,7 +12,7 @@ import type { DecodedLlamaCompletion } from './decode.ts'
 type Style = Pick<DecodedLlamaCompletion, 'isList' | 'onlyReads' | 'prompts' | 'responseFields' | 'requests'>
 type Finish = Choice['finish']
 
-/** What a reply says of one choice. */
+/** A choice that has ended. */
 type Ended = {
   readonly index: number
   readonly model: string

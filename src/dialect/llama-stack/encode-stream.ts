@@ -17,7 +17,7 @@ export function createChatEncoder(): StreamEncoder {
     const call = calls.take()
     if (call === undefined) return ''
     const made = encodeCall(call)
-    // What a limit truncated does not parse either.
+    // Arguments that a limit truncated do not parse either.
     const hasFailed = state === 'unparseable' || typeof made.arguments === 'string'
     return progress(hasFailed ? callDelta(`${call.name}(${raw ?? call.input})`, 'failed') : callDelta(made, 'succeeded'))
   }

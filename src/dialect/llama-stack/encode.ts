@@ -8,7 +8,7 @@ const stopReasons: Readonly<Record<FinishReason, 'end_of_turn' | 'end_of_message
   stop: 'end_of_turn',
   length: 'out_of_tokens',
   'context-full': 'out_of_tokens',
-  // The turn goes on when the tool has answered.
+  // The turn continues when the tool has answered.
   'tool-calls': 'end_of_message',
   'content-filter': 'out_of_tokens',
   // A refusal is all that the model says.
@@ -63,7 +63,7 @@ function encodeText({ parts, finish, tokens }: Choice) {
   return { content: textOf(parts), stop_reason: stopReasons[finish.reason], ...encodeLogprobs(tokens) }
 }
 
-/** A call with its arguments as values, and as the JSON that the model wrote. What is not an object in JSON stays a string. */
+/** A call with its arguments as values, and as the JSON that the model wrote. Other JSON stays a string. */
 export function encodeCall({ id, name, input }: Pick<ToolCallPart, 'id' | 'name' | 'input'>) {
   const json = input === '' ? '{}' : input
   return { call_id: id, tool_name: name, arguments: readArguments(json) ?? json, arguments_json: json }

@@ -11,7 +11,7 @@ export type StackModelEntry = {
   readonly servers?: readonly ServerReport[]
 }
 
-/** What a model is for, in llama-stack's words; it has none for the rest. */
+/** The purpose of a model, in llama-stack's words; other purposes have no word there. */
 const modelTypes: Readonly<Record<ModelKind, 'llm' | 'embedding' | 'rerank'>> = {
   chat: 'llm',
   embeddings: 'embedding',

@@ -7,7 +7,7 @@ const ownTools: Readonly<Record<string, string>> = {
 }
 const mcpPrefix = 'mcp::'
 
-/** What this server calls a tool, or all tools of an MCP server, by llama-stack's name; any other name as it is. */
+/** This server's name of a tool, or of all tools of an MCP server, by llama-stack's name; any other name as it is. */
 export function ownName(given: string): string {
   const own = Object.hasOwn(ownTools, given) ? ownTools[given] : undefined
   return own ?? (given.startsWith(mcpPrefix) ? given.slice(mcpPrefix.length) : given)

@@ -20,7 +20,7 @@ const typeNames: Readonly<Record<string, string>> = {
   null: 'null',
 }
 const listPattern = /^(?:list|array)\[(.+)\]$/
-/** Deeper ones are no types of any program. */
+/** No program has types that are nested more deeply. */
 const maxDepth = 16
 
 /** The JSON Schema of a tool's parameters, at a path such as `tools[0].parameters`. Throws for an unknown type. */

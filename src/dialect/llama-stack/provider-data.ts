@@ -7,7 +7,7 @@ import { keyPattern } from '../wire/access-key.ts'
 /** The header with the caller's keys for providers, as JSON. */
 export const providerDataHeader = 'x-llamastack-provider-data'
 
-/** What the header has: keys, if any, and fields that mean nothing here. */
+/** The header: keys, if any, and fields that mean nothing here. */
 type ProviderData = { readonly callerKeys?: CallerKeys; readonly ignored: readonly string[] }
 
 const keyName = /^(\w+)_api_(?:key|token)$/

@@ -113,7 +113,7 @@ function toNanoseconds(ms: number, count: number): number {
   return Math.max(count > 0 ? 1 : 0, Math.round(ms * 1e6))
 }
 
-/** What a request gets that loads or unloads a model. */
+/** The reply to a request that loads or unloads a model. */
 export function encodeResidence(reason: 'load' | 'unload', style: ReplyStyle, atMs: number): unknown {
   return { ...encodePiece({}, style, atMs), done: true, done_reason: reason }
 }

@@ -13,7 +13,7 @@ export type OllamaModel = {
   readonly createdAtMs: number
   /** Tokens of a request, prompt and output together. */
   readonly contextLength?: number
-  /** What a server that lists it says that it is for. */
+  /** The purpose that a server names which lists it. */
   readonly kind?: ModelKind
   readonly facts: Pick<EngineFacts, 'embeddingLength' | 'infills' | 'onlyEmbeds' | 'modalities' | 'chatTemplate'>
   readonly file?: ModelFileFacts
@@ -127,7 +127,7 @@ function parameterSize({ sizeLabel, parameterCount = 0 }: ModelFileFacts): strin
   return parameterCount > 0 ? `${Math.round(parameterCount / 1e3)}K` : ''
 }
 
-/** Of a model that is not loaded, what it will have. */
+/** The context length; for a model that is not loaded, the one that it will have. */
 function contextOf({ contextLength, file }: OllamaModel): number | undefined {
   return contextLength ?? file?.contextLength
 }

@@ -9,7 +9,7 @@ export type ReplyStyle = {
   readonly form: 'chat' | 'text' | 'raw'
   /** The caller asked for no tokens. */
   readonly isEmpty: boolean
-  /** What the caller says of thinking. */
+  /** The caller's `think`. */
   readonly thinks: boolean | string | undefined
 }
 

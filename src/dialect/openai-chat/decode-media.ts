@@ -9,7 +9,7 @@ type WireMedia = Exclude<WirePart, { type: 'text' | 'refusal' }>
 /** The media type of a format's name, where that is not its own. */
 const audioTypes: Readonly<Record<string, string>> = { mp3: 'audio/mpeg', m4a: 'audio/mp4' }
 
-/** What a part refers to. It is read, and refused, elsewhere: here is only said what it is. */
+/** The medium that a part refers to. It is read, and refused, elsewhere. */
 export function decodeMedia(part: WireMedia, path: string): MediaPart {
   switch (part.type) {
     case 'image_url': {

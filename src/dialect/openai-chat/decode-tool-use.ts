@@ -2,7 +2,7 @@ import { AppError } from '../../contract/errors.ts'
 import { plainToolUse, type ToolUse } from '../../contract/request.ts'
 import type { ChatWire } from './schema.ts'
 
-/** From here on, Unsloth's numbers mean that there is no limit. */
+/** From here on, Unsloth's numbers stand for no limit. */
 const unlimited = 9999
 
 /** Which tools of the server a request enables; undefined: none. Throws for tools of the client beside them. */

@@ -83,7 +83,7 @@ export function encodeResult(
   }
 }
 
-/** What was said after the last call of a tool of the server; all, if that is nothing. */
+/** The parts after the last call of a tool of the server; all parts, if these say nothing. */
 function finalParts(parts: readonly ReplyPart[]): readonly ReplyPart[] {
   const last = parts.slice(parts.findLastIndex(({ type }) => type === 'server-tool') + 1)
   return last.some(({ type }) => type === 'text' || type === 'refusal' || type === 'tool-call') ? last : parts

@@ -3,7 +3,7 @@ import type { ItemPage, StoredResponse } from '../../contract/store.ts'
 import { encodePage } from '../openai/lists.ts'
 import type { ChatWire } from './schema.ts'
 
-/** What a request leaves in the store beside its reply. */
+/** The part of a request that is stored beside its reply. */
 export type KeptRequest = { readonly messages: readonly JsonObject[]; readonly options: JsonObject }
 
 /** What to keep of a request; undefined where it does not ask for it, or, where all are kept, asks not to. */
@@ -51,7 +51,7 @@ export function encodeStored({ json, input, output }: StoredResponse): JsonObjec
   return { ...json, choices: output.map((choice) => choice.json), input_messages: input.map((message) => message.json) }
 }
 
-/** The messages of a stored completion. What was sent in parts is `content_parts`, and no `content`. */
+/** The messages of a stored completion. Content that was sent in parts is in `content_parts`; `content` is then null. */
 export function encodeStoredMessages({ items, hasMore }: ItemPage): JsonObject {
   const messages = items.map(({ id, json }) => {
     const { content } = json
@@ -61,7 +61,7 @@ export function encodeStoredMessages({ items, hasMore }: ItemPage): JsonObject {
   return encodePage(messages, { ids: items.map(({ id }) => id), hasMore })
 }
 
-/** What is left of a completion. */
+/** The reply about a deleted completion. */
 export function encodeDeleted(id: string): JsonObject {
   return { id, object: 'chat.completion.deleted', deleted: true }
 }

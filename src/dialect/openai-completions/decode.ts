@@ -18,7 +18,7 @@ import { completionFields, defaultMaxTokens } from './fields.ts'
 import { type CompletionWire, completionRequestSchema } from './schema.ts'
 
 const fieldIndex = indexFields(completionFields)
-/** The tokens of a prompt are objects in every choice: megabytes that are encoded at once. */
+/** The tokens of a prompt are objects in every choice: megabytes that are encoded in one piece. */
 const maxEchoChoices = 4
 const unknownInside = unknownKeys(completionRequestSchema, indexFields(nestedConstraintFields))
 const completionNames = {

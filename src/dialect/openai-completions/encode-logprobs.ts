@@ -21,7 +21,7 @@ export class LogprobsEncoder {
     this.#offset = startOffset
   }
 
-  /** Another one that goes on from here. `tail` are the last bytes, which may begin a character. */
+  /** Another one that continues from here. `tail` are the last bytes, which may begin a character. */
   forkAfter(tail: readonly number[]): LogprobsEncoder {
     const fork = new LogprobsEncoder(this.#offset)
     fork.#decoder.decode(Uint8Array.from(tail), { stream: true })

@@ -4,7 +4,7 @@ import { encodeUsage } from '../openai-responses/response-end.ts'
 import type { DecodedDecisions } from './decode.ts'
 import { type Distribution, distributionOf, type Question } from './questions.ts'
 
-/** Of the words around a question: probabilities with other words are others. */
+/** The version of the words around a question: other words give other probabilities. */
 const promptVersion = 1
 
 type Answered = { readonly question: Question; readonly found: Distribution | undefined; readonly choice: Choice | undefined }

@@ -6,13 +6,13 @@ import type { QuestionWire } from './schema.ts'
 export type Question = {
   readonly type: QuestionWire['type']
   readonly name: string | null
-  /** What the model reads after the input. */
+  /** The text that the model reads after the input. */
   readonly text: string
   readonly answers: readonly Answer[]
 }
 
 type Answer = {
-  /** What the model writes for it. */
+  /** The text that the model writes for it. */
   readonly label: string
   /** What it is called in the reply. */
   readonly value: string | boolean
@@ -80,7 +80,7 @@ function missing(param: string, what: string): AppError {
 /** How probable each answer is; `mass`: how probable it was that the model gives any of them. */
 export type Distribution = { readonly probabilities: readonly number[]; readonly mass: number }
 
-/** Undefined where none of the answers is among the most probable tokens. An answer that is not has a probability of 0. */
+/** Undefined where no answer is among the most probable tokens. An answer that is missing there has a probability of 0. */
 export function distributionOf(
   token: GeneratedToken | undefined,
   { answers }: Question,

@@ -12,7 +12,7 @@ export function createConversationId(): string {
 
 export const newConversationSchema = looseObject({ metadata, items: itemList.nullish() })
 
-/** What a new conversation begins with. Throws `invalid-request`. */
+/** The first items of a new conversation. Throws `invalid-request`. */
 export function decodeNewConversation(body: unknown): { readonly metadata: Metadata; readonly items: readonly StoredItem[] } {
   const wire = validate(newConversationSchema, body ?? {})
   return { metadata: wire.metadata ?? {}, items: storeItems(wire.items ?? []) }
@@ -23,7 +23,7 @@ export function encodeConversation({ id, createdAtMs, metadata: pairs }: Omit<Co
   return { id, object: 'conversation' as const, created_at: Math.floor(createdAtMs / 1000), metadata: pairs }
 }
 
-/** What is left of a conversation. */
+/** The reply about a deleted conversation. */
 export function encodeDeletedConversation(id: string) {
   return { id, object: 'conversation.deleted' as const, deleted: true }
 }

@@ -270,7 +270,7 @@ function textOf(input: unknown): string {
   return typeof input === 'string' ? input : JSON.stringify(input ?? {})
 }
 
-/** What a search found, as its result shows it to the model; the names are those that the model can call. */
+/** The tools that a search found, as its result shows them to the model, by the names that the model can call. */
 function describeFound(found: readonly WireTool[], { tools, names }: Options['tools']): string {
   const flat = new Set(found.flatMap(membersOf).map((tool) => names.flatten(tool)))
   const lines = tools.flatMap((tool) => {

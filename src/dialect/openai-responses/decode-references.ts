@@ -2,7 +2,7 @@ import { AppError } from '../../contract/errors.ts'
 import { validate } from '../wire/validate.ts'
 import { referencesSchema } from './schema.ts'
 
-/** What a body refers to, and how it wants to be run. */
+/** The stored things that a body refers to, and how it wants to be run. */
 export type References = {
   readonly model: string
   readonly previousResponseId?: string

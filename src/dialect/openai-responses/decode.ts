@@ -28,7 +28,7 @@ import type { HostedTools } from './server-tools/decode-hosted.ts'
 const fieldIndex = indexFields(responseFields)
 const unknownInside = unknownKeys(responseSchema, indexFields(nestedResponseFields))
 
-/** What the caller of `decodeResponse` looked up and made. */
+/** The things that the caller of `decodeResponse` looked up and made. */
 export type ResponseContext = {
   /** The id of the response. */
   readonly id: string
@@ -225,7 +225,7 @@ function thresholdOf({ context_management: entries }: ResponseWire): Pick<Decode
   return compactThreshold === undefined ? {} : { compactThreshold }
 }
 
-/** What a reply may have besides; others are of tools that are not run here, or of images, which are listed anyway. */
+/** Additions to a reply that are known. Others concern tools that are not run here, or images, which are listed anyway. */
 const knownIncludes = new Set([
   'reasoning.encrypted_content',
   'message.output_text.logprobs',

@@ -9,7 +9,7 @@ import type { ResponseWire } from './schema.ts'
 /** An item of a conversation. */
 export type Entry = {
   readonly item: WireItem
-  /** What the caller calls it: a path of the body, or the field that its history came from. */
+  /** The caller's name of it: a path of the body, or the field that its history came from. */
   readonly path: string
   /** Whether this call's input has it. */
   readonly isOwn: boolean

@@ -164,7 +164,7 @@ export const compactFields: readonly Field[] = [
   ]),
 ]
 
-/** What a message over a WebSocket has besides the fields of a response. */
+/** Fields of a message over a WebSocket beside those of a response. */
 export const clientEventFields: readonly Field[] = [
   used('type', '`response.create`'),
   used('stream_id', 'the lane: one response at a time in each; its events repeat it'),

@@ -49,7 +49,7 @@ export class ToolNames {
     return [...this.#byFlat].filter(([, tool]) => tool.namespace === namespace).map(([flat]) => flat)
   }
 
-  /** What the client calls a tool; a name that the model made up stays as it is. */
+  /** The client's name of a tool; a name that the model made up stays as it is. */
   restore(flat: string): ToolName {
     return this.#byFlat.get(flat) ?? { name: flat }
   }

@@ -5,7 +5,7 @@ const roles = ['user', 'assistant', 'system', 'developer'] as const
 type Role = (typeof roles)[number]
 type Content = string | readonly WirePart[]
 
-/** What an item says whose type has no schema here. */
+/** The text of an item whose type has no schema here. */
 export type OtherMeaning =
   /** `lost`: where its content has what cannot be read. */
   | { readonly type: 'message'; readonly role: Role; readonly content: Content; readonly lost: readonly string[] }
@@ -47,7 +47,7 @@ function readMessage(role: Role, content: unknown): OtherMeaning | undefined {
   return known.length === 0 ? undefined : { type: 'message', role, content: known, lost }
 }
 
-/** Codex calls it encrypted whatever a model wrote for another agent: what a model of this server wrote is plain text. */
+/** Codex calls encrypted all that a model wrote for another agent; a model of this server wrote plain text. */
 function readPart(given: unknown): WirePart | undefined {
   const { type, encrypted_content: text } = Object(given)
   if (type === 'encrypted_content') {
@@ -56,7 +56,7 @@ function readPart(given: unknown): WirePart | undefined {
   return wirePart.safeParse(given).data
 }
 
-/** What the model wrote: all but the item's own fields. */
+/** The fields that the model wrote: all but the item's own. */
 function inputOf({ type: _, id: __, call_id: ___, status: ____, ...said }: OtherItem): string {
   return JSON.stringify(said)
 }

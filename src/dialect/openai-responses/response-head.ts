@@ -21,7 +21,7 @@ export const begun = {
 
 type HeadOptions = { readonly id: string; readonly createdAtMs: number; readonly references: References }
 
-/** What a response repeats of its request. Fields that OpenAI's types require have OpenAI's default where the request has none. */
+/** The fields of a request that its response repeats. Those that OpenAI's types require have OpenAI's default where the request has none. */
 export function encodeHead(wire: ResponseWire, { id, createdAtMs, references }: HeadOptions): ResponseHead {
   const { background, conversationId, previousResponseId, store } = references
   return {

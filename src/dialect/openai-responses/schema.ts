@@ -42,7 +42,7 @@ const input = z.union([z.string(), list(wireItem, { error: 'an array of items' }
 
 const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** What a body refers to; its other fields are checked later. */
+/** The references of a body; its other fields are checked later. */
 export const referencesSchema = looseObject({
   model: nonEmptyText,
   previous_response_id: nonEmptyText.nullish(),

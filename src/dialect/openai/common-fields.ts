@@ -201,7 +201,7 @@ export const minimumField: Field = used(
   { aliases: ['min_length', 'min_new_tokens'] },
 )
 
-/** tabbyAPI decides so in conversations, whatever its clients send. */
+/** As with tabbyAPI, whose template decides in conversations. */
 export const templateBosField: Field = used(
   'add_bos_token',
   'the chat template decides, as with true; false is named as ignored',

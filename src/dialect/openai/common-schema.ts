@@ -30,7 +30,7 @@ const samplerList = z
     z.string().max(1000, { error: 'at most 1000 characters' }),
   ])
   .nullish()
-/** OpenAI's limit. The engine decides how many it runs at once. */
+/** OpenAI's limit. The engine decides how many it runs together. */
 const maxChoices = 128
 
 // Clients send 64-bit seeds too; those that a JSON number cannot hold exactly arrive rounded.

@@ -10,7 +10,7 @@ export type ForwardedWire = {
   readonly metadata?: { readonly [key: string]: string } | null | undefined
 }
 
-/** What is passed on of a body; an empty object for most. */
+/** The fields of a body that are passed on; an empty object for most. */
 export function decodeForwarded(wire: ForwardedWire): { readonly forwarded?: Forwarded } {
   const forwarded: Forwarded = {
     ...(typeof wire.user === 'string' && { user: wire.user }),

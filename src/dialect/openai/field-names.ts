@@ -63,7 +63,7 @@ export const commonNames = {
   ...serverFieldNames,
 } as const satisfies FieldNames
 
-/** What the caller calls a place of `output`, which it made of one field: a schema, a pattern or a grammar is that field's value. */
+/** The caller's name of a place of `output`, which comes from one field: a schema, a pattern or a grammar is that field's value. */
 export function nameOutput(outputField: string, [, value, ...rest]: CanonicalPath): string {
   const isValue = value === undefined || value === 'schema' || value === 'pattern' || value === 'grammar'
   return outputField + formatRest(isValue ? rest : [value, ...rest])

@@ -33,7 +33,7 @@ export function readPageQuery(query: unknown, defaultOrder: DefaultOrder): PageR
 
 type ListQuery = {
   readonly defaultOrder: DefaultOrder
-  /** What a model of the query may be called in what is stored. */
+  /** The names that a model of the query may have in the store. */
   namesOf(model: string): readonly string[]
 }
 

@@ -9,7 +9,7 @@ type Described = {
   readonly file?: ModelFileFacts | undefined
 }
 
-/** LM Studio's object of `GET /api/v0/models`. What is not known of a model is empty. */
+/** LM Studio's object of `GET /api/v0/models`. Facts that are not known are empty. */
 export function encodeLmStudioModel({ id, ownedBy, kind, state }: ModelEntry, { abilities, contextLength, file }: Described) {
   const isLoaded = state.type === 'ready'
   const isForText = kind === 'other' || abilities.includes('completion')

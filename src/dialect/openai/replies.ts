@@ -18,7 +18,7 @@ export const usage = named(
     extra: anyObject.optional(),
   }),
 )
-/** What a generation has taken, as llama-server says it. */
+/** The times of a generation, as llama-server says them. */
 export const timings = named(
   'Timings',
   object({

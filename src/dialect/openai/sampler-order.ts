@@ -96,7 +96,7 @@ export type SamplerOrder = {
 }
 
 /**
- * What an order of samplers means; undefined without one. Names that no sampler has are skipped, as llama.cpp does: the fields of those that
+ * An order of samplers, in canonical names; undefined without one. Names that no sampler has are skipped, as llama.cpp does: the fields of those that
  * Dragoman lacks are refused by themselves. Samplers that the body switches off may stand anywhere.
  */
 export function decodeSamplerOrder(wire: Ordered): SamplerOrder | undefined {

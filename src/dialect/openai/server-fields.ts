@@ -78,7 +78,7 @@ export const serverFieldNames = Object.fromEntries(
   Object.keys({ ...known, ...knownInChats, ...knownInTexts }).map((name) => [`serverFields.${name}`, [name] as const]),
 )
 
-/** What is sent to the server as it is; an empty object for most requests. */
+/** The fields that are sent to the server as they are; an empty object for most requests. */
 export function decodeServerFields(wire: object, prompt: 'chat' | 'text'): { readonly serverFields?: JsonObject } {
   const given = all[prompt].flatMap(([name, { off }]): (readonly [string, unknown])[] => {
     const value: unknown = Reflect.get(wire, name)

@@ -1,6 +1,6 @@
 import type { LoadSample } from '../../contract/server/activity.ts'
 
-/** What the server did in an interval of 10 seconds. */
+/** The load of the server in an interval of 10 seconds. */
 export function encodeSample(sample: LoadSample) {
   const { firstTokenMs, slowFirstTokenMs } = sample
   return {

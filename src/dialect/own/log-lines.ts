@@ -4,7 +4,7 @@ import type { NumberedLine } from '../../contract/server/activity.ts'
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const
 export type LogLevel = (typeof logLevels)[number]
 
-/** Of the process, the same on each line. */
+/** Fields that are the same on each line, and those that a line shows under other names. */
 const silent = new Set(['level', 'time', 'pid', 'hostname', 'msg'])
 
 /** A line of the log as the event stream has it; undefined for one below the level. */

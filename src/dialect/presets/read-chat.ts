@@ -42,7 +42,7 @@ export function readChat(given: Readonly<Record<string, unknown>>, { isForced }:
   }
 }
 
-/** What a preset says of conversations; undefined where it says nothing. */
+/** A preset's settings for conversations; undefined without any. */
 export function joinChat(defaults: Values, forced: Values): ChatDefaults | undefined {
   const parts = [defaults.reasoning, defaults.variables, forced.reasoning, forced.variables]
   if (parts.every((part) => Object.keys(part).length === 0)) return undefined

@@ -20,7 +20,7 @@ export const speechSchema = looseObject({
 const fieldIndex = indexFields([...speechFields, ...cancelFields])
 /** Unsloth has no field for it, and OpenAI's route needs one. */
 const defaultVoice = 'alloy'
-/** Of the text, in the reply. */
+/** Characters of the text that the reply quotes. */
 const maxQuotedChars = 100
 
 /** `POST /v1/audio/generate`: speech of the last user message, as the fields of OpenAI's route. */
@@ -51,7 +51,7 @@ export function decodeSpeech(body: unknown) {
   }
 }
 
-/** Its reply: the sound as base64, in something like a chat completion. Throws for bytes that are no WAV. */
+/** Its reply: the sound as base64, in something like a chat completion. Throws for bytes that are not WAV. */
 export function encodeSpeech(
   wav: Buffer,
   { model, text, nowMs }: { readonly model: string; readonly text: string; readonly nowMs: number },

@@ -1,4 +1,4 @@
-/** What a chat template shows about its model, in Unsloth's words. */
+/** The abilities of a model that its chat template shows, in Unsloth's words. */
 export type TemplateAbilities = {
   readonly supports_reasoning: boolean
   /** Unsloth has one for models without reasoning, too. */

@@ -1,6 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 
-/** What a header may hold. */
+/** Characters that a header may hold. */
 export const keyPattern = /^[\x21-\x7e]{1,4096}$/
 
 /** A key that is sent on in a header; undefined for none. Throws `invalid-request`, without the value, for one that no header can hold. */

@@ -23,7 +23,7 @@ export function isReadable(input: string): boolean {
   return parseObject(input) !== undefined
 }
 
-/** What was made, without a last call that the end of the output has cut: its arguments are not an object, and the reply says why. */
+/** The parts of a reply without a truncated last call, whose arguments are not an object. The finish reason says why it is missing. */
 export function withoutCutCall({ parts, finish }: Pick<Choice, 'parts' | 'finish'>): readonly ReplyPart[] {
   const last = parts.at(-1)
   const isCut = isTruncated(finish) && last?.type === 'tool-call' && !isReadable(last.input)
@@ -35,7 +35,7 @@ function parseObject(input: string): object | undefined {
     const value: unknown = JSON.parse(input === '' ? '{}' : input)
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
   } catch {
-    // What the model wrote is not JSON.
+    // The model did not write JSON.
     return undefined
   }
 }

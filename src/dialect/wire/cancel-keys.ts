@@ -37,7 +37,7 @@ export function readCancelKeys({ headers, body }: Pick<CallInput, 'headers' | 'b
   return { ...(cancelId !== undefined && { cancelId }), ...(sessionId !== undefined && { sessionId }) }
 }
 
-/** What the body of `POST /api/inference/cancel` names. Whatever is not a usable key counts as absent. */
+/** The keys in the body of `POST /api/inference/cancel`. A value that is not a usable key counts as absent. */
 export function readCancelTarget(body: unknown): CancelTarget {
   const read = (name: string) => usableKey(fieldOf(body, name))
   const cancelId = read('cancel_id')

@@ -8,7 +8,7 @@ const maps: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'd
 const schemas: ReadonlySet<string> = new Set(['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains'])
 const lists: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
 
-/** What is nested more deeply is refused later, as too large. */
+/** A schema that is nested more deeply is refused later, as too large. */
 const maxDepth = 100
 
 /** The schema itself where nothing is to mend. */

@@ -3,7 +3,7 @@ import type { MediaKind } from '../../contract/media.ts'
 import type { MediaPart } from '../../contract/request.ts'
 import { formatRest } from './field-names.ts'
 
-/** Media by URL, of whatever scheme: it is judged, and read, where all media are. */
+/** Media by URL, of any scheme: it is judged, and read, where all media are. */
 export function mediaByUrl(kind: MediaKind, url: string): MediaPart {
   return { type: 'media', kind, source: { type: 'url', url } }
 }

@@ -10,7 +10,7 @@ type Fault = { readonly path: Path; readonly expected: string; readonly isKey: b
 
 /**
  * Validates a wire body. Throws `invalid-request` for its faults, the first of each field, with the expected and the actual value; `param`
- * is the path of the first. With the fields of the body, the error also names those that are refused, so that a caller can mend all at once.
+ * is the path of the first. With the fields of the body, the error also names those that are refused, so that a caller can mend them together.
  * In a schema, a custom `error` text says what is expected, such as 'a number from 0 to 2'.
  */
 export function validate<S extends z.ZodType>(schema: S, body: unknown, fields?: FieldIndex): z.output<S> {

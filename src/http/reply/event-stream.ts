@@ -26,7 +26,7 @@ type EventStreamOptions = {
   /** Empty: none, nor any other comment. */
   readonly heartbeat: string
   readonly framing?: keyof typeof contentTypes
-  /** What is written is a generation, which may have to be sent at once; call `start` when it is complete. */
+  /** It is a generation, which may have to be sent in one piece; call `start` when it is complete. */
   readonly isGeneration?: true
   /** Called once, just before the headers are sent. */
   addHeaders?(): void

@@ -17,7 +17,7 @@ export function logFailure(request: FastifyRequest, error: AppError, { what, cod
       request.log.warn({ ...entry, ...reasonOf(error) }, what)
       break
     case 'error':
-      // What an upstream did is not a mistake of this program: our own stack would say nothing.
+      // A failure of an upstream is not a mistake of this program: our own stack would say nothing.
       request.log.error(error.code === 'upstream-failed' ? { ...entry, ...reasonOf(error) } : { ...entry, err: error }, what)
       break
   }

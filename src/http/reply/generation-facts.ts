@@ -3,7 +3,7 @@ import type { FinishReason, GenerationEvent, Timings, Usage } from '../../contra
 import { formatPath } from '../../contract/field.ts'
 import { encodeServerTiming, encodeUnparsedCalls, type UnparsedCall } from './reply-headers.ts'
 
-/** What the log says about a generation when its request has ended. */
+/** Facts about a generation for the log, when its request has ended. */
 export type GenerationFacts = {
   readonly generationId: string
   /** The name in the request. */
@@ -11,7 +11,7 @@ export type GenerationFacts = {
   model?: string
   /** The model that was asked for, where another one serves. */
   insteadOf?: string
-  /** Of each choice that ended. */
+  /** One for each choice that ended. */
   finishReasons?: FinishReason[]
   usage?: Usage
   timings?: Timings

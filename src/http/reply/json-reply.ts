@@ -6,7 +6,7 @@ import { RawJson } from '../../dialect/wire/json/exact-json.ts'
 /** A value that weighs more is sent in slices; about as many characters as its JSON. */
 const sliceChars = 256 * 1024
 
-/** What the handler returns for this JSON value: a large one is encoded and sent in slices, between which others are served. */
+/** The reply with this JSON value, for a handler to return: a large one is encoded and sent in slices, between which others are served. */
 export function jsonReply(reply: FastifyReply, value: unknown): unknown {
   if (weigh(value, sliceChars) < sliceChars) return value
   if (reply.raw.destroyed) {

@@ -3,12 +3,12 @@ import type { LoadPlace, OnLoading } from '../../contract/scheduler.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What the request waits for before its model is ready; undefined unless it has had to wait for that. */
+    /** The load that the request waits for; undefined unless it has had to wait for that. */
     loadPlace: (() => LoadPlace | undefined) | undefined
   }
 }
 
-/** Reports that a request has to wait for its model: in a header, whatever its reply is, and for the heartbeats of a stream. */
+/** Reports that a request has to wait for its model: in a header of any reply, and in the heartbeats of a stream. */
 export function reportLoad(request: FastifyRequest, reply: FastifyReply): OnLoading {
   return (placeOf) => {
     request.loadPlace = placeOf

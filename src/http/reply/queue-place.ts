@@ -8,7 +8,7 @@ declare module 'fastify' {
   }
 }
 
-/** Reports the place of a request that has to wait: in headers, whatever its reply is, and for the heartbeats of a stream. */
+/** Reports the place of a request that has to wait: in headers of any reply, and in the heartbeats of a stream. */
 export function reportPlace(request: FastifyRequest, reply: FastifyReply): OnQueued {
   return (placeOf) => {
     request.queuePlace = placeOf

@@ -97,7 +97,7 @@ export function reportAffinity(reply: FastifyReply): OnPlaced {
 /** The headers about limits, in the form of one protocol. `nowMs` is the time of the epoch. */
 export type EncodeLimits = (states: readonly LimitState[], nowMs: number) => Readonly<Record<string, string>>
 
-/** What is left of the limits of a key; absent: no key has limits. */
+/** The rest of the limits of a key; absent: no key has limits. */
 export type LimitReader = { readLimits?(quota: KeyQuota): readonly LimitState[] }
 
 /** Adds the headers about the limits of a request's key. None are added without a limit. */

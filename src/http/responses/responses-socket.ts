@@ -22,7 +22,7 @@ import { logResponseFailure } from './stream-response.ts'
 const maxSessionMs = 3_600_000
 const goingAway = 1001
 const policyViolation = 1008
-/** So many messages in a row that cannot be understood end the connection. */
+/** This many messages in a row that cannot be understood end the connection. */
 const mostInvalid = 5
 const invalidCodes: ReadonlySet<string> = new Set(['invalid-json', 'invalid-request', 'unsupported-field', 'body-too-large'])
 
@@ -141,7 +141,7 @@ async function readMessage(message: Buffer, room: BodyRoom): Promise<{ readonly 
 }
 
 /**
- * Takes the messages of a socket one by one, while it is open. Those of one read come all at once: the socket is read no further until
+ * Takes the messages of a socket one by one, while it is open. Those of one read come together: the socket is read no further until
  * they are taken.
  */
 function takeMessages(socket: WebSocket, take: (data: Buffer, isBinary: boolean) => Promise<void>): void {

@@ -87,7 +87,7 @@ function openReply(request: IncomingMessage, socket: Socket): ServerResponse | u
   }
 }
 
-/** What is sent after the head would be read as messages; a proxy may have read it as a body. */
+/** Bytes after the head would be read as messages; a proxy may have read them as a body. */
 function refuseBody({ headers }: IncomingMessage): void {
   if (Number(headers['content-length'] ?? 0) === 0 && headers['transfer-encoding'] === undefined) return
   throw new AppError('invalid-request', 'a request for a WebSocket has no body: send it without')
@@ -101,7 +101,7 @@ function destroy(this: Duplex): void {
   this.destroy()
 }
 
-/** What is said about the upgrade only. */
+/** Headers about the upgrade only. */
 const upgradeHeaders = new Set(['upgrade', 'http2-settings', 'connection'])
 
 /**

@@ -26,7 +26,7 @@ export function encodeEnd(response: JsonObject, sequenceNumber: number): Respons
   return { type, sequence_number: sequenceNumber, response }
 }
 
-/** The stream of a response that has ended, as if it was made at once: each text is one delta. */
+/** The stream of a response that has ended, as if it was made in one piece: each text is one delta. */
 export function replayResponse(response: JsonObject): readonly ResponseEvent[] {
   const events: ResponseEvent[] = []
   const send = (type: string, fields: JsonObject) => void events.push({ type, sequence_number: events.length, ...fields })

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../contract/request.ts'
 import type { StoredItem } from '../../../contract/store.ts'
 import { createIdFor } from '../item-id.ts'
 
-/** What an MCP server offers. */
+/** The list of tools of an MCP server. */
 export function listItem({ server, tools, error }: EventOf<'mcp-tools'>): StoredItem {
   const listed = tools.map(({ name, description, parameters }): JsonObject => ({ name, description, input_schema: parameters }))
   return itemOf({ type: 'mcp_list_tools', server_label: server, tools: listed, ...(error !== undefined && { error }) })

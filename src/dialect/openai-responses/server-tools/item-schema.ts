@@ -59,7 +59,7 @@ export const serverItemTypes = [
 export type ServerItem = z.output<(typeof serverItems)[number]>
 type Called = Extract<ServerItem, { type: 'web_search_call' | 'code_interpreter_call' | 'mcp_call' }>
 
-/** What a model calls a tool of an MCP server; of a tool without a server, its own name. */
+/** The model's name of a tool of an MCP server; a tool without a server has its own name. */
 export function flatName(server: string, name: string): string {
   return server === '' ? name : `${server}__${name}`
 }

@@ -1,6 +1,6 @@
 import type { Timings, Usage } from '../../../contract/event.ts'
 
-/** What a generation has cost, in tokens and in time. */
+/** The cost of a generation, in tokens and in time. */
 export type Cost = { readonly usage: Usage; readonly timings: Timings }
 
 /** Whose times and rates `usage` has: those of tabbyAPI, or of MLC-LLM. */

@@ -1,6 +1,6 @@
 import { AppError } from '../../../contract/errors.ts'
 
-/** What one JSON text may contain. Real requests are far below; what is above would hold up everybody else. */
+/** Limits for one JSON text. Real requests are far below; a larger one would hold up everybody else. */
 export const jsonLimits = {
   /** Levels of lists and objects: far below what recursion can handle. */
   depth: 128,
@@ -89,7 +89,7 @@ export class JsonScanner {
     this.#offset += length
   }
 
-  /** The index after the string's end, or the piece's length when the string goes on in the next one. */
+  /** The index after the string's end, or the piece's length when the string continues in the next one. */
   #skipString(piece: Uint8Array, start: number): number {
     // The byte that the piece before escaped.
     let from = this.#isEscaping ? start + 1 : start

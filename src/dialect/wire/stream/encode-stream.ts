@@ -27,7 +27,7 @@ export function handleEvents<Result>(
   return (event) => (byType[event.type] ?? (otherwise as (event: GenerationEvent) => Result))(event)
 }
 
-/** An encoder that sends what the handlers return: undefined is no frame. */
+/** An encoder that sends the texts that the handlers return. */
 export function encodeStream(
   handlers: EventHandlers<string | undefined>,
   otherwise: (event: EventOf<Optional>) => string | undefined = nothing,
