@@ -11,7 +11,7 @@ test.each<[change: Parameters<typeof configSchema.parse>[0], restart: readonly s
   [{ server: { apiKeys: ['k'], keyLimits: { requestsPerMinute: 1 }, allowedOrigins: ['*'], allowedHosts: ['h'] } }, []],
   [{ sampling: { presets: { calm: { temperature: { override: 0 } } }, preset: 'calm' }, limits: { queueMs: 5 } }, []],
   [{ server: { heartbeatMs: 5 }, memory: { budget: '1GB', minResidencyMs: 5, unloadAfterMs: 5 } }, []],
-  [{ server: { port: 1, host: '::', retryGraceMs: 5 } }, ['server.host', 'server.port', 'server.retryGraceMs']],
+  [{ server: { port: 1, host: '::', streaming: false } }, ['server.host', 'server.port', 'server.streaming']],
   [{ storage: { ttlDays: 3, database: 'off' }, modelsFolder: '/m' }, ['modelsFolder', 'storage.database', 'storage.ttlDays']],
 ])('%j needs a restart for %j', (change, restart) => {
   expect(settingsForRestart(configSchema.parse({}), configSchema.parse(change))).toEqual(restart)

@@ -84,21 +84,24 @@ function quote(found: unknown, path: ConfigPath): string {
 
 /** The keys that are allowed at a path, in the variant of each union that the value selects. */
 function knownKeys(path: ConfigPath, root: unknown): string[] {
-  let schema: JsonSchema | undefined = configJsonSchema()
+  const whole: JsonSchema = configJsonSchema()
+  let schema: JsonSchema | undefined = whole
   let value = root
   for (const key of path) {
     const next: z.core.JSONSchema._JSONSchema | z.core.JSONSchema._JSONSchema[] | undefined =
       typeof key === 'number' ? schema?.items : (schema?.properties?.[String(key)] ?? schema?.additionalProperties)
     if (typeof next !== 'object' || Array.isArray(next)) return []
     value = valueAt(value, [key])
-    schema = variantsOf(next).find((variant) => isVariantOf(variant, value))
+    schema = variantsOf(next, whole).find((variant) => isVariantOf(variant, value))
   }
   return Object.keys(schema?.properties ?? {})
 }
 
-function variantsOf(schema: z.core.JSONSchema._JSONSchema): JsonSchema[] {
+function variantsOf(schema: z.core.JSONSchema._JSONSchema, whole: JsonSchema): JsonSchema[] {
   if (typeof schema !== 'object') return []
-  return (schema.anyOf ?? schema.oneOf)?.flatMap(variantsOf) ?? [schema]
+  const shared = whole.$defs?.[schema.$ref?.replace('#/$defs/', '') ?? '']
+  if (shared !== undefined) return [shared]
+  return (schema.anyOf ?? schema.oneOf)?.flatMap((each) => variantsOf(each, whole)) ?? [schema]
 }
 
 function isVariantOf(schema: JsonSchema, value: unknown): boolean {

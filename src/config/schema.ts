@@ -102,7 +102,7 @@ const llamaModel = z
     chat: chatDefaults.exactOptional(),
     fallback: fallback.exactOptional(),
     mirror: mirror.exactOptional(),
-    defaults: samplingDefaults.exactOptional(),
+    defaults: samplingDefaults,
   })
   .check(({ value, issues }) => {
     const message = cacheProblem(value)
@@ -236,12 +236,6 @@ const server = z
         'Whether a request for more output than the context has room for gets what there is, in every protocol: the finish reason is ' +
           '`length`, and the header `x-dragoman-shortened` has both numbers. `false`: it is refused.',
       ),
-    retryGraceMs: durationMs
-      .default(0)
-      .describe(
-        'How long a generation goes on when its client has disconnected, for a repetition of the same request, which then gets its ' +
-          'reply from the beginning; 0: not at all.',
-      ),
     streaming: z
       .boolean()
       .default(true)
@@ -294,19 +288,6 @@ const log = z
   })
   .describe('The log, on standard error, and what it has besides.')
 
-const metricDialects = ['vllm'] as const
-
-export type MetricDialect = (typeof metricDialects)[number]
-
-const metrics = z
-  .strictObject({
-    dialects: z
-      .array(z.enum(metricDialects))
-      .default([])
-      .describe("Whose names the metrics have besides Dragoman's own: `vllm`, for dashboards and gateways that know those."),
-  })
-  .describe('What `GET /metrics` serves.')
-
 /** One entry of `models`, to parse models that are not from the file. */
 export const modelSchema = z.discriminatedUnion('engine', [llamaModel, llamaServerModel, remoteModel, fakeModel])
 
@@ -356,7 +337,6 @@ const requestTemplates = z
 export const configSchema = z.strictObject({
   server: server.prefault({}),
   log: log.prefault({}),
-  metrics: metrics.prefault({}),
   storage,
   memory: memory.prefault({}),
   limits: limits.prefault({}),

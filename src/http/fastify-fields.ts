@@ -27,8 +27,6 @@ declare module 'fastify' {
     servesAnyHost?: boolean
     /** A body that cannot be read counts as none. */
     isBodyLenient?: boolean
-    /** A client that lost the reply may get it by the same request again. */
-    isRepeatable?: boolean
     /** The form of the headers about limits; default OpenAI's. */
     encodeLimits?: (request: FastifyRequest) => EncodeLimits
     /** The route only says why there is none: it is not listed as served. */

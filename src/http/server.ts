@@ -255,7 +255,6 @@ export function createServer(deps: ServerDeps): Server {
   })
 
   const { refuseMethod, keepPathsApart, routes } = watchRoutes(app)
-  deps.repeats?.addTo(app)
   addOpenaiRoutes(app, deps, openai)
   addCompletionRoutes(app, deps)
   addAnthropicRoutes(app, deps, messages)
@@ -268,7 +267,7 @@ export function createServer(deps: ServerDeps): Server {
   addModelListRoutes(app, deps)
   addLlamaStackRoutes(app, { ...deps, servedRoutes: routes })
   for (const { path, dialect } of deps.dialects ?? []) {
-    const config = { scope: 'inference', encodeError: dialect.encodeError, isRepeatable: true } as const
+    const config = { scope: 'inference', encodeError: dialect.encodeError } as const
     app.post(path, { config }, createDialectHandler(deps, dialect))
   }
   addModelRoutes(app, deps)

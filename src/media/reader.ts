@@ -22,7 +22,7 @@ export type MediaOptions = {
   /** The uploads of callers; absent: none. */
   readonly files?: Pick<FileStore, 'get' | 'content'>
   readonly memoryBytes?: number
-  readonly cache?: { readonly maxBytes: number; readonly ttlMs: number }
+  readonly cache?: { readonly maxBytes: number; readonly ttlMs?: number }
 }
 
 /** Items of a request that are read concurrently, and concurrent fetches of a caller. */

@@ -29,7 +29,6 @@ const long = [
   'silent-replica',
   'responses-restart',
   'public-door',
-  'repeats',
   'programs',
   'open-store',
   'responses-resume',

@@ -16,17 +16,7 @@ export function createConfiguredMedia(
   { media, home }: Pick<LoadedConfig, 'media' | 'home'>,
   place: FilePlace = new FileFolder(join(home, 'files')),
 ): { readonly media: MediaReader; readonly files?: FileStore } {
-  const {
-    urls,
-    allowedDomains,
-    allowedAddresses,
-    allowedLocalPath,
-    memoryBytes,
-    cacheBytes,
-    cacheSeconds,
-    ffmpeg: _,
-    ...limits
-  } = media
+  const { urls, allowedDomains, allowedAddresses, allowedLocalPath, memoryBytes, cacheBytes, ffmpeg: _, ...limits } = media
   const allowed = allowedAddresses.map(parseBlock).filter((block) => block !== undefined)
   const maxFileBytes = Math.max(...Object.values(limits.maxBytes))
   const files = limits.files.maxBytes === 0 ? undefined : new UploadedFiles({ place, maxFileBytes, ...limits.files })
@@ -36,7 +26,7 @@ export function createConfiguredMedia(
     ...(allowedLocalPath !== undefined && { folder: allowedLocalPath }),
     ...(files !== undefined && { files }),
     memoryBytes,
-    cache: { maxBytes: cacheBytes, ttlMs: cacheSeconds * 1000 },
+    cache: { maxBytes: cacheBytes },
   })
   return { media: reader, ...(files !== undefined && { files }) }
 }

@@ -17,15 +17,4 @@ export class Distribution {
     this.count += 1
     this.sum += value
   }
-
-  /** The sum of distributions with the same bounds. */
-  static sum(bounds: readonly number[], all: Iterable<Distribution>): Distribution {
-    const total = new Distribution(bounds)
-    for (const { counts, count, sum } of all) {
-      for (const [index, value] of counts.entries()) total.counts[index] = (total.counts[index] ?? 0) + value
-      total.count += count
-      total.sum += sum
-    }
-    return total
-  }
 }

@@ -10,8 +10,6 @@ const durationBounds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 120, 300, 6
 /** More keys than that are `other`. */
 const maxKeys = 200
 
-export type GenerationMetrics = ReturnType<typeof addGenerationMetrics>
-
 /**
  * What generations took and cost. The durations are those of OpenTelemetry's `gen_ai.server.request.duration` and
  * `gen_ai.server.time_to_first_token`.
@@ -63,15 +61,6 @@ export function addGenerationMetrics(registry: Registry) {
   const outputSizes = sizes('dragoman_request_output_tokens', 'Generated tokens of a request.')
 
   return {
-    duration,
-    firstToken,
-    perToken,
-    input,
-    cachedInput,
-    output,
-    finished,
-    inputSizes,
-    outputSizes,
     ended({ model, caller, outcome, durationMs, usage, timings, finishReasons = [] }: GenerationRecord): void {
       const firstMs = timings?.firstTokenMs
       const key = keys.labelOf(caller)

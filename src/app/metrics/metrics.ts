@@ -1,5 +1,4 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import type { MetricDialect } from '../../config/schema.ts'
 import type { FleetObserver } from '../../contract/attempts.ts'
 import type { Lane } from '../../contract/scheduler.ts'
 import type { Fallback } from '../../core/other-models/other-models.ts'
@@ -12,7 +11,6 @@ import { addModelMetrics, type ReadLoad } from './model-metrics.ts'
 import { addReplicaMetrics } from './replica-metrics.ts'
 import { addCounter } from './tallies.ts'
 import { addToolMetrics } from './tool-metrics.ts'
-import { addVllmMetrics } from './vllm-metrics.ts'
 
 type MetricsOptions = {
   /** Called when the metrics are rendered. */
@@ -20,8 +18,6 @@ type MetricsOptions = {
   readonly version: string
   /** What became of spans; absent: none are recorded. */
   readonly readSpans?: (() => SpanCounts) | undefined
-  /** Whose names the metrics have besides our own. */
-  readonly dialects?: readonly MetricDialect[]
   /** Also reports memory, event loop delay and the like of this process. */
   readonly processMetrics?: boolean
 }
@@ -54,13 +50,7 @@ type AppMetrics = Metrics & {
 const misnamed = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total']
 
 /** Declares every metric once. docs/metrics.md lists them. */
-export function createMetrics({
-  readLoad,
-  version,
-  readSpans,
-  dialects = [],
-  processMetrics = true,
-}: MetricsOptions): AppMetrics {
+export function createMetrics({ readLoad, version, readSpans, processMetrics = true }: MetricsOptions): AppMetrics {
   const registry = new Registry()
   const httpRequests = addCounter(registry, {
     name: 'dragoman_http_requests_total',
@@ -115,7 +105,6 @@ export function createMetrics({
     },
     () => [[{ version, node: process.versions.node }, 1]],
   )
-  if (dialects.includes('vllm')) addVllmMetrics(registry, { readLoad, generations, models, epoch: () => Date.now() })
   if (processMetrics) {
     collectDefaultMetrics({ register: registry })
     for (const name of misnamed) registry.removeSingleMetric(name)

@@ -13,8 +13,6 @@ export type ModelLoad = SchedulerLoad & {
   readonly loadSeconds?: number | undefined
   /** Absent when the engine does not count them. */
   readonly tokensAfterCancel?: number | undefined
-  /** The names of its adapters; absent: none. */
-  readonly adapters?: readonly string[] | undefined
   /** The replicas of a remote model. */
   readonly servers?: readonly ServerReport[] | undefined
 }
@@ -26,7 +24,6 @@ export function loadOf({ id, scheduler, engine }: Pick<ServedModel, 'id' | 'sche
     ...scheduler.load,
     state: engine.state.type,
     tokensAfterCancel: engine.tokensAfterCancel,
-    adapters: engine.facts.adapters?.map(({ name }) => name),
     servers: engine.capabilities.fleet?.replicas(),
   }
 }
@@ -35,8 +32,6 @@ export type ReadLoad = () => readonly ModelLoad[]
 
 const states: readonly EngineState['type'][] = ['stopped', 'starting', 'loading', 'ready', 'draining', 'failed']
 const queueBounds = [0.001, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
-
-export type ModelMetrics = ReturnType<typeof addModelMetrics>
 
 /** The state and the queue of each model, read when rendered: a model that is gone has no values. */
 export function addModelMetrics(registry: Registry, readLoad: ReadLoad) {
@@ -106,7 +101,6 @@ export function addModelMetrics(registry: Registry, readLoad: ReadLoad) {
     read: ({ tokensAfterCancel }) => tokensAfterCancel,
   })
   return {
-    queueWait,
     slotGranted: (model: string, lane: Lane, waitedMs: number) => queueWait.at(model, lane).observe(waitedMs / 1000),
   }
 }

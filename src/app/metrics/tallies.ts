@@ -21,11 +21,6 @@ export class Tallies<Tally> {
     return tally
   }
 
-  /** By their second text. */
-  groups(): Iterable<readonly [first: string, tallies: ReadonlyMap<string, Tally>]> {
-    return this.#byTexts
-  }
-
   /** With the texts as labels. */
   *labelled([first = '', second]: readonly string[]): Iterable<readonly [Labels, Tally]> {
     for (const [one, group] of this.#byTexts) {
@@ -35,10 +30,8 @@ export class Tallies<Tally> {
   }
 }
 
-export type Counts = Tallies<{ total: number }>
-
 /** A counter with one or two labels, which is what its tallies say. */
-export function addCounter(registry: Registry, declaration: Declaration): Counts {
+export function addCounter(registry: Registry, declaration: Declaration): Tallies<{ total: number }> {
   const tallies = new Tallies(() => ({ total: 0 }))
   addMetric(registry, { type: 'counter', ...declaration }, function* () {
     for (const [labels, { total }] of tallies.labelled(declaration.labelNames)) yield [labels, total]

@@ -1,6 +1,5 @@
 import type { Logger } from 'pino'
 import type { LoadedConfig } from '../../config/load.ts'
-import { Repeats } from '../../http/repeats/repeats.ts'
 import type { ServerDeps } from '../../http/run/deps.ts'
 import { createServer } from '../../http/server.ts'
 import { listen } from './listen.ts'
@@ -18,7 +17,6 @@ export function openServing({ server: settings }: Pick<LoadedConfig, 'server'>, 
     debugs: settings.debug === 'on',
     ...(page !== undefined && { page }),
     streaming: settings.streaming,
-    ...(settings.retryGraceMs > 0 && { repeats: new Repeats({ graceMs: settings.retryGraceMs }) }),
     bodyLimitBytes: settings.bodyLimitBytes,
     totalBodyLimitBytes: settings.totalBodyLimitBytes,
   })

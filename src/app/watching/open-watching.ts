@@ -47,7 +47,6 @@ export async function openWatching(config: LoadedConfig, { log, version, models,
         .filter((model) => !isListed(model) || model.engine.state.type !== 'stopped')
         .map((model) => ({ ...loadOf(model), loadSeconds: loadTimes.secondsOf(model.engine) })),
     readSpans: traces?.counts,
-    dialects: config.metrics.dialects,
     version,
   })
   const activity = new ActivityLog({

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-const usual = { bound: 1.5, holders: 8 } as const
+const usual = { bound: 1.5 } as const
 
 /** How requests of a remote model follow their prompts. */
 export const affinity = z
@@ -17,17 +17,9 @@ export const affinity = z
             'How busy such a replica may be, in mean loads of all replicas; above it, another one reads the prompt anew. More finds more in ' +
               'the caches and balances the load less.',
           ),
-        holders: z
-          .int()
-          .min(1)
-          .max(16)
-          .default(usual.holders)
-          .describe(
-            'How many replicas are remembered for one beginning of prompts, such as a system prompt that all users share.',
-          ),
       }),
     ],
-    { error: 'must be `off`, or an object with `bound` (from 1 to 100) and `holders` (from 1 to 16)' },
+    { error: 'must be `off`, or an object with `bound` (from 1 to 100)' },
   )
   .default(usual)
   .describe(

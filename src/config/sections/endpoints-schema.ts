@@ -106,6 +106,7 @@ const entry = z
     }
   })
   .describe('One replica, or a source of replicas.')
+  .meta({ id: 'endpoint' })
 
 /** One server, or a source of servers, of a remote model. */
 export type EndpointEntry = z.output<typeof entry>

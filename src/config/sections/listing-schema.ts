@@ -32,7 +32,7 @@ export const listing = z
     limits: modelLimits.exactOptional(),
     chat: chatDefaults.exactOptional(),
     fallback: fallback.exactOptional(),
-    defaults: samplingDefaults.exactOptional(),
+    defaults: samplingDefaults,
   })
   .describe(
     'All models that a server lists, as models of the engine `remote`, loaded by the first request for them. Its list is read again when it is ' +

@@ -76,7 +76,7 @@ export const llamaServerModel = z
     chat: chatDefaults.exactOptional(),
     fallback: fallback.exactOptional(),
     mirror: mirror.exactOptional(),
-    defaults: samplingDefaults.exactOptional(),
+    defaults: samplingDefaults,
     args: args.default([]),
   })
   .check(({ value, issues }) => {

@@ -74,12 +74,11 @@ export const media = z
     memoryBytes: count
       .default(defaultMemoryBytes)
       .describe('Memory for the fetched and read media of all requests in flight; beyond it, a request gets 503.'),
-    cacheBytes: z.int().min(0).default(defaultCache.maxBytes).describe('Memory for media that were fetched; 0 keeps none.'),
-    cacheSeconds: z
+    cacheBytes: z
       .int()
       .min(0)
-      .default(defaultCache.ttlMs / 1000)
-      .describe('How long a fetched URL is not fetched again for the same caller.'),
+      .default(defaultCache.maxBytes)
+      .describe('Memory for media that were fetched, for an hour and the same caller; 0 keeps none.'),
   })
   .prefault({})
   .describe('Images, audio, videos and documents that requests refer to; see docs/media.md.')

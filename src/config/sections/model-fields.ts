@@ -218,6 +218,8 @@ export const samplingDefaults = z
       .exactOptional()
       .describe('Adaptive-p: prefers tokens whose probability is near a target.'),
   })
+  .meta({ id: 'defaults' })
+  .exactOptional()
   .describe("Sampling values of requests that set none; they win over those in the model's file.")
 
 const cacheType = z.enum(cacheTypes)

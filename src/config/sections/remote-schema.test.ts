@@ -16,20 +16,19 @@ test.each(['chat', 'responses', 'messages', 'completions', 'auto'])('protocol: %
 })
 
 test('requests follow their prompts, unless that is off', () => {
-  expect(remoteModel.parse(model).affinity).toEqual({ bound: 1.5, holders: 8 })
-  expect(remoteModel.parse({ ...model, affinity: { bound: 2 } }).affinity).toEqual({ bound: 2, holders: 8 })
+  expect(remoteModel.parse(model).affinity).toEqual({ bound: 1.5 })
+  expect(remoteModel.parse({ ...model, affinity: { bound: 2 } }).affinity).toEqual({ bound: 2 })
   expect(remoteModel.parse({ ...model, affinity: 'off' }).affinity).toBe('off')
 })
 
 test.each([['on'], [true]])('affinity: %j is refused with what it may be', (affinity) => {
   expect(remoteModel.safeParse({ ...model, affinity }).error?.issues).toMatchObject([
-    { message: 'must be `off`, or an object with `bound` (from 1 to 100) and `holders` (from 1 to 16)' },
+    { message: 'must be `off`, or an object with `bound` (from 1 to 100)' },
   ])
 })
 
 test.each([
   [{ bound: 0.5 }, ['affinity', 'bound']],
-  [{ holders: 17 }, ['affinity', 'holders']],
   [{ bond: 2 }, ['affinity']],
 ])('affinity: %j is refused', (affinity, path) => {
   expect(remoteModel.safeParse({ ...model, affinity }).error?.issues).toMatchObject([{ path }])

@@ -192,7 +192,7 @@ export const remoteModel = z
     aliases,
     load,
     required: required.exactOptional(),
-    defaults: samplingDefaults.exactOptional(),
+    defaults: samplingDefaults,
   })
   .check(({ value, issues }) => {
     for (const name of ['chatTemplate', 'addsBos'] as const) {

@@ -14,7 +14,7 @@ import { createDialectHandler } from '../run/serve-dialect.ts'
 export function addAnthropicRoutes(app: FastifyInstance, deps: ServerDeps, messages: Dialect): void {
   const config = { scope: 'inference', encodeError: messages.encodeError, encodeLimits: () => encodeAnthropicLimits } as const
   const route = { config, onRequest: nameRequest }
-  app.post('/v1/messages', { ...route, config: { ...config, isRepeatable: true } }, createDialectHandler(deps, messages))
+  app.post('/v1/messages', route, createDialectHandler(deps, messages))
   app.post(
     '/v1/messages/count_tokens',
     route,

@@ -39,7 +39,7 @@ export function addLlamaStackRoutes(app: FastifyInstance, deps: StackDeps): void
 
   for (const { dialect, paths } of stackRoutes) {
     const handler = createDialectHandler(deps, dialect, { modelField: 'model_id' })
-    for (const path of paths) app.post(path, { config: { ...config, isRepeatable: true } }, handler)
+    for (const path of paths) app.post(path, { config }, handler)
   }
   app.post(
     '/v1/inference/embeddings',

@@ -23,7 +23,6 @@ import type { UsageTimes } from '../../dialect/openai/times/encode-timings.ts'
 import type { ReasoningFields } from '../../dialect/openai-chat/encode.ts'
 import type { AccessRules } from '../access/access.ts'
 import type { Capture, CapturedRequest } from '../capture/capture.ts'
-import type { Repeats } from '../repeats/repeats.ts'
 import type { LimitReader } from '../reply/reply-headers.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -144,8 +143,6 @@ export type Listening = AccessRules & {
   readonly bodyLimitBytes?: number
   /** The maximum size of the bodies of all requests in flight; default 256 MiB. */
   readonly totalBodyLimitBytes?: number
-  /** Recognises repeated requests; absent: a repetition is a request of its own. */
-  readonly repeats?: Repeats
   /** Keeps each request, for operators that look for what a client sends; absent: none are kept. */
   readonly capture?: Capture
 }

@@ -164,7 +164,7 @@ describe('a configuration that changes while the server runs', () => {
 
   test('names the settings that need a restart, and takes the others', async () => {
     const server = await cli.serve()
-    await replaceFile({ models: [fake('new')], server: { retryGraceMs: 5 }, storage: { ttlDays: 5 } })
+    await replaceFile({ models: [fake('new')], server: { streaming: false }, storage: { ttlDays: 5 } })
     await until(async () => (await ids(server)).join() === 'new')
     // The line is on its way through the pipe.
     await until(async () => server.err().includes('need a restart'))
@@ -172,7 +172,7 @@ describe('a configuration that changes while the server runs', () => {
       .err()
       .split('\n')
       .find((text) => text.includes('need a restart'))
-    expect(JSON.parse(line ?? '').settings).toEqual(['server.retryGraceMs', 'storage.database', 'storage.ttlDays'])
+    expect(JSON.parse(line ?? '').settings).toEqual(['server.streaming', 'storage.database', 'storage.ttlDays'])
   })
 
   test('is read again at SIGHUP, which ends nothing; SIGTERM then ends the server', async () => {

@@ -30,9 +30,8 @@ const notSupported = [
 export function addLlamaServerRoutes(app: FastifyInstance, deps: ServerDeps): void {
   const { lifecycle } = deps
   const config = { scope: 'inference', encodeError: encodeLlamaServerError } as const
-  const generating = { config: { ...config, isRepeatable: true } }
-  for (const path of ['/completion', '/completions']) app.post(path, generating, createDialectHandler(deps, llamaCompletion))
-  app.post('/infill', generating, createDialectHandler(deps, llamaInfill))
+  for (const path of ['/completion', '/completions']) app.post(path, { config }, createDialectHandler(deps, llamaCompletion))
+  app.post('/infill', { config }, createDialectHandler(deps, llamaInfill))
   for (const path of ['/embedding', '/embeddings']) {
     const handler = createEmbedHandler(deps, (body) => {
       const { format: _, ...call } = decodeEmbeddings(withInput(body))

@@ -29,11 +29,7 @@ import { cancelEverywhere } from '../own/routes-cancel.ts'
 export function addUnslothRoutes(app: FastifyInstance, deps: ServerDeps): void {
   const { lifecycle, models, cancellations } = deps
   const reading = { config: { scope: 'inference', encodeError: encodeUnslothError } } as const
-  app.post(
-    '/api/inference/generate/stream',
-    { config: { ...reading.config, isRepeatable: true } },
-    createDialectHandler(deps, unslothGenerate),
-  )
+  app.post('/api/inference/generate/stream', reading, createDialectHandler(deps, unslothGenerate))
   app.post(
     '/v1/chat/count_tokens',
     reading,

@@ -27,11 +27,10 @@ export function createOpenaiDialects(deps: ServerDeps): OpenaiDialects {
 /** OpenAI's routes under `/v1`. */
 export function addOpenaiRoutes(app: FastifyInstance, deps: ServerDeps, { chat, completions }: OpenaiDialects): void {
   const config = { scope: 'inference', encodeError: chat.encodeError } as const
-  const generating = { config: { ...config, isRepeatable: true } }
   const handlers = { chat: createDialectHandler(deps, chat), completions: createDialectHandler(deps, completions) }
-  app.post('/v1/chat/completions', generating, withDebugConfig(deps, handlers.chat, 'chat.completion.chunk'))
-  app.post('/v1/completions', generating, withDebugConfig(deps, handlers.completions, 'text_completion'))
-  app.post('/v1/decisions', generating, createDialectHandler(deps, openaiDecisions))
+  app.post('/v1/chat/completions', { config }, withDebugConfig(deps, handlers.chat, 'chat.completion.chunk'))
+  app.post('/v1/completions', { config }, withDebugConfig(deps, handlers.completions, 'text_completion'))
+  app.post('/v1/decisions', { config }, createDialectHandler(deps, openaiDecisions))
   app.post(
     '/v1/embeddings',
     { config },

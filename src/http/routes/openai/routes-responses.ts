@@ -34,7 +34,7 @@ type Parts = { readonly service: ResponsesService; readonly upgrades: Upgrades; 
 /** OpenAI's Responses, over HTTP and over WebSockets. */
 export function addResponsesRoutes(app: FastifyInstance, deps: ServerDeps, { service, upgrades, sockets }: Parts): void {
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
-  app.post('/v1/responses', { config: { ...config, isRepeatable: true } }, createResponseHandler(deps, service))
+  app.post('/v1/responses', { config }, createResponseHandler(deps, service))
   // OpenAI has no list; llama-stack's clients have.
   app.get('/v1/responses', { config }, async (request, reply) => {
     if (!upgrades.has(request)) {

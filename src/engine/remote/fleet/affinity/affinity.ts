@@ -7,8 +7,6 @@ export type AffinityKey = PrefixKey & { readonly share?: number }
 export type AffinityOptions = {
   /** An endpoint is left when its load exceeds the mean this many times, and the mean by more than the request costs there. */
   readonly bound?: number
-  /** How many endpoints are remembered for one prefix. */
-  readonly holders?: number
 }
 
 /** An endpoint that may have read a prefix. */
@@ -53,12 +51,13 @@ const leastKnownTokens = 512
 /** Prefixes of a replica that are worth remembering: 64 for each of 16 requests at once. */
 const keysPerEndpoint = 1024
 const leastRoom = 100_000
+/** More endpoints are not remembered for one prefix. */
+const maxHolders = 8
 
 /** Which endpoint has a prompt in its cache, and whether it may be used for it. */
 export class Affinity<Member extends Holder> {
   readonly #standings: Standings<Member>
   readonly #bound: number
-  readonly #holders: number
   /** By number. */
   readonly #members = new Map<number, Member>()
   /** Made with the first key. */
@@ -66,10 +65,9 @@ export class Affinity<Member extends Holder> {
   /** Endpoints that have reported a cached token: only from these, none is news. */
   readonly #reporting = new WeakSet<Member>()
 
-  constructor(standings: Standings<Member>, { bound = 1.5, holders = 8 }: AffinityOptions = {}) {
+  constructor(standings: Standings<Member>, { bound = 1.5 }: AffinityOptions = {}) {
     this.#standings = standings
     this.#bound = bound
-    this.#holders = holders
   }
 
   add(member: Member): void {
@@ -131,7 +129,7 @@ export class Affinity<Member extends Holder> {
   }
 
   #memoryOf(): PrefixMemory {
-    this.#memory ??= new PrefixMemory({ holders: this.#holders, room: this.#room })
+    this.#memory ??= new PrefixMemory({ holders: maxHolders, room: this.#room })
     return this.#memory
   }
 }
