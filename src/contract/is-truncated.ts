@@ -1,6 +1,6 @@
-import type { FinishReason, GenerationEvent, StartEvent } from './event.ts'
+import type { EventOf, FinishReason, StartEvent } from './event.ts'
 
-type Finish = Omit<Extract<GenerationEvent, { type: 'finish' }>, 'type' | 'choice'>
+type Finish = Omit<EventOf<'finish'>, 'type' | 'choice'>
 
 /** Whether an answer with this finish reason may end in the middle of a word, a block or a value. */
 const truncates: Readonly<Record<FinishReason, boolean>> = {

@@ -1,5 +1,6 @@
 import type { Emit } from '../base/emit.ts'
 import type {
+  EventOf,
   FinishReason,
   GeneratedToken,
   GenerationEvent,
@@ -60,7 +61,7 @@ export type Draft = {
 export async function foldEvents({ run }: { run(emit: Emit<GenerationEvent>): Promise<void> }): Promise<GenerationResult> {
   const drafts: Draft[] = []
   let start: StartEvent | undefined
-  let end = undefined as Extract<GenerationEvent, { type: 'usage' | 'error' }> | undefined
+  let end = undefined as EventOf<'usage' | 'error'> | undefined
   await run((event) => {
     if (event.type === 'start') start ??= event
     else if (event.type === 'usage' || event.type === 'error') end = event

@@ -1,9 +1,9 @@
 import { type Emit, inTurn } from '../base/emit.ts'
 import { AppError } from '../contract/errors.ts'
-import type { GenerationEvent } from '../contract/event.ts'
+import type { EventOf, GenerationEvent } from '../contract/event.ts'
 import type { GenerationRequest } from '../contract/request.ts'
 import type { OutputCheck } from './checks/check-output.ts'
-import { again, sum, type UsageEvent } from './required-calls.ts'
+import { again, sum } from './required-calls.ts'
 import { finishOfCancelled } from './run-observer.ts'
 
 type Checked = {
@@ -38,7 +38,7 @@ export async function runCheckedWhole(request: GenerationRequest, given: Checked
     throw error
   }
   if (invalid.size === 0) return inTurn(held, emit)
-  const first = held.find((event): event is UsageEvent => event.type === 'usage')
+  const first = held.find((event): event is EventOf<'usage'> => event.type === 'usage')
   const second = await createCheck()
   await attempt(again(request, request.choices), (event) => emit(event.type === 'usage' ? sum(first, event) : event), second)
 }

@@ -3,12 +3,11 @@ import { inTurn } from '../base/emit.ts'
 import { callableTools } from '../canonical/callable-tools.ts'
 import type { PreparedGeneration } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
-import type { GenerationEvent } from '../contract/event.ts'
+import type { EventOf, GenerationEvent } from '../contract/event.ts'
 import { field } from '../contract/field.ts'
 import { isTruncated } from '../contract/is-truncated.ts'
 import type { GenerationRequest } from '../contract/request.ts'
 
-export type UsageEvent = Extract<GenerationEvent, { type: 'usage' }>
 type Held = { events: GenerationEvent[]; hasRefused: boolean; hasText: boolean }
 type Attempt = (request: GenerationRequest, emit: Emit<GenerationEvent>) => Promise<void>
 
@@ -54,7 +53,7 @@ class CallHolder {
   readonly #passed = new Set<number>()
   /** Choices that ended without a call. */
   readonly missing: number[] = []
-  usage: UsageEvent | undefined
+  usage: EventOf<'usage'> | undefined
 
   /** `missesInText`: text instead of a call counts as a missing call, even if the output was truncated. */
   constructor(emit: Emit<GenerationEvent>, missesInText: boolean) {
@@ -87,7 +86,7 @@ class CallHolder {
   }
 }
 
-function wroteText({ reason }: Extract<GenerationEvent, { type: 'finish' }>, { hasText }: Held): boolean {
+function wroteText({ reason }: EventOf<'finish'>, { hasText }: Held): boolean {
   return hasText && reason === 'length'
 }
 
@@ -101,7 +100,7 @@ export function again(request: GenerationRequest, choices: number): GenerationRe
 }
 
 /** Counts the prompt once. */
-export function sum(first: UsageEvent | undefined, second: UsageEvent): UsageEvent {
+export function sum(first: EventOf<'usage'> | undefined, second: EventOf<'usage'>): EventOf<'usage'> {
   if (first === undefined) return second
   const usage = {
     ...first.usage,

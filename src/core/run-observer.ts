@@ -1,9 +1,7 @@
 import type { Emit } from '../base/emit.ts'
 import { thousandths } from '../base/thousandths.ts'
 import { AppError } from '../contract/errors.ts'
-import type { EngineEvent, FinishReason, GenerationEvent } from '../contract/event.ts'
-
-type FinishEvent = Extract<GenerationEvent, { type: 'finish' }>
+import type { EngineEvent, EventOf, FinishReason, GenerationEvent } from '../contract/event.ts'
 
 /** How the choices of a cancelled request end; undefined: it was not cancelled, or fails. */
 export function finishOfCancelled(signal: AbortSignal): FinishReason | undefined {
@@ -61,7 +59,7 @@ export class RunObserver {
   }
 
   /** Ends the choices that have not finished. */
-  async finishOpen(reason: FinishReason, emit: Emit<FinishEvent>): Promise<void> {
+  async finishOpen(reason: FinishReason, emit: Emit<EventOf<'finish'>>): Promise<void> {
     const finished = new Set(this.#finished)
     for (let choice = 0; choice < this.#choices; choice++) {
       if (!finished.has(choice)) await emit({ type: 'finish', choice, reason })

@@ -1,10 +1,10 @@
 import type { Emit } from '../base/emit.ts'
 import { AppError } from '../contract/errors.ts'
-import type { FinishReason, GenerationEvent } from '../contract/event.ts'
+import type { EventOf, FinishReason, GenerationEvent } from '../contract/event.ts'
 
 /** The last event of a generation, and how its choices ended. */
 export type SealedEnd = {
-  readonly end: Extract<GenerationEvent, { type: 'usage' | 'error' }>
+  readonly end: EventOf<'usage' | 'error'>
   readonly finishReasons: readonly FinishReason[]
 }
 

@@ -1,8 +1,6 @@
 import { type Emit, inTurn } from '../../base/emit.ts'
-import type { GenerationEvent } from '../../contract/event.ts'
+import type { EventOf, GenerationEvent } from '../../contract/event.ts'
 import { InputDecoder } from './input-decoder.ts'
-
-type CallEvent<Type extends string> = Extract<GenerationEvent, { type: Type }>
 
 /** Emits calls of functions that represent these custom tools as custom calls, with the text of the input. */
 export function restoreCalls(names: ReadonlySet<string>, emit: Emit<GenerationEvent>): Emit<GenerationEvent> {
@@ -36,7 +34,7 @@ export function restoreCalls(names: ReadonlySet<string>, emit: Emit<GenerationEv
 }
 
 /** Arguments that a format's parser repaired may need no further repair. */
-function endOf({ choice, id, state, raw }: CallEvent<'tool-call-end'>, decoder: InputDecoder): GenerationEvent[] {
+function endOf({ choice, id, state, raw }: EventOf<'tool-call-end'>, decoder: InputDecoder): GenerationEvent[] {
   const end = decoder.end()
   const judged = end.state ?? state
   const source = raw ?? end.raw

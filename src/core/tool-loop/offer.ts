@@ -1,5 +1,5 @@
 import { AppError } from '../../contract/errors.ts'
-import type { GenerationEvent } from '../../contract/event.ts'
+import type { EventOf } from '../../contract/event.ts'
 import { type CanonicalPath, field } from '../../contract/field.ts'
 import type { Principal } from '../../contract/principal.ts'
 import type { McpServerUse, Tool, ToolUse } from '../../contract/request.ts'
@@ -8,7 +8,7 @@ import type { ServerTool, ToolListing } from '../../contract/server-tool.ts'
 /** The tools for a request, and the reports of its reply about the MCP servers that it names. */
 export type Offer = {
   readonly tools: ReadonlyMap<string, ServerTool>
-  readonly listings: readonly Extract<GenerationEvent, { type: 'mcp-tools' }>[]
+  readonly listings: readonly EventOf<'mcp-tools'>[]
 }
 
 /** Throws `forbidden` for a key that may not use the server's tools. */

@@ -3,7 +3,7 @@ import { thousandths } from '../../base/thousandths.ts'
 import { callsOf, textOf } from '../../canonical/parts.ts'
 import type { RequestContext } from '../../contract/context.ts'
 import { AppError } from '../../contract/errors.ts'
-import type { FinishReason, GenerationEvent, ServerToolCall } from '../../contract/event.ts'
+import type { EventOf, FinishReason, GenerationEvent, ServerToolCall } from '../../contract/event.ts'
 import { field } from '../../contract/field.ts'
 import type { GenerationRequest, MediaPart, Message, ToolChoice, ToolUse } from '../../contract/request.ts'
 import type { ToolListing, ToolOutcome } from '../../contract/server-tool.ts'
@@ -238,14 +238,17 @@ export class ToolLoop {
   }
 
   /** Ends the reply with the calls that the next request has to approve. */
-  async #askNextRequest(calls: readonly ServerToolCall[], finish: FinishEvent = { type: 'finish', choice: 0, reason: 'stop' }) {
+  async #askNextRequest(
+    calls: readonly ServerToolCall[],
+    finish: EventOf<'finish'> = { type: 'finish', choice: 0, reason: 'stop' },
+  ) {
     for (const call of calls) await this.#emit({ type: 'approval-request', choice: 0, call })
     await this.#end(finish)
   }
 
   /** Begins the reply, with reports about MCP servers. */
   async #start(
-    event: Extract<GenerationEvent, { type: 'start' }> = { type: 'start', model: this.#context.model.id, warnings: [] },
+    event: EventOf<'start'> = { type: 'start', model: this.#context.model.id, warnings: [] },
     listings: Offer['listings'] = [],
   ): Promise<void> {
     if (this.#hasStarted) return
@@ -260,7 +263,7 @@ export class ToolLoop {
     for (const listing of listings) await this.#emit(listing)
   }
 
-  async #end(finish: FinishEvent): Promise<void> {
+  async #end(finish: EventOf<'finish'>): Promise<void> {
     await this.#emit(finish)
     await this.#emit(this.#usageEvent())
   }
@@ -276,8 +279,6 @@ export class ToolLoop {
     return this.#usage.event(thousandths(this.#deps.now() - this.#context.receivedAtMs))
   }
 }
-
-type FinishEvent = Extract<GenerationEvent, { type: 'finish' }>
 
 type TurnOptions = {
   readonly mayCall: boolean

@@ -1,13 +1,13 @@
 import type { Emit } from '../../base/emit.ts'
 import { callsOf, outputOf } from '../../canonical/parts.ts'
 import type { AppError } from '../../contract/errors.ts'
-import type { GenerationEvent } from '../../contract/event.ts'
+import type { EventOf, GenerationEvent } from '../../contract/event.ts'
 import type { OutputPart, ToolCallPart } from '../../contract/request.ts'
 import { addToDraft, type Draft, newDraft } from '../../contract/result.ts'
 
 type Ending = {
-  readonly finish: Extract<GenerationEvent, { type: 'finish' }>
-  readonly usage: Extract<GenerationEvent, { type: 'usage' }>
+  readonly finish: EventOf<'finish'>
+  readonly usage: EventOf<'usage'>
 }
 
 type Rules = {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { finishReasons } from '../../../test/support/finish-reasons.ts'
 import type { StreamEncoder } from '../../contract/dialect.ts'
 import { AppError } from '../../contract/errors.ts'
-import type { GenerationEvent } from '../../contract/event.ts'
+import type { EventOf, GenerationEvent } from '../../contract/event.ts'
 import { encodeStopReason } from './encode.ts'
 import { createChatEncoder, createCompletionEncoder } from './encode-stream.ts'
 
@@ -13,7 +13,7 @@ const usage: GenerationEvent = {
   usage: { inputTokens: 7, cachedInputTokens: 3, outputTokens: 5, reasoningTokens: 2 },
   timings: {},
 }
-const finish = (reason: Extract<GenerationEvent, { type: 'finish' }>['reason']): GenerationEvent => ({
+const finish = (reason: EventOf<'finish'>['reason']): GenerationEvent => ({
   type: 'finish',
   choice,
   reason,

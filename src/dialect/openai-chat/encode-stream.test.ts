@@ -4,7 +4,7 @@ import { codePoint } from '../../../test/support/code-point.ts'
 import { incompleteReasons } from '../../../test/support/finish-reasons.ts'
 import { createWireCheck } from '../../../test/support/wire-schema.ts'
 import { AppError } from '../../contract/errors.ts'
-import type { GeneratedToken, GenerationEvent, StartEvent } from '../../contract/event.ts'
+import type { EventOf, GeneratedToken, GenerationEvent, StartEvent } from '../../contract/event.ts'
 import { encodeTimings } from '../openai/times/encode-timings.ts'
 import type { ReplyStyle } from './encode.ts'
 import { createChunkEncoder } from './encode-stream.ts'
@@ -18,7 +18,7 @@ const constant = {
   model: 'a "model"',
   system_fingerprint: 'dragoman-1',
 }
-const usage: Extract<GenerationEvent, { type: 'usage' }> = {
+const usage: EventOf<'usage'> = {
   type: 'usage',
   usage: { inputTokens: 7, cachedInputTokens: 3, outputTokens: 5, reasoningTokens: 2 },
   timings: { decodeMs: 1 },

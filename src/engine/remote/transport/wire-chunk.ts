@@ -1,4 +1,4 @@
-import type { GenerationEvent } from '../../../contract/event.ts'
+import type { EventOf } from '../../../contract/event.ts'
 import type { Annotation } from '../../../contract/request.ts'
 
 /** What is read of a reply, or of a piece of it, in any protocol. */
@@ -40,7 +40,7 @@ export type WireCall = {
   readonly arguments: string
 }
 
-export type WireProgress = Omit<Extract<GenerationEvent, { type: 'prompt-progress' }>, 'type'>
+export type WireProgress = Omit<EventOf<'prompt-progress'>, 'type'>
 
 export type WireTimings = {
   readonly inputTokens: number
