@@ -16,7 +16,7 @@ type Optional =
 type Handlers<Types extends EventType, Result> = { readonly [Type in Types]: (event: EventOf<Type>) => Result }
 
 /** What happens with each type of event. */
-export type EventHandlers<Result> = Handlers<Exclude<EventType, Optional>, Result> & Partial<Handlers<Optional, Result>>
+type EventHandlers<Result> = Handlers<Exclude<EventType, Optional>, Result> & Partial<Handlers<Optional, Result>>
 
 /** Gives each event to its handler; one without a handler goes to `otherwise`. */
 export function handleEvents<Result>(
