@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import koffi from 'koffi'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { cacheTypes, poolingTypes, ropeScalings } from '../../../src/engine/llama/binding/context.ts'
+import { cacheTypes, poolingTypes, ropeScalings } from '../../../src/engine/llama/binding/context-params.ts'
 import { type StructName, structs, structType } from '../../../src/engine/llama/binding/layouts.ts'
 import { loadSamplers } from '../../support/llama/draws.ts'
 

@@ -1,4 +1,5 @@
-import { Context, type ContextOptions as Options } from '../../binding/context.ts'
+import { Context } from '../../binding/context.ts'
+import type { ContextOptions as Options } from '../../binding/context-params.ts'
 import type { Model } from '../../binding/model.ts'
 import { Sequence } from '../../binding/sequence.ts'
 

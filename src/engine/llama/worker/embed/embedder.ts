@@ -1,5 +1,6 @@
 import { AppError } from '../../../../contract/errors.ts'
-import { Context, type ContextOptions } from '../../binding/context.ts'
+import { Context } from '../../binding/context.ts'
+import type { ContextOptions } from '../../binding/context-params.ts'
 import type { Model } from '../../binding/model.ts'
 import { Sequence } from '../../binding/sequence.ts'
 import type { Token } from '../../binding/tokenizer.ts'

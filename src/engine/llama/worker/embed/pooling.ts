@@ -1,4 +1,4 @@
-import { poolingTypes } from '../../binding/context.ts'
+import { poolingTypes } from '../../binding/context-params.ts'
 import type { Model } from '../../binding/model.ts'
 
 /** How the vectors of a text's tokens become one. */
