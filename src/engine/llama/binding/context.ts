@@ -69,14 +69,12 @@ export class Context {
   readonly sequences: number
   readonly native: Native
   readonly memory: Memory | null
-  /** Recurrent layers and sliding windows forget, so the last tokens of a sequence cannot be erased. */
+  /** Recurrent layers and sliding windows forget: a sequence needs points to return to. */
   readonly forgets: boolean
   readonly checkpointRoom = new CheckpointRoom()
   /** The size of a layer's sliding window in tokens; 0 without one. */
   readonly window: number
   readonly library: Library
-  /** Absent where passes cannot be interrupted, or where the tokens of an interrupted pass cannot be erased. */
-  readonly interrupt: Interrupt | undefined
   /** The sequences share one memory, and are computed in one pass whatever their numbers and lengths. */
   readonly #isShared: boolean
   readonly #batch: Batch
@@ -84,6 +82,8 @@ export class Context {
   readonly #turns = new Turns()
   readonly #queue: Work[] = []
   readonly #flag = Buffer.alloc(flagBytes)
+  #erases: boolean
+  #interrupt: Interrupt | undefined
   #isScheduled = false
   #isDisposed = false
 
@@ -100,7 +100,28 @@ export class Context {
     this.#batch = new Batch(batchSize)
     this.window = library.slidingWindow(model.native)
     this.forgets = fileInsights.isHybrid || fileInsights.isRecurrent || fileInsights.swaSize !== undefined || this.window > 0
-    this.interrupt = this.#makeInterruptible()
+    this.#erases = !this.forgets
+    this.#interrupt = this.#makeInterruptible()
+  }
+
+  /** A sequence can take back tokens that the last pass has computed: with sliding windows, but not with recurrent layers. */
+  get erases(): boolean {
+    return this.#erases
+  }
+
+  /** Absent where passes cannot be interrupted, or where the tokens of an interrupted pass cannot be erased. */
+  get interrupt(): Interrupt | undefined {
+    return this.#interrupt
+  }
+
+  /** Whether an empty sequence can take back its last token; no fact of a model says so. */
+  async tryErasing(sequence: Member & { clearHistory(): Promise<void> }): Promise<void> {
+    const { memory, library } = this
+    if (this.#erases || memory === null) return
+    await this.compute(sequence, { tokens: [anyToken, anyToken], wanted: 'none', read: () => undefined })
+    this.#erases = library.removeTokens(memory, sequence.id, 1, -1)
+    this.#interrupt = this.#makeInterruptible()
+    await sequence.clearHistory()
   }
 
   /** llama.cpp logs why a context cannot be made. */
@@ -225,7 +246,7 @@ export class Context {
 
   #makeInterruptible(): Interrupt | undefined {
     // A pass on a GPU is short, and llama.cpp cannot interrupt it.
-    if (this.model.llama.gpu !== false || this.forgets) return undefined
+    if (this.model.llama.gpu !== false || !this.#erases) return undefined
     this.library.setAbortCallback(this.native, this.library.readsFlag, this.#flag)
     return { raise: () => void this.#flag.fill(1), lower: () => void this.#flag.fill(0) }
   }

@@ -13,7 +13,10 @@ export type OpenContext = { readonly context: Context; readonly sequences: reado
 /** Makes a context with a sequence for each slot. */
 export async function openContext(model: Model, { slots, ...options }: ContextOptions): Promise<OpenContext> {
   const context = await Context.create(model, { ...options, sequences: slots })
-  return { context, sequences: Array.from({ length: slots }, (_, id) => new Sequence(context, id)) }
+  const sequences = Array.from({ length: slots }, (_, id) => new Sequence(context, id))
+  const [first] = sequences
+  if (first !== undefined) await context.tryErasing(first)
+  return { context, sequences }
 }
 
 /** Computes `tokens` tokens in an empty sequence, and forgets them. */

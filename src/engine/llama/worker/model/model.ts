@@ -92,7 +92,7 @@ export async function loadModel(given: LoadOptions, { onProgress, onLog, onWarni
   const { interrupt } = context
   warnOfShorterContext(context, options, onWarning)
   const slots: Slot[] = sequences.map((sequence) => ({ sequence, busy: false, lastUsed: 0 }))
-  refuseUntruncatable(options, context)
+  refuseUnerasable(options, context)
   const own = options.chatTemplate ?? model.fileInfo.metadata.tokenizer.chat_template
   const templateSource = { own, settings: options }
   const templatePart = readTemplatePart(model, templateSource, options.template)
@@ -116,7 +116,7 @@ export async function loadModel(given: LoadOptions, { onProgress, onLog, onWarni
     embedder,
     tokenTrie,
     prefixStore,
-    certainDrafts: context.forgets ? undefined : new CertainDrafts(model),
+    certainDrafts: context.erases ? new CertainDrafts(model) : undefined,
     guides: new Guides(() => openContext(model, { ...contextOptions, contextSize: context.contextSize })),
   }
   const openDrafter = await findDrafter(options, (settings) =>
@@ -158,14 +158,11 @@ async function findDrafter(
   return (prompt) => model.open(prompt)
 }
 
-/**
- * A rejected draft, and the surplus of a restored prefix, are erased from the end, which recurrent layers and sliding windows cannot do.
- */
-function refuseUntruncatable(options: LoadOptions, { forgets }: Context): void {
-  if (!forgets) return
-  const setting = (['speculation', 'draft', 'prefixCache'] as const).find((name) => options[name] !== undefined)
-  if (setting === undefined) return
-  throw new Error(`this model cannot take back tokens (recurrent layers or a sliding window): remove \`${setting}\``)
+/** A rejected draft is erased from the end. */
+function refuseUnerasable(options: LoadOptions, { erases }: Context): void {
+  const setting = (['speculation', 'draft'] as const).find((name) => options[name] !== undefined)
+  if (erases || setting === undefined) return
+  throw new Error(`this model cannot take back tokens (recurrent layers): remove \`${setting}\``)
 }
 
 async function openPrefixStore(

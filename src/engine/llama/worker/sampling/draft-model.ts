@@ -112,7 +112,7 @@ export class DraftModel {
     if (pair === undefined) return
     const [sequence, own] = pair
     refuseOtherVocabulary(sequence.context.model, own.context.model)
-    if (own.context.forgets) throw new Error('it cannot take back tokens (recurrent layers or a sliding window)')
+    if (!own.context.erases) throw new Error('it cannot take back tokens (recurrent layers)')
     await warmUp((tokens) => computeAndForget(own, tokens), this.#pacer)
   }
 }
