@@ -12,7 +12,7 @@ const leastDistance = 32
 type States = { readonly library: Library; readonly native: Native; readonly memory: Memory | null }
 
 /** The state of a sequence after a number of tokens. */
-type Checkpoint = { readonly last: number; readonly state: Uint8Array }
+export type Checkpoint = { readonly last: number; readonly state: Uint8Array }
 
 /** Where checkpoints are worth most in a prompt, as numbers of tokens. */
 export type Stops = {
@@ -79,6 +79,22 @@ export class Checkpoints {
       before = at
     }
     return stops
+  }
+
+  /** What a file keeps: where other conversations diverged first, and the newest two. */
+  get saved(): readonly Checkpoint[] {
+    return this.#taken.filter((_, index, { length }) => index === 0 || index >= length - 2)
+  }
+
+  /** Those of a file take the place of what there is. */
+  hold(checkpoints: readonly Checkpoint[]): void {
+    this.#taken = []
+    for (const checkpoint of checkpoints) if (this.#room.take(this, checkpoint.state.length)) this.#taken.push(checkpoint)
+  }
+
+  /** The most tokens of at most this number that `restore` returns to. */
+  reach(tokens: number): number {
+    return (this.#taken.findLast(({ last }) => last < tokens)?.last ?? -1) + 1
   }
 
   take(): void {

@@ -1,3 +1,4 @@
+import { appendCheckpoints, readCheckpoints } from './checkpoint-file.ts'
 import { Checkpoints, type Stops } from './checkpoints.ts'
 import type { Context, LogitIndex, Read } from './context.ts'
 import type { Memory } from './library.ts'
@@ -45,6 +46,15 @@ export class Sequence {
     return this.context.betweenPasses(() => this.#truncate(start))
   }
 
+  /** How many of its first `shared` tokens `truncate(shared)` leaves at least. */
+  reusable(shared: number): number {
+    const { length } = this.#tokens
+    const { window, erases } = this.context
+    const hasAll = erases && length <= window
+    if (this.#checkpoints === undefined || hasAll || shared >= length) return Math.min(shared, length)
+    return this.#checkpoints.reach(shared)
+  }
+
   clearHistory(): Promise<void> {
     return this.truncate(0)
   }
@@ -83,17 +93,23 @@ export class Sequence {
       const { library, native } = this.context
       const bytes = await library.saveSequence.inThread(native, path, this.id, tokens, tokens.length)
       if (Number(bytes) === 0) throw new Error('llama.cpp could not write it')
+      if (this.#checkpoints !== undefined) await appendCheckpoints(path, this.#checkpoints.saved)
     })
   }
 
   /** Replaces the contents. The file must be of the same model and settings. */
   loadStateFromFile(path: string): Promise<void> {
     return this.context.betweenPasses(async () => {
-      const { library, native } = this.context
+      const { library, native, memory } = this.context
       const [tokens, count] = [new Int32Array(this.context.contextSize), new BigUint64Array(1)]
+      const checkpoints = this.#checkpoints === undefined ? [] : await readCheckpoints(path)
       this.#tokens.length = 0
+      this.#checkpoints?.hold(checkpoints)
       const bytes = await library.loadSequence.inThread(native, path, this.id, tokens, tokens.length, count)
-      if (Number(bytes) === 0) throw new Error('llama.cpp could not read it')
+      if (Number(bytes) === 0) {
+        if (memory !== null) library.removeTokens(memory, this.id, -1, -1)
+        throw new Error('llama.cpp could not read it')
+      }
       this.#hold(tokens.subarray(0, Number(count[0])) as Iterable<number> as Iterable<Token>)
     })
   }

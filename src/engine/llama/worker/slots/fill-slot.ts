@@ -1,7 +1,7 @@
 import type { Token } from '../../binding/tokenizer.ts'
 import { type Reading, readInSteps } from '../rounds/prefill.ts'
 import type { PrefixStore } from './prefix-store.ts'
-import { type Slot, sharedPrefix } from './slots.ts'
+import { reusable, type Slot, sharedPrefix } from './slots.ts'
 
 /**
  * llama.cpp copies all cells of a sequence, used or not. Copying this many cells takes about as long as reading one token (measured;
@@ -51,10 +51,10 @@ export async function fillSlot(slot: Slot, filling: Filling, reading: Omit<Readi
 
 /** Copies from the slot with the longest shared prefix, if copying costs less than reading. */
 async function copyPrefix(to: Slot, tokens: readonly Token[], others: Iterable<Slot>): Promise<void> {
-  const own = sharedPrefix(to.sequence.contextTokens, tokens)
+  const own = reusable(to, tokens)
   let [best, most]: [Slot | undefined, number] = [undefined, own + to.sequence.context.contextSize / cellsPerToken]
   for (const slot of others) {
-    const shared = sharedPrefix(slot.sequence.contextTokens, tokens)
+    const shared = reusable(slot, tokens)
     if (shared > most) [best, most] = [slot, shared]
   }
   if (best !== undefined) await to.sequence.copyFrom(best.sequence, most)

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { readSync } from 'node:fs'
-import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
+import { readCheckpointLengths } from '../../binding/checkpoint-file.ts'
 import type { StoredPrefix } from './prefix-rules.ts'
 
 /** A sequence on disk. Its name contains its checksum: a crash of the machine can leave a file of the right size without its contents. */
@@ -58,23 +59,25 @@ export async function checkPrefix(prefix: PrefixFile): Promise<void> {
 async function describe(path: string, name: string): Promise<PrefixFile> {
   const [owner = ''] = name.split('-')
   const { size, mtimeMs } = await stat(path)
-  return { path, owner, sizeBytes: size, usedAtMs: mtimeMs, tokens: await readTokens(path, size) }
-}
-
-async function readTokens(path: string, sizeBytes: number): Promise<Int32Array> {
   const file = await open(path)
   try {
-    const header = new Uint32Array(headerBytes / 4)
-    await file.read(header, 0, headerBytes, 0)
-    const [foundMagic, foundVersion, count = 0] = header
-    const isKnown = foundMagic === magic && foundVersion === version && headerBytes + 4 * count <= sizeBytes
-    if (!isKnown) throw new Error('it is not the file of a sequence')
-    const tokens = new Int32Array(count)
-    if (count > 0) await file.read(tokens, 0, tokens.byteLength, headerBytes)
-    return tokens
+    const checkpoints = await readCheckpointLengths(file)
+    const prefix = { path, owner, sizeBytes: size, usedAtMs: mtimeMs, tokens: await readTokens(file, size) }
+    return checkpoints === undefined ? prefix : { ...prefix, checkpoints }
   } finally {
     await file.close()
   }
+}
+
+async function readTokens(file: FileHandle, sizeBytes: number): Promise<Int32Array> {
+  const header = new Uint32Array(headerBytes / 4)
+  await file.read(header, 0, headerBytes, 0)
+  const [foundMagic, foundVersion, count = 0] = header
+  const isKnown = foundMagic === magic && foundVersion === version && headerBytes + 4 * count <= sizeBytes
+  if (!isKnown) throw new Error('it is not the file of a sequence')
+  const tokens = new Int32Array(count)
+  if (count > 0) await file.read(tokens, 0, tokens.byteLength, headerBytes)
+  return tokens
 }
 
 /**

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { isWorthSaving, pickEvicted, pickReplaced, pickRestored, type StoredPrefix } from './prefix-rules.ts'
+import { sharedPrefix } from './slots.ts'
 
 /** `length` tokens; the first `shared` of them are those of every conversation. */
 const tokens = (length: number, { shared = length, of = 1 } = {}) =>
@@ -38,6 +39,13 @@ describe('isWorthSaving', () => {
       isSaved: true,
     },
     {
+      name: 'the disk has it, and can return to too little of it',
+      held: 600,
+      next: tokens(0),
+      disk: [stored('longer', { tokens: tokens(900), checkpoints: [400] })],
+      isSaved: true,
+    },
+    {
       name: 'only another owner has it on disk',
       held: 600,
       next: tokens(0),
@@ -45,13 +53,16 @@ describe('isWorthSaving', () => {
       isSaved: true,
     },
   ])('$name: $isSaved', ({ held, next, disk, isSaved }) => {
-    expect(isWorthSaving(anna(held), { next, stored: disk, minTokens: 512 })).toBe(isSaved)
+    const kept = sharedPrefix(anna(held).tokens, next)
+    expect(isWorthSaving(anna(held), { kept, stored: disk, minTokens: 512 })).toBe(isSaved)
   })
 })
 
 describe('pickRestored', () => {
   const long = stored('long', { tokens: tokens(900) })
   const short = stored('short', { tokens: tokens(600) })
+  const pointed = stored('pointed', { tokens: tokens(1100), checkpoints: [500, 1050] })
+  const returning = stored('returning', { tokens: tokens(1200), checkpoints: [500, 950] })
   const other = stored('other', { tokens: tokens(900, { shared: 20 }) })
   const bens = stored('bens', { owner: 'ben', tokens: tokens(1000) })
 
@@ -62,6 +73,9 @@ describe('pickRestored', () => {
     { name: 'a gain that is just enough', disk: [long], kept: 836, picked: 'long' },
     { name: 'none of another conversation', disk: [other], kept: 0, picked: undefined },
     { name: 'none of nothing', disk: [], kept: 0, picked: undefined },
+    { name: 'the one that can return to most', disk: [pointed, returning, short], kept: 0, picked: 'returning' },
+    { name: 'one that needs no return', disk: [stored('all', { tokens: tokens(700), checkpoints: [] })], kept: 0, picked: 'all' },
+    { name: 'none that can return to too little', disk: [pointed], kept: 437, picked: undefined },
   ])('restored is $name', ({ disk, kept, picked }) => {
     expect(pickRestored(disk, anna(1000), kept)?.name).toBe(picked)
   })

@@ -4,7 +4,12 @@ import { sharedPrefix } from './slots.ts'
 export type OwnedTokens = { readonly owner: string; readonly tokens: ArrayLike<number> }
 
 /** A sequence on disk, as far as the rules need it. */
-export type StoredPrefix = OwnedTokens & { readonly sizeBytes: number; readonly usedAtMs: number }
+export type StoredPrefix = OwnedTokens & {
+  readonly sizeBytes: number
+  readonly usedAtMs: number
+  /** The numbers of tokens that it can return to besides all, rising; absent: any. */
+  readonly checkpoints?: readonly number[]
+}
 
 /**
  * Computing this many tokens takes longer than restoring a prefix (measured; docs/decisions/0038). A smaller gain is worth neither a read
@@ -13,22 +18,19 @@ export type StoredPrefix = OwnedTokens & { readonly sizeBytes: number; readonly 
 const worthTokens = 64
 
 type Replacement = {
-  /** The tokens that will replace the slot's. */
-  readonly next: ArrayLike<number>
+  /** The number of tokens that stay in the slot. */
+  readonly kept: number
   readonly stored: Iterable<StoredPrefix>
   readonly minTokens: number
 }
 
-/**
- * Whether to save the contents of a slot before `next` replaces them: they are long, most of them will go, and the disk has too little of
- * them.
- */
-export function isWorthSaving(held: OwnedTokens, { next, stored, minTokens }: Replacement): boolean {
+/** Whether to save the contents of a slot before they are replaced: they are long, most of them will go, and the disk has too little of them. */
+export function isWorthSaving(held: OwnedTokens, { kept, stored, minTokens }: Replacement): boolean {
   const { length } = held.tokens
-  if (length - sharedPrefix(held.tokens, next) < minTokens) return false
+  if (length - kept < minTokens) return false
   let covered = 0
-  for (const { owner, tokens } of stored) {
-    if (owner === held.owner) covered = Math.max(covered, sharedPrefix(tokens, held.tokens))
+  for (const prefix of stored) {
+    if (prefix.owner === held.owner) covered = Math.max(covered, restorable(prefix, held.tokens))
   }
   return length - covered >= Math.min(worthTokens, minTokens)
 }
@@ -39,12 +41,19 @@ export function pickRestored<T extends StoredPrefix>(stored: Iterable<T>, wanted
   let most = kept + worthTokens - 1
   for (const prefix of stored) {
     if (prefix.owner !== wanted.owner) continue
-    const shared = sharedPrefix(prefix.tokens, wanted.tokens)
-    if (shared <= most) continue
+    const gained = restorable(prefix, wanted.tokens)
+    if (gained <= most) continue
     best = prefix
-    most = shared
+    most = gained
   }
   return best
+}
+
+/** How many of the wanted tokens a sequence has, once what differs is erased. */
+function restorable({ tokens, checkpoints }: StoredPrefix, wanted: ArrayLike<number>): number {
+  const shared = sharedPrefix(tokens, wanted)
+  if (checkpoints === undefined || shared === tokens.length) return shared
+  return checkpoints.findLast((length) => length <= shared) ?? 0
 }
 
 /** Earlier turns of the same conversation, which `added` replaces. */

@@ -6,7 +6,7 @@ import type { LoadOptions } from '../../channel/ipc.ts'
 import { shortHash } from '../../channel/short-hash.ts'
 import { addPrefix, checkPrefix, listPrefixes, type PrefixFile } from './prefix-files.ts'
 import { isWorthSaving, type OwnedTokens, pickEvicted, pickReplaced, pickRestored } from './prefix-rules.ts'
-import { type Slot, sharedPrefix } from './slots.ts'
+import { reusable, type Slot } from './slots.ts'
 
 type Settings = NonNullable<LoadOptions['prefixCache']>
 type Warn = (message: string) => void
@@ -51,7 +51,8 @@ export class PrefixStore {
   async save({ sequence, owner }: Slot, next: ArrayLike<number>): Promise<void> {
     const { minTokens } = this.#settings
     const tokens = sequence.contextTokens
-    if (owner === undefined || !isWorthSaving({ owner, tokens }, { next, stored: this.#files, minTokens })) return
+    const kept = reusable({ sequence }, next)
+    if (owner === undefined || !isWorthSaving({ owner, tokens }, { kept, stored: this.#files, minTokens })) return
     try {
       const added = await addPrefix(this.#folder, owner, (path) => sequence.saveStateToFile(path))
       this.#files.add(added)
@@ -64,7 +65,7 @@ export class PrefixStore {
 
   /** Restores what the owner stored into a leased slot, if that shares more with the wanted tokens. */
   async restore({ sequence }: Slot, wanted: OwnedTokens): Promise<void> {
-    const file = pickRestored(this.#files, wanted, sharedPrefix(sequence.contextTokens, wanted.tokens))
+    const file = pickRestored(this.#files, wanted, reusable({ sequence }, wanted.tokens))
     if (file === undefined) return
     try {
       await checkPrefix(file)

@@ -7,7 +7,12 @@ const ben = { name: 'ben' }
 const cleo = { name: 'cleo' }
 
 function createSlots(count: number) {
-  return Array.from({ length: count }, (_, at) => ({ at, busy: false, lastUsed: 0, sequence: { contextTokens: [] } }))
+  return Array.from({ length: count }, (_, at) => ({
+    at,
+    busy: false,
+    lastUsed: 0,
+    sequence: { contextTokens: [], reusable: (shared: number) => shared },
+  }))
 }
 
 /** A promise, and whether it has come yet. */

@@ -6,7 +6,7 @@ const slot = (name: string, tokens: number[], options: { busy?: boolean; lastUse
   busy: options.busy ?? false,
   lastUsed: options.lastUsed ?? 0,
   pinnedTokens: options.pinnedTokens ?? 0,
-  sequence: { contextTokens: tokens as never[] },
+  sequence: { contextTokens: tokens as never[], reusable: (shared: number) => shared },
 })
 const prompt = Uint32Array.of(1, 2, 3, 4)
 const long = Array.from({ length: 40 }, (_, index) => index)

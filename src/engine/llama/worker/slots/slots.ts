@@ -12,7 +12,9 @@ export type Slot = {
 }
 
 /** The facts that the choice of a slot depends on. */
-export type SlotFacts = Pick<Slot, 'busy' | 'lastUsed' | 'pinnedTokens'> & { readonly sequence: Pick<Sequence, 'contextTokens'> }
+export type SlotFacts = Pick<Slot, 'busy' | 'lastUsed' | 'pinnedTokens'> & {
+  readonly sequence: Pick<Sequence, 'contextTokens' | 'reusable'>
+}
 
 /**
  * llama.cpp computes sequences in one pass only while their numbers are consecutive, so a gap between busy slots costs placeholder tokens
@@ -31,7 +33,7 @@ export function pickSlot<T extends SlotFacts>(slots: readonly T[], tokens: Array
   let best: { slot: T; worth: number } | undefined
   for (const [index, slot] of slots.entries()) {
     if (slot.busy) continue
-    const shared = sharedPrefix(slot.sequence.contextTokens, tokens)
+    const shared = reusable(slot, tokens)
     const losesPinned = (slot.pinnedTokens ?? 0) > shared
     const worth = shared + gapTokens * busyNeighbours(slots, index) - (losesPinned ? pinnedWorth : 0)
     const better = best === undefined || worth > best.worth || (worth === best.worth && slot.lastUsed < best.slot.lastUsed)
@@ -42,6 +44,11 @@ export function pickSlot<T extends SlotFacts>(slots: readonly T[], tokens: Array
 
 function busyNeighbours(slots: readonly SlotFacts[], index: number): number {
   return [slots[index - 1], slots[index + 1]].filter((slot) => slot?.busy === true).length
+}
+
+/** How many of these tokens a slot need not compute again. */
+export function reusable({ sequence }: Pick<SlotFacts, 'sequence'>, tokens: ArrayLike<number>): number {
+  return sequence.reusable(sharedPrefix(sequence.contextTokens, tokens))
 }
 
 /** The length of the common prefix of two lists. */
