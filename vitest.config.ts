@@ -71,6 +71,8 @@ export default defineConfig(({ mode }) => ({
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts', 'test/cases/**/*.test.ts'],
+          // As the unit tests: importing the server anew takes each file a second of a processor.
+          isolate: false,
           ...beside,
         },
       },

@@ -49,7 +49,7 @@ export function describeRestarts(name: string, openStorage: () => Promise<string
 
     test.sequential('says of a response that it was running that it has failed, as soon as that is sure', {
       timeout: minuteMs,
-    }, async () => {
+    }, async ({ expect }) => {
       const input = JSON.stringify({ raw: 'late', delayMs: 10 * minuteMs })
       const { body } = await call('/responses', { input, background: true })
       await restart()

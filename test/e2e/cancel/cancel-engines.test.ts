@@ -118,7 +118,7 @@ describe.each(cancelEngines)('a cancel of what the engine %s runs', (engine) => 
       const requests = Array.from({ length: 25 }, (_, index) =>
         openChat(served.app.url, body(`${from + index}`, { stream: index % 2 === 0 })),
       )
-      await Promise.all(requests.map((request, index) => (index % 5 === 0 ? request.untilContent() : undefined)).slice(0, 1))
+      await requests[0]?.untilContent()
       for (const request of requests) request.hangUp()
       await Promise.all(requests.map(({ ended }) => ended))
     }
