@@ -69,7 +69,7 @@ export type AgentHost = {
 
 /** Agents must send the first; the server refuses requests without a key. */
 const apiKey = 'key-of-the-agents'
-const metricsKey = 'key-of-the-test'
+const metricsKey = 'key-of-the-metrics'
 const apiKeys = [
   { key: apiKey, scopes: ['inference'] },
   { key: metricsKey, scopes: ['metrics'] },
