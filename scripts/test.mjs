@@ -11,15 +11,14 @@ await ensureBuilt()
 
 const args = process.argv.slice(2)
 const projects = args.some((arg) => arg.startsWith('--project')) ? [] : ['--project', 'unit', '--project', 'e2e']
-const steps = [
-  ['@biomejs/biome/bin/biome', 'ci'],
-  ['typescript/bin/tsc'],
-  ['typescript/bin/tsc', '-p', 'web'],
-  ['vitest/vitest.mjs', 'run', ...projects, ...args],
-]
-for (const [tool, ...toolArgs] of steps) {
-  const code = await run(process.execPath, [join(root, 'node_modules', tool), ...toolArgs])
-  if (code === 0) continue
-  if (!tool.startsWith('vitest')) say(`${tool.replace(/.*\//, '')} found errors; the tests were not run`)
-  process.exit(code)
+const runTool = ([tool, ...toolArgs]) => run(process.execPath, [join(root, 'node_modules', tool), ...toolArgs])
+const checks = [['@biomejs/biome/bin/biome', 'ci'], ['typescript/bin/tsc'], ['typescript/bin/tsc', '-p', 'web']]
+// Together: each has one processor busy.
+const codes = await Promise.all(checks.map(runTool))
+const failed = checks.filter((_, index) => codes[index] !== 0)
+if (failed.length > 0) {
+  const names = failed.map((check) => check.join(' ').replace(/.*\//, ''))
+  say(`errors were found by ${names.join(' and ')}; the tests were not run`)
+  process.exit(codes.find((code) => code !== 0))
 }
+process.exit(await runTool(['vitest/vitest.mjs', 'run', ...projects, ...args]))
