@@ -48,8 +48,11 @@ export function scriptOf(steps: readonly Step[], out: string): string {
     const log = `${out}/${step.line}`
     const body = `(set -e\n${step.commands}\n) > ${log} 2>&1 < /dev/null`
     if (step.keepsRunning === undefined) return `${body} || { echo "the commands at line ${step.line} failed"; exit 1; }\n`
-    const wait = `for _ in $(seq 600); do curl -sf -o /dev/null http://127.0.0.1:${step.keepsRunning}/ready && break; sleep 0.1; done`
-    return `${body} &\n${wait}\ncurl -sf -o /dev/null http://127.0.0.1:${step.keepsRunning}/ready || { echo "nothing answers at ${step.keepsRunning} after line ${step.line}"; exit 1; }\n`
+    const [port] = step.keepsRunning.split('/')
+    const isReady = `curl -sf -o /dev/null http://127.0.0.1:${step.keepsRunning}/ready`
+    // The shell itself sees whether anything listens: each curl is a process more.
+    const wait = `for _ in $(seq 600); do (: < /dev/tcp/127.0.0.1/${port}) 2> /dev/null && ${isReady} && break; sleep 0.1; done`
+    return `${body} &\n${wait}\n${isReady} || { echo "nothing answers at ${step.keepsRunning} after line ${step.line}"; exit 1; }\n`
   })
   return `set -u\n${made.join('\n')}\nexit 0\n`
 }

@@ -32,7 +32,8 @@ export async function follow(page: string, machine: Machine = {}): Promise<reado
     const hub = `node ${join(root, 'test/support/guides/hub.mjs')} ${join(root, 'models/dragoman-tiny.gguf')} & export HF_ENDPOINT=http://127.0.0.1:7999\n`
     await writeFile(join(folder, 'script.sh'), `${hub}${machine.before ?? ''}\n${scriptOf(steps, out)}`)
     const path = [bin, ...(machine.path ?? []), '/usr/sbin', '/usr/bin', '/bin'].join(':')
-    const env = { HOME: home, PATH: path, TMPDIR: folder, LANG: 'C.UTF-8', CI: '1' }
+    const NODE_COMPILE_CACHE = process.env.NODE_COMPILE_CACHE ?? ''
+    const env = { HOME: home, PATH: path, TMPDIR: folder, LANG: 'C.UTF-8', CI: '1', NODE_COMPILE_CACHE }
     const { status, text } = await inside(folder, join(home, 'work'), env)
     const outputs = new Map<string, string>()
     for (const name of await readdir(out)) outputs.set(name, await readFile(join(out, name), 'utf8'))
