@@ -4,12 +4,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { builtProgram } from '../support/process/built-program.ts'
 import { health, slowestHealth } from '../support/process/probe.ts'
 import { longestStallMs, mostHealthMs } from '../support/process/stall-bound.ts'
 
-const program = fileURLToPath(new URL('../../src/cli/program.ts', import.meta.url))
 const template = '{% for message in messages %}<|{{ message.role }}|>{{ message.content }}{% endfor %}{{ extra }}<|assistant|>'
 
 let home: string
@@ -24,7 +23,7 @@ beforeAll(async () => {
     '  - { id: templated, engine: fake, script: from-request, chatTemplate: ./chat.jinja }',
   ]
   await writeFile(join(home, 'dragoman.yaml'), `server: { port: 0 }\nmodels:\n${models.join('\n')}\n`)
-  const args = ['--import', 'tsx', program, 'serve', '--config', join(home, 'dragoman.yaml')]
+  const args = [builtProgram, 'serve', '--config', join(home, 'dragoman.yaml')]
   server = spawn(process.execPath, args, { env: { ...process.env, DRAGOMAN_HOME: home }, stdio: ['ignore', 'pipe', 'ignore'] })
   if (server.stdout === null) throw new Error('the server has no output')
   const [line] = (await once(createInterface(server.stdout), 'line')) as [string]
