@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../support/http/app.ts'
+import { isFullLength, nightlyHint } from '../support/process/soak-length.ts'
 import { type AgentHost, agentHint, installedAgent, openAgentHost } from './agent-host.ts'
 
 /** One command that can be seen on the disk and in its result. */
@@ -68,14 +69,15 @@ const headless = {
   pi: { tool: 'bash', args: (prompt: string) => ['-p', prompt] },
 } as const
 
+/** Of the protocols of an agent, CI runs one. */
 const runs = [
   { name: 'claude', protocol: 'messages' },
   { name: 'codex', protocol: 'responses' },
   { name: 'qwen', protocol: 'chat' },
-  { name: 'qwen', protocol: 'messages' },
-  { name: 'qwen', protocol: 'responses' },
-  { name: 'pi', protocol: 'chat' },
-  { name: 'pi', protocol: 'messages' },
+  { name: 'qwen', protocol: 'messages', isNightly: true },
+  { name: 'qwen', protocol: 'responses', isNightly: true },
+  { name: 'pi', protocol: 'chat', isNightly: true },
+  { name: 'pi', protocol: 'messages', isNightly: true },
   { name: 'pi', protocol: 'responses' },
 ] as const
 
@@ -84,7 +86,11 @@ function testAgent(name: keyof typeof headless, title: string, run: () => Promis
   test.skipIf(installedAgent(name) === undefined)(`${name} ${title}${agentHint(name)}`, { timeout: 180_000 }, run)
 }
 
-for (const { name, protocol } of runs) {
+for (const { name, protocol, ...rest } of runs) {
+  if ('isNightly' in rest && !isFullLength) {
+    test.skip(`${name} over ${protocol}${nightlyHint}`, () => undefined)
+    continue
+  }
   testAgent(
     name,
     `over ${protocol} runs the command that the model asks for, and prints the answer that came of it`,

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { builtinModel } from '../../src/registry/names/builtin-model.ts'
 import { writeRandomModel } from '../support/llama/random-gguf.ts'
 import { writeTrainedFor } from '../support/llama/trained-for.ts'
+import { isFullLength, nightlyHint } from '../support/process/soak-length.ts'
 import { type AgentHost, agentHint, installedAgent, openAgentHost } from './agent-host.ts'
 
 /**
@@ -89,8 +90,8 @@ for (const name of ['pi', 'claude'] as const) {
   )
 }
 
-test.skipIf(installedAgent('claude') === undefined)(
-  `claude's instructions and tools are answered by a model that launch serves, with as much output as its user wants${agentHint('claude')}`,
+test.skipIf(installedAgent('claude') === undefined || !isFullLength)(
+  `claude's instructions and tools are answered by a model that launch serves, with as much output as its user wants${agentHint('claude')}${nightlyHint}`,
   { timeout: 300_000 },
   async () => {
     const model = join(host.home, 'random.gguf')

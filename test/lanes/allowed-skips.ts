@@ -18,6 +18,19 @@ export const allowedSkips: readonly AllowedSkips[] = [
   },
   { why: 'SillyTavern is installed by hand (npm run sillytavern)', tests: ['test/sillytavern/sillytavern.test.ts'] },
   { why: 'they need a server that runs (DRAGOMAN_TEST_UPSTREAM)', tests: ['test/e2e/engines/engine-upstream.test.ts'] },
+  {
+    why: 'each agent runs over one protocol in CI, and over all in `npm run nightly`',
+    tests: [
+      'test/agents/agents.test.ts > qwen over messages',
+      'test/agents/agents.test.ts > qwen over responses',
+      'test/agents/agents.test.ts > pi over chat',
+      'test/agents/agents.test.ts > pi over messages',
+    ],
+  },
+  {
+    why: 'a prompt of twenty thousand tokens is read in `npm run nightly`',
+    tests: ["test/agents/real-model.test.ts > claude's instructions and tools are answered"],
+  },
   { why: 'they measure for minutes (DRAGOMAN_FLEETS=1)', tests: ['test/soak/large-fleets.test.ts'] },
   { why: 'there is no kubectl', tests: ['test/deploy.test.ts > Kubernetes > kubectl renders them'] },
   { why: 'promtool comes with a whole Prometheus', tests: ['src/app/metrics/dashboards.test.ts > Prometheus accepts'] },

@@ -4,10 +4,11 @@ import type { BenchProcess } from '../../../bench/processes.ts'
 import { builtinModel } from '../../../src/registry/names/builtin-model.ts'
 import { type RunningApp, startApp } from '../../support/http/app.ts'
 import { llamaServerBinary, llamaServerHint } from '../../support/llama/llama-server.ts'
+import { roundsOf } from '../../support/process/soak-length.ts'
 
 const prompt = 'The weather in Rome is fine, and tea is warm. The'
 /** Draws of each case: texts of so many tokens, with as many seeds. */
-const [texts, tokens] = [25, 40]
+const [texts, tokens] = [roundsOf(8, 25), 40]
 /** All samplers off that llama.cpp's server has on by default. */
 const plain = { temperature: 1, top_k: 0, top_p: 1, min_p: 0, repeat_penalty: 1, ignore_eos: true, cache_prompt: false }
 const llamaOrder = ['penalties', 'dry', 'top_n_sigma', 'top_k', 'typ_p', 'top_p', 'min_p', 'xtc', 'temperature']

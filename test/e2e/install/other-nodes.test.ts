@@ -6,15 +6,25 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { nodes } from '../../support/process/packed.ts'
+import { isFullLength } from '../../support/process/soak-length.ts'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 
 /**
- * Unit tests of what differs from version to version of Node.js: HTTP, sockets, streams, threads and SQLite. (The packed package, as a whole,
- * answers with each version in packed.test.ts.)
+ * Unit tests of what differs from version to version of Node.js: HTTP, sockets, streams, threads and SQLite; at full length, also of what uses
+ * these. (The packed package, as a whole, answers with each version in packed.test.ts.)
  */
-const parts = ['http/server', 'http/client-error', 'http/pipelined', 'http/reply/', 'http/responses/', 'engine/remote/transport/']
-const filters = [...parts, 'store/', 'telemetry/', 'threads/', 'workers/'].map((name) => `src/${name}`)
+const parts = [
+  'http/server',
+  'http/client-error',
+  'http/pipelined',
+  'http/reply/',
+  'engine/remote/transport/',
+  'store/',
+  'threads/',
+]
+const sockets = isFullLength ? 'http/responses/' : 'http/responses/responses-socket'
+const filters = [...parts, sockets, ...(isFullLength ? ['telemetry/', 'workers/'] : [])].map((name) => `src/${name}`)
 
 type Report = { readonly success: boolean; readonly testResults: readonly { readonly assertionResults: readonly Assertion[] }[] }
 type Assertion = { readonly ancestorTitles: readonly string[]; readonly fullName: string; readonly status: string }
@@ -29,7 +39,8 @@ for (const { version, binary } of nodes.filter((node) => node.version !== '24'))
       onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
       const report = join(folder, 'report.json')
       const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
-      const args = [vitest, 'run', '--project', 'unit', ...filters, '--reporter=json', `--outputFile=${report}`]
+      // Each process imports the server anew.
+      const args = [vitest, 'run', '--project', 'unit', ...filters, '--maxWorkers=1', '--reporter=json', `--outputFile=${report}`]
       // Without the variables of the vitest that runs this.
       const { PATH, HOME } = process.env
       // A failed test is in the report.
