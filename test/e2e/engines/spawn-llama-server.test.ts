@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { type ServerProcess, type SpawnOptions, spawnServer } from '../../../src/engine/llama-server/spawn-server.ts'
 import { until } from '../../support/http/app.ts'
 import { isAlive } from '../../support/process/is-alive.ts'
+import { programFlags } from '../../support/process/program-flags.ts'
 
 /** A server that says who it is, and who its own child is, and then waits. */
 const family = `
@@ -92,7 +93,7 @@ describe('spawnServer', () => {
     const parentFile = fileURLToPath(new URL('../../support/llama/llama-server-parent.ts', import.meta.url))
     const parent: ChildProcess = spawn(
       process.execPath,
-      ['--import', 'tsx', parentFile, process.execPath, '-e', `${family}; setInterval(() => 0, 1000)`],
+      [...programFlags, parentFile, process.execPath, '-e', `${family}; setInterval(() => 0, 1000)`],
       {
         stdio: ['ignore', 'pipe', 'inherit'],
       },

@@ -2,13 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { generateText, jsonSchema, stepCountIs, streamText, tool } from 'ai'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { builtinModel } from '../../../src/registry/names/builtin-model.ts'
 import { type RunningApp, startApp, until } from '../../support/http/app.ts'
+import { builtProgram } from '../../support/process/built-program.ts'
 
 const getWeather = {
   type: 'function',
@@ -170,7 +170,6 @@ describe('dragoman-tiny', () => {
 })
 
 describe('where no other model can be had', () => {
-  const program = fileURLToPath(new URL('../../../src/cli/program.ts', import.meta.url))
   const unreachable = 'http://127.0.0.1:9'
   let home: string
   beforeAll(async () => {
@@ -185,7 +184,7 @@ describe('where no other model can be had', () => {
     err: () => string
     ended: Promise<unknown>
   } {
-    const child = spawn(process.execPath, ['--import', 'tsx', program, ...args], {
+    const child = spawn(process.execPath, [builtProgram, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...process.env,

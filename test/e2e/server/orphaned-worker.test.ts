@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { until } from '../../support/http/app.ts'
 import { isAlive } from '../../support/process/is-alive.ts'
+import { programFlags } from '../../support/process/program-flags.ts'
 
 /** A process that has ended counts as ended also while its parent has not waited for it. */
 function isRunning(pid: number): boolean {
@@ -16,7 +17,7 @@ function isRunning(pid: number): boolean {
 
 async function startParent(): Promise<{ parent: ChildProcess; worker: number }> {
   const script = fileURLToPath(new URL('../../support/llama/busy-worker-parent.ts', import.meta.url))
-  const parent = spawn(process.execPath, ['--import', 'tsx', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const parent = spawn(process.execPath, [...programFlags, script], { stdio: ['ignore', 'pipe', 'inherit'] })
   const [line] = (await once(createInterface({ input: parent.stdout }), 'line')) as [string]
   const worker = Number(line)
   onTestFinished(() => {

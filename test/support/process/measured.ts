@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { startFlags } from '../../../src/cli/v8-flags.ts'
 import type { Answer, ScriptedUpstream } from '../upstream/upstream.ts'
+import { programFlags } from './program-flags.ts'
 
 type Measured = {
   readonly url: string
@@ -19,7 +20,7 @@ type Measured = {
 /** A server in a process of its own, over this upstream, to be measured. */
 export async function measuredApp({ url }: ScriptedUpstream, protocol = 'chat'): Promise<Measured> {
   const script = fileURLToPath(new URL('./measured-app.ts', import.meta.url))
-  const child = spawn(process.execPath, [...startFlags, '--import', 'tsx', '--expose-gc', script, url, protocol], {
+  const child = spawn(process.execPath, [...startFlags, ...programFlags, '--expose-gc', script, url, protocol], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   onTestFinished(() => stop(child))

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import type { StoredResponse } from '../../../src/contract/store.ts'
 import type { DatabaseLocation } from '../../../src/store/open-store.ts'
+import { programFlags } from './program-flags.ts'
 
 /** What a process does with a store. */
 type StoreTask =
@@ -28,7 +29,7 @@ export type StoreProcess = {
 /** Starts a process that is ready to begin. It ends with the test at the latest. */
 export async function startStoreProcess(work: StoreWork): Promise<StoreProcess> {
   const script = fileURLToPath(new URL('./store-child.ts', import.meta.url))
-  const args = ['--import', 'tsx', script, JSON.stringify(work)]
+  const args = [...programFlags, script, JSON.stringify(work)]
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   const ended = once(child, 'exit').then(([code]: (number | null)[]) => code ?? null)
