@@ -83,7 +83,9 @@ export async function openAgentHost(config: object): Promise<AgentHost> {
     const [first = command, ...rest] = [...network.prefix, command, ...args]
     return follow(spawn(first, rest, { stdio: ['ignore', 'pipe', 'pipe'], ...options }))
   }
-  const serverEnv = { PATH: process.env.PATH, HOME: home, DRAGOMAN_HOME: home }
+  // Most agents are megabytes of JavaScript.
+  const { PATH, NODE_COMPILE_CACHE } = process.env
+  const serverEnv = { PATH, NODE_COMPILE_CACHE, HOME: home, DRAGOMAN_HOME: home }
   const configFile = join(home, 'dragoman.json')
   await writeFile(configFile, JSON.stringify({ ...config, server: { port: 0, apiKeys } }))
   const serve = [process.execPath, program, 'serve', '--config', configFile, '--log-level', 'debug']
@@ -106,7 +108,8 @@ export async function openAgentHost(config: object): Promise<AgentHost> {
       }
       const env = {
         ...network.env,
-        PATH: [installedAgent(name), process.env.PATH].join(delimiter),
+        PATH: [installedAgent(name), PATH].join(delimiter),
+        NODE_COMPILE_CACHE,
         HOME: folder,
         TERM: 'dumb',
         DRAGOMAN_SERVER: url,
