@@ -1,5 +1,6 @@
 import { createConfiguredTools } from '../app/generating/tools.ts'
 import { printableLines } from '../app/log/printable.ts'
+import { parseObject } from '../base/json.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { AppError } from '../contract/errors.ts'
 import { allScopes } from '../contract/principal.ts'
@@ -68,19 +69,11 @@ async function tryTool(tool: ServerTool, input: string, signal: AbortSignal): Pr
 /** A text that is not a JSON object is the value of the tool's only required parameter. */
 function argumentsOf({ name, parameters, textParameter }: ServerTool, input: string): JsonObject {
   if (input.trim() === '') return {}
-  const value = parse(input)
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject
+  const value = parseObject(input)
+  if (value !== undefined) return value
   const properties = Object.keys((parameters.properties ?? {}) as JsonObject)
   const key = textParameter ?? (properties.length === 1 ? properties[0] : undefined)
   if (key !== undefined) return { [key]: input }
   const example = JSON.stringify(Object.fromEntries(properties.map((property) => [property, '…'])))
   throw new AppError('invalid-request', `${name} takes an object of JSON, such as '${example}', and not '${input.slice(0, 80)}'`)
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

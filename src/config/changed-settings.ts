@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { isObject } from '../base/json.ts'
 
 /** Settings and sections that a running server applies from a changed file; all others need a restart. */
 const live = new Set([
@@ -44,14 +45,10 @@ function changedPaths(before: object, after: object, section = ''): string[] {
   return [...names].sort().flatMap((name) => {
     const [old, now] = [memberOf(before, name), memberOf(after, name)]
     if (isDeepStrictEqual(old, now)) return []
-    return section === '' && isSection(old) && isSection(now) ? changedPaths(old, now, `${name}.`) : [`${section}${name}`]
+    return section === '' && isObject(old) && isObject(now) ? changedPaths(old, now, `${name}.`) : [`${section}${name}`]
   })
 }
 
 function memberOf(object: object, name: string): unknown {
   return (object as Record<string, unknown>)[name]
-}
-
-function isSection(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,3 +1,5 @@
+import { isObject } from '../base/json.ts'
+
 /** Settings that only models of one engine have. */
 const signs: readonly (readonly [key: string, engine: string])[] = [
   ['endpoints', 'remote'],
@@ -7,12 +9,12 @@ const signs: readonly (readonly [key: string, engine: string])[] = [
 
 /** Adds the missing engines of models in a parsed file, if their other settings show them. */
 export function deriveEngines(raw: unknown): unknown {
-  if (!isMapping(raw) || !Array.isArray(raw.models)) return raw
+  if (!isObject(raw) || !Array.isArray(raw.models)) return raw
   return { ...raw, models: raw.models.map(deriveEngine) }
 }
 
 function deriveEngine(model: unknown): unknown {
-  if (!isMapping(model) || Object.hasOwn(model, 'engine') || Object.hasOwn(model, 'from')) return model
+  if (!isObject(model) || Object.hasOwn(model, 'engine') || Object.hasOwn(model, 'from')) return model
   const [, engine] = signs.find(([key]) => Object.hasOwn(model, key)) ?? []
   return engine === undefined ? model : { engine, ...model }
 }
@@ -20,8 +22,4 @@ function deriveEngine(model: unknown): unknown {
 /** Whether a model may leave out its engine. */
 export function isDerived(engine: unknown): boolean {
   return signs.some(([, derived]) => derived === engine)
-}
-
-function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,3 +1,4 @@
+import { isObject } from '../base/json.ts'
 import type { ConfigPath } from './document.ts'
 
 /** A value set by a flag or an environment variable; `origin` names it in messages. */
@@ -50,13 +51,13 @@ export function collectOverrides(flags: Texts, env: Texts): Override[] {
 
 /** Sets the values in a parsed file. A section that is not a mapping is left for the schema to reject. */
 export function applyOverrides(raw: unknown, overrides: readonly Override[]): unknown {
-  if (!isMapping(raw)) return raw
+  if (!isObject(raw)) return raw
   const result = { ...raw }
   for (const { path, value } of overrides) {
     const [section, key] = path
     const isShort = section === 'storage' && typeof result[section] === 'string'
     const current = isShort ? {} : (result[section] ?? {})
-    if (isMapping(current)) result[section] = { ...current, [key]: value }
+    if (isObject(current)) result[section] = { ...current, [key]: value }
   }
   return result
 }
@@ -64,8 +65,4 @@ export function applyOverrides(raw: unknown, overrides: readonly Override[]): un
 /** The override that set the value at this path. */
 export function findOverride(overrides: readonly Override[], path: ConfigPath): Override | undefined {
   return overrides.find((override) => override.path.every((key, index) => path[index] === key))
-}
-
-function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

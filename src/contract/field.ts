@@ -1,3 +1,5 @@
+import { parseJson } from '../base/json.ts'
+
 /**
  * A path in a canonical request: `['prompt', 'messages', 3, 'content', 0]` of a `GenerationRequest`, `['texts', 2]` of a
  * `RankRequest`, `['model']` of any.
@@ -42,10 +44,6 @@ export function formatPath(path: CanonicalPath): string {
 }
 
 function parsePath(json: string): CanonicalPath | undefined {
-  try {
-    const value: unknown = JSON.parse(json)
-    return Array.isArray(value) && value.every((step) => typeof step === 'string' || typeof step === 'number') ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = parseJson(json)
+  return Array.isArray(value) && value.every((step) => typeof step === 'string' || typeof step === 'number') ? value : undefined
 }

@@ -1,3 +1,4 @@
+import { isObject } from '../base/json.ts'
 import { keywordsOfSchema } from '../grammar/schema/schema-document.ts'
 
 type Part = { [keyword: string]: unknown }
@@ -10,7 +11,7 @@ export function judgedSchema(schema: unknown, isDraft7: boolean): unknown {
   return copy(schema)
 
   function copy(value: unknown): unknown {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+    if (!isObject(value)) return value
     const part: Part = {}
     for (const [keyword, inner] of Object.entries(value)) set(part, keyword, copyParts(keyword, inner))
     return renewed(part)
@@ -18,7 +19,7 @@ export function judgedSchema(schema: unknown, isDraft7: boolean): unknown {
 
   function copyParts(keyword: string, value: unknown): unknown {
     if (keywordsOfSchema.lists.has(keyword) && Array.isArray(value)) return value.map(copy)
-    if (keywordsOfSchema.maps.has(keyword) && typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    if (keywordsOfSchema.maps.has(keyword) && isObject(value)) {
       const parts: Part = {}
       for (const [name, inner] of Object.entries(value)) set(parts, name, copy(inner))
       return parts

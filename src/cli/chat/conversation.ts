@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseJson } from '../../base/json.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { ChatBody, ChatContent, ChatMessage } from '../servers/client.ts'
 import { type ChatSettings, changeSetting, describeSettings } from './chat-settings.ts'
@@ -88,13 +89,4 @@ function readSaved(text: string): { messages: ChatMessage[]; settings: ChatSetti
     settings = changeSetting(settings, name, String(Array.isArray(value) ? value[0] : value))
   }
   return { messages: messages as ChatMessage[], settings }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // Refused by the schema, in plain words.
-    return undefined
-  }
 }

@@ -1,3 +1,4 @@
+import { parseJson } from '../../base/json.ts'
 import type { PreparedGeneration } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { GenerationEvent } from '../../contract/event.ts'
@@ -91,10 +92,5 @@ const failures: Readonly<Record<Constraint['type'], (problem: string) => string>
 
 /** Whether a text is JSON. */
 export function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
+  return parseJson(text) !== undefined
 }

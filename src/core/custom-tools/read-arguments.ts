@@ -1,3 +1,4 @@
+import { isObject, parseJson } from '../../base/json.ts'
 import type { ToolCallState } from '../../contract/request.ts'
 
 /** The rest of a text, and how the arguments were read; without `state`, they are exactly `{"input": "…"}`. */
@@ -12,8 +13,8 @@ type Streamed = {
 
 /** The end of arguments that began with `{"input": "…"`. */
 export function readStreamed(json: string, { text, tail }: Streamed): Ending {
-  const value = parse(json)
-  if (isRecord(value)) return isInputOnly(value) && value.input === text ? { delta: '' } : { delta: '', state: 'repaired' }
+  const value = parseJson(json)
+  if (isObject(value)) return isInputOnly(value) && value.input === text ? { delta: '' } : { delta: '', state: 'repaired' }
   // The closing brace is missing, or the string has a line break or an escape that JSON does not allow.
   const isComplete = /^\s*\}?\s*$/.test(tail)
   return { delta: '', state: isComplete ? 'repaired' : 'unparseable' }
@@ -21,9 +22,9 @@ export function readStreamed(json: string, { text, tail }: Streamed): Ending {
 
 /** The text of arguments of another shape: the only string in them, or the arguments themselves. */
 export function readHeld(json: string): Ending {
-  const value = parse(json)
+  const value = parseJson(json)
   if (typeof value === 'string') return { delta: value, state: 'repaired' }
-  if (!isRecord(value)) return { delta: json, state: 'unparseable' }
+  if (!isObject(value)) return { delta: json, state: 'unparseable' }
   if (isInputOnly(value)) return { delta: value.input }
   const { input } = value
   if (input !== undefined) return { delta: typeof input === 'string' ? input : JSON.stringify(input), state: 'repaired' }
@@ -35,17 +36,4 @@ export function readHeld(json: string): Ending {
 
 function isInputOnly(value: Readonly<Record<string, unknown>>): value is { readonly input: string } {
   return typeof value.input === 'string' && Object.keys(value).length === 1
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** Undefined for what is not JSON. */
-function parse(json: string): unknown {
-  try {
-    return JSON.parse(json)
-  } catch {
-    return undefined
-  }
 }

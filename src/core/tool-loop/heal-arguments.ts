@@ -1,3 +1,4 @@
+import { isObject, parseJson } from '../../base/json.ts'
 import type { JsonObject } from '../../contract/request.ts'
 import type { ServerTool } from '../../contract/server-tool.ts'
 
@@ -6,7 +7,7 @@ import type { ServerTool } from '../../contract/server-tool.ts'
  * parameter, and values get the types that the schema names; otherwise such a text is `raw`.
  */
 export function readArguments(input: string, tool: Pick<ServerTool, 'parameters' | 'textParameter'>, heals: boolean): JsonObject {
-  const value = parse(input)
+  const value = parseJson(input)
   if (isObject(value)) return heals ? coerceMembers(value, tool.parameters) : value
   if (value === null || input.trim() === '') return {}
   const text = typeof value === 'string' ? value : input
@@ -46,7 +47,7 @@ function convert(value: unknown, type: string): unknown {
   if (type === 'string') return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined
   if (typeof value !== 'string') return undefined
   // Python writes True.
-  const read = parse(type === 'boolean' ? value.toLowerCase() : value)
+  const read = parseJson(type === 'boolean' ? value.toLowerCase() : value)
   return typeOf(read) === type || (type === 'number' && typeof read === 'number') ? read : undefined
 }
 
@@ -73,18 +74,4 @@ function sorted(value: unknown): unknown {
   if (!isObject(value)) return value
   const names = Object.keys(value).sort()
   return Object.fromEntries(names.map((name) => [name, sorted(value[name])]))
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** Undefined for what is not JSON. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // The caller decides how to read such a text.
-    return undefined
-  }
 }

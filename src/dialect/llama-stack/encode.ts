@@ -1,3 +1,4 @@
+import { parseObject } from '../../base/json.ts'
 import { callsOf, refusalOf, textOf } from '../../canonical/parts.ts'
 import type { FinishReason, GeneratedToken, Usage } from '../../contract/event.ts'
 import type { ToolCallPart } from '../../contract/request.ts'
@@ -66,17 +67,7 @@ function encodeText({ parts, finish, tokens }: Choice) {
 /** A call with its arguments as values, and as the JSON that the model wrote. Other JSON stays a string. */
 export function encodeCall({ id, name, input }: Pick<ToolCallPart, 'id' | 'name' | 'input'>) {
   const json = input === '' ? '{}' : input
-  return { call_id: id, tool_name: name, arguments: readArguments(json) ?? json, arguments_json: json }
-}
-
-function readArguments(json: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(json)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
-  } catch {
-    // The client gets the text.
-    return undefined
-  }
+  return { call_id: id, tool_name: name, arguments: parseObject(json) ?? json, arguments_json: json }
 }
 
 /** The sampled token of each position, and the most probable ones; nothing for a request that asked for none. */

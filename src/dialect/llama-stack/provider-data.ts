@@ -1,3 +1,4 @@
+import { isObject } from '../../base/json.ts'
 import { CallerKeys } from '../../contract/caller-keys.ts'
 import type { CallInput, DecodedCall, Dialect } from '../../contract/dialect.ts'
 import { AppError } from '../../contract/errors.ts'
@@ -70,7 +71,7 @@ function parseHeader(header: string | readonly string[]): object {
   } catch {
     throw invalid(providerDataHeader, 'is not JSON: expected an object such as {"openai_api_key": "…"}')
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  if (isObject(value)) return value
   throw invalid(providerDataHeader, 'is not a JSON object: expected one such as {"openai_api_key": "…"}')
 }
 

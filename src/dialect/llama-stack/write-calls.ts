@@ -1,3 +1,4 @@
+import { parseObject } from '../../base/json.ts'
 import type { ToolCallPart } from '../../contract/request.ts'
 import type { PromptFormat } from './schema.ts'
 
@@ -20,7 +21,7 @@ function writeJson({ name, input }: Call): string {
 }
 
 function writePython({ name, input }: Call): string {
-  const values = parse(input)
+  const values = parseObject(input)
   if (values === undefined) return `${name}(${input})`
   const entries = Object.entries(values)
   if (entries.every(([key]) => identifier.test(key))) {
@@ -30,16 +31,6 @@ function writePython({ name, input }: Call): string {
 }
 
 const identifier = /^[a-z_]\w*$/i
-
-function parse(input: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(input)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
-  } catch {
-    // A call that did not parse is in the history as the model wrote it.
-    return undefined
-  }
-}
 
 /** A JSON value in Python. Strings are the same in both. */
 function writeValue(value: unknown): string {

@@ -1,8 +1,9 @@
+import { isObject } from '../../base/json.ts'
 import { AppError } from '../../contract/errors.ts'
 
 /** Throws in Ollama's words for a body that names no model; other requests here are for a default one. */
 export function requireModel(body: unknown): void {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return
+  if (!isObject(body)) return
   const model: unknown = Reflect.get(body, 'model')
   if (model === undefined || model === null || model === '') throw noModel()
 }

@@ -1,3 +1,4 @@
+import { isObject } from '../../base/json.ts'
 import { type Field, indexFields } from '../wire/field-table.ts'
 import { type DecodedResponse, decodeResponse, type ResponseContext } from './decode.ts'
 import { compactFields, inputTokensFields } from './fields.ts'
@@ -19,7 +20,7 @@ export function decodeCompact(body: unknown, context: ResponseContext): DecodedR
 
 /** Decodes a body that may have a part of a response's fields; others have no effect. */
 function decodeNarrow(body: unknown, context: ResponseContext, fields: readonly Field[]): DecodedResponse {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return decodeResponse(body, context)
+  if (!isObject(body)) return decodeResponse(body, context)
   const index = indexFields(fields)
   const entries = Object.entries(body)
   const decoded = decodeResponse(Object.fromEntries(entries.filter(([name]) => index.has(name))), context)

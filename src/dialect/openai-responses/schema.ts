@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isObject } from '../../base/json.ts'
 import { commonShape } from '../openai/common-schema.ts'
 import { metadata } from '../openai/lists.ts'
 import { chatServerShape } from '../openai/server-fields.ts'
@@ -39,8 +40,6 @@ const managementEntry = looseObject({ type: z.string(), compact_threshold: integ
 
 const conversation = z.union([nonEmptyText, conversationObject]).nullish()
 const input = z.union([z.string(), list(wireItem, { error: 'an array of items' })]).nullish()
-
-const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The references of a body; its other fields are checked later. */
 export const referencesSchema = looseObject({

@@ -1,3 +1,4 @@
+import { isObject } from '../../base/json.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { JsonObject, OutputConstraint } from '../../contract/request.ts'
 import { decodeGrammar } from '../wire/decode-grammar.ts'
@@ -172,7 +173,7 @@ function parseSchema(text: string, param: string): JsonObject | boolean {
     throw badSchema(text, param, cause)
   }
   if (typeof value === 'boolean') return value
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject
+  if (isObject(value)) return value
   throw badSchema(text, param)
 }
 

@@ -1,3 +1,4 @@
+import { parseObject } from '../../base/json.ts'
 import { AppError } from '../../contract/errors.ts'
 import { isTruncated } from '../../contract/is-truncated.ts'
 import type { Choice, ReplyPart } from '../../contract/result.ts'
@@ -14,13 +15,13 @@ export function callInput(given: string | object | null | undefined): string {
 
 /** The arguments of a call as an object, with the digits that the model wrote. Throws `invalid-output` for what is not an object. */
 export function callObject(name: string, input: string): object {
-  const value = parseObject(input)
+  const value = objectOf(input)
   if (value === undefined) throw unreadableCall(name)
   return losesDigits(input) ? new RawJson(input) : value
 }
 
 export function isReadable(input: string): boolean {
-  return parseObject(input) !== undefined
+  return objectOf(input) !== undefined
 }
 
 /** The parts of a reply without a truncated last call, whose arguments are not an object. The finish reason says why it is missing. */
@@ -30,14 +31,8 @@ export function withoutCutCall({ parts, finish }: Pick<Choice, 'parts' | 'finish
   return isCut ? parts.slice(0, -1) : parts
 }
 
-function parseObject(input: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(input === '' ? '{}' : input)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
-  } catch {
-    // The model did not write JSON.
-    return undefined
-  }
+function objectOf(input: string): object | undefined {
+  return parseObject(input === '' ? '{}' : input)
 }
 
 /** The failure of a call whose arguments cannot be written for the client. */

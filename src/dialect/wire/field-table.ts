@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { isObject } from '../../base/json.ts'
 import { AppError } from '../../contract/errors.ts'
 import { joinFaults } from './join-faults.ts'
 import { preview } from './preview.ts'
@@ -113,6 +114,6 @@ export function unsupported(refused: readonly Refusal[]): AppError {
 
 /** Some clients send null for every absent field of their types, also inside objects. */
 function dropNulls(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  if (!isObject(value)) return value
   return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== null))
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isObject } from '../../base/json.ts'
 import { looseObject } from './first-fault.ts'
 
 /**
@@ -11,7 +12,7 @@ export function form<Shape extends z.ZodRawShape>(shape: Shape) {
 }
 
 function withoutEmpty(body: unknown): unknown {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
+  if (!isObject(body)) return body
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== ''))
 }
 

@@ -1,3 +1,4 @@
+import { isObject } from '../../base/json.ts'
 import type { JsonObject } from '../../contract/request.ts'
 import { jsonObject } from './first-fault.ts'
 
@@ -44,8 +45,4 @@ function mapValues(object: JsonObject, change: (value: unknown, key: string) => 
     changed[key] = mended
   }
   return changed ?? object
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

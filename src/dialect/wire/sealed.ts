@@ -1,3 +1,4 @@
+import { parseJson } from '../../base/json.ts'
 import type { Sealer } from '../../contract/sealer.ts'
 
 /** A thought of the model, a summary of a conversation, or what a tool of the server returned; none passes for another. */
@@ -17,13 +18,9 @@ export function seal(sealer: Sealer, content: Sealed): string {
 export function unseal(sealer: Sealer, encrypted: string, kind: Sealed['kind']): Omit<Sealed, 'kind'> | undefined {
   const json = sealer.open(encrypted)
   if (json === undefined) return undefined
-  try {
-    const value: unknown = JSON.parse(json)
-    return isSealed(value) && value.kind === kind ? value : undefined
-  } catch {
-    // Sealed here, but by another protocol.
-    return undefined
-  }
+  // Not JSON: sealed here, but by another protocol.
+  const value = parseJson(json)
+  return isSealed(value) && value.kind === kind ? value : undefined
 }
 
 function isSealed(value: unknown): value is Sealed {

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { isObject } from '../../base/json.ts'
 import { type FieldIndex, refuseValue } from './field-table.ts'
 import { type KeyRules, keyRulesOf } from './first-fault.ts'
 
@@ -116,8 +117,4 @@ function lookIntoOneOf(leaves: readonly Leaf[], path: string): Look | undefined 
       look?.(value, found, index)
     }
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,3 +1,5 @@
+import { isObject } from '../../base/json.ts'
+
 const hidden = '***'
 
 /** Headers whose values are secrets, also as parts of longer names. */
@@ -64,10 +66,6 @@ function decoded(name: string): string {
     // No percent-encoding of UTF-8: what it stands for is not known.
     return name
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function mapValues(value: Readonly<Record<string, unknown>>, map: (one: unknown) => unknown): Record<string, unknown> {

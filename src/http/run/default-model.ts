@@ -1,3 +1,4 @@
+import { isObject } from '../../base/json.ts'
 import type { ModelViewer } from '../../contract/principal.ts'
 import type { Catalogue } from '../../contract/server/catalogue.ts'
 import type { ServerDeps } from './deps.ts'
@@ -31,7 +32,7 @@ type Wanted = Deps & {
 
 /** A body with the default model, if it names none. What is no object stays as it is: its decoder refuses it. */
 export function withModel(body: unknown, { field = 'model', ...deps }: Wanted, viewer: ModelViewer): unknown {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
+  if (!isObject(body)) return body
   // Old clients of llama-stack write `model`.
   const model: unknown = Reflect.get(body, field) ?? Reflect.get(body, 'model')
   return model === undefined || model === null || model === '' ? { ...body, [field]: defaultModelName(deps, viewer) } : body

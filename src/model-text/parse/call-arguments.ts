@@ -1,3 +1,4 @@
+import { parseJson } from '../../base/json.ts'
 import type { FunctionTool } from '../../contract/request.ts'
 import { declaredArguments } from '../formats/call-writer.ts'
 import type { CallOutcome } from '../scan/choice-sink.ts'
@@ -182,10 +183,6 @@ function endHeld(held: string, tool: FunctionTool): ArgumentsEnd {
 /** The text of a string in JSON; undefined for anything else. */
 function unquote(json: string): string | undefined {
   if (!json.startsWith('"')) return undefined
-  try {
-    const value: unknown = JSON.parse(json)
-    return typeof value === 'string' ? value.trim() : undefined
-  } catch {
-    return undefined
-  }
+  const value = parseJson(json)
+  return typeof value === 'string' ? value.trim() : undefined
 }

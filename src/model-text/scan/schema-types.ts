@@ -1,3 +1,4 @@
+import { isObject } from '../../base/json.ts'
 import type { JsonObject } from '../../contract/request.ts'
 
 /** The types of JSON Schema. */
@@ -137,8 +138,4 @@ function typeOf(value: unknown): JsonType {
   if (Array.isArray(value)) return 'array'
   if (Number.isInteger(value)) return 'integer'
   return typeof value as JsonType
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

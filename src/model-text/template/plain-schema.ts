@@ -1,3 +1,4 @@
+import { isObject } from '../../base/json.ts'
 import type { JsonObject } from '../../contract/request.ts'
 
 /** References are written out where they stand, and a few lines can refer to millions of schemas. */
@@ -136,8 +137,4 @@ export function noted(schema: JsonObject, rest: unknown): JsonObject {
   const { description } = schema
   const note = `JSON Schema: ${JSON.stringify(rest)}`
   return { ...schema, description: typeof description === 'string' && description !== '' ? `${description} ${note}` : note }
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,3 +1,4 @@
+import { isObject } from '../../base/json.ts'
 import type { FunctionTool, JsonObject } from '../../contract/request.ts'
 import { isForeignAt, plainText } from '../../jinja/values/foreign-text.ts'
 import { noted, plainSchema } from './plain-schema.ts'
@@ -47,7 +48,7 @@ function joined(...texts: readonly (string | undefined)[]): string {
 /** The names of all properties in a schema, at any depth. */
 function namesIn(schema: unknown, names = new Set<string>()): ReadonlySet<string> {
   if (Array.isArray(schema)) for (const each of schema) namesIn(each, names)
-  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return names
+  if (!isObject(schema)) return names
   for (const [keyword, value] of Object.entries(schema)) {
     const isMap = keyword === 'properties' && typeof value === 'object' && value !== null
     if (isMap) for (const name of Object.keys(value)) names.add(name)

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isObject, parseJson } from '../../base/json.ts'
 import type { ContentPart, FunctionTool, JsonObject } from '../../contract/request.ts'
 import { ForeignJson } from '../../jinja/texts/from-json.ts'
 import { asForeign } from '../../jinja/values/foreign-text.ts'
@@ -105,10 +106,6 @@ function describeParameters(parameters: JsonObject): JsonObject {
   return { ...parameters, properties: Object.fromEntries(described) }
 }
 
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /** Joins text parts with line breaks, like vLLM and llama.cpp; engines refuse the parts that they do not support. */
 export function joinText(content: readonly ContentPart[]): string {
   return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
@@ -119,15 +116,6 @@ function spellArguments(text: string, { objectArguments, anyArguments }: Spellin
   const data = objectArguments ? parseJson(text) : undefined
   if (data !== undefined && (isObject(data) || anyArguments)) return new ForeignJson(text)
   return objectArguments && !anyArguments ? { input: asForeign(text) } : asForeign(text)
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // Not JSON: templates print it unchanged.
-    return undefined
-  }
 }
 
 /**

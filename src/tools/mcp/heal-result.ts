@@ -1,7 +1,8 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
+import { isObject } from '../../base/json.ts'
 import { headerFault } from './header-fault.ts'
 import { healSchema } from './heal-schema.ts'
-import { isObject, type Members, withoutNulls } from './members.ts'
+import { type Members, withoutNulls } from './members.ts'
 
 /** A list of tools while it arrives. */
 export type Listing = {

@@ -1,5 +1,6 @@
+import { isObject } from '../../base/json.ts'
 import type { JsonObject } from '../../contract/request.ts'
-import { isObject, type Members, withoutNulls } from './members.ts'
+import { type Members, withoutNulls } from './members.ts'
 
 const maxLength = 32_768
 /** Validators and readers of schemas recurse at each level. */

@@ -1,4 +1,5 @@
 import { Agent, type Dispatcher, request } from 'undici'
+import { parseJson } from '../../base/json.ts'
 import { withTimeLimit } from '../../base/time-limit.ts'
 import { messageOf } from '../../contract/errors.ts'
 import type { SiteRules } from '../../contract/request.ts'
@@ -47,17 +48,9 @@ async function ask(query: string, { service, count, rules, dispatcher, signal }:
       if (size > maxReplyBytes) return failed('the search service sent more than 2 MiB')
       pieces.push(piece)
     }
-    return found(query, readResults(service, parse(Buffer.concat(pieces).toString()), { count, rules }))
+    return found(query, readResults(service, parseJson(Buffer.concat(pieces).toString()), { count, rules }))
   } finally {
     body.on('error', () => undefined).destroy()
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }
 

@@ -1,12 +1,13 @@
+import { isObject } from '../../../base/json.ts'
 import type { JsonObject } from '../../../contract/request.ts'
 import { begun } from '../response-head.ts'
 import type { ResponseEvent } from './encoder.ts'
-import { isJsonObject, replayItem } from './replay-item.ts'
+import { replayItem } from './replay-item.ts'
 
 /** The event in a stored text. Throws for a text that this server did not store. */
 export function readStoredEvent(json: string): ResponseEvent {
   const event: unknown = JSON.parse(json)
-  if (!isJsonObject(event)) throw new Error('a stored event is not an object')
+  if (!isObject(event)) throw new Error('a stored event is not an object')
   const { type, sequence_number } = event
   if (typeof type !== 'string' || typeof sequence_number !== 'number') throw new Error('a stored event has no type or number')
   return { ...event, type, sequence_number }
@@ -34,7 +35,7 @@ export function replayResponse(response: JsonObject): readonly ResponseEvent[] {
   send('response.created', { response: first })
   send('response.in_progress', { response: first })
   const output: readonly unknown[] = Array.isArray(response.output) ? response.output : []
-  for (const [outputIndex, item] of output.entries()) if (isJsonObject(item)) replayItem(item, { send, outputIndex })
+  for (const [outputIndex, item] of output.entries()) if (isObject(item)) replayItem(item, { send, outputIndex })
   events.push(encodeEnd(response, events.length))
   return events
 }

@@ -1,3 +1,4 @@
+import { isObject } from '../../../base/json.ts'
 import type { JsonObject } from '../../../contract/request.ts'
 import type { Emitter, Send } from './output-item.ts'
 import { beginningOfServerItem, beginServerItem, endServerItem, isServerItem } from './server-events.ts'
@@ -86,9 +87,5 @@ function replaySummary(part: JsonObject, { send, place }: PartPlace): void {
 }
 
 function partsOf(value: unknown): readonly (readonly [number, JsonObject])[] {
-  return Array.isArray(value) ? [...value.filter(isJsonObject).entries()] : []
-}
-
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return Array.isArray(value) ? [...value.filter(isObject).entries()] : []
 }

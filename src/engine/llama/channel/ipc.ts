@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isObject } from '../../../base/json.ts'
 import type { ErrorCode, ErrorOptions } from '../../../contract/errors.ts'
 import type { GeneratedToken, PromptToken } from '../../../contract/event.ts'
 import type { OutputFormat } from '../../../contract/output-format.ts'
@@ -10,7 +11,6 @@ import type { FileSampling } from './file-sampling.ts'
 import type { ResolvedSampling } from './resolve-sampling.ts'
 import { workerReplySchema, workerRequestSchema } from './worker-requests.ts'
 
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
 const isTagged = (value: unknown): boolean => isObject(value) && 'type' in (value as object)
 const templateChoiceSchema = z.custom<TemplateChoice>(isTagged)
 const requestTemplateSchema = z.custom<RequestTemplate>(isTagged)

@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import { isObject } from '../../../base/json.ts'
 import type { EmbedInput } from '../../../contract/engine.ts'
 import type { Prompt, ReasoningOptions, ToolChoice } from '../../../contract/request.ts'
 
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
 const tokensSchema = z.custom<Uint32Array>((value) => value instanceof Uint32Array)
 const bytesSchema = z.custom<Uint8Array>((value) => value instanceof Uint8Array)
 const vectorSchema = z.custom<Float32Array>((value) => value instanceof Float32Array)

@@ -1,9 +1,11 @@
+import { isObject } from '../../../base/json.ts'
+
 /** An object with unknown fields. */
 export type Loose = { readonly [key: string]: unknown }
 
 /** An object, but not an array. */
 export function asObject(value: unknown): Loose | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Loose) : undefined
+  return isObject(value) ? value : undefined
 }
 
 /** An array; empty for anything else. */

@@ -1,4 +1,5 @@
-import { asObject, asText } from '../../transport/loose-json.ts'
+import { parseObject } from '../../../../base/json.ts'
+import { asText } from '../../transport/loose-json.ts'
 
 /** What a server of Responses wants back of a reasoning item, besides its text. */
 export type Thought = {
@@ -14,14 +15,7 @@ export function writeThought(thought: Thought): string {
 
 /** Undefined for what `writeThought` did not write. */
 export function readThought(json: string): Thought | undefined {
-  let value: unknown
-  try {
-    value = JSON.parse(json)
-  } catch {
-    // Not ours.
-    return undefined
-  }
-  const thought = asObject(value)
+  const thought = parseObject(json)
   const encrypted = asText(thought?.encrypted)
   return encrypted === undefined ? undefined : { id: asText(thought?.id), isSummary: thought?.isSummary === true, encrypted }
 }

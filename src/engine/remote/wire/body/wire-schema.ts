@@ -1,3 +1,4 @@
+import { isObject } from '../../../../base/json.ts'
 import type { JsonObject } from '../../../../contract/request.ts'
 
 /** Where schemas are in a schema. The keywords whose `true` and `false` every server reads are not here. */
@@ -89,8 +90,4 @@ function pointsInto(reference: string, root: JsonObject): boolean {
     place = place[name]
   }
   return true
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

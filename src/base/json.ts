@@ -1,0 +1,19 @@
+/** Whether a value is an object with members: not null, and not an array. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The value of a JSON text; undefined for any other text. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The object that a JSON text is; undefined for any other text. */
+export function parseObject(text: string): Record<string, unknown> | undefined {
+  const value = parseJson(text)
+  return isObject(value) ? value : undefined
+}
