@@ -1,8 +1,9 @@
 import type { Logger } from 'pino'
 import type { LoadedConfig } from '../config/load.ts'
+import type { GenerationRequests } from '../contract/request.ts'
 import type { ModelSummary } from '../contract/server/catalogue.ts'
 import type { DrainChange, PresetChoice, Siblings } from '../contract/server/siblings.ts'
-import type { Generation, generate } from '../core/generate.ts'
+import type { Generation } from '../core/generate.ts'
 import type { Listening } from '../http/run/deps.ts'
 import { createInProcess } from './generating/in-process.ts'
 import { createConfiguredConverter } from './generating/media.ts'
@@ -31,7 +32,7 @@ export type App = {
   /** Answers requests of another server of Node.js, whose path is below `basePath` (`''`: any). */
   handlerBelow(basePath: string): NodeHandler
   /** Generates in process, the same way as over HTTP. Throws `model-not-found`. */
-  generate(requests: Parameters<typeof generate>[1], signal?: AbortSignal): Generation
+  generate(requests: GenerationRequests, signal?: AbortSignal): Generation
   /** Resolves when all models that load at start are ready; rejects with the first failure. */
   whenReady(): Promise<void>
   /** Resolves when those models are ready or have failed. Rejects with the reasons when nothing is left to serve. */

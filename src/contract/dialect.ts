@@ -1,7 +1,7 @@
 import type { AppError } from './errors.ts'
 import type { GenerationEvent, StartEvent } from './event.ts'
 import type { CanonicalPath } from './field.ts'
-import type { GenerationRequest } from './request.ts'
+import type { GenerationRequests } from './request.ts'
 import type { GenerationResult } from './result.ts'
 import type { StoredResponse } from './store.ts'
 
@@ -32,7 +32,7 @@ export type DecodeContext = {
 /** A validated call, and how to encode its reply. */
 export type DecodedCall = {
   /** One per prompt of the call, all for the same model; choice numbers continue from one to the next. */
-  readonly requests: readonly [GenerationRequest, ...GenerationRequest[]]
+  readonly requests: GenerationRequests
   readonly stream: boolean
   /** Unknown fields of the body, reported in `x-dragoman-ignored`. */
   readonly ignored: readonly string[]

@@ -258,6 +258,8 @@ export type Prompt =
   | { readonly type: 'tokens'; readonly tokens: readonly number[] }
   | { readonly type: 'infill'; readonly prefix: string; readonly suffix: string }
 
+export type ChatPrompt = Extract<Prompt, { type: 'chat' }>
+
 /** Facts for the server that generates, besides the request; engines that generate themselves ignore them. */
 export type Forwarded = {
   readonly user?: string
@@ -337,6 +339,9 @@ export type GenerationRequest = {
   /** Keys for the servers that generate, used instead of the configured ones; other engines ignore them. */
   readonly callerKeys?: CallerKeys
 }
+
+/** The generations of one request, such as one for each of several prompts. */
+export type GenerationRequests = readonly [GenerationRequest, ...GenerationRequest[]]
 
 /** The defaults of a chat prompt. */
 export const plainChat = {

@@ -4,7 +4,7 @@ import type { RequestContext } from '../contract/context.ts'
 import { AppError } from '../contract/errors.ts'
 import type { GenerationEvent } from '../contract/event.ts'
 import type { MediaReader } from '../contract/media.ts'
-import type { GenerationRequest } from '../contract/request.ts'
+import type { GenerationRequest, GenerationRequests } from '../contract/request.ts'
 import type { Ticket } from '../contract/scheduler.ts'
 import type { GenerationRecord } from '../contract/usage.ts'
 import { withFunctions } from './custom-tools/with-functions.ts'
@@ -50,13 +50,11 @@ export type Generation = {
   run(emit: Emit<GenerationEvent>): Promise<void>
 }
 
-type Requests = readonly [GenerationRequest, ...GenerationRequest[]]
-
 /**
  * Requests in, sealed events out. Several requests have one ticket, consecutive choice numbers and summed usage, and run side by side on
  * slots that nobody else wants.
  */
-export function generate(deps: GenerateDeps, asked: Requests, context: RequestContext): Generation {
+export function generate(deps: GenerateDeps, asked: GenerationRequests, context: RequestContext): Generation {
   return {
     async run(emit) {
       context.trace?.generationBegan?.()
@@ -105,12 +103,16 @@ export function generate(deps: GenerateDeps, asked: Requests, context: RequestCo
   }
 }
 
-function namesTemplate(requests: Requests): boolean {
+function namesTemplate(requests: GenerationRequests): boolean {
   return requests.some(({ prompt }) => prompt.type === 'chat' && typeof prompt.template === 'string')
 }
 
 /** Runs first: an unknown template must not wait for anything, and copies are rendered with the request's template. */
-async function withTemplates(deps: TemplateDeps, [first, ...rest]: Requests, context: RequestContext): Promise<Requests> {
+async function withTemplates(
+  deps: TemplateDeps,
+  [first, ...rest]: GenerationRequests,
+  context: RequestContext,
+): Promise<GenerationRequests> {
   const find = (request: GenerationRequest) => withTemplate(deps, request, context)
   return [await find(first), ...(await Promise.all(rest.map(find)))]
 }
@@ -125,7 +127,7 @@ function runCopy({ others: _, prefixes: __, ...deps }: GenerateDeps, { requests,
 type Run = { readonly context: RequestContext; readonly emit: Emit<GenerationEvent> }
 
 /** Runs requests; their reader gets the last events when the slot is free. */
-async function runToEnd(deps: GenerateDeps, requests: Requests, { context: given, emit }: Run): Promise<void> {
+async function runToEnd(deps: GenerateDeps, requests: GenerationRequests, { context: given, emit }: Run): Promise<void> {
   const context = inLane(given, requests[0])
   const buffer = new ReaderBuffer(emit, context.signal)
   let ticket: Ticket | undefined

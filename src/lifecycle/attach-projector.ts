@@ -5,16 +5,14 @@ import type { LlamaModelConfig } from '../config/schema.ts'
 import { findProjector } from '../registry/fetch/find-projector.ts'
 import type { RepositoryFile } from '../registry/fetch/hugging-face.ts'
 import { fileIn } from '../registry/names/repository-choice.ts'
-import { landingPath, type Source } from '../registry/names/sources.ts'
-
-type Repository = Extract<Source, { type: 'hf-repository' }>
+import { landingPath, type RepositorySource, type Source } from '../registry/names/sources.ts'
 
 type AttachOptions = {
   /** The program for models that read pictures. */
   readonly llamaServer: string
   /** Dragoman's data folder. */
   readonly home: string
-  listFiles(repository: Repository): Promise<readonly RepositoryFile[]>
+  listFiles(repository: RepositorySource): Promise<readonly RepositoryFile[]>
 }
 
 /** Adds the projector beside a model's file, in its folder or its repository; without one, the model is unchanged. */
@@ -46,7 +44,7 @@ async function projectorOf(source: Source, options: AttachOptions): Promise<Sour
 }
 
 /** The files of a repository; if it cannot be reached, those fetched from it. */
-async function pathsOf(repository: Repository, { home, listFiles }: AttachOptions): Promise<readonly string[]> {
+async function pathsOf(repository: RepositorySource, { home, listFiles }: AttachOptions): Promise<readonly string[]> {
   try {
     return (await listFiles(repository)).map(({ path }) => path)
   } catch {

@@ -11,16 +11,13 @@ import { readModelsFolder } from '../registry/fetch/models-folder.ts'
 import { describeGguf } from '../registry/gguf/describe-gguf.ts'
 import { beginsLikeGguf } from '../registry/gguf/require-gguf.ts'
 import { findCatalogued, relatedShortNames } from '../registry/names/catalogue.ts'
-import { isSource, parseSource, type Source, sourceFileName } from '../registry/names/sources.ts'
+import { isSource, parseSource, type RepositorySource, type Source, sourceFileName } from '../registry/names/sources.ts'
 import { attachProjector } from './attach-projector.ts'
-
-/** The repository of a source. */
-type Repository = Extract<Source, { type: 'hf-repository' }>
 
 export type FindOptions = {
   /** The models with names, which win over sources. */
   readonly named: readonly ConfiguredModel[]
-  listFiles(repository: Repository, token: string | undefined): Promise<readonly RepositoryFile[]>
+  listFiles(repository: RepositorySource, token: string | undefined): Promise<readonly RepositoryFile[]>
   /** A program that reads pictures, for models with a projector; absent: they read only text. */
   readonly llamaServer?: string | undefined
   /** Dragoman's data folder. */
@@ -36,7 +33,7 @@ const repositoryName = /^[\w-][\w.-]*\/[\w-][\w.-]*$/
 export async function findModel(wanted: ModelWanted, options: FindOptions): Promise<ConfiguredModel> {
   const { listFiles: list, llamaServer, home } = options
   let files: Promise<readonly RepositoryFile[]> | undefined
-  const listFiles = (repository: Repository) => {
+  const listFiles = (repository: RepositorySource) => {
     files ??= list(repository, wanted.token)
     return files
   }
@@ -51,7 +48,10 @@ type Found =
 
 async function findText(
   { name, variant }: ModelWanted,
-  { named, listFiles }: Pick<FindOptions, 'named'> & { listFiles(repository: Repository): Promise<readonly RepositoryFile[]> },
+  {
+    named,
+    listFiles,
+  }: Pick<FindOptions, 'named'> & { listFiles(repository: RepositorySource): Promise<readonly RepositoryFile[]> },
 ): Promise<Found> {
   const text = name.trim()
   if (text === '')

@@ -6,11 +6,9 @@ import { chooseFile } from '../registry/fetch/choose-file.ts'
 import type { RepositoryFile } from '../registry/fetch/hugging-face.ts'
 import { reachFile } from '../registry/fetch/reach-file.ts'
 import { availableMemoryBytes } from '../registry/names/memory.ts'
-import type { Source } from '../registry/names/sources.ts'
+import type { RepositorySource, Source } from '../registry/names/sources.ts'
 import { listFiles } from './list-files.ts'
 import { describeConfig, type Managed } from './model-report.ts'
-
-type Repository = Extract<Source, { type: 'hf-repository' }>
 
 type LookUpOptions = {
   readonly models: { all(): readonly Managed[] }
@@ -46,7 +44,7 @@ export async function lookUp(
 
 type Looking = {
   readonly signal: AbortSignal
-  listFiles(repository: Repository): Promise<readonly RepositoryFile[]>
+  listFiles(repository: RepositorySource): Promise<readonly RepositoryFile[]>
 }
 
 async function look(source: Source, { signal, listFiles }: Looking): Promise<void> {

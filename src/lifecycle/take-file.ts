@@ -5,16 +5,14 @@ import type { FileFilter } from '../contract/server/lifecycle.ts'
 import { chooseFile } from '../registry/fetch/choose-file.ts'
 import type { RepositoryFile } from '../registry/fetch/hugging-face.ts'
 import { availableMemoryBytes } from '../registry/names/memory.ts'
-import type { Source } from '../registry/names/sources.ts'
+import type { RepositorySource } from '../registry/names/sources.ts'
 import { hasFiles } from './fetch-files.ts'
-
-type Repository = Extract<Source, { type: 'hf-repository' }>
 
 /** The model of a repository with one of the files that the filter admits: the best that fits the memory. Rejects at `files`. */
 export async function takeFile(
   config: ConfiguredModel,
   filter: FileFilter,
-  list: (repository: Repository) => Promise<readonly RepositoryFile[]>,
+  list: (repository: RepositorySource) => Promise<readonly RepositoryFile[]>,
 ): Promise<ConfiguredModel> {
   const [source] = hasFiles(config) ? config.source : []
   if (!hasFiles(config) || source?.type !== 'hf-repository') {

@@ -2,17 +2,16 @@ import type { Emit } from '../../base/emit.ts'
 import type { AppError } from '../../contract/errors.ts'
 import type { GenerationEvent } from '../../contract/event.ts'
 import { allScopes, type Principal } from '../../contract/principal.ts'
+import type { GenerationRequests } from '../../contract/request.ts'
 import type { ServedModel } from '../../contract/served-model.ts'
 import type { Catalogue } from '../../contract/server/catalogue.ts'
 import type { Cancellations } from '../../core/cancel/cancellations.ts'
-import type { Generation, generate } from '../../core/generate.ts'
+import type { Generation } from '../../core/generate.ts'
 import { answer } from '../../core/tool-loop/answer.ts'
 import type { AnswerDeps } from '../../core/tool-loop/deps.ts'
 
 /** Callers in this process have all scopes. */
 const principal: Principal = { id: 'in-process', scopes: allScopes }
-
-type Requests = Parameters<typeof generate>[1]
 
 type InProcessDeps = {
   readonly cancellations: Cancellations
@@ -22,14 +21,14 @@ type InProcessDeps = {
 
 /** Runs generations of callers in this process the same way as those over HTTP. */
 export function createInProcess({ cancellations, generating, models }: InProcessDeps) {
-  return (requests: Requests, signal?: AbortSignal): Generation => {
+  return (requests: GenerationRequests, signal?: AbortSignal): Generation => {
     const model = models.find(requests[0].model, principal)
     // It is reported where the generation is run.
     if (model instanceof Promise) model.catch(() => undefined)
     return { run: async (emit) => run(await model, requests, { signal, emit }) }
   }
 
-  async function run(model: ServedModel, requests: Requests, { signal, emit }: RunOptions): Promise<void> {
+  async function run(model: ServedModel, requests: GenerationRequests, { signal, emit }: RunOptions): Promise<void> {
     const { id } = requests[0]
     const handle = cancellations.open({ id, owner: principal.id })
     handle.servedBy(model.id)

@@ -8,7 +8,7 @@ import { listenOnLoopback } from '../../../test/support/upstream/loopback.ts'
 import { loadConfig } from '../../config/load.ts'
 import { builtinModel } from '../../registry/names/builtin-model.ts'
 import { rememberChoice } from '../../registry/names/repository-choice.ts'
-import { landingPath, parseSource, type RemoteFileSource, type Source } from '../../registry/names/sources.ts'
+import { landingPath, parseSource, type RemoteFileSource, type RepositorySource } from '../../registry/names/sources.ts'
 import { list } from './list.ts'
 import { removeModel } from './rm.ts'
 import { search } from './search.ts'
@@ -32,7 +32,7 @@ const printed = () => lines.join('\n')
 
 /** The tiny model, as if it had been fetched for a short name. */
 async function fetched(shortName: string): Promise<string> {
-  const repository = parseSource(shortName) as Extract<Source, { type: 'hf-repository' }>
+  const repository = parseSource(shortName) as RepositorySource
   const source = { ...repository, type: 'hf', file: 'm-Q8_0.gguf' } as RemoteFileSource
   const path = join(home, 'models', landingPath(source))
   await mkdir(dirname(path), { recursive: true })

@@ -1,8 +1,6 @@
 import type { EngineFacts } from '../../contract/engine.ts'
 import type { CanonicalPath } from '../../contract/field.ts'
-import type { GenerationRequest, Prompt } from '../../contract/request.ts'
-
-type ChatPrompt = Extract<Prompt, { type: 'chat' }>
+import type { ChatPrompt, GenerationRequest } from '../../contract/request.ts'
 
 const effortNames = /\b(reasoning_effort|thinking_effort|reasoning_strength)\b/
 /** Names of variables that switch thinking on; an effort does, too. */

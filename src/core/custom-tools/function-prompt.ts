@@ -1,9 +1,7 @@
 import { AppError } from '../../contract/errors.ts'
 import { field } from '../../contract/field.ts'
-import type { CustomTool, Message, Prompt, Tool } from '../../contract/request.ts'
+import type { ChatPrompt, CustomTool, Message, Tool } from '../../contract/request.ts'
 import { functionCallOf, functionOf } from './function-of.ts'
-
-type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
 /**
  * The prompt with a function for each custom tool, and a function call for each earlier custom call; all stay at their index. Throws

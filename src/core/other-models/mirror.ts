@@ -1,15 +1,13 @@
 import { hasMedia } from '../../canonical/parts.ts'
 import type { RequestContext } from '../../contract/context.ts'
 import { AppError } from '../../contract/errors.ts'
-import type { GenerationRequest } from '../../contract/request.ts'
+import type { GenerationRequest, GenerationRequests } from '../../contract/request.ts'
 import type { ServedModel } from '../../contract/served-model.ts'
 import { conversationShare } from './conversation-share.ts'
 import type { OtherModels } from './other-models.ts'
 
-type Requests = readonly [GenerationRequest, ...GenerationRequest[]]
-
 /** A copy of a request for another model; its reply is discarded. */
-export type MirroredCopy = { readonly requests: Requests; readonly context: RequestContext; stop(): void }
+export type MirroredCopy = { readonly requests: GenerationRequests; readonly context: RequestContext; stop(): void }
 
 /** Copies are charged to no key. */
 const mirror = { id: 'mirror', scopes: new Set<never>() }
@@ -19,7 +17,7 @@ const mirror = { id: 'mirror', scopes: new Set<never>() }
  * Requests with media are not mirrored: their media would be fetched again.
  */
 export function mirroredCopy(
-  [first, ...rest]: Requests,
+  [first, ...rest]: GenerationRequests,
   context: RequestContext,
   others: OtherModels | undefined,
 ): MirroredCopy | undefined {

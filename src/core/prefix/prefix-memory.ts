@@ -4,7 +4,7 @@ import { LruMap } from '../../base/lru-map.ts'
 import { listedTools } from '../../canonical/callable-tools.ts'
 import type { CanonicalPath } from '../../contract/field.ts'
 import { bytesOf } from '../../contract/media.ts'
-import type { ContentPart, Message, OutputPart, Prompt } from '../../contract/request.ts'
+import type { ChatPrompt, ContentPart, Message, OutputPart } from '../../contract/request.ts'
 import { compareTurn, type TurnHashes } from './compare-turn.ts'
 
 /** Lines of one session: agents run a title request or a subordinate agent beside the conversation. */
@@ -13,8 +13,6 @@ const defaultMaxHashes = 200_000
 
 /** Stands in for a hash. */
 const noTools = 0
-
-type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
 /** One turn of a conversation. */
 export type ConversationTurn = {

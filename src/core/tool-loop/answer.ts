@@ -1,14 +1,12 @@
 import type { RequestContext } from '../../contract/context.ts'
-import type { GenerationRequest } from '../../contract/request.ts'
+import type { GenerationRequests } from '../../contract/request.ts'
 import { type Generation, generate } from '../generate.ts'
 import { seal } from '../seal.ts'
 import type { AnswerDeps } from './deps.ts'
 import { ToolLoop } from './tool-loop.ts'
 
-type Requests = readonly [GenerationRequest, ...GenerationRequest[]]
-
 /** Generates, with the server's tools that a request enables: several turns of the model then become one reply. */
-export function answer(deps: AnswerDeps, requests: Requests, context: RequestContext): Generation {
+export function answer(deps: AnswerDeps, requests: GenerationRequests, context: RequestContext): Generation {
   const [request] = requests
   const { toolUse } = request
   if (toolUse === undefined) return generate(deps, requests, context)

@@ -1,13 +1,12 @@
 import { orAborted } from '../../base/time-limit.ts'
 import type { RequestContext } from '../../contract/context.ts'
-import type { Prompt, ToolChoice, ToolUse } from '../../contract/request.ts'
+import type { ChatPrompt, ToolChoice, ToolUse } from '../../contract/request.ts'
 import type { ServerTool, ToolListing } from '../../contract/server-tool.ts'
 import { allowedTools, resolveChoice } from './choice.ts'
 import { asFunction, introduceTools } from './conversation.ts'
 import type { AnswerDeps } from './deps.ts'
 import { chooseTools, type Offer, requireToolScope } from './offer.ts'
 
-export type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 type Around = Pick<RequestContext, 'principal' | 'signal'>
 type Deps = Pick<AnswerDeps, 'tools' | 'wallClock'>
 

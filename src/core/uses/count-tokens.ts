@@ -1,12 +1,12 @@
 import type { RequestContext } from '../../contract/context.ts'
 import type { TokenizeRequest } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
-import type { ToolUse } from '../../contract/request.ts'
+import type { ChatPrompt, ToolUse } from '../../contract/request.ts'
 import { estimatePrompt } from '../estimate-tokens.ts'
 import { withMedia } from '../media/with-media.ts'
 import { withTemplate } from '../templates/with-template.ts'
 import type { AnswerDeps } from '../tool-loop/deps.ts'
-import { type ChatPrompt, withServerTools } from '../tool-loop/first-prompt.ts'
+import { withServerTools } from '../tool-loop/first-prompt.ts'
 import { asEnginesGetIt, withTokenizerFor } from './use-tokenizer.ts'
 
 /** The tokens of a prompt; an estimate without a usable tokenizer. */

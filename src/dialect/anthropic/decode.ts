@@ -1,6 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import type { CanonicalPath, NameOf } from '../../contract/field.ts'
-import type { GenerationRequest, OutputConstraint, Prompt, ReasoningOptions } from '../../contract/request.ts'
+import type { ChatPrompt, GenerationRequest, OutputConstraint, ReasoningOptions } from '../../contract/request.ts'
 import { plainChat, plainRequest, plainToolUse } from '../../contract/request.ts'
 import type { Sampling } from '../../contract/sampling.ts'
 import { type FieldNames, formatRest, nameField } from '../wire/field-names.ts'
@@ -30,8 +30,6 @@ export type DecodedMessage = {
   readonly ignored: readonly string[]
   readonly nameOf: NameOf
 }
-
-type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
 /** A decoded request for a count. */
 export type DecodedCount = Pick<GenerationRequest, 'model' | 'reasoning' | 'toolChoice' | 'toolUse'> & {

@@ -1,5 +1,5 @@
 import type { NameOf } from '../../contract/field.ts'
-import { type GenerationRequest, type Prompt, plainRequest } from '../../contract/request.ts'
+import { type GenerationRequests, type Prompt, plainRequest } from '../../contract/request.ts'
 import { nestedConstraintFields } from '../openai/common-fields.ts'
 import type { CommonWire } from '../openai/common-schema.ts'
 import { decodeCommon, outputLimits } from '../openai/decode-common.ts'
@@ -18,7 +18,7 @@ import { type CompletionWire, completionSchema, type InfillWire, infillSchema, t
 
 /** A request in canonical form, one for each prompt, and the options of its reply. */
 export type DecodedLlamaCompletion = {
-  readonly requests: readonly [GenerationRequest, ...GenerationRequest[]]
+  readonly requests: GenerationRequests
   readonly stream: boolean
   /** Each chunk of the stream has the times so far. */
   readonly timingsPerToken: boolean

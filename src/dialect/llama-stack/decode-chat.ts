@@ -1,5 +1,5 @@
 import type { CanonicalPath, NameOf } from '../../contract/field.ts'
-import { type GenerationRequest, plainChat, type ToolUse } from '../../contract/request.ts'
+import { type GenerationRequests, plainChat, type ToolUse } from '../../contract/request.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
 import { validate } from '../wire/validate.ts'
@@ -15,7 +15,7 @@ import { decodeToolgroups } from './toolgroups.ts'
 
 /** Requests in canonical form: one, or one for each item of a batch. */
 export type DecodedRequests = {
-  readonly requests: readonly [GenerationRequest, ...GenerationRequest[]]
+  readonly requests: GenerationRequests
   readonly stream: boolean
   readonly ignored: readonly string[]
   /** The client's name for a path of a request. */

@@ -1,11 +1,9 @@
 import { AppError } from '../../contract/errors.ts'
-import type { JsonObject, Message, Prompt } from '../../contract/request.ts'
+import type { ChatPrompt, JsonObject, Message } from '../../contract/request.ts'
 import { refuseLargeJson } from '../openai/large-json.ts'
 import { decodeTemplate } from '../openai/prompt-template.ts'
 import { pickSpelled, pickSpelling } from '../openai/spelling.ts'
 import type { ChatWire } from './schema.ts'
-
-type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
 /** Decodes the start of the answer and the template variables. */
 export function decodePrompt(wire: ChatWire, messages: readonly Message[]): Omit<ChatPrompt, 'tools'> {

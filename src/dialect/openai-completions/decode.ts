@@ -1,6 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import type { NameOf } from '../../contract/field.ts'
-import { type GenerationRequest, type Prompt, plainRequest } from '../../contract/request.ts'
+import { type GenerationRequests, type Prompt, plainRequest } from '../../contract/request.ts'
 import { nestedConstraintFields } from '../openai/common-fields.ts'
 import { decodeCommon, decodeIncludeUsage, outputLimits } from '../openai/decode-common.ts'
 import { decodeForwarded } from '../openai/decode-forwarded.ts'
@@ -32,7 +32,7 @@ const completionNames = {
 
 /** A text completion request in canonical form, one request per prompt, and the options of its reply. */
 export type DecodedCompletion = {
-  readonly requests: readonly [GenerationRequest, ...GenerationRequest[]]
+  readonly requests: GenerationRequests
   /** The prefix of the text of each prompt's choices; empty where the engine reports the prompt's tokens. */
   readonly echoes: readonly string[]
   /** The reply has the log-probabilities of the prompt, whose tokens may be no part of its text. */

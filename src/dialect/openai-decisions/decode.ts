@@ -1,6 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import type { NameOf } from '../../contract/field.ts'
-import type { GenerationRequest, Message } from '../../contract/request.ts'
+import type { GenerationRequest, GenerationRequests, Message } from '../../contract/request.ts'
 import { decodeResponse } from '../openai-responses/decode.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { unknownKeys } from '../wire/unknown-keys.ts'
@@ -19,7 +19,7 @@ const noSealer = { seal: (text: string) => text, open: () => undefined }
 
 export type DecodedDecisions = {
   /** One for each question, in order. */
-  readonly requests: readonly [GenerationRequest, ...GenerationRequest[]]
+  readonly requests: GenerationRequests
   readonly questions: readonly Question[]
   /** The reply has tabbyAPI's form. */
   readonly isTabby: boolean

@@ -1,7 +1,7 @@
 import { textOf } from '../../canonical/parts.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { FormatSettings } from '../../contract/output-format.ts'
-import type { ContentPart, GenerationRequest, Message, Prompt } from '../../contract/request.ts'
+import type { ChatPrompt, ContentPart, GenerationRequest, Message } from '../../contract/request.ts'
 import { hasTags, type ModelFormat, reasoningAtEnd, recogniseFormat } from '../../model-text/model-format.ts'
 import { endsInside } from '../../model-text/template/continue-message.ts'
 import { reasoningFront } from '../front/reasoning-front.ts'
@@ -12,8 +12,6 @@ import { UpstreamError } from './transport/upstream-error.ts'
 import { callsByGrammar } from './wire/body/call-grammar.ts'
 import { usesOurGrammar } from './wire/body/output-fields.ts'
 import { renderRemotely } from './wire/tokenizer.ts'
-
-type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
 type FrontDeps = {
   /** The prompt, where it was rendered here. */

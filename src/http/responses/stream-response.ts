@@ -8,6 +8,7 @@ import { encodeErrorEvent } from '../../dialect/openai-responses/encode/error-ev
 import type { ResponseRun, RunListener } from '../../responses/response-run.ts'
 import { shownTo } from '../reply/error-reply.ts'
 import { openEventStream } from '../reply/event-stream.ts'
+import type { Exchange } from '../reply/exchange.ts'
 import { logFailure, wireCodeOf } from '../reply/failure-log.ts'
 import { type GenerationFacts, noteEvent } from '../reply/generation-facts.ts'
 import { addStartHeaders, encodeFields } from '../reply/reply-headers.ts'
@@ -15,8 +16,6 @@ import type { ServerDeps } from '../run/deps.ts'
 
 /** A comment; clients skip it. */
 const heartbeat = ': \n\n'
-
-type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply }
 
 /** Runs a response and streams its events. Rejects only before anything is sent; a later failure is the stream's last event. */
 export async function streamRun(

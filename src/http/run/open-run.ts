@@ -1,9 +1,10 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import type { CancelKeys, RequestContext } from '../../contract/context.ts'
 import type { RequestSpan, TraceContext } from '../../contract/tracing.ts'
 import type { RunHandle } from '../../core/cancel/cancellations.ts'
 import { readCancelKeys } from '../../dialect/wire/cancel-keys.ts'
 import { callerOf } from '../access/caller.ts'
+import type { Exchange } from '../reply/exchange.ts'
 import type { GenerationFacts } from '../reply/generation-facts.ts'
 import { reportLoad } from '../reply/load-place.ts'
 import { reportPlace } from '../reply/queue-place.ts'
@@ -21,8 +22,6 @@ type OpenRun = {
   /** Keeps the request running when its client disconnects. */
   detach(): void
 }
-
-type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply }
 
 /**
  * Registers a request, which is cancelled when its client disconnects, and by the keys of its headers and of `body`. Call `handle.close`

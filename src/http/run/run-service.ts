@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../contract/errors.ts'
 import { formatPath } from '../../contract/field.ts'
 import type { ModelViewer } from '../../contract/principal.ts'
@@ -7,6 +6,7 @@ import type { ServedModel } from '../../contract/served-model.ts'
 import type { ServiceBody, ServiceKind, ServiceSink, Services } from '../../contract/services.ts'
 import { callService } from '../../core/uses/call-service.ts'
 import { nameWithKeys, readProviderData } from '../../dialect/llama-stack/provider-data.ts'
+import type { Exchange } from '../reply/exchange.ts'
 import { addIgnored } from '../reply/reply-headers.ts'
 import type { ServerDeps } from './deps.ts'
 import { openRun } from './open-run.ts'
@@ -21,8 +21,6 @@ export type ServiceRequest = {
   readonly cancelFields: object
   readonly ignored?: readonly string[]
 }
-
-type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply }
 
 /** Passes a request on; its reply goes to `sink`. Resolves with the model's id. */
 export async function runService(

@@ -1,7 +1,7 @@
 import { isFunctionTool, listedTools } from '../../canonical/callable-tools.ts'
 import { AppError, messageOf } from '../../contract/errors.ts'
 import type { OutputFormat } from '../../contract/output-format.ts'
-import type { FunctionTool, JsonObject, Prompt, ReasoningOptions, ToolChoice } from '../../contract/request.ts'
+import type { ChatPrompt, FunctionTool, JsonObject, ReasoningOptions, ToolChoice } from '../../contract/request.ts'
 import { compileJinja, type JinjaTemplate } from '../../jinja/jinja-template.ts'
 import { asForeignData } from '../../jinja/texts/from-json.ts'
 import { strftime } from '../../jinja/texts/strftime.ts'
@@ -20,8 +20,6 @@ import { showTool } from './show-tools.ts'
 import { describeTool, encodeMessages, encodeTools, spellIds } from './template-messages.ts'
 import { type ProbeInput, probeTraits, type TemplateTraits } from './template-traits.ts'
 import { type Turn, toMessage, toTurns } from './turn.ts'
-
-type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
 /** The texts of the special tokens that templates may print. */
 export type TemplateTokens = Readonly<Partial<Record<'bos' | 'eos' | 'pad' | 'unk', string | undefined>>>

@@ -1,13 +1,11 @@
 import { isFunctionTool } from '../../canonical/callable-tools.ts'
-import type { FunctionTool, Prompt } from '../../contract/request.ts'
+import type { ChatPrompt, FunctionTool } from '../../contract/request.ts'
 import { openWithUser, withoutEmptyReplies, withoutReasoning, withQuestion } from './adapt-history.ts'
 import { type HistoryTraits, normalizeMessages } from './normalize-messages.ts'
 import { plainSchema } from './plain-schema.ts'
 import { describeTool, spellIds } from './template-messages.ts'
 import { type Turn, toMessage, toTurns } from './turn.ts'
 import { writeUnpairedTurns } from './write-turns.ts'
-
-type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
 /** A template that renders whatever there is. */
 const tolerant: HistoryTraits = {

@@ -6,7 +6,7 @@ import { AppError, messageOf } from '../../contract/errors.ts'
 import { requireGguf } from '../gguf/require-gguf.ts'
 import { availableMemoryBytes } from '../names/memory.ts'
 import { fileIn, recallChoice, rememberChoice } from '../names/repository-choice.ts'
-import { formatSource, landingPath, type RemoteFileSource, type Source } from '../names/sources.ts'
+import { formatSource, landingPath, type RemoteFileSource, type RepositorySource, type Source } from '../names/sources.ts'
 import { partsOf } from '../names/split-model.ts'
 import { chooseFile } from './choose-file.ts'
 import { type DownloadProgress, download } from './download.ts'
@@ -102,10 +102,7 @@ function obtain(source: Source, options: ModelFileOptions): Promise<string> {
   }
 }
 
-async function fetchFromRepository(
-  repository: Extract<Source, { type: 'hf-repository' }>,
-  options: ModelFileOptions,
-): Promise<string> {
+async function fetchFromRepository(repository: RepositorySource, options: ModelFileOptions): Promise<string> {
   const { home, env = process.env, signal, responseTimeoutMs = defaultListTimeoutMs, memoryBytes, onNote } = options
   const files = await listRepository(repository, { env, signal, responseTimeoutMs })
   const { file, why } = chooseFile(files, memoryBytes ?? availableMemoryBytes())

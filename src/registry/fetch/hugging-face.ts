@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
-import { isTrustedUrl, type Source } from '../names/sources.ts'
+import { isTrustedUrl, type RepositorySource, type Source } from '../names/sources.ts'
 import { createWatchdog, requestFile } from './file-request.ts'
 
 type FileSource = Extract<Source, { type: 'hf' }>
-type RepositorySource = Extract<Source, { type: 'hf-repository' }>
 
 /** Has `HF_ENDPOINT` and `HF_TOKEN`. */
 type Environment = Readonly<Record<string, string | undefined>>

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { rememberChoice } from '../names/repository-choice.ts'
-import { landingPath, parseSource, type RemoteFileSource, type Source } from '../names/sources.ts'
+import { landingPath, parseSource, type RemoteFileSource, type RepositorySource } from '../names/sources.ts'
 import { listStored, removeStored } from './stored-models.ts'
 
 let home: string
@@ -43,7 +43,7 @@ test('a model is deleted with what is beside it, and its empty folders', async (
 })
 
 test('the file that was chosen of a repository is deleted, and chosen anew by the next fetch', async () => {
-  const repository = parseSource('hf:o/r') as Extract<Source, { type: 'hf-repository' }>
+  const repository = parseSource('hf:o/r') as RepositorySource
   const path = store('hf:o/r/a.gguf')
   await rememberChoice(repository, 'a.gguf', home)
   await removeStored(repository, home)

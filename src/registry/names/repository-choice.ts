@@ -1,10 +1,9 @@
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
-import { fileProblem, type Source } from './sources.ts'
+import { fileProblem, type RepositorySource, type Source } from './sources.ts'
 
 type FileSource = Extract<Source, { type: 'hf' }>
-type RepositorySource = Extract<Source, { type: 'hf-repository' }>
 
 const recordSchema = z.object({ file: z.string().refine((file) => fileProblem(file) === undefined) })
 

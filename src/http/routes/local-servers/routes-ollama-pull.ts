@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { AppError } from '../../../contract/errors.ts'
 import type { ModelViewer } from '../../../contract/principal.ts'
 import type { LoadRequest } from '../../../contract/server/lifecycle.ts'
@@ -11,6 +11,7 @@ import { callerOf } from '../../access/caller.ts'
 import { takeRequiredBody } from '../../body/take-body.ts'
 import { shownTo } from '../../reply/error-reply.ts'
 import { openEventStream } from '../../reply/event-stream.ts'
+import type { Exchange } from '../../reply/exchange.ts'
 import { logFailure } from '../../reply/failure-log.ts'
 import { addIgnored } from '../../reply/reply-headers.ts'
 import type { ServerDeps } from '../../run/deps.ts'
@@ -97,7 +98,6 @@ function succeed(deps: ServerDeps, reply: FastifyReply, isStreamed: boolean): un
 }
 
 type Pulling = { readonly name: string; readonly isStreamed: boolean }
-type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply }
 
 /** Fetches a model and serves it. What can be known before the first byte is refused with its status. */
 async function pull(

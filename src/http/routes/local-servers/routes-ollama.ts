@@ -17,6 +17,7 @@ import { decodeShow } from '../../../dialect/ollama/pull.ts'
 import type { DecodedOllama } from '../../../dialect/ollama/style.ts'
 import { callerOf } from '../../access/caller.ts'
 import { takeRequiredBody } from '../../body/take-body.ts'
+import type { Exchange } from '../../reply/exchange.ts'
 import { addIgnored, encodeFields } from '../../reply/reply-headers.ts'
 import type { ServerDeps } from '../../run/deps.ts'
 import { type CallerContext, openRun } from '../../run/open-run.ts'
@@ -63,8 +64,6 @@ const generatingRoutes = [
 async function requireBody({ body }: FastifyRequest): Promise<void> {
   if (body === undefined) throw new AppError('invalid-json', 'missing request body')
 }
-
-type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply }
 
 /** Loads a model, or unloads it with a `keep_alive` of 0; the reply is one object, also to a request that asks for a stream. */
 async function load(deps: ServerDeps, decode: (body: unknown) => DecodedOllama, { request, reply }: Exchange): Promise<unknown> {

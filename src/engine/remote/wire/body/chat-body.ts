@@ -1,5 +1,5 @@
 import { argumentsSchema, callableTools, functionTools } from '../../../../canonical/callable-tools.ts'
-import type { FunctionTool, GenerationRequest, Message, Prompt } from '../../../../contract/request.ts'
+import type { ChatPrompt, FunctionTool, GenerationRequest, Message } from '../../../../contract/request.ts'
 import type { CompiledGrammar } from '../../../../grammar/grammar-builder.ts'
 import { reasoningVariables } from '../../../../model-text/template/reasoning-variables.ts'
 import { templateOf } from '../../../shared/template-choice.ts'
@@ -16,8 +16,6 @@ import { shownPrompt } from './shown-prompt.ts'
 import { refuseNames } from './speaker-names.ts'
 import { templateField } from './template-field.ts'
 import { wireSchema } from './wire-schema.ts'
-
-type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
 /** A request to an upstream, and how far it binds the output. */
 export type UpstreamBody = Pick<OutputFields, 'structured'> & {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { assistant, bytes, call, image, reasoning, refusal, text } from '../../../../../test/support/parts.ts'
 import {
+  type ChatPrompt,
   type FunctionTool,
   type GenerationRequest,
   type Message,
-  type Prompt,
   plainChat,
   plainRequest,
 } from '../../../../contract/request.ts'
@@ -13,7 +13,6 @@ import { profileIn } from '../../servers/protocols.ts'
 import type { Upstream } from '../../servers/upstream.ts'
 import { countableBody, messagesBody } from './messages-body.ts'
 
-type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 type Options = {
   readonly kind?: ProfileName
   readonly request?: Partial<GenerationRequest>

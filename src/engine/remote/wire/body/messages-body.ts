@@ -1,5 +1,5 @@
 import { argumentsSchema, callableTools, functionTools } from '../../../../canonical/callable-tools.ts'
-import type { FunctionTool, GenerationRequest, Message, Prompt } from '../../../../contract/request.ts'
+import type { ChatPrompt, FunctionTool, GenerationRequest, Message } from '../../../../contract/request.ts'
 import type { Profile } from '../../servers/profile.ts'
 import type { Upstream } from '../../servers/upstream.ts'
 import type { UpstreamBody } from './chat-body.ts'
@@ -12,8 +12,6 @@ import { sharedFields, unsupported } from './sampling-fields.ts'
 import { shownPrompt } from './shown-prompt.ts'
 import { templateField } from './template-field.ts'
 import { wireSchema } from './wire-schema.ts'
-
-type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
 /** A conversation as a streamed request for `/messages`. Throws what the protocol or the server cannot do, by name. */
 export function messagesBody(request: GenerationRequest, asked: ChatPrompt, upstream: Upstream): UpstreamBody {

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { assistant, audio, call, image, reasoning, text } from '../../../../../test/support/parts.ts'
 import type { CanonicalPath } from '../../../../contract/field.ts'
 import {
+  type ChatPrompt,
   type FunctionTool,
   type GenerationRequest,
   type Message,
-  type Prompt,
   plainChat,
   plainRequest,
 } from '../../../../contract/request.ts'
@@ -15,8 +15,6 @@ import { profiles } from '../../servers/profiles.ts'
 import { chatBody } from './chat-body.ts'
 import { grammarRequest } from './output-fields.ts'
 import { continued, requestBody } from './request-body.ts'
-
-type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
 /** For requests without a grammar. */
 const noGrammars = { compile: () => expect.unreachable('no grammar is needed') }

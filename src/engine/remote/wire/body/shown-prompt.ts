@@ -1,7 +1,5 @@
-import type { Prompt } from '../../../../contract/request.ts'
+import type { ChatPrompt } from '../../../../contract/request.ts'
 import type { Profile } from '../../servers/profile.ts'
-
-type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
 /**
  * The conversation that a server is sent. Where the messages show the tools themselves, it gets no tools, and results are what the user
