@@ -27,8 +27,7 @@ export function compareTurn(lines: readonly TurnHashes[], turn: TurnHashes): Com
   const isShorter = turn.messages.length <= line.messages.length
   if (common < Math.min(line.messages.length, turn.messages.length) && isShorter) return { lines: [turn, ...lines] }
   const diverged = line.tools !== turn.tools ? 'tools' : common < line.messages.length && !isShorter ? common : undefined
-  // Not `{ ...line, tools }`, which gives each object a hidden class of its own in Node 20.
-  const latest = isShorter ? { tools: turn.tools, question: line.question, messages: line.messages } : turn
+  const latest = isShorter ? { ...line, tools: turn.tools } : turn
   return { lines: [latest, ...others], ...(diverged !== undefined && { diverged }) }
 }
 
