@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 /** The files that come with Dragoman: the model, and the projector through which llama-server lets it see. */
 export const builtinFileNames = ['dragoman-tiny.gguf', 'dragoman-tiny-mmproj.gguf'] as const
 
-/** The tiny model that comes with Dragoman and needs no network (training/README.md). */
+/** The tiny model that comes with Dragoman and needs no network (models/README.md). */
 export const builtinModel = { id: 'dragoman-tiny', path: pathOf('dragoman-tiny.gguf') } as const
 
 /** The path of a file that comes with Dragoman. */

@@ -37,7 +37,7 @@ RESUMED = 0.5
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--model", type=Path, default=Path(__file__).parents[3] / "models" / "dragoman-tiny.gguf")
+    parser.add_argument("--model", type=Path, default=Path(__file__).parents[3] / "dragoman-tiny.gguf")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--steps", type=int, default=3000)
     parser.add_argument("--threads", type=int, default=2)
