@@ -6,16 +6,13 @@ import { encodeOpenaiError } from '../dialect/openai/errors.ts'
 import type { ConnectionStage, InFlightRequests } from './in-flight-requests.ts'
 import { factFields } from './reply/generation-facts.ts'
 import { upgradedStatus } from './responses/upgrades.ts'
-import type { ServerDeps } from './run/deps.ts'
+import type { Watching } from './run/deps.ts'
 
 /** The recorded status when the client disconnects before the reply is complete, as in nginx. */
 const clientClosedStatus = 499
 
 /** Counts and logs every request once, when it has ended, with the status that was sent. */
-export function createRequestWatch(
-  { metrics, log, now }: Pick<ServerDeps, 'metrics' | 'log' | 'now'>,
-  inFlight: InFlightRequests,
-) {
+export function createRequestWatch({ metrics, log, now }: Watching, inFlight: InFlightRequests) {
   /** The status sent on connections whose request did not arrive completely. */
   const refused = new WeakMap<Socket, number>()
 

@@ -89,6 +89,7 @@ export async function openWatching(config: LoadedConfig, { log, version, models,
       },
     },
     forRoutes: {
+      now: () => performance.now(),
       cancellations,
       activity: new ServerActivity(activity, siblings),
       ...(traces !== undefined && { tracing: traces.tracing }),

@@ -13,7 +13,7 @@ import { largeBodyBytes, noRoom } from '../body/read-body.ts'
 import { shownTo } from '../reply/error-reply.ts'
 import { defaultHeartbeatMs } from '../reply/event-stream.ts'
 import { defaultStalledReaderMs } from '../reply/stalled-reader.ts'
-import type { ServerDeps } from '../run/deps.ts'
+import type { Replying, Watching } from '../run/deps.ts'
 import { createTurns } from './socket-turns.ts'
 import { SocketWriter } from './socket-writer.ts'
 import { logResponseFailure } from './stream-response.ts'
@@ -26,11 +26,12 @@ const policyViolation = 1008
 const mostInvalid = 5
 const invalidCodes: ReadonlySet<string> = new Set(['invalid-json', 'invalid-request', 'unsupported-field', 'body-too-large'])
 
-type SocketDeps = ServerDeps & {
-  readonly service: ResponsesService
-  readonly room: BodyRoom
-  readonly memoryBytes: number
-}
+type SocketDeps = Watching &
+  Replying & {
+    readonly service: ResponsesService
+    readonly room: BodyRoom
+    readonly memoryBytes: number
+  }
 
 /** The sockets of `GET /v1/responses`. */
 export class ResponsesSockets {

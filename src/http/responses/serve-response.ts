@@ -12,12 +12,12 @@ import { hasLargeBody, takeRequiredBody } from '../body/take-body.ts'
 import { addEndHeaders, factFields, type GenerationFacts, noteEvent } from '../reply/generation-facts.ts'
 import { jsonReply } from '../reply/json-reply.ts'
 import { addIgnored } from '../reply/reply-headers.ts'
-import type { ServerDeps } from '../run/deps.ts'
+import type { Replying, Watching } from '../run/deps.ts'
 import { openRun } from '../run/open-run.ts'
 import { addResponseHeaders, noteResponseEvent, streamFollowed, streamRun, unseenFields } from './stream-response.ts'
 
 /** The handler of `POST /v1/responses`. */
-export function createResponseHandler(deps: ServerDeps, service: ResponsesService) {
+export function createResponseHandler(deps: Watching & Replying, service: ResponsesService) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const id = createResponseId()
     const { caller, handle, detach } = openRun(deps, { request, reply }, { id, body: request.body })

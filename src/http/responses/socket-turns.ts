@@ -6,12 +6,12 @@ import type { ResponseRun } from '../../responses/response-run.ts'
 import type { Turn } from '../../responses/session.ts'
 import { callerOf } from '../access/caller.ts'
 import { factFields, type GenerationFacts } from '../reply/generation-facts.ts'
-import type { ServerDeps } from '../run/deps.ts'
+import type { Watching } from '../run/deps.ts'
 import { beginSpan, clientIdsOf, namesOf, stoppedBy } from '../run/open-run.ts'
 import { noteResponseEvent, unseenFields } from './stream-response.ts'
 
 /** The responses of one socket: each is registered in cancellations and has its line in the log, like a request. */
-export function createTurns(deps: ServerDeps, request: FastifyRequest) {
+export function createTurns(deps: Watching, request: FastifyRequest) {
   const { cancellations, now, activity } = deps
   const principal = callerOf(request)
   const running = new ChurnSet<{ cancel(reason: 'client-gone'): boolean }>()

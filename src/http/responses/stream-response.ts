@@ -12,14 +12,14 @@ import type { Exchange } from '../reply/exchange.ts'
 import { logFailure, wireCodeOf } from '../reply/failure-log.ts'
 import { type GenerationFacts, noteEvent } from '../reply/generation-facts.ts'
 import { addStartHeaders, encodeFields } from '../reply/reply-headers.ts'
-import type { ServerDeps } from '../run/deps.ts'
+import type { Replying, Watching } from '../run/deps.ts'
 
 /** A comment; clients skip it. */
 const heartbeat = ': \n\n'
 
 /** Runs a response and streams its events. Rejects only before anything is sent; a later failure is the stream's last event. */
 export async function streamRun(
-  deps: ServerDeps,
+  deps: Watching & Replying,
   run: ResponseRun,
   { request, reply, facts }: Exchange & { readonly facts: GenerationFacts },
 ): Promise<void> {
@@ -61,7 +61,7 @@ export async function streamRun(
 
 /** Streams events that come from elsewhere, until they end or the reader leaves. Rejects only before anything is sent. */
 export async function streamFollowed(
-  deps: ServerDeps,
+  deps: Watching & Replying,
   { request, reply }: Exchange,
   follow: (emit: Emit<ResponseEvent>, signal: AbortSignal) => Promise<void>,
 ): Promise<void> {

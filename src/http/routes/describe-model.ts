@@ -2,10 +2,10 @@ import type { ModelViewer } from '../../contract/principal.ts'
 import type { ModelSummary } from '../../contract/server/catalogue.ts'
 import type { OllamaModel } from '../../dialect/ollama/models.ts'
 import { readAbilities } from '../../dialect/unsloth/template-abilities.ts'
-import type { ServerDeps } from '../run/deps.ts'
+import type { Models } from '../run/deps.ts'
 
 /** A model with what its engine, its file and its chat template say of it. */
-export async function describeModel(deps: ServerDeps, summary: ModelSummary, caller: ModelViewer): Promise<OllamaModel> {
+export async function describeModel(deps: Models, summary: ModelSummary, caller: ModelViewer): Promise<OllamaModel> {
   const { id, aliases, createdAtMs, state, contextLength, kind } = summary
   const { engine, resident } = deps.models.get(id, caller)
   const { facts } = engine

@@ -5,13 +5,12 @@ import { decodeCount } from '../../dialect/anthropic/decode.ts'
 import { requestIdHeader } from '../../dialect/anthropic/errors.ts'
 import { encodeAnthropicLimits } from '../../dialect/anthropic/limit-headers.ts'
 import { withModel } from '../run/default-model.ts'
-import type { ServerDeps } from '../run/deps.ts'
 import type { CallerContext } from '../run/open-run.ts'
 import { createCallHandler } from '../run/serve-call.ts'
-import { createDialectHandler } from '../run/serve-dialect.ts'
+import { createDialectHandler, type DialectDeps } from '../run/serve-dialect.ts'
 
 /** Anthropic's routes, apart from the list of models, which they share with OpenAI's. */
-export function addAnthropicRoutes(app: FastifyInstance, deps: ServerDeps, messages: Dialect): void {
+export function addAnthropicRoutes(app: FastifyInstance, deps: DialectDeps, messages: Dialect): void {
   const config = { scope: 'inference', encodeError: messages.encodeError, encodeLimits: () => encodeAnthropicLimits } as const
   const route = { config, onRequest: nameRequest }
   app.post('/v1/messages', route, createDialectHandler(deps, messages))

@@ -9,10 +9,10 @@ import { decodeStackRerank } from '../../dialect/llama-stack/rerank.ts'
 import { callerOf } from '../access/caller.ts'
 import type { ServedRoute } from '../access/route-guard.ts'
 import { hidePaths } from '../reply/error-reply.ts'
-import type { ServerDeps } from '../run/deps.ts'
+
 import { createEmbedHandler } from '../run/embed-call.ts'
 import { createScoringHandler } from '../run/scoring-call.ts'
-import { createDialectHandler } from '../run/serve-dialect.ts'
+import { createDialectHandler, type DialectDeps } from '../run/serve-dialect.ts'
 import { withSecondPrefix } from './second-prefix.ts'
 
 /** The paths of each generating dialect; clients of different ages use different ones. */
@@ -29,7 +29,7 @@ export const stackRoutes = [
   },
 ] as const
 
-type StackDeps = ServerDeps & { readonly servedRoutes: () => readonly ServedRoute[] }
+type StackDeps = DialectDeps & { readonly servedRoutes: () => readonly ServedRoute[] }
 
 /** llama-stack's routes, apart from the models, which it shares with other protocols. */
 export function addLlamaStackRoutes(app: FastifyInstance, deps: StackDeps): void {

@@ -5,12 +5,12 @@ import { withTicket } from '../../core/uses/with-ticket.ts'
 import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
 import { encodeModelCard, encodeProps, type ModelFacts } from '../../dialect/openai/model-card.ts'
 import { callerOf } from '../access/caller.ts'
-import { type ServerDeps, systemFingerprint } from '../run/deps.ts'
+import { type Models, type Replying, systemFingerprint, type Watching } from '../run/deps.ts'
 import { type ModelQuery, modelOfQuery } from '../run/model-query.ts'
 import { withRun } from '../run/serve-call.ts'
 
 /** Model details, as tabbyAPI's card and llama-server's properties, of `?model=` or the default model. */
-export function addModelRoutes(app: FastifyInstance, deps: ServerDeps): void {
+export function addModelRoutes(app: FastifyInstance, deps: Models & Watching & Replying): void {
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
 
   app.get<ModelQuery>('/v1/model', { config }, (request) => {

@@ -13,7 +13,7 @@ import { encodeModelDetail, encodeModelList } from '../../dialect/openai/models.
 import { callerOf } from '../access/caller.ts'
 import type { EncodeError } from '../reply/error-reply.ts'
 import type { EncodeLimits } from '../reply/reply-headers.ts'
-import type { ServerDeps } from '../run/deps.ts'
+import type { Models } from '../run/deps.ts'
 import { hasSecondPrefix } from './second-prefix.ts'
 
 type Query = Readonly<Record<string, unknown>>
@@ -52,10 +52,7 @@ const llamaStack: ModelForm = {
 }
 
 /** The models, in the form of the protocol that the client speaks. */
-export function addModelListRoutes(
-  app: FastifyInstance,
-  { models, modelFiles }: Pick<ServerDeps, 'models' | 'modelFiles'>,
-): void {
+export function addModelListRoutes(app: FastifyInstance, { models, modelFiles }: Models): void {
   const encodeLimits = (request: FastifyRequest) => formOf(request).encodeLimits
   const encodeErrorOf = (request: FastifyRequest) => formOf(request).encodeError
   const config = { scope: 'inference', encodeErrorOf, encodeLimits } as const

@@ -9,13 +9,13 @@ import { encodeOpenaiError } from '../../dialect/openai/errors.ts'
 import { decodeTemplateSwitch, decodeTemplateUnload, encodeTemplates } from '../../dialect/templates/requests.ts'
 import { callerOf } from '../access/caller.ts'
 import { defaultModelName } from '../run/default-model.ts'
-import type { ServerDeps } from '../run/deps.ts'
+import type { Generating, Models, Operating, Watching } from '../run/deps.ts'
 import { type ModelQuery, modelOfQuery } from '../run/model-query.ts'
 import type { CallerContext } from '../run/open-run.ts'
 import { createBodilessCallHandler, createCallHandler, withRun } from '../run/serve-call.ts'
 
 /** tabbyAPI's routes for chat templates: those in the configured folder, and each model's own. */
-export function addTemplateRoutes(app: FastifyInstance, deps: ServerDeps): void {
+export function addTemplateRoutes(app: FastifyInstance, deps: Generating & Models & Watching & Operating): void {
   const reading = { config: { scope: 'inference', encodeError: encodeOpenaiError } } as const
   const changing = { config: { scope: 'admin', encodeError: encodeOpenaiError } } as const
 

@@ -13,12 +13,12 @@ import {
 } from '../../dialect/tokens/decode.ts'
 import { conversationOf } from '../run/conversation.ts'
 import { defaultModelName, withModel } from '../run/default-model.ts'
-import type { ServerDeps } from '../run/deps.ts'
+import type { Generating, Models, Watching } from '../run/deps.ts'
 import type { CallerContext } from '../run/open-run.ts'
 import { createCallHandler } from '../run/serve-call.ts'
 
 /** tabbyAPI's and llama-server's routes for a model's tokenizer and chat template. */
-export function addTokenRoutes(app: FastifyInstance, deps: ServerDeps): void {
+export function addTokenRoutes(app: FastifyInstance, deps: Generating & Models & Watching): void {
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
   const answerTokens = (decode: (body: unknown) => TokenCall<TokenizeRequest>, encode: (tokens: readonly number[]) => unknown) =>
     createCallHandler(deps, (body, { principal }) => {

@@ -5,15 +5,17 @@ import { encodeEngineMetrics, encodeMetricsChunk } from '../../dialect/mlc/engin
 import { callerOf } from '../access/caller.ts'
 import { openEventStream } from '../reply/event-stream.ts'
 import { withModel } from './default-model.ts'
-import type { ServerDeps } from './deps.ts'
+import type { Models, Operating, Replying, Watching } from './deps.ts'
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+
+type DebugDeps = Models & Watching & Operating & Replying
 
 /** More than a server keeps. */
 const allRequests = 10_000
 
 /** The same handler, for requests that may have a `debug_config`: those of operators, while the server has the door for it. */
-export function withDebugConfig(deps: ServerDeps, handler: Handler, object: string): Handler {
+export function withDebugConfig(deps: DebugDeps, handler: Handler, object: string): Handler {
   if (deps.debugs !== true) return handler
   return (request, reply) => {
     const debugged = callerOf(request).scopes.has('admin') ? readDebugConfig(request.body) : undefined
@@ -28,7 +30,7 @@ export function withDebugConfig(deps: ServerDeps, handler: Handler, object: stri
 
 type Asked = { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly body: unknown; readonly object: string }
 
-async function sendMetrics(deps: ServerDeps, { request, reply, body, object }: Asked): Promise<void> {
+async function sendMetrics(deps: DebugDeps, { request, reply, body, object }: Asked): Promise<void> {
   const named = withModel(body, deps, callerOf(request)) as { readonly model: unknown }
   const { id: model } = await deps.models.find(String(named.model), callerOf(request))
   const head = { id: request.id, object, created: Math.floor(Date.now() / 1000), model }
@@ -40,20 +42,20 @@ async function sendMetrics(deps: ServerDeps, { request, reply, body, object }: A
 }
 
 /** The requests of a model that the server remembers: those that ended, in order, and those that run. */
-export async function requestsOf({ activity }: ServerDeps, model: string): Promise<readonly RequestSnapshot[]> {
+export async function requestsOf({ activity }: Watching, model: string): Promise<readonly RequestSnapshot[]> {
   const page = await activity?.read({ recent: allRequests, limit: allRequests })
   return (page?.requests ?? []).filter((request) => request.model === model)
 }
 
-export async function endedSinceReset(deps: ServerDeps, model: string): Promise<readonly RequestSnapshot[]> {
+export async function endedSinceReset(deps: Watching, model: string): Promise<readonly RequestSnapshot[]> {
   const resetAtMs = resetsOf(deps).get(model) ?? 0
   return (await requestsOf(deps, model)).filter(({ endedAtMs }) => endedAtMs !== undefined && endedAtMs > resetAtMs)
 }
 
 /** When the models of a server were reset last. */
-const resets = new WeakMap<ServerDeps['cancellations'], Map<string, number>>()
+const resets = new WeakMap<Watching['cancellations'], Map<string, number>>()
 
-export function resetsOf({ cancellations }: ServerDeps): Map<string, number> {
+export function resetsOf({ cancellations }: Watching): Map<string, number> {
   const known = resets.get(cancellations) ?? new Map<string, number>()
   resets.set(cancellations, known)
   return known

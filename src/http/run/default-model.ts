@@ -1,9 +1,9 @@
 import { isObject } from '../../base/json.ts'
 import type { ModelViewer } from '../../contract/principal.ts'
 import type { Catalogue } from '../../contract/server/catalogue.ts'
-import type { ServerDeps } from './deps.ts'
+import type { Models } from './deps.ts'
 
-type Deps = Pick<ServerDeps, 'lifecycle'> & {
+type Deps = Pick<Models, 'lifecycle'> & {
   readonly models: Pick<Catalogue, 'list'>
   /** The request is for embeddings: a model that was loaded to embed comes first. */
   readonly embeds?: boolean

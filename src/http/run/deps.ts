@@ -65,6 +65,8 @@ export type Models = {
 
 /** The requests that run and have ended: to cancel them, and to show, count and log them. */
 export type Watching = {
+  /** Milliseconds of a monotonic clock. */
+  now(): number
   readonly cancellations: Cancellations
   /** The requests that run and have ended; absent: nobody watches. */
   readonly activity?: Activity
@@ -102,6 +104,8 @@ export type Operating = {
   readonly captures?: { find(requestId: string): Promise<Pick<CapturedRequest, 'path' | 'body'> | undefined> }
   /** Absent: what operators choose is for this server alone. */
   readonly choices?: OperatorChoices
+  /** MLC-LLM's `debug_config` and its routes below `/debug` are there. */
+  readonly debugs?: boolean
   /** The other processes of this server; absent: there is one. */
   readonly siblings?: Siblings
 }
@@ -119,6 +123,8 @@ export type Replying = {
   readonly streaming?: boolean
   /** The silence after which a stream that begins now sends a heartbeat, 0: never; default 10 s. */
   heartbeatMs?(): number
+  /** How long a client may read nothing before it is disconnected; default 30 minutes. */
+  readonly stalledReaderMs?: number
   /** The field names of reasoning in chat replies; default both. */
   readonly reasoningFields?: ReasoningFields
   /** Whose times and rates `usage` has in OpenAI's protocols; absent: nobody's. */
@@ -133,10 +139,6 @@ export type Listening = AccessRules & {
   readonly basePath?: string
   /** The page for people; absent: browsers get a line that the server runs. */
   readonly page?: PageFiles
-  /** MLC-LLM's `debug_config` and its routes below `/debug` are there. */
-  readonly debugs?: boolean
-  /** How long a client may read nothing before it is disconnected; default 30 minutes. */
-  readonly stalledReaderMs?: number
   /** How long a request may take to arrive completely; default 2 minutes. */
   readonly requestTimeoutMs?: number
   /** The maximum body size; default 32 MiB. */

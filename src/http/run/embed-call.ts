@@ -4,7 +4,7 @@ import type { ModelSummary } from '../../contract/server/catalogue.ts'
 import { embed } from '../../core/uses/embed.ts'
 import { nameWithKeys, providerDataHeader, readProviderData } from '../../dialect/llama-stack/provider-data.ts'
 import { withModel } from './default-model.ts'
-import type { ServerDeps } from './deps.ts'
+import type { Models, Watching } from './deps.ts'
 import { createCallHandler } from './serve-call.ts'
 
 /** A call for embeddings in canonical form, and how to encode its reply. */
@@ -17,7 +17,7 @@ type EmbedCall = {
 
 /** The handler of calls for embeddings, in any protocol, with keys that the caller brings for the servers behind a model. */
 export function createEmbedHandler(
-  deps: ServerDeps,
+  deps: Models & Watching,
   decode: (body: unknown) => EmbedCall,
   { modelField = 'model' }: { readonly modelField?: string } = {},
 ) {

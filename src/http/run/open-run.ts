@@ -10,7 +10,7 @@ import { reportLoad } from '../reply/load-place.ts'
 import { reportPlace } from '../reply/queue-place.ts'
 import { reportAffinity } from '../reply/reply-headers.ts'
 import { whenClosed } from '../reply/when-closed.ts'
-import type { ServerDeps } from './deps.ts'
+import type { Watching } from './deps.ts'
 
 /** A request context before the model is known. */
 export type CallerContext = Omit<RequestContext, 'model'>
@@ -28,7 +28,7 @@ type OpenRun = {
  * when it has ended.
  */
 export function openRun(
-  { cancellations, now, tracing, activity }: Pick<ServerDeps, 'cancellations' | 'now' | 'tracing' | 'activity'>,
+  { cancellations, now, tracing, activity }: Watching,
   { request, reply }: Exchange,
   { id, body }: { readonly id: string; readonly body?: unknown },
 ): OpenRun {
@@ -91,7 +91,7 @@ export function stoppedBy(
 }
 
 /** The span of a request; undefined where it is not recorded. */
-export function beginSpan(tracing: ServerDeps['tracing'], request: FastifyRequest): RequestSpan | undefined {
+export function beginSpan(tracing: Watching['tracing'], request: FastifyRequest): RequestSpan | undefined {
   if (tracing === undefined) return undefined
   const { url: route = 'unmatched' } = request.routeOptions
   return tracing.begin({ method: request.method, route, key: callerOf(request).id, parent: readTrace(request) })

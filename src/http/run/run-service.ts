@@ -8,7 +8,7 @@ import { callService } from '../../core/uses/call-service.ts'
 import { nameWithKeys, readProviderData } from '../../dialect/llama-stack/provider-data.ts'
 import type { Exchange } from '../reply/exchange.ts'
 import { addIgnored } from '../reply/reply-headers.ts'
-import type { ServerDeps } from './deps.ts'
+import type { Models, Watching } from './deps.ts'
 import { openRun } from './open-run.ts'
 
 /** What a request for a service says. */
@@ -24,7 +24,7 @@ export type ServiceRequest = {
 
 /** Passes a request on; its reply goes to `sink`. Resolves with the model's id. */
 export async function runService(
-  deps: ServerDeps,
+  deps: Models & Watching,
   { request, reply }: Exchange,
   { kind, model: name, body, cancelFields, ignored = [] }: ServiceRequest,
   sink: ServiceSink,
@@ -51,7 +51,7 @@ type ServiceModel = { readonly model: ServedModel; readonly services: Services }
 type Wanted = { readonly kind: ServiceKind; readonly name: string | undefined; readonly viewer: ModelViewer }
 
 /** The model for a request, and its services; without a name, the first that has the service. Throws where there is none. */
-async function findServiceModel({ models }: Pick<ServerDeps, 'models'>, { kind, name, viewer }: Wanted): Promise<ServiceModel> {
+async function findServiceModel({ models }: Pick<Models, 'models'>, { kind, name, viewer }: Wanted): Promise<ServiceModel> {
   if (name !== undefined) {
     const named = withService(await models.find(name, viewer), kind)
     if (named !== undefined) return named

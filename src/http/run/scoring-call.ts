@@ -1,7 +1,7 @@
 import type { RequestContext } from '../../contract/context.ts'
 import type { ScoringCall } from '../../dialect/scoring/scoring.ts'
 import { withModel } from './default-model.ts'
-import type { ServerDeps } from './deps.ts'
+import type { Models, Watching } from './deps.ts'
 import type { CallerContext } from './open-run.ts'
 import { createCallHandler } from './serve-call.ts'
 
@@ -15,7 +15,7 @@ type Scorer<Result, Request> = (request: Request, context: RequestContext) => Pr
 
 /** The handler of calls that score texts. */
 export function createScoringHandler<Result, Request>(
-  deps: ServerDeps,
+  deps: Models & Watching,
   { decode, ranks = false, score }: Scoring<Result, Request>,
 ) {
   return createCallHandler(deps, (body, { principal }) => {

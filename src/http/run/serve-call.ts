@@ -8,7 +8,7 @@ import { callerOf } from '../access/caller.ts'
 import { takeBody } from '../body/take-body.ts'
 import { jsonReply } from '../reply/json-reply.ts'
 import { addIgnored } from '../reply/reply-headers.ts'
-import type { ServerDeps } from './deps.ts'
+import type { Watching } from './deps.ts'
 import { type CallerContext, openRun } from './open-run.ts'
 
 /** A decoded call that is answered with one JSON value. */
@@ -24,7 +24,7 @@ export type Call = {
 type DecodeCall = (body: unknown, input: Pick<CallInput, 'exactBody' | 'headers'> & { readonly principal: Principal }) => Call
 
 /** The handler of calls with a body and a JSON reply. */
-export function createCallHandler(deps: ServerDeps, decode: DecodeCall) {
+export function createCallHandler(deps: Watching, decode: DecodeCall) {
   return createBodilessCallHandler(deps, (body, input) => {
     if (body === undefined) throw new AppError('invalid-json', 'the request has no body; send a JSON object')
     return decode(body, input)
@@ -32,7 +32,7 @@ export function createCallHandler(deps: ServerDeps, decode: DecodeCall) {
 }
 
 /** The same for calls without a required body; `decode` gets undefined without one. */
-export function createBodilessCallHandler(deps: ServerDeps, decode: DecodeCall) {
+export function createBodilessCallHandler(deps: Watching, decode: DecodeCall) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const { body, exactBody } = takeBody(request)
     const input = { headers: request.headers, principal: callerOf(request), ...(exactBody !== undefined && { exactBody }) }
@@ -48,7 +48,7 @@ export function createBodilessCallHandler(deps: ServerDeps, decode: DecodeCall) 
 
 /** Runs work for a caller, which is cancelled when the caller disconnects. */
 export async function withRun<T>(
-  deps: ServerDeps,
+  deps: Watching,
   request: FastifyRequest,
   reply: FastifyReply,
   work: (caller: CallerContext) => Promise<T>,

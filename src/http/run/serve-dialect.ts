@@ -16,9 +16,12 @@ import { addEndHeaders, type GenerationFacts, noteEvent } from '../reply/generat
 import { jsonReply } from '../reply/json-reply.ts'
 import { addIgnored, addStartHeaders } from '../reply/reply-headers.ts'
 import { withModel } from './default-model.ts'
-import type { ServerDeps } from './deps.ts'
+import type { Generating, Keeping, Models, Replying, Watching } from './deps.ts'
 import { keptGeneration, refuseWithoutStore } from './kept-generation.ts'
 import { openRun } from './open-run.ts'
+
+/** What serving a dialect takes. */
+export type DialectDeps = Generating & Models & Watching & Keeping & Replying
 
 type HandlerOptions = {
   /** The field of a body that names the model; without it, a request is for the default model. */
@@ -29,7 +32,7 @@ type HandlerOptions = {
 
 /** The handler of generation requests, for all dialects and engines. */
 export function createDialectHandler(
-  deps: ServerDeps,
+  deps: DialectDeps,
   dialect: Dialect,
   { modelField = 'model', hasDefaultModel }: HandlerOptions = {},
 ) {

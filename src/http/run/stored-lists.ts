@@ -1,8 +1,8 @@
 import type { ModelViewer } from '../../contract/principal.ts'
-import type { ServerDeps } from './deps.ts'
+import type { Models } from './deps.ts'
 
 /** The names that stored replies may have of a model: that in a query, and the id of the model that serves it. */
-export function namesOf(model: string, { models }: Pick<ServerDeps, 'models'>, viewer: ModelViewer): readonly string[] {
+export function namesOf(model: string, { models }: Pick<Models, 'models'>, viewer: ModelViewer): readonly string[] {
   try {
     return [model, models.get(model, viewer).id]
   } catch {

@@ -7,10 +7,10 @@ import { decodeTokenize } from '../../../dialect/tokens/decode.ts'
 import { callerOf } from '../../access/caller.ts'
 import { takeBody } from '../../body/take-body.ts'
 import { defaultModelName } from '../../run/default-model.ts'
-import type { ServerDeps } from '../../run/deps.ts'
+import type { Operating } from '../../run/deps.ts'
 import type { CallerContext } from '../../run/open-run.ts'
 import { createCallHandler } from '../../run/serve-call.ts'
-import { createDialectHandler } from '../../run/serve-dialect.ts'
+import { createDialectHandler, type DialectDeps } from '../../run/serve-dialect.ts'
 import { cancelEverywhere } from '../own/routes-cancel.ts'
 
 /** Clients compare it with what they need: from 1.2.2 on stop sequences, from 1.2.4 on `use_default_badwordsids`. */
@@ -18,7 +18,7 @@ const apiVersion = '1.2.5'
 const appVersion = '1.100'
 
 /** KoboldAI's and KoboldCpp's routes, for a model of this server. */
-export function addKoboldRoutes(app: FastifyInstance, deps: ServerDeps): void {
+export function addKoboldRoutes(app: FastifyInstance, deps: DialectDeps & Operating): void {
   const config = { scope: 'inference', encodeError: encodeKoboldError } as const
   const engineOf = (request: FastifyRequest) => {
     const viewer = callerOf(request)

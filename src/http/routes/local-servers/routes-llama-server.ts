@@ -10,12 +10,11 @@ import { decodeEmbeddings, encodeLlamaEmbeddings, withInput } from '../../../dia
 import { callerOf } from '../../access/caller.ts'
 import { conversationOf } from '../../run/conversation.ts'
 import { withModel } from '../../run/default-model.ts'
-import type { ServerDeps } from '../../run/deps.ts'
 import { createEmbedHandler } from '../../run/embed-call.ts'
 import { type ModelQuery, modelOfQuery } from '../../run/model-query.ts'
 import type { CallerContext } from '../../run/open-run.ts'
 import { createCallHandler } from '../../run/serve-call.ts'
-import { createDialectHandler } from '../../run/serve-dialect.ts'
+import { createDialectHandler, type DialectDeps } from '../../run/serve-dialect.ts'
 
 /** Routes that llama-server refuses without an option for them, and what is so instead. */
 const notSupported = [
@@ -27,7 +26,7 @@ const notSupported = [
 ] as const
 
 /** llama-server's own routes; those that it shares with OpenAI are theirs, also without `/v1`. */
-export function addLlamaServerRoutes(app: FastifyInstance, deps: ServerDeps): void {
+export function addLlamaServerRoutes(app: FastifyInstance, deps: DialectDeps): void {
   const { lifecycle } = deps
   const config = { scope: 'inference', encodeError: encodeLlamaServerError } as const
   for (const path of ['/completion', '/completions']) app.post(path, { config }, createDialectHandler(deps, llamaCompletion))

@@ -7,11 +7,11 @@ import { decodeLoraLoad, decodeLoraUnload, encodeLoras, nameLoraField } from '..
 import { callerOf } from '../../access/caller.ts'
 import { takeRequiredBody } from '../../body/take-body.ts'
 import { addIgnored } from '../../reply/reply-headers.ts'
-import type { ServerDeps } from '../../run/deps.ts'
+import type { Models, Watching } from '../../run/deps.ts'
 import { openRun } from '../../run/open-run.ts'
 
 /** tabbyAPI's routes for the LoRA adapters of the active model. */
-export function addLoraRoutes(app: FastifyInstance, deps: ServerDeps, lifecycle: Lifecycle): void {
+export function addLoraRoutes(app: FastifyInstance, deps: Models & Watching, lifecycle: Lifecycle): void {
   const reading = { config: { scope: 'inference', encodeError: encodeOpenaiError } } as const
   const changing = { config: { scope: 'admin', encodeError: encodeOpenaiError } } as const
 

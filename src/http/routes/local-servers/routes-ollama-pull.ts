@@ -14,11 +14,11 @@ import { openEventStream } from '../../reply/event-stream.ts'
 import type { Exchange } from '../../reply/exchange.ts'
 import { logFailure } from '../../reply/failure-log.ts'
 import { addIgnored } from '../../reply/reply-headers.ts'
-import type { ServerDeps } from '../../run/deps.ts'
+import type { Models, Replying, Watching } from '../../run/deps.ts'
 import { openRun } from '../../run/open-run.ts'
 
 /** Ollama's routes that change which models there are: most of them are refused in words that its clients show. */
-export function addOllamaPullRoutes(app: FastifyInstance, deps: ServerDeps): void {
+export function addOllamaPullRoutes(app: FastifyInstance, deps: Models & Watching & Replying): void {
   const { lifecycle, models } = deps
   const config = { scope: 'inference', encodeError: encodeOllamaError, takesAnyType: true } as const
 
@@ -78,7 +78,7 @@ function refused(): AppError {
   return new AppError('route-not-found', 'this route of Ollama is not served')
 }
 
-async function isServed({ models }: ServerDeps, name: string, viewer: ModelViewer): Promise<boolean> {
+async function isServed({ models }: Models, name: string, viewer: ModelViewer): Promise<boolean> {
   try {
     await models.find(name, viewer)
     return true
@@ -88,7 +88,7 @@ async function isServed({ models }: ServerDeps, name: string, viewer: ModelViewe
   }
 }
 
-function succeed(deps: ServerDeps, reply: FastifyReply, isStreamed: boolean): unknown {
+function succeed(deps: Watching & Replying, reply: FastifyReply, isStreamed: boolean): unknown {
   if (!isStreamed) return { status: 'success' }
   const writer = openEventStream(deps, reply, { heartbeat: '', framing: 'lines' })
   writer.write(createPullLines({ digest: '', now: () => 0 }).end())
@@ -101,7 +101,7 @@ type Pulling = { readonly name: string; readonly isStreamed: boolean }
 
 /** Fetches a model and serves it. What can be known before the first byte is refused with its status. */
 async function pull(
-  deps: ServerDeps & { readonly lifecycle: NonNullable<ServerDeps['lifecycle']> },
+  deps: Models & Watching & Replying & { readonly lifecycle: NonNullable<Models['lifecycle']> },
   { name, isStreamed }: Pulling,
   { request, reply }: Exchange,
 ): Promise<unknown> {

@@ -19,15 +19,15 @@ import { callerOf } from '../../access/caller.ts'
 import { takeRequiredBody } from '../../body/take-body.ts'
 import type { Exchange } from '../../reply/exchange.ts'
 import { addIgnored, encodeFields } from '../../reply/reply-headers.ts'
-import type { ServerDeps } from '../../run/deps.ts'
+
 import { type CallerContext, openRun } from '../../run/open-run.ts'
 import { createCallHandler } from '../../run/serve-call.ts'
-import { createDialectHandler } from '../../run/serve-dialect.ts'
+import { createDialectHandler, type DialectDeps } from '../../run/serve-dialect.ts'
 import { describeModel } from '../describe-model.ts'
 import { addOllamaPullRoutes } from './routes-ollama-pull.ts'
 
 /** Ollama's routes, whose clients look for them without a prefix. */
-export function addOllamaRoutes(app: FastifyInstance, given: ServerDeps): void {
+export function addOllamaRoutes(app: FastifyInstance, given: DialectDeps): void {
   const deps = { ...given, models: given.models.inAnyCase }
   const config = { scope: 'inference', encodeError: encodeOllamaError, takesAnyType: true } as const
   const open = { config: { scope: 'public', encodeError: encodeOllamaError } } as const
@@ -66,7 +66,7 @@ async function requireBody({ body }: FastifyRequest): Promise<void> {
 }
 
 /** Loads a model, or unloads it with a `keep_alive` of 0; the reply is one object, also to a request that asks for a stream. */
-async function load(deps: ServerDeps, decode: (body: unknown) => DecodedOllama, { request, reply }: Exchange): Promise<unknown> {
+async function load(deps: DialectDeps, decode: (body: unknown) => DecodedOllama, { request, reply }: Exchange): Promise<unknown> {
   const { body } = takeRequiredBody(request)
   const { request: wanted, keepAliveMs, style, ignored, nameOf } = decode(body)
   const { caller, handle } = openRun(deps, { request, reply }, { id: `load-${randomUUID()}`, body })
@@ -96,7 +96,7 @@ async function loadFor(model: ServedModel, caller: CallerContext): Promise<void>
   await withTicket({ ...caller, model }, async ({ ticket }) => ticket.ready(caller.signal), 'free')
 }
 
-function createEmbedding(deps: ServerDeps, decode: (body: unknown) => DecodedEmbed) {
+function createEmbedding(deps: DialectDeps, decode: (body: unknown) => DecodedEmbed) {
   return createCallHandler(deps, (body, { principal }) => {
     const { request, keepAliveMs, ignored, nameOf, encode } = decode(body)
     const mayKeep = principal.scopes.has('admin')
@@ -122,7 +122,7 @@ function createEmbedding(deps: ServerDeps, decode: (body: unknown) => DecodedEmb
 }
 
 /** The models that the caller may use. */
-async function modelsFor(deps: ServerDeps, caller: Principal): Promise<readonly OllamaModel[]> {
+async function modelsFor(deps: DialectDeps, caller: Principal): Promise<readonly OllamaModel[]> {
   await deps.models.refresh()
   return Promise.all(deps.models.list(caller).map((summary) => describeModel(deps, summary, caller)))
 }

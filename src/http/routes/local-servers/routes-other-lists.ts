@@ -6,11 +6,11 @@ import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
 import { encodeLmStudioModel } from '../../../dialect/openai/lm-studio-models.ts'
 import { callerOf } from '../../access/caller.ts'
 import { defaultModelName } from '../../run/default-model.ts'
-import type { ServerDeps } from '../../run/deps.ts'
+import type { Models } from '../../run/deps.ts'
 import { describeModel } from '../describe-model.ts'
 
 /** The lists of LM Studio and text-generation-webui, which their clients ask before they use OpenAI's routes. */
-export function addOtherLists(app: FastifyInstance, deps: ServerDeps): void {
+export function addOtherLists(app: FastifyInstance, deps: Models): void {
   const { models } = deps
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
   const inLmStudio = async (entry: ModelSummary, request: FastifyRequest) => {

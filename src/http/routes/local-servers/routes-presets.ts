@@ -2,11 +2,11 @@ import type { FastifyInstance } from 'fastify'
 import type { PresetChoice } from '../../../contract/server/siblings.ts'
 import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
 import { decodePresetSwitch, decodePresetUnload, encodePresets } from '../../../dialect/presets/switch-request.ts'
-import type { ServerDeps } from '../../run/deps.ts'
+import type { Generating, Operating, Watching } from '../../run/deps.ts'
 import { createBodilessCallHandler, createCallHandler } from '../../run/serve-call.ts'
 
 /** tabbyAPI's routes for sampler overrides. Reading needs no admin scope, so that callers can see what changed their requests. */
-export function addPresetRoutes(app: FastifyInstance, deps: ServerDeps): void {
+export function addPresetRoutes(app: FastifyInstance, deps: Generating & Watching & Operating): void {
   const { presets, siblings, choices } = deps
   const choose = async (choice: PresetChoice) => {
     presets.choose(choice)

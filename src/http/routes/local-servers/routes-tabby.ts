@@ -16,12 +16,13 @@ import { shownTo } from '../../reply/error-reply.ts'
 import { openEventStream } from '../../reply/event-stream.ts'
 import { logFailure, wireCodeOf } from '../../reply/failure-log.ts'
 import { addIgnored } from '../../reply/reply-headers.ts'
-import type { ServerDeps } from '../../run/deps.ts'
+
 import { openRun } from '../../run/open-run.ts'
+import type { DialectDeps } from '../../run/serve-dialect.ts'
 import { addLoraRoutes } from './routes-lora.ts'
 
 /** tabbyAPI's routes for listing, loading and unloading models, and for the permission of a key. */
-export function addTabbyRoutes(app: FastifyInstance, deps: ServerDeps): void {
+export function addTabbyRoutes(app: FastifyInstance, deps: DialectDeps): void {
   const { models } = deps
   /** The models that these routes loaded last. */
   const loaded: Loaded = {}
@@ -67,7 +68,7 @@ type Loaded = { model?: string; embedding?: string }
 type TabbyLoad = { readonly wanted: LoadRequest; readonly choice?: RequestTemplate | undefined }
 type Loading = { readonly lifecycle: Lifecycle; readonly loaded: Loaded }
 
-function addLoading(app: FastifyInstance, deps: ServerDeps, { lifecycle, loaded }: Loading): void {
+function addLoading(app: FastifyInstance, deps: DialectDeps, { lifecycle, loaded }: Loading): void {
   const changing = { config: { scope: 'admin', encodeError: encodeOpenaiError } } as const
 
   app.post('/v1/model/load', changing, async (request, reply) => {

@@ -19,14 +19,14 @@ import { takeRequiredBody } from '../../body/take-body.ts'
 import { addIgnored } from '../../reply/reply-headers.ts'
 import { conversationOf } from '../../run/conversation.ts'
 import { defaultModelName, withModel } from '../../run/default-model.ts'
-import type { ServerDeps } from '../../run/deps.ts'
+import type { Operating } from '../../run/deps.ts'
 import { type CallerContext, openRun } from '../../run/open-run.ts'
 import { createCallHandler } from '../../run/serve-call.ts'
-import { createDialectHandler } from '../../run/serve-dialect.ts'
+import { createDialectHandler, type DialectDeps } from '../../run/serve-dialect.ts'
 import { cancelEverywhere } from '../own/routes-cancel.ts'
 
 /** Unsloth's routes for loading models; its routes for generating are those of the other protocols. */
-export function addUnslothRoutes(app: FastifyInstance, deps: ServerDeps): void {
+export function addUnslothRoutes(app: FastifyInstance, deps: DialectDeps & Operating): void {
   const { lifecycle, models, cancellations } = deps
   const reading = { config: { scope: 'inference', encodeError: encodeUnslothError } } as const
   app.post('/api/inference/generate/stream', reading, createDialectHandler(deps, unslothGenerate))

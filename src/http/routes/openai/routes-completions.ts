@@ -6,14 +6,14 @@ import { encodeDeleted, encodeStored, encodeStoredMessages } from '../../../dial
 import { callerOf } from '../../access/caller.ts'
 import { takeRequiredBody } from '../../body/take-body.ts'
 import { jsonReply } from '../../reply/json-reply.ts'
-import type { ServerDeps } from '../../run/deps.ts'
+import type { Keeping, Models } from '../../run/deps.ts'
 import { namesOf } from '../../run/stored-lists.ts'
 import { isFromStackClient } from '../routes-models.ts'
 
 type WithId = { readonly Params: { readonly id: string } }
 
 /** OpenAI's stored chat completions. Without a store there are none. */
-export function addCompletionRoutes(app: FastifyInstance, deps: ServerDeps): void {
+export function addCompletionRoutes(app: FastifyInstance, deps: Models & Keeping): void {
   const completions = deps.store?.completions
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
   const path = '/v1/chat/completions'

@@ -11,7 +11,7 @@ import { takeForm } from '../../body/parse-form.ts'
 import { readUpload } from '../../body/read-upload.ts'
 import type { EncodeError } from '../../reply/error-reply.ts'
 import { addIgnored } from '../../reply/reply-headers.ts'
-import type { ServerDeps } from '../../run/deps.ts'
+import type { Watching } from '../../run/deps.ts'
 import { withRun } from '../../run/serve-call.ts'
 
 type Query = Readonly<Record<string, unknown>>
@@ -45,7 +45,7 @@ const anthropic: FileForm = {
 }
 
 /** The files that callers upload for their requests, in OpenAI's form or, with `anthropic-version`, in Anthropic's. */
-export function addFileRoutes(app: FastifyInstance, deps: ServerDeps & { readonly files: FileStore }): void {
+export function addFileRoutes(app: FastifyInstance, deps: Watching & { readonly files: FileStore }): void {
   const { files } = deps
   const encodeErrorOf = (request: FastifyRequest) => formOf(request).encodeError
   const config = { scope: 'inference', encodeErrorOf } as const

@@ -13,10 +13,10 @@ import { readForm } from '../../body/read-form.ts'
 import { takeRequiredBody } from '../../body/take-body.ts'
 import { logFailure, wireCodeOf } from '../../reply/failure-log.ts'
 import { PassedReply } from '../../reply/passed-reply.ts'
-import type { ServerDeps } from '../../run/deps.ts'
+import type { Models, Replying, Watching } from '../../run/deps.ts'
 import { runService, type ServiceRequest } from '../../run/run-service.ts'
 
-type RouteDeps = ServerDeps & { readonly room: BodyRoom; readonly bodyLimitBytes: number }
+type RouteDeps = Models & Watching & Replying & { readonly room: BodyRoom; readonly bodyLimitBytes: number }
 type Read = (request: FastifyRequest) => ServiceRequest | Promise<ServiceRequest>
 
 /** Of the fields, only this is read here: the other server checks the rest. */

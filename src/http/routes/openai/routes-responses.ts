@@ -22,7 +22,7 @@ import type { ResponsesSockets } from '../../responses/responses-socket.ts'
 import { createResponseHandler, readSentKeys } from '../../responses/serve-response.ts'
 import { streamFollowed } from '../../responses/stream-response.ts'
 import type { Upgrades } from '../../responses/upgrades.ts'
-import type { ServerDeps } from '../../run/deps.ts'
+import type { Models, Replying, Watching } from '../../run/deps.ts'
 import type { CallerContext } from '../../run/open-run.ts'
 import { withRun } from '../../run/serve-call.ts'
 import { namesOf } from '../../run/stored-lists.ts'
@@ -32,7 +32,11 @@ type WithId = { readonly Params: { readonly id: string } }
 type Parts = { readonly service: ResponsesService; readonly upgrades: Upgrades; readonly sockets: ResponsesSockets }
 
 /** OpenAI's Responses, over HTTP and over WebSockets. */
-export function addResponsesRoutes(app: FastifyInstance, deps: ServerDeps, { service, upgrades, sockets }: Parts): void {
+export function addResponsesRoutes(
+  app: FastifyInstance,
+  deps: Models & Watching & Replying,
+  { service, upgrades, sockets }: Parts,
+): void {
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
   app.post('/v1/responses', { config }, createResponseHandler(deps, service))
   // OpenAI has no list; llama-stack's clients have.

@@ -10,11 +10,11 @@ import { callerOf } from '../../access/caller.ts'
 import { takeRequiredBody } from '../../body/take-body.ts'
 import { hidePaths } from '../../reply/error-reply.ts'
 import { addIgnored } from '../../reply/reply-headers.ts'
-import type { ServerDeps } from '../../run/deps.ts'
+import type { Limits, Models, Operating, Replying, Watching } from '../../run/deps.ts'
 import { describeServer } from './server-state.ts'
 
 /** What the server does and did, its keys and its log, for the page and for other programs. */
-export function addActivityRoutes(app: FastifyInstance, deps: ServerDeps): void {
+export function addActivityRoutes(app: FastifyInstance, deps: Models & Watching & Operating & Limits & Replying): void {
   const { activity, lines, keys, captures } = deps
   const reading = { config: { scope: 'inference', isPolled: true } } as const
   const operating = { config: { scope: 'admin', isPolled: true } } as const

@@ -4,9 +4,9 @@ import type { SharedCancel } from '../../../contract/store.ts'
 import { readCancelTarget } from '../../../dialect/wire/cancel-keys.ts'
 import { callerOf } from '../../access/caller.ts'
 import { takeBody } from '../../body/take-body.ts'
-import type { ServerDeps } from '../../run/deps.ts'
+import type { Keeping, Operating, Watching } from '../../run/deps.ts'
 
-type CancelDeps = Pick<ServerDeps, 'cancellations' | 'store' | 'siblings' | 'log'>
+type CancelDeps = Watching & Keeping & Operating
 
 /** Cancels running requests by the keys of a lenient body: a client that gives up does not read a refusal. */
 export function addCancelRoute(app: FastifyInstance, deps: CancelDeps): void {

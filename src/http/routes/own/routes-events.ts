@@ -10,10 +10,10 @@ import { authorize } from '../../access/auth.ts'
 import { callerOf } from '../../access/caller.ts'
 import { hidePaths } from '../../reply/error-reply.ts'
 import { openEventStream } from '../../reply/event-stream.ts'
-import type { ServerDeps } from '../../run/deps.ts'
+import type { Models, Operating, Replying, Watching } from '../../run/deps.ts'
 import { describeServer } from './server-state.ts'
 
-type EventsDeps = ServerDeps & { readonly isDraining: () => boolean }
+type EventsDeps = Models & Watching & Operating & Replying & { readonly isDraining: () => boolean }
 
 /** How often a reader gets what is new. */
 const everyMs = 250
@@ -56,12 +56,15 @@ export function addEventRoute(app: FastifyInstance, deps: EventsDeps): void {
   })
 }
 
-type ReaderDeps = ServerDeps & {
-  readonly activity: Activity
-  readonly lines: LogLines
-  readonly caller: Principal
-  readonly level: LogLevel
-}
+type ReaderDeps = Models &
+  Watching &
+  Operating &
+  Replying & {
+    readonly activity: Activity
+    readonly lines: LogLines
+    readonly caller: Principal
+    readonly level: LogLevel
+  }
 type Position = { readonly place: ActivityPlace; readonly line: number | undefined }
 
 /** Where a reader of the events has got to. */

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
-import type { ServerDeps } from '../../run/deps.ts'
+import type { Models, Operating, Replying, Watching } from '../../run/deps.ts'
 import { isReady } from '../../run/readiness.ts'
 
-type OpsDeps = Pick<ServerDeps, 'models' | 'metrics' | 'version' | 'siblings'> & { readonly isDraining: () => boolean }
+type OpsDeps = Models & Watching & Operating & Replying & { readonly isDraining: () => boolean }
 
 /** Health, readiness and metrics, for operators. */
 export function addOpsRoutes(app: FastifyInstance, { models, metrics, version, siblings, isDraining }: OpsDeps): void {

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../../contract/errors.ts'
 import { callerOf } from '../../access/caller.ts'
-import type { PageFile, PageFiles, ServerDeps } from '../../run/deps.ts'
+import type { Listening, PageFile, PageFiles } from '../../run/deps.ts'
 
 /** Its own scripts and styles, requests to this server, and pictures that a reader attached: nothing else is loaded, and nothing frames it. */
 const pagePolicy = [
@@ -24,7 +24,7 @@ const guards = {
 }
 
 /** What the page loads, and who uses it. The page itself is `/`, for browsers. */
-export function addPageRoutes(app: FastifyInstance, { page }: Pick<ServerDeps, 'page'>): void {
+export function addPageRoutes(app: FastifyInstance, { page }: Pick<Listening, 'page'>): void {
   app.get<{ Params: { name: string } }>('/page/:name', { config: { scope: 'public' } }, async (request, reply) => {
     const file = await page?.read(`page/${request.params.name}`)
     if (file === undefined) {

@@ -3,11 +3,11 @@ import { AppError } from '../../../contract/errors.ts'
 import type { DrainChange } from '../../../contract/server/siblings.ts'
 import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
 import { decodeDrain } from '../../../dialect/replicas/requests.ts'
-import type { ServerDeps } from '../../run/deps.ts'
+import type { Models, Operating, Watching } from '../../run/deps.ts'
 import { createCallHandler } from '../../run/serve-call.ts'
 
 /** Takes servers of remote models out of use, and back into it. */
-export function addReplicaRoutes(app: FastifyInstance, deps: ServerDeps): void {
+export function addReplicaRoutes(app: FastifyInstance, deps: Models & Watching & Operating): void {
   const config = { scope: 'admin', encodeError: encodeOpenaiError } as const
   const add = (url: string, isDraining: boolean) => {
     app.post(

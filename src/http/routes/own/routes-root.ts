@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
-import type { ServerDeps } from '../../run/deps.ts'
+import type { Listening, Replying } from '../../run/deps.ts'
 import { sendPage } from './routes-page.ts'
 
 /** What is shown to a person who opens the address in a browser, or checks it with HEAD. It names no model: this route is public. */
-export function addRootRoutes(app: FastifyInstance, deps: Pick<ServerDeps, 'version' | 'basePath' | 'page'>): void {
+export function addRootRoutes(app: FastifyInstance, deps: Pick<Listening, 'basePath' | 'page'> & Replying): void {
   const { version, basePath = '' } = deps
   const title = `Dragoman ${version} is running.`
   const places = [

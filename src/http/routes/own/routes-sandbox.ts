@@ -2,12 +2,12 @@ import type { FastifyInstance } from 'fastify'
 import { AppError } from '../../../contract/errors.ts'
 import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
 import { callerOf } from '../../access/caller.ts'
-import type { ServerDeps } from '../../run/deps.ts'
+import type { Keeping } from '../../run/deps.ts'
 
 type Parts = { readonly Params: { readonly session: string; readonly file: string } }
 
 /** The pictures that programs have made in a session of the caller's key. */
-export function addSandboxRoute(app: FastifyInstance, { pictures }: Pick<ServerDeps, 'pictures'>): void {
+export function addSandboxRoute(app: FastifyInstance, { pictures }: Keeping): void {
   const config = { scope: 'inference', encodeErrorOf: () => encodeOpenaiError } as const
   app.get<Parts>('/api/inference/sandbox/:session/:file', { config }, async (request, reply) => {
     if (pictures === undefined)

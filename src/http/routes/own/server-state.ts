@@ -2,11 +2,11 @@ import type { ModelViewer } from '../../../contract/principal.ts'
 import type { ModelSummary } from '../../../contract/server/catalogue.ts'
 import { capabilitiesOf } from '../../../dialect/ollama/models.ts'
 import { encodeServer, type ShownModel, type WireServer } from '../../../dialect/own/encode-server.ts'
-import type { ServerDeps } from '../../run/deps.ts'
+import type { Models, Operating, Replying, Watching } from '../../run/deps.ts'
 import { describeModel } from '../describe-model.ts'
 
 /** The models that the caller may use, with what they do now. */
-export async function describeServer(deps: ServerDeps, viewer: ModelViewer): Promise<WireServer> {
+export async function describeServer(deps: Models & Watching & Operating & Replying, viewer: ModelViewer): Promise<WireServer> {
   const summaries = deps.models.list(viewer)
   const reports = new Map(deps.lifecycle?.models().map((report) => [report.id, report]))
   const describe = async (summary: ModelSummary): Promise<ShownModel> => {
