@@ -91,6 +91,7 @@ export class AppError extends Error {
   readonly stopsRun: boolean
   /** The message with its placeholders. */
   readonly template: string
+  readonly #options: ErrorOptions
 
   constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
     super(fillFields(message, formatPath), options.cause === undefined ? undefined : { cause: options.cause })
@@ -106,21 +107,15 @@ export class AppError extends Error {
     this.preparesAgain = options.preparesAgain ?? false
     this.stopsRun = options.stopsRun ?? false
     this.template = message
+    this.#options = options
   }
 
   /** The same failure in the caller's names: `at` becomes `param`, and paths in the message are translated. */
   inWordsOf(nameOf: NameOf): AppError {
     const message = fillFields(this.template, nameOf)
     if (this.at === undefined && message === this.message) return this
-    const { retryAfterMs, overflow, exceeded, stopsRun } = this
-    return new AppError(this.code, message, {
-      ...(this.at === undefined ? this.param !== undefined && { param: this.param } : { param: nameOf(this.at) }),
-      ...(retryAfterMs !== undefined && { retryAfterMs }),
-      ...(overflow !== undefined && { overflow }),
-      ...(exceeded !== undefined && { exceeded }),
-      stopsRun,
-      cause: this,
-    })
+    const { at, ...options } = this.#options
+    return new AppError(this.code, message, { ...options, ...(at !== undefined && { param: nameOf(at) }), cause: this })
   }
 
   get level(): 'info' | 'warn' | 'error' {

@@ -89,6 +89,11 @@ describe('an error that names paths', () => {
     expect(error.cause).toBe(cause)
   })
 
+  test('loses nothing that the runner of its request acts on when translated', () => {
+    const options = { mostOutputTokens: 9, keepsOutput: 'length', preparesAgain: true, stopsRun: true } as const
+    expect(new AppError('cancelled', 'no', { at: ['model'], ...options }).inWordsOf(shout)).toMatchObject(options)
+  })
+
   test('gets a param only where it has a path', () => {
     const named = new AppError('invalid-request', `see ${field('model')}`, { param: 'mine' }).inWordsOf(shout)
     expect(named).toMatchObject({ message: 'see MODEL', param: 'mine' })
