@@ -53,9 +53,12 @@ export type DecodedCall = {
 type CallPolicy = {
   /** `go-on`: the generation outlives its connection (background work). */
   readonly onHangUp: 'cancel' | 'go-on'
-  /** How long the model stays loaded when idle after this call, and the field that says so; absent: unchanged. */
-  readonly keepLoaded?: { readonly ms: number; readonly field: string }
+  /** Absent: unchanged. */
+  readonly keepLoaded?: KeepLoaded
 }
+
+/** How long the model stays loaded when idle after a call, and the field that says so. */
+export type KeepLoaded = { readonly ms: number; readonly field: string }
 
 /** Encodes a sealed event stream, which begins with `start`, one event at a time. */
 export interface StreamEncoder {

@@ -11,7 +11,7 @@ import { checkBody } from './check-body.ts'
 import { decodeCommon, nameCommon } from './decode-common.ts'
 import { decodeMessages } from './decode-messages.ts'
 import { chatFields } from './fields.ts'
-import { readKeepAlive } from './keep-alive.ts'
+import { keepLoadedBy } from './keep-alive.ts'
 import { requireModel } from './require-model.ts'
 import { chatSchema, type ToolWire } from './schema.ts'
 import type { DecodedOllama } from './style.ts'
@@ -33,7 +33,7 @@ export function decodeChat(body: unknown, id: string, exactBody?: string): Decod
     },
     isStreamed: wire.stream ?? true,
     style: { model: wire.model, form: 'chat', isEmpty: wire.options?.num_predict === 0, thinks: wire.think ?? undefined },
-    keepAliveMs: readKeepAlive(wire.keep_alive),
+    keepLoaded: keepLoadedBy(wire.keep_alive),
     ignored: [...ignored, ...unknownInside(body)],
     nameOf: (path) => {
       const [root, second, index, ...rest] = path

@@ -7,7 +7,7 @@ import { checkBody } from './check-body.ts'
 import { decodeCommon, nameCommon } from './decode-common.ts'
 import { decodeImage } from './decode-messages.ts'
 import { generateFields } from './fields.ts'
-import { readKeepAlive } from './keep-alive.ts'
+import { keepLoadedBy } from './keep-alive.ts'
 import { requireModel } from './require-model.ts'
 import { type GenerateWire, generateSchema } from './schema.ts'
 import type { DecodedOllama } from './style.ts'
@@ -33,7 +33,7 @@ export function decodeGenerate(body: unknown, id: string): DecodedOllama {
       isEmpty: wire.options?.num_predict === 0,
       thinks: isChat ? (wire.think ?? undefined) : undefined,
     },
-    keepAliveMs: readKeepAlive(wire.keep_alive),
+    keepLoaded: keepLoadedBy(wire.keep_alive),
     ignored: [...ignored, ...unknownInside(body), ...(isChat ? [] : withoutTemplate(wire))],
     nameOf: (path) => {
       const [root, second] = path

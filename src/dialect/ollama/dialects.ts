@@ -20,16 +20,13 @@ export const ollamaDialects = {
 function createDialect(decode: Decode): Dialect {
   return {
     decode(input, { id }): DecodedCall {
-      const { request, isStreamed, style, keepAliveMs, ignored, nameOf } = decode(input, id)
+      const { request, isStreamed, style, keepLoaded, ignored, nameOf } = decode(input, id)
       const clock: Clock = { wallMs: () => Date.now() }
       return {
         requests: [request],
         stream: isStreamed,
         ignored,
-        policy: {
-          onHangUp: 'cancel',
-          ...(keepAliveMs !== undefined && { keepLoaded: { ms: keepAliveMs, field: 'keep_alive' } }),
-        },
+        policy: { onHangUp: 'cancel', ...(keepLoaded !== undefined && { keepLoaded }) },
         nameOf,
         checkStart: (start) => checkThinking(start, style),
         encodeResult: (result) => encodeResult(result, style, clock),

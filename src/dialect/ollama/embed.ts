@@ -1,16 +1,17 @@
+import type { KeepLoaded } from '../../contract/dialect.ts'
 import type { EmbedRequest, EmbedResult } from '../../contract/engine.ts'
 import type { NameOf } from '../../contract/field.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { validate } from '../wire/validate.ts'
 import { embeddingsFields, embedFields } from './fields.ts'
-import { readKeepAlive } from './keep-alive.ts'
+import { keepLoadedBy } from './keep-alive.ts'
 import { requireModel } from './require-model.ts'
 import { embeddingsSchema, embedSchema } from './schema.ts'
 
 /** A call for vectors in canonical form. Without inputs, it only loads the model. */
 export type DecodedEmbed = {
   readonly request: EmbedRequest
-  readonly keepAliveMs: number | undefined
+  readonly keepLoaded: KeepLoaded | undefined
   readonly ignored: readonly string[]
   readonly nameOf: NameOf
   encode(result: EmbedResult, durations: { readonly totalMs: number; readonly loadMs: number }): unknown
@@ -34,7 +35,7 @@ export function decodeEmbed(body: unknown): DecodedEmbed {
       ...(typeof dimensions === 'number' && dimensions > 0 && { dimensions }),
       ...(wire.truncate === true && { cuts: true }),
     },
-    keepAliveMs: readKeepAlive(wire.keep_alive),
+    keepLoaded: keepLoadedBy(wire.keep_alive),
     ignored: checkFields(embedIndex, wire),
     nameOf: ([root, index]) => {
       if (root !== 'inputs') return String(root)
@@ -61,7 +62,7 @@ export function decodeEmbeddings(body: unknown): DecodedEmbed {
       inputs: prompt ? [{ type: 'text', text: prompt }] : [],
       ...(wire.truncate === true && { cuts: true }),
     },
-    keepAliveMs: readKeepAlive(wire.keep_alive),
+    keepLoaded: keepLoadedBy(wire.keep_alive),
     ignored: checkFields(embeddingsIndex, wire),
     nameOf: ([root]) => (root === 'inputs' ? 'prompt' : String(root)),
     encode: ({ vectors: [vector] }) => ({ embedding: vector === undefined ? [] : Array.from(vector) }),

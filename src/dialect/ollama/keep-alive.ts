@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { KeepLoaded } from '../../contract/dialect.ts'
 
 const unitsMs: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1, us: 1e-3, µs: 1e-3, ns: 1e-6 }
 const step = /(\d+(?:\.\d*)?|\.\d+)(ms|us|µs|ns|h|m|s)/g
@@ -14,6 +15,12 @@ export function readKeepAlive(value: z.output<typeof keepAlive>): number | undef
   if (value === undefined || value === null) return undefined
   const ms = typeof value === 'number' ? value * 1000 : toMs(value)
   return ms < 0 ? Number.POSITIVE_INFINITY : ms
+}
+
+/** What a request says of how long its model stays loaded. */
+export function keepLoadedBy(value: z.output<typeof keepAlive>): KeepLoaded | undefined {
+  const ms = readKeepAlive(value)
+  return ms === undefined ? undefined : { ms, field: 'keep_alive' }
 }
 
 function toMs(text: string): number {

@@ -1,3 +1,4 @@
+import type { KeepLoaded } from '../../contract/dialect.ts'
 import type { NameOf } from '../../contract/field.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 
@@ -17,8 +18,7 @@ export type DecodedOllama = {
   readonly request: GenerationRequest
   readonly isStreamed: boolean
   readonly style: ReplyStyle
-  /** How long the model stays loaded after the request. */
-  readonly keepAliveMs: number | undefined
+  readonly keepLoaded: KeepLoaded | undefined
   readonly ignored: readonly string[]
   readonly nameOf: NameOf
 }

@@ -17,6 +17,7 @@ import { jsonReply } from '../reply/json-reply.ts'
 import { addIgnored, addStartHeaders } from '../reply/reply-headers.ts'
 import { withModel } from './default-model.ts'
 import type { Generating, Keeping, Models, Replying, Watching } from './deps.ts'
+import { keepLoaded } from './keep-loaded.ts'
 import { keptGeneration, refuseWithoutStore } from './kept-generation.ts'
 import { openRun } from './open-run.ts'
 
@@ -58,18 +59,17 @@ export function createDialectHandler(
       refuseWithoutStore(call, deps.store)
       if (call.policy.onHangUp === 'go-on') detach()
       if (hasLargeBody(request)) await nextTurn()
-      const { keepLoaded } = call.policy
-      const mayKeep = caller.principal.scopes.has('admin')
+      const keeping = keepLoaded(call.policy.keepLoaded, caller.principal)
       caller.watch?.asked(call.requests[0].model)
       const facts: GenerationFacts = { generationId: id, requestedModel: call.requests[0].model }
       request.generation = facts
-      if (keepLoaded !== undefined && !mayKeep) call = { ...call, ignored: [...call.ignored, keepLoaded.field] }
+      if (keeping.ignored.length > 0) call = { ...call, ignored: [...call.ignored, ...keeping.ignored] }
       addIgnored(reply, call.ignored)
       const found = deps.models.find(call.requests[0].model, caller.principal)
       const model = found instanceof Promise ? await found : found
       handle.servedBy(model.id)
       facts.model = model.id
-      if (keepLoaded !== undefined && mayKeep) keep = () => model.resident?.keepFor(keepLoaded.ms)
+      keep = () => keeping.keep(model)
       const context = { model, ...(!call.stream && { isWhole: true as const }), ...caller }
       const generation = stored(noted(answer(deps, call.requests, context), { call, facts }), call, request)
       if (call.stream) {

@@ -20,6 +20,7 @@ import { takeRequiredBody } from '../../body/take-body.ts'
 import type { Exchange } from '../../reply/exchange.ts'
 import { addIgnored, encodeFields } from '../../reply/reply-headers.ts'
 
+import { keepLoaded } from '../../run/keep-loaded.ts'
 import { type CallerContext, openRun } from '../../run/open-run.ts'
 import { createCallHandler } from '../../run/serve-call.ts'
 import { createDialectHandler, type DialectDeps } from '../../run/serve-dialect.ts'
@@ -68,22 +69,19 @@ async function requireBody({ body }: FastifyRequest): Promise<void> {
 /** Loads a model, or unloads it with a `keep_alive` of 0; the reply is one object, also to a request that asks for a stream. */
 async function load(deps: DialectDeps, decode: (body: unknown) => DecodedOllama, { request, reply }: Exchange): Promise<unknown> {
   const { body } = takeRequiredBody(request)
-  const { request: wanted, keepAliveMs, style, ignored, nameOf } = decode(body)
+  const { request: wanted, keepLoaded: wish, style, ignored, nameOf } = decode(body)
   const { caller, handle } = openRun(deps, { request, reply }, { id: `load-${randomUUID()}`, body })
   try {
     const model = await deps.models.find(wanted.model, caller.principal)
     handle.servedBy(model.id)
-    const mayKeep = caller.principal.scopes.has('admin')
-    if (keepAliveMs === 0) {
-      if (!mayKeep) throw new AppError('forbidden', "this API key may not unload models: that needs the scope 'admin'")
-      addIgnored(reply, ignored)
-      model.resident?.keepFor(0)
-      return encodeResidence('unload', style, Date.now())
-    }
-    addIgnored(reply, keepAliveMs === undefined || mayKeep ? ignored : [...ignored, 'keep_alive'])
-    await loadFor(model, caller)
-    if (mayKeep && keepAliveMs !== undefined) model.resident?.keepFor(keepAliveMs)
-    return encodeResidence('load', style, Date.now())
+    const keeping = keepLoaded(wish, caller.principal)
+    const unloads = wish?.ms === 0
+    if (unloads && !keeping.isAllowed)
+      throw new AppError('forbidden', "this API key may not unload models: that needs the scope 'admin'")
+    addIgnored(reply, [...ignored, ...keeping.ignored])
+    if (!unloads) await loadFor(model, caller)
+    keeping.keep(model)
+    return encodeResidence(unloads ? 'unload' : 'load', style, Date.now())
   } catch (error) {
     throw AppError.from(error).inWordsOf(nameOf)
   } finally {
@@ -98,8 +96,8 @@ async function loadFor(model: ServedModel, caller: CallerContext): Promise<void>
 
 function createEmbedding(deps: DialectDeps, decode: (body: unknown) => DecodedEmbed) {
   return createCallHandler(deps, (body, { principal }) => {
-    const { request, keepAliveMs, ignored, nameOf, encode } = decode(body)
-    const mayKeep = principal.scopes.has('admin')
+    const { request, keepLoaded: wish, ignored, nameOf, encode } = decode(body)
+    const keeping = keepLoaded(wish, principal)
     const run = async (caller: CallerContext, reply: FastifyReply) => {
       const model = await deps.models.find(request.model, principal)
       const startedMs = deps.now()
@@ -114,10 +112,10 @@ function createEmbedding(deps: DialectDeps, decode: (body: unknown) => DecodedEm
         if (dropped.length > 0) reply.header('x-dragoman-dropped', encodeFields(dropped))
         return encode(result, durations(loadMs))
       } finally {
-        if (mayKeep && keepAliveMs !== undefined) model.resident?.keepFor(keepAliveMs)
+        keeping.keep(model)
       }
     }
-    return { ignored: keepAliveMs === undefined || mayKeep ? ignored : [...ignored, 'keep_alive'], nameOf, run }
+    return { ignored: [...ignored, ...keeping.ignored], nameOf, run }
   })
 }
 
