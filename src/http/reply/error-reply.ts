@@ -75,12 +75,6 @@ function toAppError(thrown: unknown): AppError {
   return AppError.from(thrown)
 }
 
-/** The refusal of a body whose content type is not JSON. */
-export function otherType(sent: string | undefined): AppError {
-  const problem = sent === undefined ? 'the body has no content type' : `the content type '${sent}' is not supported`
-  return new AppError('unsupported-media-type', `${problem}; send JSON with 'content-type: application/json'`)
-}
-
 /** An absolute path in a text, of Unix or Windows, and neither a URL's nor a route's; its last part is a group. */
 const absolutePath = /(?<![\w:/.~-])(?!\/v1\/)(?:~?\/|[A-Za-z]:[\\/])(?:[^\s'"`,;:()<>|/\\]+[\\/])+([^\s'"`,;:()<>|/\\]+)/g
 

@@ -28,7 +28,7 @@ const invalidCodes: ReadonlySet<string> = new Set(['invalid-json', 'invalid-requ
 
 type SocketDeps = Watching &
   Replying & {
-    readonly service: ResponsesService
+    readonly responses: ResponsesService
     readonly room: BodyRoom
     readonly memoryBytes: number
   }
@@ -44,7 +44,7 @@ export class ResponsesSockets {
 
   /** Serves the responses that a client asks for, until it leaves. */
   serve(socket: WebSocket, request: FastifyRequest, sentKeys: SentKeys | undefined): void {
-    const { service, room, memoryBytes, heartbeatMs, stalledReaderMs, now } = this.#deps
+    const { responses: service, room, memoryBytes, heartbeatMs, stalledReaderMs, now } = this.#deps
     const writer = new SocketWriter(socket, {
       // Pings are not part of the stream, and find clients that are gone.
       heartbeatMs: heartbeatMs?.() || defaultHeartbeatMs,

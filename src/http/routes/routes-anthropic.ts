@@ -9,8 +9,11 @@ import type { CallerContext } from '../run/open-run.ts'
 import { createCallHandler } from '../run/serve-call.ts'
 import { createDialectHandler, type DialectDeps } from '../run/serve-dialect.ts'
 
+type Deps = DialectDeps & { readonly messages: Dialect }
+
 /** Anthropic's routes, apart from the list of models, which they share with OpenAI's. */
-export function addAnthropicRoutes(app: FastifyInstance, deps: DialectDeps, messages: Dialect): void {
+export function addAnthropicRoutes(app: FastifyInstance, deps: Deps): void {
+  const { messages } = deps
   const config = { scope: 'inference', encodeError: messages.encodeError, encodeLimits: () => encodeAnthropicLimits } as const
   const route = { config, onRequest: nameRequest }
   app.post('/v1/messages', route, createDialectHandler(deps, messages))

@@ -6,12 +6,13 @@ import { encodeEventTrace } from '../../../dialect/mlc/event-trace.ts'
 import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
 import { endedSinceReset, requestsOf, resetsOf } from '../../run/debug-config.ts'
 import { defaultModelName } from '../../run/default-model.ts'
-import type { Models, Watching } from '../../run/deps.ts'
+import type { Models, Operating, Watching } from '../../run/deps.ts'
 import type { CallerContext } from '../../run/open-run.ts'
 import { createCallHandler } from '../../run/serve-call.ts'
 
 /** MLC-LLM's routes for those who look into an engine; without `server.debug`, there are none. */
-export function addMlcRoutes(app: FastifyInstance, deps: Models & Watching): void {
+export function addMlcRoutes(app: FastifyInstance, deps: Models & Watching & Operating): void {
+  if (deps.debugs !== true) return
   const config = { scope: 'admin', encodeError: encodeOpenaiError } as const
   const answer = (run: (model: string, caller: CallerContext) => unknown) =>
     createCallHandler(deps, (body, { principal }) => {

@@ -25,8 +25,10 @@ import { jsonReply } from '../../reply/json-reply.ts'
 type WithId = { readonly Params: { readonly id: string } }
 type WithItem = { readonly Params: { readonly id: string; readonly itemId: string } }
 
+type Parts = { readonly responses: ResponsesService }
+
 /** OpenAI's conversations. */
-export function addConversationRoutes(app: FastifyInstance, service: ResponsesService): void {
+export function addConversationRoutes(app: FastifyInstance, { responses: service }: Parts): void {
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
   const ofCaller = (request: FastifyRequest<WithId> | FastifyRequest<WithItem>) => ({
     owner: callerOf(request).id,

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../../contract/errors.ts'
-import type { FileStore, StoredFile } from '../../../contract/file-store.ts'
+import type { StoredFile } from '../../../contract/file-store.ts'
 import { encodeAnthropicError, requestIdHeader } from '../../../dialect/anthropic/errors.ts'
 import { encodeAnthropicFile, encodeAnthropicFiles, encodeDeletedAnthropicFile } from '../../../dialect/anthropic/files.ts'
 import { encodeOpenaiError } from '../../../dialect/openai/errors.ts'
@@ -11,7 +11,7 @@ import { takeForm } from '../../body/parse-form.ts'
 import { readUpload } from '../../body/read-upload.ts'
 import type { EncodeError } from '../../reply/error-reply.ts'
 import { addIgnored } from '../../reply/reply-headers.ts'
-import type { Watching } from '../../run/deps.ts'
+import type { Keeping, Watching } from '../../run/deps.ts'
 import { withRun } from '../../run/serve-call.ts'
 
 type Query = Readonly<Record<string, unknown>>
@@ -45,8 +45,9 @@ const anthropic: FileForm = {
 }
 
 /** The files that callers upload for their requests, in OpenAI's form or, with `anthropic-version`, in Anthropic's. */
-export function addFileRoutes(app: FastifyInstance, deps: Watching & { readonly files: FileStore }): void {
+export function addFileRoutes(app: FastifyInstance, deps: Watching & Keeping): void {
   const { files } = deps
+  if (files === undefined) return
   const encodeErrorOf = (request: FastifyRequest) => formOf(request).encodeError
   const config = { scope: 'inference', encodeErrorOf } as const
 

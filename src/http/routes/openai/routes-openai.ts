@@ -9,14 +9,14 @@ import { openaiDecisions } from '../../../dialect/openai-decisions/dialect.ts'
 import { decodeEmbeddings, encodeEmbeddings } from '../../../dialect/openai-embeddings/embeddings.ts'
 import { decodeRerank, decodeScoreEvaluation } from '../../../dialect/scoring/scoring.ts'
 import { withDebugConfig } from '../../run/debug-config.ts'
-import { type Operating, systemFingerprint } from '../../run/deps.ts'
+import { type Operating, type Replying, systemFingerprint } from '../../run/deps.ts'
 import { createEmbedHandler } from '../../run/embed-call.ts'
 import { createScoringHandler } from '../../run/scoring-call.ts'
 import { createDialectHandler, type DialectDeps } from '../../run/serve-dialect.ts'
 
-type OpenaiDialects = { readonly chat: Dialect; readonly completions: Dialect }
+export type OpenaiDialects = { readonly openai: { readonly chat: Dialect; readonly completions: Dialect } }
 
-export function createOpenaiDialects(deps: DialectDeps & Operating): OpenaiDialects {
+export function createOpenaiDialects(deps: Replying): OpenaiDialects['openai'] {
   const shared = { systemFingerprint: systemFingerprint(deps), usageTimes: deps.usageTimes }
   return {
     chat: withProviderData(createOpenaiChat({ reasoningFields: deps.reasoningFields ?? 'both', ...shared })),
@@ -25,11 +25,8 @@ export function createOpenaiDialects(deps: DialectDeps & Operating): OpenaiDiale
 }
 
 /** OpenAI's routes under `/v1`. */
-export function addOpenaiRoutes(
-  app: FastifyInstance,
-  deps: DialectDeps & Operating,
-  { chat, completions }: OpenaiDialects,
-): void {
+export function addOpenaiRoutes(app: FastifyInstance, deps: DialectDeps & Operating & OpenaiDialects): void {
+  const { chat, completions } = deps.openai
   const config = { scope: 'inference', encodeError: chat.encodeError } as const
   const handlers = { chat: createDialectHandler(deps, chat), completions: createDialectHandler(deps, completions) }
   app.post('/v1/chat/completions', { config }, withDebugConfig(deps, handlers.chat, 'chat.completion.chunk'))

@@ -29,14 +29,15 @@ import { namesOf } from '../../run/stored-lists.ts'
 
 type WithId = { readonly Params: { readonly id: string } }
 
-type Parts = { readonly service: ResponsesService; readonly upgrades: Upgrades; readonly sockets: ResponsesSockets }
+export type ResponsesParts = {
+  readonly responses: ResponsesService
+  readonly upgrades: Upgrades
+  readonly sockets: ResponsesSockets
+}
 
 /** OpenAI's Responses, over HTTP and over WebSockets. */
-export function addResponsesRoutes(
-  app: FastifyInstance,
-  deps: Models & Watching & Replying,
-  { service, upgrades, sockets }: Parts,
-): void {
+export function addResponsesRoutes(app: FastifyInstance, deps: Models & Watching & Replying & ResponsesParts): void {
+  const { responses: service, upgrades, sockets } = deps
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
   app.post('/v1/responses', { config }, createResponseHandler(deps, service))
   // OpenAI has no list; llama-stack's clients have.

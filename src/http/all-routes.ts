@@ -1,0 +1,95 @@
+import type { FastifyInstance } from 'fastify'
+import type { Dialect } from '../contract/dialect.ts'
+import type { ServedRoute } from './access/route-guard.ts'
+import type { BodyRoom } from './body/body-room.ts'
+import { addKoboldRoutes } from './routes/local-servers/routes-kobold.ts'
+import { addLlamaServerRoutes } from './routes/local-servers/routes-llama-server.ts'
+import { addMlcRoutes } from './routes/local-servers/routes-mlc.ts'
+import { addOllamaRoutes } from './routes/local-servers/routes-ollama.ts'
+import { addOtherLists } from './routes/local-servers/routes-other-lists.ts'
+import { addPresetRoutes } from './routes/local-servers/routes-presets.ts'
+import { addTabbyRoutes } from './routes/local-servers/routes-tabby.ts'
+import { addUnslothRoutes } from './routes/local-servers/routes-unsloth.ts'
+import { addCompletionRoutes } from './routes/openai/routes-completions.ts'
+import { addConversationRoutes } from './routes/openai/routes-conversations.ts'
+import { addFileRoutes } from './routes/openai/routes-files.ts'
+import { addMediaServiceRoutes } from './routes/openai/routes-media-services.ts'
+import { addOpenaiRoutes, type OpenaiDialects } from './routes/openai/routes-openai.ts'
+import { addResponsesRoutes, type ResponsesParts } from './routes/openai/routes-responses.ts'
+import { addActivityRoutes } from './routes/own/routes-activity.ts'
+import { addCancelRoute } from './routes/own/routes-cancel.ts'
+import { addEventRoute } from './routes/own/routes-events.ts'
+import { addOpenapiRoutes } from './routes/own/routes-openapi.ts'
+import { addOpsRoutes } from './routes/own/routes-ops.ts'
+import { addPageRoutes } from './routes/own/routes-page.ts'
+import { addReplicaRoutes } from './routes/own/routes-replicas.ts'
+import { addRootRoutes } from './routes/own/routes-root.ts'
+import { addSandboxRoute } from './routes/own/routes-sandbox.ts'
+import { addAddedDialects } from './routes/routes-added-dialects.ts'
+import { addAnthropicRoutes } from './routes/routes-anthropic.ts'
+import { addLlamaStackRoutes, stackRoutes } from './routes/routes-llama-stack.ts'
+import { addModelRoutes } from './routes/routes-model.ts'
+import { addModelListRoutes } from './routes/routes-models.ts'
+import { addTemplateRoutes } from './routes/routes-templates.ts'
+import { addTokenRoutes } from './routes/routes-tokens.ts'
+import type { ServerDeps } from './run/deps.ts'
+
+/** What routes take: each what it uses. */
+type RouteDeps = ServerDeps &
+  OpenaiDialects &
+  ResponsesParts & {
+    readonly messages: Dialect
+    readonly room: BodyRoom
+    readonly bodyLimitBytes: number
+    readonly servedRoutes: () => readonly ServedRoute[]
+    /** The server is about to end. */
+    readonly isDraining: () => boolean
+  }
+
+/** The modules of routes, in the order in which they are listed to clients that ask for all of them. */
+const modules: readonly ((app: FastifyInstance, deps: RouteDeps) => void)[] = [
+  addOpenaiRoutes,
+  addCompletionRoutes,
+  addAnthropicRoutes,
+  addResponsesRoutes,
+  addConversationRoutes,
+  addFileRoutes,
+  addMediaServiceRoutes,
+  addCancelRoute,
+  addSandboxRoute,
+  addModelListRoutes,
+  addLlamaStackRoutes,
+  addAddedDialects,
+  addModelRoutes,
+  addUnslothRoutes,
+  addReplicaRoutes,
+  addActivityRoutes,
+  addEventRoute,
+  addTabbyRoutes,
+  addMlcRoutes,
+  addOllamaRoutes,
+  addPresetRoutes,
+  addTemplateRoutes,
+  addTokenRoutes,
+  addLlamaServerRoutes,
+  addOtherLists,
+  addKoboldRoutes,
+  addRootRoutes,
+  addPageRoutes,
+  addOpenapiRoutes,
+  addOpsRoutes,
+]
+
+export function addAllRoutes(app: FastifyInstance, deps: RouteDeps): void {
+  for (const add of modules) add(app, deps)
+}
+
+/** The paths of this server that generate, for those who ask for one that is not there. */
+export const generatingPaths: readonly string[] = [
+  '/v1/chat/completions',
+  '/v1/completions',
+  '/v1/embeddings',
+  '/v1/messages',
+  '/v1/responses',
+  ...stackRoutes.flatMap(({ paths }) => paths),
+]

@@ -1,0 +1,66 @@
+import type { IncomingMessage } from 'node:http'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { AppError } from '../contract/errors.ts'
+import type { Principal } from '../contract/principal.ts'
+import type { createAccess } from './access/access.ts'
+import { authorize, readKeys } from './access/auth.ts'
+import { preflightHeaders } from './access/cross-origin.ts'
+import { readHosts, refuseHosts } from './access/hosts.ts'
+import { createWrongKeyWatch } from './access/wrong-keys.ts'
+import type { Upgrades } from './responses/upgrades.ts'
+import type { Watching } from './run/deps.ts'
+
+type Checks = Pick<Watching, 'log'> & {
+  readonly upgrades: Upgrades
+  /** The rules that hold now. */
+  access(): ReturnType<typeof createAccess>
+  isDraining(): boolean
+  /** Whether the program around this server has accepted the request. */
+  isAccepted(request: IncomingMessage): boolean
+  /** What a request is told that no route answers. */
+  refuseUnknown(request: FastifyRequest, reply: FastifyReply): AppError
+}
+
+/** Checks all requests before their bodies are read: whether we drain, hosts, origins, the route, the key. */
+export function addChecks(app: FastifyInstance, checks: Checks): void {
+  const { log, upgrades, access, isDraining, isAccepted, refuseUnknown } = checks
+  app.addHook('onRequest', (request, reply, done) => {
+    const { checkHost, crossOrigin, authenticate } = access()
+    reply.header('x-request-id', request.id)
+    reply.headers(crossOrigin.replyHeaders(request.headers))
+    if (isDraining()) reply.header('connection', 'close')
+    // Health, readiness and cancels are answered to the end.
+    const { scope, servesWhileDraining, servesAnyHost } = request.routeOptions.config
+    if (isDraining() && scope !== 'public' && servesWhileDraining !== true) {
+      throw new AppError('shutting-down', 'the server is shutting down; try again elsewhere or later')
+    }
+    refuseHosts(request.raw)
+    if (servesAnyHost !== true && !isAccepted(request.raw)) for (const host of readHosts(request)) checkHost(host)
+    if (crossOrigin.isPreflight(request.method, request.headers)) {
+      reply.code(204).headers(preflightHeaders).send()
+      return
+    }
+    // Browsers open WebSockets without asking whether they may.
+    crossOrigin.check(upgrades.has(request) ? 'CONNECT' : request.method, request.headers)
+    if (request.is404 || scope === undefined) throw refuseUnknown(request, reply)
+    if (scope === 'public') return done()
+    const admit = (principal: Principal) => {
+      request.principal = principal
+      if (scope !== 'any') authorize(principal, scope)
+    }
+    const found = authenticate(request.headers)
+    if (found instanceof Promise) {
+      found.then(admit).then(() => done(), done)
+      return
+    }
+    admit(found)
+    done()
+  })
+  const noteWrongKey = createWrongKeyWatch(log)
+  app.addHook('onError', ({ headers, ip, principal }, _reply, error, done) => {
+    // With a principal, it is an upstream that has refused a key.
+    const isWrongKey = principal === undefined && AppError.from(error).code === 'unauthorized'
+    if (isWrongKey && readKeys(headers).length > 0) noteWrongKey(ip)
+    done()
+  })
+}
