@@ -5,12 +5,15 @@ import type { RequestWatch } from '../contract/watch.ts'
 import type { EncodeError } from './reply/error-reply.ts'
 import type { GenerationFacts } from './reply/generation-facts.ts'
 import type { EncodeLimits } from './reply/reply-headers.ts'
+import type { Surface } from './routes/mounts.ts'
 
 /** What the routes, the requests and the server itself carry beside Fastify's own. */
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** The permission that the route requires; `any`: a key of any scope. A route without it fails at start. */
     scope?: Scope | 'any'
+    /** The protocol whose clients alone use the route, where that matters; a mount decides before it. */
+    surface?: Surface
     /** The route's error envelope; default OpenAI's. */
     encodeError?: EncodeError
     /** The same for a route of several protocols. */
@@ -35,6 +38,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The generation's reply id and model, for the request's last log line. */
     generation: GenerationFacts | undefined
+    /** The protocol whose path the client wrote, of those that answer in their own way. */
+    readonly surface: Surface | undefined
     /** What is shown of it to those who watch the server. */
     watch: RequestWatch | undefined
     /** Its prompt stays in the slot that reads it; absent: as any other's. */

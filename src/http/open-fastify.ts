@@ -11,7 +11,7 @@ import { withoutBasePath } from './base-path.ts'
 import { sendError } from './reply/error-reply.ts'
 import { pickRequestId } from './request-id.ts'
 import { upgradeOptions } from './responses/upgrades.ts'
-import { withoutSecondPrefix } from './routes/second-prefix.ts'
+import { routedAs, type Surface } from './routes/mounts.ts'
 import type { Listening, Watching } from './run/deps.ts'
 import type { createRequestWatch } from './watch-requests.ts'
 
@@ -64,9 +64,10 @@ export function openFastify(
     rewriteUrl: (request) => {
       const { url = '/' } = request
       const below = isAccepted(request) ? url : withoutBasePath(basePath, url)
+      const { route, surface } = routedAs(below)
       // What asks later how the client wrote it asks for the part below.
-      Object.assign(request, { originalUrl: below })
-      return withoutSecondPrefix(below)
+      Object.assign(request, { originalUrl: below, surface })
+      return route
     },
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, maxParamLength: 1000 },
     clientErrorHandler: refuse,
@@ -76,6 +77,11 @@ export function openFastify(
         reply.header('x-request-id', request.id)
         sendError(error, request, reply)
       })
+    },
+  })
+  app.decorateRequest('surface', {
+    getter() {
+      return (this.raw as { readonly surface?: Surface }).surface ?? this.routeOptions.config.surface
     },
   })
   app.decorateRequest('generation', undefined)

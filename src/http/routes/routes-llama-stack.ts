@@ -13,7 +13,7 @@ import { hidePaths } from '../reply/error-reply.ts'
 import { createEmbedHandler } from '../run/embed-call.ts'
 import { createScoringHandler } from '../run/scoring-call.ts'
 import { createDialectHandler, type DialectDeps } from '../run/serve-dialect.ts'
-import { withSecondPrefix } from './second-prefix.ts'
+import { pathOn } from './mounts.ts'
 
 /** The paths of each generating dialect; clients of different ages use different ones. */
 export const stackRoutes = [
@@ -64,8 +64,8 @@ function describeProvider(model: ModelSummary) {
   return encodeProvider(state.type === 'failed' ? { ...model, state: { ...state, reason: hidePaths(state.reason) } } : model)
 }
 
-/** OpenAI's routes with both of their prefixes. */
+/** OpenAI's routes on both of their paths. */
 function withSecond(route: ServedRoute): readonly ServedRoute[] {
-  const second = withSecondPrefix(route.path)
+  const second = pathOn('llama-stack', route.path)
   return [route, ...(second === undefined ? [] : [{ ...route, path: second }])]
 }

@@ -14,7 +14,6 @@ import { callerOf } from '../access/caller.ts'
 import type { EncodeError } from '../reply/error-reply.ts'
 import type { EncodeLimits } from '../reply/reply-headers.ts'
 import type { Models } from '../run/deps.ts'
-import { hasSecondPrefix } from './second-prefix.ts'
 
 type Query = Readonly<Record<string, unknown>>
 
@@ -79,9 +78,9 @@ export function addModelListRoutes(app: FastifyInstance, { models, modelFiles }:
   app.delete('/v1/models/*', refusal, (request, reply) => inForm(request, reply, () => refuseChange(reply)))
 }
 
-/** OpenAI's form, unless a header shows a client of another protocol. The second prefix is OpenAI's always. */
-function formOf({ headers, originalUrl }: FastifyRequest): ModelForm {
-  if (hasSecondPrefix(originalUrl)) return openai
+/** OpenAI's form, unless a header shows a client of another protocol. llama-stack's mount of OpenAI's routes is OpenAI's always. */
+function formOf({ headers, surface }: FastifyRequest): ModelForm {
+  if (surface === 'llama-stack') return openai
   if (headers['anthropic-version'] !== undefined) return anthropic
   return isFromStackClient(headers) ? llamaStack : openai
 }

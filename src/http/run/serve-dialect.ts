@@ -110,9 +110,7 @@ export function createDialectHandler(
 
   /** Throws only before anything is sent; a later failure is the stream's last event. */
   async function stream({ generation, call, request, reply }: StreamArgs): Promise<void> {
-    const encoder = request.originalUrl.startsWith('/v1/openai/')
-      ? withoutDone(call.createStreamEncoder())
-      : call.createStreamEncoder()
+    const encoder = request.surface === 'llama-stack' ? withoutDone(call.createStreamEncoder()) : call.createStreamEncoder()
     let start: StartEvent | undefined
     const writer = openEventStream(deps, reply, {
       heartbeat: dialect.heartbeat,
@@ -176,6 +174,6 @@ type StreamArgs = {
  * Whether a client reads frames about tools of the server, which has to be asked for with Unsloth's own field. OpenAI's SDKs, which say who they
  * are, fail on them; not where Unsloth's routes are named.
  */
-function readsToolFrames({ originalUrl, headers }: FastifyRequest): boolean {
-  return originalUrl.startsWith('/api/inference/') || headers['x-stainless-lang'] === undefined
+function readsToolFrames({ surface, headers }: FastifyRequest): boolean {
+  return surface === 'unsloth' || headers['x-stainless-lang'] === undefined
 }

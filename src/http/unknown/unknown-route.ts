@@ -15,7 +15,7 @@ type Known = {
 /** What a request is answered whose route is not there; a protocol that is not spoken has its own form (`absentReply`). */
 export function createUnknownRoute({ served, isOneOfSeveral, paths }: Known) {
   return (request: FastifyRequest): AppError => {
-    // Without a second prefix.
+    // As it is routed.
     const path = pathOf(request.url)
     request.absentReply = replyOfAbsentProtocol(path, served)
     const sent = `there is no route ${request.method} ${pathOf(request.originalUrl)}`

@@ -220,9 +220,9 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rows: ['S111a'],
-    file: 'src/http/routes/second-prefix.ts',
-    find: "const prefix = '/v1/openai'",
-    replace: "const prefix = '/v1/openai-api'",
+    file: 'src/http/routes/mounts.ts',
+    find: "at: '/v1/openai/v1'",
+    replace: "at: '/v1/openai-api/v1'",
   },
   { rows: ['S115'], file: `${stack}/models.ts`, find: "rerank: 'rerank',", replace: "rerank: 'llm'," },
   {

@@ -21,7 +21,7 @@ export const mutants: readonly Mutant[] = [
     find: 'active_model: active?.id ?? null',
     replace: 'active_model: models[0]?.id ?? null',
   },
-  { rows: ['U9', 'U10'], file: 'src/http/routes/second-prefix.ts', find: "  'messages',\n", replace: '' },
+  { rows: ['U9', 'U10'], file: 'src/http/routes/mounts.ts', find: "  '/messages',\n", replace: '' },
   {
     rows: ['U11'],
     file: 'src/dialect/unsloth/speech.ts',

@@ -29,7 +29,11 @@ import { cancelEverywhere } from '../own/routes-cancel.ts'
 export function addUnslothRoutes(app: FastifyInstance, deps: DialectDeps & Operating): void {
   const { lifecycle, models, cancellations } = deps
   const reading = { config: { scope: 'inference', encodeError: encodeUnslothError } } as const
-  app.post('/api/inference/generate/stream', reading, createDialectHandler(deps, unslothGenerate))
+  app.post(
+    '/api/inference/generate/stream',
+    { config: { ...reading.config, surface: 'unsloth' } },
+    createDialectHandler(deps, unslothGenerate),
+  )
   app.post(
     '/v1/chat/count_tokens',
     reading,

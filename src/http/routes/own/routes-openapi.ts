@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ServedRoute } from '../../access/route-guard.ts'
-import { otherPathsOf } from '../second-prefix.ts'
+import { otherPathsOf } from '../mounts.ts'
 
 type DocsDeps = { readonly version: string; readonly servedRoutes: () => readonly ServedRoute[] }
 type Part = { readonly bytes: Buffer; readonly type: string; readonly etag: string; readonly headers?: Record<string, string> }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hasSecondPrefix, otherPathsOf, withoutSecondPrefix, withSecondPrefix } from './second-prefix.ts'
+import { otherPathsOf, pathOn, routedAs } from './mounts.ts'
 
 test.each([
   ['/v1/openai/v1/chat/completions', '/v1/chat/completions'],
@@ -7,7 +7,7 @@ test.each([
   ['/v1/openai/v1/models/org/name', '/v1/models/org/name'],
   ['/v1/openai/v1/responses/resp_1?stream=true', '/v1/responses/resp_1?stream=true'],
 ])('%s means %s', (url, route) => {
-  expect([withoutSecondPrefix(url), hasSecondPrefix(url)]).toEqual([route, true])
+  expect(routedAs(url)).toEqual({ route, surface: 'llama-stack' })
 })
 
 test.each([
@@ -23,22 +23,25 @@ test.each([
   ['/v1/v1/messages/count_tokens?beta=true', '/v1/messages/count_tokens?beta=true'],
   ['/v1/v1/chat/completions', '/v1/chat/completions'],
 ])('%s, of another server or a base URL, means %s', (url, route) => {
-  expect(withoutSecondPrefix(url)).toBe(route)
+  expect(routedAs(url).route).toBe(route)
 })
 
 test.each(['/models/load', '/completions', '/embeddings', '/api/v0/models', '/v1/v1/x'])('%s is a route of its own', (url) => {
-  expect(withoutSecondPrefix(url)).toBe(url)
+  expect(routedAs(url).route).toBe(url)
 })
 
 test.each(['/v1/models', '/v1/openai/v1/messages', '/v1/openai/v1/modelsx', '/v1/openai', '/x/v1/openai/v1/models'])(
   '%s stays itself',
   (url) => {
-    expect([withoutSecondPrefix(url), hasSecondPrefix(url)]).toEqual([url, false])
+    expect(routedAs(url)).toEqual({ route: url })
   },
 )
 
 test('paths of OpenAI can be written with the prefix', () => {
-  expect(['/v1/models/*', '/v1/messages'].map(withSecondPrefix)).toEqual(['/v1/openai/v1/models/*', undefined])
+  expect(['/v1/models/*', '/v1/messages'].map((path) => pathOn('llama-stack', path))).toEqual([
+    '/v1/openai/v1/models/*',
+    undefined,
+  ])
 })
 
 test.each([
