@@ -76,24 +76,38 @@ class ReplicaTallies {
   }
 }
 
+const names = ['model', 'server']
+
 export function addReplicaMetrics(registry: Registry, readLoad: ReadLoad) {
   const tallies = new ReplicaTallies()
+  addServerGauges(registry, readLoad, tallies)
+  addAttemptTotals(registry, tallies)
+  const affinities = addCounter(registry, {
+    name: 'dragoman_affinity_total',
+    help: 'Attempts where the longest known prefix of the prompt was read (hit), elsewhere (moved), or without one (new).',
+    labelNames: ['model', 'outcome'],
+  })
+
+  return {
+    /** What the fleet of a model reports to. */
+    observerOf: (model: string): FleetObserver => ({
+      attemptEnded: (start, end) => {
+        const { server, affinity } = start
+        tallies.at(model, server).add(start, end)
+        if (affinity !== undefined) affinities.at(model, affinity).total += 1
+      },
+      ejected: (server, reason) => increment(tallies.at(model, server).ejections, reason),
+    }),
+  }
+}
+
+/** What the servers are and do now. */
+function addServerGauges(registry: Registry, readLoad: ReadLoad, tallies: ReplicaTallies): void {
   /** The servers of all models, with the labels under which they are shown. */
   const reports = () =>
     readLoad().flatMap(({ id, servers = [] }) =>
       servers.map((report) => ({ report, labels: { model: id, server: tallies.labelOf(id, report.host) } })),
     )
-  /** Servers that share labels are summed. */
-  const summed = (samples: Iterable<readonly [Labels, number]>) => {
-    const sums = new Map<string, [Labels, number]>()
-    for (const [labels, value] of samples) {
-      const key = Object.values(labels).join('\n')
-      sums.set(key, [labels, (sums.get(key)?.[1] ?? 0) + value])
-    }
-    return sums.values()
-  }
-  const names = ['model', 'server']
-
   addMetric(
     registry,
     {
@@ -140,7 +154,20 @@ export function addReplicaMetrics(registry: Registry, readLoad: ReadLoad) {
         readLoad().flatMap(({ id, servers = [] }) => servers.map(({ source = 'config' }) => [{ model: id, source }, 1] as const)),
       ),
   )
+}
 
+/** Servers that share labels are summed. */
+function summed(samples: Iterable<readonly [Labels, number]>): Iterable<readonly [Labels, number]> {
+  const sums = new Map<string, [Labels, number]>()
+  for (const [labels, value] of samples) {
+    const key = Object.values(labels).join('\n')
+    sums.set(key, [labels, (sums.get(key)?.[1] ?? 0) + value])
+  }
+  return sums.values()
+}
+
+/** What became of the attempts at the servers. */
+function addAttemptTotals(registry: Registry, tallies: ReplicaTallies): void {
   const addTotal = (declaration: Omit<Declaration, 'labelNames'>, read: (tally: ReplicaTally) => number) =>
     addMetric(registry, { type: 'counter', labelNames: names, ...declaration }, function* () {
       for (const [labels, tally] of tallies.entries()) yield [labels, read(tally)]
@@ -194,24 +221,6 @@ export function addReplicaMetrics(registry: Registry, readLoad: ReadLoad) {
     },
     ({ ejections }) => ejections,
   )
-
-  const affinities = addCounter(registry, {
-    name: 'dragoman_affinity_total',
-    help: 'Attempts where the longest known prefix of the prompt was read (hit), elsewhere (moved), or without one (new).',
-    labelNames: ['model', 'outcome'],
-  })
-
-  return {
-    /** What the fleet of a model reports to. */
-    observerOf: (model: string): FleetObserver => ({
-      attemptEnded: (start, end) => {
-        const { server, affinity } = start
-        tallies.at(model, server).add(start, end)
-        if (affinity !== undefined) affinities.at(model, affinity).total += 1
-      },
-      ejected: (server, reason) => increment(tallies.at(model, server).ejections, reason),
-    }),
-  }
 }
 
 function increment<Name>(counts: Map<Name, number>, name: Name): void {

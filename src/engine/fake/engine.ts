@@ -113,24 +113,12 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
       const { script, ...loaded } = await ensureLoaded(signal)
       const { template, format } = partFor(loaded, request.prompt)
       if (request.prompt.type === 'chat' && chosen?.type === 'none' && template === undefined) throw noTemplate(chosen)
-      if (request.prompt.type === 'infill') throw cannotFillIn()
-      if (template !== undefined) refuseLongRender(request.prompt)
-      // The rendered prompt is not used, but a conversation that the template refuses must be refused.
-      const rendered = request.prompt.type === 'chat' ? template?.render(request.prompt, request) : undefined
-      if (rendered !== undefined) await nextTurn()
-      const outputFormat = requestFormat(format, request.prompt, rendered?.startsInReasoning ?? false)
+      const outputFormat = await planFormat(request, template, format)
       const reply = script(request.prompt)
       const promptTokens = fakePromptTokens(request)
       const inputTokens = await countPrompt(request.prompt)
-      const plan = {
-        reply,
-        inputTokens,
-        promptTokens,
-        maxOutputTokens: planOutput(request, inputTokens, options.contextLength),
-        request,
-        outputFormat,
-        closing: closing.signal,
-      }
+      const maxOutputTokens = planOutput(request, inputTokens, options.contextLength)
+      const plan = { reply, inputTokens, promptTokens, maxOutputTokens, request, outputFormat, closing: closing.signal }
       const run = (runSignal: AbortSignal, emit: Emit<EngineEvent>) => active.track(() => emitAll(play(plan, runSignal), emit))
       const can = { reportsPrompt: true, keepsMinimum: true, usesTemplate: true } as const
       return { inputTokens, ...(outputFormat !== undefined && { outputFormat }), ...can, run }
@@ -184,6 +172,16 @@ function readTemplate(choice: TemplateChoice, own: string | undefined, settings:
   const source = chosenTemplate(choice, own)
   const format = recogniseFormat(source, settings)
   return { template: source === undefined ? undefined : compileChatTemplate(source, {}, format), format }
+}
+
+/** The format of a reply. A conversation that the template refuses is refused, although the rendered prompt is not used. */
+async function planFormat(request: GenerationRequest, template: ChatTemplate | undefined, format: ModelFormat) {
+  const { prompt } = request
+  if (prompt.type === 'infill') throw cannotFillIn()
+  if (template !== undefined) refuseLongRender(prompt)
+  const rendered = prompt.type === 'chat' ? template?.render(prompt, request) : undefined
+  if (rendered !== undefined) await nextTurn()
+  return requestFormat(format, prompt, rendered?.startsInReasoning ?? false)
 }
 
 function renderText({ template }: TemplatePart, { prompt, ...options }: RenderRequest): string {

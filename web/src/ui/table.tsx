@@ -1,4 +1,4 @@
-import { Component, type ComponentChildren } from 'preact'
+import { Component, type ComponentChildren, type RefObject } from 'preact'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useShortcuts } from '../frame/shortcuts.ts'
 import { Fact } from './facts.tsx'
@@ -43,23 +43,8 @@ export function Table<Row>({ label, columns: all, rows: given, waits, idOf, open
   const rows = given ?? []
   const [columns, others] = useMemo(() => split(all), [all, isSmall.value, isLarge.value])
   const room = useRef<HTMLDivElement>(null)
-  const [view, setView] = useState({ top: 0, height: 1200 })
+  const { first, end, measure } = useRowsInView(room, rows.length)
   const [at, setAt] = useState(open)
-  const measure = () => {
-    const { scrollTop = 0, clientHeight = 1200 } = room.current ?? {}
-    // In steps: most scroll events change nothing.
-    const top = Math.floor(scrollTop / (rowPx * 8)) * rowPx * 8
-    setView((last) => (top === last.top && clientHeight === last.height ? last : { top, height: clientHeight }))
-  }
-  useLayoutEffect(() => {
-    if (room.current === null) return
-    // The observer also reports the first size.
-    const observer = new ResizeObserver(measure)
-    observer.observe(room.current)
-    return () => observer.disconnect()
-  }, [])
-  const first = Math.max(0, Math.floor((view.top - besidePx) / rowPx))
-  const end = Math.min(rows.length, Math.ceil((view.top + view.height + besidePx + rowPx * 8) / rowPx))
   // Keeps the row that the address opens in view, even while rows arrive above it, until the reader scrolls.
   const sought = useRef(open)
   const leave = () => {
@@ -72,15 +57,7 @@ export function Table<Row>({ label, columns: all, rows: given, waits, idOf, open
     if (y > 0 && (y < element.scrollTop || y + rowPx * 2 > element.scrollTop + element.clientHeight))
       element.scrollTop = y - rowPx * 2
   }, [given])
-  useLayoutEffect(() => {
-    // In the selected row, cells with hidden text take the focus, and arrow keys scroll them.
-    const cells = room.current?.querySelectorAll<HTMLElement>('tr[aria-selected="true"] td') ?? []
-    const cut = [...cells].filter((cell) => cell.scrollWidth > cell.clientWidth)
-    for (const cell of cut) cell.tabIndex = 0
-    return () => {
-      for (const cell of cut) cell.removeAttribute('tabindex')
-    }
-  }, [at, first, columns])
+  useLayoutEffect(() => openCutCells(room.current), [at, first, columns])
   const move = (by: number) => {
     leave()
     const index = Math.min(rows.length - 1, Math.max(0, rows.findIndex((row) => idOf(row) === at) + by))
@@ -176,6 +153,37 @@ export function Table<Row>({ label, columns: all, rows: given, waits, idOf, open
       {given === undefined && <Waiting what={waits} />}
     </section>
   )
+}
+
+/** The rows that are rendered: those near what the element shows. Call `measure` when it is scrolled. */
+function useRowsInView(room: RefObject<HTMLDivElement | null>, count: number) {
+  const [view, setView] = useState({ top: 0, height: 1200 })
+  const measure = () => {
+    const { scrollTop = 0, clientHeight = 1200 } = room.current ?? {}
+    // In steps: most scroll events change nothing.
+    const top = Math.floor(scrollTop / (rowPx * 8)) * rowPx * 8
+    setView((last) => (top === last.top && clientHeight === last.height ? last : { top, height: clientHeight }))
+  }
+  useLayoutEffect(() => {
+    if (room.current === null) return
+    // The observer also reports the first size.
+    const observer = new ResizeObserver(measure)
+    observer.observe(room.current)
+    return () => observer.disconnect()
+  }, [])
+  const first = Math.max(0, Math.floor((view.top - besidePx) / rowPx))
+  const end = Math.min(count, Math.ceil((view.top + view.height + besidePx + rowPx * 8) / rowPx))
+  return { first, end, measure }
+}
+
+/** In the selected row, cells with hidden text take the focus, and arrow keys scroll them. Returns what ends that. */
+function openCutCells(room: HTMLElement | null): () => void {
+  const cells = room?.querySelectorAll<HTMLElement>('tr[aria-selected="true"] td') ?? []
+  const cut = [...cells].filter((cell) => cell.scrollWidth > cell.clientWidth)
+  for (const cell of cut) cell.tabIndex = 0
+  return () => {
+    for (const cell of cut) cell.removeAttribute('tabindex')
+  }
 }
 
 type Columns<Row> = readonly Column<Row>[]

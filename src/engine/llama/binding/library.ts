@@ -70,10 +70,12 @@ function loadedFiles(): readonly string[] {
   return (report.getReport() as unknown as { readonly sharedObjects: readonly string[] }).sharedObjects
 }
 
-function declare(paths: Libraries) {
-  const [llama, ggml, base] = [koffi.load(paths.llama), koffi.load(paths.ggml), koffi.load(paths.base)]
-  const pointer = 'void *'
-  const [modelParams, contextParams] = [structType('llama_model_params'), structType('llama_context_params')]
+const pointer = 'void *'
+
+type Declare = ReturnType<typeof declaring>
+
+/** Declares functions of llama.cpp. */
+function declaring(llama: LibraryHandle) {
   const called = <F extends (...args: never[]) => unknown>(call: ReturnType<LibraryHandle['func']>): Called<F> => {
     const inThread = (...given: unknown[]) =>
       new Promise((resolve, reject) => {
@@ -81,23 +83,40 @@ function declare(paths: Libraries) {
       })
     return Object.assign(call, { inThread }) as unknown as Called<F>
   }
-  const get = <F extends (...args: never[]) => unknown>(prototype: string): Called<F> => called(llama.func(prototype))
-  checkRelease(get<() => string>('str llama_version()')())
-  /** For structs by value, whose types have no names. */
-  const getWith = <F extends (...args: never[]) => unknown>(
-    name: string,
-    result: TypeObject | string,
-    args: (TypeObject | string)[],
-  ): Called<F> => called(llama.func(name, result, args))
+  return {
+    get: <F extends (...args: never[]) => unknown>(prototype: string): Called<F> => called(llama.func(prototype)),
+    /** For structs by value, whose types have no names. */
+    getWith: <F extends (...args: never[]) => unknown>(
+      name: string,
+      result: TypeObject | string,
+      args: (TypeObject | string)[],
+    ): Called<F> => called(llama.func(name, result, args)),
+  }
+}
+
+function declare(paths: Libraries) {
+  const [llama, ggml, base] = [koffi.load(paths.llama), koffi.load(paths.ggml), koffi.load(paths.base)]
+  const functions = declaring(llama)
+  checkRelease(functions.get<() => string>('str llama_version()')())
+  return {
+    ...ofModels(functions),
+    ...ofVocabularies(functions),
+    ...ofContexts(functions),
+    ...ofMemories(functions),
+    ...ofSamplers(functions),
+    ...ofDevices(ggml, base),
+  }
+}
+
+function ofModels({ get, getWith }: Declare) {
+  const modelParams = structType('llama_model_params')
   const load = getWith<(path: string, params: Params) => Model | null>('llama_model_load_from_file', pointer, [
     'str',
     modelParams,
   ])
   const onProgressType = koffi.pointer(koffi.proto('bool', ['float', pointer]))
-  const samplers = new Map<string, (...values: never[]) => Sampler>()
   return {
     modelDefaults: getWith<() => Params>('llama_model_default_params', modelParams, []),
-    contextDefaults: getWith<() => Params>('llama_context_default_params', contextParams, []),
 
     /** Calls `onProgress` from this thread, which must not wait for it. */
     async loadModel(path: string, params: Params, onProgress: (done: number) => void): Promise<Model | null> {
@@ -120,7 +139,11 @@ function declare(paths: Libraries) {
     classes: get<(model: Model) => number>('uint32_t llama_model_n_cls_out(void *)'),
     slidingWindow: get<(model: Model) => number>('int llama_model_n_swa(void *)'),
     loadAdapter: get<(model: Model, path: string) => Adapter | null>('void *llama_adapter_lora_init(void *, str)'),
+  }
+}
 
+function ofVocabularies({ get }: Declare) {
+  return {
     vocabularyType: get<(of: Vocabulary) => number>('int llama_vocab_type(void *)'),
     vocabularySize: get<(of: Vocabulary) => number>('int llama_vocab_n_tokens(void *)'),
     tokenText: get<(of: Vocabulary, token: number) => string | null>('str llama_vocab_get_text(void *, int)'),
@@ -135,7 +158,13 @@ function declare(paths: Libraries) {
     detokenize: get<
       (of: Vocabulary, tokens: Bytes, count: number, to: Bytes, size: number, removeSpecial: boolean, special: boolean) => number
     >('int llama_detokenize(void *, void *, int, void *, int, bool, bool)'),
+  }
+}
 
+function ofContexts({ get, getWith }: Declare) {
+  const contextParams = structType('llama_context_params')
+  return {
+    contextDefaults: getWith<() => Params>('llama_context_default_params', contextParams, []),
     createContext: getWith<(model: Model, params: Params) => Context | null>('llama_init_from_model', pointer, [
       pointer,
       contextParams,
@@ -153,7 +182,11 @@ function declare(paths: Libraries) {
     setAdapters: get<(context: Context, adapters: Bytes, count: number, scales: Bytes) => number>(
       'int llama_set_adapters_lora(void *, void *, size_t, void *)',
     ),
+  }
+}
 
+function ofMemories({ get }: Declare) {
+  return {
     removeTokens: get<(memory: Memory, sequence: number, from: number, to: number) => boolean>(
       'bool llama_memory_seq_rm(void *, int, int, int)',
     ),
@@ -177,7 +210,12 @@ function declare(paths: Libraries) {
     setState: get<(context: Context, from: Bytes, size: number, sequence: number, flags: number) => number>(
       'size_t llama_state_seq_set_data_ext(void *, void *, size_t, int, uint32_t)',
     ),
+  }
+}
 
+function ofSamplers({ get, getWith }: Declare) {
+  const samplers = new Map<string, (...values: never[]) => Sampler>()
+  return {
     createChain: getWith<(params: Params) => Sampler>('llama_sampler_chain_init', pointer, [
       structType('llama_sampler_chain_params'),
     ]),
@@ -195,6 +233,11 @@ function declare(paths: Libraries) {
       samplers.set(name, create)
       return create(...(args.map(([, value]) => value) as never[]))
     },
+  }
+}
+
+function ofDevices(ggml: LibraryHandle, base: LibraryHandle) {
+  return {
     /** Reads a flag in a struct: false of zeros, true of ones. llama.cpp asks from its own threads, which cannot call JavaScript. */
     readsFlag: base.symbol('ggml_get_no_alloc') as Pointer,
     deviceCount: ggml.func('size_t ggml_backend_dev_count()') as () => number,

@@ -83,23 +83,7 @@ export function Composer({ draft, isRunning, canSend, onSend, onStop }: Composer
           {why}
         </p>
       ))}
-      {attachments.length > 0 && (
-        <ul class="attachments">
-          {attachments.map((each, index) => (
-            <li key={`${each.name} ${index}`}>
-              <AttachmentView attachment={each} />
-              <button
-                type="button"
-                class="icon-button"
-                aria-label={chatTexts.attached(each.name)}
-                onClick={() => setAttachments(attachments.filter((other) => other !== each))}
-              >
-                <icons.close />
-              </button>
-            </li>
-          ))}
-        </ul>
-      )}
+      <Attachments attachments={attachments} onChange={setAttachments} />
       <textarea
         ref={field}
         class="composer-text"
@@ -135,23 +119,52 @@ export function Composer({ draft, isRunning, canSend, onSend, onStop }: Composer
           />
         </label>
         <span class="space" />
-        {isRunning ? (
-          <button
-            type="button"
-            class="button send"
-            aria-label={chatTexts.stop}
-            title={`${chatTexts.stop} (Esc)`}
-            onClick={onStop}
-          >
-            <icons.stop />
-          </button>
-        ) : (
-          <button type="submit" class="button primary send" aria-label={chatTexts.send} disabled={isEmpty || waitsToSend}>
-            <icons.send />
-          </button>
-        )}
+        {isRunning ? <StopButton onStop={onStop} /> : <SendButton isDisabled={isEmpty || waitsToSend} />}
       </div>
     </form>
+  )
+}
+
+type AttachmentsProps = {
+  readonly attachments: readonly Attachment[]
+  readonly onChange: (attachments: readonly Attachment[]) => void
+}
+
+/** What the message has with it, and how to take it off. */
+function Attachments({ attachments, onChange }: AttachmentsProps) {
+  if (attachments.length === 0) return null
+  return (
+    <ul class="attachments">
+      {attachments.map((each, index) => (
+        <li key={`${each.name} ${index}`}>
+          <AttachmentView attachment={each} />
+          <button
+            type="button"
+            class="icon-button"
+            aria-label={chatTexts.attached(each.name)}
+            onClick={() => onChange(attachments.filter((other) => other !== each))}
+          >
+            <icons.close />
+          </button>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function StopButton({ onStop }: Pick<ComposerProps, 'onStop'>) {
+  return (
+    <button type="button" class="button send" aria-label={chatTexts.stop} title={`${chatTexts.stop} (Esc)`} onClick={onStop}>
+      <icons.stop />
+    </button>
+  )
+}
+
+function SendButton({ isDisabled }: { readonly isDisabled: boolean }) {
+  return (
+    <button type="submit" class="button primary send" aria-label={chatTexts.send} disabled={isDisabled}>
+      <icons.send />
+    </button>
   )
 }
 
