@@ -1,7 +1,7 @@
 import type { FunctionTool, JsonObject } from '../../contract/request.ts'
 
 /**
- * Tools that the client runs and Anthropic's API declares by a dated type alone, such as `bash_20250124`. Models without training on them
+ * Tools that the client runs and Anthropic's API declares only by a dated type, such as `bash_20250124`. Models without training on them
  * need a description and a schema; the arguments are those of Anthropic's documentation.
  */
 const clientTools: readonly { readonly prefix: string; readonly name: string; readonly tool: Omit<FunctionTool, 'name'> }[] = [

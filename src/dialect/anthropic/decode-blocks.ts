@@ -4,7 +4,7 @@ import { mediaByUrl, mediaInBase64, mediaInFile } from '../wire/media-part.ts'
 import { preview } from '../wire/preview.ts'
 import type { ContentBlock } from './schema.ts'
 
-/** A block of a user's turn, of a system message or of a tool's result. Throws for an image that is declared to be none. */
+/** Decodes a block of a user's turn, of a system message or of a tool's result. Throws for an image whose declared type is not one. */
 export function decodeBlock(block: ContentBlock, path: string): ContentPart {
   switch (block.type) {
     case 'text':

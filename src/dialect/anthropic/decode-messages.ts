@@ -9,15 +9,15 @@ import type { AssistantBlock, CountWire, ResultBlock, SystemBlock, ToolResultBlo
 import { decodeServerResult, toolOf } from './server-tools.ts'
 import { describeTool } from './tool-references.ts'
 
-/** A conversation, and its blocks that do not reach the model, or not completely. */
+/** A conversation, and its blocks that do not reach the model, at least not completely. */
 type DecodedConversation = DecodedMessages & { readonly ignored: readonly string[] }
 
 /** The context that a conversation needs beside its messages. */
 export type ConversationSources = {
   readonly sealer: Sealer
-  /** The texts of inputs of calls that `JSON.parse` changed, by path. */
+  /** The texts of call inputs that `JSON.parse` would change, by path. */
   readonly exactInputs: ReadonlyMap<string, string>
-  /** The tools that results of searches may refer to. */
+  /** The tools that search results may refer to. */
   readonly tools: readonly FunctionTool[]
 }
 
@@ -44,7 +44,7 @@ class Decoder implements DecodedConversation {
     this.#sources = sources
   }
 
-  /** The system prompt, or a late system message, at this path. One without words is left out. */
+  /** The system prompt, or a late system message, at this path. An empty one is left out. */
   addSystem(content: string | readonly SystemBlock[], path: string): void {
     const blocks = typeof content === 'string' ? [{ text: content }] : content
     const parts: TextPart[] = []
@@ -75,7 +75,7 @@ class Decoder implements DecodedConversation {
     }
   }
 
-  /** Results come first, in their order: templates show them next to the calls that they answer. */
+  /** Results come first, in order: templates show them next to the calls that they answer. */
   #addUser(content: string | readonly UserBlock[], path: string): void {
     if (typeof content === 'string') {
       this.#add({ role: 'user', content: [text(content)] }, path, [`${path}.content`])
@@ -154,7 +154,7 @@ class Decoder implements DecodedConversation {
         const sources = { tool: this.#called.get(toolCallId) ?? 'a tool', sealer: this.#sources.sealer }
         return { type: 'tool-result', toolCallId, content: decodeServerResult(block, sources), ...isError }
       }
-      // What only Anthropic's models read, and what later versions add.
+      // Content that only Anthropic's models read, and additions of later versions.
       case 'redacted_thinking':
       case 'unknown':
         return undefined

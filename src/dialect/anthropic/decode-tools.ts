@@ -14,11 +14,11 @@ export type DecodedTools = {
   readonly tools: readonly FunctionTool[]
   readonly toolChoice: ToolChoice
   readonly parallelToolCalls: boolean
-  /** Those that this server runs. */
+  /** The tools that this server runs. */
   readonly hosted: HostedTools
   /**
-   * Tools that the model cannot call here: those that only Anthropic's servers run, and deferred ones that no search has found; and settings
-   * without effect.
+   * Tools that the model cannot call here: those that only Anthropic's servers run, and deferred ones that no search has found; and
+   * settings without effect.
    */
   readonly ignored: readonly string[]
   /** The index in the request of each tool. */
@@ -26,16 +26,16 @@ export type DecodedTools = {
 }
 
 /**
- * Tools of Anthropic's servers that a caller declares to rely on them: refused where this server does not have them. Others, such as `web_search_20250305`, are what agents declare beside
- * their own.
+ * Tools of Anthropic's servers that a caller declares to rely on them: refused if this server lacks them. Agents declare others, such as
+ * `web_search_20250305`, by habit beside their own.
  */
 const refusedTools = ['code_execution_', 'mcp_toolset']
-/** Where Anthropic's servers would search for deferred tools, the model is shown them all: nothing here finds them later. */
+/** Anthropic's servers would search for deferred tools; here the model sees them all, since nothing finds them later. */
 const searchTools = 'tool_search_tool_'
 
 /**
- * Throws for a tool without a schema, a name that is declared twice, a tool that is not run here, unless it stands beside others by habit,
- * and a choice of a tool that is not declared.
+ * Throws for a tool without a schema, a name that is declared twice, a tool that does not run here (unless agents declare it by habit), and
+ * a choice of an undeclared tool.
  */
 export function decodeTools(asked: ToolsWire, available: Available): DecodedTools {
   const { tools: wire, tool_choice, messages, mcp_servers } = asked
@@ -82,12 +82,12 @@ export function decodeTools(asked: ToolsWire, available: Available): DecodedTool
   }
 }
 
-/** Whether the server's own tools are enabled, as many as the key may use or those of a list. */
+/** Whether the server's own tools are enabled: all that the key may use, or those of a list. */
 export function enablesTools({ enable_tools, enabled_tools }: Pick<ToolsWire, 'enable_tools' | 'enabled_tools'>): boolean {
   return enable_tools === true && enabled_tools?.length !== 0
 }
 
-/** Whether a type is of a tool that Anthropic's servers run, or that comes later than this code. */
+/** Whether a type is of a tool that Anthropic's servers run, or is newer than this code. */
 function isHosted(type: WireTool['type']): type is string {
   return typeof type === 'string' && type !== 'custom' && clientTool(type, undefined) === undefined
 }
@@ -114,7 +114,7 @@ function decodeTool(tool: WireTool, path: string, referenced: ReadonlySet<string
 type Choosable = {
   readonly declared: ReadonlySet<string>
   readonly hosted: HostedTools
-  /** The server enables others, whose names the loop that runs them knows. */
+  /** The server enables other tools, whose names the tool loop knows. */
   readonly hasOthers: boolean
 }
 

@@ -23,9 +23,9 @@ const unknownInside = unknownKeys(messageSchema)
 export type DecodedMessage = {
   readonly request: GenerationRequest
   readonly stream: boolean
-  /** `shown`: thinking blocks with their text; `omitted`: with a signature only; `none`: no blocks. */
+  /** `shown`: thinking blocks with their text; `omitted`: only with a signature; `none`: no blocks. */
   readonly thinking: 'shown' | 'omitted' | 'none'
-  /** The folder of programs that the server runs, by its name. */
+  /** The name of the folder for programs that the server runs. */
   readonly container: string
   readonly ignored: readonly string[]
   readonly nameOf: NameOf
@@ -38,7 +38,7 @@ export type DecodedCount = Pick<GenerationRequest, 'model' | 'reasoning' | 'tool
   readonly nameOf: NameOf
 }
 
-/** What decoding needs besides the body. */
+/** The sources for decoding besides the body. */
 type DecodeSources = Pick<ConversationSources, 'sealer'> & {
   /** As in `CallInput`. */
   readonly exactBody?: string | undefined
@@ -91,7 +91,7 @@ function decodePrompt(wire: CountWire, { sealer, exactBody, serverTools }: Decod
   const prompt: ChatPrompt = {
     type: 'chat',
     ...plainChat,
-    // A last message of the assistant's is the beginning of its answer; Anthropic lets it be empty.
+    // A last assistant message is the beginning of the answer; Anthropic allows it to be empty.
     messages: isEmpty ? messages.slice(0, -1) : messages,
     tools: tools.tools,
     start: last?.role === 'assistant' && !isEmpty ? 'last-message' : 'new-turn',
@@ -109,13 +109,13 @@ function decodePrompt(wire: CountWire, { sealer, exactBody, serverTools }: Decod
   }
 }
 
-/** No caller can be asked here: Anthropic's protocol has no approvals. */
+/** Callers cannot be asked here: Anthropic's protocol has no approvals. */
 function decodeToolUse(wire: MessageWire, { hosted, container }: Using): Pick<GenerationRequest, 'toolUse'> {
   const { enabled_tools: enabled } = wire
   const session = { ...plainToolUse, sessionId: container }
   if (!enablesTools(wire)) return hosted.isEmpty ? {} : { toolUse: { ...session, ...hosted.use } }
   const { names: _, ...servers } = hosted.use
-  // Without a list, all that the caller may use.
+  // Without a list: all that the caller may use.
   if ((wire.tools ?? []).length === 0)
     return { toolUse: { ...session, ...servers, ...(enabled && { names: [...new Set(enabled)] }) } }
   const message = 'tools name what the reply may call, and enable_tools enables what the server has: send one of them'
@@ -128,7 +128,7 @@ function containerOf({ container }: MessageWire): string | undefined {
   return (typeof container === 'string' ? container : container?.id) ?? undefined
 }
 
-/** Anthropic's models think when they are asked to; with `adaptive` they decide, and so does the template's default. */
+/** Anthropic's models think on request; with `adaptive` they decide, like the template's default. */
 function decodeReasoning({ thinking, output_config, context_management }: CountWire): ReasoningOptions {
   const effort = output_config?.effort ?? undefined
   const options = effort === undefined ? {} : { effort }
@@ -199,7 +199,7 @@ type Named = {
   readonly tools: Pick<DecodedTools, 'indices' | 'hosted'>
 }
 
-/** The client's name for a path of a request: messages and tools keep the places that they had there. */
+/** The client's name for a path of a request: messages and tools keep their original places. */
 function nameMessageField(wire: object, { path, paths, tools }: Named): string {
   const [root, second, index] = path
   if (root === 'prompt' && second === 'messages') return nameMessage(wire, paths, path) ?? 'messages'

@@ -9,11 +9,11 @@ const caller = { type: 'direct' } as const
 
 type Style = {
   readonly sealer: Sealer
-  /** The folder of programs. */
+  /** The name of the folder for programs. */
   readonly container: string
 }
 
-/** The block of a call of a tool of the server. Its input is apart: streams begin without it. */
+/** The block of a server tool's call. Its input is separate: streams begin without it. */
 export function encodeServerCall(call: ServerToolCall, input: JsonObject): JsonObject {
   const { mcp } = call
   const id = idOf(call)
@@ -21,7 +21,7 @@ export function encodeServerCall(call: ServerToolCall, input: JsonObject): JsonO
   return { type: 'server_tool_use', id, name: nameOf(call), input, caller }
 }
 
-/** The block of what it returned. */
+/** The block of a tool's result. */
 export function encodeOutcome(call: ServerToolCall, outcome: ToolOutcome, { sealer, container }: Style): JsonObject {
   const tool_use_id = idOf(call)
   const { text, isError } = outcome
@@ -41,7 +41,7 @@ export function encodeOutcome(call: ServerToolCall, outcome: ToolOutcome, { seal
   }
 }
 
-/** How many calls of tools that Anthropic counts a reply had. */
+/** Counts calls of server tools as Anthropic does. */
 export class ServerToolCount {
   #searches = 0
   #pages = 0
@@ -52,7 +52,7 @@ export class ServerToolCount {
     if (name === 'web_fetch') this.#pages += 1
   }
 
-  /** Null without any. */
+  /** Null without calls. */
   toJson(): JsonObject | null {
     if (this.#searches + this.#pages === 0) return null
     return { web_search_requests: this.#searches, web_fetch_requests: this.#pages }
@@ -73,7 +73,7 @@ function nameOf({ kind, arguments: given }: ServerToolCall) {
   }
 }
 
-/** Anthropic's ids have a prefix, and no signs. */
+/** Anthropic's ids have a prefix, and only letters and digits. */
 function idOf({ id, mcp }: ServerToolCall): string {
   return `${mcp === undefined ? 'srvtoolu' : 'mcptoolu'}_${id.replace(/\W/g, '_')}`
 }
@@ -94,7 +94,7 @@ function pageContent({ arguments: given }: ServerToolCall, { text, isError, sour
   return { type: 'web_fetch_result', url: given.url, retrieved_at: null, content: document }
 }
 
-/** What a program prints comes from both of its streams in their order, as one text; what the server says is apart. */
+/** A program's output on both streams is one text, in order; the server's remarks are separate. */
 function programContent(type: string, outcome: ToolOutcome, container: string): JsonObject {
   const { text, isError, exitCode, printed, remark = '', pictures = [] } = outcome
   const failed = printed === undefined && isError

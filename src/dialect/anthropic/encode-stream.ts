@@ -17,7 +17,7 @@ export function createMessageEncoder(style: ReplyStyle & { readonly requestId?: 
   let finish: EventOf<'finish'> | undefined
   /** The tool of the last call. */
   let called = ''
-  /** The tool of the server that runs. */
+  /** The server tool that is running. */
   let running: ServerToolCall | undefined
   const close = () => blocks.close()
   const addText = ({ delta }: EventOf<'text-delta'>) => blocks.addText(delta)
@@ -130,7 +130,7 @@ class Blocks {
     return opened + (thinking === 'shown' ? this.add({ type: 'thinking_delta', thinking: text }) : '')
   }
 
-  /** A server may sign a thought without showing it. */
+  /** A server may sign reasoning without showing it. */
   endThought(opaque: string | undefined): string {
     if (opaque === undefined || this.#style.thinking === 'none') return this.close()
     const opened = this.to('thinking')

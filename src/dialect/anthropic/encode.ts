@@ -12,7 +12,7 @@ export type ReplyStyle = {
   readonly id: string
   readonly thinking: 'shown' | 'omitted' | 'none'
   readonly sealer: Sealer
-  /** The folder of programs that the server runs. */
+  /** The name of the folder for programs that the server runs. */
   readonly container: string
 }
 
@@ -29,7 +29,7 @@ const stopReasons: Readonly<Record<FinishReason, string>> = {
   paused: 'pause_turn',
 }
 
-/** The fields of a reply that say how it ended. */
+/** The fields about the end of a reply. */
 export function encodeStop({ reason, stopSequence }: Pick<Choice['finish'], 'reason' | 'stopSequence'>) {
   const isSequence = reason === 'stop' && stopSequence !== undefined
   const stop_reason = isSequence ? 'stop_sequence' : stopReasons[reason]
@@ -57,7 +57,7 @@ export function encodeUsage(
   }
 }
 
-/** A reply without content, as a stream begins. */
+/** A reply without content, for the beginning of a stream. */
 export function encodeHead(id: string, model: string, usage: ReturnType<typeof encodeUsage>) {
   return {
     id,
@@ -94,7 +94,7 @@ function encodePart(part: ReplyPart, style: ReplyStyle): readonly unknown[] {
   const { thinking, sealer } = style
   switch (part.type) {
     case 'text': {
-      // Absent where there are none, as in Anthropic's own replies: clients refuse null.
+      // Absent rather than empty, as in Anthropic's own replies: clients refuse null.
       const citations = (part.annotations ?? []).map(encodeCitation)
       return [{ type: 'text', text: part.text, ...(citations.length > 0 && { citations }) }]
     }
@@ -114,7 +114,7 @@ function encodePart(part: ReplyPart, style: ReplyStyle): readonly unknown[] {
     case 'mcp-tools':
       if (part.error !== undefined) throw unreachable(part.server, part.error)
       return []
-    // No model draws, and nobody is asked.
+    // Models do not draw, and callers are not asked.
     case 'tool-result':
     case 'media':
     case 'approval-request':
@@ -122,12 +122,12 @@ function encodePart(part: ReplyPart, style: ReplyStyle): readonly unknown[] {
   }
 }
 
-/** The protocol has no other place to say that a server's tools are missing. */
+/** The protocol has no other place for the failure of a server's tools. */
 export function unreachable(server: string, error: string): AppError {
   return new AppError('upstream-failed', `the MCP server '${server}' did not list its tools: ${error}`)
 }
 
-/** The signature of a thought: the thought itself and what the upstream wants back with it, sealed. */
+/** The signature of reasoning: the text itself and the upstream's data about it, sealed. */
 export function sign(sealer: Sealer, { text, opaque }: Pick<ReasoningPart, 'text' | 'opaque'>): string {
   return seal(sealer, { kind: 'thought', text, opaque })
 }
@@ -136,7 +136,7 @@ export function encodeCall({ id, name }: { readonly id: string; readonly name: s
   return { type: 'tool_use', id, name, input, caller: { type: 'direct' }, toolset_name: null }
 }
 
-/** Anthropic's forms of sources that the canonical form knows. Its types let a page have no title; clients refuse null. */
+/** Sources in Anthropic's forms. Its types allow a page without a title; clients refuse null. */
 export function encodeCitation(annotation: Annotation): unknown {
   switch (annotation.type) {
     case 'url-citation': {

@@ -58,7 +58,7 @@ type AnthropicError = {
   readonly request_id: string | null
 }
 
-/** The header in which Anthropic's replies have the id of the request; its SDKs show it. */
+/** The header with the request's id in Anthropic's replies; its SDKs show it. */
 export const requestIdHeader = 'request-id'
 
 /** Encodes an error in Anthropic's form. */
@@ -82,7 +82,10 @@ function withParam({ message, param }: AppError): string {
   return param === undefined || message.includes(param) ? message : `${param}: ${message}`
 }
 
-/** Anthropic's messages: clients read their numbers to compact the conversation. Undefined where the prompt would fit, and the output is unknown. */
+/**
+ * Anthropic's messages: clients read their numbers to compact the conversation. Undefined if the prompt would fit, and the output is
+ * unknown.
+ */
 function describeOverflow(overflow: ContextOverflow | undefined): string | undefined {
   if (overflow === undefined) return undefined
   const { inputTokens, outputTokens, contextLength } = overflow

@@ -1,7 +1,7 @@
 import type { CanonicalPath } from '../../contract/field.ts'
 import { compactJson, losesDigits, objectTexts } from '../wire/json/exact-json.ts'
 
-/** The inputs of calls in a body's text whose numbers a double does not hold, as JSON, by their paths in the body. */
+/** The inputs of calls whose numbers do not fit a double, as JSON, by their paths in the body. */
 export function findExactInputs(body: string | undefined): ReadonlyMap<string, string> {
   const exact = new Map<string, string>()
   if (body === undefined) return exact

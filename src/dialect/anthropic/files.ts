@@ -7,7 +7,7 @@ export function encodeAnthropicFile({ id, filename, mediaType, sizeBytes, create
   return { type: 'file', id, filename, mime_type: mediaType, size_bytes: sizeBytes, created_at, downloadable: true }
 }
 
-/** A page of files, the newest first. Throws `invalid-request` for a query that is none. */
+/** A page of files, the newest first. Throws `invalid-request` for an invalid query. */
 export function encodeAnthropicFiles(files: readonly StoredFile[], query: Readonly<Record<string, unknown>>) {
   const { limit, after_id: after, before_id: before } = query
   const size = limit === undefined ? 20 : Number(limit)

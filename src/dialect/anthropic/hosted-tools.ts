@@ -7,11 +7,11 @@ import type { CountWire, WireTool } from './schema.ts'
 /** Names of the server's tools and MCP servers that the caller may use; absent: none. */
 export type Available = ReadonlySet<string> | undefined
 
-/** What Anthropic's tools are called here. A page is fetched by the tool that searches. */
+/** The tools here behind Anthropic's names. The search tool also fetches pages. */
 const ownTools: readonly { readonly type: RegExp; readonly name: string; readonly tools: readonly string[] }[] = [
   { type: /^web_search_\d+$/, name: 'web_search', tools: ['web_search'] },
   { type: /^web_fetch_\d+$/, name: 'web_fetch', tools: ['web_search'] },
-  // The first version ran Python only.
+  // The first version only ran Python.
   { type: /^code_execution_20250522$/, name: 'code_execution', tools: ['python'] },
   { type: /^code_execution_\d+$/, name: 'code_execution', tools: ['python', 'terminal'] },
 ]
@@ -19,9 +19,9 @@ const ownTools: readonly { readonly type: RegExp; readonly name: string; readonl
 const silent = new Set(['type', 'name', 'cache_control', 'allowed_callers', 'defer_loading', 'strict', 'max_uses'])
 const ofTheWeb = new Set(['allowed_domains', 'blocked_domains', 'user_location'])
 
-/** The tools of the server that a request declares in Anthropic's forms. */
+/** The server tools that a request declares in Anthropic's forms. */
 export class HostedTools {
-  /** Settings that have no effect. */
+  /** Settings without effect. */
   readonly ignored: string[] = []
   readonly #available: Available
   readonly #names = new Set<string>()
@@ -36,7 +36,7 @@ export class HostedTools {
     this.#available = available
   }
 
-  /** Throws where the server has no tools for this caller. */
+  /** Throws if the server has no tools for this caller. */
   addServers(servers: CountWire['mcp_servers']): void {
     for (const [index, server] of (servers ?? []).entries()) {
       const { name, url, authorization_token: token, tool_configuration: configuration } = server
@@ -50,7 +50,7 @@ export class HostedTools {
     }
   }
 
-  /** Whether the server has this tool. Throws for one that it has, and whose settings cannot be honoured. */
+  /** Whether the server has this tool. Throws if it does, but cannot honour its settings. */
   add(tool: WireTool, path: string): boolean {
     const { type } = tool
     if (type === 'mcp_toolset') return this.#addToolset(tool, path)
@@ -59,7 +59,7 @@ export class HostedTools {
     if (own === undefined || tools.length === 0) return false
     for (const name of tools) this.#names.add(name)
     this.#chosen.set(own.name, tools)
-    // One tool searches and fetches: both together.
+    // One tool searches and fetches, so their limits add up.
     const { max_uses: uses } = tool
     for (const name of tools) if (typeof uses === 'number') this.#maxCalls[name] = (this.#maxCalls[name] ?? 0) + uses
     const isOfTheWeb = own.tools.includes('web_search')
@@ -75,12 +75,12 @@ export class HostedTools {
     return this.#names.size === 0 && this.#servers.length === 0
   }
 
-  /** The canonical names of the tool that a choice names. */
+  /** The canonical names of a chosen tool. */
   namesOf(name: string): readonly string[] | undefined {
     return this.#chosen.get(name)
   }
 
-  /** The path of a server that the request names. */
+  /** The path of a server that the request declares. */
   pathOf(index: number): string | undefined {
     return this.#paths[index]
   }
@@ -113,7 +113,7 @@ export class HostedTools {
     this.#paths.push(path)
   }
 
-  /** The tools of a server of the request, or of one that this server has. */
+  /** The tools of a server that the request declares, or of a configured one. */
   #addToolset(tool: WireTool, path: string): boolean {
     if (this.#available === undefined) return false
     const { mcp_server_name: label } = tool
@@ -130,7 +130,7 @@ export class HostedTools {
   }
 }
 
-/** The tools that a toolset names; undefined for all. Throws for one that takes some away, which no server would know. */
+/** The tools that a toolset allows; undefined for all. Throws for one that excludes some, which no server could honour. */
 function allowedIn({ default_config: byDefault, configs }: WireTool, path: string): readonly string[] | undefined {
   const entries = Object.entries(configs ?? {})
   if (byDefault?.enabled === false) return entries.flatMap(([name, { enabled }]) => (enabled === true ? [name] : []))

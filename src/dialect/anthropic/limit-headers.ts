@@ -1,12 +1,12 @@
 import type { LimitState } from '../../contract/quota.ts'
 
-/** The limit of tokens counts input and output together, so that it is the limit of each. */
+/** The limit of tokens covers input and output together, so it is the limit of each. */
 const groups: Readonly<Record<LimitState['unit'], readonly string[]>> = {
   requests: ['requests'],
   tokens: ['tokens', 'input-tokens', 'output-tokens'],
 }
 
-/** The limits of a key as Anthropic's headers `anthropic-ratelimit-*`, in which times are those of RFC 3339, in whole seconds. */
+/** The limits of a key as Anthropic's headers `anthropic-ratelimit-*`, with times by RFC 3339, in whole seconds. */
 export function encodeAnthropicLimits(states: readonly LimitState[], nowMs: number): Readonly<Record<string, string>> {
   const headers = states.flatMap(({ unit, limit, remaining, resetMs }) => {
     const reset = new Date(Math.ceil((nowMs + resetMs) / 1000) * 1000).toISOString().replace('.000', '')

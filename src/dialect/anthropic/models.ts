@@ -26,7 +26,7 @@ type Page = { readonly limit: number; readonly afterId?: string; readonly before
 
 const defaultLimit = 20
 
-/** The page that a query asks for. */
+/** The page that a query requests. */
 export function readPage(query: Readonly<Record<string, unknown>>): Page {
   const { limit, after_id: afterId, before_id: beforeId } = query
   const asked = Number(limit)
@@ -37,7 +37,7 @@ export function readPage(query: Readonly<Record<string, unknown>>): Page {
   }
 }
 
-/** A page of Anthropic's list of models. An id that is not there begins at the beginning. */
+/** A page of Anthropic's list of models. An unknown id starts at the beginning. */
 export function encodeAnthropicModels(models: readonly ModelEntry[], { limit, afterId, beforeId }: Page) {
   const after = models.findIndex(({ id }) => id === afterId) + 1
   const before = models.findIndex(({ id }) => id === beforeId)

@@ -15,7 +15,7 @@ import {
   typeOtherThan,
 } from '../wire/wire-types.ts'
 
-/** Accepted in blocks and tools: equal prefixes are reused without the first, and others come back from replies. */
+/** Accepted in blocks and tools: the first is unnecessary, since equal prefixes are always reused; others come back from replies. */
 const everywhere = ['cache_control', 'citations', 'caller', 'toolset_name', 'annotations']
 const common = { also: everywhere }
 
@@ -53,7 +53,7 @@ const searchResultBlock = looseObject(
   common,
 )
 
-/** A tool that a search of the client's found: from here on, the model may call it. */
+/** A tool that the client's search found: the model may call it from here on. */
 const toolReferenceBlock = looseObject({ type: z.literal('tool_reference'), tool_name: nonEmptyText }, common)
 
 const resultContent = z.discriminatedUnion('type', [textBlock, imageBlock, documentBlock, searchResultBlock, toolReferenceBlock])
@@ -85,7 +85,7 @@ const toolUseBlock = looseObject(
   common,
 )
 export type ToolUseBlock = z.output<typeof toolUseBlock>
-/** A summary that takes the place of what was said before it. */
+/** A summary that replaces the conversation before it. */
 const compactionBlock = looseObject({ type: z.literal('compaction'), content: text }, common)
 const knownTypes = new Set(['text', 'thinking', 'redacted_thinking', 'compaction', 'tool_use', 'server_tool_use', 'mcp_tool_use'])
 const isServerResult = (type: string) => type.endsWith('_tool_result')
@@ -99,14 +99,14 @@ const serverResultBlock = openObject({
   is_error: flag,
 }).transform((block) => ({ ...block, type: 'server_result' as const }))
 
-/** The contents of such results, whose words the model reads. */
+/** Contents of such results whose text the model reads. */
 export const sealedResult = openObject({ encrypted_content: nonEmptyText })
 export const programResult = openObject({ stdout: z.string(), stderr: z.string(), return_code: z.int() })
 export const fetchedPage = openObject({
   content: openObject({ source: openObject({ type: z.literal('text'), data: z.string() }) }),
 })
 
-/** What later versions of the protocol add to an assistant's turn. */
+/** Additions of later protocol versions to an assistant's turn. */
 const unknownBlock = openObject({ type: typeOtherThan((type) => knownTypes.has(type) || isServerResult(type)) }).transform(
   (block) => ({ ...block, type: 'unknown' as const }),
 )
@@ -146,7 +146,7 @@ export type WireMessage = z.output<typeof wireMessage>
 const wireMessage = z.discriminatedUnion('role', [userMessage, assistantMessage, systemMessage])
 
 const toolConfig = openObject({ enabled: flag })
-/** A tool of the client's, or one of Anthropic's, which its `type` names. */
+/** A tool of the client, or one of Anthropic's, which its `type` names. */
 const tool = looseObject(
   {
     type: text,
@@ -180,11 +180,11 @@ const toolChoice = looseObject({
   disable_parallel_tool_use: flag,
 })
 
-/** Types that come later than this code mean that the model may think; only `disabled` switches thinking off. */
+/** A type newer than this code lets the model think; only `disabled` switches thinking off. */
 const thinking = looseObject({ type: z.string(), budget_tokens: integerFrom(0), display: text })
 const outputFormat = looseObject({ type: z.literal('json_schema'), schema: jsonSchema })
 const outputConfig = looseObject({ effort: text, format: absentIfEmpty(outputFormat) })
-/** Claude Code asks with `keep: 'all'` that the model sees all that it thought. */
+/** Claude Code asks with `keep: 'all'` that the model see all of its reasoning. */
 const contextManagement = openObject({ edits: list(looseObject({ type: z.string(), keep: z.unknown().optional() })).nullish() })
 const metadata = looseObject({ user_id: text })
 
@@ -200,7 +200,7 @@ const mcpServer = looseObject({
   }).nullish(),
 })
 
-/** The fields that a count has in common with a message. */
+/** The fields that a count and a message share. */
 const promptShape = {
   model: nonEmptyText,
   messages: list(wireMessage, { error: 'an array of messages' }).min(1, { error: 'at least one message' }),
@@ -210,7 +210,7 @@ const promptShape = {
   mcp_servers: list(mcpServer, { error: 'an array of MCP servers' }).nullish(),
   thinking: thinking.nullish(),
   output_config: outputConfig.nullish(),
-  /** The name of `output_config.format` before it was moved. */
+  /** The earlier name of `output_config.format`. */
   output_format: outputFormat.nullish(),
   context_management: contextManagement.nullish(),
 }

@@ -15,8 +15,8 @@ export function referencedTools({ messages }: Pick<CountWire, 'messages'>): Read
 }
 
 /**
- * A tool as the result of a search shows it to the model, in the form that Claude Code's search announces: the prompt's list of tools
- * stays as it was. Undefined for a tool that is not declared.
+ * A tool in a search result, in the form that Claude Code's search announces: the prompt's list of tools stays unchanged. Undefined for an
+ * undeclared tool.
  */
 export function describeTool(name: string, tools: readonly FunctionTool[]): string | undefined {
   const tool = tools.find((declared) => declared.name === name)

@@ -24,7 +24,7 @@ const {
 /** The body of `generate`. */
 export const koboldSchema = looseObject({
   ...shared,
-  // KoboldCpp's are phrases.
+  // KoboldCpp bans phrases.
   banned_tokens: z.union([list(z.string(), { error: 'an array of strings' }), shared.banned_tokens]),
   prompt: text,
   memory: text,
@@ -43,7 +43,7 @@ export const koboldSchema = looseObject({
 })
 const fieldIndex = indexFields(koboldFields)
 const readHere = new Set([...ownFields.flatMap(spellings), ...absentFields])
-/** KoboldAI's. */
+/** KoboldAI's default. */
 export const defaultLength = 100
 
 function decodeBans({ banned_tokens, custom_token_bans, banned_strings }: z.output<typeof koboldSchema>): object {

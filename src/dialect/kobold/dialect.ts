@@ -7,7 +7,7 @@ import { allText, encodeStream, nothing, withoutCalls } from '../wire/stream/enc
 import { decodeKobold } from './decode.ts'
 import { encodeKoboldError } from './errors.ts'
 
-/** KoboldAI's `POST /api/v1/generate`, and KoboldCpp's `/api/extra/generate/stream`, which streams always. */
+/** KoboldAI's `POST /api/v1/generate`, and KoboldCpp's `/api/extra/generate/stream`, which always streams. */
 export function createKobold({ streams }: { readonly streams: boolean }): Dialect {
   return {
     decode({ body }, { id }) {
@@ -32,7 +32,7 @@ export function createKobold({ streams }: { readonly streams: boolean }): Dialec
 function encodeResult({ choices, usage }: GenerationResult): unknown {
   return {
     results: choices.map(({ parts, finish }) => ({
-      // Reasoning is text here.
+      // Reasoning is part of the text here.
       text: parts.map((part) => ('text' in part ? part.text : '')).join(''),
       finish_reason: encodeFinishReason(finish.reason),
       prompt_tokens: usage.inputTokens,

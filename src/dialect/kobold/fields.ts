@@ -8,7 +8,7 @@ const wordsOfGames = ['use_story', 'use_memory', 'use_authors_note', 'use_world_
 const penaltySpellings = ['rep_pen', 'repetition_penalty', 'repeat_penalty'] as const
 type Penalized = { readonly [Name in (typeof penaltySpellings)[number]]?: number | null }
 
-/** Fields of `POST /api/v1/generate` that completions lack, or treat otherwise. */
+/** Fields of `POST /api/v1/generate` that completions lack or treat differently. */
 export const ownFields: readonly Field[] = [
   used('memory', 'a text in front of the prompt'),
   used('singleline', 'true: a line break ends the output'),
@@ -33,7 +33,7 @@ export const ownFields: readonly Field[] = [
   ...wordsOfGames.map((name): Field => informational(name, 'of games that KoboldAI keeps itself')),
 ]
 
-/** The routes say whether they stream, and a reply has its text alone. */
+/** The route decides whether to stream, and a reply contains only its text. */
 export const absentFields = ['stream', 'stream_options', 'timings_per_token', 'return_progress', 'echo', 'suffix']
 const otherwise = ['max_tokens', 'logprobs', 'n_probs', 'prompt_logprobs', 'banned_tokens']
 

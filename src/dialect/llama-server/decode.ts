@@ -20,13 +20,13 @@ import { type CompletionWire, completionSchema, type InfillWire, infillSchema, t
 export type DecodedLlamaCompletion = {
   readonly requests: GenerationRequests
   readonly stream: boolean
-  /** Each chunk of the stream has the times so far. */
+  /** Each chunk of the stream has the timings so far. */
   readonly timingsPerToken: boolean
   /** The reply is an array. */
   readonly isList: boolean
-  /** The prompt is read for the cache: what is generated is not shown. */
+  /** Only reads the prompt, for the cache: generated output is not shown. */
   readonly onlyReads: boolean
-  /** The text of each prompt, as the reply repeats it; empty for token ids. */
+  /** The text of each prompt, which the reply repeats; empty for token ids. */
   readonly prompts: readonly string[]
   readonly responseFields: readonly string[] | undefined
   readonly ignored: readonly string[]
@@ -50,7 +50,7 @@ export function decodeCompletion(body: unknown, id: string): DecodedLlamaComplet
   return decodeShared(wire, { id, prompts: all.map(toPrompt), isList, ignored, names })
 }
 
-/** The same for `POST /infill`. */
+/** As `decodeCompletion`, for `POST /infill`. */
 export function decodeInfill(body: unknown, id: string): DecodedLlamaCompletion {
   const wire = validate(infillSchema, body, infillIndex)
   const ignored = [...checkFields(infillIndex, wire), ...unknownInInfill(body)]
@@ -98,13 +98,13 @@ function decodeShared(wire: CompletionWire | InfillWire, { id, prompts, names, .
   }
 }
 
-/** The body in the types of OpenAI's protocols. */
+/** The body with the types of OpenAI's protocols. */
 function toCommon(wire: CompletionWire | InfillWire): CommonWire {
   const limits = Object.fromEntries(outputLimits.flatMap((name) => (wire[name] === 0 ? [[name, 1]] : [])))
   return { ...wire, ...limits } as CommonWire
 }
 
-/** Its callers write the template's part themselves. */
+/** The caller writes the template's part. */
 function toPrompt(prompt: WirePrompt): Prompt {
   if (typeof prompt === 'string') return { type: 'text', text: prompt, readsControlTokens: true }
   if ('prompt_string' in prompt) return toPrompt(prompt.prompt_string)

@@ -27,7 +27,7 @@ type Ended = {
 /** The reply of llama-server's `POST /completion`: an object, or an array for several prompts or choices. */
 export function encodeResult({ start, choices, usage, timings }: GenerationResult, style: Style): unknown {
   const replies = choices.map(({ parts, tokens, finish }, index) => {
-    // Reasoning is text here.
+    // Reasoning is part of the text here.
     const content = parts.map((part) => ('text' in part ? part.text : '')).join('')
     const hasNewLine = content.includes('\n')
     return encodeEnd({ index, model: start.model, content, hasNewLine, tokens, finish, usage, timings }, style)
@@ -35,7 +35,7 @@ export function encodeResult({ start, choices, usage, timings }: GenerationResul
   return style.isList || replies.length > 1 ? replies : replies[0]
 }
 
-/** Encodes events as llama-server does: pieces, then the whole reply without its text, and no `[DONE]`. */
+/** Encodes events as llama-server does: pieces, then the whole reply without its text; no `[DONE]`. */
 export function createStreamEncoder(style: Style): StreamEncoder {
   const { onlyReads } = style
   let model = ''
@@ -123,7 +123,7 @@ function encodeToken({ id, text, bytes, logprob, top }: GeneratedToken) {
   return { ...entry({ id, text, bytes, logprob }), top_logprobs: top.map(entry) }
 }
 
-/** Names that the reply lacks are left out. */
+/** Picks fields of the reply; missing ones are left out. */
 function pick(reply: Readonly<Record<string, unknown>>, names: readonly string[]): object {
   const picked: Record<string, unknown> = Object.create(null)
   for (const name of names) {

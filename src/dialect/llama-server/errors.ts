@@ -2,7 +2,7 @@ import type { ErrorReply } from '../../contract/dialect.ts'
 import type { AppError } from '../../contract/errors.ts'
 import { encodeOpenaiError } from '../openai/errors.ts'
 
-/** OpenAI's envelope; of a prompt that does not fit, with the type and the counts of llama-server, from which its clients cut the prompt. */
+/** OpenAI's envelope; for a prompt that does not fit, with llama-server's type and counts, by which its clients cut the prompt. */
 export function encodeLlamaServerError(error: AppError): ErrorReply {
   const { status, body } = encodeOpenaiError(error)
   const { inputTokens = 0, contextLength = 1 } = error.overflow ?? {}

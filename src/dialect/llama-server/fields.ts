@@ -2,7 +2,7 @@ import { refusedPromptLogprobs } from '../openai/common-fields.ts'
 import { completionFields as openaiCompletionFields } from '../openai-completions/fields.ts'
 import { type Field, givesWay, informational, refused, used } from '../wire/field-table.ts'
 
-/** What completions lack, or treat otherwise. */
+/** Fields that completions lack or treat differently. */
 const ownFields: readonly Field[] = [
   used(
     'n_predict',
@@ -22,7 +22,7 @@ const ownFields: readonly Field[] = [
   refusedPromptLogprobs,
 ]
 const own = new Set(ownFields.map(({ name }) => name))
-/** Those of another form here. */
+/** Fields with another form here. */
 const absent = ['prompt', 'echo', 'suffix', 'logprobs', 'max_tokens', 'stream_options', 'response_prefix']
 
 const shared: readonly Field[] = [

@@ -9,7 +9,7 @@ const maxPrompts = 2048
 const tooMany = { count: maxPrompts, error: `at most ${maxPrompts} prompts` }
 const tokenIds = tokenIdList().min(1, { error: 'at least one token' })
 const noMedia = { error: 'an empty array: send pictures to /v1/chat/completions' }
-/** As llama-server's routes with media take a text. */
+/** A text in the form of llama-server's routes with media. */
 const withMedia = looseObject({
   prompt_string: z.string(),
   multimodal_data: z.array(z.unknown(), noMedia).max(0, noMedia).nullish(),
@@ -22,7 +22,7 @@ const prompt = z.union([
 ])
 /** One prompt. */
 export type WirePrompt = string | readonly number[] | z.infer<typeof withMedia>
-/** 0: the prompt is read, and nothing is generated. */
+/** 0: reads the prompt, generates nothing. */
 const limit = unlimitedOr(0)
 const probs = integerBetween(0, 20).nullish()
 

@@ -1,4 +1,4 @@
-/** A batch whose model has the name of the field today: it was `model` once. */
+/** A batch with the present name of the model field, which was `model` once. */
 export function withModelId(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || 'model_id' in body || !('model' in body)) return body
   const { model, ...rest } = body

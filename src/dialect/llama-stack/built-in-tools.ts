@@ -1,8 +1,8 @@
 import type { FunctionTool } from '../../contract/request.ts'
 
 /**
- * Tools that Llama models know by name. A request may name them without parameters; other models need these, and a description. The
- * client runs them, as all tools.
+ * Tools that Llama models know by name. A request may name them without parameters; other models need these, and a description. The client
+ * runs them like all others.
  */
 const builtIns: ReadonlyMap<string, Omit<FunctionTool, 'name'>> = new Map([
   ['brave_search', takes('query', 'Searches the web.', 'What to search for.')],

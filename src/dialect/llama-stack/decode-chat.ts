@@ -88,7 +88,7 @@ function decodeConversations(wire: CommonWire & ToolWire, decoding: Conversation
     toolChoice: tools.toolChoice,
     ...(toolUse !== undefined && { toolUse }),
   }))
-  // A path does not say which item of a batch it is in.
+  // A path does not identify the item of a batch.
   const paths = decoded.length === 1 ? decoded[0]?.paths : undefined
   return {
     requests,

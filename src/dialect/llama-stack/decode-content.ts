@@ -3,10 +3,10 @@ import type { ContentPart } from '../../contract/request.ts'
 import { mediaByUrl, mediaInBase64 } from '../wire/media-part.ts'
 import type { WireContent, WireItem } from './schema.ts'
 
-/** The parts of a content, and where each stood in the request. */
+/** The parts of a content, and their original places. */
 export type DecodedContent = { readonly parts: readonly ContentPart[]; readonly paths: readonly string[] }
 
-/** Decodes interleaved content. Throws for an image that refers to nothing. */
+/** Decodes interleaved content. Throws for an image without a source. */
 export function decodeContent(content: WireContent, path: string): DecodedContent {
   if (typeof content === 'string') return { parts: [{ type: 'text', text: content }], paths: [path] }
   if (!Array.isArray(content)) return { parts: [decodeItem(content, path)], paths: [path] }

@@ -45,7 +45,7 @@ function decodeMessage(wire: WireMessage, path: string): { readonly message: Mes
 
 const blankLine: TextPart = { type: 'text', text: '\n\n' }
 
-/** The JSON of a call comes before its values, which may have lost precision. */
+/** The JSON of a call is preferred to its values, which may have lost precision. */
 function decodeCall({ call_id, tool_name, arguments: given, arguments_json: json }: WireToolCall): ToolCallPart {
   return { type: 'tool-call', id: call_id, name: tool_name, input: callInput(json ?? given) }
 }

@@ -6,19 +6,19 @@ import { ownName } from './own-names.ts'
 import { toJsonSchema } from './parameter-schema.ts'
 import type { PromptFormat, ToolWire, WireTool } from './schema.ts'
 
-/** The tools of a request, and how the prompt shows them. */
+/** The tools of a request, and how the prompt presents them. */
 export type DecodedTools = {
   readonly tools: readonly FunctionTool[]
   readonly toolChoice: ToolChoice
-  /** Absent: as the model's own chat template writes them. */
+  /** Absent: as the model's own chat template does. */
   readonly format?: PromptFormat
-  /** The system message says where the definitions stand, in place of `{{function_definitions}}`. */
+  /** The system message contains `{{function_definitions}}`, which the definitions replace. */
   readonly replacesSystem: boolean
 }
 
 /**
- * Throws for a name that is declared twice, settings that contradict each other, and a choice of a tool that is not declared, unless it
- * may be one of the server's own (`hasOthers`), whose names the loop that runs them knows.
+ * Throws for a name that is declared twice, contradictory settings, and a choice of an undeclared tool, unless it may be one of the
+ * server's (`hasOthers`), whose names the tool loop knows.
  */
 export function decodeTools(wire: ToolWire, hasOthers = false): DecodedTools {
   const tools = decodeDefinitions(wire.tools ?? [])
@@ -54,7 +54,7 @@ function decodeDefinition({ tool_name: name, description, parameters }: WireTool
   }
 }
 
-/** A setting that has two places, of which the one outside of `tool_config` is older. */
+/** A setting with two places; the one outside `tool_config` is older. */
 function agreed<Name extends 'tool_choice' | 'tool_prompt_format'>(
   wire: ToolWire,
   name: Name,

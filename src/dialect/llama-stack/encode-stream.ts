@@ -30,7 +30,7 @@ export function createChatEncoder(): StreamEncoder {
     start: () => chunk('start', textDelta('')),
     'text-delta': ({ delta, tokens }) => addText(delta, tokens),
     'refusal-delta': ({ delta, tokens }) => addText(delta, tokens),
-    // Its tokens belong to the reply, unlike its text.
+    // Its tokens belong to the reply, but its text does not.
     'reasoning-delta': ({ tokens }) => addText('', tokens),
     'tool-call-start': (event) => {
       const ended = endCall()
@@ -91,7 +91,7 @@ function chunk(type: 'start' | 'progress' | 'complete', delta: object, { fields,
   return frame({ event: { event_type: type, delta, ...fields }, ...(metrics !== undefined && { metrics }) })
 }
 
-/** Without the name of an event, and without a `[DONE]` at the end. */
+/** A frame without an event name; the stream ends without `[DONE]`. */
 function frame(value: unknown): string {
   return `data: ${toFrameJson(value)}\n\n`
 }

@@ -4,7 +4,7 @@ import type { FinishReason, GeneratedToken, Usage } from '../../contract/event.t
 import type { ToolCallPart } from '../../contract/request.ts'
 import type { Choice, GenerationResult } from '../../contract/result.ts'
 
-/** The only table of stop reasons. A truncated answer is never the end of a turn, which clients read as complete. */
+/** The only table of stop reasons. A truncated answer never maps to the end of a turn, which clients read as complete. */
 const stopReasons: Readonly<Record<FinishReason, 'end_of_turn' | 'end_of_message' | 'out_of_tokens'>> = {
   stop: 'end_of_turn',
   length: 'out_of_tokens',
@@ -12,7 +12,7 @@ const stopReasons: Readonly<Record<FinishReason, 'end_of_turn' | 'end_of_message
   // The turn continues when the tool has answered.
   'tool-calls': 'end_of_message',
   'content-filter': 'out_of_tokens',
-  // A refusal is all that the model says.
+  // A refusal is the whole answer.
   refusal: 'end_of_turn',
   cancelled: 'out_of_tokens',
   'end-of-message': 'end_of_message',
@@ -30,7 +30,7 @@ export function encodeChat({ choices, usage }: GenerationResult): unknown {
   return Object.assign(encodeMessage(choice), { metrics: encodeMetrics(usage) })
 }
 
-/** A reply to a batch of conversations. The engine counts tokens for all of them only. */
+/** A reply to a batch of conversations. The engine counts tokens only for all of them together. */
 export function encodeBatchChat({ choices }: GenerationResult): unknown {
   return { batch: choices.map(encodeMessage) }
 }
@@ -70,18 +70,18 @@ export function encodeCall({ id, name, input }: Pick<ToolCallPart, 'id' | 'name'
   return { call_id: id, tool_name: name, arguments: parseObject(json) ?? json, arguments_json: json }
 }
 
-/** The sampled token of each position, and the most probable ones; nothing for a request that asked for none. */
+/** The sampled token of each position, and the most probable ones; nothing unless requested. */
 export function encodeLogprobs(tokens: readonly GeneratedToken[] | undefined) {
   if (tokens === undefined || tokens.length === 0) return {}
   return {
     logprobs: tokens.map(({ text, logprob, top }) => ({
-      // The sampled one last: where another has the same text, its value stays.
+      // The sampled token comes last, so that its value wins over another token with the same text.
       logprobs_by_token: Object.fromEntries([...top.map((other) => [other.text, other.logprob] as const), [text, logprob]]),
     })),
   }
 }
 
-/** llama-stack's counts, and what of the prompt came from a cache, which it has no name for. */
+/** llama-stack's counts, and the cached part of the prompt, for which it has no name. */
 export function encodeMetrics({ inputTokens, cachedInputTokens, outputTokens }: Usage): unknown {
   const count = (metric: string, value: number) => ({ metric, value, unit: 'tokens' })
   return [

@@ -3,7 +3,7 @@ import { type Field, refused, used } from '../wire/field-table.ts'
 
 const model: Field = used('model_id', 'an id or an alias; absent: the default model')
 
-/** Fields of other protocols that would change the output, and where this protocol has them. */
+/** Fields of other protocols that would change the output, with their place in this protocol. */
 const elsewhere: readonly Field[] = [
   refused('max_tokens', 'send `sampling_params.max_tokens`'),
   refused('repetition_penalty', 'send `sampling_params.repetition_penalty`', { accepts: [1] }),

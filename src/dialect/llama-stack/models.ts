@@ -49,7 +49,7 @@ export function encodeStackModels(models: readonly StackModelEntry[]) {
   }
 }
 
-/** A model as a provider of inference. Its configuration stays here: it may hold secrets. */
+/** A model as a provider of inference. Its configuration is left out: it may contain secrets. */
 export function encodeProvider({ id, state, servers }: StackModelEntry) {
   return {
     api: 'inference',

@@ -1,4 +1,4 @@
-/** llama-stack's names of tools that the server has, alone and in their groups. */
+/** llama-stack's names for the server's tools, alone and in groups. */
 const ownTools: Readonly<Record<string, string>> = {
   brave_search: 'web_search',
   'builtin::websearch': 'web_search',

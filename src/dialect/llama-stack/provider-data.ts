@@ -15,7 +15,7 @@ const keyName = /^(\w+)_api_(?:key|token)$/
 
 /**
  * Reads the keys of `x-llamastack-provider-data`: `together_api_key` is the key of `together`, and `vllm_api_token` that of `vllm`. Throws
- * `invalid-request`, without a value, for anything else than a JSON object with keys as strings.
+ * `invalid-request`, without quoting a value, for anything but a JSON object whose keys are strings.
  */
 export function readProviderData(headers: CallInput['headers']): ProviderData {
   const header = headers[providerDataHeader]
@@ -32,7 +32,7 @@ export function readProviderData(headers: CallInput['headers']): ProviderData {
   return { ignored, ...(keys.size > 0 && { callerKeys: new CallerKeys(keys) }) }
 }
 
-/** The same protocol, with the caller's keys for the servers behind a model. */
+/** Adds the caller's keys for the servers behind a model to a protocol. */
 export function withProviderData(dialect: Dialect): Dialect {
   return {
     ...dialect,

@@ -10,7 +10,7 @@ import { integerFrom, nonEmptyText, text } from '../wire/wire-types.ts'
 import { rerankFields } from './fields.ts'
 
 const maxItems = 2048
-// One object: clients leave the type out.
+// One object: clients omit the type.
 const partObject = looseObject({ type: text, text: nonEmptyText.nullish(), image_url: openObject({}).nullish() })
 const part = z.union([nonEmptyText, partObject])
 export const rerankSchema = looseObject({
@@ -25,7 +25,7 @@ export const rerankSchema = looseObject({
 const fieldIndex = indexFields(rerankFields)
 const unknownInside = unknownKeys(rerankSchema)
 
-/** Decodes a request of llama-stack's clients to rank items by relevance to a query. The reply begins with the best. */
+/** Decodes a request of llama-stack's clients to rank items by relevance to a query. The reply lists the best first. */
 export function decodeStackRerank(body: unknown): ScoringCall<Ranking> {
   const wire = validate(rerankSchema, body, fieldIndex)
   const ignored = checkFields(fieldIndex, wire)

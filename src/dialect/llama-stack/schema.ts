@@ -36,7 +36,7 @@ const toolCall = looseObject({
 /** A call of an earlier turn. */
 export type WireToolCall = z.output<typeof toolCall>
 
-/** `context` is shown to the model after the content; it is retrieved text, for example. */
+/** `context` follows the content for the model; it is retrieved text, for example. */
 const userMessage = looseObject({ role: z.literal('user'), content, context: content.nullish() })
 const systemMessage = looseObject({ role: z.literal('system'), content })
 const toolResponseMessage = looseObject({ role: z.literal('tool'), call_id: z.string(), tool_name: text, content })
@@ -73,7 +73,7 @@ const responseFormats = {
 }
 
 const promptFormat = z.enum(['json', 'function_tag', 'python_list'])
-/** How tools and calls are written in the prompt. */
+/** How the prompt presents tools and calls. */
 export type PromptFormat = z.output<typeof promptFormat>
 
 const toolConfig = looseObject({
@@ -103,7 +103,7 @@ export type WireTool = z.output<typeof tool>
 
 const logprobs = looseObject({ top_k: integerBetween(0, 20).nullish() })
 
-/** What completions and conversations have in common. */
+/** The fields that completions and conversations share. */
 const commonShape = {
   model_id: nonEmptyText,
   sampling_params: samplingParams.nullish(),

@@ -4,26 +4,26 @@ import type { DecodedTools } from './decode-tools.ts'
 import type { PromptFormat } from './schema.ts'
 import { writeCalls } from './write-calls.ts'
 
-/** A conversation that shows the tools itself, where the request asks for that. */
+/** A conversation that presents the tools itself, if the request asks for that. */
 export type ToolPrompt = DecodedMessages & {
   /** The name of the format (`model-text/formats`) in which calls are written; absent: the model's own. */
   readonly toolFormat?: string
 }
 
-/** The formats of `model-text/formats` that read what these make. */
+/** The formats of `model-text/formats` that read calls of these. */
 const toolFormats: Readonly<Record<PromptFormat, string>> = {
   json: 'llama3',
   function_tag: 'functionary-v3.1',
   python_list: 'pythonic',
 }
-/** The format of models that a system message replaces the definitions for. */
+/** The format of models whose system message contains the placeholder for definitions. */
 const replacedFormat: PromptFormat = 'python_list'
 
 const placeholder = '{{function_definitions}}'
 
 /**
- * Writes the tools into the system message and earlier calls as text, in the format that the request names. Without a format the chat
- * template does both, in the model's own.
+ * Writes the tools into the system message and earlier calls as text, in the requested format. Without a format the chat template does
+ * both, in the model's own.
  */
 export function writeToolPrompt(conversation: DecodedMessages, tools: DecodedTools): ToolPrompt {
   const { replacesSystem } = tools
@@ -43,7 +43,7 @@ function withCallsAsText(message: Message, format: PromptFormat): Message {
   return { ...message, parts: [...others, { type: 'text', text: writeCalls(calls, format) }] }
 }
 
-/** The definitions in place of the placeholder, wherever the system messages have it. */
+/** Replaces the placeholder in any system message by the definitions. */
 function fillPlaceholder({ messages, paths }: DecodedMessages, tools: readonly FunctionTool[]): DecodedMessages {
   const text = tools.map(describe).join('\n')
   const fill = (part: ContentPart): ContentPart =>
@@ -58,7 +58,7 @@ function fillPlaceholder({ messages, paths }: DecodedMessages, tools: readonly F
 
 type Declaration = { readonly format: PromptFormat; readonly toolChoice: ToolChoice }
 
-/** The definitions and instructions before the text of the first system message, which there is then. */
+/** Puts the definitions and instructions before the text of the first system message, which exists by then. */
 function declare(
   { messages, paths }: DecodedMessages,
   tools: readonly FunctionTool[],

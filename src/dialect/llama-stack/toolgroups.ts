@@ -7,8 +7,8 @@ import type { ChatWire } from './schema.ts'
 type GroupsWire = Pick<ChatWire, 'toolgroups' | 'tool_config' | 'tool_prompt_format'>
 
 /**
- * The tools of the server that a request names by their groups. Throws for one that the server does not have, or not for this caller, and
- * beside a format in which only the caller's tools are shown.
+ * The server tools that a request names by group. Throws for a group that is missing, or not for this caller, and in combination with a
+ * format that presents only the caller's tools.
  */
 export function decodeToolgroups(wire: GroupsWire, available: ReadonlySet<string> | undefined): Pick<Using, 'toolUse'> {
   const groups = wire.toolgroups ?? []

@@ -4,7 +4,7 @@ import type { PromptFormat } from './schema.ts'
 
 type Call = Pick<ToolCallPart, 'name' | 'input'>
 
-/** Calls as a model writes them in a format. Input that is not an object in JSON is shown as it is. */
+/** Calls as a model writes them in a format. Input that is not an object in JSON is shown unchanged. */
 export function writeCalls(calls: readonly Call[], format: PromptFormat): string {
   switch (format) {
     case 'json':

@@ -8,11 +8,11 @@ import { flag } from '../wire/wire-types.ts'
 
 /** A request with MLC-LLM's `debug_config`. */
 export type DebuggedRequest = {
-  /** The request without it, as clients of other protocols would write it. */
+  /** The request without it, in the form of other protocols' clients. */
   readonly body: Readonly<Record<string, unknown>>
   /** The prompt stays in its slot. */
   readonly pinsPrompt: boolean
-  /** The reply is the metrics of the engine, and nothing is generated. */
+  /** The reply is the engine's metrics, and nothing is generated. */
   readonly asksMetrics: boolean
 }
 
@@ -20,7 +20,7 @@ const shape = {
   ignore_eos: flag,
   pinned_system_prompt: flag,
   special_request: z.enum(['query_engine_metrics'], { error: 'query_engine_metrics' }).nullish(),
-  // Each token is checked against the grammar in both: the text is the same.
+  // Both check each token against the grammar, so the text is the same.
   grammar_execution_mode: z.enum(['constraint', 'jump_forward'], { error: 'constraint or jump_forward' }).nullish(),
   disagg_config: z.unknown().optional(),
 }
@@ -36,7 +36,7 @@ export function readDebugConfig(body: unknown): DebuggedRequest | undefined {
   if (wire.disagg_config !== undefined) refuseValue(disaggregation, 'debug_config.disagg_config', wire.disagg_config)
   const asksMetrics = wire.special_request === 'query_engine_metrics'
   if (asksMetrics) requireUsage(rest)
-  // A name that it does not know stays, to be named among what is ignored.
+  // An unknown name stays, to be reported as ignored.
   const unknown = Object.keys(wire).filter((key) => !Object.hasOwn(shape, key))
   return {
     body: {

@@ -1,7 +1,7 @@
 import type { RequestSnapshot } from '../../contract/server/activity.ts'
 import { encodeMlcTimes } from '../openai/times/encode-timings.ts'
 
-/** MLC-LLM's metrics of an engine, made of the requests that it has ended, the last one last: sums of tokens, and of seconds. */
+/** MLC-LLM's metrics of an engine, computed from its ended requests, the last one last: sums of tokens, and of seconds. */
 export function encodeEngineMetrics(ended: readonly RequestSnapshot[]) {
   const costs = ended.flatMap(({ usage, timings }) => (usage === undefined || timings === undefined ? [] : [{ usage, timings }]))
   const sum = (read: (cost: (typeof costs)[number]) => number) => costs.reduce((total, cost) => total + read(cost), 0)
@@ -25,7 +25,7 @@ export function encodeEngineMetrics(ended: readonly RequestSnapshot[]) {
   }
 }
 
-/** The metrics as the only chunk of a stream, in the place of a reply's usage. */
+/** The metrics as the only chunk of a stream, in place of a reply's usage. */
 export function encodeMetricsChunk(head: { id: string; object: string; created: number; model: string }, metrics: object) {
   const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, extra: metrics }
   return { ...head, choices: [], usage }

@@ -1,6 +1,6 @@
 import type { RequestSnapshot } from '../../contract/server/activity.ts'
 
-/** An event of a trace as Chrome's viewers read it: the begin or the end of a phase, or an instant. Times are in microseconds. */
+/** An event of a trace in the form of Chrome's viewers: the beginning or the end of a phase, or an instant. Times are in microseconds. */
 type TraceEvent = {
   readonly name: string
   readonly ph: 'B' | 'E' | 'i'
@@ -10,7 +10,7 @@ type TraceEvent = {
   readonly tid: string
 }
 
-/** What happened to requests: each is a row with its phases, as far as it has come. */
+/** The history of requests: each is a row with its phases so far. */
 export function encodeEventTrace(requests: readonly RequestSnapshot[]): readonly TraceEvent[] {
   return requests.flatMap(traceRequest)
 }

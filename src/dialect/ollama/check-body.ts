@@ -5,10 +5,10 @@ import type { OptionsWire } from './options.ts'
 const optionIndex = indexFields(optionFields)
 
 type Body = { readonly options?: OptionsWire }
-/** `also`: what contradicts something else in the body. */
+/** `also`: contradictions between fields. */
 type Check = { readonly fields: FieldIndex; readonly also?: readonly Refusal[] }
 
-/** Throws one error for all that is refused at the top of a body and in its options. Returns the names of what nothing knows. */
+/** Throws one error for everything that is refused in a body and its options. Returns the unknown names. */
 export function checkBody(wire: Body, { fields, also = [] }: Check): readonly string[] {
   const options = wire.options ?? {}
   const inOptions = refusals(optionIndex, options).map(({ param, message }) => ({

@@ -7,7 +7,7 @@ import type { ChatWire, GenerateWire } from './schema.ts'
 
 type Wire = ChatWire | GenerateWire
 
-/** What chats and texts have in common. */
+/** The fields that chats and texts share. */
 export function decodeCommon(wire: Wire): Omit<GenerationRequest, 'id' | 'prompt'> {
   return {
     ...plainRequest,
@@ -31,7 +31,7 @@ function decodeFormat(format: Wire['format']): OutputConstraint {
   return { type: 'json-schema', schema: format as { readonly [key: string]: unknown }, strict: false }
 }
 
-/** Fields that a caller names beside `options`. */
+/** Fields beside `options`, by the caller's names. */
 const topNames: Readonly<Record<string, string>> = { model: 'model', reasoning: 'think', prompt: 'prompt' }
 
 /** The caller's name for a canonical path outside of a conversation. */

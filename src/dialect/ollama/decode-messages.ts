@@ -7,7 +7,7 @@ import type { MessageWire } from './schema.ts'
 
 type Placed<Part> = { readonly part: Part; readonly at: string }
 
-/** Decodes a conversation. Calls and results without ids get some; `exact` has the arguments whose numbers are longer than a double. */
+/** Decodes a conversation. Calls and results without ids get some; `exact`: arguments whose numbers exceed a double. */
 export function decodeMessages(wire: readonly MessageWire[], exact: ReadonlyMap<string, string>): DecodedMessages {
   const ids = new CallIds()
   const decoded = wire.map((message, index) => decodeMessage(message, { ids, exact, index }))
@@ -56,7 +56,7 @@ function placed<Part>(
   return { message: make(parts.map(({ part }) => part)), paths: { message: path, parts: parts.map(({ at }) => at) } }
 }
 
-/** The images, and then the text, which is always there unless there are images only. */
+/** The images, and then the text, which is left out only beside images. */
 function decodeContent({ content, images }: MessageWire, path: string): readonly Placed<ContentPart>[] {
   const media = (images ?? []).map((image, index) => ({ part: decodeImage(image), at: `${path}.images[${index}]` }))
   const text = content ?? ''

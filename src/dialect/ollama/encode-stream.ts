@@ -15,7 +15,7 @@ export function createLineEncoder(asked: ReplyStyle, clock: Clock): StreamEncode
   const calls = new WholeCalls()
   let nextIndex = 0
   let reason: FinishReason = 'stop'
-  /** The name of a call whose arguments cannot be read as an object: a failure, unless the output ended in it. */
+  /** The name of a call whose arguments are not an object: a failure, unless the output ended inside it. */
   let broken: string | undefined
 
   function piece(given: Piece): string {
@@ -76,7 +76,7 @@ export function createLineEncoder(asked: ReplyStyle, clock: Clock): StreamEncode
   }
 }
 
-/** What may follow a call that the end of the output has cut. */
+/** Events that may follow a call that the end of the output truncated. */
 function isOfEnd({ type }: GenerationEvent): boolean {
   return type === 'finish' || type === 'usage' || type === 'error' || type === 'tool-call-end'
 }

@@ -5,7 +5,7 @@ import { toWireLogprob } from '../openai/logprobs/wire-logprob.ts'
 import { callObject, withoutCutCall } from '../wire/call-input.ts'
 import type { ReplyStyle } from './style.ts'
 
-/** A truncated answer is never one that stopped by itself. */
+/** A truncated answer never maps to one that stopped by itself. */
 const doneReasons: Readonly<Record<FinishReason, 'stop' | 'length'>> = {
   stop: 'stop',
   length: 'length',
@@ -22,7 +22,7 @@ export function encodeDoneReason(reason: FinishReason, { isEmpty }: Pick<ReplySt
   return isEmpty ? 'length' : doneReasons[reason]
 }
 
-/** Replies have the name that the caller sent, unless another model serves. */
+/** Replies repeat the caller's name for the model, unless another model serves. */
 export function styleOf({ model, insteadOf }: StartEvent, asked: ReplyStyle): ReplyStyle {
   return insteadOf === undefined ? asked : { ...asked, model }
 }
@@ -50,7 +50,7 @@ export function encodeCall(
   return { id, function: { index, name, arguments: callObject(name, input) } }
 }
 
-/** The fields that pieces and whole replies have. */
+/** The fields of pieces and whole replies. */
 export function encodePiece(
   { text = '', thinking = '', calls = [], tokens = [] }: Piece,
   { model, form }: ReplyStyle,
@@ -82,7 +82,7 @@ export function encodeResult({ start, choices, usage, timings }: GenerationResul
 }
 
 function shownOf(parts: readonly ReplyPart[], { form }: ReplyStyle): Piece {
-  // A text that is merely continued does not separate its thinking.
+  // A continued text does not separate its thinking.
   if (form === 'raw') return { text: parts.map((part) => ('text' in part ? part.text : '')).join('') }
   return { text: textOf(parts) + refusalOf(parts), thinking: reasoningOf(parts), calls: callsOf(parts).map(encodeCall) }
 }
@@ -96,7 +96,7 @@ function encodeToken({ text, bytes, logprob, top }: GeneratedToken) {
   return { ...one({ text, bytes, logprob }), ...(top.length > 0 && { top_logprobs: top.map(one) }) }
 }
 
-/** Counts, and durations in nanoseconds. Clients divide one by the other: a count above 0 has a duration above 0. */
+/** Counts, and durations in nanoseconds. Clients divide one by the other: a count above 0 gets a duration above 0. */
 export function encodeTotals({ usage, timings }: { readonly usage: Usage; readonly timings: Timings }) {
   const { loadMs = 0, prefillMs = 0, decodeMs = 0, totalMs = 0 } = timings
   return {

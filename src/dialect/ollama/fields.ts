@@ -9,7 +9,7 @@ const keepAlive: Field = used(
 )
 const truncate: Field = informational('truncate', 'a prompt is never cut: one that is too long is a 400')
 
-/** What chats and texts have in common. */
+/** The fields that chats and texts share. */
 const generating: readonly Field[] = [
   model,
   used('stream', 'lines of JSON (`application/x-ndjson`); absent: true'),
@@ -47,7 +47,7 @@ export const generateFields: readonly Field[] = [
   refused('context', 'context is deprecated: send messages to /api/chat', { accepts: [[]] }),
 ]
 
-/** Samplers of the other protocols' tables that change the output where they are on. */
+/** Samplers in the other protocols' tables that change the output when switched on. */
 const refusedSamplers = [...['bad_words_ids', 'epsilon_cutoff', 'min_keep', 'no_repeat_ngram_size', 'penalty_alpha']]
 
 const loading = "how a model is loaded is the operator's"
@@ -75,7 +75,7 @@ export const optionFields: readonly Field[] = [
   ...refusedExtensions.filter(({ name }) => refusedSamplers.includes(name)),
 ]
 
-/** The same rows with the paths that a caller sees. */
+/** The same rows with the paths that callers see. */
 export const nestedOptionFields: readonly Field[] = optionFields.map((field) => {
   const [name = '', ...aliases] = spellings(field).map((spelling) => `options.${spelling}`)
   return { ...field, name, aliases }

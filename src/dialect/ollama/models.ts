@@ -17,17 +17,17 @@ export type OllamaModel = {
   readonly kind?: ModelKind
   readonly facts: Pick<EngineFacts, 'embeddingLength' | 'infills' | 'onlyEmbeds' | 'modalities' | 'chatTemplate'>
   readonly file?: ModelFileFacts
-  /** What its chat template, or the server that runs it, can do. */
+  /** The abilities of its chat template, or of the server that runs it. */
   readonly usesTools: boolean
   readonly thinks: boolean
   readonly isLoaded: boolean
-  /** The memory that it takes; absent where it is not known. */
+  /** Absent if unknown. */
   readonly memoryBytes?: number
   /** Absent: never. */
   readonly expiresAtMs?: number
 }
 
-/** Until when a model stays that is never unloaded: clients read a time. */
+/** The expiry of a model that is never unloaded: clients read a time. */
 const neverMs = Date.UTC(2318, 0, 1)
 
 /** The list of `GET /api/tags`, the newest first. Aliases are models too: clients take names from here only. */
@@ -49,7 +49,7 @@ export function encodeLoaded(models: readonly OllamaModel[]): unknown {
       ...describe(model, taggedName(model.id)),
       ...(model.memoryBytes !== undefined && { size: model.memoryBytes }),
       expires_at: new Date(untilMs(model)).toISOString(),
-      // Not known here; clients read it as a number.
+      // Unknown here; clients read it as a number.
       size_vram: 0,
       context_length: contextOf(model) ?? 0,
     })),
@@ -101,7 +101,7 @@ function modifiedMs({ file, createdAtMs }: OllamaModel): number {
   return file?.modifiedAtMs ?? createdAtMs
 }
 
-/** Clients read all of them as texts: what is not known is empty. */
+/** Clients read these as texts: unknown ones are empty. */
 function detailsOf(model: OllamaModel) {
   const { file, facts } = model
   const family = file?.architecture ?? ''
@@ -119,7 +119,7 @@ function detailsOf(model: OllamaModel) {
   }
 }
 
-/** What its makers call it, or a number as Ollama writes it: `8.0B`, `134.52M`. */
+/** Its makers' term, or a number in Ollama's form: `8.0B`, `134.52M`. */
 function parameterSize({ sizeLabel, parameterCount = 0 }: ModelFileFacts): string {
   if (sizeLabel !== undefined) return sizeLabel
   if (parameterCount >= 1e9) return `${(parameterCount / 1e9).toFixed(1)}B`
@@ -136,11 +136,11 @@ function canInfill({ facts, file }: OllamaModel): boolean {
   return facts.infills === true || file?.infills === true
 }
 
-/** What it can do, in Ollama's words. */
+/** The abilities in Ollama's terms. */
 export function capabilitiesOf(model: OllamaModel): readonly string[] {
   const { kind, facts, file, usesTools, thinks } = model
   if (kind === 'embeddings' || facts.onlyEmbeds === true || file?.onlyEmbeds === true) return ['embedding']
-  // Ollama has no word for those that rank, draw or speak.
+  // Ollama has no term for models that rank, draw or speak.
   if (kind === 'rerank' || kind === 'other') return []
   const sees = facts.modalities?.image === true || file?.hasProjector === true
   return [

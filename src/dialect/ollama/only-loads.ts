@@ -1,4 +1,4 @@
-/** Whether a body has nothing to answer, and so loads or unloads its model. */
+/** Whether a body has no prompt, and so only loads or unloads its model. */
 export function onlyLoads(body: unknown, form: 'chat' | 'text'): boolean {
   if (typeof body !== 'object' || body === null) return false
   const isEmpty = (name: string) => {

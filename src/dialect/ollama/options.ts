@@ -15,7 +15,7 @@ const { num_predict: _, ...samplingShape } = Object.fromEntries(Object.entries(c
 /** The types of the other protocols' sampling fields, and of Ollama's own. */
 export const options = looseObject(
   { ...samplingShape, num_predict: z.int({ error: 'an integer' }).nullish() },
-  // The table lists them, and names what it does not know.
+  // The table lists them, and reports unknown ones.
   { reports: 'never' },
 ).nullish()
 
@@ -24,7 +24,7 @@ export type OptionsWire = Readonly<Record<string, unknown>> | null | undefined
 type DecodedOptions = Pick<GenerationRequest, 'sampling' | 'stop' | 'ignoreEos'> &
   Partial<Pick<GenerationRequest, 'maxOutputTokens' | 'minOutputTokens'>>
 
-/** What absent options leave to the model and to the other protocols' defaults, not to Ollama's. */
+/** Absent options get the defaults of the model and of the other protocols, not Ollama's. */
 export function decodeOptions(wire: OptionsWire): DecodedOptions {
   const { num_predict: limit, ...rest } = wire ?? {}
   const { sampling, stop, ignoreEos, minOutputTokens } = decodeCommon({ ...rest, model: '' } as CommonWire)
@@ -34,7 +34,7 @@ export function decodeOptions(wire: OptionsWire): DecodedOptions {
     stop,
     ignoreEos,
     ...(minOutputTokens !== undefined && { minOutputTokens }),
-    // An empty answer is made of one token, which is not shown.
+    // An empty answer takes one token, which is not shown.
     ...(isLimited && { maxOutputTokens: Math.max(1, limit) }),
   }
 }

@@ -26,10 +26,10 @@ function decodeNamed(body: unknown, index: FieldIndex): Named {
   return { name: namedModel(wire), ignored: checkFields(index, wire) }
 }
 
-/** A progress bar moves often enough with this many lines a second. */
+/** Enough for a progress bar to move smoothly. */
 const lineEveryMs = 250
 
-/** The lines of a pull that is streamed. `digest` names what is fetched: clients keep a bar for each. */
+/** The lines of a streamed pull. `digest`: identifies the file, since clients keep a bar for each. */
 export function createPullLines({ digest, now }: { readonly digest: string; now(): number }) {
   let phase: LoadPhase | undefined
   let lastMs = Number.NEGATIVE_INFINITY

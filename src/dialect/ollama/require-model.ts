@@ -1,14 +1,14 @@
 import { isObject } from '../../base/json.ts'
 import { AppError } from '../../contract/errors.ts'
 
-/** Throws in Ollama's words for a body that names no model; other requests here are for a default one. */
+/** Throws in Ollama's words for a body without a model; elsewhere it would mean the default one. */
 export function requireModel(body: unknown): void {
   if (!isObject(body)) return
   const model: unknown = Reflect.get(body, 'model')
   if (model === undefined || model === null || model === '') throw noModel()
 }
 
-/** The model that a body names, as `model` or as `name`. Throws for none. */
+/** The model of a body, from `model` or `name`. Throws if it names none. */
 export function namedModel({
   model,
   name,

@@ -6,7 +6,7 @@ import type { WirePart } from './message-schema.ts'
 
 type WireMedia = Exclude<WirePart, { type: 'text' | 'refusal' }>
 
-/** The media type of a format's name, where that is not its own. */
+/** Media types of formats whose name differs. */
 const audioTypes: Readonly<Record<string, string>> = { mp3: 'audio/mpeg', m4a: 'audio/mp4' }
 
 /** The medium that a part refers to. It is read, and refused, elsewhere. */
@@ -24,7 +24,7 @@ export function decodeMedia(part: WireMedia, path: string): MediaPart {
       return byUrl('video', part.video_url)
     case 'input_audio': {
       const { data, format } = part.input_audio
-      // Some clients send a data: URL, as llama-server takes it.
+      // Some clients send a data: URL, as llama-server accepts it.
       if (/^data:/i.test(data)) return mediaByUrl('audio', data)
       return mediaInBase64('audio', data, typeof format === 'string' ? (audioTypes[format] ?? `audio/${format}`) : undefined)
     }
@@ -37,7 +37,7 @@ function byUrl(kind: MediaKind, given: string | { readonly url: string }): Media
   return mediaByUrl(kind, typeof given === 'string' ? given : given.url)
 }
 
-/** The kind of a file is what its data: URL says; of others, a document. */
+/** The kind of a file is the type of its data: URL; others are documents. */
 function decodeFile({ file_id, file_data, filename }: Extract<WireMedia, { type: 'file' }>['file'], path: string): MediaPart {
   const named = typeof filename === 'string' ? { filename } : {}
   if (typeof file_id === 'string') return { ...mediaInFile('file', file_id), ...named }

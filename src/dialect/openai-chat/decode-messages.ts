@@ -19,12 +19,12 @@ const maxUncountedChars = 64 * 1024
 type WireAssistant = Extract<WireMessage, { role: 'assistant' }>
 type WireFunctionCall = NonNullable<WireAssistant['function_call']>
 
-/** A chat's conversation, and what of it does not reach the model. */
+/** A chat's conversation, and its parts that do not reach the model. */
 type DecodedConversation = DecodedMessages & { readonly ignored: readonly string[] }
 
 /**
- * Decodes a conversation, with the image and the sound that stand beside it. The deprecated function messages become tool calls and
- * results; calls and results without an id get one. Throws for calls and ids in messages of a role that has none.
+ * Decodes a conversation, with the image and the sound beside it. Deprecated function messages become tool calls and results; calls and
+ * results without an id get one. Throws for calls and ids in messages whose role has none.
  */
 export function decodeMessages(wire: Pick<ChatWire, 'messages' | 'image_base64' | 'audio_base64'>): DecodedConversation {
   const decoder = new Decoder()
@@ -70,7 +70,7 @@ class Decoder implements DecodedConversation {
     }
   }
 
-  /** Media of a field beside the messages, which follow what the last message of the user says. */
+  /** Media of a field beside the messages, placed after the text of the user's last message. */
   addBeside(field: string, kind: MediaKind, base64: string | null | undefined): void {
     if ((base64 ?? '') === '') return
     const media = mediaInBase64(kind, base64 ?? '')
@@ -88,7 +88,7 @@ class Decoder implements DecodedConversation {
     this.paths.push({ message: path, parts })
   }
 
-  /** Gateways pass it on from Claude Code. */
+  /** Gateways pass Claude Code's billing line on. */
   #withoutBilling(content: readonly ContentPart[]): readonly ContentPart[] {
     return content.map((part) => {
       if (part.type !== 'text') return part
@@ -147,7 +147,7 @@ class Decoder implements DecodedConversation {
 
 type PlacedCall = { readonly call: ToolCallPart; readonly path: string }
 
-/** Fields of another role: what they say would be lost, and the role is probably wrong. */
+/** Fields of another role: their content would be lost, and the role is probably wrong. */
 function refuseMisplaced(message: WireMessage, at: string): void {
   const { role, tool_calls: calls, tool_call_id: id }: MaybeMisplaced = message
   if (role !== 'assistant' && Array.isArray(calls) && calls.length > 0) {
@@ -165,7 +165,7 @@ function misplaced(param: string, { role, allowed }: { readonly role: string; re
   return new AppError('invalid-request', message, { param })
 }
 
-/** OpenAI's system messages have text only, and templates print nothing else there. */
+/** OpenAI's system messages contain only text, and templates print nothing else there. */
 function refuseMedia(content: readonly ContentPart[], paths: readonly string[]): void {
   const position = content.findIndex(({ type }) => type !== 'text')
   if (position !== -1) throw unsupported(paths[position] ?? '', 'system messages have text only; send it in a user message')
@@ -210,7 +210,7 @@ function inputOf(given: WireFunctionCall['arguments'], path: string): string {
   return callInput(given)
 }
 
-/** Templates parse arguments: what would take long as part of the body takes long as text too. */
+/** Templates parse arguments: limits of the body apply to the text, too. */
 function requireSmall(text: string, param: string): void {
   if (text.length <= maxUncountedChars) return
   try {

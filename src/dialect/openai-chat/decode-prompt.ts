@@ -65,7 +65,7 @@ function decodeStart(wire: ChatWire, messages: readonly Message[]): ChatPrompt['
   return 'last-message'
 }
 
-/** The path of a true `prefix` or `partial` on the last message. Throws for one on another message. */
+/** The path of a true `prefix` or `partial` in the last message. Throws for one in another message. */
 function findPrefixFlag({ messages }: ChatWire): string | undefined {
   let path: string | undefined
   for (const [index, message] of messages.entries()) {

@@ -69,7 +69,7 @@ function isThinking(thinking: ChatWire['thinking']): boolean | undefined {
       return true
     case 'disabled':
       return false
-    // The model decides, as it does by default.
+    // The model decides, as by default.
     case 'adaptive':
     case 'auto':
     case null:

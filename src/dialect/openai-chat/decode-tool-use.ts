@@ -5,7 +5,7 @@ import type { ChatWire } from './schema.ts'
 /** From here on, Unsloth's numbers stand for no limit. */
 const unlimited = 9999
 
-/** Which tools of the server a request enables; undefined: none. Throws for tools of the client beside them. */
+/** The server tools that a request enables; undefined: none. Throws for tools of the client beside them. */
 export function decodeToolUse(wire: ChatWire): ToolUse | undefined {
   if (wire.enable_tools !== true || wire.enabled_tools?.length === 0) return undefined
   const declared = (['tools', 'functions'] as const).find((name) => (wire[name] ?? []).length > 0)

@@ -14,8 +14,8 @@ export type DecodedTools = {
 }
 
 /**
- * Throws for invalid tools, and for a choice of a tool that is not declared. `hasOthers`: the server runs tools of its own for the
- * request, and the choice may be of them; the loop that runs them knows their names.
+ * Throws for invalid tools, and for a choice of an undeclared tool. `hasOthers`: the server runs tools of its own for the request, which
+ * may be chosen; the tool loop knows their names.
  */
 export function decodeTools(wire: ChatWire, hasOthers = false): DecodedTools {
   const { functions, function_call, tool_choice, parallel_tool_calls } = wire
@@ -33,11 +33,11 @@ export function decodeTools(wire: ChatWire, hasOthers = false): DecodedTools {
   }
   const declared = functions.map((item, index) => decodeFunction(item, `functions[${index}]`))
   refuseRepeatedNames(declared, (index) => `functions[${index}].name`)
-  // A reply can contain one `function_call` only.
+  // A reply can contain only one `function_call`.
   return { tools: declared, toolChoice: decodeFunctionChoice(function_call, declared), parallelToolCalls: false, legacy: true }
 }
 
-/** Tools of this server that do what those of OpenAI's types do. */
+/** Our tools that correspond to OpenAI's types. */
 const serversOwn: Readonly<Record<string, string | undefined>> = { code_interpreter: 'python', web_search: 'web_search' }
 
 function decodeTool({ type, function: declared, custom }: WireTool, path: string): Tool {
@@ -84,12 +84,12 @@ function refuseRepeatedNames(tools: readonly Tool[], pathOf: (index: number) => 
 
 /** As in OpenAI's API: without tools, `none` is the default and the only valid choice. */
 function refuseChoiceWithoutTools(param: string, choice: unknown, tools: string): void {
-  // MLC-LLM's and tabbyAPI's clients send `auto` always.
+  // MLC-LLM's and tabbyAPI's clients always send `auto`.
   if (choice === undefined || choice === null || choice === 'none' || choice === 'auto') return
   throw invalid(param, `${param} is only allowed when ${tools} are specified, got ${preview(choice)} without any`)
 }
 
-/** `tools`: those that may be named; undefined: any. */
+/** `tools`: those that may be chosen; undefined: any. */
 function decodeToolChoice(choice: ChatWire['tool_choice'], tools: readonly Tool[] | undefined): ToolChoice {
   if (choice === undefined || choice === null) return { type: 'auto' }
   if (typeof choice === 'string') return { type: choice }

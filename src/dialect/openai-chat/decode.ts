@@ -31,13 +31,13 @@ type DecodedChat = {
   readonly request: GenerationRequest
   readonly stream: boolean
   readonly includeUsage: boolean
-  /** Each chunk of the stream has the times so far. */
+  /** Each chunk of the stream has the timings so far. */
   readonly timingsPerToken: boolean
-  /** The reply has calls in the deprecated form, like the tools of the request. */
+  /** The reply contains calls in the deprecated form, like the request's tools. */
   readonly legacyCalls: boolean
   /** The reply shows the reasoning. */
   readonly showsReasoning: boolean
-  /** What to store of the request with its reply, where it asks for that. */
+  /** The part of the request to store with its reply, if requested. */
   readonly kept: KeptRequest | undefined
   readonly ignored: readonly string[]
   /** The client's name for a path of `request`. */
@@ -85,8 +85,8 @@ export function decodeChat(body: unknown, requestId: string, keepsAll = false): 
 }
 
 /**
- * With a required call there is no text to constrain. OpenAI accepts a `response_format` nevertheless, because agents send one
- * with every turn; other servers' constraints on the complete output contradict the call.
+ * A required call leaves no text to constrain. OpenAI accepts a `response_format` nevertheless, since agents send one with every turn;
+ * other servers' constraints on the complete output contradict the call.
  */
 function decodeChatOutput(wire: ChatWire, { toolChoice }: DecodedTools): DecodedOutput {
   const output = decodeOutput(wire)
@@ -99,7 +99,7 @@ function decodeChatOutput(wire: ChatWire, { toolChoice }: DecodedTools): Decoded
   )
 }
 
-/** OpenAI's pair of fields, llama.cpp's number instead of both, or tabbyAPI's number, which above 1 is that of top log-probabilities. */
+/** OpenAI's pair of fields, or llama.cpp's number instead of both, or tabbyAPI's number, which above 1 is that of top log-probabilities. */
 function decodeLogprobs({ logprobs, n_probs, top_logprobs: top }: ChatWire): { readonly top: number } | undefined {
   const named = n_probs === 0 ? undefined : n_probs
   const top_logprobs = pickSpelling({ top_logprobs: top, n_probs: named }, ['top_logprobs', 'n_probs'])

@@ -14,9 +14,9 @@ import { createChunkEncoder } from './encode-stream.ts'
 import { toStored } from './stored.ts'
 
 type OpenaiChatOptions = {
-  /** The fields in which replies show reasoning. */
+  /** The fields that contain reasoning in replies. */
   readonly reasoningFields: ReasoningFields
-  /** Whose times `usage` has besides; absent: nobody's. */
+  /** The servers whose time fields `usage` includes; absent: none. */
   readonly usageTimes?: readonly UsageTimes[] | undefined
   /** Changes whenever the same seed may produce another text. */
   readonly systemFingerprint: string

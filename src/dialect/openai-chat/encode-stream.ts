@@ -17,7 +17,7 @@ export function createChunkEncoder(headOf: (start: StartEvent) => ReplyHead, sty
   const template = new ChunkTemplate('chat.completion.chunk', style.includeUsage)
   const chunks = new Chunks(template, style)
   const calls: CallHead[][] = []
-  /** Texts before and after a call of a tool of the server are apart. */
+  /** Separates texts before and after a call of a server tool. */
   let hasText = false
   let needsBreak = false
 
@@ -95,11 +95,11 @@ class Chunks {
   readonly #template: ChunkTemplate
   readonly #plainEnd: string
   readonly #reasoningNames: readonly string[]
-  /** The fields of reasoning in the other deltas of a model that reasons. */
+  /** The empty reasoning fields of other deltas, for a model that reasons. */
   #noReasoning = ''
   readonly #heads: string[] = []
   readonly #started: boolean[] = []
-  /** Tokens of each choice that are not sent yet: those of tags and of held-back text go with the next chunk. */
+  /** Unsent tokens of each choice: those of tags and of held-back text go with the next chunk. */
   readonly #unsent: (GeneratedToken[] | undefined)[] = []
 
   constructor(template: ChunkTemplate, { reasoningFields }: ChunkStyle) {
@@ -144,7 +144,7 @@ class Chunks {
     return head + this.#noReasoning.slice(1) + this.#endOf(choice, finishReason, stopSequence)
   }
 
-  /** The text before a choice's delta, up to and with the delta's opening brace. */
+  /** The text before a choice's delta, including the delta's opening brace. */
   #headOf(choice: number): string {
     this.#heads[choice] ??= `${this.#template.opening}{"index":${choice},"delta":{`
     return this.#heads[choice]

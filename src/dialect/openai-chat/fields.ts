@@ -71,7 +71,7 @@ const openaiFields: readonly Field[] = [
   refused('web_search_options', 'use `enable_tools` with `enabled_tools: ["web_search"]`'),
 ]
 
-/** Fields of other servers for chats only, which Dragoman supports. */
+/** Fields of other servers for chats only that Dragoman supports. */
 const chatExtensions: readonly Field[] = [
   templateBosField,
   used('add_generation_prompt', 'false: the model continues the end of the template'),
@@ -94,7 +94,7 @@ const chatExtensions: readonly Field[] = [
   used('thinking', 'true, false, or an object with `type` (`enabled`, `disabled`, `adaptive`, `auto`) and `budget_tokens`'),
 ]
 
-/** Fields of other servers for chats only, which would change the output. */
+/** Fields of other servers for chats only that would change the output. */
 const refusedChatExtensions: readonly Field[] = [
   refused('chat_template', 'name a template of the server: `prompt_template`'),
   refused('documents', 'send `template_vars` with `documents`', { accepts: [[]] }),
@@ -102,7 +102,7 @@ const refusedChatExtensions: readonly Field[] = [
   refused('suffix', 'not available for chats', { accepts: [''] }),
 ]
 
-/** Unsloth's fields for tools that the server runs. Without `enable_tools`, the others have no effect. */
+/** Unsloth's fields for server tools. Without `enable_tools`, the others have no effect. */
 const toolUseFields: readonly Field[] = [
   used(
     'enable_tools',
@@ -147,7 +147,7 @@ const mediaFields: readonly Field[] = [
   used('image_base64', 'an image, at the end of the last user message'),
 ]
 
-/** Every top-level request field of `POST /v1/chat/completions` that Dragoman knows, and what it does with it. */
+/** Every top-level request field of `POST /v1/chat/completions` that Dragoman knows, and how it is treated. */
 export const chatFields: readonly Field[] = [
   ...openaiFields,
   ...constraintFields,

@@ -5,10 +5,10 @@ import { flag, text } from '../wire/wire-types.ts'
 const textPart = looseObject({ type: z.literal('text'), text: z.string() })
 const refusalPart = looseObject({ type: z.literal('refusal'), refusal: z.string() })
 const imageUrl = looseObject({ url: z.string(), detail: z.enum(['auto', 'low', 'high']).nullish() })
-/** OpenAI has the object, some clients send the string. */
+/** OpenAI requires the object; some clients send the string. */
 const imagePart = looseObject({ type: z.literal('image_url'), image_url: z.union([z.string(), imageUrl]) })
 const mediaUrl = looseObject({ url: z.string() })
-/** As vLLM and LLaMA-Factory spell audio and video. */
+/** Audio and video in vLLM's and LLaMA-Factory's spelling. */
 const audioUrlPart = looseObject({ type: z.literal('audio_url'), audio_url: z.union([z.string(), mediaUrl]) })
 const videoUrlPart = looseObject({ type: z.literal('video_url'), video_url: z.union([z.string(), mediaUrl]) })
 /** The format is read from the bytes. */
@@ -33,7 +33,7 @@ const urlCitation = looseObject({
 /** OpenAI has one type, `url_citation`; other servers' types are accepted and ignored. */
 const annotation = openObject({ type: z.string(), url_citation: urlCitation.nullish() })
 
-/** A JSON string in OpenAI's API; some clients and servers send the object instead. */
+/** A JSON string in OpenAI's API; some clients and servers send the object. */
 const callArguments = z.union([z.string(), jsonObject]).nullish()
 
 const functionCall = looseObject({ name: z.string(), arguments: callArguments })

@@ -28,7 +28,7 @@ const chatNames: FieldNames = {
 
 type Named = {
   readonly path: CanonicalPath
-  /** The field that the output constraint came from. */
+  /** The field of the output constraint. */
   readonly outputField: string
   readonly paths: readonly MessagePaths[]
 }

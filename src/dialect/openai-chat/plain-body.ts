@@ -2,8 +2,8 @@ import { isObject } from '../../base/json.ts'
 import type { ChatWire } from './schema.ts'
 
 /**
- * Whether a body is the simplest there is: a model, texts of known roles, `stream`, and nothing else. The schema would accept it as it
- * is, and takes a twentieth of a short request's time to say so. False means nothing: the schema decides.
+ * Whether a body is as simple as possible: a model, texts of known roles, `stream`, and nothing else. The schema would accept it unchanged,
+ * after a twentieth of a short request's time. False proves nothing: the schema decides.
  */
 export function isPlainBody(body: unknown): body is ChatWire {
   if (!isObject(body)) return false

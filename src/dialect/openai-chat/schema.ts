@@ -38,9 +38,7 @@ const toolUseShape = {
   confirm_tool_calls: flag,
 }
 
-/**
- * The body of a chat completion request. Refused fields are not in it: the field table refuses them whatever their type.
- */
+/** The body of a chat completion request. Refused fields are missing: the field table refuses them with any type. */
 export const chatRequestSchema = looseObject({
   ...commonShape,
   ...chatServerShape,

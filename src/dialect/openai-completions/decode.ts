@@ -33,13 +33,13 @@ const completionNames = {
 /** A text completion request in canonical form, one request per prompt, and the options of its reply. */
 export type DecodedCompletion = {
   readonly requests: GenerationRequests
-  /** The prefix of the text of each prompt's choices; empty where the engine reports the prompt's tokens. */
+  /** The prefix of the text of each prompt's choices; empty if the engine reports the prompt's tokens. */
   readonly echoes: readonly string[]
-  /** The reply has the log-probabilities of the prompt, whose tokens may be no part of its text. */
+  /** The reply contains the log-probabilities of the prompt, whose tokens may be missing from its text. */
   readonly promptLogprobs?: { readonly isTextHidden: boolean }
   readonly stream: boolean
   readonly includeUsage: boolean
-  /** Each chunk of the stream has the times so far. */
+  /** Each chunk of the stream has the timings so far. */
   readonly timingsPerToken: boolean
   readonly ignored: readonly string[]
   /** The client's name for a path of the first request. */
@@ -91,7 +91,7 @@ export function decodeCompletion(body: unknown, requestId: string): DecodedCompl
   }
 }
 
-/** How many top log-probabilities each token gets; undefined: none at all. */
+/** The number of top log-probabilities for each token; undefined: no log-probabilities. */
 function decodeLogprobs({ logprobs, n_probs }: CompletionWire): number | undefined {
   const own = typeof logprobs === 'boolean' ? (logprobs ? 1 : undefined) : (logprobs ?? undefined)
   const other = n_probs === 0 ? undefined : n_probs
@@ -133,7 +133,7 @@ function decodePlain(prompt: CompletionWire['prompt']): [Prompt, ...Prompt[]] {
   return [first, ...rest]
 }
 
-/** Its caller writes the template's part too, as on every server that has this route. */
+/** The caller writes the template's part, too, as on every server with this route. */
 function rawText(text: string): Extract<Prompt, { type: 'text' }> {
   return { type: 'text', text, readsControlTokens: true }
 }

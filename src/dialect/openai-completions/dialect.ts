@@ -11,7 +11,7 @@ import { createChunkEncoder } from './encode-stream.ts'
 
 type OpenaiCompletionsOptions = {
   readonly systemFingerprint: string
-  /** Whose times `usage` has besides; absent: nobody's. */
+  /** The servers whose time fields `usage` includes; absent: none. */
   readonly usageTimes?: readonly UsageTimes[] | undefined
 }
 

@@ -58,7 +58,7 @@ const specialTokensField = used(
 
 const refusedHere: readonly Field[] = [refused('response_prefix', 'put it at the end of the prompt', { accepts: [''] })]
 
-/** Every top-level request field of `POST /v1/completions` that Dragoman knows, and what it does with it. */
+/** Every top-level request field of `POST /v1/completions` that Dragoman knows, and how it is treated. */
 export const completionFields: readonly Field[] = [
   ...openaiFields,
   ...constraintFields,

@@ -21,7 +21,7 @@ const prompt = z.union([
   list(tokenIds, { error: 'an array of arrays of token ids', max: tooMany }).min(1),
 ])
 
-/** The body of a text completion request. Refused fields are not in it. */
+/** The body of a text completion request. Refused fields are missing. */
 export const completionRequestSchema = looseObject({
   ...commonShape,
   ...textServerShape,

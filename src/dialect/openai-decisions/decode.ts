@@ -12,9 +12,9 @@ import { type DecisionWire, decisionSchema } from './schema.ts'
 const fieldIndex = indexFields(decisionFields)
 const unknownInside = unknownKeys(decisionSchema)
 
-/** The most that servers of other kinds list; for a model that runs here, enough for answers that it would hardly give. */
+/** `top`: the most that servers of other kinds list. `topHere`: for a model that runs here, enough to include unlikely answers. */
 const logprobs = { top: 20, topHere: 1000 }
-/** Nothing in the input of a decision was sealed. */
+/** The input of a decision contains nothing sealed. */
 const noSealer = { seal: (text: string) => text, open: () => undefined }
 
 export type DecodedDecisions = {
@@ -49,7 +49,7 @@ export function decodeDecisions(body: unknown, id: string): DecodedDecisions {
     sampling: { temperature: 0 },
     maxOutputTokens: 1,
     logprobs,
-    // A server without such a switch is asked nevertheless.
+    // Also sent to servers without such a switch.
     reasoning: enable_thinking === true ? request.reasoning : { enabled: false, isWish: true },
   })
   const [first, ...rest] = questions.map(requestFor)
@@ -64,7 +64,7 @@ export function decodeDecisions(body: unknown, id: string): DecodedDecisions {
   }
 }
 
-/** tabbyAPI shows what is not a text as JSON, and answers by id. */
+/** tabbyAPI shows anything but text as JSON, and answers by id. */
 function inputOf({ input }: DecisionWire, isTabby: boolean): unknown {
   if (typeof input === 'string') return input
   return isTabby ? JSON.stringify(input) : Array.isArray(input) ? input.map(withJsonAsText) : input
@@ -81,7 +81,7 @@ function checkIds(questions: readonly Question[]): void {
   }
 }
 
-/** Responses have no part of JSON. */
+/** Responses have no part type for JSON. */
 function withJsonAsText(item: unknown): unknown {
   const { content } = (typeof item === 'object' && item !== null ? item : {}) as { readonly content?: unknown }
   if (!Array.isArray(content)) return item
@@ -95,7 +95,7 @@ function isJson(part: unknown): part is { readonly data: unknown } {
   return typeof part === 'object' && part !== null && Reflect.get(part, 'type') === 'input_json' && 'data' in part
 }
 
-/** The question ends the last turn of the user: many templates refuse two of them in a row. */
+/** The question extends the user's last turn: many templates refuse two in a row. */
 function withQuestion(messages: readonly Message[], text: string): readonly Message[] {
   const last = messages.at(-1)
   if (last?.role !== 'user') return [...messages, { role: 'user', content: [{ type: 'text', text }] }]

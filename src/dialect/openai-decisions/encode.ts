@@ -9,7 +9,7 @@ const promptVersion = 1
 
 type Answered = { readonly question: Question; readonly found: Distribution | undefined; readonly choice: Choice | undefined }
 
-/** The reply in OpenAI's form, or in tabbyAPI's. Throws where a model thinks before it answers. */
+/** The reply in OpenAI's form, or in tabbyAPI's. Throws if a model thinks before it answers. */
 export function encodeDecisions({ questions, isTabby, temperature }: DecodedDecisions, result: GenerationResult): unknown {
   const answered = questions.map((question, index): Answered => {
     const choice = result.choices[index]
@@ -21,7 +21,7 @@ export function encodeDecisions({ questions, isTabby, temperature }: DecodedDeci
 
 function isThought(choice: Choice | undefined): boolean {
   const [token] = choice?.tokens ?? []
-  // A mark that the model's format does not know is a text.
+  // A tag that the model's format does not know is a text.
   return (
     choice?.parts.some(({ type }) => type === 'reasoning') === true ||
     /^[<[].*(think|thought|reason)/i.test(token?.text.trim() ?? '')
@@ -75,7 +75,7 @@ function tabbyAnswer({ question: { type, name, answers }, found, choice }: Answe
     throw new AppError('invalid-output', `question '${name}' was answered with '${shown}', and none of its answers was near`)
   }
   const { probabilities, mass: label_mass } = found
-  // Its labels of yes and no are in small letters.
+  // Its labels for yes and no are in lower case.
   const isYesNo = type === 'yes_no' || type === 'predicate'
   const labels = answers.map(({ label }) => (isYesNo ? label.toLowerCase() : label))
   const common = { probabilities: Object.fromEntries(labels.map((label, index) => [label, probabilities[index]])), label_mass }

@@ -2,7 +2,7 @@ import { AppError } from '../../contract/errors.ts'
 import type { GeneratedToken } from '../../contract/event.ts'
 import type { QuestionWire } from './schema.ts'
 
-/** A question, and the answers among which the model decides. */
+/** A question, and the answers that the model chooses from. */
 export type Question = {
   readonly type: QuestionWire['type']
   readonly name: string | null
@@ -14,13 +14,13 @@ export type Question = {
 type Answer = {
   /** The text that the model writes for it. */
   readonly label: string
-  /** What it is called in the reply. */
+  /** Its name in the reply. */
   readonly value: string | boolean
 }
 
 type Described = { readonly value: string | boolean; readonly description?: string | null | undefined }
 
-/** Throws `invalid-request` where the words of a question or its answers are missing. */
+/** Throws `invalid-request` if the text of a question or of its answers is missing. */
 export function readQuestion(wire: QuestionWire, at: string): Question {
   const { type, name, id } = wire
   const asked = textOf(wire, at)
@@ -59,7 +59,7 @@ function labelled(answers: readonly Described[], labelOf: (index: number) => str
   return answers.map((answer, index) => ({ ...answer, label: labelOf(index) }))
 }
 
-/** Nothing for a plain yes or no, which says what it is. */
+/** Empty for a plain yes or no, which explains itself. */
 function lineOf({ label, value, description }: Described & { readonly label: string }): readonly string[] {
   const isLabel = label === 'Yes' || label === 'No'
   const shown = [...(isLabel ? [] : [String(value)]), ...(description ? [description] : [])]
@@ -77,7 +77,7 @@ function missing(param: string, what: string): AppError {
   return new AppError('invalid-request', `${param} is missing: expected ${what}`, { param })
 }
 
-/** How probable each answer is; `mass`: how probable it was that the model gives any of them. */
+/** The probability of each answer; `mass`: the probability of giving any of them. */
 export type Distribution = { readonly probabilities: readonly number[]; readonly mass: number }
 
 /** Undefined where no answer is among the most probable tokens. An answer that is missing there has a probability of 0. */
@@ -89,7 +89,7 @@ export function distributionOf(
   if (token === undefined) return undefined
   const seen = new Map([token, ...token.top].map(({ text, logprob }) => [text, logprob]))
   const masses = answers.map(({ label }) => {
-    // With a space before it, or in small letters.
+    // With a leading space, or in lower case.
     const matching = [...seen].filter(([text]) => text.trim().toLowerCase() === label.toLowerCase())
     return matching.reduce((sum, [, logprob]) => sum + Math.exp(logprob), 0)
   })

@@ -18,7 +18,7 @@ const instructions = z
     ).min(1),
   ])
   .nullish()
-/** OpenAI's name and words of a question, and tabbyAPI's. */
+/** The names for a question in OpenAI's and in tabbyAPI's form. */
 const common = { name: text, instructions, id: nonEmptyText.nullish(), question: nonEmptyText.nullish() }
 
 const choices = list(looseObject({ value: z.union([nonEmptyText, z.boolean()]), description: text }), {

@@ -69,7 +69,7 @@ function isSingle(input: string | readonly unknown[]): boolean {
   return typeof input === 'string' || isTokens(input) || input.length === 1
 }
 
-/** OpenAI's reply: a list of vectors in the order of the inputs. Usage has prompt tokens only. */
+/** OpenAI's reply: a list of vectors in the order of the inputs. Usage has only prompt tokens. */
 export function encodeEmbeddings({ model, vectors, inputTokens }: EmbedResult, format: EncodingFormat): unknown {
   return {
     object: 'list',
@@ -91,14 +91,14 @@ function encodeVector(vector: Float32Array, format: EncodingFormat): readonly nu
   }
 }
 
-/** Of llama-server's `POST /embedding`, whose clients write `content`. */
+/** For llama-server's `POST /embedding`, whose clients send `content`. */
 export function withInput(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || !('content' in body) || 'input' in body) return body
   const { content: input, ...rest } = body
   return { ...rest, input }
 }
 
-/** llama-server's reply: for each input a list of vectors, of which there is one. */
+/** llama-server's reply: for each input a list with its one vector. */
 export function encodeLlamaEmbeddings({ vectors }: EmbedResult): unknown {
   return vectors.map((vector, index) => ({ index, embedding: [Array.from(vector)] }))
 }

@@ -1,6 +1,6 @@
 import { type Field, informational, refused, used } from '../wire/field-table.ts'
 
-/** Every request field of `POST /v1/embeddings` that Dragoman knows, and what it does with it. */
+/** Every request field of `POST /v1/embeddings` that Dragoman knows, and how it is treated. */
 export const embeddingFields: readonly Field[] = [
   used('model', 'an id or an alias; absent: the default model'),
   used('input', 'a string, token ids, or an array of at most 2048 of either; none may be empty'),

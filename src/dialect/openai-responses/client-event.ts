@@ -17,7 +17,7 @@ const schema = looseObject({
   background: flag,
 })
 
-/** A message that asks for a response over a socket. */
+/** A message that requests a response over a socket. */
 export type ClientEvent = {
   /** The lane of the response, which its events repeat. */
   readonly streamId?: string

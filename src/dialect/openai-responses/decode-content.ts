@@ -4,7 +4,7 @@ import { mediaByUrl, mediaInBase64, mediaInFile } from '../wire/media-part.ts'
 import { preview } from '../wire/preview.ts'
 import type { WireAnnotation, WirePart } from './item-schema.ts'
 
-/** Decodes the content of a message or of a tool's result. Throws for media that refer to nothing. */
+/** Decodes the content of a message or of a tool's result. Throws for media without a source. */
 export function decodeContent(content: string | readonly WirePart[], path: string): readonly ContentPart[] {
   return typeof content === 'string'
     ? [{ type: 'text', text: content }]

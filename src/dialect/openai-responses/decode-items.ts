@@ -20,16 +20,15 @@ import { isKnownTool, type WireTool } from './tool-schema.ts'
 /** A conversation, and its items that do not reach the model. */
 export type Conversation = DecodedMessages & {
   readonly ignored: readonly string[]
-  /** Of calls at its end, which the server runs, or does not. */
+  /** The decisions on calls at its end, which the server then runs or refuses. */
   readonly approvals: readonly ToolApproval[]
 }
 
 type Options = { readonly instructions: string; readonly sealer: Sealer; readonly tools: Pick<DecodedTools, 'tools' | 'names'> }
 
 /**
- * Decodes instructions and items. The assistant's items up to the next item of another kind are one turn, in their order. Throws for a
- * result without a call, for an answer to what was not asked, for a compaction that another server made, and for an input of which nothing
- * is left.
+ * Decodes instructions and items. The assistant's items up to the next item of another kind are one turn, in order. Throws for a result
+ * without a call, an answer without a question, a compaction by another server, and an input from which nothing is left.
  */
 export function decodeItems(entries: readonly Entry[], options: Options): Conversation {
   const approvals = new Approvals(entries)
@@ -51,7 +50,7 @@ class Decoder {
   readonly #messages: Message[] = []
   readonly #paths: MessagePaths[] = []
   readonly #ignored: string[] = []
-  /** Own items of which nothing reaches the model. */
+  /** Own items that do not reach the model at all. */
   #leftOut = 0
   readonly #sealer: Sealer
   readonly #tools: Options['tools']
@@ -80,14 +79,14 @@ class Decoder {
 
   end(): Omit<Conversation, 'approvals'> & { readonly leftOut: number } {
     this.#closeTurn()
-    // Templates render a conversation, so an empty input, which clients send to probe a model, is an empty message.
+    // Templates render a conversation, so an empty input, which clients send to probe a model, becomes an empty message.
     if (!this.#messages.some(({ role }) => role !== 'system' && role !== 'developer')) {
       this.#addMessage({ role: 'user', content: [{ type: 'text', text: '' }] }, 'input', ['input'])
     }
     return { messages: this.#messages, paths: this.#paths, ignored: this.#ignored, leftOut: this.#leftOut }
   }
 
-  /** False for an item of which nothing reaches the model. */
+  /** False for an item that does not reach the model at all. */
   #addKnown(item: KnownItem, path: string): boolean {
     switch (item.type) {
       case 'message':
@@ -108,7 +107,7 @@ class Decoder {
         this.#addResult(item, path)
         return true
       case 'tool_search_call':
-        // One without an id was run by OpenAI's servers, and so was its output.
+        // An item without an id was run by OpenAI's servers, and so was its output.
         if (typeof item.call_id !== 'string') return false
         this.#addCall({ call_id: item.call_id, name: 'tool_search' }, textOf(item.arguments), path)
         return true
@@ -126,7 +125,7 @@ class Decoder {
       case 'mcp_approval_request':
         this.#addRequest(item, path)
         return true
-      // The service acts on a trigger, and replaces references; tools are declared elsewhere, and answers stand with their requests.
+      // The service acts on a trigger, and replaces references; tools are declared elsewhere, and answers accompany their requests.
       case 'mcp_list_tools':
       case 'mcp_approval_response':
       case 'additional_tools':
@@ -173,7 +172,7 @@ class Decoder {
     }
   }
 
-  /** The thought itself where this server sealed it; else its visible text, unless another server has the whole of it. */
+  /** The full reasoning if this server sealed it; otherwise its visible text, unless another server has all of it. */
   #addThought(item: Extract<KnownItem, { type: 'reasoning' }>, path: string): boolean {
     const { encrypted_content: encrypted, content, summary } = item
     if (typeof encrypted === 'string' && encrypted !== '') {
@@ -196,7 +195,7 @@ class Decoder {
     this.#addPart({ type: 'tool-call', id, name: flat, input, ...(kind !== undefined && { kind }) }, path, path)
   }
 
-  /** A call of a tool of the server with its result; false for one whose result the item does not have. */
+  /** A call of a server tool with its result; false without a result in the item. */
   #addServerCall(id: string, call: ReturnType<typeof readServerCall>, path: string): boolean {
     if (call === undefined) return false
     const { name, input, result, isError } = call

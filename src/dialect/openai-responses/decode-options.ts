@@ -7,7 +7,7 @@ import { refuseLargeJson } from '../openai/large-json.ts'
 import { isSame, pickSpelled, pickSpelling } from '../openai/spelling.ts'
 import type { ResponseWire } from './schema.ts'
 
-/** The limit on the output, its spelling in this protocol first. */
+/** The names of the output limit, this protocol's first. */
 export const responseLimits = ['max_output_tokens', ...outputLimits] as const
 
 /** The effort `none` switches thinking off. */
@@ -85,7 +85,7 @@ export function limitOf(wire: ResponseWire): number | undefined {
   return decodeLimit(pickSpelling(wire, responseLimits))
 }
 
-/** Decodes the limits of the output and where it ends. */
+/** Decodes the limits of the output and its stop sequences. */
 export function decodeLimits(
   wire: ResponseWire,
 ): Pick<GenerationRequest, 'maxOutputTokens' | 'minOutputTokens' | 'stop' | 'ignoreEos' | 'adapter'> {

@@ -7,14 +7,14 @@ export type References = {
   readonly model: string
   readonly previousResponseId?: string
   readonly conversationId?: string
-  /** Of items that the input names by id. */
+  /** The ids of items that the input refers to. */
   readonly itemIds: readonly string[]
   readonly store: boolean
   readonly background: boolean
   readonly stream: boolean
 }
 
-/** Reads what must be known before a body's history can be fetched. Throws `invalid-request` for wrong types and contradictions. */
+/** Reads what is needed to fetch a body's history. Throws `invalid-request` for wrong types and contradictions. */
 export function readReferences(body: unknown): References {
   const wire = validate(referencesSchema, body)
   const { model, previous_response_id: previousResponseId, input } = wire

@@ -8,9 +8,9 @@ import { isKnownChoice } from './tool-schema.ts'
 
 type WireChoice = NonNullable<ResponseWire['tool_choice']>
 
-/** Decodes the choice of a tool. Throws for one of a tool that is not declared, or that is not run here. */
+/** Decodes the choice of a tool. Throws for an undeclared tool, or one that does not run here. */
 export class ToolChoiceDecoder {
-  /** Tools of the choice that have no effect. */
+  /** Choices without effect. */
   readonly ignored: string[] = []
   readonly #names: ToolNames
   readonly #hosted: HostedTools

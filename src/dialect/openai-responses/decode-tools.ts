@@ -17,18 +17,18 @@ export type DecodedTools = {
   readonly paths: readonly string[]
   readonly names: ToolNames
   readonly toolChoice: ToolChoice
-  /** Those that this server runs. */
+  /** The tools that this server runs. */
   readonly hosted: HostedTools
-  /** Tools that are not run here and that agents declare by habit, choices of them, and settings without effect. */
+  /** Tools that do not run here and that agents declare by habit, choices of them, and settings without effect. */
   readonly ignored: readonly string[]
 }
 
 type ToolsWire = Pick<ResponseWire, 'tools' | 'tool_choice'>
 
 /**
- * Decodes the tools of a request, and those that its conversation declares. What a search found is described where it was found, so that
- * the prompt's beginning stays. Throws for a tool that is declared twice, for one that is not run here, unless it stands beside others by
- * habit, and for a choice of a tool that is not declared.
+ * Decodes the tools of a request, and those that its conversation declares. Tools found by a search are described where they were found, so
+ * that the beginning of the prompt stays unchanged. Throws for a tool that is declared twice, for one that does not run here (unless agents
+ * declare it by habit), and for a choice of an undeclared tool.
  */
 export function decodeTools(
   { tools: wire, tool_choice }: ToolsWire,
@@ -51,11 +51,11 @@ export function decodeTools(
 }
 
 type Options = {
-  /** Declared by an item, which comes again with each turn: one that is declared already stays as it is. */
+  /** Declared by an item, which returns with each turn: one that is already declared stays as it is. */
   readonly isLater: boolean
-  /** By a search. */
+  /** Found by a search. */
   readonly isFound: boolean
-  /** Whether it is listed when it has no effect. */
+  /** Whether it is listed if it has no effect. */
   readonly isListed: boolean
 }
 
@@ -83,7 +83,7 @@ class Declared {
       if (options.isListed) this.ignored.push(leftOut(tool.type, path))
     } else if (tool.type !== 'namespace') this.#declare(tool, path, options)
     else {
-      // The model reads about a namespace where its first member is described.
+      // The description of a namespace precedes that of its first member.
       let about = tool.description ?? ''
       for (const [index, member] of tool.tools.entries()) {
         this.#declare(member, `${path}.tools[${index}]`, { ...options, namespace: tool.name, about })

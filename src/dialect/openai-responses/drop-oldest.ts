@@ -7,9 +7,9 @@ import { readOther } from './other-items.ts'
 type Turn = { readonly entries: Entry[]; readonly isUser: boolean }
 
 /**
- * The conversation without its oldest `count` turns. A user's message is a turn; so is what the assistant answers up to the next one, with
- * the results of its calls. System and developer messages stay, and so do the last user's message and everything after it. Undefined
- * when fewer turns can go.
+ * The conversation without its oldest `count` turns. A user's message is a turn; so is everything that the assistant answers before the
+ * next one, with the results of its calls. System and developer messages stay, and so does everything from the last user's message on.
+ * Undefined if fewer turns can go.
  */
 export function dropOldest(
   entries: readonly Entry[],
@@ -21,7 +21,7 @@ export function dropOldest(
   return { kept: entries.filter((entry) => !gone.has(entry)), dropped: entries.filter((entry) => gone.has(entry)) }
 }
 
-/** The conversation with a compaction in the place of all turns that can go; undefined when none can. */
+/** The conversation with a compaction in place of all turns that can go; undefined if none can. */
 export function replaceOldest(entries: readonly Entry[], compaction: StoredItem): readonly Entry[] | undefined {
   const left = dropOldest(entries, oldTurns(entries).length)
   if (left === undefined) return undefined
@@ -78,7 +78,7 @@ function kindOf({ item }: Entry): 'user' | 'assistant' | 'result' | 'instruction
     case 'mcp_approval_response':
       return 'result'
     case 'additional_tools':
-    // It says what to do with the conversation.
+    // It says how to treat the conversation.
     case 'compaction_trigger':
       return 'instruction'
     default:

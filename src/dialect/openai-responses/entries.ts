@@ -11,15 +11,17 @@ export type Entry = {
   readonly item: WireItem
   /** The caller's name of it: a path of the body, or the field that its history came from. */
   readonly path: string
-  /** Whether this call's input has it. */
+  /** Whether it is in this call's input. */
   readonly isOwn: boolean
-  /** What names it when it is left out: its path, or the id of an older item. */
+  /** Its name if it is left out: its path, or the id of an older item. */
   readonly label: string
 }
 
 export type Entries = {
   readonly entries: readonly Entry[]
-  /** This call's own items, as responses list them; references are resolved. They are made when they are first read: many calls need none. */
+  /**
+   * This call's own items, in the form that responses list, with references resolved. Created when first read: many calls do not need them.
+   */
   readonly input: () => readonly StoredItem[]
 }
 
@@ -30,7 +32,7 @@ type Known = {
   readonly source: string
 }
 
-/** The conversation of a request. Throws for a reference to an item that is not there. */
+/** The conversation of a request. Throws for a reference to a missing item. */
 export function readEntries({ input: wire }: Pick<ResponseWire, 'input'>, { history, items, source }: Known): Entries {
   const entries = history.map((stored): Entry => ({ ...entryOf(stored, source), isOwn: false, label: stored.id }))
   const given = typeof wire === 'string' ? [messageOf(wire)] : (wire ?? [])
@@ -58,12 +60,12 @@ export function entryOf({ json }: StoredItem, path: string): Entry {
   return { item: validate(wireItem, json), path, isOwn: true, label: path }
 }
 
-/** What says how the model shall work, and with which tools: it stays when turns go. */
+/** Instructions and tools for the model, which stay when turns are dropped. */
 export function isInstruction({ item }: Entry): boolean {
   return item.role === 'system' || item.role === 'developer' || item.type === 'additional_tools'
 }
 
-/** The last compaction stands for everything before it but the instructions. */
+/** Drops everything before the last compaction, which replaces it, except instructions. */
 function withoutCompacted(entries: readonly Entry[]): readonly Entry[] {
   const last = entries.findLastIndex(({ item }) => item.type === 'compaction')
   return entries.filter((entry, index) => index >= last || isInstruction(entry))

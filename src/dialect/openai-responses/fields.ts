@@ -111,7 +111,7 @@ const refusedHere: readonly Field[] = [
   refused('verbosity', 'use `text.verbosity`'),
 ]
 
-/** Every top-level request field of `POST /v1/responses` that Dragoman knows, and what it does with it. */
+/** Every top-level request field of `POST /v1/responses` that Dragoman knows, and how it is treated. */
 export const responseFields: readonly Field[] = [
   ...openaiFields,
   ...constraintFields,
@@ -132,7 +132,7 @@ export const responseFields: readonly Field[] = [
 /** Fields inside the objects of a request that need a note, by their paths. */
 export const nestedResponseFields: readonly Field[] = nestedConstraintFields.filter(({ name }) => !name.startsWith('messages[]'))
 
-/** The fields of `POST /v1/responses/input_tokens`: those that the prompt is made of. */
+/** The fields of `POST /v1/responses/input_tokens`, which determine the prompt. */
 export const inputTokensFields: readonly Field[] = pick([
   'conversation',
   'input',

@@ -2,7 +2,7 @@ import { randomHex } from '../../base/random-hex.ts'
 
 /** The prefix of each kind of item: messages, reasoning, calls, their results, searches for tools, compactions, and all other items. */
 type Prefix = 'msg' | 'rs' | 'fc' | 'fco' | 'ctc' | 'ctco' | 'tsc' | 'tso' | 'at' | 'cmp' | ServerPrefix | 'item'
-/** Of tools that the server runs: searches, programs, tools of MCP servers, lists of these, requests to approve a call, and answers. */
+/** Prefixes for server tools: searches, programs, tools of MCP servers, lists of these, requests for approval, and answers. */
 type ServerPrefix = 'ws' | 'ci' | 'mcp' | 'mcpl' | 'mcpr' | 'mcpa'
 
 export function createItemId(prefix: Prefix): string {

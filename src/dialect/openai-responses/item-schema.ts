@@ -4,10 +4,10 @@ import { nonEmptyText, text, typeOtherThan } from '../wire/wire-types.ts'
 import { serverItems, serverItemTypes } from './server-tools/item-schema.ts'
 import { tool } from './tool-schema.ts'
 
-/** Accepted in items and parts: replies have them, and equal prefixes are reused without the last. */
+/** Accepted in items and parts: replies contain them, and the last is unnecessary, since equal prefixes are always reused. */
 const common = { also: ['logprobs', 'caller', 'created_by', 'prompt_cache_breakpoint'] }
 
-/** A source of a text; types that come later than this code are left out. */
+/** A source of a text; types newer than this code are left out. */
 const annotation = openObject({
   type: z.string(),
   url: text,
@@ -43,7 +43,7 @@ const filePart = looseObject(
 const inputAudio = looseObject({ data: z.string(), format: text })
 const audioPart = looseObject({ type: z.literal('input_audio'), input_audio: inputAudio }, common)
 
-/** Another type is an error: nothing that was said is lost in silence. */
+/** Another type is an error, so that nothing is lost silently. */
 export const wirePart = z.discriminatedUnion('type', [textPart, refusalPart, imagePart, filePart, audioPart])
 /** A part of a message or of a tool's result. */
 export type WirePart = z.output<typeof wirePart>
@@ -120,7 +120,7 @@ const customOutput = looseObject(
   },
   common,
 )
-/** Tools that come with the conversation instead of with the request, as Codex sends them. */
+/** Tools declared by the conversation instead of the request, as Codex sends them. */
 const additionalTools = looseObject({ type: z.literal('additional_tools'), id, role: text, tools: list(tool) }, common)
 /** A search for tools; those that OpenAI's servers run have no `call_id`. */
 const searchCall = looseObject(
@@ -179,7 +179,7 @@ const knownTypes = new Set([
   'compaction_trigger',
   ...serverItemTypes,
 ])
-/** Items of tools that OpenAI defines, and items that come later than this code: `other-items.ts` reads what it can. */
+/** Items of tools that OpenAI defines, and items newer than this code: `other-items.ts` reads what it can. */
 const otherItem = openObject({ type: typeOtherThan((type) => knownTypes.has(type)), id })
 
 export const wireItem = z.union([knownItem, otherItem])

@@ -16,12 +16,12 @@ export const itemList = list(wireItem, {
 })
 export const itemsSchema = looseObject({ items: itemList })
 
-/** Items that are added to a conversation, each with an id. Throws `invalid-request`. */
+/** Items to add to a conversation, each with an id. Throws `invalid-request`. */
 export function decodeNewItems(body: unknown): readonly StoredItem[] {
   return storeItems(validate(itemsSchema, body).items)
 }
 
-/** Throws for what only a response can have. */
+/** Throws for items that only a response can have. */
 export function storeItems(items: ReturnType<typeof validate<typeof itemList>>): readonly StoredItem[] {
   return normalizeInput(items).map((stored, index) => {
     if (stored !== undefined) return stored

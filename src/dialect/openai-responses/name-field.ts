@@ -28,13 +28,13 @@ const names: FieldNames = {
 
 type Named = {
   readonly path: CanonicalPath
-  /** The field that the output constraint came from. */
+  /** The field of the output constraint. */
   readonly outputField: string
   readonly paths: readonly MessagePaths[]
   readonly tools: Pick<DecodedTools, 'paths' | 'hosted'>
 }
 
-/** The client's name for a path of a request: items and tools keep the places that they had there. */
+/** The client's name for a path of a request: items and tools keep their original places. */
 export function nameResponseField(wire: object, { path, outputField, paths, tools }: Named): string {
   const [root, second, index] = path
   if (root === 'output') return nameOutput(outputField, path)

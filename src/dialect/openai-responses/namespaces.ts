@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** A tool as the client calls it: a member of a namespace, or a tool by itself. */
+/** A tool by the client's name: a member of a namespace, or a tool by itself. */
 export type ToolName = {
   readonly name: string
   readonly namespace?: string
@@ -8,20 +8,20 @@ export type ToolName = {
   readonly isSearch?: true
 }
 
-/** The namespace of tools by themselves, where a client names it; Codex takes a call without a namespace for one of it. */
+/** The namespace of standalone tools, if a client names it; Codex reads a call without a namespace as one of it. */
 const plainNamespace = 'functions'
-/** Servers that follow OpenAI's rules refuse longer names of functions. */
+/** Servers that follow OpenAI's rules refuse longer function names. */
 const maxNameChars = 64
 
 /**
- * Tool names for models, which know no namespaces, and the way back. Members are called `namespace__name`, as other servers do it; the
- * same member has the same name in every request, which prompt caches need.
+ * Tool names for models, which know no namespaces, and the way back. Members are called `namespace__name`, as on other servers; a member
+ * has the same name in every request, which prompt caches need.
  */
 export class ToolNames {
   readonly #byFlat = new Map<string, ToolName>()
   readonly #byMember = new Map<string, string>()
 
-  /** The flat name of a declared tool; undefined when it is declared already. */
+  /** The flat name of a newly declared tool; undefined if it is already declared. */
   declare(tool: ToolName): string | undefined {
     const key = keyOf(tool)
     if (this.#byMember.has(key)) return undefined
@@ -32,12 +32,12 @@ export class ToolNames {
     return flat
   }
 
-  /** The flat name of a tool that may be declared. */
+  /** The flat name of a tool, whether or not it is declared. */
   flatten(tool: ToolName): string {
     return this.find(tool) ?? flatten(tool)
   }
 
-  /** The flat name of a declared tool. A tool by itself is also found in the namespace of such tools, and the other way round. */
+  /** The flat name of a declared tool. A standalone tool is also found in the namespace of such tools, and vice versa. */
   find(tool: ToolName): string | undefined {
     const other = tool.namespace === undefined ? { name: tool.name, namespace: plainNamespace } : { name: tool.name }
     const isPlain = tool.namespace === undefined || tool.namespace === plainNamespace
@@ -70,7 +70,7 @@ function keyOf({ name, namespace }: ToolName): string {
   return JSON.stringify([namespace ?? null, name])
 }
 
-/** Other types of `namespace` than text are the same as none. */
+/** A `namespace` other than text counts as absent. */
 export function toolNameOf(name: string, namespace: unknown): ToolName {
   return typeof namespace === 'string' && namespace !== '' ? { name, namespace } : { name }
 }

@@ -5,7 +5,7 @@ import { createIdFor } from './item-id.ts'
 import { isKnownItem, type KnownItem, type WireItem, type WirePart } from './item-schema.ts'
 import type { ResponseWire } from './schema.ts'
 
-/** The items of an input as responses list them: each with an id, texts as parts. References and triggers are not items. */
+/** The items of an input in the form that responses list: each with an id, texts as parts. References and triggers are not items. */
 export function normalizeInput(input: ResponseWire['input']): readonly (StoredItem | undefined)[] {
   if (input === undefined || input === null) return []
   if (typeof input === 'string') return [withId({ type: 'message', role: 'user', content: input })]
@@ -20,7 +20,7 @@ function withId(item: WireItem): StoredItem {
   return { id, json: Object.assign(complete, { type, id }) }
 }
 
-/** Those fields that an item of its type has in each reply, and that this one may lack. */
+/** Required fields of an item's type in replies, which this item may lack. */
 function completionOf(item: KnownItem): JsonObject {
   switch (item.type) {
     case 'message':

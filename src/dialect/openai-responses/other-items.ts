@@ -7,21 +7,21 @@ type Content = string | readonly WirePart[]
 
 /** The text of an item whose type has no schema here. */
 export type OtherMeaning =
-  /** `lost`: where its content has what cannot be read. */
+  /** `lost`: the places of unreadable content. */
   | { readonly type: 'message'; readonly role: Role; readonly content: Content; readonly lost: readonly string[] }
   | { readonly type: 'call'; readonly id: string; readonly name: string; readonly input: string }
   | { readonly type: 'answered-call'; readonly name: string; readonly input: string; readonly result: string }
   | { readonly type: 'result'; readonly callId: string; readonly output: Content }
 
 /**
- * Reads an item of a tool that OpenAI defines, a message between agents, and what comes later than this code: a call or a result by the end of
- * its type, a message by its role. Undefined for what says nothing that a model can be shown.
+ * Reads an item of a tool that OpenAI defines, a message between agents, or a type newer than this code: a call or a result by the end of
+ * its type, a message by its role. Undefined if a model cannot be shown anything of it.
  */
 export function readOther(item: OtherItem): OtherMeaning | undefined {
   if (item.type === 'file_search_call') return readFileSearch(item)
   const role = item.type === 'agent_message' ? 'user' : roles.find((name) => name === item.role)
   if (role !== undefined) return readMessage(role, item.content)
-  // OpenAI's servers run those without `call_id`; what some Codex versions write has their id there.
+  // OpenAI's servers run those without `call_id`; some Codex versions put it into `id`.
   const callId = item.call_id ?? item.id
   if (typeof callId !== 'string') return undefined
   if (item.type.endsWith('_output')) return { type: 'result', callId, output: outputOf(item) }
@@ -35,7 +35,7 @@ function readFileSearch({ queries, results }: OtherItem): OtherMeaning | undefin
   return { type: 'answered-call', name: 'file_search', input: JSON.stringify({ queries }), result: JSON.stringify(results) }
 }
 
-/** How texts begin that OpenAI's servers have sealed. */
+/** The beginning of texts that OpenAI's servers have sealed. */
 const foreignSeal = /^gAAAA[\w-]*=*$/
 
 function readMessage(role: Role, content: unknown): OtherMeaning | undefined {

@@ -8,7 +8,7 @@ export const retrieveSchema = looseObject({
   starting_after: digits('a sequence number').optional(),
 })
 
-/** How a response is asked for: as an object or as a stream of its events. Throws `invalid-request`. */
+/** The requested form of a response: an object, or a stream of its events. Throws `invalid-request`. */
 export function readRetrieveQuery(query: unknown): { readonly stream: boolean; readonly after: number | undefined } {
   const { stream, starting_after: after } = validate(retrieveSchema, query)
   return { stream: stream === 'true', after }

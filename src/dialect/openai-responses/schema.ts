@@ -52,10 +52,10 @@ export const referencesSchema = looseObject({
   stream: flag,
 })
 
-// One answer to a prompt, and no options of chat streams.
+// A response is one answer, without options for chat streams.
 const shared = z.object(commonShape).omit({ n: true, stream_options: true }).shape
 
-/** The body of `POST /v1/responses`. Refused fields are not in it: the field table refuses them whatever their type. */
+/** The body of `POST /v1/responses`. Refused fields are missing: the field table refuses them with any type. */
 export const responseSchema = looseObject({
   ...shared,
   ...chatServerShape,

@@ -44,13 +44,13 @@ const searchTool = openObject({
 const knownTypes = new Set(['function', 'custom', 'namespace'])
 const typedTool = z.discriminatedUnion('type', [functionTool, customTool, namespaceTool, codeTool, mcpTool])
 const typedTypes = new Set([...knownTypes, 'code_interpreter', 'mcp'])
-/** Tools that OpenAI's servers run or define, such as `web_search`, and tools that come later than this code. */
+/** Tools that OpenAI's servers run or define, such as `web_search`, and tools newer than this code. */
 const otherTool = openObject({ type: typeOtherThan((type) => typedTypes.has(type)) })
 export const tool = z.union([typedTool, searchTool, otherTool])
 
 /**
- * Tools that a caller declares to rely on them: refused where the server does not have them. Others, such as `web_search` and
- * `image_generation`, are what agents declare by habit beside their own.
+ * Tools that a caller declares to rely on them: refused if the server lacks them. Agents declare others, such as `web_search` and
+ * `image_generation`, by habit beside their own.
  */
 export const refusedTools: ReadonlySet<string> = new Set([
   'apply_patch',
@@ -75,7 +75,7 @@ export function isKnownTool(wire: WireTool): wire is KnownTool {
   return knownTypes.has(wire.type)
 }
 
-/** Whether the client runs this search; one that OpenAI's servers run is not known here. */
+/** Whether the client runs this search; searches of OpenAI's servers are not supported here. */
 export function isSearchTool(wire: WireTool): wire is SearchTool {
   return wire.type === 'tool_search' && wire.execution === 'client'
 }
@@ -85,7 +85,7 @@ const namedChoice = looseObject({
   type: z.enum(['function', 'custom']),
   name: nonEmptyText.nullish(),
   namespace: text,
-  /** As in chat completions, which clients of other gateways send here, too. */
+  /** As in chat completions; clients of other gateways send it here, too. */
   function: looseObject({ name: nonEmptyText }).nullish(),
 })
 const allowedChoice = looseObject({

@@ -9,15 +9,15 @@ import { type Cost, encodeTimings, type UsageTimes } from './times/encode-timing
 const done = 'data: [DONE]\n\n'
 
 /**
- * The text around the choices of a stream's chunks. Chunks differ only in their choice, so the rest is encoded once, and a token costs 0.2 µs
- * instead of the 1.0 µs of a complete object. Within the choice, each protocol joins its own pieces.
+ * The text around the choices of a stream's chunks. Only the choice differs between chunks, so the rest is encoded once, and a token costs
+ * 0.2 µs instead of 1.0 µs for a complete object. Within the choice, each protocol joins its own pieces.
  */
 export class ChunkTemplate {
   /** The text before a choice, once the stream has started. */
   opening = ''
   /**
-   * The text after it. OpenAI: with `include_usage` every other chunk has a null usage; without it, none has the key. Plain completions always
-   * have it, as vLLM's and MLC-LLM's do, whose clients read the key.
+   * The text after a choice. OpenAI: with `include_usage` every other chunk has a null usage; without it, the key is absent. Plain
+   * completions always have it, as vLLM's and MLC-LLM's do, whose clients read the key.
    */
   readonly closing: string
   readonly #object: string
@@ -47,7 +47,7 @@ export class ChunkTemplate {
   }
 }
 
-/** The same stream as llama-stack ends it: without `[DONE]`, which its clients before 0.3 take for JSON. */
+/** Ends a stream as llama-stack does: without `[DONE]`, which its clients before 0.3 read as JSON. */
 export function withoutDone({ encode }: StreamEncoder): StreamEncoder {
   return {
     encode: (event) => {

@@ -3,7 +3,7 @@ import { pickSpelling } from './spelling.ts'
 
 const scaleSpellings = ['cfg_scale', 'guidance_scale'] as const
 type Guided = { readonly [Name in (typeof scaleSpellings)[number]]?: number | null }
-/** The names of the limit on reasoning. */
+/** The names of the reasoning limit. */
 export const budgetSpellings = [
   'reasoning_budget_tokens',
   'reasoning_budget',
@@ -11,11 +11,11 @@ export const budgetSpellings = [
   'thinking_token_budget',
   'thinking_budget_tokens',
 ] as const
-/** The names of the text that reasoning ends with at its limit. */
+/** The names of the text that closes reasoning at its limit. */
 export const budgetMessageSpellings = ['reasoning_budget_message', 'thinking_budget_message'] as const
 const onlyEmbedded = 'only the embedded engine'
 
-/** Where the values of some fields go. */
+/** How some fields are used. */
 export const passedOn = 'passed on to servers of kind `openai` and `dragoman`'
 
 export const promptTemplateField: Field = used(
@@ -210,7 +210,7 @@ export const templateBosField: Field = used(
   },
 )
 
-/** llama.cpp's name of `logprobs`, in protocols that have another form of it. */
+/** llama.cpp's name for `logprobs`, for protocols with another form of it. */
 export const refusedProbs: Field = refused('n_probs', 'use `logprobs`', { accepts: [0] })
 
 /** vLLM's log-probabilities of the prompt. */
@@ -219,7 +219,7 @@ export const promptLogprobsField: Field = used(
   '0 to 20 top log-probabilities per token of the prompt, in a whole reply; of conversations, on the embedded engine only',
 )
 
-/** The same, in protocols whose replies have no place for it. */
+/** The same field, for protocols whose replies have no place for it. */
 export const refusedPromptLogprobs: Field = refused('prompt_logprobs', 'only completions and chat completions have it')
 
 /** Unsloth's fields for one image and one sound, which chat completions have. */
@@ -286,7 +286,7 @@ export const refusedExtensions: readonly Field[] = [
   refused('watermark', 'no watermark', { accepts: [false] }),
 ]
 
-/** Whether a body limits its reasoning, in one of the places for that. */
+/** Whether a body limits its reasoning in any of the fields for that. */
 function hasBudget(body: object): boolean {
   const { reasoning, thinking, ...flat } = body as Readonly<
     Record<string, { max_tokens?: unknown; budget_tokens?: unknown } | null>
@@ -295,7 +295,7 @@ function hasBudget(body: object): boolean {
   return limits.some((limit) => typeof limit === 'number' && limit >= 0)
 }
 
-/** Whether all that an MLC-LLM `debug_config` says is so anyway; each token is checked against a grammar in both of its modes. */
+/** Whether an MLC-LLM `debug_config` contains only defaults; both of its modes check each token against a grammar. */
 function hasOnlyDefaults(config: unknown): boolean {
   if (typeof config !== 'object' || config === null) return false
   return Object.entries(config).every(([key, value]) => key === 'grammar_execution_mode' || value === null || value === false)

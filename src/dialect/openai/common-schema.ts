@@ -20,10 +20,10 @@ import {
 import { serverShape } from './server-fields.ts'
 
 const maxTokens = unlimitedOr(1)
-/** Five times OpenAI's: people who write with models go further. */
+/** Five times OpenAI's limit, which people who write with models exceed. */
 const maxTemperature = 10
 const maxSamplers = { count: 64, error: 'at most 64 samplers' }
-/** A list has each sampler once. A text has llama.cpp's letters, or names with separators. */
+/** A list names each sampler once. A text has llama.cpp's letters, or names with separators. */
 const samplerList = z
   .union([
     list(z.union([z.string(), z.int()]), { error: 'an array of names of samplers, or their letters', max: maxSamplers }),
@@ -39,7 +39,7 @@ const seed = z.number({ error: 'an integer' }).refine(Number.isInteger, { error:
 const tokenId = z.int({ error: 'a token id' }).min(0, { error: 'a token id' }).max(999_999_999, { error: 'a token id' })
 /** Empty ones are left out. tabbyAPI's clients mix token ids with strings. */
 const stop = z.union([z.string(), stopList(z.union([z.string(), tokenId]), 'an array of strings, or token ids')]).nullish()
-/** Each of them costs time for every generated token. */
+/** Each costs time for every generated token. */
 const maxBiases = 40_000
 const tooManyBiases = { count: maxBiases, error: `at most ${maxBiases} token ids` }
 const bias = z.union([numberBetween(-100, 100), z.literal(false)], { error: 'a number from -100 to 100, or false' })
@@ -65,12 +65,12 @@ const tokenList = z
   ])
   .nullish()
 
-/** Numbers between commas, which may have nothing between them. One regular expression for the whole text would overflow its stack. */
+/** Numbers between commas, which may be empty. One regular expression for the whole text would overflow its stack. */
 function isTokenList(text: string): boolean {
   return text.split(',').every((item) => /^\d{0,9}$/.test(item.trim()))
 }
 
-/** A regular expression, a grammar or a schema as text: far more than any engine compiles. */
+/** The size of a regular expression, a grammar or a schema as text: far beyond what engines compile. */
 const maxConstraintChars = 1024 * 1024
 const constraintText = z.string().max(maxConstraintChars, { error: `at most ${maxConstraintChars} characters`, abort: true })
 const nonEmptyConstraint = constraintText.min(1)
@@ -118,7 +118,7 @@ const responseFormat = absentIfEmpty(
   z.discriminatedUnion('type', [textFormat, json_object, json, json_schema, regex, grammar, structural_tag]),
 )
 
-/** The tags of `structured_outputs` that came as a text of JSON, at their place. */
+/** The tags of `structured_outputs` that arrived as a text of JSON, at their place. */
 export const taggedOutputs = looseObject({ structured_outputs: looseObject({ structural_tag }) })
 
 /** vLLM's object of constraints. */
@@ -128,7 +128,7 @@ const structuredOutputsObject = looseObject({
   regex: nonEmptyConstraint.nullish(),
   grammar: nonEmptyConstraint.nullish(),
   choice: choiceList.nullish(),
-  /** vLLM takes its JSON as text. */
+  /** vLLM accepts its JSON as text. */
   structural_tag: z.union([constraintText, structural_tag]).nullish(),
 })
 

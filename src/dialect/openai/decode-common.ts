@@ -4,7 +4,7 @@ import type { CommonWire } from './common-schema.ts'
 import { decodeSampling } from './decode-sampling.ts'
 import { pickSpelled, pickSpelling, stopSpellings } from './spelling.ts'
 
-/** The spellings of the limit on the output. */
+/** The names of the output limit. */
 export const outputLimits = [
   'max_completion_tokens',
   'max_tokens',
@@ -14,7 +14,7 @@ export const outputLimits = [
   'n_predict',
   'num_predict',
 ] as const
-/** Those of the minimum. */
+/** The names of the output minimum. */
 export const outputMinima = ['min_tokens', 'min_length', 'min_new_tokens'] as const
 
 type Common = Pick<
@@ -41,7 +41,7 @@ export function decodeCommon(wire: CommonWire, assumedLimit?: number): Common {
   }
 }
 
-/** Decodes the choice of an adapter; null and an empty name are none. */
+/** Decodes the choice of an adapter; null and an empty name count as absent. */
 export function decodeAdapter({ use_adapter: wanted }: Pick<CommonWire, 'use_adapter'>): Pick<GenerationRequest, 'adapter'> {
   if (wanted === undefined || wanted === null || wanted === '') return {}
   if (typeof wanted === 'string') return { adapter: { type: 'named', name: wanted } }
@@ -57,7 +57,7 @@ function decodeMinimum(wire: CommonWire, maxOutputTokens: number | undefined): n
   throw new AppError('invalid-request', message, { param: name })
 }
 
-/** Whether the stream ends with its usage; a complete reply has it in any case. Throws for options that are not supported. */
+/** Whether the stream ends with its usage; a complete reply always has it. Throws for unsupported options. */
 export function decodeIncludeUsage({ stream, stream_options: options }: CommonWire): boolean {
   if (options === undefined || options === null) return false
   if (options.include_obfuscation) {
@@ -70,7 +70,7 @@ export function decodeIncludeUsage({ stream, stream_options: options }: CommonWi
   return stream === true && (options.include_usage ?? false)
 }
 
-/** The limit on the output; below 0 it is none. */
+/** The output limit; a negative one counts as absent. */
 export function decodeLimit(limit: number | undefined): number | undefined {
   return limit === undefined || limit < 0 ? undefined : limit
 }

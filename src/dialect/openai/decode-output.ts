@@ -9,7 +9,7 @@ import { refuseLargeJson } from './large-json.ts'
 import { mentions, type NamesIn } from './mentions.ts'
 import { isSame, pickSpelled } from './spelling.ts'
 
-/** A constraint, and the field that it came from, which an error about it names. */
+/** A constraint, and its field, which errors name. */
 export type DecodedOutput = { readonly constraint: OutputConstraint; readonly param: string }
 
 const outputFields = new Set([
@@ -29,7 +29,7 @@ const outputFields = new Set([
 type OutputWire = Pick<CommonWire, NamesIn<typeof outputFields>>
 type ResponseFormat = NonNullable<CommonWire['response_format']>
 
-/** Decodes the constraint on the output. Throws for two different constraints, and for an invalid one. */
+/** Decodes the output constraint. Throws for two different ones, and for an invalid one. */
 export function decodeOutput(wire: OutputWire): DecodedOutput {
   const found = mentions(wire, outputFields) ? [...decodeFormats(wire), ...decodeExtensions(wire)] : []
   const first = found[0]
@@ -119,7 +119,7 @@ function parseTags(text: string, param: string): Tagged {
 
 type Tagged = Extract<ResponseFormat, { type: 'structural_tag' }>
 
-/** MLC-LLM calls the structures tags. Newer servers of this type also take a `format`, which says more. */
+/** MLC-LLM calls the structures tags. Newer servers of this type also accept a `format`, with more options. */
 function taggedOf({ structures, tags, triggers }: Tagged, at: string): OutputConstraint {
   const [given, name] = isGiven(structures) ? [structures, 'structures'] : [tags ?? [], 'tags']
   const path = `${at}.${name}`

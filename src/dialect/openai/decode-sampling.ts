@@ -15,7 +15,7 @@ import { pickSpelled, pickSpelling, stopSpellings } from './spelling.ts'
 
 /** The value of `logit_bias` that excludes a token. */
 const bannedBias = -100
-/** Everywhere, this seed means a random one. */
+/** Every server reads this seed as a random one. */
 const anySeed = -1
 export const repetitionRanges = [
   'penalty_range',
@@ -104,7 +104,7 @@ function decodePlain(wire: PlainWire): Sampling {
   return withoutUndefined({
     temperature: decodeTemperature(wire),
     topP: wire.top_p ?? undefined,
-    // Engines take 32 bits; the shift keeps the low bits of any safe integer, also of a negative one.
+    // Engines take 32 bits; the shift keeps the low bits of any safe integer, including a negative one.
     seed: seed !== undefined && seed !== anySeed ? seed >>> 0 : undefined,
     presencePenalty: wire.presence_penalty ?? undefined,
     frequencyPenalty: wire.frequency_penalty ?? undefined,
@@ -135,7 +135,7 @@ function decodeRare(wire: RareWire, order: SamplerOrder | undefined): Sampling {
     smoothing: decodeSmoothing(wire),
     skew: wire.skew ?? undefined,
     repetitionDecay: wire.repetition_decay ?? undefined,
-    // Clients send an empty list where they mean none.
+    // Clients send an empty list for none.
     allowedTokens: allowed === undefined || allowed.length === 0 ? undefined : readTokens(allowed),
     stopTokens: decodeStopTokens(wire),
     bannedStrings: decodeBanned(wire),
@@ -162,7 +162,7 @@ function decodeBanned({ banned_strings: banned }: RareWire): readonly string[] |
   return strings.length === 0 ? undefined : strings
 }
 
-/** True is on, as in tabbyAPI: version 1, unless the other field says which. */
+/** True means on, as in tabbyAPI: version 1, unless the other field sets it. */
 function decodeMirostat({ mirostat, mirostat_mode: mode }: RareWire): number | undefined {
   if (mirostat === true) return Math.max(1, mode ?? 1)
   return pickSpelling({ mirostat_mode: mode, mirostat: mirostat === false ? 0 : mirostat }, ['mirostat_mode', 'mirostat'])
@@ -176,18 +176,18 @@ function decodeSmoothing({ smoothing_factor: factor, smoothing_curve: curve }: R
   return someOf({ factor: factor ?? undefined, curve: curve ?? undefined })
 }
 
-/** llama.cpp's -1 is off as 0 is. */
+/** llama.cpp's -1 means off, like 0. */
 function decodeSigma(wire: RareWire): number | undefined {
   const sigma = pickSpelling(wire, sigmaSpellings)
   return sigma === undefined ? undefined : Math.max(0, sigma)
 }
 
-/** tabbyAPI's 1 is off, as llama.cpp's -1 is. */
+/** tabbyAPI's 1 means off, like llama.cpp's -1. */
 function decodeTarget({ adaptive_target: target }: RareWire): number | undefined {
   return target === 1 ? -1 : (target ?? undefined)
 }
 
-/** llama.cpp's range around the temperature, or bounds, as text-generation-webui and tabbyAPI have them. */
+/** llama.cpp's range around the temperature, or bounds, as in text-generation-webui and tabbyAPI. */
 function decodeDynamic(wire: RareWire): { temperature?: number; dynamicTemperature?: Sampling['dynamicTemperature'] } {
   const exponent = pickSpelling(wire, exponentSpellings)
   const bounds = { low: pickSpelled(wire, lowSpellings), high: pickSpelled(wire, highSpellings) }
@@ -219,7 +219,7 @@ function decodeTemperature(wire: PlainWire): number | undefined {
   return 0
 }
 
-/** A banned token is a token with the bias that excludes it. */
+/** A banned token is one with the bias that excludes it. */
 function decodeLogitBias(wire: RareWire): Sampling['logitBias'] {
   const bans = pickSpelled(wire, ['banned_tokens', 'custom_token_bans'])
   if (bans === undefined && (wire.logit_bias ?? undefined) === undefined) return undefined
@@ -246,7 +246,7 @@ function decodeXtc(wire: RareWire): Sampling['xtc'] {
 }
 
 function decodeDry(wire: RareWire): Sampling['dry'] {
-  // tabbyAPI's default, which says nothing while DRY is off.
+  // tabbyAPI's default, which has no meaning while DRY is off.
   if (typeof wire.dry_base === 'number' && wire.dry_base < 1) {
     if ((wire.dry_multiplier ?? 0) > 0) throw badBase(wire.dry_base)
     return { multiplier: 0 }
@@ -285,7 +285,7 @@ function badBreakers(breakers: string, cause?: unknown): AppError {
   })
 }
 
-/** Undefined if all are. */
+/** Undefined if all members are. */
 function someOf<T extends object>(record: T): { [K in keyof T]?: Exclude<T[K], undefined> } | undefined {
   const given = withoutUndefined(record)
   return Object.keys(given).length === 0 ? undefined : given

@@ -66,7 +66,7 @@ export function encodeOpenaiError(error: AppError): ErrorReply & { readonly body
   return { status, body: { error: { message, type, param: error.param ?? null, code } } }
 }
 
-/** As OpenAI's: Codex reads the time to wait from the text. */
+/** In OpenAI's words: Codex reads the time to wait from the text. */
 function describeExceeded({ code, exceeded, retryAfterMs }: AppError): string | undefined {
   if (exceeded === undefined || code === 'budget-exceeded') return undefined
   const { unit, limit, used, requested, group } = exceeded
@@ -78,7 +78,7 @@ function describeExceeded({ code, exceeded, retryAfterMs }: AppError): string | 
 }
 
 /**
- * OpenAI's message: agents match its first half to detect that they must shorten the conversation. Undefined where the prompt would fit, and
+ * OpenAI's message: agents match its first half to detect that they must shorten the conversation. Undefined if the prompt would fit, and
  * the output is unknown.
  */
 function describeOverflow(overflow: ContextOverflow | undefined): string | undefined {

@@ -4,7 +4,7 @@ import { preview } from '../wire/preview.ts'
 
 const purposes = ['vision', 'user_data']
 
-/** The purpose of an upload. Throws for another one than a model reads. */
+/** The purpose of an upload. Throws for any but those that models read. */
 export function readPurpose(fields: ReadonlyMap<string, string>): string {
   const purpose = fields.get('purpose')
   if (purpose !== undefined && purposes.includes(purpose)) return purpose
@@ -17,7 +17,7 @@ export function encodeFile({ id, filename, sizeBytes, purpose = 'user_data', cre
   return { id, object: 'file', bytes: sizeBytes, created_at, filename, purpose, status: 'processed' }
 }
 
-/** A page of files. Throws `invalid-request` for a query that is none. */
+/** A page of files. Throws `invalid-request` for an invalid query. */
 export function encodeFileList(files: readonly StoredFile[], query: Readonly<Record<string, unknown>>) {
   const { purpose, order = 'desc', after, limit } = query
   if (order !== 'asc' && order !== 'desc') throw invalidQuery('order', 'asc or desc', order)

@@ -1,10 +1,10 @@
 import { AppError } from '../../contract/errors.ts'
 
 const maxDepth = 100
-/** More than a schema or the variables of a template hold: each value costs time in every place that it passes. */
+/** More values than a schema or template variables contain: each costs time wherever it passes. */
 const maxValues = 50_000
 
-/** Throws `invalid-request` for JSON that is nested so deeply that recursive code would overflow the stack, or too large to work on. */
+/** Throws `invalid-request` for JSON that nests too deeply for recursive code, or that is too large to process. */
 export function refuseLargeJson(value: unknown, param: string): void {
   const size = { values: 0 }
   const isWithin = (item: unknown, levels: number): boolean => {

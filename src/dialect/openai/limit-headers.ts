@@ -1,6 +1,6 @@
 import type { LimitState } from '../../contract/quota.ts'
 
-/** The limits of a key as OpenAI's headers `x-ratelimit-*`, in which times are durations. */
+/** The limits of a key as OpenAI's headers `x-ratelimit-*`, with times as durations. */
 export function encodeOpenaiLimits(states: readonly LimitState[]): Readonly<Record<string, string>> {
   const headers = states.flatMap(({ unit, limit, remaining, resetMs }) => [
     [`x-ratelimit-limit-${unit}`, String(limit)],

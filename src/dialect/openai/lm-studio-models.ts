@@ -2,7 +2,7 @@ import type { ModelFileFacts } from '../../contract/server/model-file.ts'
 import type { ModelEntry } from './models.ts'
 
 type Described = {
-  /** In Ollama's words. */
+  /** In Ollama's terms. */
   readonly abilities: readonly string[]
   readonly contextLength: number | undefined
   /** Absent: the model has no file here. */

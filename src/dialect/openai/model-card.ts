@@ -27,7 +27,7 @@ export function encodeModelCard(entry: ModelEntry, facts: ModelFacts, settings: 
       ...(templateName !== undefined && { prompt_template: templateName }),
       ...(chatTemplate !== undefined && { prompt_template_content: chatTemplate }),
       ...(modalities !== undefined && { use_vision: modalities.image }),
-      // A card, too, of which no more is known.
+      // Also a card, with nothing more known about it.
       ...(draftModel !== undefined && {
         draft: {
           ...encodeModel({ id: draftModel, aliases: [], createdAtMs: entry.createdAtMs, state: entry.state }),
@@ -38,7 +38,7 @@ export function encodeModelCard(entry: ModelEntry, facts: ModelFacts, settings: 
   }
 }
 
-/** In tabbyAPI's words where it has one, else in llama.cpp's. */
+/** In tabbyAPI's terms if it has one, otherwise in llama.cpp's. */
 const cacheModes: Readonly<Partial<Record<CacheType, string>>> = { f16: 'FP16', q8_0: 'Q8', q4_0: 'Q4' }
 
 function cacheMode(keys: CacheType = 'f16', values: CacheType = 'f16'): string {

@@ -15,7 +15,7 @@ export type ModelEntry = {
   readonly file?: Pick<ModelFileFacts, 'quantization' | 'contextLength' | 'trainedContextLength'> | undefined
   /** The replicas of a remote model. */
   readonly servers?: readonly ServerReport[]
-  /** Other versions that serve a part of its conversations. */
+  /** Other versions that serve a share of its conversations. */
   readonly versions?: readonly ModelVersion[]
 }
 

@@ -3,7 +3,7 @@ import type { SamplerName, Sampling } from '../../contract/sampling.ts'
 import type { CommonWire } from './common-schema.ts'
 import { pickSpelled, pickSpelling } from './spelling.ts'
 
-/** llama.cpp's, KoboldCpp's and text-generation-webui's names of the same field. */
+/** llama.cpp's, KoboldCpp's and text-generation-webui's names for the same field. */
 export const orderSpellings = ['samplers', 'sampler_order', 'sampler_priority'] as const
 
 export const typicalSpellings = ['typical', 'typical_p', 'typ_p'] as const
@@ -71,7 +71,7 @@ const names: Readonly<Record<string, SamplerName>> = {
   t: 'temperature',
 }
 
-/** What switches a sampler off that llama.cpp's list lacks. */
+/** The values that switch off samplers missing from llama.cpp's list. */
 const offValues: Readonly<Partial<Record<SamplerName, Sampling>>> = {
   penalties: { repetitionPenalty: 1, presencePenalty: 0, frequencyPenalty: 0 },
   dry: { dry: { multiplier: 0 } },
@@ -87,11 +87,11 @@ const offValues: Readonly<Partial<Record<SamplerName, Sampling>>> = {
 const warmth: ReadonlySet<SamplerName> = new Set(['temperature', 'smoothing'])
 
 export type SamplerOrder = {
-  /** Absent where the order does not say it. */
+  /** Absent if the order does not decide it. */
   readonly temperatureLast?: boolean
-  /** All samplers, where the place of the temperature does not say their order. */
+  /** All samplers, if the temperature's position does not describe their order. */
   readonly order?: readonly SamplerName[]
-  /** The settings of samplers that the list switches off. */
+  /** The settings that switch off samplers missing from the list. */
   readonly off: Sampling
 }
 
@@ -104,7 +104,7 @@ export function decodeSamplerOrder(wire: Ordered): SamplerOrder | undefined {
   if (given === undefined || given.value.length === 0) return undefined
   const listed = new Set(readSamplers(given.value))
   const isOn = (sampler: SamplerName) => !isOff(sampler, wire)
-  // Only llama.cpp runs no sampler that its list lacks; the others' lists say an order of all that there are.
+  // Only llama.cpp skips samplers missing from its list; other servers' lists order all of them.
   const isMissing = (sampler: SamplerName) => !listed.has(sampler) && (isOn(sampler) || sampler === 'penalties')
   const missing = given.name === 'samplers' ? samplerOrder.filter(isMissing) : []
   const off = Object.assign({}, ...missing.map((sampler) => offValues[sampler])) as Sampling
@@ -121,7 +121,7 @@ function readSamplers(given: string | readonly (string | number)[]): readonly Sa
   return items.flatMap((item) => samplerOf(String(item)) ?? [])
 }
 
-/** One word that names no sampler is letters. */
+/** A single word that is not a sampler's name consists of letters. */
 function splitOrder(text: string): readonly string[] {
   const words = text.split(/[\s,;]+/)
   return words.length === 1 && samplerOf(text) === undefined ? [...text] : words
@@ -131,7 +131,7 @@ function samplerOf(name: string): SamplerName | undefined {
   return Object.hasOwn(names, name) ? names[name] : undefined
 }
 
-/** With the others where they usually are: behind the sampler that comes before. */
+/** Adds the missing samplers in their usual places, each after its predecessor. */
 function complete(listed: readonly SamplerName[]): readonly SamplerName[] {
   const order = [...listed]
   for (const [index, sampler] of samplerOrder.entries()) {
@@ -165,7 +165,7 @@ function isOff(sampler: SamplerName, wire: Ordered): boolean {
     case 'smoothing':
       return (wire.smoothing_factor ?? 0) === 0
     case 'temperature':
-      // text-generation-webui's `temperature_last` wins over the order, and its clients send both.
+      // text-generation-webui's `temperature_last` overrides the order, and its clients send both.
       return wire.temperature === 1 || wire.temperature_last === true
     case 'penalties': {
       const repetition = pickSpelling(wire, ['repetition_penalty', 'rep_pen', 'repeat_penalty']) ?? 1

@@ -20,7 +20,7 @@ type Known = Readonly<
   Record<string, { readonly schema: z.ZodType; readonly servers: string; readonly off: unknown; readonly instead?: string }>
 >
 
-/** Fields that change the output, and that nothing but a server of one kind can honour: with the values that mean nothing. */
+/** Fields that change the output and that only servers of one kind can honour, with their neutral values. */
 const known = {
   add_special_tokens: { schema: flag, servers: vllm, off: undefined },
   bad_words: { schema: texts.nullish(), servers: vllm, off: off.list },
@@ -38,7 +38,7 @@ const known = {
   vllm_xargs: { schema: object, servers: vllm, off: off.object },
 } as const satisfies Known
 
-/** The same of conversations, whose special tokens are their structure here. */
+/** The same for conversations, whose special tokens are their structure here. */
 const knownInChats = {
   skip_special_tokens: {
     schema: flag,
@@ -48,7 +48,7 @@ const knownInChats = {
   },
 } as const satisfies Known
 
-/** The same of texts. A conversation begins as its template does. */
+/** The same for texts. A conversation begins as its template does. */
 const knownInTexts = {
   add_bos_token: {
     schema: flag,
@@ -63,17 +63,17 @@ const all = {
   text: Object.entries<Known[string]>({ ...known, ...knownInTexts }),
 }
 
-/** Their schemas. */
+/** The schemas of these fields. */
 export const serverShape = shapeOf(known)
 export const chatServerShape = shapeOf(knownInChats)
 export const textServerShape = shapeOf(knownInTexts)
 
-/** Their rows. */
+/** The rows of these fields. */
 export const serverFields = rowsOf(known)
 export const chatServerFields = rowsOf(knownInChats)
 export const textServerFields = rowsOf(knownInTexts)
 
-/** The caller's names, by their canonical paths. */
+/** The caller's names, by canonical path. */
 export const serverFieldNames = Object.fromEntries(
   Object.keys({ ...known, ...knownInChats, ...knownInTexts }).map((name) => [`serverFields.${name}`, [name] as const]),
 )

@@ -8,8 +8,8 @@ type Spelled<Name, Value> = { readonly name: Name; readonly value: Value }
 export const stopSpellings = ['stop', 'stop_sequence', 'stopping_strings'] as const
 
 /**
- * The value of a field that has several spellings, or undefined. Throws `invalid-request` for two different values; `path` is
- * the prefix of the fields, such as `messages[0].`.
+ * The value of a field with several spellings, or undefined. Throws `invalid-request` for two different values; `path`: the prefix of the
+ * fields, such as `messages[0].`.
  */
 export function pickSpelling<Wire extends object, Name extends keyof Wire & string>(
   wire: Wire,
@@ -19,7 +19,7 @@ export function pickSpelling<Wire extends object, Name extends keyof Wire & stri
   return pickSpelled(wire, names, path)?.value
 }
 
-/** The same with the spelling in the request, which errors about the value name. */
+/** As `pickSpelling`, with the spelling in the request, for errors about the value. */
 export function pickSpelled<Wire extends object, Name extends keyof Wire & string>(
   wire: Wire,
   names: readonly Name[],
@@ -42,7 +42,7 @@ export function pickSpelled<Wire extends object, Name extends keyof Wire & strin
   return chosen
 }
 
-/** Whether two values are deeply equal; false for values that are too deep to compare. */
+/** Whether two values are deeply equal; false for values that nest too deeply to compare. */
 export function isSame(first: unknown, second: unknown): boolean {
   try {
     return isDeepStrictEqual(first, second)

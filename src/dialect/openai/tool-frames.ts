@@ -3,18 +3,18 @@ import { toFrameJson } from '../wire/json/frame-json.ts'
 
 const previewChars = 60
 
-/** What stands in a result between its text and the names of its pictures, for Unsloth's page. */
+/** Separates the text of a result from the names of its pictures, for Unsloth's page. */
 const imagesMark = '\n__IMAGES__:'
 
 /**
- * Unsloth's frames about tools of the server, between the chunks of a stream. Each call has one start: where it waits for an approval, that
- * says so. A call that nobody is asked about and that is not made has no frames.
+ * Unsloth's frames about server tools, between the chunks of a stream. Each call has one start, which says whether it waits for an
+ * approval. A call that is neither made nor asked about has no frames.
  */
 export class ToolFrames {
-  /** Calls that have started, and not ended. */
+  /** Calls that have started but not ended. */
   readonly #calls = new Map<string, ServerToolCall>()
 
-  /** What to send for an event, beside what else it sends. */
+  /** The frames for an event, in addition to its chunks. */
   encode(event: GenerationEvent): string {
     switch (event.type) {
       case 'approval-request': {
@@ -27,7 +27,7 @@ export class ToolFrames {
       case 'server-tool-start': {
         const { call, isMade } = event
         if (isMade === false) return ''
-        // With the call's id, the status says that the call waits no longer.
+        // With the call's id, the status says that the call no longer waits.
         if (this.#calls.has(call.id)) return status(statusOf(call), { tool_call_id: call.id })
         this.#calls.set(call.id, call)
         return status(statusOf(call)) + callFrame('tool_start', call, { arguments: call.arguments })
@@ -58,7 +58,7 @@ function frame(fields: object): string {
   return `data: ${toFrameJson(fields)}\n\n`
 }
 
-/** What people read while a tool runs. */
+/** The status text while a tool runs. */
 function statusOf({ name, kind, arguments: { query, url, command }, mcp }: ServerToolCall): string {
   switch (kind) {
     case 'web-search':

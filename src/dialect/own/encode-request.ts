@@ -1,7 +1,9 @@
 import type { RequestSnapshot, RequestState } from '../../contract/server/activity.ts'
 import type { Timings, Usage } from '../../contract/usage.ts'
 
-/** A request as `GET /api/requests` and the event stream show it. `readable` is what of an error's message the reader may see. */
+/**
+ * A request in the form of `GET /api/requests` and the event stream. `readable`: the part of an error's message that the reader may see.
+ */
 export function encodeRequest(request: RequestSnapshot, readable: (message: string) => string) {
   const { id, requestId, owner, route, session, startedAtMs, endedAtMs, model, requestedModel, usage, timings } = request
   const { state, finishReasons, divergedAt, error, stopped, attempts, servedBy } = request
@@ -39,7 +41,7 @@ export function encodeRequest(request: RequestSnapshot, readable: (message: stri
 
 export type WireRequest = ReturnType<typeof encodeRequest>
 
-/** As the servers of a model are listed. */
+/** As in the list of a model's servers. */
 function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : url
 }

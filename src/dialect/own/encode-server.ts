@@ -11,11 +11,11 @@ export type ShownModel = {
   readonly load: SchedulerLoad
   readonly contextLength?: number
   readonly trainedContextLength?: number
-  /** What it can do, in Ollama's words. */
+  /** Its abilities in Ollama's terms. */
   readonly abilities: readonly string[]
   /** The kind of its engine. */
   readonly engine?: string
-  /** A load made it, and an unload removes it. */
+  /** Added by a load; an unload removes it. */
   readonly isAdded?: true
   readonly quantization?: string
   readonly fileBytes?: number
@@ -29,7 +29,7 @@ export type ShownServer = {
   readonly loads: readonly LoadReport[]
   readonly memory: { readonly budgetBytes: number; readonly usedBytes: number } | undefined
   readonly devices: readonly Device[]
-  /** Loads and unloads models, and keeps the bodies of requests. */
+  /** Whether the server loads and unloads models, and keeps the bodies of requests. */
   readonly can: { readonly load: boolean; readonly replay: boolean }
 }
 

@@ -69,7 +69,7 @@ function encodeLimits(limits: KeyLimits): { readonly [Name in LimitField]?: numb
   return Object.fromEntries(limitEntries.flatMap(([field, name]) => (limits[name] === undefined ? [] : [[field, limits[name]]])))
 }
 
-/** `POST /api/keys`. Throws `invalid-request`, also for an end that has passed. */
+/** `POST /api/keys`. Throws `invalid-request`, also for an expiry in the past. */
 export function decodeNewKey(body: unknown, nowMs: number): { readonly chosen: ChosenKey; readonly ignored: readonly string[] } {
   const wire = validate(newKeySchema, body, index)
   const { name, scopes, models, tools, group, expires_at: end, ...rest } = wire

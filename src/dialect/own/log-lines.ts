@@ -7,7 +7,7 @@ export type LogLevel = (typeof logLevels)[number]
 /** Fields that are the same on each line, and those that a line shows under other names. */
 const silent = new Set(['level', 'time', 'pid', 'hostname', 'msg'])
 
-/** A line of the log as the event stream has it; undefined for one below the level. */
+/** A line of the log for the event stream; undefined below the level. */
 export function encodeLine({ number, json }: NumberedLine, least: LogLevel) {
   const { level, time, msg, ...rest } = JSON.parse(json) as Record<string, unknown>
   const name = levelOf(Number(level))

@@ -8,7 +8,7 @@ export type Topic = (typeof topics)[number]
 
 const manyRequests = 10_000
 
-/** A whole number in a query, where all is text. */
+/** A whole number in a query, where everything is text. */
 function count(most: number, without: number) {
   const error = `a whole number from 0 to ${most}`
   return z
@@ -40,7 +40,7 @@ const day = z.iso.date({ error: 'a day of UTC, such as 2030-12-31' }).optional()
 /** The query of `GET /api/usage`. */
 export const usageSchema = looseObject({ from: day, to: day, key: z.string().optional() })
 
-/** Throws `invalid-request` for values that cannot be. */
+/** Throws `invalid-request` for invalid values. */
 export const decodeEvents = (query: unknown) => validate(eventsSchema, query)
 export const decodeRequests = (query: unknown) => validate(requestsSchema, query)
 export const decodeLogs = (query: unknown) => validate(logsSchema, query)

@@ -2,7 +2,7 @@ import type { BudgetState } from '../../contract/quota.ts'
 import type { UsageEntry } from '../../contract/store.ts'
 
 type Report = {
-  /** Days of UTC, both included. */
+  /** Days in UTC, both included. */
   readonly from: string
   readonly to: string
   readonly entries: readonly UsageEntry[]

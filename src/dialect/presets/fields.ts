@@ -1,7 +1,7 @@
 import { refusedExtensions, refusedPromptLogprobs, samplingExtensions, sharedOpenaiFields } from '../openai/common-fields.ts'
 import { type Field, refused, used } from '../wire/field-table.ts'
 
-/** What conversations are rendered with. */
+/** Settings for rendering conversations. */
 const chatFields: readonly Field[] = [
   { name: 'enable_thinking', treatment: 'used', note: 'whether the model thinks' },
   { name: 'reasoning_effort', treatment: 'used', note: 'as the chat template knows it' },
@@ -9,7 +9,7 @@ const chatFields: readonly Field[] = [
   { name: 'template_vars', aliases: ['chat_template_kwargs'], treatment: 'used', note: 'each variable counts alone' },
 ]
 
-/** The request fields that a preset may set: those of sampling, those that end the output, and how conversations are rendered. */
+/** The request fields that a preset may set: for sampling, for the end of the output, and for rendering conversations. */
 export const presetFields: readonly Field[] = [
   sharedOpenaiFields.frequencyPenalty,
   sharedOpenaiFields.logitBias,

@@ -6,7 +6,7 @@ import { pickSpelled } from '../openai/spelling.ts'
 import { jsonObject } from '../wire/first-fault.ts'
 import { flag, nonEmptyText } from '../wire/wire-types.ts'
 
-/** The fields of conversations in a preset, with the types that requests have. */
+/** The conversation fields of a preset, with the types of request fields. */
 export const chatShape = {
   enable_thinking: flag,
   reasoning_effort: nonEmptyText.nullish(),
@@ -15,12 +15,12 @@ export const chatShape = {
   chat_template_kwargs: jsonObject.nullish(),
 }
 
-/** The values of one kind: defaults, or what is forced. */
+/** The values of one kind: defaults, or forced values. */
 type Values = { readonly reasoning: ChatDefaults['reasoning']; readonly variables: JsonObject }
 
 const fields = { enabled: 'enable_thinking', effort: 'reasoning_effort', preserve: 'preserve_thinking' } as const
 
-/** Throws `invalid-request` for variables that requests have, and, in a default, for one that would win over their fields. */
+/** Throws `invalid-request` for variables that requests always set, and, among defaults, for one that would override their fields. */
 export function readChat(given: Readonly<Record<string, unknown>>, { isForced }: { readonly isForced: boolean }): Values {
   const { enable_thinking: enabled, reasoning_effort: effort, preserve_thinking: preserve } = given
   const { name, value = {} } = pickSpelled(given, ['template_vars', 'chat_template_kwargs']) ?? { name: 'template_vars' }

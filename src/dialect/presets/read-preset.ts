@@ -42,7 +42,7 @@ export function readPreset(wire: Readonly<Record<string, WireOverride>>, at: str
   const chat = joinChat(defaultChat, forcedChat)
   const preset: SamplingPreset = {
     defaults,
-    // Biases merge per token: a preset that bans some tokens keeps the request's biases of others.
+    // Biases merge by token: a preset that bans some tokens keeps the request's biases of others.
     forced: { ...forced, sampling: mergeSampling(pickBias(sampling), forced.sampling) },
     ...(chat !== undefined && { chat }),
     added: { stop, sequenceBreakers: sampling.dry?.sequenceBreakers ?? [] },

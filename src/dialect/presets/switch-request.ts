@@ -33,7 +33,7 @@ export function decodePresetUnload(body: unknown): Pick<PresetChoice, 'ignored'>
   return { ignored: checkFields(new Map(), validate(presetUnloadSchema, body ?? {})) }
 }
 
-/** The configured presets and the one in use, in tabbyAPI's form; an unnamed preset has overrides only. */
+/** The configured presets and the one in use, in tabbyAPI's form; an unnamed preset has only overrides. */
 export function encodePresets({ inUse, names }: { readonly inUse: PresetInUse | undefined; readonly names: readonly string[] }) {
   return { selected_preset: inUse?.name ?? null, overrides: inUse?.overrides ?? {}, presets: names }
 }

@@ -49,7 +49,7 @@ const rerankIndex = indexFields(rerankFields)
 const unknownInside = unknownKeys(rerankSchema)
 const scoreIndex = indexFields(scoreFields)
 
-/** Decodes a request to rank documents by relevance to a query. The reply starts with the best; a score is a probability. */
+/** Decodes a request to rank documents by relevance to a query. The reply lists the best first; a score is a probability. */
 export function decodeRerank(body: unknown): ScoringCall<Ranking> {
   const wire = validate(rerankSchema, body, rerankIndex)
   const { model, query, top_n: count, return_documents: withDocuments } = wire
@@ -71,7 +71,7 @@ export function decodeRerank(body: unknown): ScoringCall<Ranking> {
   }
 }
 
-/** Decodes a request to score texts by a reward model's head (its raw values), or by log-likelihood: the reply says which. */
+/** Decodes a request to score texts by a reward model's head (its raw values), or by log-likelihood; the reply names the method. */
 export function decodeScoreEvaluation(body: unknown): ScoringCall<EvaluatedScores, ScoreRequest> {
   const wire = validate(scoreSchema, body, scoreIndex)
   const ignored = checkFields(scoreIndex, wire)

@@ -10,7 +10,7 @@ import { validate } from '../wire/validate.ts'
 import { between, nonEmptyText, text } from '../wire/wire-types.ts'
 import { downloadFields } from './fields.ts'
 
-/** More than a request would need, and few enough to compare with the names of a large repository. */
+/** More patterns than a request needs, and few enough to compare with the names of a large repository. */
 const patterns = () =>
   list(nonEmptyText.max(200), {
     error: 'an array of patterns',
@@ -59,7 +59,7 @@ export function decodeDownload(body: unknown): DecodedDownload {
   }
 }
 
-/** tabbyAPI's names of the places of a download. */
+/** tabbyAPI's names for the places of a download. */
 export const nameDownloadField: NameOf = ([first]) => (first === 'files' ? 'include' : 'repo_id')
 
 function refuseSets(param: string, list: readonly string[]): void {

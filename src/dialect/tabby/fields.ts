@@ -6,7 +6,7 @@ const cacheMode: Field = used(
   '`FP16`, `Q8` or `Q4`, or bits of keys and values: `8,4`; of `FP8`, `Q6` and other bits, the next larger that llama.cpp has',
 )
 
-/** Whether a body says how long one request may be. */
+/** Whether a body limits the length of one request. */
 function hasLength(body: object): boolean {
   const length: unknown = Reflect.get(body, 'max_seq_len')
   return typeof length === 'number' && length > 0

@@ -15,7 +15,7 @@ const maxChunk = 1_048_576
 
 const numberOrAuto = z.union([z.number(), z.literal('auto')]).nullish()
 
-/** tabbyAPI takes it under two names. */
+/** tabbyAPI accepts it under two names. */
 const draftForm = form({
   draft_model_name: nonEmptyText.nullish(),
   draft_rope_scale: anyNumber,
@@ -43,7 +43,7 @@ export const embeddingLoadSchema = form({ embedding_model_name: nonEmptyText.nul
 const index = indexFields(modelLoadFields)
 const embeddingIndex = indexFields(embeddingLoadFields)
 
-/** `template`: the name of a chat template, whose source replaces that of the model. */
+/** `template`: the name of a chat template that replaces the model's. */
 type DecodedLoad = { readonly request: LoadRequest; readonly template: string | undefined; readonly ignored: readonly string[] }
 
 /** tabbyAPI's `POST /v1/model/load`. Throws `invalid-request` or `unsupported-field` with `param`. */
@@ -91,10 +91,10 @@ const names: Readonly<Record<string, string>> = {
   'settings.vision': 'vision',
 }
 
-/** tabbyAPI's names of the places of a load. */
+/** tabbyAPI's names for the places of a load. */
 export const nameTabbyField: NameOf = (path) => names[path.join('.')] ?? path.join('.')
 
-/** Counts in hundredths: how many modules there are is not known. */
+/** Progress in hundredths: the number of modules is unknown. */
 const modules = 100
 const components: Readonly<Record<LoadPhase, string | undefined>> = {
   waiting: undefined,
@@ -105,8 +105,8 @@ const components: Readonly<Record<LoadPhase, string | undefined>> = {
 }
 
 /**
- * Makes the frames of a load: of each component the modules that are done, each number once. Clients count the ends of models, one or, with
- * a draft model, two, so that what comes before has none.
+ * Creates the frames of a load: for each component the completed modules, each number once. Clients count the ends of models, one or, with
+ * a draft model, two, so earlier phases have none.
  */
 export function createLoadFrames({ hasDraft }: { readonly hasDraft: boolean }) {
   let component: string | undefined
@@ -124,7 +124,7 @@ export function createLoadFrames({ hasDraft }: { readonly hasDraft: boolean }) {
       const bytes = { bytes_done: doneBytes, bytes_total: totalBytes }
       return frame({ model_type: component, module, modules, status: 'processing', ...bytes })
     },
-    /** The last frame; a model that was loaded is one module. */
+    /** The last frame; an already loaded model counts as one module. */
     end(isNew: boolean): string {
       return (hasDraft ? finish('draft', 1) : '') + finish('model', isNew ? modules : 1)
     },
@@ -157,7 +157,7 @@ function readSettings(
 
 type CacheRoom = Readonly<Record<'length' | 'most' | 'total', number | null | undefined>>
 
-/** The requests at the same time: each has room for its whole context, and together no more than the cache. */
+/** The number of concurrent requests: each has room for its whole context, and together they fit the cache. */
 function slotsOf({ length, most, total }: CacheRoom): Pick<LoadSettings, 'slots'> {
   const isSaid = typeof total === 'number' && typeof length === 'number' && length > 0
   if (!isSaid) return typeof most === 'number' ? { slots: most } : {}
@@ -170,7 +170,7 @@ function refused(param: string, message: string): AppError {
   return new AppError('invalid-request', message, { param })
 }
 
-/** Widths that llama.cpp does not have become the next larger one. */
+/** Widths that llama.cpp lacks become the next larger one. */
 const cacheModes: Readonly<Record<string, CacheType>> = {
   FP16: 'f16',
   FP8: 'q8_0',

@@ -41,7 +41,7 @@ export function decodeLoraUnload(body: unknown): DecodedAdapters {
   return { adapters: [], endsRequests: skip_queue === true, ignored: checkFields(unloadIndex, rest) }
 }
 
-/** tabbyAPI's names of the places of these loads. */
+/** tabbyAPI's names for the places of these loads. */
 export const nameLoraField: NameOf = ([first]) => (first === 'endsRequests' ? 'skip_queue' : 'loras')
 
 /** tabbyAPI's list of adapters. */

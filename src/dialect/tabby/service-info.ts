@@ -1,6 +1,6 @@
 /**
- * The reply of `GET /.well-known/serviceinfo`, by which clients find out what a server is and which APIs it has. tabbyAPI calls the path of
- * an API `relative_url`; other servers with this route, such as KoboldCpp, call it `rel_url`.
+ * The reply of `GET /.well-known/serviceinfo`, from which clients learn the kind of a server and its APIs. tabbyAPI calls the path of an
+ * API `relative_url`; other servers with this route, such as KoboldCpp, call it `rel_url`.
  */
 export function encodeServiceInfo(version: string) {
   const api = (name: string, path: string) => ({ name, relative_url: path, rel_url: path, version: 1 })

@@ -11,7 +11,7 @@ import { validate } from '../wire/validate.ts'
 import { flag, nonEmptyText, text, tokenIdList } from '../wire/wire-types.ts'
 import { detokenizeFields, tokenDecodeFields, tokenEncodeFields, tokenizeFields } from './fields.ts'
 
-/** A request about tokens of a model (undefined: the default model). `nameOf` is the client's name for a path of it. */
+/** A request about tokens of a model (undefined: the default model). `nameOf`: the client's name for a path of it. */
 export type TokenCall<T> = {
   readonly request: T
   readonly model: string | undefined
@@ -19,7 +19,7 @@ export type TokenCall<T> = {
   readonly nameOf: NameOf
 }
 
-/** Decodes a chat request, which the messages of a conversation are decoded as. */
+/** Decodes a chat request, to decode the messages of a conversation. */
 type ReadChat = (body: unknown) => {
   readonly request: Pick<GenerationRequest, 'prompt' | 'reasoning'>
   readonly ignored: readonly string[]
@@ -77,7 +77,7 @@ export type TokenizeForm = { readonly isVllm: boolean; readonly withPieces: bool
 
 const strictText = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** A token with its text, or with its bytes where they are a part of a character. */
+/** A token with its text, or with its bytes if they are part of a character. */
 export function encodePiece({ id, bytes }: TokenPiece): { readonly id: number; readonly piece: string | readonly number[] } {
   try {
     return { id, piece: strictText.decode(bytes) }
@@ -86,7 +86,10 @@ export function encodePiece({ id, bytes }: TokenPiece): { readonly id: number; r
   }
 }
 
-/** llama-server's `POST /tokenize`, and vLLM's, whose text is the `prompt` and whose reply has another form. `expected` is the one to ask for. */
+/**
+ * llama-server's `POST /tokenize`, and vLLM's, whose text is the `prompt` and whose reply has another form. `expected`: the field to name
+ * if both are missing.
+ */
 export function decodeTokenize(
   body: unknown,
   expected: 'content' | 'prompt' = 'content',
@@ -126,7 +129,7 @@ function plainText(text: string, nameOf: NameOf): Source {
   return { request: { prompt: { type: 'text', text }, reasoning: {} }, ignored: [], nameOf }
 }
 
-/** Decodes messages as those of a chat, whose field has another name here. */
+/** Decodes messages like those of a chat, whose field has another name here. */
 function decodeConversation(
   { text, prompt_template, template_vars, chat_template_kwargs }: z.output<typeof tokenEncodeSchema>,
   readChat: ReadChat,

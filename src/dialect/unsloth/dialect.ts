@@ -28,7 +28,7 @@ const fieldIndex = indexFields([...generateFields, ...cancelFields])
 
 type Wire = z.output<typeof generateSchema>
 
-/** Unsloth's legacy `POST /api/inference/generate/stream`; `model` is an extension, which the route fills where it is absent. */
+/** Unsloth's legacy `POST /api/inference/generate/stream`; `model` is an extension, which the route fills if it is absent. */
 export const unslothGenerate: Dialect = {
   decode({ body }, { id }) {
     const wire = validate(generateSchema, body, fieldIndex)

@@ -72,7 +72,9 @@ const phases: Readonly<Record<LoadPhase, string>> = {
   'warming-up': 'warming_up',
 }
 
-/** The reply of `GET /api/inference/load-progress`: the first load that has not ended, or what is loaded. `phase` has more values. */
+/**
+ * The reply of `GET /api/inference/load-progress`: the first load in progress, or the loaded model. `phase` has more values than Unsloth's.
+ */
 export function encodeProgress(loads: readonly LoadReport[], active: ModelReport | undefined) {
   const [load] = loads
   if (load === undefined) {
@@ -89,7 +91,7 @@ export function encodeProgress(loads: readonly LoadReport[], active: ModelReport
 
 type RunningRequest = { readonly id: string; readonly sessionId?: string; readonly model?: string }
 
-/** What generates, by the beginning of its reply id. Other requests, such as loads, are not listed. */
+/** Generating calls, by the beginning of their reply ids. Other requests, such as loads, are not listed. */
 const kinds: Readonly<Record<string, string>> = {
   chatcmpl: 'chat',
   msg: 'chat',
@@ -140,7 +142,7 @@ function describe({ facts, hasProjector, variant, id, settings, longestContexts 
   }
 }
 
-/** One format for both, as Unsloth has it; two different ones as `keys/values`. */
+/** One format for both, as in Unsloth; two different ones as `keys/values`. */
 function cacheTypeOf({ settings: { cacheTypeK, cacheTypeV } }: ModelReport): string | null {
   if (cacheTypeK === cacheTypeV) return cacheTypeK ?? null
   return `${cacheTypeK ?? 'f16'}/${cacheTypeV ?? 'f16'}`

@@ -64,7 +64,7 @@ type Unload =
   | { readonly name: string; readonly loadRequestId: undefined; readonly endsRequests: boolean }
   | { readonly name: string | undefined; readonly loadRequestId: string }
 
-/** `POST /api/inference/unload`: a model, or one load, which needs no model beside its id. */
+/** `POST /api/inference/unload`: a model, or one load by its id, without a model. */
 export function decodeUnload(body: unknown): Decoded<Unload> {
   const { wire, ignored } = read(unloadSchema, unloadFields, body)
   const { model_path: name, load_request_id: loadRequestId, force_cancel_active } = wire
@@ -92,7 +92,7 @@ const names: Readonly<Record<string, string>> = {
   'settings.vision': 'disable_vision',
 }
 
-/** Unsloth's names of the places of a load. */
+/** Unsloth's names for the places of a load. */
 export const nameLoadField: NameOf = (path) => names[path.join('.')] ?? path.join('.')
 
 function readWanted({ model_path: name, hf_token, gguf_variant: variant }: WireWanted): ModelWanted {

@@ -18,7 +18,7 @@ export const speechSchema = looseObject({
   ...cancelShape,
 })
 const fieldIndex = indexFields([...speechFields, ...cancelFields])
-/** Unsloth has no field for it, and OpenAI's route needs one. */
+/** Unsloth has no field for it, and OpenAI's route requires one. */
 const defaultVoice = 'alloy'
 /** Characters of the text that the reply quotes. */
 const maxQuotedChars = 100

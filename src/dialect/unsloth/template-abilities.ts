@@ -1,7 +1,7 @@
 /** The abilities of a model that its chat template shows, in Unsloth's words. */
 export type TemplateAbilities = {
   readonly supports_reasoning: boolean
-  /** Unsloth has one for models without reasoning, too. */
+  /** Unsloth sets one even for models without reasoning. */
   readonly reasoning_style: 'enable_thinking' | 'reasoning_effort'
   readonly reasoning_always_on: boolean
   readonly supports_preserve_thinking: boolean
@@ -9,8 +9,8 @@ export type TemplateAbilities = {
 }
 
 /**
- * Reads the abilities from the names that a template uses. Without a template here, the server that runs the model shows it the tools, or this
- * one does.
+ * Reads the abilities from the names that a template uses. Without a template here, the tools are shown by the server that runs the model,
+ * or by us.
  */
 export function readAbilities(template: string | undefined, id: string): TemplateAbilities {
   const source = template ?? ''

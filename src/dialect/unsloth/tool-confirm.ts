@@ -34,7 +34,7 @@ type ToolConfirm = {
   readonly decision: { readonly isApproved: boolean; readonly reason?: string }
   /** The reply to the client, once the call is decided. */
   readonly reply: object
-  /** The field that named the call. */
+  /** The field that identified the call. */
   readonly param: string
   readonly ignored: readonly string[]
 }
@@ -60,7 +60,7 @@ function missing(param: string, expected: string): never {
   throw new AppError('invalid-request', `${param} is missing: expected ${expected}`, { param })
 }
 
-/** The failure where no call of the caller waits under this id. */
+/** The failure if no call of the caller waits under this id. */
 export function nothingWaits({ callId, param }: Pick<ToolConfirm, 'callId' | 'param'>): AppError {
   const message =
     `no call with ${param} '${callId}' waits for an approval at this server: it was decided, its request has ended, or another ` +

@@ -3,7 +3,9 @@ import { AppError } from '../../contract/errors.ts'
 /** Characters that a header may hold. */
 export const keyPattern = /^[\x21-\x7e]{1,4096}$/
 
-/** A key that is sent on in a header; undefined for none. Throws `invalid-request`, without the value, for one that no header can hold. */
+/**
+ * A key to send on in a header; undefined without one. Throws `invalid-request`, without the value, for one that a header cannot contain.
+ */
 export function readAccessKey(param: string, key: string | null | undefined): string | undefined {
   if (key === undefined || key === null || key === '') return undefined
   if (keyPattern.test(key)) return key

@@ -1,19 +1,19 @@
 type OpenCall = { readonly id: string; readonly name: string }
 
 /**
- * The ids of calls and their results, in the order of a conversation. Clients of servers without ids leave them out; the ids made here
- * depend on the position only, so that the same history gives the same prompt.
+ * The ids of calls and their results, in the order of a conversation. Clients of servers without ids omit them; the ids generated here
+ * depend only on the position, so that the same history gives the same prompt.
  */
 export class CallIds {
-  /** Calls since the last turn of the user's that have no result yet. */
+  /** Calls since the user's last turn that have no result yet. */
   #open: OpenCall[] = []
 
-  /** The user speaks: calls before it are not answered any more. */
+  /** A user's turn begins: earlier calls are not answered any more. */
   endTurn(): void {
     this.#open = []
   }
 
-  /** The id of a call; `made` if it has none. */
+  /** The id of a call; a generated one if it is missing. */
   ofCall(call: { readonly id?: string | null | undefined; readonly name: string }, made: string): string {
     const id = isId(call.id) ? call.id : made
     this.#open.push({ id, name: call.name })
@@ -21,7 +21,8 @@ export class CallIds {
   }
 
   /**
-   * The id of a result. One without an id answers the first open call of its name, or else the first open call; `made` if there is none.
+   * The id of a result. Without one, it answers the first open call of its name, or else the first open call; without an open call, a
+   * generated id.
    */
   ofResult(result: { readonly id?: string | null | undefined; readonly name?: string | null | undefined }, made: string): string {
     const { id, name } = result

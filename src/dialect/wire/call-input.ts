@@ -5,15 +5,15 @@ import type { Choice, ReplyPart } from '../../contract/result.ts'
 import { losesDigits, RawJson } from './json/exact-json.ts'
 
 /**
- * The arguments of an earlier call as JSON text. None at all, as clients send for tools without parameters, are an empty object: absent,
- * null, an empty text, the text `null`, or an empty list, which PHP writes for an empty object.
+ * The arguments of an earlier call as JSON text. Missing arguments, which clients send for tools without parameters, are an empty object:
+ * absent, null, an empty text, the text `null`, or an empty list, which PHP writes for an empty object.
  */
 export function callInput(given: string | object | null | undefined): string {
   if (typeof given === 'string') return /^\s*((null|\[\s*\])\s*)?$/.test(given) ? '{}' : given
   return JSON.stringify(given ?? {})
 }
 
-/** The arguments of a call as an object, with the digits that the model wrote. Throws `invalid-output` for what is not an object. */
+/** The arguments of a call as an object, with the digits that the model wrote. Throws `invalid-output` for anything else. */
 export function callObject(name: string, input: string): object {
   const value = objectOf(input)
   if (value === undefined) throw unreadableCall(name)
@@ -35,7 +35,7 @@ function objectOf(input: string): object | undefined {
   return parseObject(input === '' ? '{}' : input)
 }
 
-/** The failure of a call whose arguments cannot be written for the client. */
+/** The failure of a call whose arguments cannot be encoded for the client. */
 export function unreadableCall(name: string): AppError {
   return new AppError('invalid-output', `the model called '${name}' with arguments that are not a JSON object; try again`)
 }

@@ -4,7 +4,7 @@ import type { CallInput } from '../../contract/dialect.ts'
 import { AppError } from '../../contract/errors.ts'
 import { type Field, used } from './field-table.ts'
 
-/** They are kept while their runs last, and some a while longer. */
+/** They are stored while their runs last, and some a while longer. */
 const maxKeyChars = 256
 const tooLong = `a string of at most ${maxKeyChars} characters`
 const key = z.string({ error: tooLong }).max(maxKeyChars, { error: tooLong }).nullish()
@@ -23,12 +23,12 @@ export const cancelFields: readonly Field[] = [
 
 const cancelIdHeader = 'x-dragoman-cancel-id'
 const sessionIdHeader = 'x-dragoman-session-id'
-/** What Claude Code, Codex, pi and opencode send with each request. */
+/** Session headers of Claude Code, Codex, pi and opencode. */
 const agentSessionHeaders = ['x-claude-code-session-id', 'session-id', 'session_id', 'x-session-id', 'x-session-affinity']
 
 /**
- * The keys by which a request can be cancelled. Throws `invalid-request` for a header that is too long or contradicts the body; the
- * types of the body's fields are checked when it is decoded.
+ * The keys by which a request can be cancelled. Throws `invalid-request` for a header that is too long or contradicts the body; the body's
+ * fields are validated when it is decoded.
  */
 export function readCancelKeys({ headers, body }: Pick<CallInput, 'headers' | 'body'>): CancelKeys {
   const agentSession = agentSessionHeaders.map((name) => usableKey(headers[name])).find((id) => id !== undefined)

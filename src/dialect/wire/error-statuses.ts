@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../contract/errors.ts'
 
-/** The HTTP status of each failure, for protocols whose errors have no kinds of their own. */
+/** The HTTP status of each failure, for protocols without error kinds of their own. */
 export const errorStatuses: Readonly<Record<ErrorCode, number>> = {
   'invalid-request': 400,
   'invalid-json': 400,

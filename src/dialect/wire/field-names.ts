@@ -4,13 +4,13 @@ import type { CanonicalPath } from '../../contract/field.ts'
 export type FieldNames = Readonly<Record<string, readonly [string, ...string[]]>>
 
 /**
- * The client's name for a canonical path: the spelling that it sent, or the protocol's own. The longest known prefix of the path
- * decides; the rest is appended, as in `messages[0].content[1]`.
+ * The client's name for a canonical path: the spelling in the request, or the protocol's own. The longest known prefix of the path decides;
+ * the rest is appended, as in `messages[0].content[1]`.
  */
 export function nameField(names: FieldNames, wire: object, path: CanonicalPath): string {
   for (let length = path.length; length > 0; length--) {
     const place = path.slice(0, length).join('.')
-    // A caller's text can look like a path, also like one to `constructor`.
+    // A caller's text can look like a path, even one to `constructor`.
     const known = Object.hasOwn(names, place) ? names[place] : undefined
     if (known !== undefined) return (known.find((name) => isSent(wire, name)) ?? known[0]) + formatRest(path.slice(length))
   }

@@ -3,8 +3,7 @@ import { isObject } from '../../base/json.ts'
 import { looseObject } from './first-fault.ts'
 
 /**
- * The body of a loader's form, whose clients send what a user typed: an empty text is the same as none, and a number may be written as
- * text.
+ * The body of a loader's form, whose clients send what a user typed: an empty text counts as absent, and a number may be written as text.
  */
 export function form<Shape extends z.ZodRawShape>(shape: Shape) {
   const fields = Object.entries(shape).map(([name, field]) => [name, numberFrom(field as z.ZodType)])
@@ -16,7 +15,7 @@ function withoutEmpty(body: unknown): unknown {
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== ''))
 }
 
-/** The number that a text says, where only that is allowed. */
+/** Reads a number from text, in fields that allow only numbers. */
 function numberFrom(field: z.ZodType) {
   return z.preprocess((value) => {
     const isNumber = typeof value === 'string' && /^\s*-?\d{1,15}(\.\d{1,15})?\s*$/.test(value)

@@ -1,6 +1,6 @@
 const maxChars = 900
 
-/** All that is wrong with a body in one message, which stays short enough to be read. */
+/** All faults of a body in one message, short enough to read. */
 export function joinFaults([first = '', ...others]: readonly string[]): string {
   let text = first
   for (const [index, message] of others.entries()) {

@@ -2,7 +2,10 @@ import { isObject } from '../../base/json.ts'
 import type { JsonObject } from '../../contract/request.ts'
 import { jsonObject } from './first-fault.ts'
 
-/** A JSON Schema. What PHP writes for an empty object, a list, is one, wherever the schema must have an object; so is null for `properties`. */
+/**
+ * A JSON Schema. An empty list, which PHP writes for an empty object, becomes an object wherever the schema must have one; so does null for
+ * `properties`.
+ */
 export const jsonSchema = jsonObject.transform((schema): JsonObject => withObjects(schema))
 
 const maps: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas', 'definitions', '$defs'])
@@ -12,7 +15,7 @@ const lists: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'prefixIt
 /** A schema that is nested more deeply is refused later, as too large. */
 const maxDepth = 100
 
-/** The schema itself where nothing is to mend. */
+/** Returns the schema itself if nothing needs repair. */
 function withObjects(schema: JsonObject, depth = 0): JsonObject {
   if (depth > maxDepth) return schema
   const mend = (value: unknown) => {

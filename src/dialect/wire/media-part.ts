@@ -18,7 +18,7 @@ export function mediaInFile(kind: MediaKind, id: string): MediaPart {
   return { type: 'media', kind, source: { type: 'file', id } }
 }
 
-/** Where the protocols' parts hold what they refer to; the first that a part has is what was read. */
+/** The fields of the protocols' parts that contain a reference; the first one present was read. */
 const sources: readonly (readonly string[])[] = [
   ['image_url', 'url'],
   ['image_url'],
@@ -40,8 +40,8 @@ const sources: readonly (readonly string[])[] = [
 ]
 
 /**
- * What follows the name of a part in the name of a place inside it: `.image_url.url` for the source of an image. `at`: the part's name,
- * such as `messages[0].content[1]`.
+ * The rest of a place's name after that of its part: `.image_url.url` for the source of an image. `at`: the part's name, such as
+ * `messages[0].content[1]`.
  */
 export function nameInPart(wire: object, at: string, rest: CanonicalPath): string {
   const [member] = rest

@@ -3,10 +3,12 @@ import type { Message } from '../../contract/request.ts'
 import { formatRest } from './field-names.ts'
 import { nameInPart } from './media-part.ts'
 
-/** Where a message of a canonical request, and each of its parts, stood in the caller's. */
+/** The original places of a canonical message and of its parts. */
 export type MessagePaths = { readonly message: string; readonly parts: readonly string[] }
 
-/** A conversation in canonical form, and where it stood. Decoders write down both together, so nothing has to find the way back. */
+/**
+ * A conversation in canonical form, with its original places. Decoders record both together, so that no code has to reconstruct the places.
+ */
 export type DecodedMessages = { readonly messages: readonly Message[]; readonly paths: readonly MessagePaths[] }
 
 /** The caller's name for a path below `prompt.messages`; undefined for one that leads to no message. */

@@ -12,7 +12,7 @@ function write(value: unknown, depth: number): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, maxLength))
   if (typeof value !== 'object' || value === null) return String(value)
   const isArray = Array.isArray(value)
-  // Never all of them: there may be a million.
+  // Never lists all keys: there may be a million.
   const keys = firstKeys(value)
   if (keys.length === 0) return isArray ? '[]' : '{}'
   if (depth === maxDepth) return isArray ? '[…]' : '{…}'

@@ -1,7 +1,7 @@
 import { parseJson } from '../../base/json.ts'
 import type { Sealer } from '../../contract/sealer.ts'
 
-/** A thought of the model, a summary of a conversation, or what a tool of the server returned; none passes for another. */
+/** A block of reasoning, a summary of a conversation, or the result of a server tool; none can pass for another. */
 type Sealed = {
   readonly kind: 'thought' | 'summary' | 'result'
   readonly text: string
@@ -9,12 +9,12 @@ type Sealed = {
   readonly opaque?: string | undefined
 }
 
-/** The signature of a thought, or the `encrypted_content` of an item. */
+/** The signature of reasoning, or the `encrypted_content` of an item. */
 export function seal(sealer: Sealer, content: Sealed): string {
   return sealer.seal(JSON.stringify(content))
 }
 
-/** Undefined for what another server encrypted, and for content of another kind. */
+/** Undefined for content that another server encrypted, or of another kind. */
 export function unseal(sealer: Sealer, encrypted: string, kind: Sealed['kind']): Omit<Sealed, 'kind'> | undefined {
   const json = sealer.open(encrypted)
   if (json === undefined) return undefined

@@ -14,7 +14,7 @@ type Look = (value: unknown, found: Found, index?: number) => void
  * The unknown keys inside the objects of a body that the schema has accepted, as paths with `[]` for every index, each once. Throws
  * `unsupported-field` for those that the table refuses. The keys at the top are the field table's.
  *
- * The schema is read once: what is left for each body is to list the keys of its objects.
+ * The schema is read once: for each body, only the keys of its objects remain to be listed.
  */
 export function unknownKeys(schema: z.ZodObject<z.ZodRawShape>, refused: FieldIndex = new Map()): (body: unknown) => string[] {
   const members = membersOf(schema.shape, '')
@@ -25,7 +25,7 @@ export function unknownKeys(schema: z.ZodObject<z.ZodRawShape>, refused: FieldIn
   }
 }
 
-/** Undefined where nothing can be unknown: a list of a million numbers is not walked. */
+/** Undefined if nothing can be unknown: a list of a million numbers is not walked. */
 function lookInto(schema: z.core.$ZodType, path: string): Look | undefined {
   const { def } = (schema as z.core.$ZodTypes)._zod
   switch (def.type) {
@@ -53,7 +53,7 @@ function lookInto(schema: z.core.$ZodType, path: string): Look | undefined {
     }
     case 'union':
       return lookIntoOneOf(leavesOf(schema), path)
-    // Texts, numbers, and what a caller names freely.
+    // Texts, numbers, and keys that callers choose freely.
     default:
       return undefined
   }
@@ -87,7 +87,7 @@ function reportUnknown(path: string, value: unknown, { found, index }: { found: 
 
 type Leaf = { readonly schema: z.core.$ZodType; readonly tag?: string }
 
-/** The members of a union and of those inside it, each with the key that tells it from its neighbours. */
+/** The members of a union, including nested ones, each with the key that identifies it. */
 function leavesOf(schema: z.core.$ZodType, tag?: string): Leaf[] {
   const { def } = (schema as z.core.$ZodTypes)._zod
   if (def.type !== 'union') return [{ schema, ...(tag !== undefined && { tag }) }]

@@ -60,12 +60,12 @@ function findFault(issues: readonly Issue[]): Fault {
   if (issue.code === 'invalid_key') return { path: issue.path, expected: issue.issues[0]?.message ?? issue.message, isKey: true }
   const own = { path: issue.path, expected: issue.message === '' ? 'another value' : issue.message, isKey: false }
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return own
-  // Report the branch whose fault comes last, or else one whose outer type matches; if none does, list all branches.
+  // Reports the branch whose fault comes last, otherwise one whose outer type matches; if none does, lists all branches.
   const furthest = issue.errors.reduce((best, branch) => (isFurther(branch, best) ? branch : best))
   const closest =
     (furthest[0]?.path.length ?? 0) > 0 ? furthest : issue.errors.find((branch) => branch[0]?.code !== 'invalid_type')
   const fault = closest === undefined ? undefined : findFault(closest)
-  // The union's own words say more than one branch, but for a limit.
+  // The union's own words say more than one branch's, except about a limit.
   const isLimit = closest?.[0]?.code === 'too_big' || closest?.[0]?.code === 'too_small'
   if (fault !== undefined && (fault.path.length > 0 || issue.message === '' || isLimit)) {
     return { ...fault, path: [...issue.path, ...fault.path] }
@@ -89,7 +89,7 @@ const typeNames: Readonly<Record<string, string>> = {
   array: 'an array',
 }
 
-/** For every kind of issue, so that no words of Zod reach a caller; empty for a union, whose branches say what is expected. */
+/** For every kind of issue, so that no words of Zod reach a caller; empty for a union, whose branches describe what is expected. */
 function describeExpected(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
@@ -126,7 +126,7 @@ const formatNames: Readonly<Record<string, string>> = {
   datetime: 'a time such as "2026-01-31T12:00:00Z"',
 }
 
-/** A pattern says best what it wants by itself; a schema that has one should say it in words. */
+/** A pattern explains itself badly: its schema should describe it in words. */
 function describeText({ prefix, suffix, includes, pattern }: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidStringFormat>): string {
   if (prefix !== undefined) return `a string that begins with ${preview(prefix)}`
   if (suffix !== undefined) return `a string that ends with ${preview(suffix)}`

@@ -7,7 +7,7 @@ import { preview } from './preview.ts'
 const site = /^(?=.{1,253}(\/|$))[a-z\d]([a-z\d-]*[a-z\d])?(\.[a-z\d]([a-z\d-]*[a-z\d])?)*(\/[^\s"'()]*)?$/i
 const maxSites = 100
 
-/** The sites that a search may find, or a page may be at. Throws `invalid-request` for what is not a list of them. */
+/** The sites that a search may find, or whose pages may be read. Throws `invalid-request` for anything but a list of them. */
 export function readSites(
   wire: { readonly allowed_domains?: unknown; readonly blocked_domains?: unknown },
   path: string,
@@ -34,7 +34,7 @@ function listed(which: 'allowed' | 'blocked', value: unknown, path: string): Sit
 const part = z.string().trim().min(1).max(100).optional().catch(undefined)
 const place = z.object({ city: part, region: part, country: part, timezone: part }).catch({})
 
-/** Where the user is, in words; undefined where it is not said. */
+/** The user's location, in words; undefined if it is not given. */
 export function readUserPlace(wire: unknown): string | undefined {
   const { city, region, country, timezone } = place.parse(wire)
   const where = [city, region, country].filter((known) => known !== undefined).join(', ')

@@ -4,7 +4,7 @@ import { list } from './first-fault.ts'
 const maxTokenId = 0x7fffffff
 const tokenId = z.int({ error: 'a token id' }).min(0, { error: 'a token id' }).max(maxTokenId, { error: 'a token id' })
 
-/** The message of a number has the complete range: "at most 2" would leave the minimum to guess. */
+/** The message for a number has the complete range: "at most 2" would leave the minimum to guess. */
 export function numberBetween(min: number, max: number) {
   const error = `a number from ${min} to ${max}`
   return z.number({ error }).min(min, { error }).max(max, { error })
@@ -37,33 +37,33 @@ export function integerBetween(min: number, max: number) {
 }
 
 /**
- * The type of an object that a protocol's later versions add. It aborts on a known type: a union would else report it instead of the fault
- * in the object of that type.
+ * The type of an object that later versions of a protocol may add. It aborts on a known type: otherwise a union would report it instead of
+ * the fault in the object of that type.
  */
 export function typeOtherThan(isKnown: (type: string) => boolean) {
   return z.string().refine((type) => !isKnown(type), { abort: true })
 }
 
-/** A limit; clients of local servers write -1, and some -2, for none. */
+/** A limit; clients of local servers write -1, or -2, for none. */
 export function limitFrom(min: number) {
   const error = `an integer of at least ${min}, or -1 for no limit`
   const limit = z.int({ error }).min(-2, { error })
   return limit.refine((count) => count < 0 || count >= min, { error })
 }
 
-/** The same for a field that may be absent. */
+/** As `limitFrom`, for a field that may be absent. */
 export function unlimitedOr(min: number) {
   return limitFrom(min).nullish()
 }
 
-/** Each is searched for in every piece of text. */
+/** Every piece of text is searched for each of them. */
 const maxStops = 1024
 
 export function stopList<Item extends z.ZodType>(sequence: Item, error: string) {
   return list(sequence, { error, max: { count: maxStops, error: `an array of at most ${maxStops} strings` } })
 }
 
-/** Clients send an empty object, too, where they say nothing. */
+/** Clients send an empty object, too, when they set nothing. */
 export function absentIfEmpty<T extends z.ZodType>(schema: T) {
   return z.preprocess((value) => (isEmptyObject(value) ? null : value), schema.nullish())
 }

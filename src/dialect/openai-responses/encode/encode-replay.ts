@@ -15,7 +15,7 @@ export function readStoredEvent(json: string): ResponseEvent {
 
 const ends: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete', 'response.failed'])
 
-/** Whether no event follows this one. */
+/** Whether this is the last event. */
 export function isEnd({ type }: ResponseEvent): boolean {
   return ends.has(type)
 }

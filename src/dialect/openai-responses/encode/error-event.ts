@@ -3,8 +3,7 @@ import { encodeOpenaiError } from '../../openai/errors.ts'
 import type { ResponseEvent } from './encoder.ts'
 
 /**
- * An error that belongs to no response: in the form of the stream's `error` event and, for sockets, with the HTTP status and the
- * envelope that a reply would have.
+ * An error without a response: in the form of the stream's `error` event and, for sockets, with the HTTP status and envelope of a reply.
  */
 export function encodeErrorEvent(error: AppError, sequenceNumber: number): ResponseEvent {
   const { status, body } = encodeOpenaiError(error)

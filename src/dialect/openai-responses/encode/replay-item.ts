@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../contract/request.ts'
 import type { Emitter, Send } from './output-item.ts'
 import { beginningOfServerItem, beginServerItem, endServerItem, isServerItem } from './server-events.ts'
 
-/** Sends the events of an item that is complete. */
+/** Sends the events of a complete item. */
 export function replayItem(item: JsonObject, { send, outputIndex }: Emitter): void {
   const place = { item_id: item.id, output_index: outputIndex }
   send('response.output_item.added', { output_index: outputIndex, item: beginningOf(item) })

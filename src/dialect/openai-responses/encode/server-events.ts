@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../contract/request.ts'
 
 type Event = readonly [type: string, fields?: JsonObject]
 
-/** Items of tools that the server runs, and of what comes before they run. */
+/** Items of server tools, and of the steps before they run. */
 const types: ReadonlySet<unknown> = new Set(['web_search_call', 'code_interpreter_call', 'mcp_call', 'mcp_list_tools'])
 
 export function isServerItem({ type }: JsonObject): boolean {
@@ -52,7 +52,7 @@ export function beginServerItem(item: JsonObject): readonly Event[] {
   }
 }
 
-/** The events between the work of the tool and `output_item.done`. The protocol has one for failures of MCP servers only. */
+/** The events between the work of the tool and `output_item.done`. The protocol has a failure event only for MCP servers. */
 export function endServerItem(item: JsonObject): readonly Event[] {
   const hasFailed = item.type === 'mcp_list_tools' ? 'error' in item : item.status !== 'completed'
   if (!hasFailed) return [[`response.${item.type}.completed`]]

@@ -7,15 +7,15 @@ type Placed = { readonly item: { readonly type?: unknown }; readonly path: strin
 type Request = Extract<ServerItem, { type: 'mcp_approval_request' }>
 type Response = Extract<ServerItem, { type: 'mcp_approval_response' }>
 
-/** Requests to approve a call, with their answers and what came of them. */
+/** Requests to approve a call, with their answers and outcomes. */
 export class Approvals {
   readonly #asked = new Set<string>()
   readonly #answers = new Map<string, Response>()
   readonly #executed = new Set<unknown>()
-  /** Requests that nothing follows but their answers: the server runs their calls now. */
+  /** Requests followed by nothing but their answers: the server runs their calls now. */
   readonly #open = new Set<string>()
 
-  /** Throws for an answer to what was not asked. */
+  /** Throws for an answer without a request. */
   constructor(entries: readonly Placed[]) {
     for (const { item, path } of entries) {
       if (isResponse(item)) this.#addAnswer(item, path)
@@ -29,13 +29,13 @@ export class Approvals {
     }
   }
 
-  /** `done`: another item tells what came of it. */
+  /** `done`: another item has the outcome. */
   stateOf({ id }: Request): 'done' | 'answered' | 'unanswered' {
     if (this.#executed.has(id)) return 'done'
     return this.#open.has(id) && this.#answers.has(id) ? 'answered' : 'unanswered'
   }
 
-  /** The answers to calls that the server runs, or refuses to the model, now. */
+  /** The answers about calls that the server now runs, or reports to the model as refused. */
   get answers(): readonly ToolApproval[] {
     return [...this.#answers].flatMap(([id, { approve, reason }]) => {
       if (!this.#open.has(id) || this.#executed.has(id)) return []

@@ -7,9 +7,9 @@ import { type HostedTool, type McpTool, webSearchType } from './tool-schema.ts'
 /** Names of the server's tools and MCP servers that the caller may use; absent: none. */
 export type Available = ReadonlySet<string> | undefined
 
-/** The tools of the server that a request declares in OpenAI's forms. */
+/** The server tools that a request declares in OpenAI's forms. */
 export class HostedTools {
-  /** Settings that have no effect. */
+  /** Settings without effect. */
   readonly ignored: string[] = []
   readonly #available: Available
   readonly #names = new Set<string>()
@@ -23,8 +23,8 @@ export class HostedTools {
   }
 
   /**
-   * Whether the server has this tool. Throws for an MCP server that it does not have, and for two of one label. An MCP server is in the
-   * request's own tools, never in an item (`isLater`): items are stored, and must not hold its secrets.
+   * Whether the server has this tool. Throws for an unknown MCP server, and for two with one label. MCP servers are declared by the
+   * request's own tools, never by an item (`isLater`): items are stored, and must not contain their secrets.
    */
   add(tool: HostedTool, path: string, { isLater }: { readonly isLater: boolean }): boolean {
     if (webSearchType.test(tool.type)) {
@@ -43,7 +43,7 @@ export class HostedTools {
     return tool.type === 'mcp' && !isLater && this.#addServer(tool as McpTool, path)
   }
 
-  /** The canonical names of a choice; undefined for what is not enabled. */
+  /** The canonical names of a choice; undefined if it is not enabled. */
   namesOf({ type, server_label: label, name }: { type: string; server_label?: unknown; name?: unknown }): string[] | undefined {
     if (type === 'mcp') {
       const server = this.#servers.find((known) => known.label === label)
@@ -58,7 +58,7 @@ export class HostedTools {
     return this.#names.size === 0 && this.#servers.length === 0
   }
 
-  /** The path of a server that the request names. */
+  /** The path of a server that the request declares. */
   pathOf(index: number): string | undefined {
     return this.#serverPaths[index]
   }
@@ -89,7 +89,7 @@ export class HostedTools {
     if (this.#available === undefined) return false
     const { server_label: label, server_url: url } = tool
     refuseTerms(tool, path)
-    // Whether a server of the caller's is allowed, the tools themselves know.
+    // The tools themselves know whether a server of the caller's is allowed.
     if (typeof url !== 'string' && !this.#available.has(label)) {
       const param = `${path}.server_label`
       const message = `${param} ${preview(label)} is not an MCP server of this server: send one that it has, or its server_url`
@@ -105,10 +105,10 @@ export class HostedTools {
   }
 }
 
-/** What would reach another server, or offer more than was asked for. */
+/** Terms that would reach another server, or offer more than requested. */
 function refuseTerms(tool: McpTool, path: string): void {
   const { allowed_tools: allowed } = tool
-  // Some clients need an id for a server without an address: its name.
+  // Some clients require an id for a server without an address: its name.
   const isOther = (name: string) => tool[name] !== undefined && tool[name] !== null && tool[name] !== tool.server_label
   const field = ['connector_id', 'tunnel_id'].find(isOther)
   const isReadOnly = !Array.isArray(allowed) && allowed?.read_only === true
@@ -129,7 +129,7 @@ function termsOf({ allowed_tools: allowed, require_approval: approval }: McpTool
   return { ...(allowedTools !== undefined && { allowedTools }), ...approvalOf(approval) }
 }
 
-/** OpenAI's default is to ask always. */
+/** OpenAI's default is to always ask. */
 function approvalOf(approval: McpTool['require_approval']): Pick<McpServerUse, 'approval'> {
   if (approval === 'never') return {}
   if (approval === 'always' || approval === undefined || approval === null) return { approval: 'all' }

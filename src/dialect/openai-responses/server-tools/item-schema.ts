@@ -8,7 +8,7 @@ const webSearchCall = openObject({
   type: z.literal('web_search_call'),
   id,
   action: openObject({ type: text, query: text, url: text }).nullish(),
-  /** Ours: what the model read. `output` and `results` are others' names, and mean other things. */
+  /** Ours: the text for the model. Others use `output` and `results` with other meanings. */
   result: text,
 })
 const codeCall = openObject({
@@ -64,7 +64,7 @@ export function flatName(server: string, name: string): string {
   return server === '' ? name : `${server}__${name}`
 }
 
-/** The call that an item tells of, as the model made it, and what the tool returned; undefined where the item does not say that. */
+/** The call in an item, as the model made it, and the tool's result; undefined if the item lacks them. */
 export function readServerCall(
   item: Called,
 ): { readonly name: string; readonly input: string; readonly result: string; readonly isError?: true } | undefined {
@@ -93,7 +93,7 @@ export function readServerCall(
 
 const executionError = openObject({ content: list(openObject({ text: z.string() })) })
 
-/** The words of an error, in the forms that OpenAI's versions have. */
+/** The text of an error, in the forms of OpenAI's versions. */
 function errorText(error: unknown): string {
   if (typeof error === 'string') return error
   const read = executionError.safeParse(error)

@@ -12,7 +12,7 @@ const noFiles = { count: 0, error: 'no files: the folder of programs has only th
 const newContainer = looseObject({ type: z.literal('auto'), file_ids: list(z.string(), { max: noFiles }).nullish() })
 export const codeTool = looseObject({
   type: z.literal('code_interpreter'),
-  /** The name of a folder that calls share, or a new one. */
+  /** The name of a shared folder, or a new one. */
   container: z.union([nonEmptyText, newContainer]).nullish(),
 })
 

@@ -13,8 +13,8 @@ export function refusePromptLogprobsInStream({ stream }: { readonly stream?: boo
 }
 
 /**
- * vLLM's `prompt_logprobs`: each token but the first, with the most probable ones at its place, by their ids; by their texts where a server
- * does not report ids. A token that is not among these has no rank.
+ * vLLM's `prompt_logprobs`: each token but the first, with the most probable ones at its position, by their ids, or by their texts if a
+ * server does not report ids. A token that is not among these has no rank.
  */
 export function encodePromptLogprobs(tokens: readonly PromptToken[]): (Readonly<Record<string, PromptLogprob>> | null)[] {
   return tokens.map(({ logprob, top, ...token }) => {

@@ -2,7 +2,7 @@ import type { EventOf } from '../../../contract/event.ts'
 import { type Field, used } from '../../wire/field-table.ts'
 import { flag } from '../../wire/wire-types.ts'
 
-/** llama-server's fields for what streams say while they run. */
+/** llama-server's fields for reports in running streams. */
 export const runningFields: readonly Field[] = [
   used('timings_per_token', "true: each chunk of a stream has llama-server's `timings` so far"),
   used(

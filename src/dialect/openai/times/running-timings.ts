@@ -2,10 +2,10 @@ import type { StreamEncoder } from '../../../contract/dialect.ts'
 import { toFrameJson } from '../../wire/json/frame-json.ts'
 import { encodeTimings } from './encode-timings.ts'
 
-/** The end of each frame with an object; text in it has no line breaks. */
+/** The end of each frame with an object; its text contains no line breaks. */
 const frameEnd = '}\n\n'
 
-/** The same frames; where it is wanted, each with llama-server's `timings` so far, in which a piece is taken for a token. */
+/** Adds llama-server's `timings` so far to each frame, if requested; a piece counts as a token. */
 export function withRunningTimings(encoder: StreamEncoder, isWanted: boolean, now = () => performance.now()): StreamEncoder {
   if (!isWanted) return encoder
   let usage = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 }
@@ -28,7 +28,7 @@ export function withRunningTimings(encoder: StreamEncoder, isWanted: boolean, no
         firstMs ??= now()
         usage = { ...usage, outputTokens: usage.outputTokens + Math.max(1, event.tokens?.length ?? 1) }
       }
-      // The last event has those of the engine.
+      // The last event has the engine's own timings.
       if (frames === '' || event.type === 'usage' || event.type === 'error') return frames
       const json = toFrameJson(encodeTimings({ usage, timings: timings() }))
       return frames.replaceAll(frameEnd, `,"timings":${json}${frameEnd}`)

@@ -3,7 +3,7 @@ import { type CanonicalPath, formatPath } from '../../../contract/field.ts'
 
 const number = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 
-/** JSON text as a value of a reply, where `JSON.parse` would change a number in it. */
+/** JSON text as a value of a reply, if `JSON.parse` would change a number in it. */
 export class RawJson {
   readonly text: string
 
@@ -11,7 +11,7 @@ export class RawJson {
     this.text = text
   }
 
-  /** For those that cannot write text: the nearest value. */
+  /** The nearest value, for encoders that cannot write raw text. */
   toJSON(): unknown {
     return JSON.parse(this.text)
   }
@@ -50,7 +50,7 @@ export function compactJson(text: string): string {
   return compact
 }
 
-/** The texts of the objects of a valid JSON text at the wanted paths, by path as `formatPath` writes it. */
+/** The texts of the objects of a valid JSON text at the wanted paths, by path in the form of `formatPath`. */
 export function objectTexts(text: string, isWanted: (path: CanonicalPath) => boolean): ReadonlyMap<string, string> {
   const texts = new Map<string, string>()
   const path: (string | number)[] = []

@@ -1,12 +1,12 @@
 import { RawJson } from './exact-json.ts'
 
 const lineBreak = /[\u0085\u2028\u2029]/
-/** Half a character, which no text on this wire has: JSON writes it as an escape. */
+/** Half a character, which does not occur in texts on this wire: JSON writes it as an escape. */
 const mark = '\ud800raw'
 const marked = /"\\ud800raw(\d+)"/g
 const lineBreaks = /[\u0085\u2028\u2029]/g
 
-/** JSON on one line for every client: httpx splits streams with Python's `splitlines`, which breaks lines at these as well. */
+/** JSON that is one line for every client: httpx splits streams with Python's `splitlines`, which also breaks lines at these characters. */
 export function toFrameJson(value: unknown): string {
   return escapeBreaks(JSON.stringify(value))
 }
@@ -16,11 +16,11 @@ function escapeBreaks(json: string): string {
   return json.replace(lineBreaks, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** The same for a value that holds texts of JSON, which are written as they are. */
+/** As `toFrameJson`, for a value that contains raw JSON texts, which are written unchanged. */
 export function toExactFrameJson(value: unknown): string {
   const raw: string[] = []
   const json = JSON.stringify(value, function (this: unknown, key: string, item: unknown) {
-    // What stands here before its `toJSON`.
+    // The value before its `toJSON`.
     const given: unknown = Reflect.get(Object(this), key)
     if (!(given instanceof RawJson)) return item
     raw.push(given.text)

@@ -6,7 +6,7 @@ export const jsonLimits = {
   depth: 128,
   /** Numbers, texts, lists and objects. Parsing costs time by values rather than by bytes: a million take some 50 ms. */
   values: 1_000_000,
-  /** Texts, names of fields included: short ones that differ cost ten times as much as a number. */
+  /** Texts, including names of fields: distinct short ones cost ten times as much as a number. */
   texts: 200_000,
   /** Lists and objects, each of which costs four times as much as a number, and more when they are nested. */
   containers: 250_000,
@@ -29,7 +29,7 @@ const closeBracket = 0x5d
 const openBrace = 0x7b
 const closeBrace = 0x7d
 
-/** Counts what a JSON text contains while its pieces arrive, before anything is parsed. It does not check the syntax. */
+/** Counts the contents of a JSON text while its pieces arrive, before anything is parsed. It does not check the syntax. */
 export class JsonScanner {
   readonly #subject: string
   #offset = 0
@@ -43,7 +43,7 @@ export class JsonScanner {
   /** The piece before ended with a backslash that escapes what follows. */
   #isEscaping = false
 
-  /** `subject` is what messages call the text. */
+  /** `subject`: the name of the text in messages. */
   constructor(subject: string) {
     this.#subject = subject
   }
