@@ -8,24 +8,24 @@ export function pathBelow(basePath: string, path: string): string | undefined {
 }
 
 /**
- * A URL without `basePath` at the beginning of its path. Others stay as they are: a proxy in front may have removed it, and health checks
- * come without.
+ * A URL without `basePath` at the beginning of its path. Others stay unchanged: a proxy in front may have removed it, and health checks
+ * come without it.
  */
 export function withoutBasePath(basePath: string, url: string): string {
-  // Requests to proxies have the whole address.
+  // Requests to proxies contain the whole address.
   const [, origin = '', path = '', query = ''] = /^(https?:\/\/[^/?]*)?([^?]*)(.*)$/s.exec(url) ?? []
   const below = pathBelow(basePath, path)
   return below === undefined ? url : origin + below + query
 }
 
-/** The reply to a request for a path elsewhere, which no route of ours answers. */
+/** The reply to a request for a path elsewhere, which none of our routes answers. */
 export function replyElsewhere(basePath: string, sent: { readonly method: string; readonly path: string }): Response {
   return replyOf(
     new AppError('route-not-found', `there is no route ${sent.method} ${sent.path}: all of them are below ${basePath}`),
   )
 }
 
-/** The reply to a request whose body another program has read: waiting for it would never end. */
+/** The reply to a request whose body another program has already read: waiting for it would never end. */
 export function replyRead(): Response {
   const message =
     'the body was read before it came to Dragoman: add its handler before a parser of bodies, such as express.json()'

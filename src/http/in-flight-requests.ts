@@ -4,7 +4,7 @@ import { ChurnSet } from '../base/churn.ts'
 
 type Reply = Pick<ServerResponse, 'headersSent'> & { readonly req: Pick<IncomingMessage, 'complete' | 'destroy' | 'socket'> }
 
-/** `receiving`: the headers have arrived, the body has not arrived completely. */
+/** `receiving`: the headers have arrived, but not the complete body. */
 export type ConnectionStage = 'idle' | 'receiving' | 'replying'
 
 /** Tracks the HTTP requests in flight, by their replies. */
@@ -37,7 +37,7 @@ export class InFlightRequests {
     for (const { req } of this.#running) if (!req.complete) req.destroy()
   }
 
-  /** Whether all requests ended within the time. */
+  /** Whether all requests end within the time. */
   idleWithin(timeoutMs: number): Promise<boolean> {
     return this.#active.idleWithin(timeoutMs)
   }

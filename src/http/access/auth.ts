@@ -9,7 +9,7 @@ export type FindKey = (hash: string) => ApiKey | undefined
 export type KeyRules = {
   readonly apiKeys: readonly ApiKey[]
   readonly findKey?: FindKey
-  /** Looks for keys that another server has just made, before one that is not found is refused. */
+  /** Looks for keys that another server has just made, before an unknown one is refused. */
   readonly refresh?: () => Promise<void>
 }
 
@@ -53,7 +53,7 @@ export function createAuthenticator(
     const found = find(keys)
     if (!(found instanceof AppError)) return found
     if (refresh === undefined || keys.length === 0) throw found
-    // Without the store, what is known decides.
+    // If the store fails, the known keys decide.
     const again = refresh().catch(() => undefined)
     return again.then(() => orThrow(find(keys)))
   }
@@ -66,12 +66,12 @@ function orThrow(found: Principal | AppError): Principal {
 
 function toPrincipal({ hash, name, scopes, models, tools, limits, group }: ApiKey): Principal {
   return {
-    // Keys that were made earlier can have such a name.
+    // Keys made earlier can have such a name.
     id: name === undefined || reservedKeyName.test(name) ? `key-${hash.slice(0, 8)}` : name,
     scopes,
     ...(models !== undefined && { models }),
     ...(tools !== undefined && { tools }),
-    // Two keys of one name have their own limits.
+    // Two keys with one name have separate limits.
     ...((limits ?? group) !== undefined && { quota: { account: hash, ...limits, ...(group !== undefined && { group }) } }),
   }
 }
@@ -85,9 +85,9 @@ export function authorize(principal: Principal, scope: Scope): void {
 
 /** All keys of a request, right or wrong; SDKs that send two headers often put a placeholder in one of them. */
 export function readKeys(headers: IncomingHttpHeaders): readonly string[] {
-  // Some clients leave the word out.
+  // Some clients omit the word.
   const bearer = /^(?:bearer(?: +|$))?(\S*) *$/i.exec(headers.authorization ?? '')?.[1]
-  // tabbyAPI's clients send the second.
+  // tabbyAPI's clients send the second header.
   const plain = [headers['x-api-key'], headers['x-admin-key']].flat()
   return [bearer, ...plain].filter((key) => key !== undefined && key !== '') as string[]
 }

@@ -22,14 +22,14 @@ export const preflightHeaders = {
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/** Origins of programs and of browsers' extensions, which no website can pretend to have. */
+/** Origins of programs and browser extensions, which no website can claim. */
 const ofPrograms = /^(app|tauri|vscode-webview|vscode-file|chrome-extension|moz-extension|safari-web-extension):\/\/[^/]*$/
 
 /**
- * Cross-origin pages: those in `allowedOrigins` (`*`: all; within an origin, `*` is any text without a slash), and on loopback those of programs, may read replies, by the CORS protocol of the Fetch standard, never with
- * browser credentials (keys are sent by code). Requests of all others are refused, because those without a preflight, such as a POST
- * without a body, would otherwise be executed. They are detected like in Go's `http.CrossOriginProtection`; clients other than
- * browsers are not affected.
+ * Cross-origin pages: those in `allowedOrigins` (`*`: all; within an origin, `*` is any text without a slash), and on loopback those of
+ * programs, may read replies, by the CORS protocol of the Fetch standard, never with browser credentials (keys are sent by code). Requests
+ * from other origins are refused, since those without a preflight, such as a POST without a body, would otherwise be executed. They are
+ * detected as in Go's `http.CrossOriginProtection`; clients other than browsers are not affected.
  */
 export function createCrossOrigin(allowedOrigins: readonly string[]): CrossOrigin {
   const origins = new Set(allowedOrigins)
@@ -62,7 +62,7 @@ export function createCrossOrigin(allowedOrigins: readonly string[]): CrossOrigi
   }
 }
 
-/** Such as `chrome-extension://*` or `http://localhost:*`. */
+/** For example `chrome-extension://*` or `http://localhost:*`. */
 function originPattern(text: string): RegExp {
   const parts = text.split('*').map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
   return new RegExp(`^${parts.join('[^/]*')}$`)

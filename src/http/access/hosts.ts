@@ -37,7 +37,7 @@ export function createHostCheck({ hostname, allowedHosts }: HostPolicy): (host: 
   }
 }
 
-/** Throws `invalid-request` without a host in HTTP/1.1, and for more than one: a proxy may have checked another than we would. */
+/** Throws `invalid-request` without a host in HTTP/1.1, and for more than one: a proxy may have checked a different one than we would. */
 export function refuseHosts({ rawHeaders, httpVersion }: Pick<IncomingMessage, 'rawHeaders' | 'httpVersion'>): void {
   let hosts = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -54,7 +54,7 @@ export function readHosts({ headers, originalUrl }: Pick<FastifyRequest, 'header
   return [headers.host, readTargetHost(originalUrl)]
 }
 
-/** The host in a request target that is a whole URL, which HTTP prefers to the header's; else undefined. */
+/** The host in a request target that is a whole URL, which HTTP prefers to the header's; otherwise undefined. */
 function readTargetHost(target: string): string | undefined {
   return target.startsWith('/') ? undefined : /^[a-z][a-z\d+.-]*:\/\/([^/?#]*)/i.exec(target)?.[1]
 }

@@ -1,14 +1,14 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../contract/errors.ts'
 
-/** The methods of a path that are served. */
+/** The served methods of a path. */
 export type ServedRoute = {
   readonly path: string
   readonly methods: readonly string[]
   configOf(method: string): FastifyContextConfig
 }
 
-/** What each method of a path is registered with. */
+/** The configuration of each method of a path. */
 type Route = Map<string, FastifyContextConfig>
 
 /** Throws for routes without a scope. */
@@ -21,7 +21,7 @@ export function watchRoutes(app: FastifyInstance) {
     routes.set(url, known)
   })
 
-  /** A 405 for a request that has no route, if its path has one with another method. */
+  /** A 405 for a request without a route whose path has one with another method. */
   function refuseMethod(request: FastifyRequest, reply: FastifyReply): AppError | undefined {
     const path = asRouted(request.url)
     const route = routes.get(path) ?? [...routes].find(([pattern]) => fits(pattern, path))?.[1]
@@ -61,12 +61,12 @@ function servedMethods(route: Route): readonly string[] {
   return [...route].filter(([, config]) => config.isRefusal !== true).map(([name]) => name)
 }
 
-/** The path of a URL as the router reads it: without what doubles or ends its slashes. */
+/** The path of a URL as the router reads it: without duplicate or final slashes. */
 function asRouted(url: string): string {
   return (url.split('?', 1)[0] ?? '').replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, '')
 }
 
-/** Whether a path is one of a pattern, whose parts may be `:name` or, at its end, `*`. */
+/** Whether a path matches a pattern, whose parts may be `:name` or, at its end, `*`. */
 function fits(pattern: string, path: string): boolean {
   if (!path.startsWith(pattern.slice(0, pattern.search(/[:*]|$/)))) return false
   const wanted = pattern.split('/')

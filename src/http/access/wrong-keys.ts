@@ -1,13 +1,13 @@
 import type { Logger } from 'pino'
 
 const periodMs = 60_000
-/** A client with an old key asks again and again, too. */
+/** A client with an old key also keeps trying. */
 const usualCount = 30
-/** More are counted together. */
+/** Further addresses are counted together. */
 const mostAddresses = 1000
 const shownAddresses = 3
 
-/** Says once a minute that many requests had wrong keys, and from where: somebody may be trying keys. */
+/** Warns at most once a minute that many requests had wrong keys, and from where: somebody may be guessing keys. */
 export function createWrongKeyWatch(log: Pick<Logger, 'warn'>): (address: string) => void {
   let counts = new Map<string, number>()
   const report = () => {

@@ -10,12 +10,12 @@ export class BodyRoom {
     this.#limitBytes = limitBytes
   }
 
-  /** The share of one request, which it gives back with `close`. */
+  /** The share of one request, which gives it back with `close`. */
   open(): BodyShare {
     return new BodyShare(this)
   }
 
-  /** Whether there is room for more bytes; if so, they are taken. */
+  /** Takes room for more bytes, if there is enough; returns whether it did. */
   take(bytes: number): boolean {
     if (this.#usedBytes + bytes > this.#limitBytes) return false
     this.#usedBytes += bytes
@@ -27,7 +27,7 @@ export class BodyRoom {
   }
 }
 
-/** A class, because an object literal with a getter has no hidden class that requests share. */
+/** A class, since an object literal with a getter has no hidden class that requests share. */
 export class BodyShare {
   readonly #room: BodyRoom
   #sizeBytes = 0
@@ -37,12 +37,12 @@ export class BodyShare {
     this.#room = room
   }
 
-  /** What was taken. */
+  /** The bytes taken. */
   get sizeBytes(): number {
     return this.#sizeBytes
   }
 
-  /** Whether there is room for more bytes; if so, they are taken. */
+  /** Takes room for more bytes, if there is enough; returns whether it did. */
   grow(moreBytes: number): boolean {
     const more = counted(this.#sizeBytes + moreBytes) - counted(this.#sizeBytes)
     if (this.#isClosed || !this.#room.take(more)) return false

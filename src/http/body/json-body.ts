@@ -4,10 +4,10 @@ import { mayLoseDigits } from '../../base/long-numbers.ts'
 import { AppError } from '../../contract/errors.ts'
 import { findJsonError } from './json-position.ts'
 
-/** Text that is decoded in one turn of the event loop, when a body takes several. */
+/** Text decoded in one turn of the event loop, for a body that takes several. */
 const turnBytes = 1024 * 1024
 
-/** A parsed body, with its text where a number may have lost digits. */
+/** A parsed body, with its text if a number may have lost digits. */
 export type JsonBody = { readonly value: unknown; readonly exactText?: string }
 
 /** Parses a request body. Throws `invalid-json` with the position, never quoting the body. */
@@ -18,7 +18,7 @@ export function parseJsonBody(body: Buffer): JsonBody {
   return withText(value, text)
 }
 
-/** The same in several turns of the event loop, for a body that takes long. */
+/** As `parseJsonBody`, in several turns of the event loop, for a large body. */
 export async function parseLargeJsonBody(body: Buffer): Promise<JsonBody> {
   const parts: string[] = []
   for (let start = 0; start < body.length; ) {
@@ -45,7 +45,7 @@ function decode(bytes: Buffer, offset: number): string {
   throw invalid(`the body is not UTF-8: byte ${offset + findInvalidByte(bytes)} is not part of a character`)
 }
 
-/** The first end of a character from here on. */
+/** The next end of a character. */
 function characterEnd(body: Buffer, from: number): number {
   let end = Math.min(from, body.length)
   while (end < body.length && ((body[end] as number) & 0xc0) === 0x80 && end < from + 3) end += 1
@@ -65,7 +65,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Finding the position of an error takes as long as parsing ten times; in a large body, V8's own has to do. */
+/** Finding the position of an error takes ten times as long as parsing; in a large body, V8's own message has to do. */
 function describePosition(text: string, error: unknown): string {
   if (text.length > turnBytes) {
     const position = error instanceof Error ? /at position (\d+)/.exec(error.message)?.[1] : undefined
@@ -102,7 +102,7 @@ function mayHoldPrototypeKey(text: string): boolean {
   return text.includes('__proto__') || /\\u00[567]/.test(text)
 }
 
-/** The key is harmless itself, but code that copies keys one by one would replace its target's prototype. */
+/** The key itself is harmless, but code that copies keys one by one would replace its target's prototype. */
 function holdsPrototypeKey(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   return Object.hasOwn(value, '__proto__') || Object.values(value).some(holdsPrototypeKey)

@@ -14,13 +14,13 @@ export type FormBody = {
 
 type FormParsing = FormBody & {
   readonly limits: Limits & { readonly files: number; readonly fields: number; readonly fieldNameSize: number }
-  /** Ends the parsing. */
+  /** Aborts the parsing. */
   readonly signal?: AbortSignal
-  /** Called with each piece of the body. What it throws refuses the body. */
+  /** Called with each piece of the body; may throw to refuse the body. */
   onPiece?(piece: Buffer): void
 }
 
-/** The form that a request sends, which the request lets go. Throws `unsupported-media-type` for another body. */
+/** Takes the form of a request, which then no longer holds it. Throws `unsupported-media-type` for another body. */
 export function takeForm(request: FastifyRequest): FormBody {
   const { body, headers } = request
   if (!(body instanceof Readable)) {
@@ -33,8 +33,8 @@ export function takeForm(request: FastifyRequest): FormBody {
 }
 
 /**
- * Parses a body of `multipart/form-data` to its end; `listen` adds listeners for its fields and files, and may end it with an error. Rejects
- * for a body that is not valid, too long or incomplete; the rest of it is then discarded.
+ * Parses a body of `multipart/form-data` to its end; `listen` adds listeners for its fields and files, and may end it with an error.
+ * Rejects for an invalid, overlong or incomplete body, whose rest is then discarded.
  */
 export async function parseForm(
   { headers, body, limits, signal, onPiece }: FormParsing,
@@ -50,7 +50,7 @@ export async function parseForm(
         try {
           onPiece?.(piece)
         } catch (error) {
-          // Now, and not in a later turn: the next piece must not be counted.
+          // In this turn: the next piece must not be counted.
           stop()
           reject(error)
         }
@@ -61,7 +61,7 @@ export async function parseForm(
         signal?.removeEventListener('abort', abort)
       }
       parser.on('field', (name, _, isNameCut, isCut) => {
-        // The parser cuts the names of other kinds of forms only.
+        // The parser truncates names only in other kinds of forms.
         if (isNameCut || isCut || name.length > limits.fieldNameSize) refuse(`the field '${name.slice(0, 40)}' is too long`)
       })
       parser.on('filesLimit', () => refuse(`the form has more than ${count(limits.files, 'file')}`))
@@ -69,7 +69,7 @@ export async function parseForm(
       parser.on('error', (error) => refuse(`the body is not valid multipart/form-data: ${messageOf(error)}`))
       parser.on('finish', resolve)
       listen(parser, reject)
-      // Neither event comes again.
+      // These events have already fired.
       if (signal?.aborted === true) return abort()
       if (body.destroyed) return reject(cutBody())
       signal?.addEventListener('abort', abort, { once: true })

@@ -8,7 +8,7 @@ import { type JsonBody, parseJsonBody, parseLargeJsonBody } from './json-body.ts
 
 /** Parsing a larger body takes several turns of the event loop. */
 export const largeBodyBytes = 256 * 1024
-/** How soon a client that found no room for its body may try again. */
+/** How soon a client without room for its body may try again. */
 const retryAfterMs = 1000
 
 export type BodyReaderOptions = {
@@ -31,7 +31,7 @@ export function createBodyReader({ limitBytes, room }: BodyReaderOptions) {
       return
     }
     const scanner = new JsonScanner('the body')
-    // Until the reply is closed: the texts live on in the request that is decoded from the body.
+    // Held until the reply is closed: the texts live on in the request decoded from the body.
     const share = room.open()
     request.bodyShare = share
     let sizeBytes = 0
@@ -96,7 +96,7 @@ export function createBodyReader({ limitBytes, room }: BodyReaderOptions) {
   }
 }
 
-/** The same callback for a route on which a body that cannot be read counts as none. */
+/** Wraps the callback of a route on which an unreadable body counts as none. */
 export function orNoBody({ id, log }: FastifyRequest, done: Done): Done {
   return (error, body) => {
     if (error === null) return done(null, body)
@@ -107,7 +107,7 @@ export function orNoBody({ id, log }: FastifyRequest, done: Done): Done {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The room that the body takes, until the reply is closed; undefined without a body. */
+    /** The room of the body, until the reply is closed; undefined without a body. */
     bodyShare: BodyShare | undefined
     /** As `CallInput.exactBody`. */
     exactBody: string | undefined

@@ -11,10 +11,10 @@ type FormInput = FormBody & {
 
 /** A form has few fields, but a transcription's `prompt` may be long. */
 const limits = { files: 4, fields: 64, fieldNameSize: 100, fieldSize: 1024 * 1024, headerPairs: 50 }
-/** What arrived, and the form that is made of it for the server. */
+/** The received form, and the form made from it for the server. */
 const copies = 2
 
-/** The whole of a body of `multipart/form-data`: its fields and files, in their order. */
+/** A complete body of `multipart/form-data`: its fields and files, in order. */
 export async function readForm({ headers, body, limitBytes, share }: FormInput): Promise<readonly FormPart[]> {
   if (Number(headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes)
   const parts: (() => FormPart)[] = []
@@ -29,7 +29,7 @@ export async function readForm({ headers, body, limitBytes, share }: FormInput):
     parser.on('file', (name, stream, filename, _, mediaType) => {
       const pieces = new JoinedPieces()
       stream.on('data', (piece: Buffer) => pieces.push(piece))
-      // The parser reports it too.
+      // The parser reports it, too.
       stream.on('error', () => undefined)
       parts.push(() => ({ name, filename: filename ?? 'file', mediaType, bytes: pieces.end() }))
     })

@@ -2,20 +2,20 @@ import type { Readable } from 'node:stream'
 import { AppError } from '../../contract/errors.ts'
 import { type FormBody, parseForm } from './parse-form.ts'
 
-/** A file that arrives. */
+/** An arriving file. */
 export type Upload = {
   readonly filename: string
   readonly mediaType: string
   readonly bytes: Readable
-  /** All fields, when the form has ended. Rejects where it is not valid. */
+  /** All fields, once the form has ended. Rejects for an invalid form. */
   allFields(): Promise<ReadonlyMap<string, string>>
 }
 
 const limits = { files: 1, fields: 16, fieldNameSize: 100, fieldSize: 1024, headerPairs: 50 }
 
 /**
- * Reads a body of `multipart/form-data` with one file, in the field `file`, which `take` gets while it arrives. Fields may come before and
- * after it. Aborting the signal ends both.
+ * Reads a body of `multipart/form-data` with one file, in the field `file`, which `take` receives while it arrives. Fields may come before
+ * and after it. Aborting the signal ends both.
  */
 export async function readUpload<T>(
   form: FormBody & { readonly signal: AbortSignal },

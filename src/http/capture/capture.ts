@@ -1,27 +1,27 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { redactBody, redactHeaders, redactUrl } from './redact.ts'
 
-/** A request as it came, without secrets, in the form of the recordings in test/clients. */
+/** A request as received, without secrets, in the form of the recordings in test/clients. */
 export type CapturedRequest = {
   readonly client: string
   readonly version: string
-  /** When it came, its id, and the status of its reply. */
+  /** The time of its arrival, its id, and the status of its reply. */
   readonly how: string
   readonly method: string
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
-  /** Null: none came, or none that is JSON. */
+  /** Null without a JSON body. */
   readonly body: unknown
-  /** Its caller might do that. False also where the caller left before it was decided. */
+  /** Whether its caller was allowed to send it. Also false if the caller left before that was decided. */
   readonly isAllowed: boolean
 }
 
-/** Keeps a request, under a name that sorts by time and is part of a file's. */
+/** Stores a request under a name that sorts by time, for use in a file name. */
 export type Capture = (name: string, request: CapturedRequest) => void
 
 type CaptureDeps = { readonly keep: Capture; wallClock(): number }
 
-/** Passes on each request when its reply has ended: not those for health and metrics, nor what is asked again and again. */
+/** Passes on each request when its reply has ended, except those for health and metrics, and frequent polling. */
 export function addCapture(app: FastifyInstance, { keep, wallClock }: CaptureDeps): void {
   const bodies = new WeakMap<FastifyRequest, Buffer[]>()
   const isKept = ({ method, routeOptions: { config } }: FastifyRequest) =>
@@ -46,7 +46,7 @@ export function addCapture(app: FastifyInstance, { keep, wallClock }: CaptureDep
           path: redactUrl(request.originalUrl),
           headers: redactHeaders(request.headers),
           body: redactBody(parsed(bodies.get(request) ?? [])),
-          // The models and tools of a key are looked at after its scopes: the head of a reply says that nothing was missing.
+          // The models and tools of a key are checked after its scopes; a sent head shows that it passed.
           isAllowed: request.principal !== undefined && raw.headersSent && raw.statusCode !== 401 && raw.statusCode !== 403,
         })
       })
@@ -54,7 +54,7 @@ export function addCapture(app: FastifyInstance, { keep, wallClock }: CaptureDep
     done()
   })
   app.addHook('preParsing', (request, _reply, payload, done) => {
-    // Forms are not kept, and may be large.
+    // Forms are not stored, and may be large.
     if (isKept(request) && request.routeOptions.config.takesUploads !== true) {
       const pieces: Buffer[] = []
       bodies.set(request, pieces)
@@ -64,7 +64,7 @@ export function addCapture(app: FastifyInstance, { keep, wallClock }: CaptureDep
   })
 }
 
-/** An id as a part of a file's name. */
+/** An id for use in a file name. */
 export function fileIdOf(requestId: string): string {
   return requestId.replace(/[^\w-]/g, '_').slice(0, 60)
 }

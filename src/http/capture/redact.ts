@@ -2,15 +2,15 @@ import { isObject } from '../../base/json.ts'
 
 const hidden = '***'
 
-/** Headers whose values are secrets, also as parts of longer names. */
+/** Headers whose values are secrets, including longer names that contain these. */
 const secretHeader = /auth|cookie|api-?key|admin-?key|private-?key|token|secret|password|credential|provider-data/i
-/** Fields and parameters of URLs whose values are secrets, in lower case and without `-` and `_`. */
+/** Fields and URL parameters whose values are secrets, in lower case and without `-` and `_`. */
 const secretField =
   /^(authorization(token)?|bearer|((hf|access|refresh|auth|bearer|id|api|session|security)?token)|x.*key|(api|access|private|secret)key|(client)?secret|password|passphrase|credentials?)$/
 const secretParameter = /^(key|sig|signature|xamz(signature|credential|securitytoken)|xgoog(signature|credential))$/
 const url = /[a-z][a-z\d+.-]{0,20}:\/\/[^\s"'<>`]+/gi
 
-/** Headers without secrets: their names stay. */
+/** Headers without the values of secrets. */
 export function redactHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) => {
@@ -28,23 +28,23 @@ export function redactUrl(text: string): string {
   })
 }
 
-/** A body without secrets: values of fields that hold them, and those of URLs in its texts. */
+/** A body without secrets: without the values of secret fields, and of those in URLs in its texts. */
 export function redactBody(value: unknown): unknown {
   if (typeof value === 'string') return redactText(value)
   if (Array.isArray(value)) return value.map(redactBody)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
     Object.entries(value).map(([name, one]) => {
-      // Those of an MCP server.
+      // Headers for an MCP server.
       if (name === 'headers' && typeof one === 'object' && one !== null) return [name, redactBody(redactHeaders({ ...one }))]
-      // The arguments of a tool, which only describe their values.
+      // The arguments of a tool only describe their values.
       if (name === 'properties' && isObject(one)) return [name, mapValues(one, redactBody)]
       return [name, secretField.test(normalized(name)) ? withoutTexts(one) : redactBody(one)]
     }),
   )
 }
 
-/** The same value with nothing to read in it. */
+/** The same value with its texts removed. */
 function withoutTexts(value: unknown): unknown {
   if (typeof value === 'string') return value === '' ? '' : hidden
   if (Array.isArray(value)) return value.map(withoutTexts)
@@ -63,7 +63,7 @@ function decoded(name: string): string {
   try {
     return decodeURIComponent(name)
   } catch {
-    // No percent-encoding of UTF-8: what it stands for is not known.
+    // It is not percent-encoded UTF-8, so its meaning is unknown.
     return name
   }
 }

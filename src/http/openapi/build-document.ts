@@ -22,7 +22,7 @@ const about = `Every route of this server, in every protocol that it speaks. The
 - An event or a line of a stream is JSON of the schema in \`x-each\`; an error within a stream has the envelope of the route's errors.
 `
 
-/** The OpenAPI document of the routes that are served. */
+/** The OpenAPI document of the served routes. */
 export function buildDocument({ routes, version, otherPathsOf }: Source): Json {
   const described = operations()
   const schemas = new Schemas()
@@ -69,7 +69,7 @@ export function buildDocument({ routes, version, otherPathsOf }: Source): Json {
   }
 }
 
-/** `any` needs a key, and no scope of it. */
+/** `any` requires a key, with any scope. */
 function securityOf(scope: string | undefined): Json[] {
   if (scope === 'public') return []
   const scopes = scope === 'any' ? [] : [scope]
@@ -133,7 +133,7 @@ function replies(known: Described | undefined, id: string, schemas: Schemas): Js
   const content = {
     ...(reply !== undefined && contentOf(reply, (schema) => schemas.refTo(schema, `${id}Reply`))),
     ...(stream !== undefined && {
-      // Without a schema of the whole: some read that as one of each event.
+      // Without a schema of the whole: some tools would apply it to each event.
       [stream.type]: { 'x-each': schemas.refTo(stream.each, `${id}Event`) },
     }),
   }
@@ -151,7 +151,7 @@ function contentOf(reply: Reply, refTo: (schema: z.ZodType) => Json): Json {
 
 const uriOf = (id: string) => `#/components/schemas/${id}`
 
-/** The schemas of the document, by their names. */
+/** The schemas of the document, by name. */
 class Schemas {
   readonly #bodies = new Map<string, Json>()
   readonly #replies = new Map<z.ZodType, string>(names)
@@ -161,7 +161,7 @@ class Schemas {
     return { $ref: uriOf(name) }
   }
 
-  /** `name`: that of a schema without one. */
+  /** `name`: for a schema without one. */
   refTo(schema: z.ZodType, name: string): Json {
     const known = this.#replies.get(schema) ?? name
     this.#replies.set(schema, known)
@@ -179,7 +179,7 @@ class Schemas {
 
 const safe = Number.MAX_SAFE_INTEGER
 
-/** The schema that validates, in JSON, with the limits that lists and dictionaries have here. */
+/** The JSON form of the validating schema, with the limits that lists and dictionaries have here. */
 function toJson(schema: z.core.$ZodType): Json {
   const { $schema: _, ...json } = z.toJSONSchema(schema as z.ZodType, {
     io: 'input',
@@ -188,7 +188,7 @@ function toJson(schema: z.core.$ZodType): Json {
       const { limit } = zodSchema._zod.def as { readonly limit?: { readonly count: number } }
       if (limit !== undefined)
         Object.assign(made, made.type === 'array' ? { maxItems: limit.count } : { maxProperties: limit.count })
-      // Objects are open, as every object of JSON Schema.
+      // Objects are open, as in JSON Schema.
       if (made.properties !== undefined && typeof made.additionalProperties === 'object') delete made.additionalProperties
       if (made.maximum === safe) delete made.maximum
       if (made.minimum === -safe) delete made.minimum

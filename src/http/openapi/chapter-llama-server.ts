@@ -33,7 +33,7 @@ const generating = (name: string, schema: Body['schema'], fields: readonly Field
   filledIn,
 })
 const logprob = { id: number, token: text, bytes: numbers, logprob: number }
-/** With `response_fields`, only those, also a part of one under its path: `timings/prompt_n`. */
+/** With `response_fields`, only those, or a part of one under its path: `timings/prompt_n`. */
 const completion = named(
   'LlamaCompletion',
   object({

@@ -44,7 +44,7 @@ const responseBody: Body = {
   fields: [...responseFields, ...nestedResponseFields],
   filledIn,
 }
-/** Of a body that may have a part of a response's fields. */
+/** A body with some of a response's fields. */
 const narrow = (name: string, fields: Body['fields'] = [], filled = filledIn): Body => {
   const known = new Set(fields.map((field) => field.name))
   const shape = Object.fromEntries(Object.entries(responseSchema.shape).filter(([field]) => known.has(field)))
@@ -53,7 +53,7 @@ const narrow = (name: string, fields: Body['fields'] = [], filled = filledIn): B
 const itemsBody: Body = { name: 'ItemsRequest', schema: itemsSchema }
 const item = { type: 'message', role: 'user', content: 'Good morning.' }
 
-/** What another server reads: of its fields only the model is known here. */
+/** Another server reads it: only its model is known here. */
 const passedOn = (name: string, fields: readonly string[]): Body => {
   const shape = Object.fromEntries(fields.map((field) => [field, z.string().optional()]))
   return { name, schema: z.looseObject({ model: z.string().min(1).nullish(), ...shape, ...cancelShape }) }
@@ -65,7 +65,7 @@ const digits = z.string().regex(/^[1-9]\d{0,3}$/)
 
 type Kept = { readonly name: string; readonly reply: z.ZodType; readonly deleted: z.ZodType }
 
-/** What is stored with metadata, by its id. */
+/** Stored objects with metadata, by id. */
 const kept = (path: string, { name, reply, deleted }: Kept): Operations => ({
   [`GET ${path}/{id}`]: { title: `A ${name}`, reply },
   [`POST ${path}/{id}`]: {

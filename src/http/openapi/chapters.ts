@@ -9,7 +9,7 @@ import { own } from './chapter-own.ts'
 import { tabby } from './chapter-tabby.ts'
 import type { Chapter } from './operation.ts'
 
-/** What the document says of every route, by protocol. */
+/** The descriptions of all routes, by protocol. */
 export const chapters: readonly Chapter[] = [
   openai,
   anthropic,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** Plain JavaScript of the browser: it reads the document beside it, and sends what a reader wants to try. */
+/** Plain JavaScript for the browser: it reads the document beside it, and sends requests that a reader wants to try. */
 const script = String.raw`
 const make = (tag, { text, ...rest } = {}, ...children) => {
   const element = Object.assign(document.createElement(tag), rest)

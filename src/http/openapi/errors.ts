@@ -21,7 +21,7 @@ const anthropicError = named(
 const stackError = named('StackError', object({ error: object({ detail: stack }) }))
 
 const envelopes = new Map<unknown, z.ZodType>([
-  // Routes that name no encoder.
+  // For routes without an encoder.
   [undefined, openaiError],
   [encodeOpenaiError, openaiError],
   [encodeAnthropicError, anthropicError],
@@ -32,10 +32,10 @@ const envelopes = new Map<unknown, z.ZodType>([
   [encodeUnslothError, named('UnslothError', object({ detail: text, error: openai }))],
 ])
 
-/** The routes whose errors have the form of the client. */
+/** For routes whose errors have the form of the client's protocol. */
 const anyOfThem = either([openaiError, anthropicError, stackError])
 
-/** The form of the errors of a route; undefined: that of a protocol that was added to the server. */
+/** The form of a route's errors; undefined for a protocol that was added to the server. */
 export function envelopeOf({ encodeError, encodeErrorOf }: FastifyContextConfig): z.ZodType | undefined {
   return encodeErrorOf === undefined ? envelopes.get(encodeError) : anyOfThem
 }

@@ -1,29 +1,29 @@
 import type { z } from 'zod'
 import type { Field } from '../../dialect/wire/field-table.ts'
 
-/** The body of a request: the schema that validates it, and what its fields mean. */
+/** The body of a request: the schema that validates it, and the meaning of its fields. */
 export type Body = {
   /** Its name among the schemas of the document. */
   readonly name: string
   readonly schema: z.ZodType
   readonly fields?: readonly Field[]
-  /** The required fields that a request may leave out all the same: the server fills them in, as the name of its default model. */
+  /** Required fields that a request may omit: the server fills them in, for example with its default model. */
   readonly filledIn?: readonly string[]
   readonly isOptional?: true
   /** Absent: JSON. */
   readonly isForm?: true
 }
 
-/** What a route answers: JSON of this schema, something of other types, or nothing. */
+/** The reply of a route: JSON of this schema, something of other types, or nothing. */
 export type Reply = z.ZodType | { readonly types: readonly string[] } | 'empty'
 
-/** How a route streams: each event or line is JSON of this schema. */
+/** The stream of a route: each event or line is JSON of this schema. */
 export type Stream = { readonly type: 'text/event-stream' | 'application/x-ndjson'; readonly each: z.ZodType }
 
-/** What the document says of a route besides what the route table knows. */
+/** The description of a route, beyond the facts of the route table. */
 export type Operation = {
   readonly title: string
-  /** Other paths that are the same. */
+  /** Other paths of the same route. */
   readonly also?: readonly string[]
   readonly body?: Body
   readonly query?: z.ZodObject
@@ -32,7 +32,7 @@ export type Operation = {
   /** Absent: 200. */
   readonly statuses?: readonly number[]
   readonly stream?: Stream
-  /** A body, which tests send; what names a model there is the id `MODEL`. */
+  /** An example body, which tests send; in it, the id `MODEL` names a model. */
   readonly example?: object
 }
 

@@ -6,13 +6,13 @@ export type Json = Readonly<Record<string, unknown>>
 type Properties = Record<string, Json>
 
 /**
- * The schema of a body with what its field table says: a note for each field, and the fields that the validating schema leaves to the
- * table, because they have no effect or are refused with a value of any type.
+ * The schema of a body with the notes of its field table, and the fields that only the table knows, since they have no effect or are
+ * refused with a value of any type.
  */
 export function withFields(schema: Json, { fields = [], filledIn = [] }: Body): Json {
   const properties: Properties = { ...(schema.properties as Properties | undefined) }
   for (const field of fields) {
-    // Those inside objects are in docs/protocols.md.
+    // Nested fields are in docs/protocols.md.
     if (/[.[]/.test(field.name)) continue
     for (const name of spellings(field)) {
       properties[name] = { ...(properties[name] ?? shapeOf(field)), description: describe(field, name) }
@@ -23,7 +23,7 @@ export function withFields(schema: Json, { fields = [], filledIn = [] }: Body): 
   return { ...schema, properties, required: needed }
 }
 
-/** A field without a type of its own: refused ones may have the values that change nothing. */
+/** A field without a type of its own: a refused one may still have its neutral values. */
 function shapeOf(field: Field): Json {
   if (field.treatment !== 'refused' || field.acceptsAlso !== undefined) return {}
   return { enum: [...(field.accepts ?? []), null] }

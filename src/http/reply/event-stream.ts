@@ -23,7 +23,7 @@ type StreamDeps = LimitReader & {
 }
 
 type EventStreamOptions = {
-  /** Empty: none, nor any other comment. */
+  /** Empty: no heartbeats, nor any other comments. */
   readonly heartbeat: string
   readonly framing?: keyof typeof contentTypes
   /** It is a generation, which may have to be sent in one piece; call `start` when it is complete. */
@@ -32,7 +32,7 @@ type EventStreamOptions = {
   addHeaders?(): void
 }
 
-/** The writer of a reply that is a stream. End it. */
+/** The writer of a streamed reply. End it. */
 export function openEventStream(
   deps: StreamDeps,
   reply: FastifyReply,

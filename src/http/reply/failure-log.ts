@@ -3,7 +3,7 @@ import { type AppError, messageOf } from '../../contract/errors.ts'
 
 /**
  * Logs a failure at its code's level, with the code that the client sees. Messages of callers' errors may quote the request and are left
- * out; only what should not happen has its stack. A request that was stopped is left out: it has the line that says by whom.
+ * out; only unexpected failures get a stack. A stopped request is skipped: its own line says who stopped it.
  */
 export function logFailure(request: FastifyRequest, error: AppError, { what, code }: { what: string; code: string }): void {
   const { level, param, stopsRun } = error

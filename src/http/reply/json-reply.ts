@@ -3,14 +3,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyReply } from 'fastify'
 import { RawJson } from '../../dialect/wire/json/exact-json.ts'
 
-/** A value that weighs more is sent in slices; about as many characters as its JSON. */
+/** Larger values are sent in slices; roughly in characters of JSON. */
 const sliceChars = 256 * 1024
 
 /** The reply with this JSON value, for a handler to return: a large one is encoded and sent in slices, between which others are served. */
 export function jsonReply(reply: FastifyReply, value: unknown): unknown {
   if (weigh(value, sliceChars) < sliceChars) return value
   if (reply.raw.destroyed) {
-    // The client has disconnected, which Fastify would take for a failure of the stream.
+    // The client has disconnected, which Fastify would report as a failure of the stream.
     reply.hijack()
     return undefined
   }
@@ -30,7 +30,7 @@ async function* encodeInTurns(value: unknown): AsyncGenerator<Buffer> {
   if (slice !== '') yield Buffer.from(slice)
 }
 
-/** The JSON of a plain value, as `JSON.stringify` writes it, in pieces; raw JSON is written as it is. */
+/** The JSON of a plain value, as `JSON.stringify` writes it, in pieces; raw JSON is written unchanged. */
 export function* jsonPieces(value: unknown, pieceChars = sliceChars): Generator<string> {
   if (value instanceof RawJson) yield value.text
   else if (typeof value === 'string' && value.length > pieceChars) yield* stringPieces(value, pieceChars)
@@ -67,7 +67,10 @@ function* stringPieces(text: string, pieceChars: number): Generator<string> {
   yield '"'
 }
 
-/** About how many characters of JSON a value takes; no more than `most` are counted. Raw JSON takes all: only pieces keep it. */
+/**
+ * The approximate number of JSON characters of a value; at most `most` are counted. Raw JSON counts as all of them: only pieces preserve
+ * it.
+ */
 function weigh(value: unknown, most: number): number {
   if (value instanceof RawJson) return most
   if (typeof value === 'string') return value.length + 2

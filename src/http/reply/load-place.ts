@@ -20,7 +20,7 @@ export function reportLoad(request: FastifyRequest, reply: FastifyReply): OnLoad
 
 const stateHeader = 'x-dragoman-model-state'
 
-/** A comment of an event stream with what a request waits for now; clients skip comments. Empty for those that do not wait. */
+/** A comment of an event stream about what a request is waiting for; clients skip comments. Empty if it is not waiting. */
 export function loadComment({ loadPlace }: FastifyRequest): string {
   const place = loadPlace?.()
   if (place === undefined) return ''

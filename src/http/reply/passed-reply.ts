@@ -7,7 +7,7 @@ import { defaultStalledReaderMs, disconnectStalledReader } from './stalled-reade
 
 type Deps = LimitReader & { readonly stalledReaderMs?: number }
 
-/** A reply whose bytes are those of another server, sent as they arrive. End or break it once it has begun. */
+/** Another server's reply, sent byte by byte as it arrives. End or break it once it has begun. */
 export class PassedReply implements ServiceSink {
   readonly #deps: Deps
   readonly #reply: FastifyReply
@@ -31,7 +31,7 @@ export class PassedReply implements ServiceSink {
     const headers: OutgoingHttpHeaders = {
       ...(this.#reply.getHeaders() as OutgoingHttpHeaders),
       'content-type': contentType,
-      // Never as a page: what the other server calls it decides.
+      // Never shown as a page, whatever content type the other server sets.
       'x-content-type-options': 'nosniff',
       ...(contentLength !== undefined && { 'content-length': contentLength }),
       // Keeps nginx from buffering it.
@@ -52,7 +52,7 @@ export class PassedReply implements ServiceSink {
     disconnectStalledReader(raw, this.#deps)
   }
 
-  /** The rest does not come: the client must not take what it has for all. */
+  /** The rest is missing: the client must not take its part for the whole. */
   break(): void {
     this.#reply.raw.destroy()
   }

@@ -3,7 +3,7 @@ import type { OnQueued, QueuePosition } from '../../contract/scheduler.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Where the request waits now; undefined unless it has had to wait. */
+    /** The request's position in the queue; undefined unless it has had to wait. */
     queuePlace: (() => QueuePosition | undefined) | undefined
   }
 }
@@ -13,7 +13,7 @@ export function reportPlace(request: FastifyRequest, reply: FastifyReply): OnQue
   return (placeOf) => {
     request.queuePlace = placeOf
     const place = placeOf()
-    // Of several waits, such as between two prompts, the first.
+    // The header reports the first wait, for example if there is another between two prompts.
     if (place === undefined || reply.sent || reply.hasHeader(positionHeader)) return
     reply.header(positionHeader, place.position)
     if (place.estimatedWaitMs !== undefined) reply.header(waitHeader, place.estimatedWaitMs)
@@ -23,7 +23,7 @@ export function reportPlace(request: FastifyRequest, reply: FastifyReply): OnQue
 const positionHeader = 'x-dragoman-queue-position'
 const waitHeader = 'x-dragoman-estimated-wait-ms'
 
-/** A comment of an event stream with the place of a request that waits now; clients skip comments. Empty for others. */
+/** A comment of an event stream with a waiting request's position; clients skip comments. Empty if it is not waiting. */
 export function placeComment({ queuePlace }: FastifyRequest): string {
   const place = queuePlace?.()
   if (place === undefined) return ''

@@ -33,7 +33,7 @@ export function encodeFields(fields: readonly string[]): string {
   return value
 }
 
-/** Names fields that change nothing, unless there are none. */
+/** Names fields without effect, if there are any. */
 export function addIgnored(reply: FastifyReply, fields: readonly string[]): void {
   const header = encodeFields(fields)
   if (header !== '') reply.header('x-dragoman-ignored', header)
@@ -50,7 +50,7 @@ export function encodeUnparsedCalls(calls: readonly UnparsedCall[]): string {
   return [...shown, ...(calls.length > maxUnparsedCalls ? ['...'] : [])].join(', ')
 }
 
-/** The value of `server-timing`: the durations that are known, in whole milliseconds. */
+/** The value of `server-timing`: the known durations, in whole milliseconds. */
 export function encodeServerTiming(timings: Timings): string {
   let value = ''
   for (const [key, name] of timingEntries) {
@@ -66,7 +66,7 @@ function encodeToken(text: string): string {
   )
 }
 
-/** Adds the headers about a generation that has started. */
+/** Adds the headers about a started generation. */
 export function addStartHeaders(
   { model, insteadOf, structured, preset, divergedAt, ignored, shortened }: StartEvent,
   call: Pick<DecodedCall, 'ignored' | 'nameOf'>,
@@ -87,7 +87,7 @@ export function addStartHeaders(
   if (divergedAt !== undefined) reply.header('x-dragoman-prefix', encodeFields([call.nameOf(divergedAt)]))
 }
 
-/** Reports how the server of a request was chosen: of several attempts, the last before the reply began. */
+/** Reports how the server of a request was chosen; after several attempts, the last before the reply began. */
 export function reportAffinity(reply: FastifyReply): OnPlaced {
   return (affinity) => {
     if (!reply.sent) reply.header('x-dragoman-affinity', affinity)
@@ -100,7 +100,7 @@ export type EncodeLimits = (states: readonly LimitState[], nowMs: number) => Rea
 /** The rest of the limits of a key; absent: no key has limits. */
 export type LimitReader = { readLimits?(quota: KeyQuota): readonly LimitState[] }
 
-/** Adds the headers about the limits of a request's key. None are added without a limit. */
+/** Adds the headers about the limits of a request's key, if it has any. */
 export function addLimitHeaders({ readLimits }: LimitReader, request: FastifyRequest, reply: FastifyReply): void {
   const { principal, routeOptions } = request
   if (principal?.quota === undefined || readLimits === undefined) return

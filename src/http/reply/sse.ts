@@ -11,7 +11,7 @@ type SseWriterOptions = {
   readonly heartbeatMs: number
   /** Each line is written as a chunk of its own: some clients parse a chunk as one value. */
   readonly isInLines?: boolean
-  /** All is sent at the end: until then, the reply has not started. */
+  /** Everything is sent at the end: until then, the reply has not started. */
   readonly isWhole?: boolean
   readonly stalledReaderMs: number
   /** Milliseconds of a monotonic clock. */
@@ -62,7 +62,7 @@ export class SseWriter {
     }
   }
 
-  /** Sends this before the next text; the reply's status can still change. */
+  /** Sends the text before the next one; the reply's status can still change. */
   hold(text: string): void {
     this.#held += text
   }

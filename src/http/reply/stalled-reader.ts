@@ -4,8 +4,8 @@ import type { ServerResponse } from 'node:http'
 export const defaultStalledReaderMs = 1_800_000
 
 /**
- * For a completely written reply: closes its connection when the client reads nothing for that long. Uses Node's socket timer, which
- * restarts with each piece that the client reads; the next use of the connection sets it anew.
+ * For a completely written reply: closes its connection if the client reads nothing for this long. Uses Node's socket timer, which restarts
+ * with each piece that the client reads; the next use of the connection sets it anew.
  */
 export function disconnectStalledReader(raw: ServerResponse, { stalledReaderMs }: { readonly stalledReaderMs?: number }): void {
   raw.setTimeout(stalledReaderMs ?? defaultStalledReaderMs, () => raw.destroy())

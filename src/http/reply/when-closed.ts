@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 
-/** Calls back once, when the connection of a reply is closed or its last byte is sent; now, if that was before. */
+/** Calls back once, when the connection of a reply is closed or its last byte is sent; immediately, if that has already happened. */
 export function whenClosed(raw: ServerResponse, done: () => void): void {
   let isDone = false
   const once = () => {

@@ -1,6 +1,6 @@
 import type { WebSocket } from 'ws'
 
-/** Text that may wait for a slow reader before it is back-pressure; about what a reply over HTTP has. */
+/** Text that may wait for a slow reader before back-pressure begins; about as much as for a reply over HTTP. */
 const highWaterBytes = 64 * 1024
 
 type SocketWriterOptions = {
@@ -10,14 +10,14 @@ type SocketWriterOptions = {
   now(): number
 }
 
-/** Writes to a WebSocket: reports back-pressure, sends pings, and disconnects clients that read nothing and say nothing. */
+/** Writes to a WebSocket: reports back-pressure, sends pings, and disconnects clients that neither read nor send. */
 export class SocketWriter {
   readonly #socket: WebSocket
   readonly #options: SocketWriterOptions
   readonly #timer: NodeJS.Timeout
-  /** When the client was last seen to read or to say something. */
+  /** When the client last read or sent something. */
   #aliveMs: number
-  /** The client's latest ping; the ones before it need no answer (RFC 6455, 5.5.3). */
+  /** The client's latest ping; earlier ones need no answer (RFC 6455, 5.5.3). */
   #ping: Buffer | undefined
   #closing: { readonly code: number; readonly reason: string } | undefined
 
@@ -54,7 +54,7 @@ export class SocketWriter {
     })
   }
 
-  /** Closes the socket when all is written: the client's time to answer begins then. */
+  /** Closes the socket when everything is written: the client's time to answer begins then. */
   close(code: number, reason = ''): void {
     this.#closing ??= { code, reason }
     this.#closeWhenWritten()
@@ -65,7 +65,7 @@ export class SocketWriter {
     this.#socket.close(this.#closing.code, this.#closing.reason)
   }
 
-  /** A connection that broke is closed, and says so itself. */
+  /** A broken connection is closed, and reports that itself. */
   readonly #sent = (error?: Error | null): void => {
     if (error === undefined || error === null) this.#aliveMs = this.#options.now()
     this.#closeWhenWritten()

@@ -5,10 +5,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { AppError } from '../../contract/errors.ts'
 
-/** For Node's HTTP server, which asks since some version of Node 24: requests to upgrade to something else are plain ones. */
+/** For Node's HTTP server, which consults this since some version of Node 24: requests to upgrade to anything else are plain ones. */
 export const upgradeOptions = { shouldUpgradeCallback: isWebSocket }
 
-/** How long a client may take to answer a close frame. The types of ws lack it. */
+/** How long a client may take to answer a close frame. The types of ws omit it. */
 const closing = { closeTimeout: 1000 }
 
 /** The status of a connection that became a WebSocket. */
@@ -18,7 +18,7 @@ type Pending = { readonly socket: Duplex; readonly head: Buffer }
 
 /**
  * The WebSockets of a server. A request to upgrade passes all hooks like any other request; its route then accepts it. Requests to upgrade
- * to something else, such as HTTP/2, are served without.
+ * to something else, such as HTTP/2, are served without an upgrade.
  */
 export class Upgrades {
   readonly #server: WebSocketServer
@@ -30,7 +30,7 @@ export class Upgrades {
       maxPayload: maxMessageBytes,
       // Compression would cost memory for each socket, and a small message could become a large one.
       perMessageDeflate: false,
-      // One for each ping, as it would send them, would be without a bound.
+      // Answering each ping automatically would have no bound.
       autoPong: false,
       ...closing,
     })
@@ -40,7 +40,7 @@ export class Upgrades {
         socket.destroy()
         return
       }
-      // Only in older versions of Node, which do not ask.
+      // Only older versions of Node, which do not consult the callback.
       if (!isWebSocket(request)) {
         response.detachSocket(socket)
         readAsPlainRequest(app.server, request, { socket, head })
@@ -48,7 +48,7 @@ export class Upgrades {
       }
       socket.on('error', destroy)
       this.#pending.set(request, { socket, head })
-      // Only refusals are written with it. A client that keeps its side open would hold the connection forever.
+      // Only refusals are written to it. A client that keeps its side open would hold the connection forever.
       response.once('finish', () => socket.destroySoon())
       app.routing(request, response)
     })
@@ -59,7 +59,7 @@ export class Upgrades {
     return this.#pending.has(request.raw)
   }
 
-  /** Upgrades a request. Its reply is not used any more, but is closed with the socket. Throws `invalid-request`. */
+  /** Upgrades a request. Its reply is no longer used, but closes with the socket. Throws `invalid-request`. */
   accept(request: FastifyRequest, reply: FastifyReply, onOpen: (socket: WebSocket) => void): void {
     const pending = this.#pending.get(request.raw)
     if (pending === undefined) throw new Error('the request does not ask for a WebSocket')
@@ -82,7 +82,7 @@ function openReply(request: IncomingMessage, socket: Socket): ServerResponse | u
     response.assignSocket(socket)
     return response
   } catch {
-    // Node has no other way to ask.
+    // Node offers no other way to find out.
     return undefined
   }
 }
@@ -106,7 +106,7 @@ const upgradeHeaders = new Set(['upgrade', 'http2-settings', 'connection'])
 
 /**
  * Serves a request as if it did not ask for an upgrade, which servers may ignore: clients that can do without, such as Java's and curl's,
- * ask for HTTP/2 in this way. Node has taken the socket from its HTTP server by then, and gives it back with the request as it was.
+ * ask for HTTP/2 in this way. Node has taken the socket from its HTTP server by then, and gives it back with the original request.
  */
 function readAsPlainRequest(
   server: Server,

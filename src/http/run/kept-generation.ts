@@ -9,11 +9,11 @@ type Keeping = {
   readonly store: Store
   readonly toStored: NonNullable<DecodedCall['toStored']>
   readonly owner: string
-  /** Called with what the store throws: the caller gets the reply all the same. */
+  /** Called with the store's error: the caller gets the reply all the same. */
   onFailure(error: unknown): void
 }
 
-/** The same generation, whose reply is stored before its last event is emitted. One that fails leaves nothing. */
+/** Wraps a generation so that its reply is stored before its last event is emitted. A failed one leaves nothing. */
 export function keptGeneration({ run }: Generation, { store, toStored, owner, onFailure }: Keeping): Generation {
   return {
     run: async (emit) => {
@@ -33,7 +33,7 @@ export function keptGeneration({ run }: Generation, { store, toStored, owner, on
   }
 }
 
-/** Throws `unsupported-field` where a call asks to be kept, and nothing is. */
+/** Throws `unsupported-field` if a call asks to be stored, and nothing is. */
 export function refuseWithoutStore({ toStored }: DecodedCall, store: Store | undefined): void {
   if (toStored === undefined || store !== undefined) return
   const message = 'store true needs a store, and this server has none (storage.database is off); leave store out'

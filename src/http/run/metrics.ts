@@ -7,7 +7,7 @@ export type Metrics = {
   requestEnded(route: string, status: number): void
   generationEnded(record: GenerationRecord): void
   requestCancelled(reason: CancelReason): void
-  /** A turn of a conversation differs from the one before, so that a cache of its prompt is lost. */
+  /** A turn of a conversation differs from the one before, so that the cache of its prompt is lost. */
   promptDiverged(model: string): void
   /** The Prometheus exposition text. */
   render(): Promise<string>

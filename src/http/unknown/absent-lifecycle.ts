@@ -1,8 +1,8 @@
-/** The routes that load and unload models, or show what was loaded so. */
+/** The routes that load and unload models, or show loaded ones. */
 const paths =
   /^\/(api\/inference\/(load|load-progress|status|unload|validate)|v1\/(download|lora(s|\/list|\/load|\/unload)?|model\/(embedding\/)?(load|unload)))\/?$/
 
-/** Why a server of several processes has no such route; undefined for other paths. */
+/** Why a server of several processes lacks such a route; undefined for other paths. */
 export function whyLifecycleIsAbsent(path: string): string | undefined {
   if (!paths.test(path)) return undefined
   return (

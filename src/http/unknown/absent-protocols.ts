@@ -1,10 +1,10 @@
 import type { ErrorReply } from '../../contract/dialect.ts'
 
-/** A protocol that clients try, and that this server does not speak. */
+/** A protocol that clients try, and that this server does not support. */
 type AbsentProtocol = {
   readonly name: string
   readonly paths: RegExp
-  /** The message in the protocol's own envelope. Not 404 where clients take that for a model that does not exist. */
+  /** The message in the protocol's own envelope. Not 404 if clients read that as a missing model. */
   encode(message: string): ErrorReply
 }
 
@@ -32,7 +32,7 @@ const absent: readonly AbsentProtocol[] = [
   },
 ]
 
-/** The reply to a request of a protocol that this server does not speak; undefined for other paths. */
+/** The reply to a request of an unsupported protocol; undefined for other paths. */
 export function replyOfAbsentProtocol(path: string, served: readonly string[]): ErrorReply | undefined {
   const protocol = absent.find(({ paths }) => paths.test(path))
   return protocol?.encode(
@@ -48,7 +48,7 @@ export function nearestRoute(path: string, routes: Iterable<string>): string | u
   return undefined
 }
 
-/** What bases of URLs add in front: versions, and names of proxies. */
+/** Removes versions and proxy names that base URLs put in front. */
 function withoutPrefix(path: string): string {
   return path
     .toLowerCase()

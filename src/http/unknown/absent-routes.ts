@@ -1,4 +1,4 @@
-/** The base URL itself and routes of other servers, which are not served. The first that matches decides. */
+/** The base URL itself and unsupported routes of other servers. The first that matches decides. */
 const absent: readonly { readonly paths: RegExp; readonly why: string }[] = [
   {
     paths: /^\/v1$/,
@@ -42,7 +42,7 @@ const absent: readonly { readonly paths: RegExp; readonly why: string }[] = [
   },
 ]
 
-/** Why this server has no such route, and what to use instead; undefined for paths of no known client. */
+/** Why this server lacks such a route, and what to use instead; undefined for paths of no known client. */
 export function whyRouteIsAbsent(path: string): string | undefined {
   const plain = path.replace(/\/+$/, '')
   return absent.find(({ paths }) => paths.test(plain))?.why
