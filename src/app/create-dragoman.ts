@@ -13,13 +13,13 @@ import { createLog, type LogOptions } from './log/log.ts'
 import type { OwnModel } from './models/create-model.ts'
 import type { NodeHandler } from './serving/node-handler.ts'
 
-/** A configuration, the caller's own parts, or both. */
+/** A configuration, your own parts, or both. */
 export type DragomanOptions = {
   /** As in `dragoman.yaml` (docs/configuration.md); relative paths start at the working directory. */
   readonly config?: ConfigInput
-  /** Models on the caller's own engines. With any of them, there is no default model. */
+  /** Models on your own engines. With any of them, there is no default model. */
   readonly models?: readonly OwnModel[]
-  /** The caller's own protocols, each with its path. */
+  /** Your own protocols, each with its path. */
   readonly dialects?: readonly { readonly path: string; readonly dialect: Dialect }[]
   /**
    * Fetches model files, by URL scheme: `{ s3: fetchFromS3 }` is called for each source `s3:…`, once, before anything is served.
@@ -139,7 +139,7 @@ function isConversation(prompt: Prompt | readonly Message[]): prompt is readonly
   return Array.isArray(prompt)
 }
 
-/** Replaces the sources with the caller's own schemes by local paths. */
+/** Replaces the sources with custom schemes by local paths. */
 async function fetchOwnSources(config: ConfigInput, sources: NonNullable<DragomanOptions['sources']>): Promise<ConfigInput> {
   const find = async (source: unknown): Promise<unknown> => {
     if (Array.isArray(source)) return Promise.all(source.map(find))

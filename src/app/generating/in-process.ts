@@ -19,11 +19,11 @@ type InProcessDeps = {
   readonly models: Pick<Catalogue, 'find'>
 }
 
-/** Runs generations of callers in this process the same way as those over HTTP. */
+/** Runs generations of callers in this process like those over HTTP. */
 export function createInProcess({ cancellations, generating, models }: InProcessDeps) {
   return (requests: GenerationRequests, signal?: AbortSignal): Generation => {
     const model = models.find(requests[0].model, principal)
-    // It is reported where the generation is run.
+    // The failure is reported when the generation runs.
     if (model instanceof Promise) model.catch(() => undefined)
     return { run: async (emit) => run(await model, requests, { signal, emit }) }
   }

@@ -10,7 +10,7 @@ import { createWebSearch } from '../../tools/web/web-search.ts'
 type Config = Pick<LoadedConfig, 'tools' | 'media'>
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Search and pages; undefined where the configuration does not turn them on. */
+/** Search and pages; undefined if the configuration does not turn them on. */
 export function createWebTools({ tools, media }: Config, env: Environment): ToolSource | undefined {
   const { webSearch } = tools
   if (webSearch === undefined) return undefined
@@ -19,7 +19,7 @@ export function createWebTools({ tools, media }: Config, env: Environment): Tool
   return createWebSearch({ service: { kind, url, apiKey }, results, guard: guardOf(media), missing })
 }
 
-/** MCP servers; undefined where there are none, and requests may not name any. */
+/** MCP servers; undefined if none are configured, and requests may not name any. */
 export function createMcpSource({ tools, media }: Config, { env, log, onLine }: McpReports): ToolSource | undefined {
   const { mcp, allowRequestServers } = tools
   const servers = new Map(Object.entries(mcp).map(([label, server]) => [label, configured(label, server, env)] as const))
@@ -46,7 +46,7 @@ function configured(label: string, server: McpServerConfig, env: Environment): C
   return { target: { type: 'url', url: server.url, headers }, ...terms, missing }
 }
 
-/** What a variable of the environment says, or why that is not known. */
+/** The value of an environment variable, or why it is unknown. */
 function read(
   name: string | undefined,
   setting: string,
@@ -58,7 +58,7 @@ function read(
   return { missing: `the environment variable ${name} (${setting}) is not set; start the server with it` }
 }
 
-/** Where pages, and MCP servers of requests, may be: at public addresses, and at those that the operator allows for media. */
+/** The allowed addresses of pages, and of MCP servers in requests: public ones, and those that the operator allows for media. */
 function guardOf({ allowedAddresses }: Config['media']): Guard {
   return { allowed: allowedAddresses.map(parseBlock).filter((block) => block !== undefined) }
 }

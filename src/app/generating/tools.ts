@@ -10,7 +10,7 @@ import { createMcpSource, createWebTools } from './tool-sources.ts'
 
 export type ConfiguredTools = {
   readonly tools: ToolBox
-  /** Absent where no tool makes any. */
+  /** Absent if no tool makes any. */
   readonly pictures?: SessionPictures
 }
 
@@ -30,16 +30,16 @@ export async function createConfiguredTools(
   return { tools: new SourceToolBox(sources, namesIn(config.tools)), ...(sandbox !== undefined && { pictures: sandbox }) }
 }
 
-/** Tries at once whether programs can be isolated. Undefined where the configuration turns none on. */
+/** Immediately tries whether programs can be isolated. Undefined if the configuration turns none on. */
 export async function createSandboxTools({
   tools,
   home,
 }: Pick<LoadedConfig, 'tools' | 'home'>): Promise<SandboxTools | undefined> {
   const { python, terminal, sessions } = tools
   if (python === undefined && terminal === undefined) return undefined
-  // Where the server is root, its home folder is closed to the user that programs run as.
+  // If the server is root, its home folder is closed to the user that programs run as.
   const folder = sessions.folder ?? (process.getuid?.() === 0 ? '/var/lib/dragoman/sandbox' : join(home, 'sandbox'))
-  // Several servers can have one folder, and callers of one name.
+  // Several servers can share one folder, and callers one name.
   const ofServer = (await createSessionHash({ home }))('folders of programs')
   return new SandboxTools({
     folder: join(folder, ofServer),
@@ -49,7 +49,7 @@ export async function createSandboxTools({
   })
 }
 
-/** What the configuration turns on; undefined for nothing. */
+/** The tools that the configuration turns on; undefined for none. */
 function namesIn({
   python,
   terminal,

@@ -10,10 +10,10 @@ import { keyScopes, MadeKeys, type StoredKey, storedKeySchema } from './made-key
 const lockPollMs = 20
 
 const fileSchema = z.object({ keys: z.array(storedKeySchema) })
-/** What earlier versions wrote: hashes alone, of keys that may do everything. */
+/** The format of earlier versions: only hashes, of keys that may do everything. */
 const oldFileSchema = z.object({ apiKeyHashes: z.array(storedKeySchema.shape.hash).min(1) })
 
-/** The made keys in a file, which is complete at any moment; on a full disk, except while a deleted key is taken out of it. */
+/** The made keys in a file, which is complete at any moment; on a full disk, except while a deleted key is removed from it. */
 export class ApiKeyFile extends MadeKeys {
   readonly #path: string
   #keys: readonly StoredKey[] = []
@@ -34,7 +34,7 @@ export class ApiKeyFile extends MadeKeys {
   }
 
   override async refresh(): Promise<void> {
-    // Each look is at the file.
+    // Each lookup reads the file's state.
   }
 
   protected override async change(edit: (keys: readonly StoredKey[]) => readonly StoredKey[]): Promise<void> {
@@ -51,7 +51,7 @@ export class ApiKeyFile extends MadeKeys {
       } catch (error) {
         await rm(draft, { force: true })
         const isFull = isDiskFull(error)
-        // A key that somebody has stolen must not work until there is room.
+        // A stolen key must be deleted even without room for a new file.
         if (isFull && changed.length < keys.length && (await overwrite(this.#path, text))) return
         if (isFull) throw AppError.from(error)
         throw new AppError('internal', `the key file '${this.#path}' cannot be written`, { cause: error })
@@ -59,21 +59,21 @@ export class ApiKeyFile extends MadeKeys {
     })
   }
 
-  /** Undefined when there is no file. */
+  /** Undefined if the file does not exist. */
   #readStamp(): string | undefined {
     const stats = statSync(this.#path, { throwIfNoEntry: false })
     return stats === undefined ? undefined : `${stats.ino} ${stats.mtimeMs} ${stats.size}`
   }
 }
 
-/** Writes a text over one that is at least as long, which takes no room; false for a shorter one. */
+/** Overwrites a text that is at least as long, which takes no room; false for a shorter one. */
 async function overwrite(path: string, text: string): Promise<boolean> {
   const file = await open(path, 'r+')
   try {
     const { size } = await file.stat()
     const bytes = Buffer.from(text)
     if (bytes.length > size) return false
-    // In one call, without an end of the old text behind it: JSON may end with spaces.
+    // In one call, leaving no end of the old text behind it: JSON may end with spaces.
     await file.writeFile(Buffer.concat([bytes, Buffer.alloc(size - bytes.length, ' ')]))
     return true
   } finally {

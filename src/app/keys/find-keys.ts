@@ -9,13 +9,13 @@ import { ApiKeyFile } from './api-key-file.ts'
 import { counts } from './key-directory.ts'
 import { hashApiKey, type MadeKeys, type StoredKey } from './made-keys.ts'
 
-/** The configured API keys, and how to find those that were made. */
+/** The configured API keys, and how to find the made ones. */
 export type FoundKeys = {
   readonly apiKeys: readonly ApiKey[]
   readonly findKey?: FindKey
   /** Looks for keys that other servers have just made. */
   readonly refresh?: () => Promise<void>
-  /** Writes when made keys were used. */
+  /** Writes the times when made keys were used. */
   readonly writeUses?: () => Promise<void>
   /** Makes the first key, and returns it only then. For a server that listens: one that cannot start leaves no key. */
   readonly ensureKey?: () => Promise<string | undefined>
@@ -38,13 +38,13 @@ export function findKeys(server: ServerSettings, made: MadeKeys): FoundKeys {
   const refresh = () => made.refresh()
   const found = { apiKeys: configured, findKey, refresh, writeUses: () => made.writeUses() }
   if (hasConfigured) return found
-  // The operator's only key: nobody else can have given it one, so that it may do everything.
+  // The operator's only key: nobody else can have assigned it, so it may do everything.
   return { ...found, ensureKey: () => made.ensureKey() }
 }
 
 /**
- * A file that was emptied, or is cut short, must not open a server. Throws `invalid-request` when a running server has configured keys
- * and its next configuration has none.
+ * An emptied or truncated file must not open a server. Throws `invalid-request` if a running server has configured keys and its next
+ * configuration has none.
  */
 export function checkKeysRemain(before: ServerSettings, next: ServerSettings): void {
   if (!hasKeys(before) || hasKeys(next)) return
@@ -54,7 +54,10 @@ export function checkKeysRemain(before: ServerSettings, next: ServerSettings): v
   throw new AppError('invalid-request', message)
 }
 
-/** Whether servers with these settings accept keys that commands make, if they need any: beside configured ones, only those that requests make. */
+/**
+ * Whether servers with these settings accept keys that commands make, if they need any: beside configured keys, only those made by requests
+ * count.
+ */
 export function usesMadeKeys(server: ServerSettings): boolean {
   return !hasKeys(server)
 }
@@ -84,7 +87,7 @@ export function clientKey({ apiKeys = [], adminKey }: ServerSettings): string | 
   return adminKey
 }
 
-/** A plain text is a key for clients: it may use models, and change nothing. */
+/** A plain text is a key for clients: it may use models, but change nothing. */
 function readKey(configured: ConfiguredKey, server: ServerSettings): ApiKey {
   const { key, ...described } = typeof configured === 'string' ? { key: configured, scopes: ['inference' as const] } : configured
   return toApiKey({ hash: hashApiKey(key), ...described }, server)
@@ -106,7 +109,7 @@ function toApiKey(stored: StoredKey, { keyLimits, keyGroups = {} }: ServerSettin
   }
 }
 
-/** A key's own limits, and the defaults for what it does not limit. Those do not apply to operators. */
+/** A key's own limits, with the defaults for the rest. Defaults do not apply to operators. */
 function limitsOf({ scopes, ...own }: StoredKey, defaults: KeyLimits | undefined): KeyLimits | undefined {
   const common = scopes.includes('admin') ? undefined : defaults
   const limits = limitNames.flatMap((name) => {

@@ -5,7 +5,7 @@ import { hashApiKey, keyId, type MadeKeys, type StoredKey } from './made-keys.ts
 
 type DirectoryDeps = {
   readonly made: MadeKeys
-  /** The keys of the configuration, which change with it. */
+  /** The configured keys, which change with the configuration. */
   configured(): readonly ApiKey[]
   /** The names of the groups of the configuration. */
   groups(): readonly string[]
@@ -17,7 +17,7 @@ const open =
   'this server asks for no key, since only this machine can reach it: set server.adminKey, or let it listen on another address ' +
   '(server.host), to ask for keys'
 
-/** The keys that the server accepts: those of its configuration, and those of the made ones that count. */
+/** The keys that the server accepts: configured ones, and made ones that count. */
 export function createKeyDirectory({ made, configured, groups, areRequired }: DirectoryDeps): KeyDirectory {
   const counting = (keys: readonly StoredKey[]) => keys.filter((key) => counts(key, configured().length > 0))
   const listOf = (keys: readonly StoredKey[]) => [...configured().map(fromConfiguration), ...counting(keys).map(fromMade)]
@@ -63,14 +63,14 @@ export function createKeyDirectory({ made, configured, groups, areRequired }: Di
   }
 }
 
-/** Throws `invalid-request` for a name that no group has. */
+/** Throws `invalid-request` for an unknown group. */
 export function checkGroup(name: string, groups: readonly string[]): void {
   if (groups.includes(name)) return
   const known = groups.length === 0 ? 'there are none (server.keyGroups)' : `it is one of: ${groups.join(', ')}`
   throw new AppError('invalid-request', `'${name.slice(0, 100)}' is not a group of keys; ${known}`, { param: 'group' })
 }
 
-/** Beside keys of the configuration, only those count that a request has made: others were made for a server without any. */
+/** Beside configured keys, only those made by a request count: others were made for a server without any. */
 export function counts({ madeBy }: StoredKey, hasConfigured: boolean): boolean {
   return !hasConfigured || madeBy !== undefined
 }

@@ -10,7 +10,7 @@ import { limitScheduler } from '../../quota/limit-scheduler.ts'
 import { Quotas } from '../../quota/quotas.ts'
 import { SharedCounter } from '../../quota/shared-counter.ts'
 
-/** A budget is kept while its counter is slow; a limit of a minute is not worth the wait. */
+/** A budget waits for a slow counter; a limit of a minute is not worth the wait. */
 const budgetPatienceMs = 10_000
 
 /** Makes the scheduler of a model. */
@@ -27,7 +27,7 @@ type KeyLimitingOptions = {
   onGranted(model: string, ...waited: Parameters<NonNullable<FairSchedulerOptions['onGranted']>>): void
 }
 
-/** Schedulers that keep the limits of keys. */
+/** Wraps schedulers so that they enforce the limits of keys. */
 export function createKeyLimiting({ shared, kept = shared, log, onGranted }: KeyLimitingOptions): KeyLimiting {
   const minutes = shared && new SharedCounter({ shared, ...logged(log) })
   const quotas = new Quotas(minutes, kept && new SharedCounter({ shared: kept, patienceMs: budgetPatienceMs, ...logged(log) }))
@@ -49,7 +49,7 @@ function logged(log: Logger) {
   }
 }
 
-/** Warns of names in the keys of the configuration that no model has: they allow nothing, and may be mistyped. */
+/** Warns about model names in configured keys that no model has: they allow nothing, and may be mistyped. */
 export function warnOfUnknownModels(apiKeys: readonly ApiKey[], catalogue: Pick<Catalogue, 'list'>, log: Logger): void {
   for (const [index, { models = [] }] of apiKeys.entries()) {
     const unknown = models.filter((name) => catalogue.list({ models: [name] }).length === 0)

@@ -10,7 +10,7 @@ const algorithm = 'aes-256-gcm'
 const keyBytes = 32
 const nonceBytes = 12
 const tagBytes = 16
-/** Tells our seals from those of other servers before anything is decrypted. */
+/** Distinguishes our seals from those of other servers before anything is decrypted. */
 const prefix = 'dg1.'
 
 type SealerOptions = {
@@ -44,12 +44,12 @@ export function warnOfUnsharedSeals(log: Logger, env = process.env): void {
   )
 }
 
-/** Names sessions to routers: alike in all processes and on all machines that seal with the same key. */
+/** Hashes sessions for routers, equally in all processes and on all machines that seal with the same key. */
 export async function createSessionHash({
   home,
   env = process.env,
 }: Omit<SealerOptions, 'log'>): Promise<(text: string) => string> {
-  // Without a key, sessions have other names after a restart.
+  // Without a key, session names change with a restart.
   const key = await findKey(home, env).catch(() => randomBytes(keyBytes))
   return namesWith(createHmac('sha256', key).update('names of sessions').digest())
 }
@@ -63,7 +63,7 @@ function sharedKey({ DRAGOMAN_SEAL_KEY: given }: NodeJS.ProcessEnv): string | un
   return given === '' ? undefined : given
 }
 
-/** Of several processes that start at once, the first makes the key. */
+/** If several processes start together, the first makes the key. */
 async function ensureKey(home: string, path: string): Promise<Buffer> {
   const known = await readKey(path)
   if (known !== undefined) return known

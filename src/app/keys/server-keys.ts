@@ -27,19 +27,19 @@ export class ServerKeys {
     return this.#found.apiKeys.length > 0 || this.#found.findKey !== undefined
   }
 
-  /** The keys of the configuration, and made ones where they count. */
+  /** The configured keys, and the made ones that count. */
   get auth(): AccessRules['auth'] {
     const { apiKeys, findKey, refresh } = this.#found
     return { apiKeys, ...(findKey !== undefined && { findKey }), ...(refresh !== undefined && { refresh }) }
   }
 
-  /** Takes those of a configuration. */
+  /** Applies the keys of a configuration. */
   use(server: ServerSettings): void {
     void this.#uses?.stop()
     this.#found = this.#take(server)
   }
 
-  /** What operators see of them. */
+  /** The keys as operators see them. */
   get directory(): KeyDirectory {
     return createKeyDirectory({
       made: this.#made,
@@ -71,7 +71,7 @@ export class ServerKeys {
 
 const shortestKey = 16
 
-/** The settings of configured keys that can be guessed. */
+/** The settings of configured keys that are easy to guess. */
 function shortKeys({ apiKeys = [], adminKey }: ServerSettings): readonly string[] {
   const keys = apiKeys.map((one, index) => [`server.apiKeys[${index}]`, typeof one === 'string' ? one : one.key] as const)
   const all = adminKey === undefined ? keys : [...keys, ['server.adminKey', adminKey] as const]
@@ -80,7 +80,7 @@ function shortKeys({ apiKeys = [], adminKey }: ServerSettings): readonly string[
 
 const writeEveryMs = 60_000
 
-/** Writes when keys were used, once a minute and at the end. A failure is logged: it must not stop a server. */
+/** Writes the times when keys were used, once a minute and at the end. A failure is logged: it must not stop a server. */
 function startWritingUses(writeUses: () => Promise<void>, log: Logger): { stop(): Promise<void> } {
   let writing = Promise.resolve()
   const write = () => {

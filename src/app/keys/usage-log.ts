@@ -6,7 +6,7 @@ const writeEveryMs = 5000
 type LogOptions = {
   readonly days: UsageDays
   now(): number
-  /** What is not written is kept, and written with the next. */
+  /** Unwritten usage is kept, and written with the next. */
   onFailure(error: unknown): void
 }
 
@@ -14,7 +14,7 @@ type Sum = { -readonly [Field in keyof UsageEntry]: UsageEntry[Field] }
 
 const dayMs = 86_400_000
 
-/** Sums what callers use, and writes it from time to time: no request waits for it. */
+/** Sums the usage of callers, and writes it from time to time: no request waits for it. */
 export class UsageLog {
   readonly #options: LogOptions
   /** By day, caller and model. */
@@ -28,7 +28,7 @@ export class UsageLog {
     this.#timer = setInterval(() => void this.#write(), writeEveryMs).unref()
   }
 
-  /** A generation that has ended; one without a use was refused. Every request comes by here. */
+  /** Adds an ended generation; one without usage was refused. Called for every request. */
   note({ caller, model, usage }: Pick<GenerationRecord, 'caller' | 'model' | 'usage'>): void {
     if (usage === undefined) return
     const number = Math.floor(this.#options.now() / dayMs)
@@ -39,7 +39,7 @@ export class UsageLog {
     this.#add({ day: this.#today.name, caller, model, requests: 1, inputTokens, cachedInputTokens, outputTokens })
   }
 
-  /** With all that this process has counted. Rejects with `store-unavailable`. */
+  /** Includes everything that this process has counted. Rejects with `store-unavailable`. */
   async read(wanted: Parameters<UsageDays['read']>[0]): Promise<readonly UsageEntry[]> {
     await this.#write()
     return this.#options.days.read(wanted)

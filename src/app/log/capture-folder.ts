@@ -5,26 +5,26 @@ import type { Logger } from 'pino'
 import { AppError, messageOf } from '../../contract/errors.ts'
 import { type Capture, type CapturedRequest, fileIdOf } from '../../http/capture/capture.ts'
 
-/** As `addCapture` names captures: the folder may have other files, which stay. */
+/** The form of names by `addCapture`: the folder may have other files, which stay. */
 const captureName = /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z-[\w-]*\.json$/
 /** Beyond this, the oldest captures are deleted. */
 const defaultMaxBytes = 256 * 1024 ** 2
 
 type CaptureFolder = {
   readonly keep: Capture
-  /** The request with this id; undefined for one that is not there, or not yet. */
+  /** The request with this id; undefined if it is missing, or not written yet. */
   find(requestId: string): Promise<CapturedRequest | undefined>
   close(): Promise<void>
 }
 
-/** Opens a folder of captured requests, which only this user can read, each in a file. Throws `invalid-request` where it cannot be made. */
+/** Opens a folder of captured requests, which only this user can read, each in a file. Throws `invalid-request` if it cannot be created. */
 export function openCaptureFolder(folder: string, log: Logger, maxBytes = defaultMaxBytes): CaptureFolder {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   } catch (error) {
     throw new AppError('invalid-request', `log.captureFolder: ${folder} cannot be made (${messageOf(error)})`, { cause: error })
   }
-  /** Of files by their names, the oldest first; known when the folder has been read. */
+  /** The sizes of files by name, the oldest first; known once the folder has been read. */
   const sizes = new Map<string, number>()
   let total = 0
   let hasFailed = false
@@ -43,7 +43,7 @@ export function openCaptureFolder(folder: string, log: Logger, maxBytes = defaul
     try {
       await writeFile(join(folder, name), text, { mode: 0o600 })
     } catch (error) {
-      // A part of it, on a full disk.
+      // A partial file, on a full disk.
       await rm(join(folder, name), { force: true })
       throw error
     }
@@ -71,7 +71,7 @@ export function openCaptureFolder(folder: string, log: Logger, maxBytes = defaul
       try {
         return JSON.parse(await readFile(join(folder, name), 'utf8')) as CapturedRequest
       } catch {
-        // Deleted since, or written in part before the machine went down.
+        // Deleted since, or incomplete after a crash of the machine.
         return undefined
       }
     },

@@ -2,9 +2,9 @@ import type { Logger } from 'pino'
 import { Ring } from '../../base/ring.ts'
 import type { LinesPage, LogLines, NumberedLine } from '../../contract/server/activity.ts'
 
-/** Lines of the log that are kept for who looks at it later: under a megabyte. */
+/** The number of lines kept for later readers: under a megabyte. */
 const mostLines = 2000
-/** Longer ones, such as stacks of stacks, are kept without their end, which would not be JSON. */
+/** Longer lines, such as nested stacks, are truncated, and so are not JSON. */
 const maxChars = 8000
 
 /** The last lines of a log. */
@@ -35,7 +35,7 @@ export function keepLines(log: Logger, ring: LineRing): void {
   rings.set(log, ring)
 }
 
-/** The last lines of a log that `createLog` has made; undefined for another. */
+/** The last lines of a log made by `createLog`; undefined for another. */
 export function linesOf(log: Logger): LogLines | undefined {
   return rings.get(log)
 }

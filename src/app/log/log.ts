@@ -19,7 +19,7 @@ export function createLog({ level, destination = standardError() }: LogOptions):
   const log = pino(
     {
       level,
-      // JSON escapes less than terminals obey.
+      // JSON escapes fewer characters than terminals interpret.
       hooks: {
         streamWrite: (line) => {
           const printable = printableJson(line)
@@ -40,7 +40,7 @@ function standardError(): DestinationStream {
   return process.stderr.isTTY === true ? prettyDestination(process.stderr) : pino.destination(2)
 }
 
-/** Logs each cancelled request when it has ended: why, who asked for it, and how long and for how many tokens its work went on. */
+/** Logs the end of each cancelled request: why and by whom it was cancelled, and for how long and how many tokens its work continued. */
 export function createStopLog(log: Logger) {
   return ({
     id,

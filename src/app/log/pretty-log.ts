@@ -10,16 +10,16 @@ const levels = new Map([
   [50, 'error'],
   [60, 'fatal'],
 ])
-/** What an operator must not overlook; as parameters of the terminal's sequences. */
+/** The colours of entries that an operator must not overlook, as parameters of terminal sequences. */
 const colours: Readonly<Record<string, string>> = { warn: '33', error: '31', fatal: '31' }
 /** Fields that are formatted separately, or not shown on a terminal. */
 const silent = new Set(['level', 'time', 'pid', 'hostname', 'msg'])
-/** Entries of many fields have these on a terminal, which are its width; the JSON log has all. */
+/** Entries with many fields show only these on a terminal, to fit its width; the JSON log has all. */
 const brief: Readonly<Record<string, readonly string[]>> = {
   'model is ready': ['model', 'contextLength'],
   'abilities of the server': ['model', 'server', 'kind', 'version'],
 }
-/** Standard output says it, and is the same terminal. */
+/** Standard output already shows it, on the same terminal. */
 const saidElsewhere = /^Server listening at /
 
 /** Writes log entries as short lines for a terminal, `12:30:01 info  model is ready model=m`, coloured unless `NO_COLOR` is set. */
@@ -43,7 +43,7 @@ export function prettyDestination(stream: { write(text: string): unknown }): Des
   }
 }
 
-/** Of a request, by its status: what the server failed at, and what it refused. */
+/** The colour of a request by its status: server errors, and refusals. */
 function colourOf(status: unknown): string | undefined {
   if (Number(status) >= 500) return colours.error
   return Number(status) >= 400 ? colours.warn : undefined

@@ -1,4 +1,4 @@
-/** What a terminal obeys, breaks lines at, or shows in another order. */
+/** Characters that a terminal interprets, breaks lines at, or uses to reorder text. */
 const commands = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu
 const shortForms = new Map([
   ['\n', '\\n'],
@@ -6,22 +6,22 @@ const shortForms = new Map([
   ['\t', '\\t'],
 ])
 
-/** A text as one line that a terminal only shows, whoever wrote it: in logs, tables and messages, which quote callers and servers. */
+/** A text as one harmless line for a terminal, from any author: logs, tables and messages quote callers and servers. */
 export function printable(text: string): string {
   return text.replace(commands, (found) => shortForms.get(found) ?? escapeCode(found))
 }
 
-/** The same for a text whose lines are our own. */
+/** As `printable`, for a text whose line breaks are our own. */
 export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n')
 }
 
-/** The same for prose, such as a model's: lines, tabs and the direction of writing stay. */
+/** As `printable`, for prose, such as a model's: line breaks, tabs and the direction of writing stay. */
 export function printableProse(text: string): string {
   return text.replace(/[^\P{Cc}\n\t]/gu, escapeCode)
 }
 
-/** A line of JSON with the same characters as escapes of its strings: the text stays what it is. */
+/** A line of JSON with these characters escaped in its strings, so that its content stays the same. */
 export function printableJson(line: string): string {
   return line.replace(/[^\P{Cc}\n]|[\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, escapeCode)
 }

@@ -1,10 +1,12 @@
 type Entry = Readonly<Record<string, unknown>>
 
-/** The entry `request ended` as people read it: `POST /v1/messages 200 m 12+45 tokens 1.23 s`. `failure`: what failed, of its own entry. */
+/**
+ * The entry `request ended` for people: `POST /v1/messages 200 m 12+45 tokens 1.23 s`. `failure`: the failure, from an entry of its own.
+ */
 export function requestLine(entry: Entry, failure: string | undefined): string {
   const { method, route, path, status, model, inputTokens, outputTokens, durationMs, finishReason, key } = entry
   const tokens = typeof outputTokens === 'number' ? `${Number(inputTokens ?? 0)}+${outputTokens} tokens` : undefined
-  // What is usual says nothing.
+  // The usual reason is not shown.
   const end = finishReason === 'stop' ? undefined : finishReason
   const caller = key === undefined || key === 'anyone' ? undefined : `key ${key}`
   const parts = [method, route ?? path, status, failure, model, tokens, duration(Number(durationMs)), end, caller]
@@ -15,14 +17,14 @@ function duration(ms: number): string {
   return ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`
 }
 
-/** How many requests may have failed, and not ended. */
+/** The most failed requests that have not ended. */
 const mostFailures = 100
 
-/** What callers did wrong, until the line of their request has it: one line per request. */
+/** Holds callers' errors until the line of their request shows them: one line per request. */
 export class ShownFailures {
   readonly #codes = new Map<unknown, string>()
 
-  /** Whether the entry is such a failure, which needs no line of its own. */
+  /** Whether the entry is such an error, which needs no line of its own. */
   keep({ level, msg, requestId, code, param }: Entry): boolean {
     const isCallers = level === 30 && (msg === 'request failed' || msg === 'stream failed')
     if (!isCallers || requestId === undefined) return false

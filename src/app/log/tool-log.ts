@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { ToolCallRecord } from '../../core/tool-loop/deps.ts'
 
-/** Logs each call of a tool of the server: never its arguments or its result. */
+/** Logs each call of a server tool: never its arguments or its result. */
 export function createToolLog(log: Logger) {
   return ({ id, caller, tool, outcome, durationMs, error }: ToolCallRecord): void => {
     const entry = { generationId: id, key: caller, tool: tool.slice(0, 100), outcome, ms: Math.round(durationMs) }

@@ -4,7 +4,7 @@ import { readTracing } from '../../telemetry/settings.ts'
 
 type Surroundings = { readonly log: Logger; readonly version: string; readonly env: NodeJS.ProcessEnv }
 
-/** Traces as OpenTelemetry's environment variables ask for them; undefined for none. What cannot be used is logged. */
+/** Tracing as OpenTelemetry's environment variables configure it; undefined for none. Unusable values are logged. */
 export function openConfiguredTracing({ log, version, env }: Surroundings): ReturnType<typeof openTracing> | undefined {
   const { settings, problems } = readTracing(env)
   for (const problem of problems) log.warn(problem)

@@ -6,17 +6,17 @@ export type Labels = Readonly<Record<string, string>>
 export type Declaration = {
   readonly name: string
   readonly help: string
-  /** In this order in every sample: several processes are summed by them. */
+  /** In this order in every sample: the sums of several processes rely on it. */
   readonly labelNames: readonly string[]
-  /** How the values of several processes become one; absent: their sum. */
+  /** How the values of several processes are combined; absent: their sum. */
   readonly aggregator?: 'first' | 'max' | 'average'
 }
 
 type Value = { readonly value: number; readonly labels: Record<string, string | number>; readonly metricName?: string }
 
 /**
- * A metric whose samples are read when the metrics are rendered. prom-client's own counters take 3 to 4 µs for each call (measured);
- * what is counted here is a number of ours.
+ * A metric whose samples are read when the metrics are rendered. prom-client's own counters take 3 to 4 µs for each call (measured); here,
+ * the counts are plain numbers.
  */
 export function addMetric(
   registry: Registry,
@@ -26,7 +26,7 @@ export function addMetric(
   register(registry, { type, ...declaration }, () => Array.from(read(), ([labels, value]) => ({ value, labels: { ...labels } })))
 }
 
-/** The same of a histogram; each sample has the bounds of its distribution. */
+/** As `addMetric`, for a histogram; each sample has the bounds of its distribution. */
 export function addHistogram(
   registry: Registry,
   declaration: Declaration,
@@ -61,6 +61,6 @@ function register(
 ): void {
   const { name, help, type } = declaration
   const metric = { ...declaration, aggregator, get: async () => ({ name, help, type, values: values(), aggregator }) }
-  // What a registry needs of a metric; its type asks for all that the library's own metrics have.
+  // The methods that a registry needs; its type requires everything that the library's own metrics have.
   registry.registerMetric(metric as unknown as Metric)
 }

@@ -6,14 +6,14 @@ import { addHistogram, addMetric, type Declaration, type Labels } from './exposi
 import type { ReadLoad } from './model-metrics.ts'
 import { addCounter } from './tallies.ts'
 
-/** The servers of a model that have labels of their own. */
+/** The servers of a model with labels of their own. */
 const maxServers = 200
 const other = 'other'
 const states: readonly ServerReport['state'][] = ['healthy', 'half-open', 'unhealthy', 'draining']
-/** Few: each server has them. */
+/** Few, since each server has them. */
 const firstChunkBounds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
-/** What one server has done since it is known here. */
+/** The counts of one server since it became known. */
 class ReplicaTally {
   readonly outcomes = new Map<AttemptOutcome, number>()
   readonly ejections = new Map<EjectionReason, number>()
@@ -33,8 +33,8 @@ class ReplicaTally {
 }
 
 /**
- * Numbers for each server of remote models. At most 200 servers of a model have labels of their own, the first that were seen; all
- * others share `other`, so that a large fleet does not flood Prometheus.
+ * Numbers for each server of remote models. At most 200 servers of a model have labels of their own, the first that were seen; all others
+ * share `other`, so that a large fleet does not flood Prometheus.
  */
 class ReplicaTallies {
   readonly #models = new Map<string, Map<string, ReplicaTally>>()
@@ -58,7 +58,7 @@ class ReplicaTallies {
     return servers.has(server) || servers.size < maxServers ? server : other
   }
 
-  /** Gives the labels of servers that are gone to others, where labels are scarce, and forgets models that are gone. */
+  /** Gives the labels of removed servers to others, if labels are scarce, and forgets removed models. */
   prune(present: ReadonlyMap<string, ReadonlySet<string>>): void {
     for (const [model, servers] of this.#models) {
       const here = present.get(model)
@@ -89,7 +89,7 @@ export function addReplicaMetrics(registry: Registry, readLoad: ReadLoad) {
   })
 
   return {
-    /** What the fleet of a model reports to. */
+    /** The observer of a model's fleet. */
     observerOf: (model: string): FleetObserver => ({
       attemptEnded: (start, end) => {
         const { server, affinity } = start
@@ -103,7 +103,7 @@ export function addReplicaMetrics(registry: Registry, readLoad: ReadLoad) {
 
 /** What the servers are and do now. */
 function addServerGauges(registry: Registry, readLoad: ReadLoad, tallies: ReplicaTallies): void {
-  /** The servers of all models, with the labels under which they are shown. */
+  /** The servers of all models, with their labels. */
   const reports = () =>
     readLoad().flatMap(({ id, servers = [] }) =>
       servers.map((report) => ({ report, labels: { model: id, server: tallies.labelOf(id, report.host) } })),
@@ -119,7 +119,7 @@ function addServerGauges(registry: Registry, readLoad: ReadLoad, tallies: Replic
     },
     () => {
       tallies.prune(new Map(readLoad().map(({ id, servers = [] }) => [id, new Set(servers.map(({ host }) => host))])))
-      // Each gets its label here, so that it is the same in all metrics.
+      // Assigns each label once, so that it is the same in all metrics.
       for (const { id, servers = [] } of readLoad()) for (const { host } of servers) tallies.at(id, host)
       return summed(
         reports().flatMap(({ report, labels }) =>

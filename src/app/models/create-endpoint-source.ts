@@ -14,7 +14,7 @@ const defaultEveryMs = 5000
 
 type Sources = { readonly log: Logger; readonly env: NodeJS.ProcessEnv }
 
-/** Where a remote model's servers come from. Throws `invalid-request` for an API key that is not in the environment. */
+/** The source of a remote model's servers. Throws `invalid-request` for an API key that is missing from the environment. */
 export function createEndpointSource(
   { id, endpoints }: Pick<RemoteModelConfig, 'id' | 'endpoints'>,
   { log, env }: Sources,
@@ -78,7 +78,7 @@ function plainSource(endpoints: readonly FoundEndpoint[], warn: Tools['warn']): 
   }
 }
 
-/** What is configured for a source is true of each of its servers, unless that says otherwise. */
+/** Applies the settings of a source to each of its servers, unless the server overrides them. */
 function withTraits(source: EndpointSource, weight: number, traits: Traits): EndpointSource {
   return {
     follow: ({ onSet, onFailure }) =>
@@ -89,7 +89,7 @@ function withTraits(source: EndpointSource, weight: number, traits: Traits): End
   }
 }
 
-/** The key in a variable. Throws `invalid-request` where it is not set; `user` is what needs it. */
+/** The key in a variable. Throws `invalid-request` if it is not set; `user`: what needs it. */
 export function readKey(
   name: string | undefined,
   { user, env }: { readonly user: string; readonly env: NodeJS.ProcessEnv },

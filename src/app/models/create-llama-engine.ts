@@ -16,10 +16,10 @@ import { defaultContext, type MemorySharing, workerNeed } from './memory-sharing
 import { readText } from './templates/read-model-template.ts'
 import type { findTemplateByName } from './templates/template-by-name.ts'
 
-/** Finds or fetches the files of a model; asked before each start of its process. */
+/** Finds or fetches the files of a model; called before each start of its process. */
 export type LocateFiles = (signal: AbortSignal) => Promise<ModelFiles>
 
-/** Finds the template that a model has by its name; asked before each start of its process. */
+/** Finds a model's template by the model's name; called before each start of its process. */
 export type FindTemplate = () => ReturnType<typeof findTemplateByName>
 
 type LlamaParts = {
@@ -87,7 +87,7 @@ async function planOf(
   }
 }
 
-/** Ids may have characters that names of folders cannot. */
+/** Ids may contain characters that folder names cannot. */
 function prefixFolder(home: string, id: string): string {
   return join(home, 'prefix-cache', shortHash(id))
 }

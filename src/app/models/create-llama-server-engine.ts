@@ -23,12 +23,12 @@ type LlamaServerParts = {
 }
 
 /**
- * Projectors for which llama-server puts no token of its own between pictures. It looks for a cancel only where it reads text, so that it would
- * read any number of pictures to their end. The prompts of these models (LLaVA, MobileVLM) have a line break after a picture.
+ * Projectors for which llama-server puts no token between pictures. It checks for a cancel only where it reads text, so it would read any
+ * number of pictures to their end. The prompts of these models (LLaVA, MobileVLM) get a line break after a picture.
  */
 const withoutSeparators: ReadonlySet<string | undefined> = new Set(['mlp', 'ldp', 'ldpv2'])
 
-/** What says how the server thinks by default. */
+/** Arguments that set the server's default for thinking. */
 const reasoningArgument = /^(?:-rea|--reasoning|--chat[-_]template[-_]kwargs)(?:=|$)/
 
 /** An engine that runs a configured llama-server as a child process. Nothing is started yet. */

@@ -5,22 +5,22 @@ type Options = {
   readonly engines: () => readonly Engine[]
   /** Milliseconds of a monotonic clock. */
   readonly now: () => number
-  /** Fires when a reader has waited long enough for a process that is busy: it gets the last answer. */
+  /** Fires when a reader has waited long enough for a busy process: it gets the last answer. */
   readonly patience: () => AbortSignal
 }
 
-/** Many readers look; the processes are asked at most this often. */
+/** With many readers, the processes are asked at most this often. */
 const freshForMs = 1000
 
-/** The GPUs of this machine, as the processes of loaded models see them: asked when somebody looks, and not otherwise. */
+/** The GPUs of this machine, as reported by the processes of loaded models; they are asked only on demand. */
 export function createDeviceMemory({ engines, now, patience }: Options): () => Promise<readonly Device[]> {
   let known: readonly Device[] = []
   let askedMs = Number.NEGATIVE_INFINITY
   let asking: Promise<void> | undefined
   const ask = async () => {
-    // What was asked is waited for: a process that does not answer gets no second question.
+    // A question is awaited: a process that does not answer gets no second one.
     const never = new AbortController().signal
-    // A process that ends has its memory no more.
+    // An ending process no longer has memory.
     const read = (engine: Engine) => engine.capabilities.devices?.read(never).catch(() => []) ?? []
     known = merged((await Promise.all(engines().map(read))).flat())
   }
@@ -36,7 +36,7 @@ export function createDeviceMemory({ engines, now, patience }: Options): () => P
   }
 }
 
-/** Processes name the same GPUs alike. Some drivers count for each process only its own: the least that is free is true for all. */
+/** Processes use the same names for GPUs. Some drivers count only each process's own use: the smallest free amount holds for all. */
 function merged(devices: readonly Device[]): readonly Device[] {
   const byName = new Map<string, Device>()
   for (const device of devices) {

@@ -1,7 +1,7 @@
 import type { ConfiguredModel } from '../../config/models.ts'
 import { findProgram } from '../../registry/names/find-program.ts'
 
-/** The llama-server for models that the configuration does not have: that of a model that it has, or else the one on PATH. */
+/** The llama-server for models outside the configuration: that of a configured model, otherwise the one on PATH. */
 export function findLlamaServer(
   models: readonly ConfiguredModel[],
   path: string | undefined = process.env.PATH,

@@ -16,7 +16,7 @@ export interface ModelsFolder {
 type Parts = {
   readonly models: ModelSet
   readonly log: Logger
-  /** Runs models that have a projector; absent: these read no pictures. */
+  /** Runs models with a projector; absent: they read no pictures. */
   readonly llamaServer: string | undefined
   create(config: ModelConfig): Registered
 }
@@ -32,7 +32,7 @@ export function openModelsFolder(config: Pick<LoadedConfig, 'modelsFolder' | 'mo
       try {
         return folder.refresh()
       } catch (error) {
-        // Such as a network drive that is away for a while: the models that were there stay.
+        // For example a network drive that is temporarily unreachable: the earlier models stay.
         parts.log.warn({ reason: messageOf(error) }, 'the models folder was not read')
         return false
       }
@@ -42,13 +42,13 @@ export function openModelsFolder(config: Pick<LoadedConfig, 'modelsFolder' | 'mo
 
 type FolderOptions = Omit<Parts, 'log'> & { read(): readonly FolderModel[]; now(): number }
 
-/** A client that asks for names that are not there does not make the server read the folder more often. */
+/** A client that asks for unknown names must not make the server read the folder more often. */
 const rereadAfterMs = 1000
 
-/** Keeps in the set the models whose files are in the folder now. */
+/** Keeps the models of the folder's present files in the set. */
 export class FolderModels {
   readonly #options: FolderOptions
-  /** The ids of the models, and what identifies their files, by path. */
+  /** The ids of the models, and the identity of their files, by path. */
   readonly #served = new Map<string, { readonly file: string; readonly id: string }>()
   #readAtMs = Number.NEGATIVE_INFINITY
 
@@ -56,7 +56,7 @@ export class FolderModels {
     this.#options = options
   }
 
-  /** Reads the folder, unless it was just read. Returns whether it did. Throws when it cannot be read. */
+  /** Reads the folder, unless that just happened. Returns whether it did. Throws if it cannot be read. */
   refresh(): boolean {
     const { now, read, models } = this.#options
     if (now() - this.#readAtMs < rereadAfterMs) return false
@@ -82,7 +82,7 @@ export class FolderModels {
   }
 
   #add(files: readonly FolderModel[], kept: readonly Registered[]): Registered[] {
-    // Names of the configuration win, and ids win over aliases.
+    // Configured names win, and ids win over aliases.
     const names = new Set(kept.flatMap(({ id, aliases }) => [id, ...aliases]))
     const isFree = (name: string) => !names.has(name) && names.add(name) === names
     return files
@@ -102,7 +102,7 @@ function pathsOf(config: ModelConfig): readonly string[] {
   return config.source.flatMap((source) => (source.type === 'path' ? [source.path] : []))
 }
 
-/** Another file with the name of one that was deleted is another model. */
+/** Another file with the name of a deleted one is another model. */
 function identify({ id, path, projector, sizeBytes, mtimeMs }: FolderModel): string {
   return JSON.stringify([id, path, projector, sizeBytes, mtimeMs])
 }

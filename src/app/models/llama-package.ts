@@ -10,10 +10,10 @@ import { AppError, messageOf } from '../../contract/errors.ts'
 import { withFileLock } from '../../registry/fetch/file-lock.ts'
 
 const name = 'node-llama-cpp'
-/** What the worker imports. */
+/** The packages that the worker imports. */
 const imported = [name, 'koffi']
 
-/** The versions of node-llama-cpp and of what is installed with it. */
+/** The versions of node-llama-cpp and the packages installed with it. */
 type Packages = Readonly<Record<string, string>>
 
 type LlamaPackageOptions = {
@@ -28,8 +28,8 @@ type LlamaPackageOptions = {
 }
 
 /**
- * The folder from which node-llama-cpp and koffi are imported: undefined where both are installed beside Dragoman, as in a checkout; otherwise a folder
- * below `home`, installed with npm the first time. Throws `model-unavailable`, or the signal's reason.
+ * The folder from which node-llama-cpp and koffi are imported: undefined if both are installed beside Dragoman, as in a checkout; otherwise
+ * a folder below `home`, where npm installs them the first time. Throws `model-unavailable`, or the signal's reason.
  */
 export async function ensureLlamaPackage(options: LlamaPackageOptions): Promise<string | undefined> {
   const { home, signal, onNote, recipe = ownRecipe, isInstalled = isInstalledBeside } = options
@@ -52,7 +52,7 @@ export async function ensureLlamaPackage(options: LlamaPackageOptions): Promise<
   })
 }
 
-/** Where node-llama-cpp is, without installing it: beside this program, or in a folder; or it is missing. */
+/** Where node-llama-cpp is, without installing it: beside this program, in a folder, or missing. */
 export async function installedLlamaPackage(home: string): Promise<string> {
   if (isInstalledBeside()) return 'beside'
   const target = folderOf(home, await readPackages(ownRecipe))

@@ -4,21 +4,21 @@ import { builtinModel } from '../../registry/names/builtin-model.ts'
 import type { Registered } from './create-model.ts'
 
 type Placing = {
-  /** Those of the set until now; listed ones among them keep their engines. */
+  /** The models of the set so far; listed ones keep their engines. */
   readonly before: readonly Registered[]
-  /** In the order of the servers; of two with one name, the first has it. */
+  /** In the order of the servers; the first of two with one name wins. */
   readonly listed: readonly ConfiguredModel[]
   create(config: ConfiguredModel): Registered
 }
 
-/** Models with those that servers list; `hidden`: ids that are not there, because another model has the name. */
+/** The models with those that servers list; `hidden`: ids whose name another model has. */
 type Placed = { readonly models: readonly Registered[]; readonly hidden: readonly string[] }
 
 export function isListed({ config }: Pick<Registered, 'config'>): boolean {
   return config?.listed !== undefined
 }
 
-/** Adds listed models to those that are not. Names of others win; the built-in model stays last, as it is nobody's first choice. */
+/** Adds listed models to the others, whose names win; the built-in model stays last, as it is nobody's first choice. */
 export function placeListed(others: readonly Registered[], { before, listed, create }: Placing): Placed {
   const known = new Map(before.filter(isListed).map((model) => [model.id, model]))
   const taken = new Set(others.flatMap(({ id, aliases }) => [id, ...aliases]))
@@ -38,7 +38,7 @@ export function placeListed(others: readonly Registered[], { before, listed, cre
   return { models: others.toSpliced(end === -1 ? others.length : end, 0, ...placed), hidden }
 }
 
-/** The model as it is; or its engine, under what the list says now; or a new one, when its settings have changed. */
+/** The unchanged model; or its engine with the list's new facts; or a new one, if its settings have changed. */
 function keepOrCreate(config: ConfiguredModel, old: Registered | undefined, create: Placing['create']): Registered {
   if (old?.config === undefined || !isDeepStrictEqual(settingsOf(old.config), settingsOf(config))) return create(config)
   if (isDeepStrictEqual(old.config, config)) return old

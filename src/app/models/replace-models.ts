@@ -17,9 +17,9 @@ export type ModelChanges = {
 }
 
 /**
- * The models of a server after a change of its configuration. Those whose settings are the same stay as they are, loaded or not, also
- * with other names, limits and endpoints; those that did not come from the configuration stay too. Throws `invalid-request`, before anything is created, when
- * one of them has a name that the configuration gives to another.
+ * The models of a server after a change of its configuration. Those with the same settings stay, loaded or not, even with other names,
+ * limits and endpoints; those from outside the configuration stay, too. Throws `invalid-request`, before anything is created, if one of the
+ * latter has a name that the configuration gives to another.
  */
 export function replaceModels(models: readonly Registered[], { before, after, create }: ModelChanges): readonly Registered[] {
   const known = new Map(before.models.map((config) => [config.id, config]))
@@ -39,12 +39,12 @@ export function replaceModels(models: readonly Registered[], { before, after, cr
     const isSame = isDeepStrictEqual([old, before.limits], [config, after.limits])
     return [isSame ? model : withNames(model, config, after.limits)]
   })
-  // When nothing can fail any more.
+  // Once nothing can fail any more.
   for (const move of moves) move()
   return [...configured, ...others]
 }
 
-/** What an engine is made from. The endpoints of a remote one can change while it runs. */
+/** The settings that an engine is made from. The endpoints of a remote one can change while it runs. */
 function settingsOf({
   aliases: _a,
   load: _l,
@@ -59,7 +59,7 @@ function settingsOf({
   return settings.engine === 'remote' ? { ...settings, endpoints: [], versions: undefined } : settings
 }
 
-/** The same engine and queue under other names and limits, and with other models beside it. */
+/** The same engine and queue under other names and limits, and with other fallbacks. */
 function withNames(model: Registered, config: ConfiguredModel, limits: LoadedConfig['limits']): Registered {
   const { aliases, load, required, standIn } = config
   const { chat: _c, fallback: _f, versions: _v, mirror: _m, ...kept } = model

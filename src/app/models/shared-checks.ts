@@ -3,18 +3,18 @@ import type { CheckNews } from '../../engine/remote/fleet/check-news.ts'
 
 const tellEveryMs = 1000
 
-/** Which servers have passed a health check: what one process finds out spares the others a check. */
+/** Servers that have passed a health check: the result of one process spares the others a check. */
 export class SharedChecks {
   readonly #tell: ((checks: PassedChecks) => void) | undefined
   readonly #passed = new Map<string, Set<string>>()
   readonly #listeners = new Map<string, Set<(url: string) => void>>()
 
-  /** `tell`: tells the other processes; absent: there are none. */
+  /** `tell`: informs the other processes; absent: there are none. */
   constructor(tell?: (checks: PassedChecks) => void) {
     this.#tell = tell
   }
 
-  /** Undefined where there is nobody to tell. */
+  /** Undefined without other processes. */
   of(model: string): CheckNews | undefined {
     if (this.#tell === undefined) return undefined
     return {
@@ -27,7 +27,7 @@ export class SharedChecks {
     }
   }
 
-  /** Hears it from another process. */
+  /** Records the result of another process. */
   hear({ model, urls }: PassedChecks): void {
     for (const heard of this.#listeners.get(model) ?? []) urls.forEach(heard)
   }

@@ -6,7 +6,7 @@ import { ignoredByTemplate } from '../../core/checks/ignored-by-template.ts'
 
 type Watched = { readonly id: string; readonly chat: ChatDefaults | undefined; readonly engine: Engine }
 
-/** Warns, once the chat template is known, of the settings of `chat` that it has no use for. */
+/** Warns, once the chat template is known, about settings of `chat` that it does not use. */
 export function warnOfUnusedDefaults({ id, chat, engine }: Watched, log: Logger): void {
   if (chat === undefined) return
   const stop = engine.onState(({ type }) => {
@@ -23,7 +23,7 @@ export function unusedDefaults(chat: ChatDefaults, engine: Pick<Engine, 'facts'>
   const { enabled, ...reasoning } = chat.reasoning
   const templateVariables = { ...chat.variables, ...chat.forcedVariables }
   const prompt = { type: 'chat', ...plainChat, messages: [], templateVariables } as const
-  // An effort is a switch, too: each is looked at alone.
+  // An effort is a switch, too, so each is checked alone.
   const asked = [
     { prompt, reasoning },
     ...(enabled === undefined ? [] : [{ prompt: { ...prompt, templateVariables: {} }, reasoning: { enabled } }]),

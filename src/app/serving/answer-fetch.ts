@@ -4,12 +4,12 @@ import inject, { type InjectOptions } from 'light-my-request'
 import { pathBelow, replyElsewhere } from '../../http/base-path.ts'
 import type { Server } from '../../http/server.ts'
 
-/** A reply that is not read waits at this size; the generation then waits for its reader. */
+/** An unread reply pauses at this size; the generation then waits for its reader. */
 const mostWaitingBytes = 256 * 1024
 
 /**
  * Answers a request without a socket, whose path is below `basePath` (`''`: any). Aborting the request's signal, or cancelling the body,
- * is the client leaving.
+ * counts as a disconnect.
  */
 export async function answerFetch({ app, answer }: Server, request: Request, basePath: string): Promise<Response> {
   const { pathname, search, host } = new URL(request.url)
@@ -46,7 +46,7 @@ export async function answerFetch({ app, answer }: Server, request: Request, bas
   return new Response(hasBody ? readBody(reply.stream(), reply.raw.res as ServerResponse) : null, { status, headers })
 }
 
-/** The body as it is written; a writer that asks is told when its reader is behind, as a socket would. */
+/** The body while it is written; a writer learns about a slow reader as with a socket. */
 function readBody(stream: Readable, raw: ServerResponse): ReadableStream<Uint8Array> {
   Object.defineProperty(raw, 'writableNeedDrain', { get: () => stream.readableLength > mostWaitingBytes })
   const chunks = stream[Symbol.asyncIterator]()

@@ -5,14 +5,11 @@ import { explainListenError } from './listen-error.ts'
 
 type Address = Pick<Config['server'], 'host' | 'port' | 'portFallback'>
 
-/** The ports that are tried after one that is in use. */
+/** The number of ports to try after one that is in use. */
 const otherPorts = 20
 const lastPort = 65_535
 
-/**
- * Listens, where `portFallback` says so on the next free port instead of one in use. Resolves with the address; rejects with the reason
- * and advice.
- */
+/** Listens; with `portFallback`, on the next free port if one is in use. Resolves with the address; rejects with the reason and advice. */
 export async function listen(app: FastifyInstance, { host, port, portFallback }: Address, log: Logger): Promise<string> {
   const last = Math.min(lastPort, portFallback ? port + otherPorts : port)
   for (let next = port; ; next++) {

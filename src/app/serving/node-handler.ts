@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pathBelow, replyElsewhere, replyRead } from '../../http/base-path.ts'
 import type { Server } from '../../http/server.ts'
 
-/** Answers a request of a server of Node.js; `next` gets those for paths elsewhere, and failures, as in Express. */
+/** Answers a request of a Node.js server; `next` gets those for paths elsewhere, and failures, as in Express. */
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void) => void
 
 /** A handler for requests whose path is below `basePath` (`''`: any). */

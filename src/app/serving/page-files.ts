@@ -15,7 +15,7 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-/** The page's files below a folder; undefined where it was not built. They are listed now, and read when somebody first asks. */
+/** The page's files below a folder; undefined if it was not built. They are listed now, and read on first request. */
 export function openPageFiles(folder = builtPage): PageFiles | undefined {
   if (!existsSync(`${folder}index.html.br`)) return undefined
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => name.replaceAll('\\', '/'))

@@ -5,7 +5,7 @@ import { explainListenError } from './listen-error.ts'
 
 type Address = { readonly host: string; readonly port: number; readonly setting: string }
 
-/** Answers on another port, too: what connects there is a connection of the server. Resolves with what closes it. */
+/** Also accepts connections for the server on another port. Resolves with a function that closes it. */
 export async function listenToo(server: HttpServer, { host, port, setting }: Address): Promise<() => void> {
   // As Node opens the listener of an HTTP server.
   const listener = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => void server.emit('connection', socket))

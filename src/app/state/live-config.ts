@@ -13,10 +13,10 @@ import type { MadeKeys } from '../keys/made-keys.ts'
 import { ServerKeys } from '../keys/server-keys.ts'
 import type { TemplateFiles } from '../models/templates/template-by-name.ts'
 
-/** The configuration of a running server, and all that follows its changes, except its models. */
+/** The configuration of a running server, and everything that follows its changes, except its models. */
 export class LiveConfig {
   readonly presets: PresetSwitch
-  /** Those of the folder that is configured now. */
+  /** The templates of the currently configured folder. */
   readonly templates: NonNullable<Generating['templates']> & TemplateFiles
   readonly #log: Logger
   readonly #started: LoadedConfig
@@ -79,8 +79,8 @@ export class LiveConfig {
   }
 
   /**
-   * Takes another configuration, whose models `replaceModels` takes. Warns of settings that need a restart. Throws, without a change, when
-   * a preset is invalid, the last configured key is gone, or `replaceModels` throws.
+   * Applies a new configuration, whose models `replaceModels` applies. Warns about settings that need a restart. Throws, without a change,
+   * if a preset is invalid, the last configured key is gone, or `replaceModels` throws.
    */
   change(next: LoadedConfig, replaceModels: (before: LoadedConfig) => void): void {
     const before = this.#current
@@ -88,7 +88,7 @@ export class LiveConfig {
     const presets = createPresets(next)
     replaceModels(before)
     this.#current = next
-    // The server still listens where it did, which decides whether it needs keys.
+    // The listening address is unchanged, and decides whether keys are needed.
     this.#keys.use({ ...next.server, host: this.#started.server.host })
     this.presets.adopt(presets, { isOtherFirst: before.sampling.preset !== next.sampling.preset })
     if (before.log.level !== next.log.level) this.#log.level = next.log.level

@@ -10,7 +10,7 @@ import type { OperatorChoices } from '../../http/run/deps.ts'
 type Parts = {
   readonly documents: SharedDocuments
   readonly presets: PresetSwitch
-  /** The preset of the configuration: where it changes, an earlier choice is forgotten. */
+  /** The configured preset: when it changes, an earlier choice is forgotten. */
   readonly configuredPreset: () => string | undefined
   readonly engines: () => readonly { readonly id: string; readonly engine: Engine }[]
   readonly log: Logger
@@ -19,7 +19,7 @@ type Parts = {
 type SharedPreset = { readonly choice: PresetChoice; readonly configured: string | null }
 type SharedTemplates = { readonly [model: string]: TemplateChoice }
 
-/** What operators choose while servers run, the same for all with one store. Only servers write the store, so that its documents are trusted. */
+/** Operators' choices on running servers, shared by all with one store. Only servers write the store, so its documents are trusted. */
 export class SharedChoices implements OperatorChoices {
   readonly #parts: Parts
   #templates: SharedTemplates = {}
@@ -31,7 +31,7 @@ export class SharedChoices implements OperatorChoices {
     this.#parts = parts
   }
 
-  /** Takes what was chosen, and follows it. Rejects with `store-unavailable`. */
+  /** Reads the choices, and follows their changes. Rejects with `store-unavailable`. */
   static async open(parts: Parts): Promise<SharedChoices> {
     const choices = new SharedChoices(parts)
     await parts.documents.watch('preset', (json) => choices.#usePreset(json as SharedPreset))
@@ -52,7 +52,7 @@ export class SharedChoices implements OperatorChoices {
     await this.#parts.documents.change('templates', (json) => ({ ...(json as SharedTemplates | undefined), [id]: choice }))
   }
 
-  /** Call it when there may be others. */
+  /** Call it when there may be new models. */
   watchModels(): void {
     for (const { id, engine } of this.#parts.engines()) {
       this.#useTemplate(id, engine)
@@ -72,7 +72,7 @@ export class SharedChoices implements OperatorChoices {
     }
   }
 
-  /** A model that is not loaded gets its template when it is. */
+  /** A model that is not loaded gets its template with its load. */
   #useTemplate(id: string, engine: Engine): void {
     const choice = this.#templates[id]
     const { templates } = engine.capabilities

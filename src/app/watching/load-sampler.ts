@@ -2,7 +2,7 @@ import type { ActivityLog } from '../../activity/activity-log.ts'
 import { LoadHistory, sampleEveryMs } from '../../activity/load-history.ts'
 import type { Residency } from '../../contract/residency.ts'
 
-/** Notes every ten seconds what the server did. Close it. */
+/** Records the server's load every ten seconds. Close it. */
 export function sampleLoad(activity: ActivityLog, memory: Residency['memory']): { readonly history: LoadHistory; close(): void } {
   const read = () => ({
     ...activity.reading(),

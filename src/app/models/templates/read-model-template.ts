@@ -9,7 +9,7 @@ import type { OwnTemplate } from '../../../engine/remote/own-prompts.ts'
 
 const mostFileBytes = 16 * 1024 * 1024
 
-/** A token is its text, or an object with it. */
+/** A token is its text, or an object that contains it. */
 const token = z
   .union([z.string(), z.object({ content: z.string() })])
   .nullish()
@@ -80,7 +80,7 @@ function tokensIn(config: TokenizerConfig | undefined): Omit<OwnTemplate, 'sourc
   }
 }
 
-/** A file that may be anybody's. Those of tokenizers list thousands of tokens. */
+/** An untrusted file. Those of tokenizers list thousands of tokens. */
 export function readText(path: string): Promise<string> {
   return textOf(createReadStream(path), { what: 'it', mostBytes: mostFileBytes })
 }

@@ -4,7 +4,7 @@ import { messageOf } from '../../../contract/errors.ts'
 import { ownTemplateName, type RequestTemplate, type TemplateStore } from '../../../contract/template.ts'
 import { sourceFileName } from '../../../registry/names/sources.ts'
 
-/** The files of the templates that are known by names. */
+/** The files of named templates. */
 export interface TemplateFiles {
   find(names: readonly string[]): Promise<{ readonly name: string; readonly path: string } | undefined>
 }
@@ -15,8 +15,8 @@ type FoundTemplate = Extract<RequestTemplate, { type: 'named' }> & { readonly pa
 type Parts = { readonly templates: Pick<TemplateStore, 'read'> & TemplateFiles; readonly log: Logger }
 
 /**
- * The template of the folder that has a name of the model, for a model whose configuration has none; undefined: there is none, or it
- * cannot be read, which the log says: the model has its own then.
+ * The template of the folder with a name of the model, if its configuration has none; undefined without a readable one, which is logged:
+ * the model then uses its own.
  */
 export async function findTemplateByName(config: ConfiguredModel, { templates, log }: Parts): Promise<FoundTemplate | undefined> {
   if (config.chatTemplate !== undefined) return undefined
@@ -38,13 +38,13 @@ export async function findTemplateByName(config: ConfiguredModel, { templates, l
   }
 }
 
-/** Its id, its aliases, and the name of its file, or that which its servers have for it, each also without what stands before a slash. */
+/** Its id, its aliases, and the name of its file or on its servers, each also without the part before a slash. */
 export function namesOf(config: ConfiguredModel): readonly string[] {
   const { id, aliases } = config
   const files = config.engine === 'llama' || config.engine === 'llama-server' ? config.source.map(sourceFileName) : []
   const served = config.engine === 'remote' ? (config.upstreamModel ?? []) : []
   const stems = files.map((file) => file.replace(/(?:-\d{5}-of-\d{5})?\.gguf$/i, ''))
   const names = [id, ...aliases, ...stems].concat(served).flatMap((name) => [name, name.slice(name.lastIndexOf('/') + 1)])
-  // That is what every model calls its own.
+  // Every model calls its own template that.
   return [...new Set(names)].filter((name) => name !== ownTemplateName)
 }
