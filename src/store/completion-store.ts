@@ -4,7 +4,7 @@ import type { Lifetimes } from './lifetimes.ts'
 import type { Owned } from './owned.ts'
 import { createResponseStore } from './response-store.ts'
 
-/** Chat completions in the tables of responses, as far as they are the caller's. */
+/** Chat completions in the tables of responses, limited to the caller's. */
 export function createCompletionStore(of: (owner: string) => Owned, lifetimes: Lifetimes): CompletionStore {
   const { save, find, list, listInput, delete: remove } = createResponseStore(of, lifetimes)
   return {

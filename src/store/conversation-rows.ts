@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import { batchesOf, type ItemText } from './item-text.ts'
 import type { Tables } from './tables.ts'
 
-/** The end of a conversation, from a position on that its row reserved in the same transaction. */
+/** The end of a conversation, from a position that its row reserved in the same transaction. */
 export class ConversationRows {
   readonly #db: Kysely<Tables>
   readonly #id: string

@@ -5,7 +5,7 @@ import { decodeItems, encodeItems, sizeOf } from './item-text.ts'
 import type { Lifetimes } from './lifetimes.ts'
 import type { Owned } from './owned.ts'
 
-/** Conversations in the tables, as far as they are the caller's. */
+/** Conversations in the tables, limited to the caller's. */
 export function createConversationStore(of: (owner: string) => Owned, lifetimes: Lifetimes): ConversationStore {
   return {
     create: (conversation, items) => create(of(conversation.owner), conversation, items, lifetimes),

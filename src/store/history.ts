@@ -4,7 +4,7 @@ import type { ItemPage, PageRequest, StoredItem } from '../contract/store.ts'
 import { decodeItems, type ItemText } from './item-text.ts'
 import type { Owned } from './owned.ts'
 
-/** Input and output of a response and of all that it continues, oldest first; undefined when one of them is missing. */
+/** Input and output of a response and of all that it continues, oldest first; undefined if one of them is missing. */
 export async function readHistory(own: Owned, id: string): Promise<StoredItem[] | undefined> {
   const rows = await own
     .chain(id)
@@ -13,12 +13,12 @@ export async function readHistory(own: Owned, id: string): Promise<StoredItem[] 
     .orderBy('is_output')
     .orderBy('position')
     .execute()
-  // The first response continues none, unless the one that it continues is missing.
+  // The first response continues none, unless its predecessor is missing.
   if (rows[0] === undefined || rows[0].previous_id !== null) return undefined
   return decodeItems(rows.flatMap(({ item_id, json }) => (item_id === null || json === null ? [] : [{ item_id, json }])))
 }
 
-/** A page of what a response was given: its own input, and what is there of that which it continues. */
+/** A page of the history that a response was given: its own input, and the remaining parts of what it continues. */
 export async function listInput(own: Owned, id: string, page: PageRequest): Promise<ItemPage | undefined> {
   const known = await own.responses().select('id').where('id', '=', id).executeTakeFirst()
   if (known === undefined) return undefined

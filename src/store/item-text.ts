@@ -2,16 +2,16 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { JsonObject } from '../contract/request.ts'
 import type { StoredItem } from '../contract/store.ts'
 
-/** An item as a row holds it. */
+/** An item in the form of a row. */
 export type ItemText = { readonly item_id: string; readonly json: string; readonly sizeBytes: number }
 
-/** How much JSON is written or read before others get a turn. */
+/** The JSON to write or read before other work gets a turn. */
 const sliceLength = 256 * 1024
-/** A statement with more takes long to build, and to run. */
+/** A statement with more rows takes long to build, and to run. */
 const maxBatchRows = 200
 const maxBatchBytes = 1024 * 1024
 
-/** Large items give others a turn of the event loop. */
+/** Other work gets turns between large items. */
 export async function encodeItems(items: readonly StoredItem[]): Promise<ItemText[]> {
   const texts = await inSlices(items, ({ id, json }) => {
     const text = JSON.stringify(json)
@@ -22,12 +22,12 @@ export async function encodeItems(items: readonly StoredItem[]): Promise<ItemTex
   })
 }
 
-/** Large items give others a turn of the event loop. */
+/** Other work gets turns between large items. */
 export function decodeItems(rows: readonly Pick<ItemText, 'item_id' | 'json'>[]): Promise<StoredItem[]> {
   return inSlices(rows, ({ item_id, json }) => ({ value: { id: item_id, json: decodeObject(json) }, length: json.length }))
 }
 
-/** JSON that this folder wrote. */
+/** Reads JSON that this folder wrote. */
 export function decodeObject(text: string): JsonObject {
   return JSON.parse(text)
 }
@@ -36,7 +36,7 @@ export function sizeOf(items: readonly Pick<ItemText, 'sizeBytes'>[]): number {
   return items.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
 }
 
-/** The rows in parts that one statement can hold. */
+/** Divides rows into batches for one statement each. */
 export function* batchesOf<Row extends { readonly json: string }>(rows: readonly Row[]): Generator<Row[], void, void> {
   let batch: Row[] = []
   let length = 0

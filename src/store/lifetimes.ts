@@ -1,11 +1,11 @@
 import { never } from './tables.ts'
 
-/** How long what is stored is kept. */
+/** How long stored data is kept. */
 export type Lifetimes = {
   /** Milliseconds of the epoch. */
   now(): number
   responseExpiry(createdAtMs: number): number
-  /** Of a conversation that changes now. */
+  /** The expiry of a conversation that changes now. */
   conversationExpiry(): number
 }
 

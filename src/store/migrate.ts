@@ -7,8 +7,8 @@ import type { Tables } from './tables.ts'
 const migrationTable = 'dragoman_migrations'
 
 /**
- * Brings the tables up to date. Of several processes that start at once, one does it while the others wait. Throws `invalid-request` for
- * tables of a later version.
+ * Brings the tables up to date. If several processes start together, one does it while the others wait. Throws `invalid-request` for tables
+ * of a later version.
  */
 export async function migrate(db: Kysely<Tables>): Promise<void> {
   const migrator = new Migrator({
@@ -25,7 +25,7 @@ export async function migrate(db: Kysely<Tables>): Promise<void> {
   throw new AppError('invalid-request', message, { cause: error })
 }
 
-/** The name of a migration that this version does not have. */
+/** The name of a migration that this version lacks. */
 async function findUnknownMigration(db: Kysely<Tables>): Promise<string | undefined> {
   const known = await migrationProvider.getMigrations()
   const tables = await db.introspection.getTables({ withInternalKyselyTables: true })

@@ -3,8 +3,8 @@ import type { Migration, MigrationProvider } from 'kysely/migration'
 import { decodeObject } from './item-text.ts'
 
 /**
- * All changes of the tables, by name, in the order of their names. One that was released stays as it is. They see the tables of their
- * own time, so that they are not typed.
+ * All changes of the tables, by name, in the order of their names. A released one stays as it is. They see the tables of their own time, so
+ * they are not typed.
  */
 const migrations: Readonly<Record<string, Migration>> = {
   '0001-responses-and-conversations': {
@@ -120,7 +120,7 @@ type FilledTables = {
 
 const batchRows = 100
 
-/** Lists find what earlier versions have stored, too. */
+/** Lists also find data stored by earlier versions. */
 async function fillFromJson(db: Kysely<FilledTables>): Promise<void> {
   for (let last = ''; ; ) {
     const page = db.selectFrom('responses').select(['id', 'json']).where('id', '>', last).orderBy('id').limit(batchRows)

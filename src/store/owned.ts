@@ -9,9 +9,9 @@ type ConversationRow = Omit<Insertable<Tables['conversations']>, 'owner'>
 type Reach = { readonly owner: string; readonly kind: StoredKind; readonly nowMs: number }
 
 /**
- * The rows of one owner that have not expired; of the table of responses, those of one kind. Queries for a caller reach the database only
- * through it, so that none can find or change what another owner has: items and events are reached by way of the response or the
- * conversation that they belong to.
+ * The unexpired rows of one owner; of the table of responses, those of one kind. Queries for a caller reach the database only through it,
+ * so that none can find or change another owner's data: items and events are reached through the response or the conversation that they
+ * belong to.
  */
 export class Owned {
   readonly #db: Kysely<Tables>
@@ -64,7 +64,7 @@ export class Owned {
     return this.conversations().innerJoin('conversation_items', 'conversation_items.conversation_id', 'conversations.id')
   }
 
-  /** A response and all that it continues, as far as they are there, with their items; `depth` is 0 for the response itself. */
+  /** A response and everything that it continues, as far as it exists, with the items; `depth` is 0 for the response itself. */
   chain(id: string) {
     return this.#db
       .withRecursive('chain(id, previous_id, depth)', (db) =>
@@ -89,7 +89,7 @@ export class Owned {
       .leftJoin('response_items', 'response_items.response_id', 'chain.id')
   }
 
-  /** Undefined: the id is in use, maybe by another owner. */
+  /** Undefined: the id is in use, perhaps by another owner. */
   async addResponse(response: ResponseRow): Promise<ResponseRows | undefined> {
     const added = await this.#db
       .insertInto('responses')
@@ -100,7 +100,7 @@ export class Owned {
     return added && new ResponseRows(this.#db, added.id)
   }
 
-  /** Undefined: there is none that runs. `addedBytes` is the size of the JSON and of what is added to it. */
+  /** Undefined: no such response is running. `addedBytes`: the size of the JSON and of additions to it. */
   async changeRunning(
     id: string,
     change: Pick<Selectable<Tables['responses']>, 'json' | 'model' | 'status' | 'lease_until'>,
@@ -114,13 +114,13 @@ export class Owned {
     return changed && new ResponseRows(this.#db, changed.id)
   }
 
-  /** False: there is none that runs under a lease. */
+  /** False: none is running under a lease. */
   async requestCancel(id: string): Promise<boolean> {
     const query = this.#running(id).set({ cancel_requested: 1 }).where('lease_until', '>', this.nowMs).returning('id')
     return (await query.executeTakeFirst()) !== undefined
   }
 
-  /** Undefined: there is none. */
+  /** Undefined if it does not exist. */
   async changeJson(id: string, json: string): Promise<ResponseRows | undefined> {
     const changed = await this.#changeResponse(id)
       .set({ json, size_bytes: sizeWith(Buffer.byteLength(json)) })
@@ -153,7 +153,7 @@ export class Owned {
       .where('expires_at', '>', this.nowMs)
   }
 
-  /** Undefined: the id is in use, maybe by another owner. */
+  /** Undefined: the id is in use, perhaps by another owner. */
   async addConversation(conversation: ConversationRow): Promise<ConversationRows | undefined> {
     const added = await this.#db
       .insertInto('conversations')
@@ -223,7 +223,7 @@ export class Owned {
   }
 }
 
-/** The size of a row whose JSON is replaced; `addedBytes` is that of the new JSON and of what is added to the row. */
+/** The size of a row whose JSON is replaced; `addedBytes`: the size of the new JSON and of additions to the row. */
 function sizeWith(addedBytes: number) {
   return sql<number>`size_bytes - octet_length(json) + ${sql.lit(addedBytes)}`
 }

@@ -15,9 +15,9 @@ import { toStoreError } from './failure.ts'
 const maxConnections = 10
 /** How long a call waits for a connection. */
 const connectTimeoutMs = 5000
-/** How long a request waits for an answer, such as from a database that has stopped, or behind a network that is lost. */
+/** How long a request waits for an answer, for example from a stopped database, or over a lost network. */
 const requestTimeoutMs = 5000
-/** The same for what nobody waits for: changes of tables, and what goes through all rows. */
+/** The same limit for work that nobody waits for: changes of tables, and scans of all rows. */
 export const upkeepTimeoutMs = 60_000
 /** PostgreSQL's `bigint`, which `pg` reads as text. Ours are times and sizes, which numbers hold exactly. */
 const bigintType = 20
@@ -84,7 +84,7 @@ class PoolDriver implements Driver {
   }
 
   async rollbackTransaction(connection: PooledConnection): Promise<void> {
-    // A broken connection rolls back by itself; the caller rejects with the failure that came first.
+    // A broken connection rolls back by itself; the caller rejects with the first failure.
     if (!connection.isBroken) await connection.executeQuery(CompiledQuery.raw('rollback')).catch(() => undefined)
   }
 
@@ -96,7 +96,7 @@ class PoolDriver implements Driver {
 class PooledConnection implements DatabaseConnection {
   readonly #client: PoolClient
   readonly #timeoutMs: number
-  /** A query has had no answer: what is sent behind it would wait as well. */
+  /** A query without an answer would also block later ones. */
   isBroken = false
 
   constructor(client: PoolClient, timeoutMs: number) {
@@ -125,7 +125,7 @@ class PooledConnection implements DatabaseConnection {
   }
 }
 
-/** PostgreSQL's text has no NUL. JSON escapes it; an id of a caller may have one, and is then none of ours. */
+/** PostgreSQL's text cannot contain NUL. JSON escapes it; an id of a caller may contain one, and then matches nothing. */
 function withoutNul(parameter: unknown): unknown {
   return typeof parameter === 'string' ? parameter.replaceAll('\u0000', '\uFFFD') : parameter
 }

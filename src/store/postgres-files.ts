@@ -3,7 +3,7 @@ import { AppError } from '../contract/errors.ts'
 import type { FilePlace, StoredFile } from '../contract/file-store.ts'
 import type { Tables } from './tables.ts'
 
-/** A row of bytes, which is in memory a few times while it is read and written. */
+/** The size of a row, which is copied several times in memory while it is read and written. */
 const pieceBytes = 1024 * 1024
 
 /** Files in rows of pieces. */

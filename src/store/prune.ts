@@ -5,11 +5,11 @@ type Prunable = 'responses' | 'conversations'
 
 const prunable = ['responses', 'conversations'] as const
 const batchRows = 100
-/** 400 days: this month can be compared with that of last year. */
+/** 400 days, so that this month can be compared with that of last year. */
 const usageKeptMs = 400 * 86_400_000
 
 /**
- * Deletes what expired before `nowMs`. Each response and conversation is a transaction of its own, so that others wait for one row at
+ * Deletes data that expired before `nowMs`. Each response and conversation has a transaction of its own, so that others wait for one row at
  * most.
  */
 export async function deleteExpired(db: Kysely<Tables>, nowMs: number): Promise<void> {
@@ -27,7 +27,7 @@ export async function deleteExpired(db: Kysely<Tables>, nowMs: number): Promise<
   }
 }
 
-/** Deletes what was changed longest ago until the JSON of everything that is stored is not larger than this. */
+/** Deletes the longest unchanged data until the stored JSON is within this limit. */
 export async function deleteOldest(db: Kysely<Tables>, maxBytes: number): Promise<void> {
   let excessBytes = (await measure(db)) - maxBytes
   while (excessBytes > 0) {

@@ -5,7 +5,7 @@ import type { Tables } from './tables.ts'
 
 export type ItemTexts = { readonly input?: readonly ItemText[]; readonly output: readonly ItemText[] }
 
-/** What belongs to one response. The row of the response is locked by its change, which came before in the same transaction. */
+/** The rows that belong to one response, whose row was locked by an earlier change in the same transaction. */
 export class ResponseRows {
   readonly #db: Kysely<Tables>
   readonly #id: string
@@ -23,14 +23,14 @@ export class ResponseRows {
     for (const batch of batchesOf(rows)) await this.#db.insertInto('response_items').values(batch).execute()
   }
 
-  /** In place of what was there. */
+  /** Replaces the metadata. */
   async setMetadata(metadata: Metadata): Promise<void> {
     await this.#db.deleteFrom('response_metadata').where('response_id', '=', this.#id).execute()
     const rows = Object.entries(metadata).map(([key, value]) => ({ response_id: this.#id, key, value }))
     if (rows.length > 0) await this.#db.insertInto('response_metadata').values(rows).execute()
   }
 
-  /** Deletes the output that an earlier save brought. */
+  /** Deletes the output of an earlier save. */
   async removeOutput(): Promise<void> {
     const removed = await this.#db
       .deleteFrom('response_items')
@@ -47,7 +47,7 @@ export class ResponseRows {
       .execute()
   }
 
-  /** Events with a number that is there already are left out. */
+  /** Events whose number already exists are skipped. */
   async addEvents(events: readonly StoredEvent[]): Promise<void> {
     const rows = events.map(({ sequence, json }) => ({ response_id: this.#id, sequence, json }))
     for (const batch of batchesOf(rows)) {

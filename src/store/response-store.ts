@@ -18,7 +18,7 @@ import { runningStatuses } from './tables.ts'
 
 const maxIds = 500
 
-/** Responses in the tables, as far as they are the caller's. */
+/** Responses in the tables, limited to the caller's. */
 export function createResponseStore(of: (owner: string) => Owned, lifetimes: Lifetimes): Omit<ResponseStore, RunningCall> {
   return {
     save: (response) => save(of(response.owner), response, lifetimes),
@@ -49,7 +49,7 @@ async function save(owned: Owned, response: StoredResponse, lifetimes: Lifetimes
       if (hasEnded(response)) await addToConversation(own, response, rows, lifetimes)
       return
     }
-    // Its owner may save one that has ended again; of another owner, nothing is found.
+    // Its owner may save an ended one again; for another owner, nothing is found.
     const known = await own.responses().select('id').where('id', '=', response.id).executeTakeFirst()
     if (known === undefined) throw new AppError('request-conflict', `the response id '${response.id}' is in use`)
   })
@@ -81,7 +81,7 @@ async function add(
   return rows
 }
 
-/** Undefined: there is none that runs. */
+/** Undefined: no such response is running. */
 async function change(own: Owned, response: StoredResponse, output: readonly ItemText[]): Promise<ResponseRows | undefined> {
   const json = JSON.stringify(response.json)
   const rows = await own.changeRunning(
@@ -94,7 +94,7 @@ async function change(own: Owned, response: StoredResponse, output: readonly Ite
   return rows
 }
 
-/** A conversation that has been deleted meanwhile stays deleted. */
+/** A conversation that was deleted meanwhile stays deleted. */
 async function addToConversation(
   own: Owned,
   { id, conversationId }: StoredResponse,
@@ -123,7 +123,7 @@ function leaseOf(response: StoredResponse): number | null {
   return hasEnded(response) ? null : (response.leaseUntilMs ?? null)
 }
 
-/** Those of these ids that are there, in this order. */
+/** The existing ones of these ids, in this order. */
 async function find(own: Owned, owner: string, ids: readonly string[]): Promise<StoredResponse[]> {
   if (ids.length === 0) return []
   const rows = await own

@@ -3,7 +3,7 @@ import type { ResponseStore, StoredEvent } from '../contract/store.ts'
 import { ResponseRows } from './response-rows.ts'
 import { runningStatuses, type Tables } from './tables.ts'
 
-/** The calls of the process that runs a response. It knows the id because it made it, so that no owner is named. */
+/** The calls of the process that runs a response. It made the id, so no owner is needed. */
 export type RunningCall = 'addEvents' | 'renew'
 
 export function createRunningResponses(db: Kysely<Tables>): Pick<ResponseStore, RunningCall> {
@@ -13,7 +13,7 @@ export function createRunningResponses(db: Kysely<Tables>): Pick<ResponseStore, 
   }
 }
 
-/** Events of a response that was deleted are dropped. */
+/** Events of a deleted response are dropped. */
 async function addEvents(db: Kysely<Tables>, id: string, events: readonly StoredEvent[]): Promise<void> {
   const addedBytes = events.reduce((sum, { json }) => sum + Buffer.byteLength(json), 0)
   await db.transaction().execute(async (transaction) => {
@@ -27,7 +27,7 @@ async function addEvents(db: Kysely<Tables>, id: string, events: readonly Stored
   })
 }
 
-/** Returns those that must be cancelled. */
+/** Returns the responses that must be cancelled. */
 async function renewLeases(db: Kysely<Tables>, ids: readonly string[], untilMs: number): Promise<string[]> {
   if (ids.length === 0) return []
   const renewed = await db

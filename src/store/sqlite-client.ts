@@ -21,7 +21,7 @@ export class SqliteClient {
     thread.on('exit', () => this.#fail(new Error('the thread of the database has ended')))
   }
 
-  /** Rejects with what prevents the file from being opened. */
+  /** Rejects with the error of opening the file. */
   static async open(settings: SqliteSettings): Promise<SqliteClient> {
     const source = threadSource(threadModule('sqlite-thread', import.meta.url))
     const client = new SqliteClient(new Worker(source, { eval: true, execArgv: [], env: {}, workerData: settings }))
@@ -40,7 +40,7 @@ export class SqliteClient {
     }
   }
 
-  /** After the queries so far. */
+  /** Closes after the pending queries. */
   async close(): Promise<void> {
     if (this.#end !== undefined) return
     this.#end = new Error('the store is closed')

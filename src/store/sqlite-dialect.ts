@@ -12,7 +12,7 @@ import {
 import { Queue } from '../base/queue.ts'
 import type { SqliteClient } from './sqlite-client.ts'
 
-/** The file, opened twice: in WAL mode, what reads waits for none that writes, in whichever process. */
+/** The file, opened twice: in WAL mode, readers never wait for writers, in any process. */
 export type SqliteClients = { readonly reads: SqliteClient; readonly writes: SqliteClient }
 
 /** SQLite in threads, for Kysely. */
@@ -25,13 +25,13 @@ export function createSqliteDialect(clients: SqliteClients): Dialect {
   }
 }
 
-/** Migrations run in a transaction, which also is their lock. */
+/** Migrations run in a transaction, which is also their lock. */
 class TransactionalAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true
   }
 
-  /** Their lanes let them wait for each other, and no more than they must. */
+  /** Lanes make callers take turns only where necessary. */
   override get supportsMultipleConnections(): boolean {
     return true
   }
@@ -84,10 +84,10 @@ class ClientDriver implements Driver {
   }
 }
 
-/** `begin immediate` locks the file at once; a lock that is needed only later might not be granted. */
+/** `begin immediate` locks the file from the start; a lock requested later might be refused. */
 const begins = { reads: 'begin', writes: 'begin immediate' } as const
 
-/** A query, or a transaction, which begins with its first query: that saves a message to the thread and back. */
+/** A query or a transaction. A transaction begins with its first query, which saves a message to the thread and back. */
 class ClientConnection implements DatabaseConnection {
   readonly #lanes: Lanes
   /** The lane of the transaction. */
@@ -108,7 +108,7 @@ class ClientConnection implements DatabaseConnection {
     try {
       await lane?.client.query({ sql, parameters: [] })
     } catch (error) {
-      // What cannot be committed is rolled back next; and after some failures, SQLite has rolled back already.
+      // A failed commit is rolled back next; after some failures, SQLite has already rolled back.
       if (sql === 'commit') throw error
     }
     this.#name = undefined

@@ -10,7 +10,7 @@ export class SqliteFile {
   readonly #prepared = new Map<string, StatementSync>()
 
   constructor(path: string) {
-    // Not imported: Node.js 22 warns as soon as that is loaded.
+    // Not imported: Node.js 22 warns as soon as it is loaded.
     const sqlite = process.getBuiltinModule('node:sqlite')
     this.#database = new sqlite.DatabaseSync(path)
   }

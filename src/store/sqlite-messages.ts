@@ -1,9 +1,9 @@
 import type { SqliteRow } from './sqlite-file.ts'
 
-/** What the thread is started with. */
+/** The start data of the thread. */
 export type SqliteSettings = {
   readonly path: string
-  /** The file is there, and is not changed. */
+  /** The file exists, and is not changed. */
   readonly onlyReads?: boolean
 }
 
@@ -14,8 +14,8 @@ export type SqliteQuery = {
   readonly begin?: 'begin' | 'begin immediate'
 }
 
-/** A query to the thread, or the order to close the file and to end. Queries are answered in their order. */
+/** A query to the thread, or the order to close the file and to end. Queries are answered in order. */
 export type SqliteCall = SqliteQuery | 'close'
 
-/** The first answer says whether the file is open. */
+/** The first answer reports whether the file is open. */
 export type SqliteAnswer = { readonly rows: readonly SqliteRow[] } | { readonly failure: string }

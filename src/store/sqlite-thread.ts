@@ -8,15 +8,15 @@ import type { SqliteAnswer, SqliteCall, SqliteQuery, SqliteSettings } from './sq
 
 /** How long a call waits for other processes, whose changes take milliseconds. */
 const busyTimeoutMs = 5000
-/** The same once one has waited in vain, until the file is free again: the calls behind it fail at once. */
+/** The limit after a call has waited in vain, until the file is free again: later calls fail almost immediately. */
 const lockedTimeoutMs = 20
-/** What the log of changes shrinks to after a large one. */
+/** The log of changes shrinks to this size after a large one. */
 const journalSizeLimit = 64 * 1024 * 1024
 
 const pragmas = [
   `busy_timeout = ${busyTimeoutMs}`,
   'journal_mode = wal',
-  // What was committed survives the end of the process; a loss of power may undo the last commits, and damages nothing.
+  // Commits survive the end of the process; a loss of power may undo the last ones, but damages nothing.
   'synchronous = normal',
   'foreign_keys = on',
   `journal_size_limit = ${journalSizeLimit}`,
@@ -24,7 +24,7 @@ const pragmas = [
 
 function open({ path, onlyReads = false }: SqliteSettings): SqliteFile {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  // Created here for its mode, which SQLite gives to the files beside it too.
+  // Created here for its mode, which SQLite also gives to the files beside it.
   closeSync(openSync(path, 'a', 0o600))
   const file = new SqliteFile(path)
   for (const pragma of [...pragmas, `query_only = ${onlyReads}`]) retryWhileBusy(() => file.query(`pragma ${pragma}`, []))
@@ -80,7 +80,7 @@ function answer(work: () => SqliteAnswer): void {
 }
 
 function serve(): void {
-  // Node.js 22 warns that its SQLite may change, on standard error, which is for the log.
+  // Node.js 22 warns on standard error, which is for the log, that its SQLite may change.
   process.removeAllListeners('warning')
   try {
     const file = open(workerData)

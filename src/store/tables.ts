@@ -1,8 +1,8 @@
 import type { ResponseStatus } from '../contract/store.ts'
 
 /**
- * The tables, the same on SQLite and PostgreSQL. Times are milliseconds of the epoch, JSON is text, flags are 0 or 1. `size_bytes`
- * counts the JSON of a row and of what belongs to it.
+ * The tables, the same on SQLite and PostgreSQL. Times are milliseconds of the epoch, JSON is text, flags are 0 or 1. `size_bytes` counts
+ * the JSON of a row and of its dependent rows.
  */
 export type Tables = {
   responses: ResponseTable
@@ -18,7 +18,7 @@ export type Tables = {
   file_pieces: FilePieceTable
 }
 
-/** The time of what does not expire: a number, so that one comparison is enough. */
+/** The expiry of data that does not expire: a number, so that one comparison is enough. */
 export const never = Number.MAX_SAFE_INTEGER
 
 export const runningStatuses = ['queued', 'in_progress'] as const satisfies readonly ResponseStatus[]
@@ -30,7 +30,7 @@ type ResponseTable = {
   id: string
   kind: StoredKind
   owner: string
-  /** As `json` has it. */
+  /** As in `json`. */
   model: string | null
   created_at: number
   expires_at: number
@@ -46,7 +46,7 @@ type ResponseTable = {
 /** In the order of `is_output` and `position`. */
 type ResponseItemTable = { response_id: string; is_output: number; position: number; item_id: string; json: string }
 
-/** As `json` has it, for lists of those with an entry. */
+/** As in `json`, for lists filtered by an entry. */
 type ResponseMetadataTable = { response_id: string; key: string; value: string }
 
 type ResponseEventTable = { response_id: string; sequence: number; json: string }
@@ -66,8 +66,8 @@ type ConversationTable = {
 type ConversationItemTable = { conversation_id: string; position: number; item_id: string; json: string }
 
 /**
- * What an account has used in the period that ends at `ends_at`. The account is the hash of a key, or the name of a group, and that of its day
- * or month; those of minutes are on PostgreSQL only.
+ * The usage of an account in the period that ends at `ends_at`. The account is the hash of a key, or the name of a group, with its day or
+ * month; accounts of minutes exist only on PostgreSQL.
  */
 type KeyUsageTable = { account: string; requests: number; tokens: number; is_stretched: number; ends_at: number }
 
@@ -81,10 +81,10 @@ type UsageDayTable = {
   output_tokens: number
 }
 
-/** What operators change while servers run; on PostgreSQL only. */
+/** Operators' changes on running servers; only on PostgreSQL. */
 type DocumentTable = { name: string; version: number; json: string }
 
-/** Uploads; on PostgreSQL only. Without `json`, the bytes are still arriving. */
+/** Uploads; only on PostgreSQL. Without `json`, the bytes are still arriving. */
 type FileTable = { owner: string; id: string; created_at: number; json: string | null }
 
 type FilePieceTable = { file_id: string; position: number; bytes: Uint8Array }

@@ -20,13 +20,13 @@ type Row = {
   readonly left_ms: number
 }
 
-/** What differs between databases. */
+/** The SQL that differs between databases. */
 type Words = {
   /** The clock of the database is the same for all processes. */
   readonly now: () => RawBuilder<number>
   /**
-   * No call waits for the disk: what a database that breaks down forgets is the use of a moment. It holds for this statement, which is a
-   * transaction of its own.
+   * No call waits for the disk: a database that crashes loses the usage of a moment. Applies to this statement, which is a transaction of
+   * its own.
    */
   readonly withoutWaiting: RawBuilder<unknown>
 }
@@ -38,7 +38,10 @@ const postgres: Words = {
 /** A file is on one machine, which has one clock. */
 const sqlite: Words = { now: () => sql<number>`${sql.lit(Date.now())}`, withoutWaiting: sql`1` }
 
-/** Counts what accounts use in a row for each, which one statement checks and changes: requests of several processes cannot pass together. */
+/**
+ * Counts the usage of accounts in a row for each, which one statement checks and changes: concurrent requests of several processes cannot
+ * both pass.
+ */
 export function createUsageCounter(db: Kysely<Tables>, kind: 'postgres' | 'sqlite'): UsageCounter {
   const words = kind === 'postgres' ? postgres : sqlite
   const firstOf = async (query: RawBuilder<Row>): Promise<Usage | undefined> => {
@@ -59,10 +62,10 @@ export function createUsageCounter(db: Kysely<Tables>, kind: 'postgres' | 'sqlit
   }
 }
 
-/** SQLite knows no other name of a table where it returns rows. */
+/** SQLite requires the table's own name when it returns rows. */
 const columns = (now: RawBuilder<number>) => sql`requests, tokens, is_stretched, ends_at, ends_at - ${now} as left_ms`
 
-/** The values of the columns now: those of the period, or of the next one, which begins with nothing. */
+/** The present values of the columns: those of the period, or zero for the next one. */
 function current(isOver: RawBuilder<boolean>, endsAt: RawBuilder<number>) {
   const column = (name: RawBuilder<number>) => sql<number>`case when ${isOver} then 0 else ${name} end`
   return {

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import type { UsageDays } from '../contract/store.ts'
 import type { Tables } from './tables.ts'
 
-/** What callers used, in a row for each day and model. */
+/** The usage of callers, in a row for each day and model. */
 export function createUsageDays(db: Kysely<Tables>): UsageDays {
   return {
     async add(entries) {
