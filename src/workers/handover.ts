@@ -8,13 +8,13 @@ type Send = (message: object, handle?: Handle, ...rest: unknown[]) => boolean
 const lastWordsMs = 100
 
 /**
- * The connections that workers were given and have not taken. The primary process holds them until then; when a worker ends before it
- * answers, Node would hold them forever (nodejs/node-v0.x-archive#7006), and their clients would wait.
+ * Connections passed to workers but not yet taken. The primary process holds them until then; if a worker ends before it confirms, Node
+ * would hold them forever (nodejs/node-v0.x-archive#7006), and their clients would wait.
  */
 export class Handover {
   readonly #given = new Map<Handle, Worker>()
 
-  /** Closes what the worker has not taken when it ends. */
+  /** Closes untaken connections of a worker that ends. */
   watch(worker: Worker): void {
     const child = worker.process
     const send = child.send.bind(child) as Send
@@ -30,7 +30,7 @@ export class Handover {
     for (const [handle, holder] of this.#given) if (holder === worker) handle.close()
   }
 
-  /** Node closes it when a worker has taken it; one that ends gives it to another. */
+  /** Node closes it when a worker has taken it; the connection of an ended worker goes to another. */
   #give(handle: Handle, worker: Worker): void {
     const isKnown = this.#given.has(handle)
     this.#given.set(handle, worker)

@@ -4,7 +4,7 @@ import { AppError, messageOf } from '../contract/errors.ts'
 
 /** One end of a channel between two processes. */
 export type Port = {
-  /** What is sent to a process that has ended is lost. */
+  /** A message to an ended process is lost. */
   send(message: object): void
 }
 
@@ -24,7 +24,7 @@ export class Link {
   #lastId = 0
   #isClosed = false
 
-  /** `answer` may return a promise; what it throws is the failure of the question. */
+  /** `answer` may return a promise; its error is the failure of the question. */
   constructor(port: Port, answer: (question: unknown) => unknown) {
     this.#port = port
     this.#answer = answer
@@ -40,7 +40,7 @@ export class Link {
     return answer.parse(await answered)
   }
 
-  /** Takes a message of the other process. Returns whether it was one of this link. */
+  /** Takes a message of the other process. Returns whether it belongs to this link. */
   take(message: unknown): boolean {
     const { data } = envelopeSchema.safeParse(message)
     if (data === undefined) return false

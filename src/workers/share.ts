@@ -1,4 +1,4 @@
-/** The share of one of several workers of something that only all together may use. The shares add up to the total. */
+/** One worker's share of a limit for all of them. The shares add up to the total. */
 export function shareOf(total: number, { index, count }: WorkerPlace): number {
   return Math.floor(total / count) + (index < total % count ? 1 : 0)
 }
