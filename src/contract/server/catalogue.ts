@@ -8,19 +8,19 @@ export type ModelSummary = {
   readonly aliases: readonly string[]
   readonly createdAtMs: number
   readonly contextLength?: number
-  /** Of a model that a server lists: whose it is, as far as the list says so. */
+  /** The owner of a listed model, if its server's list names one. */
   readonly ownedBy?: string
-  /** What it is for, as far as its engine or the list of its server says so. */
+  /** The purpose of the model, as far as its engine or its server's list shows it. */
   readonly kind?: ModelKind
   readonly state: EngineState
   /** The replicas of a remote model. */
   readonly servers?: readonly ServerReport[]
-  /** Other versions that serve a part of its conversations. */
+  /** Other versions that serve a share of its conversations. */
   readonly versions?: readonly ModelVersion[]
   readonly loadsAtStart: boolean
   /** Its first load, which began with the server, has not ended yet. */
   readonly isAwaited: boolean
-  /** `yes`: the server is ready only while this model is; `no`: whether it is does not matter; `any`: one of these must be. */
+  /** `yes`: the server is ready only while this model is; `no`: its state does not matter; `any`: one of these must be ready. */
   readonly isRequired: 'yes' | 'no' | 'any'
   /** The id of the model that answers in its place while it has failed. */
   readonly standIn?: string
@@ -30,12 +30,12 @@ export type ModelSummary = {
 export interface Catalogue {
   /** The model with this id or alias. Throws `model-not-found`, listing the models that the caller may use. */
   get(name: string, viewer: ModelViewer): ServedModel
-  /** The same, after a look at servers that list their models, where the name is not known. */
+  /** As `resolveModel`, but an unknown name is first looked up on servers that list their models. */
   find(name: string, viewer: ModelViewer): ServedModel | Promise<ServedModel>
   list(viewer: ModelViewer): readonly ModelSummary[]
   /** Throws `model-not-found` for a model that has been removed. */
   summary(model: Pick<ServedModel, 'id'>): ModelSummary
-  /** Looks at the lists of servers, unless it just did. Undefined: `list` is complete. */
+  /** Asks servers for their lists, unless that just happened. Undefined: `list` is complete. */
   refresh(): Promise<void> | undefined
   /** How many of the lists of servers have been read; `all` also where there are none. */
   readonly known: 'all' | 'some' | 'none'

@@ -1,6 +1,6 @@
 import { anyObject, anything, flag, is, list, named, number, object, oneOf, text } from '../wire/json/shapes.ts'
 
-/** Of what the server's tools returned. */
+/** The results of the server's tools. */
 const results = ['web_search', 'web_fetch', 'code_execution', 'bash_code_execution', 'mcp'].map((name) => `${name}_tool_result`)
 const types = ['text', 'thinking', 'tool_use', 'server_tool_use', 'mcp_tool_use', ...results]
 const block = named('ContentBlock', object({ type: oneOf(types) }).catchall(anything))

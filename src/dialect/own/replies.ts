@@ -102,7 +102,7 @@ const sample = object({
   first_token_ms: number.optional(),
   slow_first_token_ms: number.optional(),
 })
-/** The data of any event: which members there are depends on its name. */
+/** The data of any event; its name decides which members exist. */
 export const event = named(
   'ServerEvent',
   object({
@@ -132,7 +132,7 @@ const listedKey = object({
   last_used_at: text.optional(),
   made_by: text.optional(),
 })
-/** What keys have used, by day and model, and what is left of the caller's budgets. */
+/** The use of keys, by day and model, and what remains of the caller's budgets. */
 export const usage = object({
   from: text,
   to: text,
